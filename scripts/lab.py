@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The test-kernel laboratory: fetches stock kernels and builds modules for them."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+from lablib import LabError, cache_dir, catalogue, unpack
+from lablib.apt import NotOnMirror, PrivateApt
+from lablib.build import build_modules
+from lablib.catalogue import Entry
+
+
+def fetch(names: list[str]) -> None:
+    """Unpack kernels, by default the default one."""
+    entries = [catalogue.find(name) for name in names or [catalogue.default_name()]]
+    for entry in entries:
+        kernel = unpack.fetch(entry)
+        print(f"{kernel.name}: {kernel.release} ({kernel.version}) is unpacked")
+
+
+def show_list() -> None:
+    """Print every supported kernel, the version it stands for now, and its state."""
+    rows = [("NAME", "SUITE", "VERSION", "STATE", "QEMU")]
+    for entry in catalogue.load():
+        kernel = catalogue.unpacked(entry.name)
+        version = kernel.version if kernel else on_mirror(entry)
+        state = f"unpacked ({kernel.release})" if kernel else "not unpacked"
+        rows.append((entry.name, entry.suite, version, state, entry.qemu))
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    for row in rows:
+        print("  ".join(field.ljust(width) for field, width in zip(row, widths)).rstrip())
+
+
+def on_mirror(entry: Entry) -> str:
+    """Return the version that a fetch would choose, as far as downloaded lists tell."""
+    apt = PrivateApt(entry.suite)
+    if not apt.has_lists:
+        return "?"
+    try:
+        return apt.candidates(entry)[0].version
+    except NotOnMirror:
+        return "gone"
+
+
+def clean() -> None:
+    """Remove everything that was downloaded, unpacked and built."""
+    with unpack.locked("fetch"):
+        for part in ("apt", "suites", "kernels", "qemu", "objects"):
+            shutil.rmtree(cache_dir() / part, ignore_errors=True)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Describe the command line."""
+    top = argparse.ArgumentParser(description=__doc__)
+    commands = top.add_subparsers(dest="command", required=True)
+    sub = commands.add_parser("fetch", help="download and unpack kernels (default: the first)")
+    sub.add_argument("names", nargs="*", metavar="NAME")
+    sub = commands.add_parser("build", help="build modules for an unpacked kernel")
+    sub.add_argument("name", metavar="NAME")
+    sub.add_argument("--src", type=Path, required=True, help="tree with a Kbuild file")
+    sub.add_argument("--out", type=Path, required=True, help="where the modules go")
+    sub.add_argument("make_args", nargs="*", metavar="ARG", help="further arguments of make")
+    commands.add_parser("list", help="show the supported kernels and their state")
+    commands.add_parser("clean", help="remove everything the laboratory unpacked")
+    return top
+
+
+def main() -> int:
+    """Run one command; 1 is a failed build, 2 something to put right first."""
+    args = parser().parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        if args.command == "fetch":
+            fetch(args.names)
+        elif args.command == "build":
+            return build_modules(args.name, args.src, args.out, args.make_args)
+        elif args.command == "list":
+            show_list()
+        else:
+            clean()
+    except LabError as error:
+        print(f"lab: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

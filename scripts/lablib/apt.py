@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A private apt per suite: it resolves and downloads, and never touches the machine's own."""
+
+from __future__ import annotations
+
+import functools
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lablib import LabError, cache_dir
+from lablib.catalogue import Entry
+from lablib.sources import Mirror, machine_mirror
+
+LISTS_KEPT_SECONDS = 3600
+
+
+class NotOnMirror(LabError):
+    """The mirror lacks a package or a suite."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An image package that fits an entry and has headers."""
+
+    package: str
+    version: str
+
+    @property
+    def release(self) -> str:
+        """What the kernel will call itself."""
+        return self.package.removeprefix("linux-image-")
+
+
+class PrivateApt:
+    """apt-get and apt-cache over a state directory of their own."""
+
+    def __init__(self, suite: str) -> None:
+        self.suite = suite
+        self.dir = cache_dir() / "apt" / suite
+        self.archives = self.dir / "cache" / "archives"
+        self._stamp = self.dir / "updated"
+
+    @property
+    def has_lists(self) -> bool:
+        """Tell whether package lists were downloaded before."""
+        return self._stamp.exists()
+
+    def update(self, mirror: Mirror | None = None) -> None:
+        """Download the package lists unless they are recent."""
+        if self.has_lists and time.time() - self._stamp.stat().st_mtime < LISTS_KEPT_SECONDS:
+            return
+        for part in ("lists/partial", "cache/archives/partial"):
+            (self.dir / part).mkdir(parents=True, exist_ok=True)
+        (self.dir / "status").touch()
+        error = ""
+        for lines in (mirror or machine_mirror()).candidates(self.suite):
+            (self.dir / "sources.list").write_text("\n".join(lines) + "\n")
+            done = self._run("apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update")
+            if done.returncode == 0:
+                self._stamp.touch()
+                return
+            error = error or done.stderr.strip()
+        raise NotOnMirror(f"suite {self.suite} cannot be read from this machine's mirror:\n{error}")
+
+    def candidates(self, entry: Entry) -> list[Candidate]:
+        """Return the images that fit an entry, newest first."""
+        headers = set(self._names("linux-headers-"))
+        names = self._names("linux-image-")
+        fitting = [
+            name
+            for name in names
+            if entry.matches(name) and name.replace("image", "headers", 1) in headers
+        ]
+        if not fitting:
+            there = "\n  ".join(sorted(name for name in names if name.endswith("-amd64")))
+            raise NotOnMirror(
+                f"kernel {entry.name}: {self.suite} has no {entry.image} with headers; "
+                f"image packages there:\n  {there}"
+            )
+        shown = self._output("apt-cache", "show", "--no-all-versions", *fitting)
+        pairs = re.findall(r"^Package: (\S+)\n(?:.+\n)*?Version: (\S+)", shown, re.M)
+        found = [Candidate(package, version) for package, version in pairs]
+        key = functools.cmp_to_key(lambda a, b: compare_versions(a.version, b.version))
+        return sorted(found, key=key, reverse=True)
+
+    def names(self, wanted: Sequence[str]) -> list[str]:
+        """Return those of the wanted packages that exist."""
+        known = {name for want in wanted for name in self._names(want)}
+        return [name for name in wanted if name in known]
+
+    def closure(self, packages: Sequence[str]) -> list[Path]:
+        """Download packages and all they depend on; return the files."""
+        return self._download("install", "--no-install-recommends", "--download-only", *packages)
+
+    def single(self, packages: Sequence[str]) -> list[Path]:
+        """Download these packages alone; return the files."""
+        return self._download("download", *packages)
+
+    def _download(self, *args: str) -> list[Path]:
+        """Run a downloading command of apt-get unless its files are there already."""
+        listed = self._output("apt-get", "-qq", "-y", "--print-uris", *args)
+        # Every package is listed, with its path instead of a URI when it was downloaded before.
+        wanted = re.findall(r"^'[^']+' (\S+) (\d+)", listed, re.M)
+        files = [self.archives / name for name, _ in wanted]
+        missing = [int(size) for path, (_, size) in zip(files, wanted) if not path.exists()]
+        if missing:
+            progress(f"{self.suite}: downloading {len(missing)} packages, {sum(missing) / 1e6:.0f} MB")
+            self._output("apt-get", "-qq", "-y", *args, cwd=self.archives)
+        return files
+
+    def _names(self, prefix: str) -> list[str]:
+        """Return all package names with a prefix."""
+        return self._output("apt-cache", "pkgnames", prefix).split()
+
+    def _output(self, *command: str, cwd: Path | None = None) -> str:
+        done = self._run(*command, cwd=cwd)
+        if done.returncode != 0:
+            raise NotOnMirror(f"{self.suite}: {' '.join(command[:4])}:\n{done.stderr.strip()}")
+        return done.stdout
+
+    def _run(self, *command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        program, *rest = command
+        options = [f"-o{option}" for option in self._options()]
+        return subprocess.run(
+            [program, *options, *rest], cwd=cwd, text=True, capture_output=True, check=False
+        )
+
+    def _options(self) -> list[str]:
+        """Point apt at the private state and silence the machine's hooks."""
+        return [
+            f"Dir::State={self.dir}",
+            f"Dir::State::status={self.dir / 'status'}",
+            f"Dir::Cache={self.dir / 'cache'}",
+            "Dir::Cache::pkgcache=pkgcache.bin",
+            "Dir::Cache::srcpkgcache=srcpkgcache.bin",
+            f"Dir::Etc::sourcelist={self.dir / 'sources.list'}",
+            "Dir::Etc::sourceparts=/dev/null",
+            "Dir::Etc::preferences=/dev/null",
+            "Dir::Etc::preferencesparts=/dev/null",
+            "Acquire::Check-Valid-Until=false",
+            "Acquire::Languages=none",
+            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false",
+            "APT::Sandbox::User=root",
+            "APT::Update::Post-Invoke=",
+            "APT::Update::Post-Invoke-Success=",
+            "DPkg::Post-Invoke=",
+            "Binary::apt-get::APT::Keep-Downloaded-Packages=true",
+        ]
+
+
+def compare_versions(left: str, right: str) -> int:
+    """Order two package versions as dpkg does."""
+    if left == right:
+        return 0
+    done = subprocess.run(["dpkg", "--compare-versions", left, "lt", right], check=False)
+    return -1 if done.returncode == 0 else 1
+
+
+def progress(message: str) -> None:
+    """Show one step of a long job."""
+    print(message, file=sys.stderr, flush=True)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Builds modules for an unpacked kernel inside its suite's tree.
+
+The source is mirrored into an object directory per kernel, which keeps what make left there,
+so a second build compiles only what changed. Mounts live in a namespace of their own: they
+vanish with the last process of the build, however it ends.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lablib import LabError, cache_dir, require_root
+from lablib.catalogue import Kernel, require
+from lablib.unpack import locked, suite_dir
+
+# Never part of a source tree: history, results, caches and what an earlier build left.
+SKIPPED_DIRS = {".git", "build", "results", "__pycache__", ".venv", ".tmp_versions"}
+SKIPPED_SUFFIXES = {".o", ".ko", ".mod", ".cmd", ".a", ".pyc", ".order", ".symvers"}
+GENERATED_ENDINGS = (".mod.c",)
+
+# $1 suite tree, $2 kernel tree, $3 object directory, then the command for the chroot.
+MOUNT_AND_RUN = """
+set -e
+tree=$1 kernel=$2 objects=$3; shift 3
+mount -t proc proc "$tree/proc"
+mount --bind "$objects" "$tree/work"
+for dir in usr/src usr/lib/modules; do
+    mount --bind "$kernel/$dir" "$tree/$dir"
+done
+for dir in "$kernel"/usr/lib/linux-kbuild-*; do
+    [ -d "$dir" ] && mount --bind "$dir" "$tree/usr/lib/${dir##*/}"
+done
+exec chroot "$tree" "$@"
+"""
+
+
+def build_modules(name: str, src: Path, out: Path, make_args: Sequence[str] = ()) -> int:
+    """Build the modules of a source tree; return make's verdict as 0 or 1."""
+    require_root("building in a suite's tree")
+    kernel = require(name)
+    if not any((src / file).is_file() for file in ("Kbuild", "Makefile")):
+        raise LabError(f"{src} has neither a Kbuild file nor a Makefile")
+    # Two source trees never share objects.
+    objects = cache_dir() / "objects" / name / str(src.resolve()).strip("/").replace("/", "-")
+    with locked(f"build-{name}"):
+        mirror(src, objects)
+        if run_make(kernel, objects, make_args) != 0:
+            return 1
+        modules = built_modules(objects)
+    if not modules:
+        raise LabError(f"the build of {src} made no module")
+    deliver(modules, out)
+    return 0
+
+
+def run_make(kernel: Kernel, objects: Path, make_args: Sequence[str]) -> int:
+    """Run Kbuild inside the suite's tree."""
+    tree = suite_dir(kernel.suite)
+    for kbuild in (kernel.tree / "usr/lib").glob("linux-kbuild-*"):
+        (tree / "usr/lib" / kbuild.name).mkdir(exist_ok=True)
+    make = [
+        "make",
+        "-C",
+        f"/usr/lib/modules/{kernel.release}/build",
+        f"-j{os.cpu_count()}",
+        "M=/work",
+        # Headers with a vmlinux beside them would otherwise want pahole.
+        "CONFIG_DEBUG_INFO_BTF_MODULES=",
+        *make_args,
+        "modules",
+    ]
+    environment = {"PATH": "/usr/bin:/usr/sbin", "LC_ALL": "C", "HOME": "/"}
+    command = [
+        *("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork"),
+        *("--kill-child", "sh", "-c", MOUNT_AND_RUN, "build"),
+        *(str(path) for path in (tree, kernel.tree, objects)),
+        *("/usr/bin/env", "-i", *(f"{key}={value}" for key, value in environment.items())),
+        *make,
+    ]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL) as process:
+        try:
+            return process.wait()
+        finally:
+            process.kill()
+
+
+def sources(src: Path) -> Iterator[Path]:
+    """Yield the files of a source tree, relative to it."""
+    for directory, names, files in os.walk(src):
+        names[:] = sorted(name for name in names if name not in SKIPPED_DIRS)
+        for name in files:
+            generated = name.endswith(GENERATED_ENDINGS) or Path(name).suffix in SKIPPED_SUFFIXES
+            path = Path(directory) / name
+            if not generated and path.is_file():
+                yield path.relative_to(src)
+
+
+def mirror(src: Path, objects: Path) -> None:
+    """Bring an object directory's copy of the source up to date, and nothing more."""
+    objects.mkdir(parents=True, exist_ok=True)
+    record = objects.parent / f"{objects.name}.sources"
+    before = set(record.read_text().splitlines()) if record.is_file() else set()
+    now = set()
+    for path in sources(src):
+        now.add(str(path))
+        target = objects / path
+        if target.is_file() and filecmp.cmp(src / path, target, shallow=False):
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(src / path, target)
+    gone = before - now
+    for name in gone:
+        (objects / name).unlink(missing_ok=True)
+    record.write_text("".join(f"{name}\n" for name in sorted(now)))
+
+
+def built_modules(objects: Path) -> list[Path]:
+    """Return the modules that the last build made, not those of earlier ones."""
+    order = objects / "modules.order"
+    if not order.is_file():
+        return []
+    names = [line.removeprefix("/work/") for line in order.read_text().split()]
+    return [(objects / name).with_suffix(".ko") for name in names]
+
+
+def deliver(modules: Sequence[Path], out: Path) -> None:
+    """Copy modules to their place and remove those that are no longer built."""
+    out.mkdir(parents=True, exist_ok=True)
+    wanted = {module.name for module in modules}
+    if len(wanted) != len(modules):
+        raise LabError("two modules of this tree have the same name")
+    for stale in out.glob("*.ko"):
+        if stale.name not in wanted:
+            stale.unlink()
+    for module in modules:
+        shutil.copy(module, out / module.name)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Finds in a kernel log what no test may leave behind."""
+
+from __future__ import annotations
+
+import re
+
+# Beginnings of reports. A log that lost lines cannot be vouched for either.
+DIRT = re.compile(
+    r"""
+      WARNING:\                       | BUG:\               | \bBUG\ at\b
+    | \bOops\b                        | kernel\ BUG\ at     | Kernel\ panic
+    | general\ protection             | Call\ Trace:        | invalid\ opcode:
+    | stack\ segment:                 | double\ fault       | int3:\ \d{4}
+    | divide\ error:                  | unable\ to\ handle
+    | possible\ (circular|recursive)\ locking | inconsistent\ lock\ state
+    | INFO:\ possible\ | INFO:\ trying\ to\ register | INFO:\ SOFTIRQ-safe
+    | \[\ (BUG|INFO):\ | turning\ off\ the\ locking\ correctness\ validator
+    | bad\ unlock\ balance | held\ lock\ freed | still\ has\ locks\ held
+    | lock\ held\ when\ returning\ to\ user\ space | DEBUG_LOCKS_WARN_ON
+    | suspicious\ RCU | [Ii]llegal\ context\ switch\ in\ RCU
+    | scheduling\ while\ atomic | sleeping\ function\ called\ from\ invalid
+    | (soft|hard)\ lockup | hung\ task | blocked\ for\ more\ than\ \d+\ seconds
+    | rcu:\ INFO:\ | self-detected\ stall | detected\ stalls
+    | (KASAN|KCSAN|KMSAN|KFENCE|UBSAN): | DEADLOCK
+    | kmemleak:\ [1-9]\d*\ new | kmemleak:\ .*disabled
+    | ODEBUG: | refcount_t: | list_(add|del)\ corruption | slab.*corrupt
+    | objtool: | unwind.*(stack\ corrupt|bad\ frame)
+    | module:\ overflow\ in\ relocation | Bad\ page | nobody\ cared
+    | printk\ messages\ dropped | ftrace\ bug | jump_label:\ Fatal
+    """,
+    re.VERBOSE,
+)
+# Lines that look like a report and are none.
+CLEAN = re.compile(
+    r"""
+      module\ verification\ failed | taints\ kernel | tainting\ kernel
+    | Kernel\ command\ line: | Command\ line:
+    | Spectre | MDS | RETBleed | Speculative | mitigation | VULNERABLE
+    | (lockup|hung[_\ ]task)[-_\ ]?(detector|panic|timeout|watchdog)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def scan_log(text: str) -> list[str]:
+    """Return the lines of a kernel log that tell of a fault, in order."""
+    return [line for line in text.splitlines() if is_dirt(line)]
+
+
+def is_dirt(line: str) -> bool:
+    """Tell whether one line of a kernel log tells of a fault."""
+    return DIRT.search(line) is not None and CLEAN.search(line) is None
+
+
+def with_context(text: str, before: int = 2, after: int = 12, most: int = 80) -> list[str]:
+    """Return the faulty lines of a log with their surroundings."""
+    lines = text.splitlines()
+    shown: set[int] = set()
+    for number, line in enumerate(lines):
+        if is_dirt(line):
+            shown.update(range(max(0, number - before), min(len(lines), number + after + 1)))
+    return [lines[number] for number in sorted(shown)][:most]
+
+
+def tail(text: str, count: int = 40) -> list[str]:
+    """Return the last lines of a log."""
+    return text.splitlines()[-count:]

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Unpacks compilers, kernels and emulators side by side, without installing anything.
+
+A suite is a tree with a compiler that serves as a chroot; a kernel is a tree of its own with
+the image, the modules and the headers, which a build mounts into the suite. Each tree is
+filled under a temporary name and renamed when complete, so an interrupted run leaves
+nothing that looks finished.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from lablib import LabError, cache_dir, require_root
+from lablib.apt import Candidate, NotOnMirror, PrivateApt, progress
+from lablib.catalogue import Entry, Kernel, kernel_dir, unpacked
+
+# What Kbuild runs besides the compiler that the headers depend on.
+BUILD_TOOLS = (
+    "make bash dash coreutils sed grep findutils diffutils gzip mawk perl-base xz-utils".split()
+)
+# Packages that belong to one kernel; all others belong to the suite's tree.
+KERNEL_PREFIXES = tuple(
+    f"linux-{kind}" for kind in ("headers-", "kbuild-", "image-", "binary-", "modules-", "base")
+)
+USR_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+LEFT_OUT = ("doc", "man", "locale", "info", "lintian", "bug")
+NEEDED_BYTES = 3 << 30
+
+
+def suite_dir(suite: str) -> Path:
+    """Return the tree with a suite's compiler."""
+    return cache_dir() / "suites" / suite
+
+
+def qemu_dir(suite: str) -> Path:
+    """Return the tree with a suite's emulator."""
+    return cache_dir() / "qemu" / suite
+
+
+def fetch(entry: Entry) -> Kernel:
+    """Make sure that a kernel and what builds and runs it are unpacked."""
+    with locked("fetch"):
+        kernel = unpacked(entry.name)
+        needs_qemu = entry.qemu != "host" and not qemu_dir(entry.qemu).is_dir()
+        if kernel is not None and suite_dir(entry.suite).is_dir() and not needs_qemu:
+            return kernel
+        require_root("fetching a kernel")
+        _require_space()
+        _remove_leftovers()
+        if needs_qemu:
+            fetch_qemu(entry.qemu)
+        if kernel is None or not suite_dir(entry.suite).is_dir():
+            kernel = _fetch_kernel(entry)
+        return kernel
+
+
+def _fetch_kernel(entry: Entry) -> Kernel:
+    """Unpack the newest kernel of an entry that the mirror can still deliver."""
+    progress(f"{entry.name}: asking the mirror for {entry.suite}")
+    apt = PrivateApt(entry.suite)
+    apt.update()
+    problems = []
+    for candidate in apt.candidates(entry):
+        try:
+            kernel = _unpack_candidate(apt, entry, candidate)
+        except NotOnMirror as error:
+            problems.append(str(error))
+            continue
+        shutil.rmtree(apt.archives, ignore_errors=True)
+        return kernel
+    raise NotOnMirror(f"kernel {entry.name}: nothing could be downloaded\n" + "\n".join(problems))
+
+
+def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Kernel:
+    """Download and unpack one candidate, its headers and, if need be, its suite."""
+    release = candidate.release
+    (apt.archives / "partial").mkdir(parents=True, exist_ok=True)
+    # Up to 7.1 the image is one package, later it is split by content.
+    parts = [f"linux-{kind}-{release}" for kind in ("image", "binary", "modules", "base")]
+    image = apt.single(apt.names(parts))
+    closure = apt.closure([f"linux-headers-{release}", *BUILD_TOOLS])
+    own = [deb for deb in closure if deb.name.startswith(KERNEL_PREFIXES)]
+    shared = [deb for deb in closure if deb not in own]
+    _ensure_suite(entry.suite, shared)
+
+    progress(f"{entry.name}: unpacking {candidate.package} {candidate.version}")
+
+    def finish(tree: Path) -> None:
+        vmlinuz = _find_vmlinuz(tree, release)
+        Kernel(
+            entry.name,
+            entry.suite,
+            candidate.package,
+            candidate.version,
+            release,
+            str(vmlinuz.relative_to(tree)),
+            entry.qemu,
+        ).save(tree)
+
+    build_tree(kernel_dir(entry.name), {*own, *image}, finish)
+    kernel = unpacked(entry.name)
+    assert kernel is not None
+    return kernel
+
+
+def _find_vmlinuz(tree: Path, release: str) -> Path:
+    """Find the bootable file, which moved when images were split."""
+    for path in (tree / f"boot/vmlinuz-{release}", tree / f"usr/lib/modules/{release}/vmlinuz"):
+        if path.is_file():
+            return path
+    raise NotOnMirror(f"the packages of {release} hold no vmlinuz")
+
+
+def _ensure_suite(suite: str, debs: list[Path]) -> None:
+    """Unpack a suite's compiler unless a tree with all these packages is there."""
+    tree = suite_dir(suite)
+    record = tree / "packages.json"
+    names = sorted(deb.name.split("_", 1)[0] for deb in debs)
+    if record.is_file() and set(names) <= set(json.loads(record.read_text())):
+        return
+    progress(f"{suite}: unpacking {len(debs)} packages of the compiler")
+
+    def finish(new: Path) -> None:
+        _make_chroot_usable(new)
+        (new / "packages.json").write_text(json.dumps(names) + "\n")
+
+    build_tree(tree, debs, finish)
+
+
+def _make_chroot_usable(tree: Path) -> None:
+    """Do by hand the little that maintainer scripts would have done."""
+    binaries = tree / "usr" / "bin"
+    for link, target in (("sh", "dash"), ("awk", "mawk")):
+        if not os.path.lexists(binaries / link):
+            (binaries / link).symlink_to(target)
+    if not os.path.lexists(binaries / "gcc"):
+        versions = sorted(binaries.glob("gcc-[0-9]*"), key=lambda path: int(path.name[4:]))
+        if versions:
+            (binaries / "gcc").symlink_to(versions[-1].name)
+    for path in ("etc", "proc", "dev", "tmp", "usr/src", "usr/lib/modules", "work"):
+        (tree / path).mkdir(parents=True, exist_ok=True)
+    (tree / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+    (tree / "etc/group").write_text("root:x:0:\n")
+    null = tree / "dev/null"
+    if not null.exists():
+        os.mknod(null, 0o20666, os.makedev(1, 3))
+        null.chmod(0o666)
+
+
+def fetch_qemu(suite: str) -> None:
+    """Unpack a suite's emulator."""
+    if qemu_dir(suite).is_dir():
+        return
+    progress(f"emulator: asking the mirror for {suite}")
+    apt = PrivateApt(suite)
+    apt.update()
+    (apt.archives / "partial").mkdir(parents=True, exist_ok=True)
+    debs = apt.closure(["qemu-system-x86"])
+    progress(f"emulator: unpacking {len(debs)} packages of {suite}")
+    build_tree(qemu_dir(suite), debs, lambda tree: None)
+
+
+def build_tree(final: Path, debs: Iterable[Path], finish: Callable[[Path], None]) -> None:
+    """Unpack packages into a new tree and put it in place when it is complete."""
+    final.parent.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(prefix=f".new-{final.name}-", dir=final.parent))
+    try:
+        new.chmod(0o755)
+        for name in USR_MERGED:
+            (new / "usr" / name).mkdir(parents=True)
+            (new / name).symlink_to(f"usr/{name}")
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda deb: extract(deb, new), debs))
+        finish(new)
+        if final.exists():
+            shutil.rmtree(final)
+        new.rename(final)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def extract(deb: Path, tree: Path) -> None:
+    """Unpack one package over a usr-merged tree; run none of its scripts."""
+    left_out = [f"--exclude=./usr/share/{name}" for name in LEFT_OUT]
+    command = ["tar", "-x", "--keep-directory-symlink", "-C", str(tree), *left_out]
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as source:
+        done = subprocess.run(
+            command, stdin=source.stdout, capture_output=True, text=True, check=False
+        )
+    if source.returncode != 0 or done.returncode != 0:
+        deb.unlink(missing_ok=True)
+        raise LabError(f"cannot unpack {deb.name}: {done.stderr.strip()}")
+
+
+def _require_space() -> None:
+    """Refuse to start what the disk cannot hold."""
+    cache = cache_dir()
+    cache.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(cache).free
+    if free < NEEDED_BYTES:
+        raise LabError(
+            f"{cache} has {free >> 20} MiB free, a kernel with its compiler needs up to "
+            f"{NEEDED_BYTES >> 20} MiB; make room or set KMARKERS_CACHE to another place"
+        )
+
+
+def _remove_leftovers() -> None:
+    """Remove what an interrupted run left; the lock says that nobody fills it now."""
+    for leftover in cache_dir().glob("*/.new-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+@contextmanager
+def locked(name: str) -> Iterator[None]:
+    """Hold a lock of the laboratory, waiting for another process that has it."""
+    cache_dir().mkdir(parents=True, exist_ok=True)
+    with (cache_dir() / f"{name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress(f"waiting for another process that holds {lock.name}")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
