@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Immediate values: the tables of all loaded modules, and changes as batches of
+ * the patcher.
+ */
+#include <linux/bsearch.h>
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/string.h>
+
+#include <kmarkers/immediate.h>
+#include <kmarkers/patcher.h>
+
+#include "imv.h"
+
+/* The sites of one translation unit. */
+struct imv_table {
+	struct list_head node;
+	struct patcher_table sites;
+};
+
+static struct {
+	struct mutex lock;		/* before the patcher's; also keeps the variables still */
+	struct list_head tables;
+	unsigned long changes;
+} imv = {
+	.lock = __MUTEX_INITIALIZER(imv.lock),
+	.tables = LIST_HEAD_INIT(imv.tables),
+};
+
+const u8 imv_tables_need_immediate;
+EXPORT_SYMBOL_GPL(imv_tables_need_immediate);
+
+/* Bytes of the operand: two-byte values are read with a 32-bit mov. */
+static unsigned int operand_size(const struct patcher_site *site)
+{
+	return site->size == 2 ? 4 : site->size;
+}
+
+static u64 load_value(const void *var, unsigned int size)
+{
+	u64 value = 0;
+
+	memcpy(&value, var, size);
+	return value;
+}
+
+static void store_value(void *var, u64 value, unsigned int size)
+{
+	switch (size) {
+	case 1:
+		WRITE_ONCE(*(u8 *)var, value);
+		break;
+	case 2:
+		WRITE_ONCE(*(u16 *)var, value);
+		break;
+	case 4:
+		WRITE_ONCE(*(u32 *)var, value);
+		break;
+	default:
+		WRITE_ONCE(*(u64 *)var, value);
+	}
+}
+
+static void fill_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
+{
+	unsigned int size = operand_size(site);
+
+	poke->addr = (u8 *)patcher_site_addr(site);
+	poke->len = site->len;
+	memcpy(poke->old, poke->addr, site->len);
+	memcpy(poke->new, poke->addr, site->len);
+	memcpy(poke->new + site->len - size, &value, size);
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+	const struct imv_change *x = a, *y = b;
+
+	return x->var < y->var ? -1 : x->var > y->var;
+}
+
+/* @changes are sorted: a table of thousands meets thousands of changes. */
+static const struct imv_change *find_change(const struct imv_change *changes, unsigned int nr,
+					    const struct patcher_site *site)
+{
+	struct imv_change key = { .var = (void *)patcher_site_key(site) };
+
+	return bsearch(&key, changes, nr, sizeof(*changes), compare_changes);
+}
+
+/*
+ * Collect the sites that @changes concern; with @pokes NULL only count them.
+ * -EINVAL if a site reads the variable at another size.
+ */
+static int collect(const struct imv_change *changes, unsigned int nr, struct patcher_poke *pokes)
+{
+	const struct imv_change *change;
+	struct imv_table *table;
+	unsigned int i;
+	int count = 0;
+
+	list_for_each_entry(table, &imv.tables, node) {
+		for (i = 0; i < table->sites.nr; i++) {
+			const struct patcher_site *site = &table->sites.sites[i];
+
+			change = find_change(changes, nr, site);
+			if (!change)
+				continue;
+			if (change->size != site->size)
+				return -EINVAL;
+			if (pokes)
+				fill_poke(&pokes[count], site, change->value);
+			count++;
+		}
+	}
+	return count;
+}
+
+static int patch_sites(struct imv_change *changes, unsigned int nr)
+{
+	struct patcher_poke *pokes;
+	unsigned int i;
+	int count, err;
+
+	sort(changes, nr, sizeof(*changes), compare_changes, NULL);
+	for (i = 1; i < nr; i++)
+		if (changes[i - 1].var == changes[i].var)
+			return -EINVAL;
+	count = collect(changes, nr, NULL);
+	if (count <= 0)
+		return count;
+	pokes = kvcalloc(count, sizeof(*pokes), GFP_KERNEL);
+	if (!pokes)
+		return -ENOMEM;
+	collect(changes, nr, pokes);
+	err = patcher_apply(pokes, count);
+	kvfree(pokes);
+	return err;
+}
+
+/**
+ * imv_apply() - change several immediate values in one batch
+ * @changes: variables, each at most once, and their new values; sorted in place
+ * @nr: how many
+ *
+ * Context: may sleep.
+ * Return: 0; or an error with every value and site as it was: -EINVAL for a
+ * size that a reader disagrees with or a variable named twice, -ENOMEM, or what patcher_apply() returns.
+ */
+int imv_apply(struct imv_change *changes, unsigned int nr)
+{
+	unsigned int i;
+	int err;
+
+	mutex_lock(&imv.lock);
+	err = patch_sites(changes, nr);
+	if (!err) {
+		for (i = 0; i < nr; i++)
+			store_value(changes[i].var, changes[i].value, changes[i].size);
+		imv.changes += nr;
+	}
+	mutex_unlock(&imv.lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(imv_apply);
+
+static bool valid_site(const struct patcher_site *site)
+{
+	if (site->size != 1 && site->size != 2 && site->size != 4 && site->size != 8)
+		return false;
+	return site->len > operand_size(site);
+}
+
+/* The code is compiled with 0 in every site: bring a new table up to date. */
+static int patch_table(const struct patcher_table *table)
+{
+	struct patcher_poke *pokes;
+	unsigned int i, count = 0;
+	int err = 0;
+
+	pokes = kvcalloc(table->nr, sizeof(*pokes), GFP_KERNEL);
+	if (!pokes)
+		return -ENOMEM;
+	for (i = 0; i < table->nr; i++) {
+		const struct patcher_site *site = &table->sites[i];
+		u64 value = load_value((void *)patcher_site_key(site), site->size);
+
+		if (value)
+			fill_poke(&pokes[count++], site, value);
+	}
+	if (count)
+		err = patcher_apply(pokes, count);
+	kvfree(pokes);
+	return err;
+}
+
+static int add_table(struct imv_table *table)
+{
+	int err;
+
+	err = patcher_register(&table->sites);
+	if (err)
+		return err;
+	err = patch_table(&table->sites);
+	if (err) {
+		patcher_unregister(&table->sites);
+		return err;
+	}
+	list_add_tail(&table->node, &imv.tables);
+	return 0;
+}
+
+/**
+ * imv_add_chunk() - take over the sites of one translation unit
+ * @module: the module being loaded; NULL in user space
+ * @chunk: the head of its records
+ *
+ * On return every site reads the present value of its variable.
+ *
+ * Context: may sleep; no code of @module runs yet.
+ * Return: 0; -EINVAL for a malformed table; -EPERM for a site in text that does
+ * not stay; -ENOMEM, or what patcher_apply() returns.
+ */
+int imv_add_chunk(struct module *module, struct kmarkers_chunk *chunk)
+{
+	struct patcher_site *sites = (void *)(chunk + 1);
+	unsigned int i, nr = kmarkers_chunk_records(chunk, sizeof(*sites));
+	struct imv_table *table;
+	int err;
+
+	if (!nr)
+		return kmarkers_chunk_valid(chunk, sizeof(*sites)) ? 0 : -EINVAL;
+	for (i = 0; i < nr; i++)
+		if (!valid_site(&sites[i]))
+			return -EINVAL;
+	table = kzalloc(sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	table->sites.sites = sites;
+	table->sites.nr = nr;
+	table->sites.module = module;
+
+	mutex_lock(&imv.lock);
+	err = add_table(table);
+	mutex_unlock(&imv.lock);
+	if (err)
+		kfree(table);
+	return err;
+}
+
+/**
+ * imv_drop_module() - forget every site of a module
+ * @module: a module whose code no longer runs
+ *
+ * Context: may sleep.
+ */
+void imv_drop_module(struct module *module)
+{
+	struct imv_table *table, *next;
+
+	mutex_lock(&imv.lock);
+	list_for_each_entry_safe(table, next, &imv.tables, node) {
+		if (table->sites.module != module)
+			continue;
+		list_del(&table->node);
+		patcher_unregister(&table->sites);
+		kfree(table);
+	}
+	mutex_unlock(&imv.lock);
+}
+
+/* One line per translation unit that has sites. */
+int imv_show(struct seq_file *m, void *unused)
+{
+	struct imv_table *table;
+
+	seq_puts(m, "module sites\n");
+	mutex_lock(&imv.lock);
+	list_for_each_entry(table, &imv.tables, node)
+		seq_printf(m, "%s %u\n", module_name(table->sites.module), table->sites.nr);
+	mutex_unlock(&imv.lock);
+	return 0;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Immediate values as a module: finds the tables of its clients as they load. */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/seq_file.h>
+
+#include <kmarkers/immediate.h>
+#include <kmarkers/patcher.h>
+
+#include "imv.h"
+
+DEFINE_SHOW_ATTRIBUTE(imv);
+
+static struct dentry *dir;
+
+static int add_chunk(struct module *module, struct kmarkers_chunk *chunk)
+{
+	int err = imv_add_chunk(module, chunk);
+
+	if (err == -EPERM)
+		pr_err("%s: %s: imv_read() in text that is freed after init, use _imv_read()\n",
+		       KBUILD_MODNAME, module->name);
+	else if (err)
+		pr_err("%s: %s: table of immediate values refused: error %d\n",
+		       KBUILD_MODNAME, module->name, err);
+	return err;
+}
+
+/*
+ * COMING is sent after relocation and before the module's init function; an
+ * error ends the load.  GOING is sent when none of its code runs any more.
+ */
+static int on_module(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct module *module = data;
+	int err = 0;
+
+	if (event == MODULE_STATE_COMING) {
+		err = patcher_for_each_chunk(module, KMARKERS_SYMBOL(imv), add_chunk);
+		if (err)
+			imv_drop_module(module);
+	} else if (event == MODULE_STATE_GOING) {
+		imv_drop_module(module);
+	}
+	return notifier_from_errno(err);
+}
+
+/* Before anyone who sets values of a module that is coming. */
+static struct notifier_block module_notifier = {
+	.notifier_call = on_module,
+	.priority = 1,
+};
+
+static int __init immediate_init(void)
+{
+	int err;
+
+	err = register_module_notifier(&module_notifier);
+	if (err)
+		return err;
+	dir = debugfs_create_dir("immediate", patcher_debugfs_dir());
+	debugfs_create_file("list", 0400, dir, NULL, &imv_fops);
+	return 0;
+}
+
+static void __exit immediate_exit(void)
+{
+	debugfs_remove_recursive(dir);
+	unregister_module_notifier(&module_notifier);
+}
+
+module_init(immediate_init);
+module_exit(immediate_exit);
+
+MODULE_DESCRIPTION("Variables read as operands of instructions");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");

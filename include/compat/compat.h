@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The only file that knows kernel versions.  Included into every .c file of
+ * ours by the build; each entry cites the commit and version that made it
+ * necessary.
+ */
+#ifndef KMARKERS_COMPAT_H
+#define KMARKERS_COMPAT_H
+
+#include <linux/module.h>
+#include <linux/version.h>
+
+/*
+ * ac3b43283923 ("module: replace module_layout with module_memory"), v6.4:
+ * core_layout.base and text_size became mem[MOD_TEXT].
+ */
+static inline bool compat_module_text(struct module *mod, unsigned long addr)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	return within_module_mem_type(addr, mod, MOD_TEXT);
+#else
+	return addr - (unsigned long)mod->core_layout.base < mod->core_layout.text_size;
+#endif
+}
+
+#endif /* KMARKERS_COMPAT_H */

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Markers: places in the code where a probe can be connected at run time.
+ *
+ * OVERVIEW
+ *
+ * A marker is written once into the code, with a name, a format and arguments.
+ * While no probe is connected it costs one instruction that loads the state, a
+ * test and a branch not taken; its arguments are not evaluated.  Probes are
+ * connected by the marker's name, before or after the marked module loads.
+ *
+ * EXAMPLE
+ *
+ *	The marked module:
+ *
+ *	trace_mark(disk_request, "sector %llu bytes %u", sector, bytes);
+ *
+ *	The probe module:
+ *
+ *	static void probe(void *probe_private, void *call_private,
+ *			  const char *fmt, va_list *args)
+ *	{
+ *		u64 sector = va_arg(*args, u64);
+ *		...
+ *	}
+ *
+ *	err = marker_probe_register("disk_request", "sector %llu bytes %u",
+ *				    probe, NULL);
+ *	...
+ *	marker_probe_unregister("disk_request", probe, NULL);
+ *	marker_synchronize_unregister();
+ *
+ * FLAVOURS
+ *
+ *	immediate	the state is an operand of an instruction (the default)
+ *	generic		the state is a byte in memory; works in __init and __exit text
+ *
+ * CONTEXT
+ *
+ *	function			may sleep  irq	nmi
+ *	trace_mark(), MARK()		no	   yes	yes (if the probes can)
+ *	marker_probe_register()		yes	   no	no
+ *	marker_probe_unregister()	yes	   no	no
+ *	marker_synchronize_unregister()	yes	   no	no
+ *
+ * Probes run in the context of the marked code, with preemption disabled, and
+ * must not sleep.  Each gets a va_list of its own.
+ *
+ * PROMISES
+ *
+ * A probe is always called with the private data it was registered with.  After
+ * marker_synchronize_unregister() returned, no probe unregistered before it
+ * still runs.  A marker whose format differs from the one registered under its
+ * name stays off, and the log says so.
+ *
+ * Source: Linux Kernel Markers, 2006 (MARK) and 2.6.24-2.6.31 (trace_mark).
+ */
+#ifndef KMARKERS_MARKER_H
+#define KMARKERS_MARKER_H
+
+#include <linux/compiler.h>
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/types.h>
+#include <kmarkers/immediate.h>
+#include <kmarkers/table.h>
+
+/* Referred to by every table of markers; its value is unused. */
+extern const u8 marker_tables_need_markers;
+
+KMARKERS_CHUNK(markers, marker_tables_need_markers, 4);
+
+/* The format of a marker without arguments. */
+#define MARK_NOARGS	" "
+
+/**
+ * typedef marker_probe_func - a probe
+ * @probe_private: as given to marker_probe_register()
+ * @call_private: as given by the marked code; NULL with trace_mark()
+ * @fmt: the marker's format
+ * @args: its arguments
+ */
+typedef void marker_probe_func(void *probe_private, void *call_private,
+			       const char *fmt, va_list *args);
+
+/**
+ * struct marker_probe - one connected probe; an array of them ends with func NULL
+ * @func: the probe
+ * @private: its private data
+ */
+struct marker_probe {
+	marker_probe_func *func;
+	void *private;
+};
+
+/**
+ * struct marker - one place in the code
+ * @name: the marker's name
+ * @format: its format
+ * @func: the function it stands in
+ * @file: the source file
+ * @line: the line
+ * @state__imv: 1 while probes are connected; read by the site
+ * @generic: the flavour reads @state__imv from memory
+ * @probes: the probes to call, an RCU array, or NULL
+ * @node: link in the registry; private
+ */
+struct marker {
+	const char *name;
+	const char *format;
+	const char *func;
+	const char *file;
+	unsigned int line;
+	u8 state__imv;
+	u8 generic;
+	const struct marker_probe *probes;
+	struct list_head node;
+};
+
+/* The record: where the struct marker is, relative to the record. */
+#define __MARKER_RECORD(marker)						\
+	asm volatile(KMARKERS_RECORD(markers,				\
+		     "	.long %c0 - .\n")				\
+		     : : "i" (&(marker)))
+
+#define __marker_state_generic(marker)		READ_ONCE((marker).state__imv)
+#define __marker_state_immediate(marker)	imv_read((marker).state)
+#define __marker_is_generic_generic		1
+#define __marker_is_generic_immediate		0
+
+static inline __printf(1, 2) void __marker_check_format(const char *fmt, ...)
+{
+}
+
+/**
+ * trace_mark_flavour() - a marker of a chosen flavour
+ * @flavour: generic or immediate
+ * @mark: its name, an identifier
+ * @call_data: passed to the probes as call_private
+ * @fmt: its format, a literal; MARK_NOARGS if there are no arguments
+ * @args: its arguments, evaluated only while a probe is connected
+ */
+#define trace_mark_flavour(flavour, mark, call_data, fmt, args...)	\
+do {									\
+	static struct marker __marker_##mark = {			\
+		.name = #mark,						\
+		.format = fmt,						\
+		.func = __func__,					\
+		.file = __FILE__,					\
+		.line = __LINE__,					\
+		.generic = __marker_is_generic_##flavour,		\
+	};								\
+									\
+	__MARKER_RECORD(__marker_##mark);				\
+	if (0)								\
+		__marker_check_format(fmt, ## args);			\
+	if (unlikely(__marker_state_##flavour(__marker_##mark)))	\
+		marker_probe_call(&__marker_##mark, call_data, fmt, ## args); \
+} while (0)
+
+/**
+ * trace_mark() - a marker, as in 2.6.24-2.6.31
+ * @name: its name, an identifier
+ * @format: its format, a literal; MARK_NOARGS if there are no arguments
+ * @args: its arguments
+ */
+#define trace_mark(name, format, args...)				\
+	trace_mark_flavour(immediate, name, NULL, format, ## args)
+
+/* The same with the state in memory: for __init and __exit text. */
+#define _trace_mark(name, format, args...)				\
+	trace_mark_flavour(generic, name, NULL, format, ## args)
+
+/* A marker as in 2006. */
+#define MARK(name, format, args...)	trace_mark(name, format, ## args)
+
+void marker_probe_call(const struct marker *marker, void *call_private, const char *fmt, ...);
+int marker_probe_register(const char *name, const char *format,
+			  marker_probe_func *probe, void *probe_private);
+int marker_probe_unregister(const char *name, marker_probe_func *probe, void *probe_private);
+void marker_synchronize_unregister(void);
+
+#endif /* KMARKERS_MARKER_H */

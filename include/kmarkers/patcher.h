@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Live replacement of instructions with a breakpoint.
+ *
+ * OVERVIEW
+ *
+ * A *site* is one instruction in the text of a module that may be replaced,
+ * while every CPU may be executing it, by another instruction of the same
+ * length.  Sites are recorded at build time in an ELF section of the module
+ * that holds them (struct patcher_site, 12 bytes) and become known to the
+ * patcher when the module is loaded, before its init function runs.
+ *
+ * A *batch* is any number of replacements.  It is checked as a whole first and
+ * either refused as a whole, with nothing changed, or applied as a whole with
+ * exactly three rounds of CPU synchronisation, however many sites it has:
+ *
+ *	1. the first byte of every site becomes int3;	all CPUs synchronise
+ *	2. every other byte is written;			all CPUs synchronise
+ *	3. the first byte of every site is written;	all CPUs synchronise
+ *
+ * A CPU that meets an int3 in between has the new instruction emulated for it.
+ *
+ * EXAMPLE
+ *
+ *	struct patcher_poke poke = { .addr = addr, .len = 5 };
+ *
+ *	memcpy(poke.old, addr, 5);
+ *	memcpy(poke.new, jump, 5);
+ *	err = patcher_apply(&poke, 1);
+ *
+ * CONTEXT
+ *
+ *	function			may sleep  irq  nmi
+ *	patcher_apply()			yes	   no	no
+ *	patcher_register()		yes	   no	no
+ *	patcher_unregister()		yes	   no	no
+ *	patcher_handle_int3()		no	   yes	yes
+ *
+ * PROMISES
+ *
+ * While patcher_apply() runs, each execution of a site behaves wholly as the
+ * old or wholly as the new instruction.  After it returned 0, every CPU
+ * executes the new one.  After an error, no byte has changed.
+ *
+ * Sources: Intel SDM vol. 3A, 9.1.3 "Handling Self- and Cross-Modifying Code";
+ * Linux text_poke_bp(), commit fd4363fff3d9 (2013), and its batched form,
+ * commit c0213b0ac03c (2019); the immediate values patch series, 2008.
+ */
+#ifndef KMARKERS_PATCHER_H
+#define KMARKERS_PATCHER_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+#include <kmarkers/table.h>
+
+struct dentry;
+struct module;
+struct pt_regs;
+
+/* The longest instruction that can be replaced: mov $imm64,%reg has 10 bytes. */
+#define PATCHER_INSN_MAX	11
+
+/**
+ * struct patcher_site - one instruction that may be replaced
+ * @addr: its first byte, relative to this field
+ * @key: the object of the subsystem that owns the site, relative to this field
+ * @len: bytes of the instruction
+ * @size: bytes of its operand, as the owner defines it
+ * @flags: for the owner
+ *
+ * Written by the assembler, 12 bytes in the module's own data.
+ */
+struct patcher_site {
+	s32 addr;
+	s32 key;
+	u8 len;
+	u8 size;
+	u16 flags;
+};
+
+static inline unsigned long patcher_site_addr(const struct patcher_site *site)
+{
+	return (unsigned long)&site->addr + site->addr;
+}
+
+static inline unsigned long patcher_site_key(const struct patcher_site *site)
+{
+	return (unsigned long)&site->key + site->key;
+}
+
+/**
+ * struct patcher_table - the sites of one translation unit
+ * @sites: the records; sorted by address while registered
+ * @nr: how many
+ * @module: the module whose text holds the sites; NULL in user space
+ * @node: link in the patcher's list; private
+ * @start: lowest address of a site; private
+ * @end: one past the last byte of the highest site; private
+ */
+struct patcher_table {
+	struct patcher_site *sites;
+	unsigned int nr;
+	struct module *module;
+	struct list_head node;
+	unsigned long start;
+	unsigned long end;
+};
+
+/**
+ * struct patcher_poke - one replacement in a batch
+ * @addr: first byte of a registered site
+ * @alias: private to the patcher
+ * @old: the bytes that must be there
+ * @new: the bytes to write: one instruction that the patcher can emulate
+ * @len: bytes of the old and of the new instruction
+ */
+struct patcher_poke {
+	u8 *addr;
+	u8 *alias;
+	u8 old[PATCHER_INSN_MAX];
+	u8 new[PATCHER_INSN_MAX];
+	u8 len;
+};
+
+/**
+ * struct patcher_stats - counters since load
+ * @batches: batches applied
+ * @sites: replacements in them
+ * @rounds: rounds of synchronisation they took
+ * @hits: breakpoints for which the new instruction was emulated
+ * @stale: breakpoints met at a site no longer being changed, and retried
+ * @refused: batches and tables refused
+ */
+struct patcher_stats {
+	unsigned long batches;
+	unsigned long sites;
+	unsigned long rounds;
+	unsigned long hits;
+	unsigned long stale;
+	unsigned long refused;
+};
+
+int patcher_register(struct patcher_table *table);
+void patcher_unregister(struct patcher_table *table);
+int patcher_apply(struct patcher_poke *pokes, unsigned int nr);
+bool patcher_handle_int3(struct pt_regs *regs);
+void patcher_read_stats(struct patcher_stats *stats);
+struct dentry *patcher_debugfs_dir(void);
+int patcher_for_each_chunk(struct module *module, const char *symbol,
+			   int (*take)(struct module *module, struct kmarkers_chunk *chunk));
+
+#endif /* KMARKERS_PATCHER_H */

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Markers as a module: finds the tables of its clients as they load. */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/seq_file.h>
+
+#include <kmarkers/marker.h>
+#include <kmarkers/patcher.h>
+
+#include "registry.h"
+
+DEFINE_SHOW_ATTRIBUTE(markers);
+
+static struct dentry *dir;
+
+/* COMING: before the module's init; GOING: after the last of its code ran. */
+static int on_module(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct module *module = data;
+	int err = 0;
+
+	if (event == MODULE_STATE_COMING) {
+		err = patcher_for_each_chunk(module, KMARKERS_SYMBOL(markers), markers_add_chunk);
+		if (err) {
+			pr_err("%s: %s: table of markers refused: error %d\n",
+			       KBUILD_MODNAME, module->name, err);
+			markers_drop_module(module);
+		}
+	} else if (event == MODULE_STATE_GOING) {
+		markers_drop_module(module);
+	}
+	return notifier_from_errno(err);
+}
+
+/* After the immediate values of a module that is coming have been taken over. */
+static struct notifier_block module_notifier = {
+	.notifier_call = on_module,
+	.priority = 0,
+};
+
+static int __init markers_init(void)
+{
+	int err;
+
+	err = register_module_notifier(&module_notifier);
+	if (err)
+		return err;
+	dir = debugfs_create_dir("markers", patcher_debugfs_dir());
+	debugfs_create_file("list", 0400, dir, NULL, &markers_fops);
+	return 0;
+}
+
+static void __exit markers_exit(void)
+{
+	debugfs_remove_recursive(dir);
+	unregister_module_notifier(&module_notifier);
+	markers_free();
+}
+
+module_init(markers_init);
+module_exit(markers_exit);
+
+MODULE_DESCRIPTION("Static markers with probes connected at run time");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");

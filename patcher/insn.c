@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Decode and emulate the instructions that a site may hold.
+ *
+ * Nothing here takes a lock, allocates or calls out, since the breakpoint
+ * handler runs this in any context, NMI included.
+ *
+ * Encodings: Intel SDM vol. 2, "MOV", "NOP", "JMP", "Jcc", and 2.1 and 2.2 for
+ * prefixes, ModR/M and SIB.
+ */
+#include <linux/errno.h>
+#include <linux/kprobes.h>
+#include <linux/ptrace.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+
+#include "insn.h"
+
+#define REX_MASK	0xf0
+#define REX		0x40
+#define REX_W		0x08
+#define REX_B		0x01
+
+/* Where the hardware's register number is kept in struct pt_regs. */
+static const u16 reg_offset[16] = {
+	offsetof(struct pt_regs, ax),  offsetof(struct pt_regs, cx),
+	offsetof(struct pt_regs, dx),  offsetof(struct pt_regs, bx),
+	offsetof(struct pt_regs, sp),  offsetof(struct pt_regs, bp),
+	offsetof(struct pt_regs, si),  offsetof(struct pt_regs, di),
+	offsetof(struct pt_regs, r8),  offsetof(struct pt_regs, r9),
+	offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r11),
+	offsetof(struct pt_regs, r12), offsetof(struct pt_regs, r13),
+	offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
+};
+
+/* A little-endian signed number of 1, 2, 4 or 8 bytes. */
+static s64 read_signed(const u8 *bytes, unsigned int size)
+{
+	u64 value = 0;
+	unsigned int i;
+
+	for (i = 0; i < size; i++)
+		value |= (u64)bytes[i] << (8 * i);
+	return (s64)(value << (64 - 8 * size)) >> (64 - 8 * size);
+}
+NOKPROBE_SYMBOL(read_signed);
+
+/* Bytes of a memory operand from its ModR/M byte on; 0 if it is no memory operand. */
+static unsigned int modrm_len(const u8 *bytes, unsigned int max)
+{
+	u8 mod, rm;
+	unsigned int len = 1;
+
+	if (max < 2)
+		return max && bytes[0] >> 6 == 0 && (bytes[0] & 7) < 4 ? 1 : 0;
+	mod = bytes[0] >> 6;
+	rm = bytes[0] & 7;
+	if (mod == 3)
+		return 0;
+	if (rm == 4) {
+		len++;
+		if (mod == 0 && (bytes[1] & 7) == 5)
+			len += 4;
+	} else if (mod == 0 && rm == 5) {
+		len += 4;
+	}
+	if (mod == 1)
+		len += 1;
+	else if (mod == 2)
+		len += 4;
+	return len;
+}
+NOKPROBE_SYMBOL(modrm_len);
+
+static int finish(struct patcher_insn *insn, enum patcher_insn_kind kind, const u8 *bytes,
+		  unsigned int max, unsigned int at, unsigned int size)
+{
+	if (at + size > max)
+		return -EINVAL;
+	insn->kind = kind;
+	insn->len = at + size;
+	insn->size = size;
+	insn->imm = size ? read_signed(bytes + at, size) : 0;
+	return 0;
+}
+NOKPROBE_SYMBOL(finish);
+
+/* From the 0f of a two-byte opcode at @at: a long conditional jump or a long nop. */
+static int decode_0f(const u8 *bytes, unsigned int max, unsigned int at,
+		     bool prefixed, struct patcher_insn *insn)
+{
+	unsigned int len;
+
+	if (at + 2 > max)
+		return -EINVAL;
+	if (!prefixed && (bytes[at + 1] & 0xf0) == 0x80) {
+		insn->cond = bytes[at + 1] & 0x0f;
+		return finish(insn, PATCHER_INSN_JCC, bytes, max, at + 2, 4);
+	}
+	if (bytes[at + 1] != 0x1f || at + 3 > max || (bytes[at + 2] & 0x38))
+		return -EINVAL;
+	len = modrm_len(bytes + at + 2, max - at - 2);
+	if (!len || at + 2 + len > max)
+		return -EINVAL;
+	return finish(insn, PATCHER_INSN_NOP, bytes, max, at + 2 + len, 0);
+}
+NOKPROBE_SYMBOL(decode_0f);
+
+static int decode_mov(const u8 *bytes, unsigned int max, unsigned int at,
+		      u8 rex, bool opsize, struct patcher_insn *insn)
+{
+	u8 op = bytes[at];
+	unsigned int size;
+
+	insn->reg = (op & 7) | (rex & REX_B ? 8 : 0);
+	if (op < 0xb8) {
+		size = 1;
+		/* Without a REX prefix, byte registers 4-7 are ah, ch, dh, bh. */
+		if (!rex && insn->reg >= 4) {
+			insn->high = true;
+			insn->reg -= 4;
+		}
+	} else if (rex & REX_W) {
+		size = 8;
+	} else {
+		size = opsize ? 2 : 4;
+	}
+	return finish(insn, PATCHER_INSN_MOV, bytes, max, at + 1, size);
+}
+NOKPROBE_SYMBOL(decode_mov);
+
+/**
+ * patcher_insn_decode() - recognise one instruction
+ * @bytes: its first byte
+ * @max: bytes that may be read
+ * @insn: filled in
+ *
+ * Known are nops of any length (with 66, 2e and 3e prefixes), jmp rel8 and
+ * rel32, jcc rel8 and rel32, and mov $imm of 8, 16, 32 and 64 bits into any
+ * register.
+ *
+ * Context: any, NMI included.
+ * Return: 0, or -EINVAL if it is anything else or longer than @max.
+ */
+int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *insn)
+{
+	unsigned int at = 0;
+	bool opsize = false, segment = false;
+	u8 rex = 0, op;
+
+	memset(insn, 0, sizeof(*insn));
+	for (; at < max; at++) {
+		if (bytes[at] == 0x66)
+			opsize = true;
+		else if (bytes[at] == 0x2e || bytes[at] == 0x3e)
+			segment = true;
+		else
+			break;
+	}
+	if (at < max && (bytes[at] & REX_MASK) == REX)
+		rex = bytes[at++];
+	if (at >= max)
+		return -EINVAL;
+
+	op = bytes[at];
+	if (op == 0x90 && !rex)
+		return finish(insn, PATCHER_INSN_NOP, bytes, max, at + 1, 0);
+	if (op == 0x0f && !rex)
+		return decode_0f(bytes, max, at, opsize || segment, insn);
+	if (op >= 0xb0 && op <= 0xbf && !segment)
+		return decode_mov(bytes, max, at, rex, opsize, insn);
+	if (at)
+		return -EINVAL;
+	if (op == 0xeb)
+		return finish(insn, PATCHER_INSN_JMP, bytes, max, 1, 1);
+	if (op == 0xe9)
+		return finish(insn, PATCHER_INSN_JMP, bytes, max, 1, 4);
+	if ((op & 0xf0) == 0x70) {
+		insn->cond = op & 0x0f;
+		return finish(insn, PATCHER_INSN_JCC, bytes, max, 1, 1);
+	}
+	return -EINVAL;
+}
+NOKPROBE_SYMBOL(patcher_insn_decode);
+
+/* Intel SDM vol. 1, appendix B: pairs of conditions, the odd one negated. */
+static bool condition_holds(u8 cond, unsigned long flags)
+{
+	bool cf = flags & X86_EFLAGS_CF, zf = flags & X86_EFLAGS_ZF;
+	bool sf = flags & X86_EFLAGS_SF, of = flags & X86_EFLAGS_OF;
+	bool holds;
+
+	switch (cond >> 1) {
+	case 0:
+		holds = of;
+		break;
+	case 1:
+		holds = cf;
+		break;
+	case 2:
+		holds = zf;
+		break;
+	case 3:
+		holds = cf || zf;
+		break;
+	case 4:
+		holds = sf;
+		break;
+	case 5:
+		holds = flags & X86_EFLAGS_PF;
+		break;
+	case 6:
+		holds = sf != of;
+		break;
+	default:
+		holds = zf || sf != of;
+		break;
+	}
+	return holds != (cond & 1);
+}
+NOKPROBE_SYMBOL(condition_holds);
+
+static void emulate_mov(const struct patcher_insn *insn, struct pt_regs *regs)
+{
+	unsigned long *reg = (void *)regs + reg_offset[insn->reg];
+	unsigned int shift = insn->high ? 8 : 0;
+	unsigned long mask;
+
+	switch (insn->size) {
+	case 8:
+		*reg = insn->imm;
+		break;
+	case 4:
+		/* A write of 32 bits clears the upper half. */
+		*reg = (u32)insn->imm;
+		break;
+	default:
+		mask = (insn->size == 2 ? 0xffffUL : 0xffUL) << shift;
+		*reg = (*reg & ~mask) | (((unsigned long)insn->imm << shift) & mask);
+	}
+}
+NOKPROBE_SYMBOL(emulate_mov);
+
+/**
+ * patcher_insn_emulate() - do to @regs what the instruction at @addr would do
+ * @insn: the instruction
+ * @addr: where it stands
+ * @regs: registers of the interrupted context; ip becomes the next instruction
+ *
+ * Context: any, NMI included.
+ */
+void patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr, struct pt_regs *regs)
+{
+	unsigned long next = addr + insn->len;
+
+	if (insn->kind == PATCHER_INSN_MOV)
+		emulate_mov(insn, regs);
+	else if (insn->kind == PATCHER_INSN_JMP)
+		next += insn->imm;
+	else if (insn->kind == PATCHER_INSN_JCC && condition_holds(insn->cond, regs->flags))
+		next += insn->imm;
+	regs->ip = next;
+}
+NOKPROBE_SYMBOL(patcher_insn_emulate);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The few instructions that a site may hold: decoded, and emulated for a CPU that met a breakpoint. */
+#ifndef PATCHER_INSN_H
+#define PATCHER_INSN_H
+
+#include <linux/types.h>
+
+struct pt_regs;
+
+enum patcher_insn_kind {
+	PATCHER_INSN_NOP,
+	PATCHER_INSN_JMP,
+	PATCHER_INSN_JCC,
+	PATCHER_INSN_MOV,
+};
+
+/**
+ * struct patcher_insn - a decoded instruction
+ * @kind: what it is
+ * @len: its bytes, prefixes included
+ * @cond: PATCHER_INSN_JCC: condition code, the low four bits of the opcode
+ * @reg: PATCHER_INSN_MOV: register number as the hardware counts (0 ax ... 15 r15)
+ * @size: PATCHER_INSN_MOV: bytes of the immediate and of what it writes
+ * @high: PATCHER_INSN_MOV of one byte: the register is ah, ch, dh or bh
+ * @imm: the immediate (PATCHER_INSN_MOV) or the displacement from the next instruction
+ */
+struct patcher_insn {
+	enum patcher_insn_kind kind;
+	u8 len;
+	u8 cond;
+	u8 reg;
+	u8 size;
+	bool high;
+	s64 imm;
+};
+
+int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *insn);
+void patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr, struct pt_regs *regs);
+
+#endif /* PATCHER_INSN_H */

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The patcher as a module: breakpoint notifier and debugfs. */
+#include <linux/debugfs.h>
+#include <linux/kdebug.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/ptrace.h>
+#include <linux/seq_file.h>
+
+#include <kmarkers/patcher.h>
+
+static struct dentry *kmarkers_dir;
+
+static int stats_show(struct seq_file *m, void *unused)
+{
+	struct patcher_stats stats;
+
+	patcher_read_stats(&stats);
+	seq_printf(m, "batches %lu\n", stats.batches);
+	seq_printf(m, "sites %lu\n", stats.sites);
+	seq_printf(m, "rounds %lu\n", stats.rounds);
+	seq_printf(m, "hits %lu\n", stats.hits);
+	seq_printf(m, "stale %lu\n", stats.stale);
+	seq_printf(m, "refused %lu\n", stats.refused);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(stats);
+
+/**
+ * patcher_debugfs_dir() - the directory kmarkers/ in debugfs
+ *
+ * Return: a dentry or an error pointer, either of which debugfs functions take.
+ */
+struct dentry *patcher_debugfs_dir(void)
+{
+	return kmarkers_dir;
+}
+EXPORT_SYMBOL_GPL(patcher_debugfs_dir);
+
+/**
+ * patcher_for_each_chunk() - find the tables of a module that is being loaded
+ * @module: a module in MODULE_STATE_COMING
+ * @symbol: the local symbol at the head of each chunk, KMARKERS_SYMBOL(kind)
+ * @take: called for each; an error ends the walk
+ *
+ * mod->kallsyms holds all symbols, local ones included, until the module's init
+ * function has run; nothing else changes it before.
+ *
+ * Context: module notifier, may sleep.
+ * Return: 0, -EINVAL for a head outside the module, or what @take returned.
+ */
+int patcher_for_each_chunk(struct module *module, const char *symbol,
+			   int (*take)(struct module *module, struct kmarkers_chunk *chunk))
+{
+	const struct mod_kallsyms *syms = rcu_dereference_raw(module->kallsyms);
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < syms->num_symtab && !err; i++) {
+		const Elf_Sym *sym = &syms->symtab[i];
+		struct kmarkers_chunk *chunk = (void *)sym->st_value;
+
+		if (strcmp(syms->strtab + sym->st_name, symbol))
+			continue;
+		if (!within_module_core(sym->st_value, module) ||
+		    !within_module_core(sym->st_value + sizeof(*chunk) - 1, module) ||
+		    !within_module_core(sym->st_value + chunk->bytes - 1, module))
+			return -EINVAL;
+		err = take(module, chunk);
+	}
+	return err;
+}
+EXPORT_SYMBOL_GPL(patcher_for_each_chunk);
+
+/*
+ * Runs from do_int3() with interrupts off, in NMI-like context.  User-space
+ * breakpoints travel the same chain.
+ */
+static int on_die(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct die_args *args = data;
+
+	if (event != DIE_INT3 || !args->regs || user_mode(args->regs))
+		return NOTIFY_DONE;
+	return patcher_handle_int3(args->regs) ? NOTIFY_STOP : NOTIFY_DONE;
+}
+NOKPROBE_SYMBOL(on_die);
+
+static struct notifier_block die_notifier = {
+	.notifier_call = on_die,
+	.priority = INT_MAX,
+};
+
+static int __init patcher_init(void)
+{
+	struct dentry *dir;
+	int err;
+
+	err = register_die_notifier(&die_notifier);
+	if (err)
+		return err;
+	kmarkers_dir = debugfs_create_dir("kmarkers", NULL);
+	dir = debugfs_create_dir("patcher", kmarkers_dir);
+	debugfs_create_file("stats", 0400, dir, NULL, &stats_fops);
+	return 0;
+}
+
+static void __exit patcher_exit(void)
+{
+	debugfs_remove_recursive(kmarkers_dir);
+	unregister_die_notifier(&die_notifier);
+}
+
+module_init(patcher_init);
+module_exit(patcher_exit);
+
+MODULE_DESCRIPTION("Live replacement of instructions in module text");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");

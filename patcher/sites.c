@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tables of sites.  Writers are serialised by the patcher's mutex; readers are
+ * the writers themselves and the breakpoint handler, which runs with interrupts
+ * off and is therefore waited for by synchronize_rcu().
+ */
+#include <linux/errno.h>
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/rculist.h>
+#include <linux/sort.h>
+#include <linux/types.h>
+
+#include "sites.h"
+
+static LIST_HEAD(tables);
+
+static int compare(const void *a, const void *b)
+{
+	unsigned long x = patcher_site_addr(a), y = patcher_site_addr(b);
+
+	return x < y ? -1 : x > y;
+}
+
+/* The records hold offsets from themselves: moving one changes its offsets. */
+static void swap_sites(void *a, void *b, int size)
+{
+	struct patcher_site *x = a, *y = b, tmp = *x;
+	s32 distance = (long)y - (long)x;
+
+	*x = *y;
+	x->addr += distance;
+	x->key += distance;
+	*y = tmp;
+	y->addr -= distance;
+	y->key -= distance;
+}
+
+/**
+ * sites_add() - sort and check a table, and let the handler see it
+ * @table: the table; its records are moved
+ *
+ * Return: 0, or -EINVAL if two of its sites overlap.
+ */
+int sites_add(struct patcher_table *table)
+{
+	struct patcher_site *sites = table->sites;
+	unsigned int i;
+
+	if (!table->nr)
+		return -EINVAL;
+	sort(sites, table->nr, sizeof(*sites), compare, swap_sites);
+	for (i = 1; i < table->nr; i++)
+		if (patcher_site_addr(&sites[i - 1]) + sites[i - 1].len >
+		    patcher_site_addr(&sites[i]))
+			return -EINVAL;
+	table->start = patcher_site_addr(&sites[0]);
+	table->end = patcher_site_addr(&sites[table->nr - 1]) + sites[table->nr - 1].len;
+	list_add_rcu(&table->node, &tables);
+	return 0;
+}
+
+/* The caller waits for a grace period before the table may go. */
+void sites_del(struct patcher_table *table)
+{
+	list_del_rcu(&table->node);
+}
+
+static const struct patcher_site *search(const struct patcher_table *table, unsigned long addr)
+{
+	unsigned int low = 0, high = table->nr;
+
+	while (low < high) {
+		unsigned int mid = low + (high - low) / 2;
+		unsigned long at = patcher_site_addr(&table->sites[mid]);
+
+		if (at == addr)
+			return &table->sites[mid];
+		if (at < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+NOKPROBE_SYMBOL(search);
+
+/**
+ * sites_find() - the site at an address
+ * @addr: address of a first byte
+ *
+ * Context: any, NMI included, if preemption is off or the mutex is held.
+ * Return: the site or NULL.
+ */
+const struct patcher_site *sites_find(unsigned long addr)
+{
+	const struct patcher_site *site;
+	struct list_head *node;
+
+	/*
+	 * Open-coded: the lockdep check in list_for_each_entry_rcu() is not for
+	 * a handler that must call nothing.
+	 */
+	for (node = READ_ONCE(tables.next); node != &tables; node = READ_ONCE(node->next)) {
+		const struct patcher_table *table = list_entry(node, struct patcher_table, node);
+
+		if (addr < table->start || addr >= table->end)
+			continue;
+		site = search(table, addr);
+		if (site)
+			return site;
+	}
+	return NULL;
+}
+NOKPROBE_SYMBOL(sites_find);

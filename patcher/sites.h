@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The registered tables of sites: sorted, checked, searched from the breakpoint handler. */
+#ifndef PATCHER_SITES_H
+#define PATCHER_SITES_H
+
+#include <kmarkers/patcher.h>
+
+int sites_add(struct patcher_table *table);
+void sites_del(struct patcher_table *table);
+const struct patcher_site *sites_find(unsigned long addr);
+
+#endif /* PATCHER_SITES_H */

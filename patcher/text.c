@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Kernel side of patcher/text.h: module text, all CPUs. */
+#include <linux/cpu.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/vmalloc.h>
+#include <asm/cpufeature.h>
+#include <asm/processor.h>
+#include <asm/sync_core.h>
+
+#include "text.h"
+
+#define PAGE_OF(addr)	((unsigned long)(addr) & PAGE_MASK)
+
+bool text_owned(struct module *module, unsigned long addr, unsigned int len)
+{
+	unsigned long last = addr + len - 1;
+
+	return within_module_core(addr, module) && within_module_core(last, module) &&
+	       compat_module_text(module, addr) && compat_module_text(module, last);
+}
+
+/* Distinct pages of the pokes, in order; set each alias as an offset into them. */
+static unsigned int collect_pages(struct page **pages, struct patcher_poke *pokes, unsigned int nr)
+{
+	unsigned long page, last_page = 0;
+	unsigned int i, count = 0;
+
+	for (i = 0; i < nr; i++) {
+		unsigned long addr = (unsigned long)pokes[i].addr;
+		unsigned long end = addr + pokes[i].len - 1;
+
+		for (page = PAGE_OF(addr); page <= PAGE_OF(end); page += PAGE_SIZE) {
+			if (count && page <= last_page)
+				continue;
+			pages[count++] = vmalloc_to_page((void *)page);
+			last_page = page;
+		}
+		pokes[i].alias = (u8 *)((count - 1) * PAGE_SIZE + addr - last_page);
+	}
+	return count;
+}
+
+int text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr)
+{
+	struct page **pages;
+	unsigned int i;
+
+	/* A site may cross into a second page. */
+	pages = kvmalloc_array(nr, 2 * sizeof(*pages), GFP_KERNEL);
+	if (!pages)
+		return -ENOMEM;
+	alias->nr_pages = collect_pages(pages, pokes, nr);
+	alias->base = NULL;
+	for (i = 0; i < alias->nr_pages && pages[i]; i++)
+		;
+	if (i == alias->nr_pages)
+		/* vmap() never gives an executable mapping. */
+		alias->base = vmap(pages, alias->nr_pages, VM_MAP, PAGE_KERNEL);
+	kvfree(pages);
+	if (!alias->base)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		pokes[i].alias += (unsigned long)alias->base;
+	return 0;
+}
+
+void text_unmap(struct text_alias *alias)
+{
+	vunmap(alias->base);
+	/* vunmap() is lazy: without this the alias stays in page tables and TLBs. */
+	vm_unmap_aliases();
+}
+
+void text_lock(void)
+{
+	cpus_read_lock();
+}
+
+void text_unlock(void)
+{
+	cpus_read_unlock();
+}
+
+static void serialise(void *unused)
+{
+	sync_core();
+}
+
+/*
+ * The IPI is waited for, and a breakpoint handler runs with interrupts off: on
+ * return no handler that was entered before the call still runs.
+ */
+void text_sync(void)
+{
+	on_each_cpu(serialise, NULL, 1);
+}
+
+bool text_rewrite_needed(void)
+{
+	unsigned int eax, sig[3];
+
+	if (!boot_cpu_has(X86_FEATURE_HYPERVISOR))
+		return false;
+	cpuid(0x40000000, &eax, &sig[0], &sig[1], &sig[2]);
+	return !memcmp(sig, "TCGTCGTCGTCG", sizeof(sig));
+}
