@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Synthetic raw files that behave like real ones: drift, heavy tails, layout effects, flags."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import rundir  # noqa: E402
+
+LOOPS = (2000, 12000)
+LAYOUTS = 4
+
+
+@dataclass
+class Noise:
+    """How timing misbehaves; all in ticks per operation except tails (a probability) and
+    correlation (of neighbouring blocks, 0..1)."""
+
+    jitter: float = 0.02
+    correlation: float = 0.5
+    drift: float = 0.05
+    tails: float = 0.02
+    layout: float = 0.02
+    flagged: float = 0.002
+
+
+@dataclass
+class Bench:
+    """A benchmark and the true cost per operation of each of its variants."""
+
+    name: str
+    costs: Mapping[str, float]
+    noise: Noise = field(default_factory=Noise)
+    loops: Sequence[int] = LOOPS
+
+
+BENCHES = (
+    Bench(
+        "empty-loop",
+        {"none": 1.0, "none-clone": 1.0, "marker-generic": 2.2, "marker-immediate": 1.9},
+    ),
+    Bench(
+        "memcpy-4096",
+        {"none": 62.0, "none-clone": 62.0, "marker-generic": 62.1, "marker-immediate": 62.05},
+        Noise(jitter=0.1, drift=0.5, layout=0.05),
+    ),
+    Bench(
+        "cold-branch",
+        {"base": 31.0, "base-clone": 31.0, "immediate": 33.0, "l1-hit": 34.0, "memory": 310.0},
+        Noise(jitter=0.6, drift=1.0, layout=0.2),
+        (500, 3000),
+    ),
+    Bench(
+        "getppid-quiet",
+        {"compiled-out": 140.0, "compiled-out-clone": 140.0, "generic": 142.5, "immediate": 140.8},
+        Noise(jitter=0.5, drift=2.0, layout=0.3),
+        (200, 1200),
+    ),
+    Bench(
+        "getppid-pressure",
+        {
+            "compiled-out": 9000.0,
+            "compiled-out-clone": 9000.0,
+            "generic": 9600.0,
+            "immediate": 9020.0,
+        },
+        Noise(jitter=120.0, drift=300.0, layout=10.0),
+        (20, 60),
+    ),
+)
+
+
+def correlated(rng: np.random.Generator, n: int, rho: float) -> NDArray[np.float64]:
+    """An autoregressive series of unit variance."""
+    shocks = rng.standard_normal(n)
+    series = np.empty(n)
+    series[0] = shocks[0]
+    for i in range(1, n):
+        series[i] = rho * series[i - 1] + np.sqrt(1 - rho * rho) * shocks[i]
+    return series
+
+
+def rows(bench: Bench, blocks: int, seed: int, exact: bool = False) -> list[tuple[object, ...]]:
+    """The windows of a benchmark. Exact ones are instruction counts: no noise at all."""
+    rng = np.random.default_rng(seed)
+    noise, names = bench.noise, list(bench.costs)
+    common = np.cumsum(rng.standard_normal(blocks)) * noise.drift / np.sqrt(blocks)
+    own = {name: noise.jitter * correlated(rng, blocks, noise.correlation) for name in names}
+    placed = {name: noise.layout * rng.standard_normal(LAYOUTS) for name in names}
+    lines: list[tuple[object, ...]] = []
+    for block in range(blocks):
+        layout = block % LAYOUTS
+        windows = [(name, loops) for name in names for loops in bench.loops]
+        for position, pick in enumerate(rng.permutation(len(windows))):
+            name, loops = windows[pick]
+            cost, flags = bench.costs[name], ""
+            if not exact:
+                cost += float(common[block] + own[name][block] + placed[name][layout])
+                if rng.random() < noise.tails:
+                    cost += noise.jitter * float(rng.pareto(1.5)) * 20
+                if rng.random() < noise.flagged:
+                    cost, flags = cost * 3, "preempted"
+            ticks = round(90 + cost * loops)
+            lines.append(
+                (bench.name, name, layout, block, position, 1, loops, ticks, "", "", flags)
+            )
+    return lines
+
+
+def write_raw(path: Path, lines: Sequence[Sequence[object]]) -> None:
+    """One raw CSV file."""
+    text = [rundir.SCHEMA_LINE, ",".join(rundir.RAW_COLUMNS)]
+    text += [",".join(str(cell) for cell in line) for line in lines]
+    path.write_text("\n".join(text) + "\n", encoding="utf-8")
+
+
+def write_tier(
+    path: Path,
+    blocks: int = 60,
+    seed: int = 1,
+    benches: Sequence[Bench] = BENCHES,
+    exact: bool = False,
+    **env: str,
+) -> Path:
+    """A whole raw directory."""
+    path.mkdir(parents=True, exist_ok=True)
+    for index, bench in enumerate(benches):
+        write_raw(path / f"{bench.name}.csv", rows(bench, blocks, seed * 100 + index, exact))
+    values = {"kernel": "6.12.0-test", "tsc_khz": "2600000", "seed": str(seed), **env}
+    text = "".join(f"{key}={value}\n" for key, value in values.items())
+    (path / "env").write_text(text, encoding="utf-8")
+    return path
