@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Estimators: slopes, paired differences and intervals that stay honest on timing data.
+
+Units follow the data: a slope is in the tier's unit per operation (TSC ticks or instructions
+divided by loop iterations), and so are differences, intervals and medians.
+
+Where the techniques come from:
+- slope over iteration counts: the fixed cost of starting and stopping the clock cancels;
+- sign-test interval of the median: order statistics, exact for any distribution (Conover,
+  "Practical Nonparametric Statistics"; Le Boudec, "Performance Evaluation", ch. 2);
+- autocorrelation: the effective number of observations n / tau, tau from the initial positive
+  sequence (Geyer 1992, "Practical Markov Chain Monte Carlo"), here of the signs;
+- moving blocks inside a layout (Kuensch 1989) and layouts as clusters, with a t quantile of
+  L - 1 degrees of freedom since L is small (Cameron, Gelbach and Miller 2008).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from rundir import Sample
+
+Floats = NDArray[np.float64]
+
+CONFIDENCE = 0.95
+BOOTSTRAP_REPLICATES = 1000
+BOOTSTRAP_SEED = 20060930
+
+# 0.975 quantiles of Student's t for 1..30 degrees of freedom.
+_T_975 = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval; infinite ends mean that the data do not bound it."""
+
+    lo: float
+    hi: float
+
+    def hull(self, other: Interval) -> Interval:
+        """The smallest interval that holds both."""
+        return Interval(min(self.lo, other.lo), max(self.hi, other.hi))
+
+    @property
+    def reach(self) -> float:
+        """The largest distance from zero inside the interval."""
+        return max(abs(self.lo), abs(self.hi))
+
+    @property
+    def half_width(self) -> float:
+        return (self.hi - self.lo) / 2
+
+
+UNBOUNDED = Interval(-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """One variant in one block: cost per operation, signed."""
+
+    block: int
+    layout: int
+    value: Fraction
+
+
+def fit_slope(points: Sequence[tuple[int, int]]) -> Fraction | None:
+    """Least-squares slope of (loops, value) points, exact; None below two loop counts.
+
+    With two points it is their difference quotient. Never clamped: a negative one is data."""
+    n = len(points)
+    sum_x = sum(x for x, _ in points)
+    sum_y = sum(y for _, y in points)
+    denominator = n * sum(x * x for x, _ in points) - sum_x * sum_x
+    if denominator == 0:
+        return None
+    return Fraction(n * sum(x * y for x, y in points) - sum_x * sum_y, denominator)
+
+
+def slopes(samples: Iterable[Sample], column: str) -> dict[str, list[Slope]]:
+    """Slopes of every variant of one benchmark, ordered by block.
+
+    Flagged windows take no part; a block that they leave with fewer than two loop counts of a
+    variant has no slope for it. `column` is tsc, cycles or instructions."""
+    points: dict[tuple[str, int, int], list[tuple[int, int]]] = defaultdict(list)
+    for sample in samples:
+        value = getattr(sample, column)
+        if value is not None and not sample.flags:
+            points[sample.variant, sample.block, sample.layout].append((sample.loops, value))
+    fitted: dict[str, list[Slope]] = defaultdict(list)
+    for (variant, block, layout), several in sorted(points.items()):
+        slope = fit_slope(several)
+        if slope is not None:
+            fitted[variant].append(Slope(block, layout, slope))
+    return dict(fitted)
+
+
+def paired(variant: Sequence[Slope], baseline: Sequence[Slope]) -> list[Slope]:
+    """Variant minus baseline in every block that has both."""
+    reference = {(slope.block, slope.layout): slope.value for slope in baseline}
+    return [
+        Slope(slope.block, slope.layout, slope.value - reference[slope.block, slope.layout])
+        for slope in variant
+        if (slope.block, slope.layout) in reference
+    ]
+
+
+def values(series: Sequence[Slope]) -> Floats:
+    """The values of a series as floats, in block order."""
+    return np.array([float(slope.value) for slope in series], dtype=np.float64)
+
+
+def middle(series: Sequence[Slope]) -> float:
+    """The median of a series; NaN when it is empty."""
+    return float(np.median(values(series))) if series else math.nan
+
+
+def by_layout(series: Sequence[Slope]) -> dict[int, Floats]:
+    """The values of a series for each layout, in block order."""
+    groups: dict[int, list[float]] = defaultdict(list)
+    for slope in series:
+        groups[slope.layout].append(float(slope.value))
+    return {layout: np.array(groups[layout]) for layout in sorted(groups)}
+
+
+def layout_medians(series: Sequence[Slope]) -> dict[int, float]:
+    """Median of a series in each layout."""
+    return {layout: float(np.median(x)) for layout, x in by_layout(series).items()}
+
+
+def sign_rank(n: int) -> int:
+    """Largest k such that the k-th smallest and k-th largest of n independent values enclose
+    the median with at least 95 %; 0 when n is too small (below 6)."""
+    tail, cumulative = (1 - CONFIDENCE) / 2, 0.0
+    for k in range(n // 2 + 1):
+        log_p = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2)
+        cumulative += math.exp(log_p)
+        if cumulative > tail:
+            return k
+    return 0
+
+
+def correlation_time(series: Sequence[Slope]) -> float:
+    """Integrated autocorrelation time of the series' signs around each layout's median, in
+    blocks: 1 for independent blocks, more when neighbours resemble each other."""
+    medians = layout_medians(series)
+    signs = np.array([np.sign(float(s.value) - medians[s.layout]) for s in series])
+    n = len(signs)
+    energy = float(np.dot(signs, signs))
+    if n < 8 or energy == 0:
+        return 1.0
+    size = 1 << (2 * n - 1).bit_length()
+    spectrum = np.fft.rfft(signs, size)
+    rho = np.fft.irfft(spectrum * np.conj(spectrum), size)[: n // 2] / energy
+    tau, k = 1.0, 1
+    while k + 1 < len(rho) and rho[k] + rho[k + 1] > 0:
+        tau += 2 * float(rho[k] + rho[k + 1])
+        k += 2
+    return min(max(1.0, tau), n / 2)
+
+
+def sign_interval(series: Sequence[Slope]) -> Interval:
+    """Sign-test interval of the median at 95 %, widened for correlated blocks: ranks are taken
+    for n / tau observations and stretched to the n that are there."""
+    n = len(series)
+    effective = int(n / correlation_time(series)) if n else 0
+    rank = sign_rank(effective)
+    if rank == 0:
+        return UNBOUNDED
+    ordered = np.sort(values(series))
+    index = max(1, int(rank * (n + 1) / (effective + 1)))
+    return Interval(float(ordered[index - 1]), float(ordered[n - index]))
+
+
+def _resampled_medians(x: Floats, rng: np.random.Generator) -> Floats:
+    """Medians of moving-block bootstrap replicates of one layout's values."""
+    n = len(x)
+    length = max(1, round(n ** (1 / 3)))
+    starts = rng.integers(0, n - length + 1, size=(BOOTSTRAP_REPLICATES, -(-n // length)))
+    index = (starts[:, :, None] + np.arange(length)).reshape(BOOTSTRAP_REPLICATES, -1)[:, :n]
+    return np.asarray(np.median(x[index], axis=1), dtype=np.float64)
+
+
+def cluster_interval(series: Sequence[Slope]) -> Interval | None:
+    """Interval of the mean over layouts of the layouts' medians, layouts taken as a sample of
+    all placements: bootstrap over layouts and over blocks inside each, its standard error
+    times a t quantile for so few clusters. None with a single layout, which says nothing."""
+    groups = list(by_layout(series).values())
+    count = len(groups)
+    if count < 2:
+        return None
+    rng = np.random.default_rng(BOOTSTRAP_SEED)
+    medians = np.stack([_resampled_medians(x, rng) for x in groups])
+    picks = rng.integers(0, count, size=(BOOTSTRAP_REPLICATES, count))
+    means = medians[picks, np.arange(BOOTSTRAP_REPLICATES)[:, None]].mean(axis=1)
+    centre = float(np.mean([np.median(x) for x in groups]))
+    quantile = _T_975[min(count - 1, len(_T_975)) - 1]
+    half = quantile * math.sqrt(count / (count - 1)) * float(np.std(means))
+    return Interval(centre - half, centre + half)
+
+
+def exact_interval(series: Sequence[Slope]) -> Interval:
+    """Smallest and largest value: of zero width when every block agrees."""
+    low, high = min(s.value for s in series), max(s.value for s in series)
+    return Interval(float(low), float(high))
+
+
+def count_flags(samples: Iterable[Sample]) -> dict[str, int]:
+    """How many windows carry each flag word."""
+    counts: dict[str, int] = defaultdict(int)
+    for sample in samples:
+        for word in sample.flags:
+            counts[word] += 1
+    return dict(sorted(counts.items()))
