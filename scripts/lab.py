@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from lablib import LabError, cache_dir, catalogue, unpack
-from lablib.apt import NotOnMirror, PrivateApt
+from lablib.apt import NotOnMirrorError, PrivateApt
 from lablib.build import build_modules
 from lablib.catalogue import Entry
 
@@ -44,7 +44,7 @@ def on_mirror(entry: Entry) -> str:
         return "?"
     try:
         return apt.candidates(entry)[0].version
-    except NotOnMirror:
+    except NotOnMirrorError:
         return "gone"
 
 

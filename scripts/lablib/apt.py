@@ -19,7 +19,7 @@ from lablib.sources import Mirror, machine_mirror
 LISTS_KEPT_SECONDS = 3600
 
 
-class NotOnMirror(LabError):
+class NotOnMirrorError(LabError):
     """The mirror lacks a package or a suite."""
 
 
@@ -54,8 +54,8 @@ class PrivateApt:
         """Download the package lists unless they are recent."""
         if self.has_lists and time.time() - self._stamp.stat().st_mtime < LISTS_KEPT_SECONDS:
             return
-        for part in ("lists/partial", "cache/archives/partial"):
-            (self.dir / part).mkdir(parents=True, exist_ok=True)
+        (self.dir / "lists" / "partial").mkdir(parents=True, exist_ok=True)
+        self.archives.mkdir(parents=True, exist_ok=True)
         (self.dir / "status").touch()
         error = ""
         for lines in (mirror or machine_mirror()).candidates(self.suite):
@@ -65,7 +65,9 @@ class PrivateApt:
                 self._stamp.touch()
                 return
             error = error or done.stderr.strip()
-        raise NotOnMirror(f"suite {self.suite} cannot be read from this machine's mirror:\n{error}")
+        raise NotOnMirrorError(
+            f"suite {self.suite} cannot be read from this machine's mirror:\n{error}"
+        )
 
     def candidates(self, entry: Entry) -> list[Candidate]:
         """Return the images that fit an entry, newest first."""
@@ -78,40 +80,48 @@ class PrivateApt:
         ]
         if not fitting:
             there = "\n  ".join(sorted(name for name in names if name.endswith("-amd64")))
-            raise NotOnMirror(
+            raise NotOnMirrorError(
                 f"kernel {entry.name}: {self.suite} has no {entry.image} with headers; "
                 f"image packages there:\n  {there}"
             )
         shown = self._output("apt-cache", "show", "--no-all-versions", *fitting)
         pairs = re.findall(r"^Package: (\S+)\n(?:.+\n)*?Version: (\S+)", shown, re.M)
         found = [Candidate(package, version) for package, version in pairs]
-        key = functools.cmp_to_key(lambda a, b: compare_versions(a.version, b.version))
-        return sorted(found, key=key, reverse=True)
+        by_version = functools.cmp_to_key(compare_versions)
+        return sorted(found, key=lambda one: by_version(one.version), reverse=True)
 
     def names(self, wanted: Sequence[str]) -> list[str]:
         """Return those of the wanted packages that exist."""
         known = {name for want in wanted for name in self._names(want)}
         return [name for name in wanted if name in known]
 
-    def closure(self, packages: Sequence[str]) -> list[Path]:
-        """Download packages and all they depend on; return the files."""
-        return self._download("install", "--no-install-recommends", "--download-only", *packages)
+    def closure(self, packages: Sequence[str]) -> list[str]:
+        """Return the names of packages with all that they depend on."""
+        listed = self._listed("install", "--no-install-recommends", *packages)
+        return [file.split("_", 1)[0] for file in listed]
 
-    def single(self, packages: Sequence[str]) -> list[Path]:
-        """Download these packages alone; return the files."""
-        return self._download("download", *packages)
-
-    def _download(self, *args: str) -> list[Path]:
-        """Run a downloading command of apt-get unless its files are there already."""
-        listed = self._output("apt-get", "-qq", "-y", "--print-uris", *args)
-        # Every package is listed, with its path instead of a URI when it was downloaded before.
-        wanted = re.findall(r"^'[^']+' (\S+) (\d+)", listed, re.M)
-        files = [self.archives / name for name, _ in wanted]
-        missing = [int(size) for path, (_, size) in zip(files, wanted) if not path.exists()]
+    def download(self, packages: Sequence[str]) -> list[Path]:
+        """Download exactly these packages; return the files."""
+        listed = self._listed("download", *packages)
+        files = {self.archives / name: size for name, size in listed.items()}
+        missing = [size for path, size in files.items() if not path.exists()]
         if missing:
-            progress(f"{self.suite}: downloading {len(missing)} packages, {sum(missing) / 1e6:.0f} MB")
-            self._output("apt-get", "-qq", "-y", *args, cwd=self.archives)
-        return files
+            progress(
+                f"{self.suite}: downloading {len(missing)} packages, {sum(missing) / 1e6:.0f} MB"
+            )
+            self.archives.mkdir(parents=True, exist_ok=True)
+            self._output("apt-get", "-qq", "download", *packages, cwd=self.archives)
+        return list(files)
+
+    def _listed(self, *args: str) -> dict[str, int]:
+        """Return the names and sizes of the files that a command of apt-get would download."""
+        # apt leaves out what it has downloaded before, so it is asked over an empty directory.
+        empty = self.dir / "empty"
+        (empty / "partial").mkdir(parents=True, exist_ok=True)
+        option = f"-oDir::Cache::archives={empty}"
+        listed = self._output("apt-get", option, "-qq", "-y", "--print-uris", *args, cwd=empty)
+        found = re.findall(r"^'[^']+' (\S+) (\d+)", listed, re.M)
+        return {name: int(size) for name, size in found}
 
     def _names(self, prefix: str) -> list[str]:
         """Return all package names with a prefix."""
@@ -120,7 +130,7 @@ class PrivateApt:
     def _output(self, *command: str, cwd: Path | None = None) -> str:
         done = self._run(*command, cwd=cwd)
         if done.returncode != 0:
-            raise NotOnMirror(f"{self.suite}: {' '.join(command[:4])}:\n{done.stderr.strip()}")
+            raise NotOnMirrorError(f"{self.suite}: {' '.join(command[:4])}:\n{done.stderr.strip()}")
         return done.stdout
 
     def _run(self, *command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -149,7 +159,6 @@ class PrivateApt:
             "APT::Update::Post-Invoke=",
             "APT::Update::Post-Invoke-Success=",
             "DPkg::Post-Invoke=",
-            "Binary::apt-get::APT::Keep-Downloaded-Packages=true",
         ]
 
 

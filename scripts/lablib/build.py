@@ -49,6 +49,8 @@ def build_modules(name: str, src: Path, out: Path, make_args: Sequence[str] = ()
     # Two source trees never share objects.
     objects = cache_dir() / "objects" / name / str(src.resolve()).strip("/").replace("/", "-")
     with locked(f"build-{name}"):
+        # A failed build must not leave modules that could be taken for its own.
+        deliver([], out)
         mirror(src, objects)
         if run_make(kernel, objects, make_args) != 0:
             return 1

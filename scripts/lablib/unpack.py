@@ -15,18 +15,19 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 from lablib import LabError, cache_dir, require_root
-from lablib.apt import Candidate, NotOnMirror, PrivateApt, progress
+from lablib.apt import Candidate, NotOnMirrorError, PrivateApt, progress
 from lablib.catalogue import Entry, Kernel, kernel_dir, unpacked
 
 # What Kbuild runs besides the compiler that the headers depend on.
 BUILD_TOOLS = (
-    "make bash dash coreutils sed grep findutils diffutils gzip mawk perl-base xz-utils".split()
+    *("make", "bash", "dash", "coreutils", "sed", "grep", "findutils", "diffutils"),
+    *("gzip", "xz-utils", "mawk", "perl-base"),
 )
 # Packages that belong to one kernel; all others belong to the suite's tree.
 KERNEL_PREFIXES = tuple(
@@ -49,19 +50,28 @@ def qemu_dir(suite: str) -> Path:
 
 def fetch(entry: Entry) -> Kernel:
     """Make sure that a kernel and what builds and runs it are unpacked."""
+    kernel = complete(entry)
+    if kernel is not None:
+        return kernel
+    require_root("fetching a kernel")
     with locked("fetch"):
-        kernel = unpacked(entry.name)
-        needs_qemu = entry.qemu != "host" and not qemu_dir(entry.qemu).is_dir()
-        if kernel is not None and suite_dir(entry.suite).is_dir() and not needs_qemu:
-            return kernel
-        require_root("fetching a kernel")
         _require_space()
         _remove_leftovers()
-        if needs_qemu:
-            fetch_qemu(entry.qemu)
-        if kernel is None or not suite_dir(entry.suite).is_dir():
-            kernel = _fetch_kernel(entry)
-        return kernel
+        if entry.qemu != "host":
+            _fetch_qemu(entry.qemu)
+        # Another process may have done it while this one waited.
+        return complete(entry) or _fetch_kernel(entry)
+
+
+def complete(entry: Entry) -> Kernel | None:
+    """Return a kernel if it and all that it needs to be built for and to run is unpacked."""
+    needs = [suite_dir(entry.suite)]
+    if entry.qemu != "host":
+        needs.append(qemu_dir(entry.qemu))
+    kernel = unpacked(entry.name)
+    # A line of kernels.txt may have changed since.
+    fits = kernel is not None and (kernel.suite, kernel.qemu) == (entry.suite, entry.qemu)
+    return kernel if fits and all(tree.is_dir() for tree in needs) else None
 
 
 def _fetch_kernel(entry: Entry) -> Kernel:
@@ -73,25 +83,26 @@ def _fetch_kernel(entry: Entry) -> Kernel:
     for candidate in apt.candidates(entry):
         try:
             kernel = _unpack_candidate(apt, entry, candidate)
-        except NotOnMirror as error:
+        except NotOnMirrorError as error:
             problems.append(str(error))
             continue
         shutil.rmtree(apt.archives, ignore_errors=True)
         return kernel
-    raise NotOnMirror(f"kernel {entry.name}: nothing could be downloaded\n" + "\n".join(problems))
+    raise NotOnMirrorError(
+        f"kernel {entry.name}: nothing could be downloaded\n" + "\n".join(problems)
+    )
 
 
 def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Kernel:
     """Download and unpack one candidate, its headers and, if need be, its suite."""
     release = candidate.release
-    (apt.archives / "partial").mkdir(parents=True, exist_ok=True)
     # Up to 7.1 the image is one package, later it is split by content.
     parts = [f"linux-{kind}-{release}" for kind in ("image", "binary", "modules", "base")]
-    image = apt.single(apt.names(parts))
+    image = apt.names(parts)
     closure = apt.closure([f"linux-headers-{release}", *BUILD_TOOLS])
-    own = [deb for deb in closure if deb.name.startswith(KERNEL_PREFIXES)]
-    shared = [deb for deb in closure if deb not in own]
-    _ensure_suite(entry.suite, shared)
+    own = [name for name in closure if name.startswith(KERNEL_PREFIXES)]
+    debs = apt.download(sorted({*own, *image}))
+    _ensure_suite(apt, [name for name in closure if name not in own])
 
     progress(f"{entry.name}: unpacking {candidate.package} {candidate.version}")
 
@@ -107,7 +118,7 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
             entry.qemu,
         ).save(tree)
 
-    build_tree(kernel_dir(entry.name), {*own, *image}, finish)
+    build_tree(kernel_dir(entry.name), debs, finish)
     kernel = unpacked(entry.name)
     assert kernel is not None
     return kernel
@@ -118,21 +129,21 @@ def _find_vmlinuz(tree: Path, release: str) -> Path:
     for path in (tree / f"boot/vmlinuz-{release}", tree / f"usr/lib/modules/{release}/vmlinuz"):
         if path.is_file():
             return path
-    raise NotOnMirror(f"the packages of {release} hold no vmlinuz")
+    raise NotOnMirrorError(f"the packages of {release} hold no vmlinuz")
 
 
-def _ensure_suite(suite: str, debs: list[Path]) -> None:
+def _ensure_suite(apt: PrivateApt, names: list[str]) -> None:
     """Unpack a suite's compiler unless a tree with all these packages is there."""
-    tree = suite_dir(suite)
+    tree = suite_dir(apt.suite)
     record = tree / "packages.json"
-    names = sorted(deb.name.split("_", 1)[0] for deb in debs)
     if record.is_file() and set(names) <= set(json.loads(record.read_text())):
         return
-    progress(f"{suite}: unpacking {len(debs)} packages of the compiler")
+    debs = apt.download(names)
+    progress(f"{apt.suite}: unpacking {len(debs)} packages of the compiler")
 
     def finish(new: Path) -> None:
         _make_chroot_usable(new)
-        (new / "packages.json").write_text(json.dumps(names) + "\n")
+        (new / "packages.json").write_text(json.dumps(sorted(names)) + "\n")
 
     build_tree(tree, debs, finish)
 
@@ -157,20 +168,19 @@ def _make_chroot_usable(tree: Path) -> None:
         null.chmod(0o666)
 
 
-def fetch_qemu(suite: str) -> None:
-    """Unpack a suite's emulator."""
+def _fetch_qemu(suite: str) -> None:
+    """Unpack a suite's emulator unless it is there."""
     if qemu_dir(suite).is_dir():
         return
     progress(f"emulator: asking the mirror for {suite}")
     apt = PrivateApt(suite)
     apt.update()
-    (apt.archives / "partial").mkdir(parents=True, exist_ok=True)
-    debs = apt.closure(["qemu-system-x86"])
+    debs = apt.download(apt.closure(["qemu-system-x86"]))
     progress(f"emulator: unpacking {len(debs)} packages of {suite}")
     build_tree(qemu_dir(suite), debs, lambda tree: None)
 
 
-def build_tree(final: Path, debs: Iterable[Path], finish: Callable[[Path], None]) -> None:
+def build_tree(final: Path, debs: Collection[Path], finish: Callable[[Path], None]) -> None:
     """Unpack packages into a new tree and put it in place when it is complete."""
     final.parent.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(prefix=f".new-{final.name}-", dir=final.parent))
@@ -179,8 +189,12 @@ def build_tree(final: Path, debs: Iterable[Path], finish: Callable[[Path], None]
         for name in USR_MERGED:
             (new / "usr" / name).mkdir(parents=True)
             (new / name).symlink_to(f"usr/{name}")
+        # base-files makes the links above anew, so nothing may be unpacked beside it.
+        base = [deb for deb in debs if deb.name.startswith("base-files_")]
+        for deb in base:
+            extract(deb, new)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(lambda deb: extract(deb, new), debs))
+            list(pool.map(lambda deb: extract(deb, new), set(debs) - set(base)))
         finish(new)
         if final.exists():
             shutil.rmtree(final)
