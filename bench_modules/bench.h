@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The benchmark harness: groups of variants, measured in randomised blocks.
+ *
+ * A group measures one thing in several variants; the first variant is its
+ * baseline, the second the same code once more (the A/A clone, whose difference
+ * from the baseline is noise).  Each variant exists at several code layouts.
+ *
+ * A block uses one layout, runs every variant once, in an order taken from a
+ * random Latin square, and each at every loop count of the group.  What a loop
+ * costs is the slope of time over loop count, which cancels whatever is done
+ * once per window, such as reading the clock.
+ *
+ * Adding a variant is a BENCH_OPS() and a BENCH_ROW(); adding a group is a
+ * struct bench_group and a line in groups.c.
+ */
+#ifndef BENCH_MODULES_BENCH_H
+#define BENCH_MODULES_BENCH_H
+
+#include <linux/compiler.h>
+#include <linux/irqflags.h>
+#include <linux/types.h>
+
+struct seq_file;
+
+#define BENCH_LAYOUTS		4
+#define BENCH_LOOP_COUNTS	2
+#define BENCH_MAX_VARIANTS	32
+#define BENCH_MAX_BLOCKS	100000
+
+/**
+ * typedef bench_op - one variant at one layout
+ * @loops: how often to do what is measured
+ *
+ * Return: TSC ticks it took.
+ */
+typedef u64 bench_op(u32 loops);
+
+struct bench_variant {
+	const char *name;
+	bench_op *op[BENCH_LAYOUTS];
+};
+
+/**
+ * struct bench_group - what is measured together
+ * @name: its name in measuring terms, also its directory
+ * @variants: baseline, A/A clone, then the rest
+ * @nr_variants: how many
+ * @loops: loop counts of every variant, ascending
+ * @setup: allocates what the variants need; may be NULL; returns 0 or an error
+ * @teardown: undoes @setup; may be NULL
+ */
+struct bench_group {
+	const char *name;
+	const struct bench_variant *variants;
+	unsigned int nr_variants;
+	u32 loops[BENCH_LOOP_COUNTS];
+	int (*setup)(void);
+	void (*teardown)(void);
+};
+
+extern const struct bench_group *const bench_groups[];
+extern const unsigned int bench_nr_groups;
+
+/* struct bench_sample.flags: the window was disturbed */
+#define BENCH_PREEMPTED		0x1
+#define BENCH_MIGRATED		0x2
+
+/* One timed window. */
+struct bench_sample {
+	u64 tsc;
+	u32 block;
+	u32 loops;
+	u16 cpu;
+	u8 variant;
+	u8 layout;
+	u8 position;
+	u8 flags;
+};
+
+/* Of a run; the same for every group in it. */
+struct bench_config {
+	u32 blocks;
+	u32 cpu;
+	u64 seed;
+};
+
+/**
+ * struct bench_result - the samples of the last run of a group
+ * @samples: array, or NULL before the first run
+ * @nr: samples taken; complete if equal to @planned
+ * @planned: samples that a complete run takes
+ * @config: with which they were taken
+ */
+struct bench_result {
+	struct bench_sample *samples;
+	unsigned int nr;
+	unsigned int planned;
+	struct bench_config config;
+};
+
+unsigned int bench_planned(const struct bench_group *group, const struct bench_config *config);
+int bench_alloc_result(const struct bench_group *group, const struct bench_config *config,
+		       struct bench_result *result);
+int bench_run_group(const struct bench_group *group, struct bench_result *result,
+		    bool (*should_stop)(void));
+void bench_free_result(struct bench_result *result);
+void bench_show_samples(struct seq_file *m, const struct bench_group *group,
+			const struct bench_result *result);
+int bench_show_summary(struct seq_file *m, const struct bench_group *group,
+		       const struct bench_result *result);
+
+enum bench_verb {
+	BENCH_START,
+	BENCH_STOP,
+	BENCH_RESET,
+};
+
+int bench_parse_control(char *text, enum bench_verb *verb, u64 *groups);
+int bench_check_config(const struct bench_config *config, u32 nr_cpus);
+
+/* Switches of the running thread so far; a window in which it grew was disturbed. */
+u64 bench_count_switches(void);
+void bench_pause(void);
+
+/*
+ * LFENCE waits for everything before it and lets nothing after it begin (Intel
+ * SDM vol. 2; on AMD where it is dispatch serialising, as Linux makes it).
+ */
+static __always_inline u64 bench_tsc(void)
+{
+	u32 low, high;
+
+	asm volatile("lfence\n\trdtsc\n\tlfence" : "=a" (low), "=d" (high) : : "memory");
+	return low | (u64)high << 32;
+}
+
+/* The loop that follows begins 16 * @layout bytes into a cache line. */
+#define BENCH_ALIGN(layout)						\
+	asm volatile(".p2align 6\n\t.rept 16 * " #layout "\n\tnop\n\t.endr")
+
+/* A variant at one layout: a window around a loop of the statements. */
+#define BENCH_OP(id, layout, ...)					\
+static noinline u64 id##_##layout(u32 loops)				\
+{									\
+	unsigned long irqs;						\
+	u64 start, end;							\
+	u32 i;								\
+									\
+	local_irq_save(irqs);						\
+	start = bench_tsc();						\
+	BENCH_ALIGN(layout);						\
+	for (i = 0; i < loops; i++) {					\
+		__VA_ARGS__;						\
+		barrier();						\
+	}								\
+	end = bench_tsc();						\
+	local_irq_restore(irqs);					\
+	return end - start;						\
+}
+
+/* The same with a window around each pass, after something that is not timed. */
+#define BENCH_OP_EACH(id, layout, prepare, ...)				\
+static noinline u64 id##_##layout(u32 loops)				\
+{									\
+	unsigned long irqs;						\
+	u64 start, total = 0;						\
+	u32 i;								\
+									\
+	for (i = 0; i < loops; i++) {					\
+		prepare;						\
+		local_irq_save(irqs);					\
+		start = bench_tsc();					\
+		BENCH_ALIGN(layout);					\
+		{ __VA_ARGS__; }					\
+		barrier();						\
+		total += bench_tsc() - start;				\
+		local_irq_restore(irqs);				\
+	}								\
+	return total;							\
+}
+
+#define BENCH_OPS(id, ...)						\
+	BENCH_OP(id, 0, __VA_ARGS__)					\
+	BENCH_OP(id, 1, __VA_ARGS__)					\
+	BENCH_OP(id, 2, __VA_ARGS__)					\
+	BENCH_OP(id, 3, __VA_ARGS__)
+
+#define BENCH_OPS_EACH(id, prepare, ...)				\
+	BENCH_OP_EACH(id, 0, prepare, __VA_ARGS__)			\
+	BENCH_OP_EACH(id, 1, prepare, __VA_ARGS__)			\
+	BENCH_OP_EACH(id, 2, prepare, __VA_ARGS__)			\
+	BENCH_OP_EACH(id, 3, prepare, __VA_ARGS__)
+
+#define BENCH_ROW(label, id)						\
+	{ .name = label, .op = { id##_0, id##_1, id##_2, id##_3 } }
+
+#endif /* BENCH_MODULES_BENCH_H */

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What may be written to bench/control. */
+#include <linux/errno.h>
+#include <linux/string.h>
+
+#include "bench.h"
+
+static int find_group(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < bench_nr_groups; i++)
+		if (!strcmp(bench_groups[i]->name, name))
+			return i;
+	return -EINVAL;
+}
+
+static int parse_verb(const char *word, enum bench_verb *verb)
+{
+	if (!strcmp(word, "start"))
+		*verb = BENCH_START;
+	else if (!strcmp(word, "stop"))
+		*verb = BENCH_STOP;
+	else if (!strcmp(word, "reset"))
+		*verb = BENCH_RESET;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * bench_parse_control() - understand a command
+ * @text: "start", "stop" or "reset", then for start any names of benchmarks; or
+ *	only names, which starts them.  Modified.
+ * @verb: what to do
+ * @groups: for start, the benchmarks, one bit each; all if none is named
+ *
+ * Return: 0, or -EINVAL for an unknown word or a word where none belongs.
+ */
+int bench_parse_control(char *text, enum bench_verb *verb, u64 *groups)
+{
+	bool first = true, named = false;
+	char *word;
+
+	*verb = BENCH_START;
+	*groups = 0;
+	while ((word = strsep(&text, " \t\n"))) {
+		int group;
+
+		if (!*word)
+			continue;
+		if (first && !parse_verb(word, verb)) {
+			first = false;
+			named = true;
+			continue;
+		}
+		first = false;
+		group = find_group(word);
+		if (group < 0 || *verb != BENCH_START)
+			return -EINVAL;
+		*groups |= 1ULL << group;
+		named = true;
+	}
+	if (!named)
+		return -EINVAL;
+	if (!*groups)
+		*groups = (1ULL << bench_nr_groups) - 1;
+	return 0;
+}

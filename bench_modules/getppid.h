@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the getppid benchmarks call. */
+#ifndef BENCH_MODULES_GETPPID_H
+#define BENCH_MODULES_GETPPID_H
+
+#ifdef __KERNEL__
+#include <linux/pid.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+
+#define GETPPID_NAME	"getppid-copy"
+
+/* What kernel/sys.c does for getppid(2). */
+static noinline long getppid_work(void)
+{
+	long pid;
+
+	rcu_read_lock();
+	pid = task_tgid_vnr(rcu_dereference(current->real_parent));
+	rcu_read_unlock();
+	return pid;
+}
+#else
+#include <sys/syscall.h>
+
+#define GETPPID_NAME	"getppid"
+
+static __always_inline long getppid_work(void)
+{
+	long pid;
+
+	asm volatile("syscall" : "=a" (pid) : "a" (SYS_getppid) : "rcx", "r11", "memory");
+	return pid;
+}
+#endif
+
+#endif /* BENCH_MODULES_GETPPID_H */

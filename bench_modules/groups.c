@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The list of benchmarks. */
+#include <linux/kernel.h>
+
+#include "groups.h"
+
+const struct bench_group *const bench_groups[] = {
+	&bench_empty_loop,
+	&bench_memcpy_4096,
+	&bench_cold_branch,
+	&bench_getppid_quiet,
+	&bench_getppid_pressure,
+};
+
+const unsigned int bench_nr_groups = ARRAY_SIZE(bench_groups);

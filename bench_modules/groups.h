@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef BENCH_MODULES_GROUPS_H
+#define BENCH_MODULES_GROUPS_H
+
+#include "bench.h"
+
+extern const struct bench_group bench_empty_loop;
+extern const struct bench_group bench_memcpy_4096;
+extern const struct bench_group bench_cold_branch;
+extern const struct bench_group bench_getppid_quiet;
+extern const struct bench_group bench_getppid_pressure;
+
+#endif /* BENCH_MODULES_GROUPS_H */

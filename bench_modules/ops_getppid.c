@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * getppid between two markers, quiet and with L1 and L2 evicted before each
+ * call by a random walk, as measured for immediate values in 2008.
+ *
+ * In the kernel this is a copy of the system call's work, called from inside;
+ * in user space it is the machine's real system call with the markers around.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/vmalloc.h>
+
+#include <kmarkers/marker.h>
+
+#include "getppid.h"
+#include "groups.h"
+#include "walk.h"
+
+#define BUFFER_ORDER	23	/* 8 MiB: several times L2 */
+#define WALK_STEPS	65536
+
+static u8 *buffer;
+static u64 walk = 1;
+
+/* Random, since the replacement policy of a cache survives a linear sweep. */
+static void evict(void)
+{
+	unsigned int i;
+	u8 *line;
+
+	for (i = 0; i < WALK_STEPS; i++) {
+		walk = walk_next(walk);
+		line = walk_line(buffer, BUFFER_ORDER, walk);
+		WRITE_ONCE(*line, READ_ONCE(*line) + 1);
+	}
+}
+
+/* The marker in front of the work, the work, the marker behind it. */
+#define CALL(flavour)							\
+	long ppid;							\
+									\
+	trace_mark_flavour(flavour, bench_getppid_entry, NULL, MARK_NOARGS); \
+	ppid = getppid_work();						\
+	trace_mark_flavour(flavour, bench_getppid_exit, NULL, "%ld", ppid)
+
+BENCH_OPS(quiet_out, getppid_work())
+BENCH_OPS(quiet_out_clone, getppid_work())
+BENCH_OPS(quiet_generic, CALL(generic))
+BENCH_OPS(quiet_immediate, CALL(immediate))
+
+static const struct bench_variant quiet_variants[] = {
+	BENCH_ROW("compiled-out", quiet_out),
+	BENCH_ROW("compiled-out-clone", quiet_out_clone),
+	BENCH_ROW("generic", quiet_generic),
+	BENCH_ROW("immediate", quiet_immediate),
+};
+
+const struct bench_group bench_getppid_quiet = {
+	.name = GETPPID_NAME "-quiet",
+	.variants = quiet_variants,
+	.nr_variants = ARRAY_SIZE(quiet_variants),
+	.loops = { 50, 250 },
+};
+
+BENCH_OPS_EACH(pressure_out, evict(), getppid_work())
+BENCH_OPS_EACH(pressure_out_clone, evict(), getppid_work())
+BENCH_OPS_EACH(pressure_generic, evict(), CALL(generic))
+BENCH_OPS_EACH(pressure_immediate, evict(), CALL(immediate))
+
+static const struct bench_variant pressure_variants[] = {
+	BENCH_ROW("compiled-out", pressure_out),
+	BENCH_ROW("compiled-out-clone", pressure_out_clone),
+	BENCH_ROW("generic", pressure_generic),
+	BENCH_ROW("immediate", pressure_immediate),
+};
+
+static int setup(void)
+{
+	buffer = vmalloc(1UL << BUFFER_ORDER);
+	if (!buffer)
+		return -ENOMEM;
+	memset(buffer, 1, 1UL << BUFFER_ORDER);
+	return 0;
+}
+
+static void teardown(void)
+{
+	vfree(buffer);
+}
+
+const struct bench_group bench_getppid_pressure = {
+	.name = GETPPID_NAME "-pressure",
+	.variants = pressure_variants,
+	.nr_variants = ARRAY_SIZE(pressure_variants),
+	.loops = { 1, 5 },
+	.setup = setup,
+	.teardown = teardown,
+};

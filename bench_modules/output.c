@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Samples as CSV, and a short summary for reading on the spot. */
+#include <linux/errno.h>
+#include <linux/math64.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include "bench.h"
+
+/**
+ * bench_show_samples() - every sample, as CSV of schema 1
+ * @m: where to
+ * @group: the group
+ * @result: its samples; blocks that are complete
+ *
+ * Columns cycles and instructions are for those who have counters: empty here.
+ */
+void bench_show_samples(struct seq_file *m, const struct bench_group *group,
+			const struct bench_result *result)
+{
+	/* Pairs with the release in run_blocks(). */
+	unsigned int i, nr = smp_load_acquire(&result->nr);
+
+	seq_puts(m, "# schema=1\n");
+	seq_puts(m, "benchmark,variant,layout,block,position,cpu,loops,tsc,cycles,instructions,flags\n");
+	for (i = 0; i < nr; i++) {
+		const struct bench_sample *s = &result->samples[i];
+		bool both = s->flags == (BENCH_PREEMPTED | BENCH_MIGRATED);
+
+		seq_printf(m, "%s,%s,%u,%u,%u,%u,%u,%lld,,,%s%s%s\n", group->name,
+			   group->variants[s->variant].name, s->layout, s->block, s->position,
+			   s->cpu, s->loops, (long long)s->tsc,
+			   s->flags & BENCH_PREEMPTED ? "preempted" : "", both ? "|" : "",
+			   s->flags & BENCH_MIGRATED ? "migrated" : "");
+	}
+}
+
+static int compare_slopes(const void *a, const void *b)
+{
+	s64 x = *(const s64 *)a, y = *(const s64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Thousandths of a tick per loop: the two windows of a variant in a block are neighbours. */
+static s64 slope(const struct bench_sample *pair)
+{
+	s64 ticks = pair[1].tsc - pair[0].tsc;
+	s64 loops = (s64)pair[1].loops - pair[0].loops;
+
+	if (loops < 0) {
+		ticks = -ticks;
+		loops = -loops;
+	}
+	return div64_s64(ticks * 1000, loops);
+}
+
+static void show_milli(struct seq_file *m, s64 milli)
+{
+	u64 abs = milli < 0 ? -milli : milli;
+
+	seq_printf(m, " %s%llu.%03u", milli < 0 ? "-" : "", (unsigned long long)(abs / 1000),
+		   (unsigned int)(abs % 1000));
+}
+
+static unsigned int collect_slopes(const struct bench_result *result, unsigned int nr, u8 variant,
+				   s64 *slopes, unsigned int *disturbed)
+{
+	unsigned int i, count = 0;
+
+	*disturbed = 0;
+	for (i = 0; i + 1 < nr; i += BENCH_LOOP_COUNTS) {
+		const struct bench_sample *pair = &result->samples[i];
+
+		if (pair->variant != variant)
+			continue;
+		if (pair[0].flags || pair[1].flags)
+			(*disturbed)++;
+		else
+			slopes[count++] = slope(pair);
+	}
+	return count;
+}
+
+/**
+ * bench_show_summary() - the median of each variant, in ticks per loop
+ * @m: where to
+ * @group: the group
+ * @result: its samples
+ *
+ * For statistics that can be trusted use the samples.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int bench_show_summary(struct seq_file *m, const struct bench_group *group,
+		       const struct bench_result *result)
+{
+	unsigned int i, count, disturbed, nr = smp_load_acquire(&result->nr);
+	s64 *slopes;
+
+	slopes = kvcalloc(nr + 1, sizeof(*slopes), GFP_KERNEL);
+	if (!slopes)
+		return -ENOMEM;
+	seq_puts(m, "variant blocks disturbed min median max (TSC ticks per loop)\n");
+	for (i = 0; i < group->nr_variants; i++) {
+		s64 low = 0, median = 0, high = 0;
+
+		count = collect_slopes(result, nr, i, slopes, &disturbed);
+		if (count) {
+			sort(slopes, count, sizeof(*slopes), compare_slopes, NULL);
+			low = slopes[0];
+			median = slopes[count / 2];
+			high = slopes[count - 1];
+		}
+		seq_printf(m, "%s %u %u", group->variants[i].name, count, disturbed);
+		show_milli(m, low);
+		show_milli(m, median);
+		show_milli(m, high);
+		seq_puts(m, "\n");
+	}
+	kvfree(slopes);
+	return 0;
+}

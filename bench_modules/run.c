@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The engine: which variant runs when, and the samples it gives. */
+#include <linux/errno.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+
+#include "bench.h"
+
+/* splitmix64 (Steele, Lea, Flood, 2014): any seed gives a good sequence. */
+static u64 next_random(u64 *state)
+{
+	u64 z = *state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+/* A random permutation of 0 .. n-1 (Fisher and Yates). */
+static void permute(u8 *items, unsigned int n, u64 *state)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		unsigned int j = next_random(state) % (i + 1);
+
+		items[i] = items[j];
+		items[j] = i;
+	}
+}
+
+/**
+ * struct plan - the order of things, from the seed alone
+ * @state: of the random sequence
+ * @rows: permutation of the square's rows
+ * @columns: of its columns
+ * @symbols: of its symbols
+ * @layouts: order of layouts
+ *
+ * In n blocks every one of n variants stands at every position once: row r of
+ * the cyclic Latin square is (r + c) mod n, with all three permuted anew for
+ * each square.
+ */
+struct plan {
+	u64 state;
+	u8 rows[BENCH_MAX_VARIANTS];
+	u8 columns[BENCH_MAX_VARIANTS];
+	u8 symbols[BENCH_MAX_VARIANTS];
+	u8 layouts[BENCH_LAYOUTS];
+};
+
+static void plan_block(struct plan *plan, unsigned int n, u32 block)
+{
+	if (block % n == 0) {
+		permute(plan->rows, n, &plan->state);
+		permute(plan->columns, n, &plan->state);
+		permute(plan->symbols, n, &plan->state);
+	}
+	if (block % BENCH_LAYOUTS == 0)
+		permute(plan->layouts, BENCH_LAYOUTS, &plan->state);
+}
+
+static u8 planned_variant(const struct plan *plan, unsigned int n, u32 block, unsigned int position)
+{
+	return plan->symbols[(plan->rows[block % n] + plan->columns[position]) % n];
+}
+
+static void take_sample(bench_op *op, struct bench_sample *sample)
+{
+	unsigned int cpu = raw_smp_processor_id();
+	u64 switches = bench_count_switches();
+
+	sample->tsc = op(sample->loops);
+	sample->cpu = cpu;
+	sample->flags = 0;
+	if (bench_count_switches() != switches)
+		sample->flags |= BENCH_PREEMPTED;
+	if (raw_smp_processor_id() != cpu)
+		sample->flags |= BENCH_MIGRATED;
+}
+
+/* Run every variant once per loop count; store the samples if @samples is given. */
+static void run_block(const struct bench_group *group, struct plan *plan, u32 block,
+		      struct bench_sample *samples)
+{
+	unsigned int position, i, n = group->nr_variants;
+	u8 layout = plan->layouts[block % BENCH_LAYOUTS];
+
+	for (position = 0; position < n; position++) {
+		u8 variant = planned_variant(plan, n, block, position);
+		unsigned int first = next_random(&plan->state) & 1;
+
+		for (i = 0; i < BENCH_LOOP_COUNTS; i++) {
+			struct bench_sample sample = {
+				.block = block,
+				.loops = group->loops[i ^ first],
+				.variant = variant,
+				.layout = layout,
+				.position = position,
+			};
+
+			take_sample(group->variants[variant].op[layout], &sample);
+			if (samples)
+				samples[position * BENCH_LOOP_COUNTS + i] = sample;
+		}
+	}
+}
+
+static unsigned int samples_per_block(const struct bench_group *group)
+{
+	return group->nr_variants * BENCH_LOOP_COUNTS;
+}
+
+/* Samples that a complete run of a group takes. */
+unsigned int bench_planned(const struct bench_group *group, const struct bench_config *config)
+{
+	return config->blocks * samples_per_block(group);
+}
+
+/* Every layout of every variant once, so that code and data are warm. */
+static void warm_up(const struct bench_group *group, struct plan *plan)
+{
+	u32 block;
+
+	for (block = 0; block < BENCH_LAYOUTS; block++) {
+		plan_block(plan, group->nr_variants, block);
+		run_block(group, plan, block, NULL);
+		bench_pause();
+	}
+}
+
+static int run_blocks(const struct bench_group *group, struct bench_result *result,
+		      bool (*should_stop)(void))
+{
+	struct plan plan = { .state = result->config.seed };
+	unsigned int step = samples_per_block(group);
+	u32 block;
+
+	warm_up(group, &plan);
+	for (block = 0; block < result->config.blocks; block++) {
+		if (should_stop())
+			return -EINTR;
+		plan_block(&plan, group->nr_variants, block);
+		run_block(group, &plan, block, result->samples + result->nr);
+		/* Pairs with the acquire of those who show a run in progress. */
+		smp_store_release(&result->nr, result->nr + step);
+		bench_pause();
+	}
+	return 0;
+}
+
+/**
+ * bench_alloc_result() - make room for a run
+ * @group: what will be measured
+ * @config: checked by bench_check_config()
+ * @result: what it held before is gone
+ *
+ * Context: may sleep; nobody else uses @result.
+ * Return: 0 or -ENOMEM.
+ */
+int bench_alloc_result(const struct bench_group *group, const struct bench_config *config,
+		       struct bench_result *result)
+{
+	bench_free_result(result);
+	result->samples = kvcalloc(bench_planned(group, config), sizeof(*result->samples),
+				   GFP_KERNEL);
+	if (!result->samples)
+		return -ENOMEM;
+	result->planned = bench_planned(group, config);
+	result->config = *config;
+	return 0;
+}
+
+/**
+ * bench_run_group() - measure a group
+ * @group: the group
+ * @result: as bench_alloc_result() left it; may be read while it fills
+ * @should_stop: asked before every block
+ *
+ * Context: may sleep; the caller has pinned the thread to a CPU.
+ * Return: 0, -EINTR if stopped (with the complete blocks kept), or what the
+ * group's setup returned.
+ */
+int bench_run_group(const struct bench_group *group, struct bench_result *result,
+		    bool (*should_stop)(void))
+{
+	int err = 0;
+
+	if (group->setup)
+		err = group->setup();
+	if (err)
+		return err;
+	err = run_blocks(group, result, should_stop);
+	if (group->teardown)
+		group->teardown();
+	return err;
+}
+
+void bench_free_result(struct bench_result *result)
+{
+	kvfree(result->samples);
+	memset(result, 0, sizeof(*result));
+}
+
+/**
+ * bench_check_config() - is this a run that can be done
+ * @config: what is wanted
+ * @nr_cpus: CPUs there are
+ *
+ * Return: 0 or -EINVAL.
+ */
+int bench_check_config(const struct bench_config *config, u32 nr_cpus)
+{
+	if (!config->blocks || config->blocks > BENCH_MAX_BLOCKS)
+		return -EINVAL;
+	return config->cpu < nr_cpus ? 0 : -EINVAL;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Pseudo-random places in a large buffer: for cold data, and to evict caches. */
+#ifndef BENCH_MODULES_WALK_H
+#define BENCH_MODULES_WALK_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+/* Knuth's MMIX generator; the high bits are the good ones. */
+static __always_inline u64 walk_next(u64 state)
+{
+	return state * 6364136223846793005ULL + 1442695040888963407ULL;
+}
+
+/* The start of a random cache line of a buffer of 1 << @order bytes. */
+static __always_inline u8 *walk_line(u8 *buffer, unsigned int order, u64 state)
+{
+	return buffer + ((state >> (64 - order)) & ~63ULL);
+}
+
+#endif /* BENCH_MODULES_WALK_H */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NATIVE_COMPILER_H
+#define NATIVE_COMPILER_H
+#undef __always_inline
+#define __always_inline		inline __attribute__((always_inline))
+#define noinline		__attribute__((noinline))
+#define __aligned(bytes)	__attribute__((aligned(bytes)))
+#define __printf(fmt, args)	__attribute__((format(printf, fmt, args)))
+#define likely(x)		__builtin_expect(!!(x), 1)
+#define unlikely(x)		__builtin_expect(!!(x), 0)
+#define barrier()		asm volatile("" : : : "memory")
+#define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, value)	(*(volatile __typeof__(x) *)&(x) = (value))
+#define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
+#endif

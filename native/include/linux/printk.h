@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NATIVE_PRINTK_H
+#define NATIVE_PRINTK_H
+#include <stdio.h>
+#define pr_warn(fmt, args...)	fprintf(stderr, fmt, ## args)
+#define pr_err(fmt, args...)	fprintf(stderr, fmt, ## args)
+#endif
