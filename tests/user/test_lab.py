@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The laboratory's judgement: what it reads, what it refuses, and when a run is red."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+from lablib import LabError, build, catalogue, initramfs, sources
+from lablib.logscan import scan_log, with_context
+from lablib.machine import Request, Result, boot
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CLEAN_LOG = """\
+[    0.000000] Linux version 6.1.0-56-amd64 (gcc-12) #1 SMP PREEMPT_DYNAMIC
+[    0.000000] Command line: console=ttyS0 oops=panic note="BUG: is only a word here"
+[    0.104000] Spectre V2 : WARNING: Unprivileged eBPF is enabled with eIBRS on
+[    0.100000] rcu: Preemptible hierarchical RCU implementation.
+[    0.200000] NMI watchdog: Enabled. Permanently consumes one hw-PMU counter.
+[    1.700000] hello: loading out-of-tree module taints kernel.
+[    1.800000] hello: module verification failed: signature missing - tainting kernel
+[    1.900000] kmemleak: Kernel memory leak detector initialized
+"""
+
+DIRTY_LINES = [
+    "WARNING: CPU: 0 PID: 102 at /work/hello.c:11 hello_init+0x42/0x1000 [hello]",
+    "WARNING: possible circular locking dependency detected",
+    "WARNING: suspicious RCU usage",
+    "BUG: kernel NULL pointer dereference, address: 0000000000000010",
+    "BUG: sleeping function called from invalid context at mm/slab.h:494",
+    "BUG: scheduling while atomic: insmod/102/0x00000002",
+    "BUG: KASAN: use-after-free in f+0x1/0x2",
+    "BUG: KCSAN: data-race in f / g",
+    "Oops: 0002 [#1] PREEMPT SMP NOPTI",
+    "general protection fault, probably for non-canonical address 0xdead: 0000 [#1] SMP",
+    "int3: 0000 [#1] PREEMPT SMP NOPTI",
+    "invalid opcode: 0000 [#1] PREEMPT SMP NOPTI",
+    "kernel BUG at mm/slub.c:4000!",
+    "Call Trace:",
+    "watchdog: BUG: soft lockup - CPU#1 stuck for 26s! [insmod:102]",
+    "INFO: task insmod:102 blocked for more than 120 seconds.",
+    "rcu: INFO: rcu_preempt self-detected stall on CPU",
+    "UBSAN: array-index-out-of-bounds in f.c:1:2",
+    "kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",
+    "objtool: f()+0x1: unreachable instruction",
+    "Kernel panic - not syncing: Fatal exception",
+    "** 4321 printk messages dropped **",
+]
+
+
+def test_clean_log_has_no_dirt() -> None:
+    assert scan_log(CLEAN_LOG) == []
+
+
+@pytest.mark.parametrize("line", DIRTY_LINES)
+def test_dirty_line_is_found(line: str) -> None:
+    stamped = f"[    2.000000] {line}"
+    assert scan_log(f"{CLEAN_LOG}{stamped}\n") == [stamped]
+
+
+def test_context_surrounds_the_fault() -> None:
+    shown = with_context("a\nb\nc\nWARNING: x\nd\n" + "e\n" * 30, before=1, after=1)
+    assert shown == ["c", "WARNING: x", "d"]
+
+
+def test_one_line_sources() -> None:
+    text = """\
+# deb mirror://commented bookworm main
+deb [arch=amd64 signed-by=/keys/a.gpg] mirror://a/debian bookworm main contrib # note
+deb-src mirror://a/debian bookworm main
+deb mirror://b/security bookworm-security main
+"""
+    assert sources.parse_one_line(text) == [
+        sources.Source("mirror://a/debian", "bookworm", ("main", "contrib"), "/keys/a.gpg"),
+        sources.Source("mirror://b/security", "bookworm-security", ("main",)),
+    ]
+
+
+def test_deb822_sources() -> None:
+    text = """\
+Types: deb deb-src
+# a comment inside a stanza
+URIs: mirror://a/debian
+Suites: bookworm
+ bookworm-updates
+Components: main
+Signed-By: /keys/a.gpg
+
+Types: deb
+Enabled: no
+URIs: mirror://off
+Suites: bookworm
+Components: main
+
+Types: deb-src
+URIs: mirror://src
+Suites: bookworm
+Components: main
+"""
+    assert sources.parse_deb822(text) == [
+        sources.Source("mirror://a/debian", "bookworm", ("main",), "/keys/a.gpg"),
+        sources.Source("mirror://a/debian", "bookworm-updates", ("main",), "/keys/a.gpg"),
+    ]
+
+
+def test_mirror_is_chosen_among_others() -> None:
+    found = [
+        sources.Source("mirror://vendor", "bookworm", ("tools",)),
+        sources.Source("mirror://a", "bookworm", ("main",), "/keys/a.gpg"),
+        sources.Source("mirror://s", "bookworm-security", ("main",)),
+    ]
+    mirror = sources.choose(found, "bookworm")
+    assert mirror.candidates("trixie") == [
+        [
+            "deb [signed-by=/keys/a.gpg] mirror://a trixie main",
+            "deb mirror://s trixie-security main",
+        ],
+        ["deb [signed-by=/keys/a.gpg] mirror://a trixie main"],
+    ]
+    assert [line.split()[-2] for line in mirror.candidates("experimental")[0]] == [
+        "sid",
+        "experimental",
+    ]
+
+
+def test_machine_without_archive_is_told() -> None:
+    with pytest.raises(LabError, match="no archive for bookworm"):
+        sources.choose([sources.Source("mirror://v", "bookworm", ("tools",))], "bookworm")
+
+
+def test_catalogue_is_well_formed() -> None:
+    entries = catalogue.load()
+    assert entries[0].name == catalogue.default_name()
+    assert len({entry.name for entry in entries}) == len(entries)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("# nothing\n", "no kernel is listed"),
+        ("6.1 bookworm\n", ":1: expected 4 columns, found 2"),
+        ("a b c d\n# x\na b c d\n", ":3: kernel a is listed twice"),
+    ],
+)
+def test_bad_catalogue_names_the_line(text: str, message: str) -> None:
+    with pytest.raises(LabError, match=message):
+        catalogue.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "package", "fits"),
+    [
+        ("linux-image-6.1.*-amd64", "linux-image-6.1.0-56-amd64", True),
+        ("linux-image-6.1.*-amd64", "linux-image-6.1.0-0.deb11.52-amd64", True),
+        ("linux-image-6.1.*-amd64", "linux-image-6.12.117+deb13-amd64", False),
+        ("linux-image-6.1.*-amd64", "linux-image-6.1.0-56-rt-amd64", False),
+        ("linux-image-6.1.*-amd64", "linux-image-6.1.0-56-amd64-unsigned", False),
+        ("linux-image-6.1.*-rt-amd64", "linux-image-6.1.0-56-rt-amd64", True),
+        ("linux-image-*-amd64", "linux-image-7.3-amd64", True),
+        ("linux-image-*-amd64", "linux-image-7.3-cloud-amd64", False),
+    ],
+)
+def test_image_pattern(pattern: str, package: str, fits: bool) -> None:
+    assert catalogue.Entry("name", "suite", pattern, "host").matches(package) is fits
+
+
+def test_unknown_kernel_names_the_known_ones() -> None:
+    with pytest.raises(LabError, match=r"unknown kernel '0\.99'.*6\.1"):
+        catalogue.find("0.99")
+
+
+@pytest.mark.parametrize("program", ["lab.py", "vm.py"])
+def test_unknown_kernel_on_the_command_line(program: str, tmp_path: Path) -> None:
+    job = tmp_path / "job"
+    job.touch()
+    words = {"lab.py": ["fetch", "0.99"], "vm.py": ["run", "--kernel=0.99", f"--job={job}"]}
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / program, *words[program]],
+        env={**os.environ, "KMARKERS_CACHE": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "unknown kernel '0.99'" in done.stderr
+
+
+def test_source_mirror_follows_changes_and_keeps_objects(tmp_path: Path) -> None:
+    src, objects = tmp_path / "src", tmp_path / "objects"
+    (src / "sub").mkdir(parents=True)
+    (src / ".git").mkdir()
+    for name in ("Kbuild", "a.c", "sub/b.c", ".git/config", "a.o", "a.mod.c"):
+        (src / name).write_text(name)
+    build.mirror(src, objects)
+    (objects / "a.o").write_text("built here")
+    (objects / "a.c").touch()
+    stamp = (objects / "a.c").stat().st_mtime_ns
+    (src / "sub/b.c").unlink()
+    (src / "c.c").write_text("new")
+    build.mirror(src, objects)
+    there = {str(path.relative_to(objects)) for path in objects.rglob("*") if path.is_file()}
+    assert there == {"Kbuild", "a.c", "c.c", "a.o"}
+    assert (objects / "a.c").stat().st_mtime_ns == stamp
+
+
+def test_only_modules_of_the_last_build_count(tmp_path: Path) -> None:
+    (tmp_path / "modules.order").write_text("/work/a/x.ko\nb/y.o\n")
+    found = build.built_modules(tmp_path)
+    assert found == [tmp_path / "a/x.ko", tmp_path / "b/y.ko"]
+
+
+def test_archive_is_a_cpio(tmp_path: Path) -> None:
+    (tmp_path / "tree/deep").mkdir(parents=True)
+    (tmp_path / "tree/deep/file").write_text("abc")
+    out = io.BytesIO()
+    archive = initramfs.Archive(out)
+    archive.add(tmp_path / "tree", "/opt/tree")
+    archive.close()
+    data = out.getvalue()
+    assert len(data) % 4 == 0
+    names = ["opt", "opt/tree", "opt/tree/deep", "opt/tree/deep/file", "TRAILER!!!"]
+    positions = [data.index(name.encode() + b"\0") for name in names]
+    assert positions == sorted(positions)
+    assert data.count(b"070701") == len(names)
+
+
+# What the machine under test would do, as a shell script in QEMU's place. It finds the files
+# behind its serial ports and the nonce in its arguments, as the guest does in its own way.
+FAKE_QEMU = r"""#!/bin/sh
+[ "$1" = --version ] && { echo "fake emulator 1.0"; exit; }
+for arg; do
+    case $arg in
+    file,*console.log) console=${arg##*path=} ;;
+    file,*status.log) status=${arg##*path=} ;;
+    file,*results.tar.gz) results=${arg##*path=} ;;
+    *kmarkers.nonce=*) nonce=${arg##*kmarkers.nonce=} ;;
+    esac
+done
+: >"$console" >"$status" >"$results"
+finish() {
+    cat "$HERE/results.tar.gz" >"$results"
+    echo "kmarkers-exit $nonce $1" >>"$status"
+}
+"""
+
+
+@pytest.fixture
+def laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a cache with a kernel that only the fake emulator can boot."""
+    tree = tmp_path / "cache" / "kernels" / catalogue.default_name()
+    tree.mkdir(parents=True)
+    (tree / "vmlinuz").touch()
+    record = {"name": catalogue.default_name(), "suite": "s", "package": "p", "version": "1"}
+    record |= {"release": "6.1.0-fake", "vmlinuz": "vmlinuz", "qemu": "host"}
+    (tree / "kernel.json").write_text(json.dumps(record))
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HERE", str(tmp_path))
+    with tarfile.open(tmp_path / "results.tar.gz", "w:gz") as tar:
+        member = tarfile.TarInfo("results/answer")
+        member.size = 3
+        tar.addfile(member, io.BytesIO(b"42\n"))
+    (tmp_path / "job").write_text("exit 0\n")
+    return tmp_path
+
+
+def run_fake(laboratory: Path, script: str, timeout: float = 20.0) -> tuple[Result, list[str]]:
+    """Boot with the fake emulator; return the verdict and what was shown."""
+    fake = laboratory / "qemu"
+    fake.write_text(FAKE_QEMU + script)
+    fake.chmod(0o755)
+    os.environ["KMARKERS_QEMU"] = str(fake)
+    said: list[str] = []
+    try:
+        request = Request(
+            kernel=catalogue.default_name(),
+            job=laboratory / "job",
+            out=laboratory / "out",
+            timeout=timeout,
+            accel="tcg",
+        )
+        return boot(request, said.append), said
+    finally:
+        del os.environ["KMARKERS_QEMU"]
+
+
+def test_good_run(laboratory: Path) -> None:
+    script = 'echo "all quiet" >"$console"; echo "ok 1 x" >"$status"; finish 0'
+    result, said = run_fake(laboratory, script)
+    assert result.ok, result.reason
+    assert said == ["ok 1 x"]
+    assert (laboratory / "out/results/answer").read_text() == "42\n"
+    described = json.loads((laboratory / "out/vm.json").read_text())
+    assert described["qemu"] == "fake emulator 1.0"
+    assert described["release"] == "6.1.0-fake"
+    assert described["emulated"] is True
+    assert "nonce" not in described["cmdline"]
+
+
+def test_missing_exit_status_fails(laboratory: Path) -> None:
+    result, _ = run_fake(laboratory, 'echo "ok 1 x" >"$status"')
+    assert not result.ok
+    assert result.exit_code is None
+    assert "without an exit status" in result.reason
+
+
+@pytest.mark.parametrize("line", ["kmarkers-exit 0", "kmarkers-exit 0123456789abcdef 0", "exit 0"])
+def test_exit_line_without_the_nonce_fails(laboratory: Path, line: str) -> None:
+    result, said = run_fake(laboratory, f'finish 0; echo "{line}" >"$status"')
+    assert not result.ok
+    assert said == [line]
+    assert not (laboratory / "out/results").exists()
+    assert (laboratory / "out/results.failed/answer").exists()
+
+
+def test_exit_line_inside_another_line_fails(laboratory: Path) -> None:
+    result, _ = run_fake(laboratory, 'echo "# kmarkers-exit $nonce 0" >"$status"')
+    assert result.exit_code is None
+
+
+def test_failed_job_fails(laboratory: Path) -> None:
+    result, _ = run_fake(laboratory, "finish 3")
+    assert not result.ok
+    assert result.exit_code == 3
+
+
+def test_dirty_log_fails_a_job_that_succeeded(laboratory: Path) -> None:
+    result, _ = run_fake(laboratory, 'echo "[ 1.0] WARNING: CPU: 0" >"$console"; finish 0')
+    assert not result.ok
+    assert result.exit_code == 0
+    assert result.dirt == ["[ 1.0] WARNING: CPU: 0"]
+    assert not (laboratory / "out/results").exists()
+
+
+def test_damaged_results_fail(laboratory: Path) -> None:
+    whole = gzip.compress(os.urandom(4096))
+    (laboratory / "results.tar.gz").write_bytes(whole[:100])
+    result, _ = run_fake(laboratory, "finish 0")
+    assert not result.ok
+    assert "results did not come through" in result.reason
+
+
+def test_results_cannot_leave_their_directory(laboratory: Path) -> None:
+    with tarfile.open(laboratory / "results.tar.gz", "w:gz") as tar:
+        tar.addfile(tarfile.TarInfo("results/../../escaped"))
+    result, _ = run_fake(laboratory, "finish 0")
+    assert not result.ok
+    assert not (laboratory / "escaped").exists()
+
+
+def test_hang_ends_at_the_timeout(laboratory: Path) -> None:
+    script = 'echo "last words" >"$console"; echo $$ >"$HERE/pid"; exec sleep 1000'
+    result, _ = run_fake(laboratory, script, timeout=0.7)
+    assert not result.ok
+    assert "no exit status after 0.7 s" in result.reason
+    pid = int((laboratory / "pid").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_old_results_do_not_survive_a_failed_run(laboratory: Path) -> None:
+    assert run_fake(laboratory, "finish 0")[0].ok
+    result, _ = run_fake(laboratory, "exit 1")
+    assert not result.ok
+    assert not (laboratory / "out/results").exists()
