@@ -38,6 +38,7 @@ class Published:
     """One published number: value and deltas in `unit`, deltas over another published row."""
 
     source: str
+    date: str
     machine: str
     kernel: str
     benchmark: str
@@ -63,6 +64,7 @@ class Published:
         stated = None if self.delta_stated is None else float(self.delta_stated)
         return {
             "source": self.source,
+            "date": self.date,
             "machine": self.machine,
             "kernel": self.kernel,
             "benchmark": self.benchmark,
@@ -121,6 +123,7 @@ def read_published(path: Path = PUBLISHED, aliases: Path = ALIASES) -> list[Publ
         numbers.append(
             Published(
                 source=row["source"],
+                date=row["date"],
                 machine=row["machine"],
                 kernel=row["kernel"],
                 benchmark=row["benchmark"],

@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not args.no_figures:
             import page  # needs matplotlib
 
-            page.write(args.run, env, results, ancestors)
+            page.write(args.run, env, results)
             print(f"\nreport: {args.run / 'report.html'}")
     except BrokenPipeError:
         sys.stderr.close()
