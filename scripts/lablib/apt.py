@@ -104,7 +104,10 @@ class PrivateApt:
         """Download exactly these packages; return the files."""
         listed = self._listed("download", *packages)
         files = {self.archives / name: size for name, size in listed.items()}
-        missing = [size for path, size in files.items() if not path.exists()]
+        # An interrupted download leaves a shorter file; what is whole was verified on arrival.
+        missing = [
+            size for path, size in files.items() if not path.exists() or path.stat().st_size != size
+        ]
         if missing:
             progress(
                 f"{self.suite}: downloading {len(missing)} packages, {sum(missing) / 1e6:.0f} MB"

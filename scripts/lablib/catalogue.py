@@ -40,7 +40,6 @@ class Kernel:
     version: str
     release: str
     vmlinuz: str
-    qemu: str
 
     @property
     def tree(self) -> Path:

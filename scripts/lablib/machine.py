@@ -84,7 +84,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     if request.tier not in emulator.TIERS:
         raise LabError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
     kernel = catalogue.require(request.kernel)
-    qemu = emulator.choose(kernel.qemu)
+    qemu = emulator.choose(catalogue.find(request.kernel).qemu)
     accel = "tcg" if request.tier == "icount" else request.accel or usable_accel(request.kernel)
     nonce = secrets.token_hex(8)
     cmdline = f"{BASE_CMDLINE} kmarkers.tier={request.tier} kmarkers.kernel={kernel.name}"
@@ -109,7 +109,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
 
 def usable_accel(kernel: str) -> str:
     """Return "kvm" if a kernel boots under it here, else "tcg"; the verdict is kept."""
-    qemu = emulator.choose(catalogue.require(kernel).qemu)
+    qemu = emulator.choose(catalogue.find(kernel).qemu)
     if not emulator.kvm_is_there():
         return "tcg"
     usable = emulator.cached_kvm_verdict(qemu)

@@ -70,7 +70,7 @@ def complete(entry: Entry) -> Kernel | None:
         needs.append(qemu_dir(entry.qemu))
     kernel = unpacked(entry.name)
     # A line of kernels.txt may have changed since.
-    fits = kernel is not None and (kernel.suite, kernel.qemu) == (entry.suite, entry.qemu)
+    fits = kernel is not None and kernel.suite == entry.suite and entry.matches(kernel.package)
     return kernel if fits and all(tree.is_dir() for tree in needs) else None
 
 
@@ -115,7 +115,6 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
             candidate.version,
             release,
             str(vmlinuz.relative_to(tree)),
-            entry.qemu,
         ).save(tree)
 
     build_tree(kernel_dir(entry.name), debs, finish)

@@ -260,7 +260,7 @@ def laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tree.mkdir(parents=True)
     (tree / "vmlinuz").touch()
     record = {"name": catalogue.default_name(), "suite": "s", "package": "p", "version": "1"}
-    record |= {"release": "6.1.0-fake", "vmlinuz": "vmlinuz", "qemu": "host"}
+    record |= {"release": "6.1.0-fake", "vmlinuz": "vmlinuz"}
     (tree / "kernel.json").write_text(json.dumps(record))
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HERE", str(tmp_path))
