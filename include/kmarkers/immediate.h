@@ -148,15 +148,15 @@ int imv_apply(struct imv_change *changes, unsigned int nr);
 /**
  * imv_set() - change an immediate value
  * @name: its name
- * @value: the new value
+ * @to: the new value
  *
  * Context: may sleep.
  * Return: 0; or -ENOMEM, or what patcher_apply() returns, with value and sites
  * as they were.
  */
-#define imv_set(name, value)						\
+#define imv_set(name, to)						\
 ({									\
-	__typeof__(name##__imv) __imv_new = (value);			\
+	__typeof__(name##__imv) __imv_new = (to);			\
 	struct imv_change __imv_change = {				\
 		.var = &name##__imv, .size = sizeof(name##__imv),	\
 	};								\

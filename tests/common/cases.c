@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The list of cases. */
+#include <linux/kernel.h>
+
+#include "cases.h"
+
+unsigned int test_batches = 1000;
+
+const struct test_case test_cases[] = {
+	{ "patcher_replaces_and_restores", patcher_replaces, patcher_forget },
+	{ "patcher_refuses_bad_batches", patcher_refuses, patcher_forget },
+	{ "patcher_refuses_bad_tables", patcher_refuses_tables, NULL },
+	{ "patcher_three_rounds_per_batch", patcher_rounds, patcher_forget },
+	{ "patcher_storm_of_jumps", patcher_storm, patcher_forget },
+	{ "imv_initial_values", imv_initial, NULL },
+	{ "imv_every_size", imv_sizes, NULL },
+	{ "imv_refuses_bad_changes", imv_refuses, NULL },
+	{ "imv_storm", imv_storm, NULL },
+	{ "markers_call_probes", markers_call, markers_forget },
+	{ "markers_evaluate_nothing_while_off", markers_lazy, markers_forget },
+	{ "markers_errors", markers_errors, markers_forget },
+	{ "markers_formats", markers_formats, markers_forget },
+	{ "markers_storm", markers_storm, markers_forget },
+};
+
+const unsigned int test_nr_cases = ARRAY_SIZE(test_cases);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef TESTS_COMMON_CASES_H
+#define TESTS_COMMON_CASES_H
+
+#include "test.h"
+
+const char *patcher_replaces(void);
+const char *patcher_refuses(void);
+const char *patcher_refuses_tables(void);
+const char *patcher_rounds(void);
+const char *patcher_storm(void);
+void patcher_forget(void);
+
+const char *imv_initial(void);
+const char *imv_sizes(void);
+const char *imv_refuses(void);
+const char *imv_storm(void);
+
+const char *markers_call(void);
+const char *markers_lazy(void);
+const char *markers_errors(void);
+const char *markers_formats(void);
+const char *markers_storm(void);
+void markers_forget(void);
+
+#endif /* TESTS_COMMON_CASES_H */

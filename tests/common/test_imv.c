@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Immediate values: every size, and a storm on 256 sites. */
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <kmarkers/immediate.h>
+#include <kmarkers/patcher.h>
+
+#include "cases.h"
+
+enum colour { RED = 3, GREEN = 70000 };
+
+static DEFINE_IMV(bool, flag) = true;
+static DEFINE_IMV(u8, small) = 0xa5;
+static DEFINE_IMV(s16, medium) = -12345;
+static DEFINE_IMV(int, large) = -2;
+static DEFINE_IMV(u64, huge) = 0x0123456789abcdefULL;
+static DEFINE_IMV(const char *, pointer) = "text";
+static DEFINE_IMV(enum colour, colour) = GREEN;
+static DEFINE_IMV(long, zero);
+
+const char *imv_initial(void)
+{
+	EXPECT(imv_read(flag) == true);
+	EXPECT(imv_read(small) == 0xa5);
+	EXPECT(imv_read(medium) == -12345);
+	EXPECT(imv_read(large) == -2);
+	EXPECT(imv_read(huge) == 0x0123456789abcdefULL);
+	EXPECT(imv_read(pointer) == _imv_read(pointer));
+	EXPECT(imv_read(colour) == GREEN);
+	EXPECT(imv_read(zero) == 0);
+	return NULL;
+}
+
+static const char *set_all(bool b, u8 s, s16 m, int l, u64 h, const char *p, enum colour c, long z)
+{
+	EXPECT(!imv_set(flag, b) && imv_read(flag) == b && _imv_read(flag) == b);
+	EXPECT(!imv_set(small, s) && imv_read(small) == s && _imv_read(small) == s);
+	EXPECT(!imv_set(medium, m) && imv_read(medium) == m && _imv_read(medium) == m);
+	EXPECT(!imv_set(large, l) && imv_read(large) == l && _imv_read(large) == l);
+	EXPECT(!imv_set(huge, h) && imv_read(huge) == h && _imv_read(huge) == h);
+	EXPECT(!imv_set(pointer, p) && imv_read(pointer) == p && _imv_read(pointer) == p);
+	EXPECT(!imv_set(colour, c) && imv_read(colour) == c && _imv_read(colour) == c);
+	EXPECT(!imv_set(zero, z) && imv_read(zero) == z && _imv_read(zero) == z);
+	return NULL;
+}
+
+const char *imv_sizes(void)
+{
+	const char *initial = _imv_read(pointer);
+	const char *failed;
+
+	failed = set_all(false, 1, 32767, 0x7fffffff, ~0ULL, "other", RED, -1);
+	if (!failed)
+		failed = set_all(true, 0xa5, -12345, -2, 0x0123456789abcdefULL, initial, GREEN, 0);
+	return failed;
+}
+
+const char *imv_refuses(void)
+{
+	struct imv_change changes[2] = {
+		{ .var = &huge__imv, .value = 1, .size = 8 },
+		{ .var = &small__imv, .value = 1, .size = 2 },
+	};
+
+	/* Nothing of a batch with a wrong size, or with a variable twice, is done. */
+	EXPECT(imv_apply(changes, 2) == -EINVAL);
+	changes[1] = changes[0];
+	EXPECT(imv_apply(changes, 2) == -EINVAL);
+	EXPECT(imv_read(huge) == 0x0123456789abcdefULL && _imv_read(huge) == imv_read(huge));
+	EXPECT(imv_read(small) == 0xa5 && _imv_read(small) == 0xa5);
+	return NULL;
+}
+
+/*
+ * The storm.  In generation g every byte of every value is g % 251 + 1, so a
+ * value made of two generations is recognised, and so is one too old.
+ */
+static DEFINE_IMV(u8, storm1);
+static DEFINE_IMV(u16, storm2);
+static DEFINE_IMV(u32, storm4);
+static DEFINE_IMV(u64, storm8);
+static unsigned long started, done, wrong;
+
+#define PERIOD		251
+#define ONES		0x0101010101010101ULL
+
+static u64 pattern(unsigned long generation)
+{
+	return (generation % PERIOD + 1) * ONES;
+}
+
+static void check(u64 seen, u64 mask, unsigned long low)
+{
+	unsigned long generation, high = smp_load_acquire(&started);
+
+	for (generation = low; generation <= high; generation++)
+		if (seen == (pattern(generation) & mask))
+			return;
+	WRITE_ONCE(wrong, wrong + 1);
+}
+
+#define CHECK(name, mask)						\
+do {									\
+	unsigned long low = smp_load_acquire(&done);			\
+									\
+	check(imv_read(name), mask, low);				\
+} while (0)
+
+#define CHECK_SIZES							\
+	CHECK(storm1, 0xff);						\
+	CHECK(storm2, 0xffff);						\
+	CHECK(storm4, 0xffffffff);					\
+	CHECK(storm8, ~0ULL)
+
+#define TIMES4(x)	x; x; x; x
+#define TIMES64(x)	TIMES4(TIMES4(TIMES4(x)))
+
+/* 64 sites of each size. */
+static noinline void storm_pass(void)
+{
+	TIMES64(CHECK_SIZES);
+}
+
+static int storm_flip(unsigned long generation)
+{
+	struct imv_change changes[] = {
+		{ .var = &storm1__imv, .size = 1 },
+		{ .var = &storm2__imv, .size = 2 },
+		{ .var = &storm4__imv, .size = 4 },
+		{ .var = &storm8__imv, .size = 8 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(changes); i++)
+		changes[i].value = pattern(generation);
+	return imv_apply(changes, ARRAY_SIZE(changes));
+}
+
+const char *imv_storm(void)
+{
+	struct patcher_stats before, after;
+	unsigned long generation, last;
+	int err;
+
+	/* Generations go on from where the last storm ended. */
+	generation = started;
+	last = generation + test_batches;
+	wrong = 0;
+	EXPECT(!storm_flip(generation));
+	patcher_read_stats(&before);
+	EXPECT(!test_start_threads(storm_pass));
+	for (err = 0; generation < last && !err; ) {
+		smp_store_release(&started, ++generation);
+		err = storm_flip(generation);
+		smp_store_release(&done, generation);
+	}
+	EXPECT(test_stop_threads());
+	patcher_read_stats(&after);
+	EXPECT(!err);
+	EXPECT(!wrong);
+	EXPECT(after.batches - before.batches == test_batches);
+	EXPECT(after.sites - before.sites == 256UL * test_batches);
+	EXPECT(after.rounds - before.rounds == 3UL * test_batches);
+	return NULL;
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Markers and probes through their public interface. */
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <kmarkers/marker.h>
+
+#include "cases.h"
+
+/* What a probe saw; each registration has its own. */
+struct record {
+	unsigned long calls;
+	int number;
+	const char *text;
+	const char *format;
+};
+
+static struct record records[3];
+
+static void probe(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	struct record *record = private;
+
+	record->calls++;
+	record->format = fmt;
+	record->number = va_arg(*args, int);
+	record->text = va_arg(*args, const char *);
+}
+
+static void probe_noargs(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	((struct record *)private)->calls++;
+}
+
+static int evaluated;
+
+static int evaluate(int value)
+{
+	evaluated++;
+	return value;
+}
+
+static noinline void hit_both(int number, const char *text)
+{
+	trace_mark(test_mark, "%d %s", evaluate(number), text);
+	_trace_mark(test_mark, "%d %s", evaluate(number), text);
+}
+
+static noinline void hit_noargs(void)
+{
+	MARK(test_noargs, MARK_NOARGS);
+}
+
+static noinline void hit_formats(void)
+{
+	trace_mark(test_format, "%d %s", 1, "one");
+	trace_mark(test_format, "%ld %s", 1L, "one");
+}
+
+void markers_forget(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(records); i++) {
+		marker_probe_unregister("test_mark", probe, &records[i]);
+		marker_probe_unregister("test_format", probe, &records[i]);
+		marker_probe_unregister("test_noargs", probe_noargs, &records[i]);
+		marker_probe_unregister("test_nowhere", probe, &records[i]);
+	}
+	marker_synchronize_unregister();
+	memset(records, 0, sizeof(records));
+	evaluated = 0;
+}
+
+const char *markers_call(void)
+{
+	static const char text[] = "abc";
+
+	EXPECT(!marker_probe_register("test_mark", "%d %s", probe, &records[0]));
+	hit_both(42, text);
+	EXPECT(records[0].calls == 2);
+	EXPECT(records[0].number == 42 && records[0].text == text);
+	EXPECT(!strcmp(records[0].format, "%d %s"));
+
+	/* A second probe: each has its arguments and its own data. */
+	EXPECT(!marker_probe_register("test_mark", NULL, probe, &records[1]));
+	hit_both(43, text);
+	EXPECT(records[0].calls == 4 && records[1].calls == 2);
+	EXPECT(records[0].number == 43 && records[1].number == 43);
+	EXPECT(evaluated == 4);
+
+	/* Removing one leaves the other. */
+	EXPECT(!marker_probe_unregister("test_mark", probe, &records[0]));
+	hit_both(44, text);
+	EXPECT(records[0].calls == 4 && records[1].calls == 4);
+
+	EXPECT(!marker_probe_register("test_noargs", MARK_NOARGS, probe_noargs, &records[2]));
+	hit_noargs();
+	EXPECT(records[2].calls == 1);
+	return NULL;
+}
+
+const char *markers_lazy(void)
+{
+	hit_both(1, "");
+	EXPECT(evaluated == 0);
+	EXPECT(!marker_probe_register("test_mark", "%d %s", probe, &records[0]));
+	hit_both(1, "");
+	EXPECT(evaluated == 2);
+	EXPECT(!marker_probe_unregister("test_mark", probe, &records[0]));
+	hit_both(1, "");
+	EXPECT(evaluated == 2 && records[0].calls == 2);
+	return NULL;
+}
+
+const char *markers_errors(void)
+{
+	EXPECT(marker_probe_register(NULL, NULL, probe, NULL) == -EINVAL);
+	EXPECT(marker_probe_register("", NULL, probe, NULL) == -EINVAL);
+	EXPECT(marker_probe_register("test_mark", NULL, NULL, NULL) == -EINVAL);
+	EXPECT(marker_probe_unregister("test_mark", probe, &records[0]) == -ENOENT);
+	EXPECT(marker_probe_unregister(NULL, probe, &records[0]) == -ENOENT);
+
+	/* Before any marker of that name exists. */
+	EXPECT(!marker_probe_register("test_nowhere", "%d %s", probe, &records[0]));
+	EXPECT(marker_probe_register("test_nowhere", "%d %s", probe, &records[0]) == -EBUSY);
+	EXPECT(marker_probe_register("test_nowhere", "%d", probe, &records[1]) == -EPERM);
+	EXPECT(marker_probe_unregister("test_nowhere", probe, &records[1]) == -ENOENT);
+	EXPECT(!marker_probe_unregister("test_nowhere", probe, &records[0]));
+	EXPECT(marker_probe_unregister("test_nowhere", probe, &records[0]) == -ENOENT);
+	return NULL;
+}
+
+const char *markers_formats(void)
+{
+	EXPECT(!marker_probe_register("test_format", "%d %s", probe, &records[0]));
+	hit_formats();
+	EXPECT(records[0].calls == 1);
+	EXPECT(!marker_probe_unregister("test_format", probe, &records[0]));
+
+	/* The name is free for another format once nobody uses it. */
+	EXPECT(!marker_probe_register("test_format", "%ld %s", probe, &records[1]));
+	EXPECT(marker_probe_register("test_format", "%d %s", probe, &records[0]) == -EPERM);
+	hit_formats();
+	EXPECT(records[0].calls == 1 && records[1].calls == 1);
+	return NULL;
+}
+
+/*
+ * Private data always belongs to the probe that receives it: two probes, each
+ * with data that names it, take turns while every CPU hits the marker.
+ */
+static unsigned long mixed;
+static char tag_a, tag_b;
+
+static void probe_a(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	if (private != &tag_a || va_arg(*args, int) != 7)
+		WRITE_ONCE(mixed, mixed + 1);
+}
+
+static void probe_b(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	if (private != &tag_b || va_arg(*args, int) != 7)
+		WRITE_ONCE(mixed, mixed + 1);
+}
+
+static void storm_pass(void)
+{
+	trace_mark(test_storm, "%d", 7);
+	_trace_mark(test_storm, "%d", 7);
+}
+
+const char *markers_storm(void)
+{
+	unsigned int i;
+	int err = 0;
+
+	mixed = 0;
+	EXPECT(!test_start_threads(storm_pass));
+	for (i = 0; i < test_batches / 10 && !err; i++) {
+		err = marker_probe_register("test_storm", "%d", probe_a, &tag_a) ?:
+		      marker_probe_unregister("test_storm", probe_a, &tag_a) ?:
+		      marker_probe_register("test_storm", "%d", probe_b, &tag_b) ?:
+		      marker_probe_unregister("test_storm", probe_b, &tag_b);
+	}
+	EXPECT(test_stop_threads());
+	EXPECT(!err);
+	EXPECT(!mixed);
+	return NULL;
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The patcher through its public interface: a nop that becomes a jump and back. */
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <kmarkers/patcher.h>
+
+#include "cases.h"
+
+#define INSN	5
+
+extern u8 test_site_first[], test_site_second[];
+
+static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+static const u8 jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
+
+/* Two sites; a jump skips the five bytes of the mov that follows. */
+static noinline int read_sites(void)
+{
+	int first = 0, second = 0;
+
+	asm volatile("test_site_first:\n\t"
+		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
+		     "movl $1, %%eax\n"
+		     "test_site_second:\n\t"
+		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
+		     "movl $2, %%edx"
+		     : "+a" (first), "+d" (second));
+	return first | second;
+}
+
+static struct patcher_site sites[2];
+static struct patcher_table table = { .sites = sites, .nr = 2 };
+static bool registered;
+static struct patcher_poke pokes[2];
+
+static void point_site(struct patcher_site *site, const u8 *addr, u8 len)
+{
+	site->addr = (long)addr - (long)&site->addr;
+	site->key = 0;
+	site->len = len;
+}
+
+static int register_sites(void)
+{
+	int err;
+
+	/* Not in order: the table is sorted when it is registered. */
+	point_site(&sites[0], test_site_second, INSN);
+	point_site(&sites[1], test_site_first, INSN);
+	table.module = THIS_MODULE;
+	err = patcher_register(&table);
+	registered = !err;
+	return err;
+}
+
+static void fill(struct patcher_poke *poke, u8 *addr, const u8 *old, const u8 *new)
+{
+	memset(poke, 0, sizeof(*poke));
+	poke->addr = addr;
+	poke->len = INSN;
+	memcpy(poke->old, old, INSN);
+	memcpy(poke->new, new, INSN);
+}
+
+static void fill_both(const u8 *old, const u8 *new)
+{
+	fill(&pokes[0], test_site_second, old, new);
+	fill(&pokes[1], test_site_first, old, new);
+}
+
+void patcher_forget(void)
+{
+	if (!registered)
+		return;
+	fill_both(jump, nop);
+	patcher_apply(pokes, 2);
+	patcher_unregister(&table);
+	registered = false;
+}
+
+const char *patcher_replaces(void)
+{
+	EXPECT(!register_sites());
+	EXPECT(read_sites() == 3);
+
+	fill(&pokes[0], test_site_first, nop, jump);
+	EXPECT(!patcher_apply(pokes, 1));
+	EXPECT(read_sites() == 2);
+	EXPECT(!memcmp(test_site_first, jump, INSN));
+
+	fill(&pokes[0], test_site_second, nop, jump);
+	EXPECT(!patcher_apply(pokes, 1));
+	EXPECT(read_sites() == 0);
+
+	fill_both(jump, nop);
+	EXPECT(!patcher_apply(pokes, 2));
+	EXPECT(read_sites() == 3);
+	EXPECT(!memcmp(test_site_first, nop, INSN));
+	EXPECT(!memcmp(test_site_second, nop, INSN));
+	return NULL;
+}
+
+/* Apply a batch that must be refused with @err, leave every byte, and be counted. */
+static bool refused(unsigned int nr, int err)
+{
+	struct patcher_stats before, after;
+	int got;
+
+	patcher_read_stats(&before);
+	got = patcher_apply(pokes, nr);
+	patcher_read_stats(&after);
+	return got == err && after.rounds == before.rounds && after.batches == before.batches &&
+	       !memcmp(test_site_first, nop, INSN) && !memcmp(test_site_second, nop, INSN);
+}
+
+const char *patcher_refuses(void)
+{
+	static const u8 push[INSN] = { 0x68, 1, 0, 0, 0 };
+	static const u8 two[INSN] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
+
+	EXPECT(!register_sites());
+	EXPECT(refused(0, -EINVAL));
+
+	fill_both(nop, jump);
+	pokes[1].addr = test_site_first + 1;
+	EXPECT(refused(2, -EINVAL) || refused(2, -ENOENT));
+
+	fill_both(nop, jump);
+	pokes[1].addr = pokes[0].addr;
+	EXPECT(refused(2, -EINVAL));
+
+	fill_both(nop, jump);
+	pokes[1].old[4] = 1;
+	EXPECT(refused(2, -EILSEQ));
+
+	fill_both(nop, jump);
+	pokes[0].len = 4;
+	EXPECT(refused(2, -EINVAL));
+	fill_both(nop, jump);
+	pokes[0].len = PATCHER_INSN_MAX + 1;
+	EXPECT(refused(2, -EINVAL));
+
+	fill_both(nop, push);
+	EXPECT(refused(2, -EINVAL));
+	fill_both(nop, two);
+	EXPECT(refused(2, -EINVAL));
+
+	fill(&pokes[0], test_site_first + INSN, test_site_first + INSN, jump);
+	EXPECT(refused(1, -ENOENT));
+	fill(&pokes[0], (u8 *)&table, nop, jump);
+	EXPECT(refused(1, -ENOENT));
+	EXPECT(read_sites() == 3);
+	return NULL;
+}
+
+const char *patcher_refuses_tables(void)
+{
+	static u8 not_text[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	struct patcher_table bad = { .sites = sites, .nr = 2, .module = THIS_MODULE };
+
+	point_site(&sites[0], test_site_first, INSN);
+	point_site(&sites[1], not_text, INSN);
+	EXPECT(patcher_register(&bad) == -EPERM);
+	point_site(&sites[1], test_site_first, INSN);
+	EXPECT(patcher_register(&bad) == -EINVAL);
+	point_site(&sites[1], test_site_second, INSN - 1);
+	EXPECT(patcher_register(&bad) == -EINVAL);
+	point_site(&sites[1], test_site_second, 0);
+	EXPECT(patcher_register(&bad) == -EINVAL);
+	bad.nr = 0;
+	EXPECT(patcher_register(&bad) == -EINVAL);
+	return NULL;
+}
+
+const char *patcher_rounds(void)
+{
+	struct patcher_stats before, after;
+	unsigned int i;
+
+	EXPECT(!register_sites());
+	patcher_read_stats(&before);
+	for (i = 0; i < 10; i++) {
+		fill_both(i & 1 ? jump : nop, i & 1 ? nop : jump);
+		EXPECT(!patcher_apply(pokes, 2));
+	}
+	patcher_read_stats(&after);
+	EXPECT(after.batches == before.batches + 10);
+	EXPECT(after.sites == before.sites + 20);
+	EXPECT(after.rounds == before.rounds + 30);
+	return NULL;
+}
+
+/*
+ * started and done count flips: a pass that begins when done is d and ends when
+ * started is s may see the sites in any state from d to s.
+ */
+static unsigned long started, done, wrong;
+
+static void check_pass(void)
+{
+	unsigned long low = smp_load_acquire(&done), high;
+	int seen = read_sites();
+
+	high = smp_load_acquire(&started);
+	/* In one state only: both sites agree with it. */
+	if (low == high && seen != (low & 1 ? 0 : 3))
+		WRITE_ONCE(wrong, wrong + 1);
+	/* Between states: each site is a whole nop or a whole jump. */
+	if (seen & ~3)
+		WRITE_ONCE(wrong, wrong + 1);
+}
+
+const char *patcher_storm(void)
+{
+	unsigned int i;
+	int err = 0;
+
+	EXPECT(!register_sites());
+	started = done = wrong = 0;
+	EXPECT(!test_start_threads(check_pass));
+	for (i = 0; i < test_batches && !err; i++) {
+		fill_both(i & 1 ? jump : nop, i & 1 ? nop : jump);
+		smp_store_release(&started, i + 1);
+		err = patcher_apply(pokes, 2);
+		smp_store_release(&done, i + 1);
+	}
+	EXPECT(test_stop_threads());
+	EXPECT(!err);
+	EXPECT(!wrong);
+	return NULL;
+}

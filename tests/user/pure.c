@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The decoder against a table, the emulator against the CPU, the parser against bad input. */
+#include <string.h>
+
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/ptrace.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include "../../bench_modules/bench.h"
+#include "../../patcher/insn.h"
+#include "pure.h"
+
+struct encoding {
+	u8 bytes[12];
+	u8 len;
+	enum patcher_insn_kind kind;
+};
+
+static const struct encoding known[] = {
+	{ { 0x90 }, 1, PATCHER_INSN_NOP },
+	{ { 0x66, 0x90 }, 2, PATCHER_INSN_NOP },
+	{ { 0x66, 0x66, 0x90 }, 3, PATCHER_INSN_NOP },
+	{ { 0x0f, 0x1f, 0x00 }, 3, PATCHER_INSN_NOP },
+	{ { 0x0f, 0x1f, 0x40, 0x00 }, 4, PATCHER_INSN_NOP },
+	{ { 0x0f, 0x1f, 0x44, 0x00, 0x00 }, 5, PATCHER_INSN_NOP },
+	{ { 0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00 }, 6, PATCHER_INSN_NOP },
+	{ { 0x0f, 0x1f, 0x80, 0, 0, 0, 0 }, 7, PATCHER_INSN_NOP },
+	{ { 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 }, 8, PATCHER_INSN_NOP },
+	{ { 0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 }, 9, PATCHER_INSN_NOP },
+	{ { 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 }, 10, PATCHER_INSN_NOP },
+	{ { 0x3e, 0x0f, 0x1f, 0x44, 0x00, 0x08 }, 6, PATCHER_INSN_NOP },
+	{ { 0xeb, 0xfe }, 2, PATCHER_INSN_JMP },
+	{ { 0xe9, 1, 2, 3, 4 }, 5, PATCHER_INSN_JMP },
+	{ { 0x75, 0x10 }, 2, PATCHER_INSN_JCC },
+	{ { 0x0f, 0x84, 1, 0, 0, 0 }, 6, PATCHER_INSN_JCC },
+	{ { 0xb0, 0x7f }, 2, PATCHER_INSN_MOV },
+	{ { 0x40, 0xb6, 0x7f }, 3, PATCHER_INSN_MOV },
+	{ { 0x66, 0xb8, 1, 2 }, 4, PATCHER_INSN_MOV },
+	{ { 0xb8, 1, 2, 3, 4 }, 5, PATCHER_INSN_MOV },
+	{ { 0x41, 0xbf, 1, 2, 3, 4 }, 6, PATCHER_INSN_MOV },
+	{ { 0x49, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8 }, 10, PATCHER_INSN_MOV },
+};
+
+static const struct encoding unknown[] = {
+	{ { 0xcc }, 1, 0 },
+	{ { 0xf3, 0x90 }, 2, 0 },		/* pause */
+	{ { 0x41, 0x90 }, 2, 0 },		/* xchg %r8d,%eax */
+	{ { 0x0f, 0x1f, 0xc0 }, 3, 0 },		/* a register operand */
+	{ { 0x0f, 0x1e, 0xfa }, 3, 0 },
+	{ { 0x0f, 0x0b }, 2, 0 },
+	{ { 0x66, 0xe9, 1, 2, 3, 4 }, 6, 0 },	/* 16-bit jump on some CPUs */
+	{ { 0x66, 0x0f, 0x84, 1, 2, 3, 4 }, 7, 0 },
+	{ { 0x48, 0xeb, 0x00 }, 3, 0 },
+	{ { 0xe8, 1, 2, 3, 4 }, 5, 0 },
+	{ { 0x66 }, 1, 0 },
+	{ { 0x66, 0x66, 0x66, 0x66 }, 4, 0 },
+	{ { 0xc3 }, 1, 0 },
+};
+
+static const char *decodes(void)
+{
+	struct patcher_insn insn;
+	unsigned int i, max;
+
+	for (i = 0; i < ARRAY_SIZE(known); i++) {
+		const struct encoding *e = &known[i];
+
+		EXPECT(!patcher_insn_decode(e->bytes, sizeof(e->bytes), &insn));
+		EXPECT(insn.len == e->len && insn.kind == e->kind);
+		/* Cut short anywhere, it is refused. */
+		for (max = 0; max < e->len; max++)
+			EXPECT(patcher_insn_decode(e->bytes, max, &insn) || insn.len <= max);
+	}
+	for (i = 0; i < ARRAY_SIZE(unknown); i++)
+		EXPECT(patcher_insn_decode(unknown[i].bytes, sizeof(unknown[i].bytes), &insn) ==
+		       -EINVAL);
+	return NULL;
+}
+
+#define SLOT(name)	offsetof(struct pt_regs, name)
+
+/* In the hardware's order. */
+static const unsigned int slots[16] = {
+	SLOT(ax), SLOT(cx), SLOT(dx), SLOT(bx), SLOT(sp), SLOT(bp), SLOT(si), SLOT(di),
+	SLOT(r8), SLOT(r9), SLOT(r10), SLOT(r11), SLOT(r12), SLOT(r13), SLOT(r14), SLOT(r15),
+};
+
+/* Emulate mov of every size into register @reg and compare with what the manual says. */
+static const char *check_mov(unsigned int reg)
+{
+	static const u64 before = 0x1122334455667788ULL, imm = 0xf1e2d3c4b5a69788ULL;
+	static const unsigned int sizes[] = { 1, 2, 4, 8 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		unsigned int size = sizes[i], at = 0;
+		u64 mask = size == 8 ? ~0ULL : (1ULL << (8 * size)) - 1;
+		u64 want = (size == 4 ? 0 : before & ~mask) | (imm & mask);
+		struct pt_regs regs, expected;
+		struct patcher_insn insn;
+		u8 code[12];
+
+		if (size == 2)
+			code[at++] = 0x66;
+		code[at++] = 0x40 | (size == 8 ? 8 : 0) | (reg >> 3);
+		code[at++] = (size == 1 ? 0xb0 : 0xb8) | (reg & 7);
+		memcpy(code + at, &imm, size);
+		memset(&regs, 0x5a, sizeof(regs));
+		memcpy((char *)&regs + slots[reg], &before, 8);
+		expected = regs;
+		memcpy((char *)&expected + slots[reg], &want, 8);
+		expected.ip = 0x1000 + at + size;
+
+		EXPECT(!patcher_insn_decode(code, at + size, &insn));
+		patcher_insn_emulate(&insn, 0x1000, &regs);
+		EXPECT(!memcmp(&regs, &expected, sizeof(regs)));
+	}
+	return NULL;
+}
+
+static const char *emulates_mov(void)
+{
+	static const u8 high[] = { 0xb4, 0x99 };	/* mov $0x99,%ah */
+	struct pt_regs regs = { .ax = 0x1111111111111111UL };
+	struct patcher_insn insn;
+	const char *failed = NULL;
+	unsigned int reg;
+
+	for (reg = 0; reg < 16 && !failed; reg++)
+		failed = check_mov(reg);
+	if (failed)
+		return failed;
+	EXPECT(!patcher_insn_decode(high, 2, &insn));
+	patcher_insn_emulate(&insn, 0, &regs);
+	EXPECT(regs.ax == 0x1111111111119911UL);
+	return NULL;
+}
+
+/* setcc of each condition under given flags, by the CPU. */
+#define SETCC(cc)	asm volatile("push %1; popf; set" #cc " %0" : "=q" (set) : "r" (flags) : "cc")
+
+static bool cpu_condition(unsigned int cond, unsigned long flags)
+{
+	u8 set = 0;
+
+	switch (cond) {
+	case 0x0: SETCC(o); break;
+	case 0x1: SETCC(no); break;
+	case 0x2: SETCC(b); break;
+	case 0x3: SETCC(ae); break;
+	case 0x4: SETCC(e); break;
+	case 0x5: SETCC(ne); break;
+	case 0x6: SETCC(be); break;
+	case 0x7: SETCC(a); break;
+	case 0x8: SETCC(s); break;
+	case 0x9: SETCC(ns); break;
+	case 0xa: SETCC(p); break;
+	case 0xb: SETCC(np); break;
+	case 0xc: SETCC(l); break;
+	case 0xd: SETCC(ge); break;
+	case 0xe: SETCC(le); break;
+	default: SETCC(g); break;
+	}
+	return set;
+}
+
+static const char *emulates_jumps(void)
+{
+	static const u8 back[] = { 0xeb, 0xf0 };
+	static const u8 far[] = { 0xe9, 0x00, 0x00, 0x00, 0x80 };
+	struct patcher_insn insn;
+	unsigned int cond, bits;
+
+	for (cond = 0; cond < 16; cond++) {
+		for (bits = 0; bits < 32; bits++) {
+			unsigned long flags = (bits & 1 ? X86_EFLAGS_CF : 0) |
+				(bits & 2 ? X86_EFLAGS_PF : 0) | (bits & 4 ? X86_EFLAGS_ZF : 0) |
+				(bits & 8 ? X86_EFLAGS_SF : 0) | (bits & 16 ? X86_EFLAGS_OF : 0);
+			struct pt_regs regs = { .flags = flags | 2 };
+			const u8 code[] = { 0x70 | cond, 0x20 };
+
+			EXPECT(!patcher_insn_decode(code, 2, &insn));
+			patcher_insn_emulate(&insn, 0x1000, &regs);
+			EXPECT(regs.ip == (cpu_condition(cond, flags | 2) ? 0x1022 : 0x1002));
+		}
+	}
+	{
+		struct pt_regs regs = { 0 };
+
+		EXPECT(!patcher_insn_decode(back, 2, &insn));
+		patcher_insn_emulate(&insn, 0x1000, &regs);
+		EXPECT(regs.ip == 0x1002 - 0x10);
+		EXPECT(!patcher_insn_decode(far, 5, &insn));
+		patcher_insn_emulate(&insn, 0x100000000UL, &regs);
+		EXPECT(regs.ip == 0x100000005UL - 0x80000000UL);
+	}
+	return NULL;
+}
+
+static int parse(const char *text, enum bench_verb *verb, u64 *groups)
+{
+	char copy[64];
+
+	strcpy(copy, text);
+	return bench_parse_control(copy, verb, groups);
+}
+
+static const char *parses_commands(void)
+{
+	static const char *const bad[] = {
+		"", " \n", "begin", "stop now", "reset empty-loop", "start nothing",
+		"empty-loop start", "start start", "EMPTY-LOOP", "empty-loo",
+	};
+	enum bench_verb verb;
+	unsigned int i;
+	u64 groups;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT(parse(bad[i], &verb, &groups) == -EINVAL);
+	EXPECT(!parse("stop\n", &verb, &groups) && verb == BENCH_STOP);
+	EXPECT(!parse("reset", &verb, &groups) && verb == BENCH_RESET);
+	EXPECT(!parse("start", &verb, &groups) && verb == BENCH_START);
+	EXPECT(groups == (1ULL << bench_nr_groups) - 1);
+	EXPECT(!parse(" start  memcpy-4096\tempty-loop\n", &verb, &groups) && groups == 3);
+	EXPECT(!parse("empty-loop", &verb, &groups) && verb == BENCH_START && groups == 1);
+	return NULL;
+}
+
+static bool stop_never(void)
+{
+	return false;
+}
+
+static unsigned int calls[2];
+
+static u64 count_first(u32 loops)
+{
+	calls[0]++;
+	return 3 * loops + 7;
+}
+
+static u64 count_second(u32 loops)
+{
+	calls[1]++;
+	return 5 * loops + 7;
+}
+
+/* Every variant once at every position in a square; every layout equally often. */
+static const char *randomises_blocks(void)
+{
+	static const struct bench_variant variants[] = {
+		{ "a", { count_first, count_first, count_first, count_first } },
+		{ "b", { count_second, count_second, count_second, count_second } },
+		{ "c", { count_first, count_first, count_first, count_first } },
+	};
+	static const struct bench_group group = { "g", variants, 3, { 10, 20 }, NULL, NULL };
+	struct bench_config config = { .blocks = 12, .seed = 5 };
+	unsigned int seen[3][3] = { 0 }, layouts[BENCH_LAYOUTS] = { 0 }, i;
+	struct bench_result result = { 0 };
+
+	EXPECT(!bench_alloc_result(&group, &config, &result));
+	EXPECT(!bench_run_group(&group, &result, stop_never));
+	EXPECT(result.nr == 12 * 3 * 2 && result.nr == result.planned);
+	for (i = 0; i < result.nr; i++) {
+		const struct bench_sample *s = &result.samples[i];
+
+		EXPECT(s->tsc == (s->variant == 1 ? 5 : 3) * s->loops + 7);
+		seen[s->variant][s->position]++;
+		layouts[s->layout]++;
+	}
+	for (i = 0; i < 9; i++)
+		EXPECT(seen[i / 3][i % 3] == 12 / 3 * 2);
+	for (i = 0; i < BENCH_LAYOUTS; i++)
+		EXPECT(layouts[i] == result.nr / BENCH_LAYOUTS);
+	bench_free_result(&result);
+	EXPECT(calls[0] && calls[1]);
+	return NULL;
+}
+
+const struct test_case pure_cases[] = {
+	{ "insn_decodes_known_and_refuses_others", decodes, NULL },
+	{ "insn_emulates_mov", emulates_mov, NULL },
+	{ "insn_emulates_jumps", emulates_jumps, NULL },
+	{ "control_parses_commands", parses_commands, NULL },
+	{ "run_randomises_blocks", randomises_blocks, NULL },
+};
+
+const unsigned int pure_nr_cases = ARRAY_SIZE(pure_cases);
+
+/* What kmbench's main file provides to the engine. */
+u64 bench_count_switches(void)
+{
+	return 0;
+}
+
+void bench_pause(void)
+{
+}
