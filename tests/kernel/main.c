@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The common cases in a module.  debugfs kmarkers_test/run takes "all" or the
+ * name of a case and returns when it is done; kmarkers_test/results shows what
+ * came out, as KTAP.
+ */
+#include <linux/debugfs.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "../common/test.h"
+#include "shared.h"
+
+#define MAX_CASES	64
+#define MAX_NAME	64
+
+enum { NOT_RUN, PASSED, FAILED };
+
+static DEFINE_MUTEX(lock);
+static struct {
+	int state;
+	const char *failed;
+} results[MAX_CASES];
+static struct dentry *dir;
+
+module_param_named(batches, test_batches, uint, 0600);
+MODULE_PARM_DESC(batches, "batches of each storm (default 1000)");
+
+/* Read before any code of ours runs: the sites must hold it by then. */
+DEFINE_IMV(u64, test_shared) = 0x1122334455667788ULL;
+EXPORT_IMV_SYMBOL_GPL(test_shared);
+
+int test_set_shared(u64 value)
+{
+	return imv_set(test_shared, value);
+}
+EXPORT_SYMBOL_GPL(test_set_shared);
+
+static void run_case(unsigned int i)
+{
+	results[i].failed = test_cases[i].run();
+	if (test_cases[i].cleanup)
+		test_cases[i].cleanup();
+	results[i].state = results[i].failed ? FAILED : PASSED;
+}
+
+static int run_named(const char *name)
+{
+	bool all = !strcmp(name, "all");
+	int err = -EINVAL;
+	unsigned int i;
+
+	for (i = 0; i < test_nr_cases && i < MAX_CASES; i++) {
+		if (!all && strcmp(name, test_cases[i].name))
+			continue;
+		run_case(i);
+		err = 0;
+	}
+	return err;
+}
+
+static ssize_t run_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+{
+	char *name;
+	int err;
+
+	if (!count || count > MAX_NAME)
+		return -EINVAL;
+	name = memdup_user_nul(buf, count);
+	if (IS_ERR(name))
+		return PTR_ERR(name);
+	mutex_lock(&lock);
+	err = run_named(strim(name));
+	mutex_unlock(&lock);
+	kfree(name);
+	return err ?: count;
+}
+
+static const struct file_operations run_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = run_write,
+	.llseek = noop_llseek,
+};
+
+static int results_show(struct seq_file *m, void *unused)
+{
+	unsigned int i;
+
+	mutex_lock(&lock);
+	seq_printf(m, "1..%u\n", test_nr_cases);
+	for (i = 0; i < test_nr_cases && i < MAX_CASES; i++) {
+		if (results[i].state == FAILED)
+			seq_printf(m, "# %s: %s\n", test_cases[i].name, results[i].failed);
+		seq_printf(m, "%s %u %s%s\n", results[i].state == FAILED ? "not ok" : "ok", i + 1,
+			   test_cases[i].name,
+			   results[i].state == NOT_RUN ? " # SKIP was not asked for" : "");
+	}
+	mutex_unlock(&lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(results);
+
+static int __init test_init(void)
+{
+	/* A plain load is the form for init text. */
+	if (_imv_read(test_shared) != 0x1122334455667788ULL || test_read_shared() != 0x1122334455667788ULL) {
+		pr_err("immediate value not in place before init\n");
+		return -EINVAL;
+	}
+	dir = debugfs_create_dir("kmarkers_test", NULL);
+	debugfs_create_file("run", 0200, dir, NULL, &run_fops);
+	debugfs_create_file("results", 0400, dir, NULL, &results_fops);
+	return 0;
+}
+
+static void __exit test_exit(void)
+{
+	debugfs_remove_recursive(dir);
+}
+
+module_init(test_init);
+module_exit(test_exit);
+
+MODULE_DESCRIPTION("Tests of patcher, immediate and markers");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");

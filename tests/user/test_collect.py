@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Merging raw files: what is broken is refused whole, what is merged keeps honest names."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import rawdata
+import collect
+import rundir
+
+LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    return rawdata.write_tier(tmp_path / "raw", blocks=4, benches=[LOOP], emulated="0")
+
+
+def run(tmp_path: Path, *raws: str, name: str = "one") -> int:
+    arguments = [str(tmp_path / "results" / name)]
+    for text in raws:
+        arguments += ["--raw", text]
+    return collect.main(arguments)
+
+
+def merged(tmp_path: Path, name: str = "one") -> list[dict[str, str]]:
+    with (tmp_path / "results" / name / "samples.csv").open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_merges_every_row_and_describes_the_run(tmp_path: Path, raw: Path) -> None:
+    assert run(tmp_path, f"native={raw}") == 0
+    rows = merged(tmp_path)
+    assert len(rows) == 4 * 3 * 2
+    assert tuple(rows[0]) == rundir.SAMPLE_COLUMNS
+    assert {(row["tier"], row["kernel"]) for row in rows} == {("native", "6.12.0-test")}
+    env = json.loads((tmp_path / "results/one/env.json").read_text())
+    assert env["tiers"][0]["unit"] == "TSC cycles"
+    assert env["tiers"][0]["seed"] == "1"
+    assert {"machine", "kernel", "mitigations", "tools", "source", "date"} <= set(env)
+
+
+def test_latest_moves_only_to_a_complete_run(tmp_path: Path, raw: Path) -> None:
+    latest = tmp_path / "results" / "latest"
+    assert run(tmp_path, f"native={raw}", name="one") == 0
+    assert latest.readlink() == Path("one")
+    (raw / "loop.csv").write_text("# schema=2\n")
+    assert run(tmp_path, f"native={raw}", name="two") == 1
+    assert latest.readlink() == Path("one")
+    assert not (tmp_path / "results" / "two").exists()
+
+
+
+BROKEN = {
+    "schema": (0, lambda line: "# schema=2", ":1:"),
+    "header": (1, lambda line: line.replace("block,position", "position,block"), ":2:"),
+    "integer": (4, lambda line: line.replace(",1,", ",one,", 1), ":5:"),
+    "float": (4, lambda line: ",".join([*line.split(",")[:7], "1.5", "", "", ""]), ":5:"),
+    "missing value": (4, lambda line: ",".join([*line.split(",")[:7], "", "", "", ""]), ":5:"),
+    "fields": (4, lambda line: line + ",", ":5:"),
+    "short": (4, lambda line: line[:9], ":5:"),
+    "negative loops": (4, lambda line: ",".join([*line.split(",")[:6], "-1", "5", "", "", ""]), ":5:"),
+    "other benchmark": (4, lambda line: line.replace("loop,", "pool,", 1), ":5:"),
+    "empty line": (4, lambda line: "", ":5:"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_line_is_named_and_nothing_written(
+    name: str, tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index, spoil, place = BROKEN[name]
+    lines = (raw / "loop.csv").read_text().splitlines()
+    lines[index] = spoil(lines[index])
+    (raw / "loop.csv").write_text("\n".join(lines) + "\n")
+    assert run(tmp_path, f"native={raw}") == 1
+    assert f"loop.csv{place}" in capsys.readouterr().err
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("cut", [1, 40, 400])
+def test_a_truncated_file_is_refused(
+    cut: int, tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = raw / "loop.csv"
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert run(tmp_path, f"native={raw}") == 1
+    error = capsys.readouterr().err
+    assert "loop.csv:" in error and "truncated" in error
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_file_cut_between_lines_is_refused(
+    tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = raw / "loop.csv"
+    path.write_text("\n".join(path.read_text().splitlines()[:-2]) + "\n")
+    assert run(tmp_path, f"native={raw}") == 1
+    assert "block 3 lacks" in capsys.readouterr().err
+
+
+def test_a_block_has_one_layout(
+    tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (raw / "loop.csv").read_text().splitlines()
+    fields = lines[5].split(",")
+    lines[5] = ",".join([*fields[:2], "3", *fields[3:]])
+    (raw / "loop.csv").write_text("\n".join(lines) + "\n")
+    assert run(tmp_path, f"native={raw}") == 1
+    assert "changes its layout" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ["kernel 6.12\n", "=1\n", "tsc_khz=1\n"])
+def test_a_broken_env_is_refused(
+    content: str, tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (raw / "env").write_text(content)
+    assert run(tmp_path, f"native={raw}") == 1
+    assert "env:" in capsys.readouterr().err
+
+
+def test_one_tier_twice_is_refused(
+    tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, f"native={raw}", f"native={raw}") == 1
+    assert "again" in capsys.readouterr().err
+
+
+def test_an_unknown_tier_is_a_usage_error(tmp_path: Path, raw: Path) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run(tmp_path, f"cloud={raw}")
+    assert caught.value.code == 2
+
+
+def test_instruction_counts_leave_the_tsc_column(tmp_path: Path) -> None:
+    raw = rawdata.write_tier(tmp_path / "raw", blocks=2, benches=[LOOP], exact=True)
+    assert run(tmp_path, f"icount={raw}") == 0
+    rows = merged(tmp_path)
+    assert all(row["tsc"] == "" and int(row["instructions"]) > 0 for row in rows)
+    env = json.loads((tmp_path / "results/one/env.json").read_text())
+    assert env["tiers"][0]["unit"] == "instructions"
+
+
+def test_an_emulated_cpu_has_no_cycles(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raw = rawdata.write_tier(tmp_path / "raw", blocks=2, benches=[LOOP], emulated="1")
+    path = raw / "loop.csv"
+    lines = path.read_text().splitlines()
+    fields = lines[4].split(",")
+    lines[4] = ",".join([*fields[:8], "777", *fields[9:]])
+    path.write_text("\n".join(lines) + "\n")
+    assert run(tmp_path, f"vm={raw}") == 0
+    assert "1 cycle counts of an emulated CPU dropped" in capsys.readouterr().err
+    assert all(row["cycles"] == "" for row in merged(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("tier", "env", "vm", "unit"),
+    [
+        ("native", {"emulated": "0"}, {}, "TSC cycles"),
+        ("native", {}, {}, "TSC cycles"),
+        ("native", {"emulated": "1"}, {}, "ticks (emulated)"),
+        ("metal", {"emulated": "0"}, {}, "TSC cycles"),
+        ("metal", {"emulated": "1"}, {}, "ticks (emulated)"),
+        ("vm", {"emulated": "0"}, {"accel": "kvm", "emulated": False}, "TSC cycles (guest)"),
+        ("vm", {}, {"accel": "kvm"}, "TSC cycles (guest)"),
+        ("vm", {}, {}, "ticks (emulated)"),
+        ("vm", {"emulated": "0"}, {"emulated": True}, "ticks (emulated)"),
+        ("vm", {"emulated": "0"}, {"accel": "tcg,thread=multi"}, "ticks (emulated)"),
+        ("vm", {"emulated": "1"}, {"accel": "kvm"}, "ticks (emulated)"),
+        ("icount", {"emulated": "0"}, {}, "instructions"),
+    ],
+)
+def test_units_of_tiers(tier: str, env: dict[str, str], vm: dict[str, object], unit: str) -> None:
+    assert rundir.tier_unit(tier, rundir.is_emulated(tier, env, vm)) == unit

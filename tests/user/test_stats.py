@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Slopes, intervals and verdicts: exact where they can be, honest where they cannot."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import rawdata
+import rundir
+import stats
+import verdicts
+from numpy.typing import NDArray
+from rundir import Sample, Tier
+from stats import Interval, Slope
+from verdicts import EQUIVALENT, FASTER, IDENTICAL, SLOWER, UNRESOLVED
+
+NATIVE = Tier("native", "k", rundir.UNIT_TSC, False, {}, {})
+ICOUNT = Tier("icount", "k", rundir.UNIT_INSTRUCTIONS, True, {}, {})
+MARGIN = 0.25
+
+
+def window(variant: str, block: int, loops: int, value: int, **more: object) -> Sample:
+    fields: dict[str, object] = {
+        "tier": "native", "kernel": "k", "benchmark": "b", "variant": variant,
+        "layout": block % 4, "block": block, "position": 0, "cpu": 0, "loops": loops,
+        "tsc": value, "cycles": None, "instructions": None, "flags": (),
+    }  # fmt: skip
+    return Sample(**(fields | more))  # type: ignore[arg-type]
+
+
+def series(values: Sequence[float] | NDArray[np.float64], layouts: int = 4) -> list[Slope]:
+    return [Slope(i, i % layouts, Fraction(float(x))) for i, x in enumerate(values)]
+
+
+def zeros(like: Sequence[Slope]) -> list[Slope]:
+    return [Slope(slope.block, slope.layout, Fraction(0)) for slope in like]
+
+
+def test_slope_of_two_points_is_exact_and_signed() -> None:
+    assert stats.fit_slope([(1000, 5090), (3000, 9090)]) == 2
+    assert stats.fit_slope([(1000, 9090), (3000, 5090)]) == -2
+    assert stats.fit_slope([(3, 0), (10, 1)]) == Fraction(1, 7)
+
+
+def test_slope_of_more_points_is_least_squares() -> None:
+    points = [(1, 3), (2, 4), (4, 9), (8, 10)]
+    expected = np.polyfit(*np.array(points, dtype=float).T, 1)[0]
+    found = stats.fit_slope(points)
+    assert found is not None and float(found) == pytest.approx(expected)
+
+
+def test_one_loop_count_has_no_slope() -> None:
+    assert stats.fit_slope([(5, 1), (5, 3)]) is None
+
+
+def test_flagged_windows_take_no_part_but_are_counted() -> None:
+    samples = []
+    for block in range(8):
+        for variant in ("none", "none-clone", "x"):
+            for loops in (10, 20):
+                spoilt = variant == "x" and block == 3 and loops == 20
+                flags = ("preempted", "migrated") if spoilt else ()
+                value = 10**9 if spoilt else 7 * loops
+                samples.append(window(variant, block, loops, value, flags=flags))
+    fitted = stats.slopes(samples, "tsc")
+    assert [s.block for s in fitted["x"]] == [0, 1, 2, 4, 5, 6, 7]
+    assert {s.value for s in fitted["x"]} == {Fraction(7)}
+    x = {r.variant: r for r in verdicts.analyse(samples, [NATIVE])}["x"]
+    assert (x.n, x.windows, x.flagged) == (7, 16, 1)
+    assert x.flags == {"migrated": 1, "preempted": 1}
+
+
+def test_a_variant_whose_windows_are_all_flagged_is_not_lost() -> None:
+    samples = [
+        window(v, block, loops, loops, flags=("preempted",) if v == "x" else ())
+        for block in range(8) for v in ("none", "none-clone", "x") for loops in (1, 2)
+    ]  # fmt: skip
+    x = {r.variant: r for r in verdicts.analyse(samples, [NATIVE])}["x"]
+    assert (x.n, x.flagged, x.verdict) == (0, 16, UNRESOLVED)
+
+
+def test_differences_are_taken_inside_a_block() -> None:
+    variant = [Slope(0, 0, Fraction(5)), Slope(2, 2, Fraction(9))]
+    baseline = [Slope(0, 0, Fraction(3)), Slope(1, 1, Fraction(100)), Slope(2, 2, Fraction(10))]
+    assert [(d.block, d.value) for d in stats.paired(variant, baseline)] == [(0, 2), (2, -1)]
+
+
+@pytest.mark.parametrize(("n", "rank"), [(5, 0), (6, 1), (9, 2), (20, 6), (50, 18), (100, 40)])
+def test_sign_test_ranks_are_those_of_the_tables(n: int, rank: int) -> None:
+    assert stats.sign_rank(n) == rank
+
+
+@pytest.mark.parametrize(("n", "correlation"), [(40, 0.0), (200, 0.0), (200, 0.7)])
+def test_sign_interval_covers_a_skewed_median(n: int, correlation: float) -> None:
+    rng = np.random.default_rng(5)
+    hits = 0
+    for _ in range(300):
+        skewed = np.exp(rawdata.correlated(rng, n, correlation))
+        interval = stats.sign_interval(series(skewed))
+        hits += interval.lo <= 1.0 <= interval.hi
+    assert hits >= 0.9 * 300
+
+
+def test_correlation_is_seen() -> None:
+    rng = np.random.default_rng(6)
+    alone = stats.correlation_time(series(rng.standard_normal(400)))
+    together = stats.correlation_time(series(rawdata.correlated(rng, 400, 0.9)))
+    assert alone < 2 < 4 < together
+
+
+def test_layout_interval_knows_that_layouts_are_few() -> None:
+    values = np.tile([0.0, 0.0, 0.0, 1.0], 250)
+    interval = stats.cluster_interval(series(values))
+    assert interval is not None and interval.lo < 0 < 1 < interval.hi
+    assert stats.cluster_interval(series(values, layouts=1)) is None
+
+
+def noisy(rng: np.random.Generator, n: int, shape: rawdata.Noise, effect: float) -> list[Slope]:
+    """Paired differences with everything that makes timing hard, around a true effect."""
+    x = effect + shape.jitter * rawdata.correlated(rng, n, shape.correlation)
+    x = x + shape.drift * np.cumsum(rng.standard_normal(n)) / np.sqrt(n)
+    tail = rng.random(n) < shape.tails
+    x[tail] += rng.choice([-1, 1], tail.sum()) * shape.jitter * 20 * rng.pareto(1.2, tail.sum())
+    return series(x + shape.layout * rng.standard_normal(4)[np.arange(n) % 4])
+
+
+def verdict_counts(shape: rawdata.Noise, n: int, effect: float, runs: int) -> list[Counter[str]]:
+    """Verdicts of A/A clones, and of variants with a true effect in the same runs."""
+    rng = np.random.default_rng(7)
+    clones: Counter[str] = Counter()
+    variants: Counter[str] = Counter()
+    for _ in range(runs):
+        clone, variant = noisy(rng, n, shape, 0.0), noisy(rng, n, shape, effect)
+        noise = verdicts.difference(clone, zeros(clone), exact=False).wide
+        found = verdicts.difference(variant, zeros(variant), exact=False).wide
+        clones[verdicts.decide(noise, MARGIN, None)] += 1
+        variants[verdicts.decide(found, MARGIN, noise.reach)] += 1
+    return [clones, variants]
+
+
+SHAPES = {
+    "calm": rawdata.Noise(jitter=0.3, correlation=0.0, drift=0.0, tails=0.0, layout=0.0),
+    "tails": rawdata.Noise(jitter=0.3, correlation=0.0, drift=0.0, tails=0.1, layout=0.05),
+    "correlated": rawdata.Noise(jitter=0.3, correlation=0.9, drift=0.0, tails=0.02, layout=0.05),
+    "drifting": rawdata.Noise(jitter=0.3, correlation=0.5, drift=0.25, tails=0.02, layout=0.05),
+    "layout": rawdata.Noise(jitter=0.3, correlation=0.5, drift=0.0, tails=0.02, layout=0.3),
+    "layout-large": rawdata.Noise(jitter=0.3, correlation=0.5, drift=0.1, tails=0.02, layout=2.0),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("blocks", [40, 200])
+def test_identical_code_is_rarely_called_slower_or_faster(name: str, blocks: int) -> None:
+    runs = 200
+    clones, variants = verdict_counts(SHAPES[name], blocks, 0.0, runs)
+    assert clones[SLOWER] + clones[FASTER] <= 0.05 * runs
+    assert variants[SLOWER] + variants[FASTER] <= 0.05 * runs
+
+
+@pytest.mark.parametrize("name", ["calm", "tails", "correlated", "drifting"])
+def test_a_true_cost_of_one_is_found(name: str) -> None:
+    variants = verdict_counts(SHAPES[name], 200, 1.0, 60)[1]
+    assert variants[SLOWER] >= 0.9 * 60
+    variants = verdict_counts(SHAPES[name], 200, -1.0, 60)[1]
+    assert variants[FASTER] >= 0.9 * 60
+
+
+def test_no_difference_found_is_not_equivalence() -> None:
+    wide = Interval(-3.0, 3.1)
+    assert verdicts.decide(wide, MARGIN, 0.1) == UNRESOLVED
+    assert verdicts.decide(Interval(-0.1, 0.2), MARGIN, 0.1) == EQUIVALENT
+    assert verdicts.decide(Interval(-0.1, 0.2), MARGIN, 5.0) == UNRESOLVED
+    assert verdicts.decide(Interval(0.3, 0.4), MARGIN, 0.35) == UNRESOLVED
+    assert verdicts.decide(Interval(0.36, 0.4), MARGIN, 0.35) == SLOWER
+    assert verdicts.decide(Interval(-0.4, -0.36), MARGIN, 0.35) == FASTER
+
+
+def test_too_few_blocks_prove_nothing() -> None:
+    samples = [
+        window(variant, block, loops, loops * cost)
+        for block in range(5)
+        for variant, cost in (("none", 1), ("none-clone", 1), ("x", 900))
+        for loops in (1000, 2000)
+    ]
+    results = {r.variant: r for r in verdicts.analyse(samples, [NATIVE])}
+    assert results["x"].verdict == results["none-clone"].verdict == UNRESOLVED
+    assert "too few" in results["x"].note
+
+
+def exact_samples(costs: dict[str, int], odd: int = 0) -> list[Sample]:
+    """Instruction counts; block 2 of variant x has `odd` more per operation."""
+    return [
+        window(
+            v, block, loops, 0, tier="icount", tsc=None,
+            instructions=40 + loops * (cost + (odd if v == "x" and block == 2 else 0)),
+        )
+        for block in range(4) for v, cost in costs.items() for loops in (100, 300)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cost", "verdict", "note"),
+    [(3, IDENTICAL, ""), (5, SLOWER, "+2 instructions"), (2, FASTER, "-1 instructions")],
+)
+def test_exact_counts_are_compared_as_integers(cost: int, verdict: str, note: str) -> None:
+    samples = exact_samples({"none": 3, "none-clone": 3, "x": cost})
+    x = {r.variant: r for r in verdicts.analyse(samples, [ICOUNT])}["x"]
+    assert (x.verdict, x.note, x.median) == (verdict, note, cost)
+    assert x.delta_ci == Interval(cost - 3, cost - 3)
+
+
+def test_disagreeing_exact_blocks_are_reported() -> None:
+    samples = exact_samples({"none": 3, "none-clone": 3, "x": 3}, odd=1)
+    x = {r.variant: r for r in verdicts.analyse(samples, [ICOUNT])}["x"]
+    assert x.verdict == UNRESOLVED
+    assert x.note == "blocks disagree: +0 to +1 instructions"
+
+
+def test_the_baseline_is_whatever_has_a_clone() -> None:
+    assert verdicts.find_baseline(["a", "zebra", "zebra-clone", "none"]) == "zebra"
+    assert verdicts.find_baseline(["none", "x"]) is None
+
+
+def test_a_margin_is_declared_for_every_unit() -> None:
+    for unit in (rundir.UNIT_TSC, rundir.UNIT_GUEST, rundir.UNIT_EMULATED):
+        assert verdicts.margin_for(unit, "never-seen", 1.0) > 0
+        assert verdicts.margin_for(unit, "never-seen", -1e6) >= 1e4
+    assert verdicts.margin_for(rundir.UNIT_INSTRUCTIONS, "never-seen", 1e6) == 0
+
+
+def test_detectable_difference_comes_from_the_clone() -> None:
+    samples = [
+        window(v, b, n, n * (9 if v == "x" else 4) + (b % 3) * n // 10)
+        for b in range(60) for v in ("base", "base-clone", "x") for n in (1000, 4000)
+    ]  # fmt: skip
+    clone = {r.variant: r for r in verdicts.analyse(samples, [NATIVE])}["base-clone"]
+    assert clone.is_clone and clone.delta_ci and clone.margin and clone.noise_floor is not None
+    expected = max(clone.margin, clone.noise_floor) + clone.delta_ci.half_width
+    assert clone.detectable == pytest.approx(expected)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# All tests that run inside a test kernel.
+. /tests/lib.sh
+
+test_cases() {
+	try "test module loads, values in place before init" insmod /modules/kmarkers_test.ko
+	try "cases run" put all /sys/kernel/debug/kmarkers_test/run
+	while read -r line; do
+		case $line in
+		"ok "*) result 0 "${line#ok * }" ;;
+		"not ok "*) result 1 "${line#not ok * }" ;;
+		"# "*) echo "$line" ;;
+		esac
+	done </sys/kernel/debug/kmarkers_test/results
+	refused "unknown case" "Invalid argument" put nothing /sys/kernel/debug/kmarkers_test/run
+	cat $debugfs/patcher/stats | sed 's/^/# patcher /'
+}
+
+# In modules loaded before and after a change, and with a probe that waits.
+test_across_modules() {
+	try "value read in a second module" \
+		insmod /modules/kmarkers_test_peer.ko expect=0x1122334455667788
+	refused "module held by its client" "temporarily unavailable" rmmod kmarkers_test
+	try "second module unloads" rmmod kmarkers_test_peer
+	refused "wrong expectation is noticed" "Invalid" insmod /modules/kmarkers_test_peer.ko expect=1
+	refused "imv_read in init text" "Operation not permitted" \
+		insmod /modules/kmarkers_test_bad_init.ko
+	dmesg | grep -q "kmarkers_test_bad_init: imv_read() in text that is freed"
+	result $? "and the log says why"
+	same "refused modules leave no sites" "$(grep -c 'bad_init\|peer' $debugfs/immediate/list)" 0
+	try "test module unloads" rmmod kmarkers_test
+	! grep -q test $debugfs/markers/list
+	result $? "no marker of it is left"
+}
+
+count_ticks() {
+	cat /sys/module/example_probe/parameters/count
+}
+
+test_examples() {
+	try "probe before its marker exists" insmod /modules/example_probe.ko
+	grep -q "example_tick waiting - 1" $debugfs/markers/list
+	result $? "list shows it waiting"
+	try "marked module" insmod /modules/example_client.ko
+	grep -q "example_tick on immediate 1 example_client tick example_client.c:" $debugfs/markers/list
+	result $? "list shows it connected"
+	try "period shortened" put 1 /sys/module/example_client/parameters/period_ms
+	refused "period out of range" "Invalid argument" \
+		put 0 /sys/module/example_client/parameters/period_ms
+	sleep 1
+	[ "$(count_ticks)" -ge 20 ]
+	result $? "probe counts ticks"
+	try "probe goes first" rmmod example_probe
+	grep -q "example_tick off immediate 0" $debugfs/markers/list
+	result $? "list shows it off"
+	try "marked module unloads" rmmod example_client
+	try "marked module first" insmod /modules/example_client.ko
+	try "probe after its marker" insmod /modules/example_probe.ko
+	try "marked module leaves while probes are registered" rmmod example_client
+	try "probe unloads" rmmod example_probe
+}
+
+test_bench_files() {
+	bench=$debugfs/bench
+	same "idle at first" "$(cut -d' ' -f1 $bench/status)" idle
+	for word in nothing "start nothing" "stop now" "start stop" "" "empty-loop start"; do
+		refused "control refuses '$word'" "Invalid argument" put "$word" $bench/control
+	done
+	same "nothing was started" "$(cut -d' ' -f1 $bench/status)" idle
+	for bad in "blocks 0" "blocks 100001" "blocks abc" "blocks -1" "blocks 99999999999999999999" \
+		"cpu 4096" "cpu x" "seed 1x"; do
+		refused "config refuses $bad" "Invalid argument\|out of range" \
+			put "${bad#* }" "$bench/config/${bad% *}"
+	done
+	same "blocks as before" "$(cat $bench/config/blocks)" 100
+	same "cpu as before" "$(cat $bench/config/cpu)" 0
+	same "seed as before" "$(cat $bench/config/seed)" 1
+	try "config takes blocks" put 2000 $bench/config/blocks
+	try "start" put "start memcpy-4096" $bench/control
+	refused "second start" "busy" put "start empty-loop" $bench/control
+	refused "reset while running" "busy" put reset $bench/control
+	refused "config while running" "busy" put 3 $bench/config/blocks
+	try "samples can be read while running" grep -q "^# schema=1" $bench/memcpy-4096/samples
+	try "stop" put stop $bench/control
+	same "stopped" "$(cut -d' ' -f1 $bench/status)" stopped
+	try "start again" put "memcpy-4096" $bench/control
+	try "rmmod while running" rmmod kmarkers_bench
+	refused "insmod with a bad parameter" "Invalid argument" insmod /modules/kmarkers_bench.ko blocks=0
+	try "insmod with a parameter" insmod /modules/kmarkers_bench.ko blocks=3
+	try "start by name" put "empty-loop cold-branch" $bench/control
+	for _ in $(seq 100); do
+		grep -q "^running" $bench/status || break
+		sleep 0.1
+	done
+	same "done" "$(cat $bench/status)" "done - 54/54"
+	same "samples" "$(grep -c '^empty-loop,' $bench/empty-loop/samples)" 24
+	grep -q "^marker-immediate 3 0 " $bench/empty-loop/summary
+	result $? "summary"
+	try "reset" put reset $bench/control
+	same "reset leaves nothing" "$(grep -c '^empty-loop,' $bench/empty-loop/samples)" 0
+}
+
+test_load_order() {
+	refused "client without the module it needs" "nknown symbol" insmod /modules/markers.ko
+	try "load" load_core
+	for module in patcher immediate; do
+		refused "$module held by its client" "temporarily unavailable" rmmod $module
+	done
+	try "unload" unload_core
+}
+
+# All modules in and out, a hundred times.
+test_cycles() {
+	for _ in $(seq 100); do
+		load_core && insmod /modules/example_client.ko && rmmod example_client && unload_core || {
+			result 1 "100 times in and out"
+			return
+		}
+	done
+	result 0 "100 times in and out"
+	[ ! -e $debugfs ]
+	result $? "nothing left in debugfs"
+}
+
+test_load_order
+load_core || exit 1
+test_cases
+test_across_modules
+test_examples
+test_bench_files
+unload_core || exit 1
+test_cycles
+finish
