@@ -135,7 +135,7 @@ static __always_inline u64 bench_tsc(void)
 	return low | (u64)high << 32;
 }
 
-/* The loop that follows begins 16 * @layout bytes into a cache line. */
+/* What follows begins 16 * @layout bytes into a cache line. */
 #define BENCH_ALIGN(layout)						\
 	asm volatile(".p2align 6\n\t.rept 16 * " #layout "\n\tnop\n\t.endr")
 
@@ -170,8 +170,8 @@ static noinline u64 id##_##layout(u32 loops)				\
 	for (i = 0; i < loops; i++) {					\
 		prepare;						\
 		local_irq_save(irqs);					\
-		start = bench_tsc();					\
 		BENCH_ALIGN(layout);					\
+		start = bench_tsc();					\
 		{ __VA_ARGS__; }					\
 		barrier();						\
 		total += bench_tsc() - start;				\

@@ -29,7 +29,7 @@ MOUNT_AND_RUN = """
 set -e
 tree=$1 kernel=$2 objects=$3; shift 3
 mount -t proc proc "$tree/proc"
-mount --bind "$objects" "$tree/work"
+mount --bind "$objects" "$tree/src"
 for dir in usr/src usr/lib/modules; do
     mount --bind "$kernel/$dir" "$tree/$dir"
 done
@@ -64,6 +64,7 @@ def build_modules(name: str, src: Path, out: Path, make_args: Sequence[str] = ()
 def run_make(kernel: Kernel, objects: Path, make_args: Sequence[str]) -> int:
     """Run Kbuild inside the suite's tree."""
     tree = suite_dir(kernel.suite)
+    (tree / "src").mkdir(exist_ok=True)
     for kbuild in (kernel.tree / "usr/lib").glob("linux-kbuild-*"):
         (tree / "usr/lib" / kbuild.name).mkdir(exist_ok=True)
     make = [
@@ -71,7 +72,7 @@ def run_make(kernel: Kernel, objects: Path, make_args: Sequence[str]) -> int:
         "-C",
         f"/usr/lib/modules/{kernel.release}/build",
         f"-j{os.cpu_count()}",
-        "M=/work",
+        "M=/src",
         # Headers with a vmlinux beside them would otherwise want pahole.
         "CONFIG_DEBUG_INFO_BTF_MODULES=",
         *make_args,
@@ -127,7 +128,7 @@ def built_modules(objects: Path) -> list[Path]:
     order = objects / "modules.order"
     if not order.is_file():
         return []
-    names = [line.removeprefix("/work/") for line in order.read_text().split()]
+    names = [line.removeprefix("/src/") for line in order.read_text().split()]
     return [(objects / name).with_suffix(".ko") for name in names]
 
 

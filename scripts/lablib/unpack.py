@@ -157,7 +157,7 @@ def _make_chroot_usable(tree: Path) -> None:
         versions = sorted(binaries.glob("gcc-[0-9]*"), key=lambda path: int(path.name[4:]))
         if versions:
             (binaries / "gcc").symlink_to(versions[-1].name)
-    for path in ("etc", "proc", "dev", "tmp", "usr/src", "usr/lib/modules", "work"):
+    for path in ("etc", "proc", "dev", "tmp", "usr/src", "usr/lib/modules", "src"):
         (tree / path).mkdir(parents=True, exist_ok=True)
     (tree / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
     (tree / "etc/group").write_text("root:x:0:\n")

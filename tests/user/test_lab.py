@@ -31,7 +31,7 @@ CLEAN_LOG = """\
 """
 
 DIRTY_LINES = [
-    "WARNING: CPU: 0 PID: 102 at /work/hello.c:11 hello_init+0x42/0x1000 [hello]",
+    "WARNING: CPU: 0 PID: 102 at /src/hello.c:11 hello_init+0x42/0x1000 [hello]",
     "WARNING: possible circular locking dependency detected",
     "WARNING: suspicious RCU usage",
     "BUG: kernel NULL pointer dereference, address: 0000000000000010",
@@ -213,7 +213,7 @@ def test_source_mirror_follows_changes_and_keeps_objects(tmp_path: Path) -> None
 
 
 def test_only_modules_of_the_last_build_count(tmp_path: Path) -> None:
-    (tmp_path / "modules.order").write_text("/work/a/x.ko\nb/y.o\n")
+    (tmp_path / "modules.order").write_text("/src/a/x.ko\nb/y.o\n")
     found = build.built_modules(tmp_path)
     assert found == [tmp_path / "a/x.ko", tmp_path / "b/y.ko"]
 

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What can be done here; "make help" explains it.
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+PYTHON := build/venv/bin/python
+export PATH := $(CURDIR)/build/venv/bin:$(PATH)
+
+modules: ## build the modules for the running kernel, or for KDIR=...
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+
+bench: setup ## set up, build, measure in every tier, report
+	@$(PYTHON) scripts/bench.py $(if $(K),--kernel $(K))
+
+check: setup ## all tests that a machine without special hardware can run
+	@$(PYTHON) scripts/check.py $(if $(K),--kernel $(K))
+
+native: ## build the user-space program build/native/kmbench
+	$(MAKE) -C native
+
+lint: setup ## checkpatch, sparse, shellcheck, ruff and mypy
+	@scripts/lint
+
+setup: ## install what is missing and fetch the default test kernel
+	@scripts/setup $(K)
+
+clean: ## remove what was built, but not the test kernels
+	$(MAKE) -C native clean
+	rm -rf build/modules build/check build/vm
+
+lab-clean: ## remove the test kernels
+	scripts/lab.py clean
+
+help: ## show this
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+.PHONY: modules bench check native lint setup clean lab-clean help

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The main job: build, measure in every tier that this machine can, and report.
+
+Measures in user space on the real CPU (native), inside a stock kernel that is booted for it (vm)
+and inside the same kernel under an emulator that counts instructions (icount). What each tier's
+numbers mean is in README.md. The run is left in results/local/<date>/, with results/local/latest
+pointing to it once it is complete.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from lablib import ROOT, LabError, catalogue
+from lablib.build import build_modules
+from lablib.machine import Request, boot, report
+
+LOCAL = ROOT / "results" / "local"
+KMBENCH = ROOT / "build" / "native" / "kmbench"
+GUEST_JOB = ROOT / "scripts" / "guest" / "bench.sh"
+
+# Blocks per tier: enough for intervals a fraction of a cycle wide on the real CPU; under
+# emulation for an order of magnitude; exact counts need two, to see that they agree.
+BLOCKS = {"native": 2000, "vm": 40, "icount": 4}
+
+
+class Failed(Exception):
+    """A step did not succeed; the message says which and where its output is."""
+
+
+class Progress:
+    """Numbered steps with the time each took."""
+
+    def __init__(self, total: int) -> None:
+        """Expect `total` steps."""
+        self.total = total
+        self.number = 0
+        self.began = time.monotonic()
+
+    def step(self, text: str) -> None:
+        """Announce the next step."""
+        self.number += 1
+        elapsed = time.monotonic() - self.began
+        print(f"[{self.number}/{self.total}] {elapsed:4.0f} s  {text}", flush=True)
+
+
+def command(words: Sequence[object], what: str) -> None:
+    """Run a command that speaks for itself."""
+    try:
+        subprocess.run([str(word) for word in words], cwd=ROOT, check=True)
+    except (subprocess.CalledProcessError, OSError) as error:
+        raise Failed(f"{what} failed: {error}") from error
+
+
+def build_native() -> None:
+    """Build the user-space program from the modules' sources."""
+    command(["make", "-s", "-C", "native"], "building kmbench")
+
+
+def build_kernel(kernel: str, modules: Path) -> None:
+    """Build the modules for a test kernel with that kernel's own compiler."""
+    if build_modules(kernel, ROOT, modules, ["-s"]):
+        raise Failed(f"building the modules for {kernel} failed")
+
+
+def run_native(raw: Path, seed: int) -> None:
+    """Measure on the real CPU."""
+    command(
+        [KMBENCH, "run", "--blocks", BLOCKS["native"], "--seed", seed, "--out", raw],
+        "the native benchmark",
+    )
+
+
+def run_guest(tier: str, kernel: str, modules: Path, raw: Path, seed: int) -> None:
+    """Boot the kernel, measure in it, fetch the samples; nothing is kept of a failed boot."""
+    out = ROOT / "build" / "vm" / f"bench-{tier}"
+    out.mkdir(parents=True, exist_ok=True)
+    config = out / "bench.conf"
+    config.write_text(f"blocks {BLOCKS[tier]}\nseed {seed}\n", encoding="ascii")
+    request = Request(
+        kernel=kernel,
+        job=GUEST_JOB,
+        out=out,
+        tier=tier,
+        modules=modules,
+        additions=[(config, "/bench.conf")],
+        timeout=240.0,
+    )
+    result = boot(request, show_progress)
+    if not result.ok or result.results is None:
+        report(result)
+        raise Failed(f"the {tier} run in kernel {kernel} failed: {result.reason}")
+    shutil.copytree(result.results, raw)
+    shutil.copy(out / "vm.json", raw / "vm.json")
+
+
+def show_progress(line: str) -> None:
+    """Pass on the guest's progress, not its tables: the report has those."""
+    if line.startswith("bench:"):
+        print(f"           {line}", flush=True)
+
+
+def measure(args: argparse.Namespace, raw: Path) -> list[str]:
+    """Every step up to the raw files; returns collect's --raw arguments."""
+    progress = Progress(6)
+    modules = ROOT / "build" / "modules" / args.kernel
+    progress.step("building kmbench")
+    build_native()
+    progress.step(f"building the modules for {args.kernel}")
+    build_kernel(args.kernel, modules)
+    progress.step("native: measuring on the real CPU")
+    run_native(raw / "native", args.seed)
+    for tier in ("vm", "icount"):
+        progress.step(f"{tier}: booting {args.kernel} and measuring in it")
+        run_guest(tier, args.kernel, modules, raw / tier, args.seed)
+    progress.step("collecting and plotting")
+    return [word for tier in BLOCKS for word in ("--raw", f"{tier}={raw / tier}")]
+
+
+def new_run_dir() -> Path:
+    """A fresh directory named after the time, in UTC."""
+    return LOCAL / datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+
+
+def main() -> int:
+    """Do all of it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
+    parser.add_argument("--seed", type=int, default=1, help="order of variants (default 1)")
+    args = parser.parse_args()
+    run_dir = new_run_dir()
+    scripts = ROOT / "scripts"
+    try:
+        catalogue.find(args.kernel)
+        with tempfile.TemporaryDirectory() as raw:
+            words = measure(args, Path(raw))
+            command([sys.executable, scripts / "collect.py", run_dir, *words], "collecting")
+        command([sys.executable, scripts / "report.py", run_dir], "reporting")
+    except (Failed, LabError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

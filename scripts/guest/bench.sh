@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Job for a test kernel: run every benchmark and leave the samples in /results.
+# /bench.conf holds "name value" lines for bench/config.
+
+bench=/sys/kernel/debug/kmarkers/bench
+
+for module in patcher immediate markers kmarkers_bench; do
+	insmod "/modules/$module.ko" || exit 1
+done
+while read -r name value; do
+	echo "$value" >"$bench/config/$name" || exit 1
+done </bench.conf
+
+echo start >"$bench/control" || exit 1
+while state=$(cat "$bench/status"); do
+	echo "bench: $state"
+	case $state in
+	running*) sleep 2 ;;
+	*) break ;;
+	esac
+done
+case $state in
+done*) ;;
+*) exit 1 ;;
+esac
+
+cat "$bench/env" >/results/env
+for samples in "$bench"/*/samples; do
+	name=${samples%/samples}
+	name=${name##*/}
+	cat "$samples" >"/results/$name.csv" || exit 1
+	echo "$name"
+	cat "$bench/$name/summary"
+done
+rmmod kmarkers_bench && rmmod markers && rmmod immediate && rmmod patcher
