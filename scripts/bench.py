@@ -11,29 +11,27 @@ pointing to it once it is complete.
 from __future__ import annotations
 
 import argparse
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
+import guestbench
 from lablib import ROOT, LabError, catalogue
 from lablib.build import build_modules
-from lablib.machine import Request, boot, report
 
 LOCAL = ROOT / "results" / "local"
 KMBENCH = ROOT / "build" / "native" / "kmbench"
-GUEST_JOB = ROOT / "scripts" / "guest" / "bench.sh"
 
 # Blocks per tier: enough for intervals a fraction of a cycle wide on the real CPU; under
 # emulation for an order of magnitude; exact counts need two, to see that they agree.
 BLOCKS = {"native": 2000, "vm": 40, "icount": 4}
 
 
-class Failed(Exception):
+class StepError(Exception):
     """A step did not succeed; the message says which and where its output is."""
 
 
@@ -58,7 +56,7 @@ def command(words: Sequence[object], what: str) -> None:
     try:
         subprocess.run([str(word) for word in words], cwd=ROOT, check=True)
     except (subprocess.CalledProcessError, OSError) as error:
-        raise Failed(f"{what} failed: {error}") from error
+        raise StepError(f"{what} failed: {error}") from error
 
 
 def build_native() -> None:
@@ -69,7 +67,7 @@ def build_native() -> None:
 def build_kernel(kernel: str, modules: Path) -> None:
     """Build the modules for a test kernel with that kernel's own compiler."""
     if build_modules(kernel, ROOT, modules, ["-s"]):
-        raise Failed(f"building the modules for {kernel} failed")
+        raise StepError(f"building the modules for {kernel} failed")
 
 
 def run_native(raw: Path, seed: int) -> None:
@@ -78,29 +76,6 @@ def run_native(raw: Path, seed: int) -> None:
         [KMBENCH, "run", "--blocks", BLOCKS["native"], "--seed", seed, "--out", raw],
         "the native benchmark",
     )
-
-
-def run_guest(tier: str, kernel: str, modules: Path, raw: Path, seed: int) -> None:
-    """Boot the kernel, measure in it, fetch the samples; nothing is kept of a failed boot."""
-    out = ROOT / "build" / "vm" / f"bench-{tier}"
-    out.mkdir(parents=True, exist_ok=True)
-    config = out / "bench.conf"
-    config.write_text(f"blocks {BLOCKS[tier]}\nseed {seed}\n", encoding="ascii")
-    request = Request(
-        kernel=kernel,
-        job=GUEST_JOB,
-        out=out,
-        tier=tier,
-        modules=modules,
-        additions=[(config, "/bench.conf")],
-        timeout=240.0,
-    )
-    result = boot(request, show_progress)
-    if not result.ok or result.results is None:
-        report(result)
-        raise Failed(f"the {tier} run in kernel {kernel} failed: {result.reason}")
-    shutil.copytree(result.results, raw)
-    shutil.copy(out / "vm.json", raw / "vm.json")
 
 
 def show_progress(line: str) -> None:
@@ -121,14 +96,22 @@ def measure(args: argparse.Namespace, raw: Path) -> list[str]:
     run_native(raw / "native", args.seed)
     for tier in ("vm", "icount"):
         progress.step(f"{tier}: booting {args.kernel} and measuring in it")
-        run_guest(tier, args.kernel, modules, raw / tier, args.seed)
+        guestbench.measure(
+            tier,
+            args.kernel,
+            modules,
+            raw / tier,
+            blocks=BLOCKS[tier],
+            seed=args.seed,
+            show=show_progress,
+        )
     progress.step("collecting and plotting")
     return [word for tier in BLOCKS for word in ("--raw", f"{tier}={raw / tier}")]
 
 
 def new_run_dir() -> Path:
     """A fresh directory named after the time, in UTC."""
-    return LOCAL / datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    return LOCAL / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
 
 
 def main() -> int:
@@ -145,7 +128,7 @@ def main() -> int:
             words = measure(args, Path(raw))
             command([sys.executable, scripts / "collect.py", run_dir, *words], "collecting")
         command([sys.executable, scripts / "report.py", run_dir], "reporting")
-    except (Failed, LabError) as error:
+    except (StepError, LabError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     return 0

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Checks that instruction counts are exact: the same in every block, layout, order and boot."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import collect
+import guestbench
+import stats
+from ktap import Tally
+from rundir import parse_sample
+
+# Instructions that a dormant marker adds to a loop: load or mov of its state, test, branch.
+MARKER_INSTRUCTIONS = 3
+
+Counts = dict[tuple[str, str], set[Fraction]]
+
+
+def count(raw: Path) -> Counts:
+    """Instructions per operation by (benchmark, variant): a set of one where they are exact."""
+    counts: Counts = {}
+    rows = collect.load_raw("icount", raw).rows
+    by_benchmark: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        by_benchmark.setdefault(row["benchmark"], []).append(row)
+    for benchmark, own in by_benchmark.items():
+        series = stats.slopes((parse_sample(row) for row in own), "instructions")
+        for variant, slopes in series.items():
+            counts[benchmark, variant] = {slope.value for slope in slopes}
+    return counts
+
+
+def judge(first: Counts, second: Counts) -> Tally:
+    """One result per variant, and what a dormant marker must cost."""
+    tally = Tally()
+    for key in sorted(first.keys() | second.keys()):
+        both = first.get(key, set()) | second.get(key, set())
+        name = "/".join(key)
+        if len(both) != 1 or key not in first or key not in second:
+            seen = sorted(float(value) for value in both)
+            tally.failed.append(f"{name}: not one count but {seen}")
+        else:
+            tally.passed += 1
+    base = first.get(("empty-loop", "none"), set())
+    for variant in ("marker-generic", "marker-immediate"):
+        if first.get(("empty-loop", variant)) == {n + MARKER_INSTRUCTIONS for n in base}:
+            tally.passed += 1
+        else:
+            tally.failed.append(f"empty-loop/{variant} does not add {MARKER_INSTRUCTIONS}")
+    return tally
+
+
+def compare(kernel: str, modules: Path, log: Path) -> Tally:
+    """Boot twice with different orders of variants and compare every count."""
+    runs = []
+    for seed in (1, 2):
+        raw = log.with_suffix("") / f"seed-{seed}"
+        guestbench.measure("icount", kernel, modules, raw, blocks=4, seed=seed)
+        runs.append(count(raw))
+    lines = [f"{'/'.join(key)} {sorted(map(float, n))}" for key, n in sorted(runs[0].items())]
+    log.write_text("\n".join(lines) + "\n")
+    return judge(*runs)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reads test results in KTAP, the kernel's form of the Test Anything Protocol.
+
+Source: Documentation/dev-tools/ktap.rst in the kernel. Only flat results are read: our tests
+nest nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+RESULT = re.compile(r"(not )?ok (\d+)(?: -)? ?([^#]*?)\s*(?:# (SKIP)\b\s*(.*))?$")
+PLAN = re.compile(r"1\.\.(\d+)$")
+
+
+@dataclass
+class Tally:
+    """What the results of one suite add up to."""
+
+    passed: int = 0
+    failed: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Add the results of another suite."""
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+    def closing_line(self) -> str:
+        """`N passed, N failed`, with the skipped if there are any."""
+        line = f"{self.passed} passed, {len(self.failed)} failed"
+        return f"{line}, {len(self.skipped)} skipped" if self.skipped else line
+
+
+def parse(lines: Iterable[str]) -> Tally:
+    """Add up KTAP lines; a plan that is missing or not kept is a failure of its own."""
+    tally = Tally()
+    planned = None
+    seen = 0
+    for line in lines:
+        text = line.strip()
+        if plan := PLAN.match(text):
+            planned = int(plan[1])
+        elif result := RESULT.match(text):
+            seen += 1
+            name = result[3] or result[2]
+            if result[1]:
+                tally.failed.append(name)
+            elif result[4]:
+                tally.skipped.append(f"{name}: {result[5] or 'no reason given'}")
+            else:
+                tally.passed += 1
+    if planned is None:
+        tally.failed.append("no plan: the suite did not run to its end")
+    elif planned != seen:
+        tally.failed.append(f"{planned} results planned, {seen} seen")
+    return tally
