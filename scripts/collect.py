@@ -169,12 +169,13 @@ def convert(raw: RawDir, rows: Iterable[Row]) -> None:
     """Add tier and kernel, and keep each number in the column whose name is true: under icount
     TSC differences are instruction counts, and an emulated CPU has no cycles."""
     for row in rows:
+        kept = {"tier": raw.tier.tier, "kernel": raw.tier.kernel, **row}
         if raw.tier.exact:
-            row = {**row, "instructions": row["tsc"], "tsc": ""}
+            kept |= {"instructions": row["tsc"], "tsc": ""}
         if raw.tier.emulated and row["cycles"]:
-            row = {**row, "cycles": ""}
+            kept["cycles"] = ""
             raw.dropped_cycles += 1
-        raw.rows.append({"tier": raw.tier.tier, "kernel": raw.tier.kernel, **row})
+        raw.rows.append(kept)
 
 
 def load_raw(name: str, path: Path) -> RawDir:

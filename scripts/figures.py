@@ -99,9 +99,21 @@ def inline_svg(text: str, name: str) -> str:
     return text.replace(INK, "currentColor").strip()
 
 
+def settle(figure: Figure) -> None:
+    """Lay the figure out once and round where its panels are: the layout solver's last digits
+    differ from run to run, and with them the bytes."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        bounds = axes.get_position().bounds
+        left, bottom, width, height = (round(float(value), 4) for value in bounds)
+        axes.set_position((left, bottom, width, height))
+
+
 def save(figure: Figure, directory: Path, picture: Picture) -> Picture:
     """Write .png and .svg on white; return the picture with its inline SVG."""
     directory.mkdir(parents=True, exist_ok=True)
+    settle(figure)
     figure.savefig(directory / f"{picture.name}.png", metadata={"Software": None})
     nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
     figure.savefig(directory / f"{picture.name}.svg", metadata=nothing)

@@ -52,12 +52,12 @@ counts; the slope over loop counts is the cost of one operation without that of 
 Differences from the baseline are taken inside a block, and their median is the added cost. A
 difference may be negative, and is shown so.</p>
 <p>The interval covers both the scatter between blocks (a sign test, widened where neighbouring
-blocks resemble each other) and that between code placements (a bootstrap over layouts). The noise
+blocks resemble each other) and that between code placements (layouts as clusters). The noise
 floor is how far that interval reaches for the A/A clone, a second copy of the baseline's own code:
 what is smaller than it says nothing about a variant.</p>
 <ul>
-<li><b>slower</b> or <b>faster</b>: the whole interval lies beyond both the equivalence margin and
-the noise floor.</li>
+<li><b>slower</b> or <b>faster</b>: the whole interval lies beyond the equivalence margin, and the
+median beyond the noise floor.</li>
 <li><b>equivalent</b>: the whole interval lies inside the margin, which was declared before
 measuring, and so does the noise floor.</li>
 <li><b>unresolved</b>: neither. Finding no difference is not finding that there is none.</li>

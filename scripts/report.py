@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         summary.write(args.run / "summary.json", results, ancestors)
         print(table.render(results, table.terminal_width(), table.wants_colour(sys.stdout)))
         if not args.no_figures:
-            import page  # needs matplotlib
+            import page  # noqa: PLC0415  slow to load, and not wanted for the table alone
 
             page.write(args.run, env, results)
             print(f"\nreport: {args.run / 'report.html'}")

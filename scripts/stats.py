@@ -10,8 +10,8 @@ Where the techniques come from:
   "Practical Nonparametric Statistics"; Le Boudec, "Performance Evaluation", ch. 2);
 - autocorrelation: the effective number of observations n / tau, tau from the initial positive
   sequence (Geyer 1992, "Practical Markov Chain Monte Carlo"), here of the signs;
-- moving blocks inside a layout (Kuensch 1989) and layouts as clusters, with a t quantile of
-  L - 1 degrees of freedom since L is small (Cameron, Gelbach and Miller 2008).
+- layouts as clusters: the cluster bootstrap with its corrections for few clusters (Cameron,
+  Gelbach and Miller 2008, "Bootstrap-based improvements for inference with clustered errors").
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ from rundir import Sample
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
-BOOTSTRAP_REPLICATES = 1000
-BOOTSTRAP_SEED = 20060930
 
 # 0.975 quantiles of Student's t for 1..30 degrees of freedom.
 _T_975 = (
@@ -150,8 +148,9 @@ def sign_rank(n: int) -> int:
 
 
 def correlation_time(series: Sequence[Slope]) -> float:
-    """Integrated autocorrelation time of the series' signs around each layout's median, in
-    blocks: 1 for independent blocks, more when neighbours resemble each other."""
+    """How many times larger the variance of the sum of signs (around each layout's median) is
+    than that of independent blocks without ties: 1 for those, more when neighbours resemble
+    each other, and less would be possible where most values tie, but is not made use of."""
     medians = layout_medians(series)
     signs = np.array([np.sign(float(s.value) - medians[s.layout]) for s in series])
     n = len(signs)
@@ -165,46 +164,37 @@ def correlation_time(series: Sequence[Slope]) -> float:
     while k + 1 < len(rho) and rho[k] + rho[k + 1] > 0:
         tau += 2 * float(rho[k] + rho[k + 1])
         k += 2
-    return min(max(1.0, tau), n / 2)
+    return min(max(1.0, tau * energy / n), n / 2)
 
 
 def sign_interval(series: Sequence[Slope]) -> Interval:
     """Sign-test interval of the median at 95 %, widened for correlated blocks: ranks are taken
-    for n / tau observations and stretched to the n that are there."""
+    for n / tau observations and stretched to the n that are there. It is the whole range where
+    correlation leaves too few of them, and unbounded below 6 blocks."""
     n = len(series)
-    effective = int(n / correlation_time(series)) if n else 0
-    rank = sign_rank(effective)
-    if rank == 0:
+    if sign_rank(n) == 0:
         return UNBOUNDED
+    effective = int(n / correlation_time(series))
+    index = max(1, int(sign_rank(effective) * (n + 1) / (effective + 1)))
     ordered = np.sort(values(series))
-    index = max(1, int(rank * (n + 1) / (effective + 1)))
     return Interval(float(ordered[index - 1]), float(ordered[n - index]))
 
 
-def _resampled_medians(x: Floats, rng: np.random.Generator) -> Floats:
-    """Medians of moving-block bootstrap replicates of one layout's values."""
-    n = len(x)
-    length = max(1, round(n ** (1 / 3)))
-    starts = rng.integers(0, n - length + 1, size=(BOOTSTRAP_REPLICATES, -(-n // length)))
-    index = (starts[:, :, None] + np.arange(length)).reshape(BOOTSTRAP_REPLICATES, -1)[:, :n]
-    return np.asarray(np.median(x[index], axis=1), dtype=np.float64)
-
-
 def cluster_interval(series: Sequence[Slope]) -> Interval | None:
-    """Interval of the mean over layouts of the layouts' medians, layouts taken as a sample of
-    all placements: bootstrap over layouts and over blocks inside each, its standard error
-    times a t quantile for so few clusters. None with a single layout, which says nothing."""
-    groups = list(by_layout(series).values())
-    count = len(groups)
+    """Interval of the mean over layouts of the layouts' medians, taking the layouts measured for
+    a sample of all placements: it says what the same code would cost placed elsewhere.
+
+    This is the bootstrap that resamples whole layouts, in closed form: its standard error is
+    sqrt((L - 1) / L) s / sqrt(L), and for as few clusters as here the correction by
+    sqrt(L / (L - 1)) and a t quantile of L - 1 degrees of freedom are due, which together give
+    the t interval of the layouts' medians. None with a single layout, which says nothing."""
+    medians = list(layout_medians(series).values())
+    count = len(medians)
     if count < 2:
         return None
-    rng = np.random.default_rng(BOOTSTRAP_SEED)
-    medians = np.stack([_resampled_medians(x, rng) for x in groups])
-    picks = rng.integers(0, count, size=(BOOTSTRAP_REPLICATES, count))
-    means = medians[picks, np.arange(BOOTSTRAP_REPLICATES)[:, None]].mean(axis=1)
-    centre = float(np.mean([np.median(x) for x in groups]))
     quantile = _T_975[min(count - 1, len(_T_975)) - 1]
-    half = quantile * math.sqrt(count / (count - 1)) * float(np.std(means))
+    half = quantile * float(np.std(medians, ddof=1)) / math.sqrt(count)
+    centre = float(np.mean(medians))
     return Interval(centre - half, centre + half)
 
 

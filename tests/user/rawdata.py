@@ -3,18 +3,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import rundir
 from numpy.typing import NDArray
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-
-import rundir  # noqa: E402
 
 LOOPS = (2000, 12000)
 LAYOUTS = 4

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 
+import collect
 import pytest
 import rawdata
-import collect
 import rundir
 
 LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
@@ -54,8 +55,7 @@ def test_latest_moves_only_to_a_complete_run(tmp_path: Path, raw: Path) -> None:
     assert not (tmp_path / "results" / "two").exists()
 
 
-
-BROKEN = {
+BROKEN: dict[str, tuple[int, Callable[[str], str], str]] = {
     "schema": (0, lambda line: "# schema=2", ":1:"),
     "header": (1, lambda line: line.replace("block,position", "position,block"), ":2:"),
     "integer": (4, lambda line: line.replace(",1,", ",one,", 1), ":5:"),
@@ -63,7 +63,11 @@ BROKEN = {
     "missing value": (4, lambda line: ",".join([*line.split(",")[:7], "", "", "", ""]), ":5:"),
     "fields": (4, lambda line: line + ",", ":5:"),
     "short": (4, lambda line: line[:9], ":5:"),
-    "negative loops": (4, lambda line: ",".join([*line.split(",")[:6], "-1", "5", "", "", ""]), ":5:"),
+    "negative loops": (
+        4,
+        lambda line: ",".join([*line.split(",")[:6], "-1", "5", "", "", ""]),
+        ":5:",
+    ),
     "other benchmark": (4, lambda line: line.replace("loop,", "pool,", 1), ":5:"),
     "empty line": (4, lambda line: "", ":5:"),
 }
@@ -145,9 +149,7 @@ def test_instruction_counts_leave_the_tsc_column(tmp_path: Path) -> None:
     assert env["tiers"][0]["unit"] == "instructions"
 
 
-def test_an_emulated_cpu_has_no_cycles(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_emulated_cpu_has_no_cycles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     raw = rawdata.write_tier(tmp_path / "raw", blocks=2, benches=[LOOP], emulated="1")
     path = raw / "loop.csv"
     lines = path.read_text().splitlines()

@@ -48,7 +48,7 @@ def test_slope_of_two_points_is_exact_and_signed() -> None:
 
 def test_slope_of_more_points_is_least_squares() -> None:
     points = [(1, 3), (2, 4), (4, 9), (8, 10)]
-    expected = np.polyfit(*np.array(points, dtype=float).T, 1)[0]
+    expected = np.polyfit([1.0, 2.0, 4.0, 8.0], [3.0, 4.0, 9.0, 10.0], 1)[0]
     found = stats.fit_slope(points)
     assert found is not None and float(found) == pytest.approx(expected)
 
@@ -86,7 +86,7 @@ def test_a_variant_whose_windows_are_all_flagged_is_not_lost() -> None:
 def test_differences_are_taken_inside_a_block() -> None:
     variant = [Slope(0, 0, Fraction(5)), Slope(2, 2, Fraction(9))]
     baseline = [Slope(0, 0, Fraction(3)), Slope(1, 1, Fraction(100)), Slope(2, 2, Fraction(10))]
-    assert [(d.block, d.value) for d in stats.paired(variant, baseline)] == [(0, 2), (2, -1)]
+    assert [(d.block, int(d.value)) for d in stats.paired(variant, baseline)] == [(0, 2), (2, -1)]
 
 
 @pytest.mark.parametrize(("n", "rank"), [(5, 0), (6, 1), (9, 2), (20, 6), (50, 18), (100, 40)])
@@ -135,10 +135,10 @@ def verdict_counts(shape: rawdata.Noise, n: int, effect: float, runs: int) -> li
     variants: Counter[str] = Counter()
     for _ in range(runs):
         clone, variant = noisy(rng, n, shape, 0.0), noisy(rng, n, shape, effect)
-        noise = verdicts.difference(clone, zeros(clone), exact=False).wide
-        found = verdicts.difference(variant, zeros(variant), exact=False).wide
-        clones[verdicts.decide(noise, MARGIN, None)] += 1
-        variants[verdicts.decide(found, MARGIN, noise.reach)] += 1
+        noise = verdicts.difference(clone, zeros(clone), exact=False)
+        found = verdicts.difference(variant, zeros(variant), exact=False)
+        clones[verdicts.decide(noise.delta, noise.wide, MARGIN, None)] += 1
+        variants[verdicts.decide(found.delta, found.wide, MARGIN, noise.wide.reach)] += 1
     return [clones, variants]
 
 
@@ -155,28 +155,33 @@ SHAPES = {
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("blocks", [40, 200])
 def test_identical_code_is_rarely_called_slower_or_faster(name: str, blocks: int) -> None:
+    """At most 5 %. Layout effects far beyond the margin make it 5 % and no less, so that shape
+    alone is allowed two standard deviations of counting."""
     runs = 200
+    allowed = 0.05 * runs + (2 * (0.05 * 0.95 * runs) ** 0.5 if name == "layout-large" else 0)
     clones, variants = verdict_counts(SHAPES[name], blocks, 0.0, runs)
-    assert clones[SLOWER] + clones[FASTER] <= 0.05 * runs
-    assert variants[SLOWER] + variants[FASTER] <= 0.05 * runs
+    assert clones[SLOWER] + clones[FASTER] <= allowed
+    assert variants[SLOWER] + variants[FASTER] <= allowed
 
 
 @pytest.mark.parametrize("name", ["calm", "tails", "correlated", "drifting"])
-def test_a_true_cost_of_one_is_found(name: str) -> None:
-    variants = verdict_counts(SHAPES[name], 200, 1.0, 60)[1]
-    assert variants[SLOWER] >= 0.9 * 60
-    variants = verdict_counts(SHAPES[name], 200, -1.0, 60)[1]
-    assert variants[FASTER] >= 0.9 * 60
+@pytest.mark.parametrize(("effect", "verdict"), [(1.0, SLOWER), (-1.0, FASTER)])
+def test_a_true_difference_of_one_is_found(name: str, effect: float, verdict: str) -> None:
+    assert verdict_counts(SHAPES[name], 200, effect, 60)[1][verdict] >= 0.9 * 60
 
 
 def test_no_difference_found_is_not_equivalence() -> None:
-    wide = Interval(-3.0, 3.1)
-    assert verdicts.decide(wide, MARGIN, 0.1) == UNRESOLVED
-    assert verdicts.decide(Interval(-0.1, 0.2), MARGIN, 0.1) == EQUIVALENT
-    assert verdicts.decide(Interval(-0.1, 0.2), MARGIN, 5.0) == UNRESOLVED
-    assert verdicts.decide(Interval(0.3, 0.4), MARGIN, 0.35) == UNRESOLVED
-    assert verdicts.decide(Interval(0.36, 0.4), MARGIN, 0.35) == SLOWER
-    assert verdicts.decide(Interval(-0.4, -0.36), MARGIN, 0.35) == FASTER
+    assert verdicts.decide(0.0, Interval(-3.0, 3.1), MARGIN, 0.1) == UNRESOLVED
+    assert verdicts.decide(0.0, Interval(-0.1, 0.2), MARGIN, 0.1) == EQUIVALENT
+    assert verdicts.decide(0.0, Interval(-0.1, 0.2), MARGIN, 5.0) == UNRESOLVED
+
+
+def test_a_difference_clears_the_margin_and_the_noise_floor() -> None:
+    assert verdicts.decide(0.4, Interval(0.3, 0.5), MARGIN, 0.35) == SLOWER
+    assert verdicts.decide(-0.4, Interval(-0.5, -0.3), MARGIN, 0.35) == FASTER
+    assert verdicts.decide(0.4, Interval(0.3, 0.5), MARGIN, 0.45) == UNRESOLVED
+    assert verdicts.decide(0.4, Interval(0.2, 0.5), MARGIN, 0.1) == UNRESOLVED
+    assert verdicts.decide(0.4, Interval(0.3, 0.5), MARGIN, None) == SLOWER
 
 
 def test_too_few_blocks_prove_nothing() -> None:
@@ -239,5 +244,5 @@ def test_detectable_difference_comes_from_the_clone() -> None:
     ]  # fmt: skip
     clone = {r.variant: r for r in verdicts.analyse(samples, [NATIVE])}["base-clone"]
     assert clone.is_clone and clone.delta_ci and clone.margin and clone.noise_floor is not None
-    expected = max(clone.margin, clone.noise_floor) + clone.delta_ci.half_width
+    expected = max(clone.margin + clone.delta_ci.half_width, clone.noise_floor)
     assert clone.detectable == pytest.approx(expected)

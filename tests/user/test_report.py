@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The report: same bytes from the same input, true units, every published number accounted for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import collect
+import compare
+import published
+import pytest
+import rawdata
+import report
+import rundir
+import table
+import verdicts
+
+SUMMARY_KEYS = {
+    "tier", "kernel", "benchmark", "variant", "unit", "n", "median", "ci_lo", "ci_hi", "baseline",
+    "delta", "delta_ci_lo", "delta_ci_hi", "noise_floor", "verdict", "published", "published_delta",
+}  # fmt: skip
+COUNTS = (
+    rawdata.Bench("empty-loop", {"none": 3, "none-clone": 3, "marker-generic": 6, "nop-p6": 4}),
+    rawdata.Bench("never-seen", {"plain": 12, "plain-clone": 12, "x": 11}),
+)
+ALONE = rawdata.Bench("lonely", {"a": 5.0, "b": 6.0})
+NOPS = rawdata.Bench(
+    "empty-loop",
+    {"none": 1.0, "none-clone": 1.0, "marker-generic": 2.2, "nop-p6": 1.9, "nop-3-2": 1.0},
+)
+
+
+def build(root: Path) -> Path:
+    """A run of three tiers: real, emulated and counted."""
+    kernel = [
+        replace(bench, name=bench.name.replace("getppid-", "getppid-copy-"))
+        for bench in rawdata.BENCHES
+    ]
+    native = rawdata.write_tier(
+        root / "native", 24, 1, [*rawdata.BENCHES[1:], ALONE, NOPS], emulated="0"
+    )
+    vm = rawdata.write_tier(root / "vm", 24, 2, kernel, emulated="1")
+    icount = rawdata.write_tier(root / "icount", 4, 3, COUNTS, exact=True, emulated="1")
+    (vm / "vm.json").write_text(json.dumps({"accel": "tcg", "emulated": True, "cpus": 2}))
+    run = root / "results" / "run"
+    tiers = [
+        f"--raw={tier}={path}" for tier, path in zip(rundir.TIERS[::2], (native, vm), strict=True)
+    ]
+    assert collect.main([str(run), *tiers, f"--raw=icount={icount}"]) == 0
+    return run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = build(tmp_path_factory.mktemp("report"))
+    assert report.main([str(path)]) == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def summary(run: Path) -> list[dict[str, Any]]:
+    entries = json.loads((run / "summary.json").read_text())
+    assert isinstance(entries, list)
+    return entries
+
+
+@pytest.fixture(scope="module")
+def results(run: Path) -> list[verdicts.Result]:
+    tiers = rundir.tiers_of(rundir.read_env(run / "env.json"))
+    return verdicts.analyse(rundir.read_samples(run / "samples.csv"), tiers)
+
+
+def digests(run: Path) -> dict[str, str]:
+    files = [run / "report.html", run / "summary.json", *sorted((run / "figures").iterdir())]
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def section(run: Path, tier: str) -> str:
+    text = (run / "report.html").read_text()
+    match = re.search(rf'<section id="[^"]*" data-tier="{tier}">.*?</section>', text, re.DOTALL)
+    assert match
+    return match[0]
+
+
+def test_the_same_input_gives_the_same_bytes(run: Path) -> None:
+    before = digests(run)
+    assert report.main([str(run)]) == 0
+    assert digests(run) == before
+    assert len(before) > 20
+
+
+def test_every_figure_is_there_twice(run: Path) -> None:
+    names = {file.stem for file in (run / "figures").glob("*.svg")}
+    assert names == {file.stem for file in (run / "figures").glob("*.png")}
+    kinds = ("added-cost", "cold", "getppid", "layout", "distribution")
+    timed = {f"{kind}-{tier}" for kind in kinds for tier in ("native", "vm")}
+    assert names == timed | {"instructions-icount", "then-and-now"}
+
+
+def test_a_figure_that_no_longer_belongs_is_removed(run: Path) -> None:
+    stale = run / "figures" / "stale.svg"
+    stale.write_text("<svg/>")
+    assert report.main([str(run)]) == 0
+    assert not stale.exists()
+
+
+def test_summary_has_what_is_promised(summary: list[dict[str, Any]]) -> None:
+    assert all(set(entry) >= SUMMARY_KEYS for entry in summary)
+    keys = [(e["tier"], e["kernel"], e["benchmark"], e["variant"]) for e in summary]
+    assert len(keys) == len(set(keys))
+    assert {e["unit"] for e in summary if e["tier"] == "native"} == {"TSC cycles"}
+    assert {e["unit"] for e in summary if e["tier"] == "icount"} == {"instructions"}
+
+
+def test_what_is_emulated_is_never_called_cycles(
+    run: Path, summary: list[dict[str, Any]], results: list[verdicts.Result]
+) -> None:
+    emulated = [entry for entry in summary if entry["tier"] in ("vm", "icount")]
+    assert emulated and "cycles" not in json.dumps(emulated).lower()
+    assert {e["unit"] for e in emulated if e["tier"] == "vm"} == {"ticks (emulated)"}
+    for tier in ("vm", "icount"):
+        own = [result for result in results if result.tier == tier]
+        assert "cycles" not in table.render(own, 120, False).lower()
+        assert "cycles" not in section(run, tier).lower()
+        for figure in (run / "figures").glob(f"*-{tier}.svg"):
+            assert "cycles" not in figure.read_text().lower()
+    assert "cycles" in section(run, "native").lower()
+
+
+def test_published_cycles_do_not_stand_beside_ticks(summary: list[dict[str, Any]]) -> None:
+    for entry in summary:
+        if entry["tier"] != "native":
+            assert entry["published"] is None and entry["published_rows"] == []
+    generic = next(e for e in summary if (e["tier"], e["benchmark"], e["variant"])
+                   == ("native", "empty-loop", "marker-generic"))  # fmt: skip
+    assert generic["published"] == pytest.approx(2.6697878)
+    assert generic["published_delta"] == pytest.approx(1.1671381)
+
+
+class Collector(HTMLParser):
+    """Attributes that could fetch something, ids, and labels of figures."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.ids: list[str] = []
+        self.labels: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name in ("src", "href", "xlink:href", "data", "srcset") and value:
+                self.fetched.append(value)
+            if name == "id" and value:
+                self.ids.append(value)
+            if name == "aria-label" and value:
+                self.labels.append(value)
+
+
+def test_the_page_is_self_contained_and_labelled(run: Path) -> None:
+    text = (run / "report.html").read_text()
+    parsed = Collector()
+    parsed.feed(text)
+    assert all(value.startswith(("#", "data:image/png;base64,")) for value in parsed.fetched)
+    assert not re.search(r"https?://|@import|url\((?!#)", text)
+    assert not {"script", "link", "iframe", "img"} & set(parsed.tags)
+    assert parsed.tags.count("svg") == len(list((run / "figures").glob("*.svg")))
+    assert len(parsed.labels) == parsed.tags.count("svg")
+    assert all(len(label) > 60 for label in parsed.labels)
+    assert len(parsed.ids) == len(set(parsed.ids))
+    inside = {value[1:] for value in parsed.fetched if value.startswith("#")}
+    assert inside <= set(parsed.ids)
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_benchmarks_and_variants_need_not_be_known(summary: list[dict[str, Any]]) -> None:
+    found = {e["variant"]: e for e in summary if e["benchmark"] == "never-seen"}
+    assert found["x"]["baseline"] == "plain"
+    assert (found["x"]["delta"], found["x"]["verdict"]) == (-1, "faster")
+
+
+def test_without_a_clone_nothing_is_compared(run: Path, summary: list[dict[str, Any]]) -> None:
+    lonely = [entry for entry in summary if entry["benchmark"] == "lonely"]
+    assert {(e["verdict"], e["delta"]) for e in lonely} == {("no baseline", None)}
+    assert "not compared: lonely" in (run / "report.html").read_text()
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+def test_the_table_fits_and_is_plain(width: int, results: list[verdicts.Result]) -> None:
+    text = table.render(results, width, colour=False)
+    assert "\033" not in text
+    rows = [line for line in text.splitlines() if line.startswith("  ")]
+    assert max(map(len, rows)) <= max(width, 62)
+    assert all(result.variant in text for result in results)
+    assert "\033[" in table.render(results, width, colour=True)
+
+
+def test_the_table_names_tier_and_unit(results: list[verdicts.Result]) -> None:
+    text = table.render(results, 120, False)
+    for tier, unit in (
+        ("native", "TSC cycles"),
+        ("vm", "ticks (emulated)"),
+        ("icount", "instructions"),
+    ):
+        assert f"{tier}, kernel 6.12.0-test: {unit} per operation" in text
+    assert "smallest detectable" in text
+
+
+def test_a_missing_run_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert report.main([str(tmp_path)]) == 1
+    assert "env.json" in capsys.readouterr().err
+
+
+def names_of(rows: list[dict[str, str]], *columns: str) -> set[tuple[str, ...]]:
+    return {tuple(row[column] for column in columns) for row in rows}
+
+
+def test_every_published_row_has_a_successor_or_a_reason() -> None:
+    aliases = published.read_aliases()
+    assert tuple(aliases[0]) == published.ALIAS_COLUMNS
+    old = names_of(published.read_table(published.PUBLISHED), "source", "benchmark", "variant")
+    assert names_of(aliases, "source", "published_benchmark", "published_variant") == old
+    for row in aliases:
+        assert bool(row["benchmark"] and row["variant"]) != bool(row["reason"]), row
+        if row["over"]:
+            assert (row["source"], *row["over"].split(":", 1)) in old, row
+
+
+def test_stated_deltas_are_recomputed() -> None:
+    rows = {
+        (n.source, n.benchmark, n.variant): n
+        for n in published.read_published()
+        if n.source == "markers-0.20"
+    }
+    wrong = {key[1:] for key, n in rows.items() if n.differs}
+    assert wrong == {
+        ("empty-loop", "nop-p6"),
+        ("memcpy-4096", "nop-3-2"),
+        ("memcpy-4096", "nop-p6"),
+    }
+    nop = rows["markers-0.20", "empty-loop", "nop-p6"]
+    assert float(nop.delta_stated or 0) == 2.5 and nop.delta == pytest.approx(1.499, abs=1e-3)
+    flipped = rows["markers-0.20", "memcpy-4096", "nop-3-2"]
+    assert float(flipped.delta_stated or 0) == 0.03
+    assert flipped.delta == pytest.approx(-0.0262)
+    preemption = rows["markers-0.20", "marker-enabled", "varargs-empty-probe-no-preempt-disable"]
+    assert preemption.delta == pytest.approx(-18.47, abs=0.01)
+
+
+def test_the_page_shows_stated_and_recomputed(run: Path) -> None:
+    text = (run / "report.html").read_text()
+    row = next(line for line in text.splitlines() if "<td>empty-loop: nop-p6" in line)
+    assert "+2.50 (not what its numbers give)" in row and "+1.499" in row
+
+
+def test_compare_sets_shares_of_the_baseline_side_by_side(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entries = json.loads((run / "summary.json").read_text())
+    for entry in entries:
+        for name in ("median", "delta", "delta_ci_lo", "delta_ci_hi"):
+            if entry[name] is not None:
+                entry[name] *= 1000
+    (tmp_path / "summary.json").write_text(json.dumps(entries))
+    assert compare.main([str(run), str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^0 of \d+ costs changed", out, re.MULTILINE)
+    for entry in entries:
+        if entry["benchmark"] == "empty-loop" and entry["variant"] == "marker-generic":
+            for name in ("delta", "delta_ci_lo", "delta_ci_hi"):
+                entry[name] *= 3
+    (tmp_path / "summary.json").write_text(json.dumps(entries))
+    assert compare.main([str(run), str(tmp_path)]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "  more" in line]
+    assert len(lines) == 3 and all("marker-generic" in line for line in lines)
+
+
+def test_compare_needs_summaries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare.main([str(tmp_path), str(tmp_path)]) == 1
+    assert "summary.json" in capsys.readouterr().err
