@@ -14,6 +14,18 @@ bench: setup ## set up, build, measure in every tier, report
 check: setup ## all tests that a machine without special hardware can run
 	@$(PYTHON) scripts/check.py $(if $(K),--kernel $(K))
 
+check-aa: setup native ## 20 runs: how often do two copies of the same code differ?
+	@$(PYTHON) scripts/aa.py
+
+load: modules ## load the modules into the running kernel (asks first)
+	@scripts/host load
+
+unload: ## unload them again (asks first)
+	@scripts/host unload
+
+bench-host: setup modules ## measure in the running kernel (asks first)
+	@scripts/host bench
+
 native: ## build the user-space program build/native/kmbench
 	$(MAKE) -C native
 
@@ -33,4 +45,4 @@ lab-clean: ## remove the test kernels
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-.PHONY: modules bench check native lint setup clean lab-clean help
+.PHONY: modules bench check check-aa load unload bench-host native lint setup clean lab-clean help

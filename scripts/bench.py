@@ -3,19 +3,22 @@
 """The main job: build, measure in every tier that this machine can, and report.
 
 Measures in user space on the real CPU (native), inside a stock kernel that is booted for it (vm)
-and inside the same kernel under an emulator that counts instructions (icount). What each tier's
-numbers mean is in README.md. The run is left in results/local/<date>/, with results/local/latest
-pointing to it once it is complete.
+and inside the same kernel under an emulator that counts instructions (icount); with --host, in
+user space and inside the running kernel (metal). What each tier's numbers mean is in README.md.
+The run is left in results/local/<date>/, with results/local/latest pointing to it once its
+samples are complete.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,7 +31,7 @@ KMBENCH = ROOT / "build" / "native" / "kmbench"
 
 # Blocks per tier: enough for intervals a fraction of a cycle wide on the real CPU; under
 # emulation for an order of magnitude; exact counts need two, to see that they agree.
-BLOCKS = {"native": 2000, "vm": 40, "icount": 4}
+BLOCKS = {"native": 2000, "vm": 40, "icount": 4, "metal": 2000}
 
 
 class StepError(Exception):
@@ -51,10 +54,11 @@ class Progress:
         print(f"[{self.number}/{self.total}] {elapsed:4.0f} s  {text}", flush=True)
 
 
-def command(words: Sequence[object], what: str) -> None:
-    """Run a command that speaks for itself."""
+def command(words: Sequence[object], what: str, variables: Mapping[str, str] | None = None) -> None:
+    """Run a command that speaks for itself, with further environment variables."""
+    environment = {**os.environ, **(variables or {})}
     try:
-        subprocess.run([str(word) for word in words], cwd=ROOT, check=True)
+        subprocess.run([str(word) for word in words], cwd=ROOT, env=environment, check=True)
     except (subprocess.CalledProcessError, OSError) as error:
         raise StepError(f"{what} failed: {error}") from error
 
@@ -78,14 +82,23 @@ def run_native(raw: Path, seed: int) -> None:
     )
 
 
+def run_host(modules: Path, raw: Path, seed: int) -> None:
+    """Load the modules into the running kernel, measure in it and unload them."""
+    raw.mkdir(parents=True)
+    config = raw.parent / "bench.conf"
+    config.write_text(f"blocks {BLOCKS['metal']}\nseed {seed}\n", encoding="ascii")
+    roots = {"MODULES": str(modules), "RESULTS": str(raw), "CONFIG": str(config)}
+    command(["sh", guestbench.GUEST_JOB], "the benchmark in the running kernel", roots)
+
+
 def show_progress(line: str) -> None:
     """Pass on the guest's progress, not its tables: the report has those."""
     if line.startswith("bench:"):
         print(f"           {line}", flush=True)
 
 
-def measure(args: argparse.Namespace, raw: Path) -> list[str]:
-    """Every step up to the raw files; returns collect's --raw arguments."""
+def measure_here(args: argparse.Namespace, raw: Path) -> list[str]:
+    """User space and test kernels; returns the tiers measured."""
     progress = Progress(6)
     modules = ROOT / "build" / "modules" / args.kernel
     progress.step("building kmbench")
@@ -106,7 +119,33 @@ def measure(args: argparse.Namespace, raw: Path) -> list[str]:
             show=show_progress,
         )
     progress.step("collecting and plotting")
-    return [word for tier in BLOCKS for word in ("--raw", f"{tier}={raw / tier}")]
+    return ["native", "vm", "icount"]
+
+
+def measure_host(args: argparse.Namespace, raw: Path) -> list[str]:
+    """User space and the running kernel; returns the tiers measured."""
+    progress = Progress(4)
+    modules = gather_modules(raw / "modules")
+    progress.step("building kmbench")
+    build_native()
+    progress.step("native: measuring on the real CPU")
+    run_native(raw / "native", args.seed)
+    progress.step(f"metal: measuring in the running kernel {os.uname().release}")
+    run_host(modules, raw / "metal", args.seed)
+    progress.step("collecting and plotting")
+    return ["native", "metal"]
+
+
+def gather_modules(target: Path) -> Path:
+    """The modules that `make modules` left in the source tree, in one directory."""
+    target.mkdir()
+    for directory in ("patcher", "immediate", "markers", "bench_modules"):
+        built = list((ROOT / directory).glob("*.ko"))
+        if not built:
+            raise StepError(f"{directory} holds no module; run make modules first")
+        for module in built:
+            shutil.copy(module, target)
+    return target
 
 
 def new_run_dir() -> Path:
@@ -119,13 +158,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
     parser.add_argument("--seed", type=int, default=1, help="order of variants (default 1)")
+    parser.add_argument("--host", action="store_true", help="load into the running kernel")
     args = parser.parse_args()
     run_dir = new_run_dir()
     scripts = ROOT / "scripts"
     try:
         catalogue.find(args.kernel)
         with tempfile.TemporaryDirectory() as raw:
-            words = measure(args, Path(raw))
+            tiers = (measure_host if args.host else measure_here)(args, Path(raw))
+            words = [word for tier in tiers for word in ("--raw", f"{tier}={Path(raw) / tier}")]
             command([sys.executable, scripts / "collect.py", run_dir, *words], "collecting")
         command([sys.executable, scripts / "report.py", run_dir], "reporting")
     except (StepError, LabError) as error:

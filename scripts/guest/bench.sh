@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Job for a test kernel: run every benchmark and leave the samples in /results.
-# /bench.conf holds "name value" lines for bench/config.
+# /bench.conf holds "name value" lines for bench/config. MODULES, RESULTS and
+# CONFIG name other places, for use on a running system.
+modules=${MODULES-/modules}
+results=${RESULTS-/results}
 
 bench=/sys/kernel/debug/kmarkers/bench
 
 for module in patcher immediate markers kmarkers_bench; do
-	insmod "/modules/$module.ko" || exit 1
+	insmod "$modules/$module.ko" || exit 1
 done
 while read -r name value; do
 	echo "$value" >"$bench/config/$name" || exit 1
-done </bench.conf
+done <"${CONFIG-/bench.conf}"
 
 echo start >"$bench/control" || exit 1
 while state=$(cat "$bench/status"); do
@@ -25,11 +28,11 @@ done*) ;;
 *) exit 1 ;;
 esac
 
-cat "$bench/env" >/results/env
+cat "$bench/env" >"$results/env"
 for samples in "$bench"/*/samples; do
 	name=${samples%/samples}
 	name=${name##*/}
-	cat "$samples" >"/results/$name.csv" || exit 1
+	cat "$samples" >"$results/$name.csv" || exit 1
 	echo "$name"
 	cat "$bench/$name/summary"
 done
