@@ -11,6 +11,23 @@
 #include <linux/version.h>
 
 /*
+ * 8587ca6f3415 ("mm: move kvmalloc-related functions to slab.h"), v5.16:
+ * before, <linux/mm.h> had them.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 16, 0)
+#include <linux/mm.h>
+#endif
+
+/*
+ * 55cbcb6731bb ("x86/cpu: Do not include the CPUID API header in
+ * asm/processor.h"), v7.2: cpuid() has to be asked for, in a header that v6.15
+ * split off.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+#include <asm/cpuid/api.h>
+#endif
+
+/*
  * ac3b43283923 ("module: replace module_layout with module_memory"), v6.4:
  * core_layout.base and text_size became mem[MOD_TEXT].
  */
