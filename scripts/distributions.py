@@ -50,7 +50,9 @@ def _value_axis(axes: Axes, low: float, high: float) -> None:
 def _thin(n: int) -> NDArray[np.int64]:
     """Which of n ordered values to draw: all of the upper tail, a few hundred of the rest."""
     tail = min(n, 60)
-    return np.unique(np.concatenate([np.linspace(0, n - 1, 240), np.arange(n - tail, n)]).astype(np.int64))
+    return np.unique(
+        np.concatenate([np.linspace(0, n - 1, 240), np.arange(n - tail, n)]).astype(np.int64)
+    )
 
 
 def _draw_ecdf(body: Axes, tail: Axes, rows: Sequence[Result]) -> None:
@@ -98,7 +100,9 @@ def ecdf(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
     first = groups[0][0]
     words = "; ".join(
         f"{rows[0].benchmark}: "
-        + ", ".join(f"{r.variant} median {amount(r.median)} of {len(r.slopes)} blocks" for r in rows)
+        + ", ".join(
+            f"{r.variant} median {amount(r.median)} of {len(r.slopes)} blocks" for r in rows
+        )
         for rows in groups
     )
     return figure, Picture(
@@ -173,7 +177,8 @@ def _draw_pairs(axes: Axes, rows: Sequence[Result]) -> None:
         colour = VERDICT_LOOK.get(result.verdict, (MUTED, "s"))[0]
         height = row + 0.56 * ((np.arange(len(x)) * GOLDEN) % 1.0 - 0.5)
         inside = (x >= low) & (x <= high)
-        axes.plot(x[inside], height[inside], ".", markersize=3, color=colour, alpha=0.45, mew=0, rasterized=True)
+        (dots,) = axes.plot(x[inside], height[inside], ".", color=colour, mew=0, rasterized=True)
+        dots.set(markersize=3 if len(x) > 300 else 5, alpha=0.45 if len(x) > 300 else 0.8)
         if result.delta is not None:
             axes.plot([result.delta] * 2, [row - 0.38, row + 0.38], color=INK, linewidth=2)
         beyond = int(len(x) - inside.sum())
@@ -186,7 +191,9 @@ def _draw_pairs(axes: Axes, rows: Sequence[Result]) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(plain))
     name_rows(axes, [r.variant + (" (A/A)" if r.is_clone else "") for r in rows])
     axes.set_title(rows[0].benchmark)
-    axes.set_xlabel(f"difference from {rows[0].baseline} in the same block, {rows[0].unit} per call")
+    axes.set_xlabel(
+        f"difference from {rows[0].baseline} in the same block, {rows[0].unit} per call"
+    )
 
 
 def pairs(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
@@ -225,7 +232,12 @@ def _draw_heat(axes: Axes, rows: Sequence[Result], layouts: Sequence[int]) -> No
                 [column, column + 1], row - 0.46, row + 0.46, color=colour, alpha=0.65 * share, lw=0
             )
             axes.text(
-                column + 0.5, row, minus(amount(cell[layout], True)), ha="center", va="center", fontsize=8
+                column + 0.5,
+                row,
+                minus(amount(cell[layout], True)),
+                ha="center",
+                va="center",
+                fontsize=8,
             )
     axes.set_xlim(0, len(layouts))
     axes.set_xticks([i + 0.5 for i in range(len(layouts))], [str(layout) for layout in layouts])
@@ -261,4 +273,3 @@ def layout_map(results: Sequence[Result], name: str) -> tuple[Figure, Picture] |
         f"Heat map of added cost by code layout in {first.unit} per operation. {words}.",
         (first.tier,),
     )
-

@@ -70,6 +70,7 @@ STYLE: Any = {
     "legend.frameon": False,
     "legend.fontsize": 8,
     "figure.facecolor": "white",
+    "figure.constrained_layout.w_pad": 0.08,
     "axes.facecolor": "none",
     "savefig.dpi": 120,
 }

@@ -207,8 +207,26 @@ def then_section(
     )
 
 
+def without_successor() -> str:
+    """The published numbers that nothing of ours continues yet, with the reason."""
+    rows = [
+        [
+            escape(row["source"]),
+            escape(f"{row['published_benchmark']}: {row['published_variant']}"),
+            escape(row["reason"]),
+        ]
+        for row in read_aliases()
+        if row["reason"]
+    ]
+    listed = table("Published numbers without a successor", ["source", "row", "why"], rows, "ttt")
+    return (
+        f"<details><summary>{len(rows)} published numbers have no successor yet</summary>{listed}"
+        "</details>"
+    )
+
+
 def excluded_section(env: Mapping[str, Any], results: Sequence[Result]) -> str:
-    """What took no part in the statistics, and what has no successor yet."""
+    """What took no part in the statistics, and what has no successor."""
     flags: dict[str, int] = {}
     for result in results:
         for word, count in result.flags.items():
@@ -232,23 +250,10 @@ def excluded_section(env: Mapping[str, Any], results: Sequence[Result]) -> str:
     dropped = sum(entry.get("cycle_fields_dropped") or 0 for entry in env["tiers"])
     if dropped:
         items.append(f"{dropped} core cycle counts reported by an emulated CPU were dropped.")
-    waiting = [row for row in read_aliases() if row["reason"]]
-    rows = [
-        [
-            escape(row["source"]),
-            escape(f"{row['published_benchmark']}: {row['published_variant']}"),
-            escape(row["reason"]),
-        ]
-        for row in waiting
-    ]
-    listed = table(
-        "Published numbers without a successor here", ["source", "row", "why"], rows, "ttt"
-    )
     lines = "".join(f"<li>{item}</li>" for item in items)
     return (
         f'<section id="excluded"><h2>What was left out</h2><ul>{lines}</ul>'
-        f"<details><summary>{len(rows)} published numbers have no successor yet</summary>{listed}"
-        "</details></section>"
+        f"{without_successor()}</section>"
     )
 
 

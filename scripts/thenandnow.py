@@ -150,9 +150,21 @@ def _draw_now(axes: Axes, rows: Sequence[Row]) -> None:
             low, high = min(low, ours.delta, *ends), max(high, ours.delta, *ends)
             texts.append(amount(ours.delta, True))
         _value(axes, index, minus(" / ".join(texts)))
-    _finish(axes, sizes, low, high)
+    least = min((o.result.margin or 0.0) for row in rows for o in row.now)
+    _finish(axes, sizes, min(low, -least), max(high, least))
     units = sorted({ours.result.unit for row in rows for ours in row.now})
     axes.set_xlabel(f"added, {' and '.join(units)} per operation")
+
+
+def _legend(figure: Figure, tiers: Sequence[str], differs: bool) -> None:
+    handles = [Line2D([], [], color=VERMILLION, marker="o", ls="", label="published, recomputed")]
+    if differs:
+        label = "as stated, where its numbers differ"
+        handles.append(Line2D([], [], color=INK, marker="x", ls="", label=label))
+    for tier in tiers:
+        colour, marker = TIER_LOOK.get(tier, (INK, "D"))
+        handles.append(Line2D([], [], color=colour, marker=marker, label=f"here, {tier}"))
+    figure.legend(handles=handles, loc="outside upper left", ncols=len(handles))
 
 
 def then_and_now(rows: Mapping[Machine, Sequence[Row]], name: str) -> tuple[Figure, Picture] | None:
@@ -171,15 +183,7 @@ def then_and_now(rows: Mapping[Machine, Sequence[Row]], name: str) -> tuple[Figu
         left.set_title(f"{machine[1]}, {machine[2]}, {year}")
         right.set_title("here, now")
     tiers = sorted({o.result.tier for r in rows.values() for row in r for o in row.now})
-    handles = [Line2D([], [], color=VERMILLION, marker="o", ls="", label="published, recomputed")]
-    if any(row.then.differs for r in rows.values() for row in r):
-        handles.append(
-            Line2D([], [], color=INK, marker="x", ls="", label="as stated, where its numbers differ")
-        )
-    for tier in tiers:
-        colour, marker = TIER_LOOK.get(tier, (INK, "D"))
-        handles.append(Line2D([], [], color=colour, marker=marker, label=f"here, {tier}"))
-    figure.legend(handles=handles, loc="outside upper left", ncols=len(handles))
+    _legend(figure, tiers, any(row.then.differs for r in rows.values() for row in r))
     words = "; ".join(
         f"{machine[1]} {row.label} {amount(row.then.delta, True)} {row.then.unit}, here "
         + " and ".join(f"{amount(o.delta, True)} ({o.result.tier})" for o in row.now)
@@ -194,4 +198,3 @@ def then_and_now(rows: Mapping[Machine, Sequence[Row]], name: str) -> tuple[Figu
         f"Published added costs beside those measured here. {words}.",
         tuple(tiers),
     )
-

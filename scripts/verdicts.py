@@ -197,6 +197,14 @@ def judge(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
     return verdict, "; ".join(notes)
 
 
+def detectable(group: Group) -> float | None:
+    """The smallest difference that a variant as noisy as the A/A clone would be told apart by."""
+    if group.noise is None or group.margin is None:
+        return None
+    noise = group.noise.wide
+    return max(group.margin + noise.half_width, noise.reach)
+
+
 def result_for(group: Group, variant: str) -> Result:
     """The result of one variant."""
     fitted, windows = group.slopes.get(variant, []), group.samples[variant]
@@ -211,10 +219,6 @@ def result_for(group: Group, variant: str) -> Result:
         verdict, note = judge(group, variant, diff)
     if not fitted:
         verdict, note = UNRESOLVED, "every window is flagged"
-    noise = group.noise.wide if group.noise else None
-    detectable = None
-    if noise is not None and group.margin is not None:
-        detectable = max(group.margin + noise.half_width, noise.reach)
     return Result(
         tier=group.tier.tier,
         kernel=group.tier.kernel,
@@ -229,9 +233,9 @@ def result_for(group: Group, variant: str) -> Result:
         delta_ci=diff.wide if diff else None,
         sign_ci=diff.sign if diff else None,
         cluster_ci=diff.cluster if diff else None,
-        noise_floor=noise.reach if noise else None,
+        noise_floor=group.noise.wide.reach if group.noise else None,
         margin=group.margin,
-        detectable=detectable,
+        detectable=detectable(group),
         verdict=verdict,
         is_clone=group.baseline is not None and variant == group.baseline + CLONE_SUFFIX,
         note=note,
