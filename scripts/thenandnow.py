@@ -123,10 +123,12 @@ def _value(axes: Axes, index: int, text: str) -> None:
     )
 
 
-def _finish(axes: Axes, sizes: Sequence[float], low: float, high: float) -> None:
+def _finish(
+    axes: Axes, sizes: Sequence[float], low: float, high: float, least: float = 0.0
+) -> None:
     axes.axvline(0, color=MUTED, linewidth=0.8)
     small = sorted(size for size in sizes if size > 0)
-    floor = max(small[len(small) // 4], small[-1] / 300) if small else 1.0
+    floor = max(small[len(small) // 4], small[-1] / 300, least) if small else 1.0
     pad = 0.06 * ((high - low) or 1.0)
     low, high = (1.3 * low if low < 0 else -pad), (1.3 * high if high > 0 else pad)
     signed_axis(axes, low, high, floor, most=2 if low < -pad < pad < high else 3)
@@ -151,7 +153,7 @@ def _draw_now(axes: Axes, rows: Sequence[Row]) -> None:
             texts.append(amount(ours.delta, True))
         _value(axes, index, minus(" / ".join(texts)))
     least = min((o.result.margin or 0.0) for row in rows for o in row.now)
-    _finish(axes, sizes, min(low, -least), max(high, least))
+    _finish(axes, sizes, min(low, -least), max(high, least), least)
     units = sorted({ours.result.unit for row in rows for ours in row.now})
     axes.set_xlabel(f"added, {' and '.join(units)} per operation")
 
