@@ -58,8 +58,8 @@ what is smaller than it says nothing about a variant.</p>
 <ul>
 <li><b>slower</b> or <b>faster</b>: the whole interval lies beyond the equivalence margin, and the
 median beyond the noise floor.</li>
-<li><b>equivalent</b>: the whole interval lies inside the margin, which was declared before
-measuring, and so does the noise floor.</li>
+<li><b>equivalent</b>: the whole interval lies inside the margin, which is fixed in the program for
+all runs (MARGINS in scripts/verdicts.py, with its history), and so does the noise floor.</li>
 <li><b>unresolved</b>: neither. Finding no difference is not finding that there is none.</li>
 <li><b>identical</b>: exact counts that do not differ by one instruction.</li>
 </ul>
