@@ -15,8 +15,9 @@
 
 #include <linux/seq_file.h>
 
+#include <kmarkers/user.h>
+
 #include "../bench_modules/bench.h"
-#include "native.h"
 
 #define MAX_GROUPS	64
 
@@ -295,7 +296,7 @@ static int do_run(char **names, int nr, struct options *options)
 	if (!err)
 		err = pin(&options->config, options->cpu_chosen);
 	if (!err)
-		err = native_start();
+		err = kmarkers_start();
 	return err ?: run_all(groups, &options->config, options->dir);
 }
 

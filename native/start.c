@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the module loader does for a module, done for a program: hand over its tables. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <kmarkers/marker.h>
+#include <linux/seq_file.h>
+
+#include <kmarkers/user.h>
 
 #include "../immediate/imv.h"
 #include "../markers/registry.h"
-#include "native.h"
 #include "text.h"
 
 #define DECLARE_SECTION(kind)						\
@@ -31,22 +33,40 @@ static int for_each_chunk(struct kmarkers_chunk *start, struct kmarkers_chunk *s
 		err = take(NULL, chunk);
 		chunk = (void *)((next + 7) & ~7UL);
 	}
-	if (err)
-		fprintf(stderr, "kmarkers: table of %s refused: %s\n", what, strerror(-err));
+	return err ? start_failed(what, err) : 0;
+}
+
+int start_failed(const char *what, int err)
+{
+	fprintf(stderr, "kmarkers: %s: %s\n", what, strerror(-err));
 	return err;
 }
 
-int native_start(void)
+int kmarkers_start(void)
 {
+	static bool started;
 	int err;
 
-	err = native_text_start();
-	if (err)
-		return err;
-	err = for_each_chunk(__start_kmarkers_imv, __stop_kmarkers_imv, "immediate values",
-			     imv_add_chunk);
-	if (err)
-		return err;
-	return for_each_chunk(__start_kmarkers_markers, __stop_kmarkers_markers, "markers",
-			      markers_add_chunk);
+	if (started)
+		return -EBUSY;
+	err = text_start();
+	if (!err)
+		err = trap_start();
+	if (!err)
+		err = fork_start();
+	if (!err)
+		err = for_each_chunk(__start_kmarkers_imv, __stop_kmarkers_imv,
+				     "table of immediate values refused", imv_add_chunk);
+	if (!err)
+		err = for_each_chunk(__start_kmarkers_markers, __stop_kmarkers_markers,
+				     "table of markers refused", markers_add_chunk);
+	started = !err;
+	return err;
+}
+
+void kmarkers_list(FILE *file)
+{
+	struct seq_file m = { .file = file };
+
+	markers_show(&m, NULL);
 }

@@ -5,20 +5,14 @@
  * The text lies in a memory file.  It is mapped executable where the linker put
  * it; a batch maps the pages it writes a second time, writable, and unmaps them.
  */
-#include <elf.h>
 #include <errno.h>
 #include <link.h>
 #include <linux/membarrier.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/auxv.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
-
-#include <linux/ptrace.h>
 
 #include "../patcher/text.h"
 #include "text.h"
@@ -26,23 +20,34 @@
 #define PAGE_BYTES	4096UL
 #define PAGE_OF(addr)	((unsigned long)(addr) & ~(PAGE_BYTES - 1))
 
-static int text_file = -1;
-static unsigned long text_start, text_end;
+static struct {
+	unsigned long start, end;
+	int file;
+	pid_t owner;	/* the process that this copy of the text belongs to */
+} text = {
+	.file = -1,
+};
 
 bool text_owned(struct module *module, unsigned long addr, unsigned int len)
 {
-	return addr >= text_start && addr + len <= text_end;
+	return addr >= text.start && addr < text.end && len <= text.end - addr;
 }
 
+/*
+ * A child of clone(2) or vfork(2), which run no handlers of pthread_atfork(),
+ * executes its parent's text and must not write it: -EPERM.
+ */
 int text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned long first = PAGE_OF(pokes[0].addr);
 	unsigned long last = PAGE_OF(pokes[nr - 1].addr + pokes[nr - 1].len - 1);
 	unsigned int i;
 
+	if (getpid() != text.owner)
+		return -EPERM;
 	alias->nr_pages = (last - first) / PAGE_BYTES + 1;
 	alias->base = mmap(NULL, alias->nr_pages * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-			   text_file, first - text_start);
+			   text.file, first - text.start);
 	if (alias->base == MAP_FAILED)
 		return -ENOMEM;
 	for (i = 0; i < nr; i++)
@@ -87,7 +92,11 @@ static void serialise(void)
 /* membarrier(2): the other running threads of the process execute a serialising instruction. */
 void text_sync(void)
 {
-	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0)) {
+		/* Taken away since text_start(): no way on and no way back. */
+		perror("kmarkers: membarrier");
+		abort();
+	}
 	serialise();
 }
 
@@ -96,90 +105,75 @@ bool text_rewrite_needed(void)
 	return false;
 }
 
-#define FOR_EACH_REGISTER(copy)						\
-	copy(r15, REG_R15) copy(r14, REG_R14) copy(r13, REG_R13) copy(r12, REG_R12) \
-	copy(bp, REG_RBP) copy(bx, REG_RBX) copy(r11, REG_R11) copy(r10, REG_R10) \
-	copy(r9, REG_R9) copy(r8, REG_R8) copy(ax, REG_RAX) copy(cx, REG_RCX) \
-	copy(dx, REG_RDX) copy(si, REG_RSI) copy(di, REG_RDI) copy(ip, REG_RIP) \
-	copy(flags, REG_EFL) copy(sp, REG_RSP)
-
-static void on_sigtrap(int sig, siginfo_t *info, void *context)
+/* The executable segment of the program itself, which comes first. */
+static int find_text(struct dl_phdr_info *info, size_t size, void *unused)
 {
-	greg_t *gregs = ((ucontext_t *)context)->uc_mcontext.gregs;
-	struct pt_regs regs;
+	int i;
 
-#define LOAD(name, index)	regs.name = gregs[index];
-#define STORE(name, index)	gregs[index] = regs.name;
-	FOR_EACH_REGISTER(LOAD)
-	if (patcher_handle_int3(&regs)) {
-		FOR_EACH_REGISTER(STORE)
-	} else {
-		/* Not ours: what would have happened without us. */
-		signal(sig, SIG_DFL);
-		raise(sig);
-	}
-}
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+		unsigned long start = info->dlpi_addr + phdr->p_vaddr;
 
-/* The executable segment of the program itself. */
-static int find_text(void)
-{
-	const ElfW(Phdr) *phdr = (void *)getauxval(AT_PHDR);
-	unsigned long i, nr = getauxval(AT_PHNUM);
-
-	for (i = 0; i < nr; i++) {
-		if (phdr[i].p_type != PT_LOAD || !(phdr[i].p_flags & PF_X))
+		if (phdr->p_type != PT_LOAD || !(phdr->p_flags & PF_X))
 			continue;
-		text_start = PAGE_OF(phdr[i].p_vaddr);
-		text_end = PAGE_OF(phdr[i].p_vaddr + phdr[i].p_memsz + PAGE_BYTES - 1);
-		return 0;
+		text.start = PAGE_OF(start);
+		text.end = PAGE_OF(start + phdr->p_memsz + PAGE_BYTES - 1);
+		return 1;
 	}
 	return -ENOENT;
 }
 
-/* The C library's text does the mapping, so ours may be replaced under it. */
+static int fill_file(int file)
+{
+	unsigned long done = 0, size = text.end - text.start;
+
+	while (done < size) {
+		ssize_t n = write(file, (void *)(text.start + done), size - done);
+
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		done += n;
+	}
+	return 0;
+}
+
+/* At every moment the same bytes are mapped: threads that execute them notice nothing. */
 static int move_text(void)
 {
-	unsigned long size = text_end - text_start;
+	int err, file, old = text.file;
 	void *at;
 
-	text_file = memfd_create("text", MFD_CLOEXEC);
-	if (text_file < 0)
+	file = memfd_create("text", MFD_CLOEXEC);
+	if (file < 0)
 		return -errno;
-	if (write(text_file, (void *)text_start, size) != (ssize_t)size)
-		return -EIO;
-	at = mmap((void *)text_start, size, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED,
-		  text_file, 0);
-	return at == MAP_FAILED ? -errno : 0;
-}
+	err = fill_file(file);
+	if (err)
+		goto err_file;
+	at = mmap((void *)text.start, text.end - text.start, PROT_READ | PROT_EXEC,
+		  MAP_SHARED | MAP_FIXED, file, 0);
+	if (at == MAP_FAILED) {
+		err = -errno;
+		goto err_file;
+	}
+	text.file = file;
+	text.owner = getpid();
+	if (old >= 0)
+		close(old);
+	return 0;
 
-static int install_handler(void)
-{
-	struct sigaction action = {
-		.sa_sigaction = on_sigtrap,
-		.sa_flags = SA_SIGINFO | SA_RESTART,
-	};
-
-	return sigaction(SIGTRAP, &action, NULL) ? -errno : 0;
-}
-
-static int fail(const char *what, int err)
-{
-	fprintf(stderr, "kmarkers: %s: %s\n", what, strerror(-err));
+err_file:
+	close(file);
 	return err;
 }
 
-int native_text_start(void)
+int text_start(void)
 {
 	int err;
 
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0))
-		return fail("this kernel has no membarrier(2) with sync-core", -errno);
-	err = find_text();
-	if (err)
-		return fail("no executable segment", err);
+		return start_failed("this kernel has no membarrier(2) with sync-core", -errno);
+	if (dl_iterate_phdr(find_text, NULL) != 1)
+		return start_failed("the program has no executable segment", -ENOENT);
 	err = move_text();
-	if (err)
-		return fail("cannot move the program's text into a memory file", err);
-	err = install_handler();
-	return err ? fail("cannot handle SIGTRAP", err) : 0;
+	return err ? start_failed("cannot move the program's text into a memory file", err) : 0;
 }

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The steps of kmarkers_start() that make the program's text patchable. */
 #ifndef NATIVE_TEXT_H
 #define NATIVE_TEXT_H
 
-int native_text_start(void);
+/* Move the text into a memory file of this process; again in a child. */
+int text_start(void);
+/* Handle SIGTRAP. */
+int trap_start(void);
+/* Keep fork() and batches apart, and give a child its own text. */
+int fork_start(void);
+
+/* Says on stderr what this machine lacks; returns @err. */
+int start_failed(const char *what, int err);
 
 #endif /* NATIVE_TEXT_H */

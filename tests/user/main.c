@@ -6,7 +6,7 @@
 
 #include <kmarkers/patcher.h>
 
-#include "../../native/native.h"
+#include <kmarkers/user.h>
 #include "../common/test.h"
 #include "pure.h"
 
@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		test_batches = strtoul(argv[1], NULL, 0);
-	if (native_start())
+	if (kmarkers_start())
 		return 2;
 	printf("KTAP version 1\n1..%u\n", test_nr_cases + pure_nr_cases);
 	for (i = 0; i < pure_nr_cases; i++)

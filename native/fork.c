@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * fork() and batches.  The text is a shared mapping: a child that kept it would
+ * meet its parent's changes, and write them.  No batch runs while the program
+ * forks, and the child gets a copy of the text before fork() returns.
+ */
+#include <pthread.h>
+
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+
+#include "text.h"
+
+pthread_rwlock_t native_fork_gate = PTHREAD_RWLOCK_INITIALIZER;
+
+static void before_fork(void)
+{
+	pthread_rwlock_wrlock(&native_fork_gate);
+	urcu_bp_before_fork();
+}
+
+static void after_fork_parent(void)
+{
+	urcu_bp_after_fork_parent();
+	pthread_rwlock_unlock(&native_fork_gate);
+}
+
+static void after_fork_child(void)
+{
+	static const pthread_rwlock_t unlocked = PTHREAD_RWLOCK_INITIALIZER;
+
+	/* Before anything else: it unblocks signals, and there is no breakpoint now. */
+	urcu_bp_after_fork_child();
+	/* Threads that waited for it in the parent do not exist here. */
+	native_fork_gate = unlocked;
+	/* On failure text_map() refuses, since the text is not this process's own. */
+	text_start();
+}
+
+int fork_start(void)
+{
+	int err = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+
+	return err ? start_failed("cannot watch for fork()", -err) : 0;
+}

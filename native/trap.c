@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the kernel's breakpoint notifier does for a module, done by a signal handler. */
+#include <errno.h>
+#include <signal.h>
+#include <ucontext.h>
+
+#include <linux/ptrace.h>
+#include <linux/rcupdate.h>
+
+#include <kmarkers/patcher.h>
+
+#include "text.h"
+
+#define FOR_EACH_REGISTER(copy)						\
+	copy(r15, REG_R15) copy(r14, REG_R14) copy(r13, REG_R13) copy(r12, REG_R12) \
+	copy(bp, REG_RBP) copy(bx, REG_RBX) copy(r11, REG_R11) copy(r10, REG_R10) \
+	copy(r9, REG_R9) copy(r8, REG_R8) copy(ax, REG_RAX) copy(cx, REG_RCX) \
+	copy(dx, REG_RDX) copy(si, REG_RSI) copy(di, REG_RDI) copy(ip, REG_RIP) \
+	copy(flags, REG_EFL) copy(sp, REG_RSP)
+
+static struct sigaction previous;
+
+static bool handle(greg_t *gregs)
+{
+	struct pt_regs regs;
+	bool ours;
+
+#define LOAD(name, index)	regs.name = gregs[index];
+#define STORE(name, index)	gregs[index] = regs.name;
+	FOR_EACH_REGISTER(LOAD)
+	/* Interrupts are off in the kernel's handler; here patcher_unregister() waits for this. */
+	urcu_bp_read_lock();
+	ours = patcher_handle_int3(&regs);
+	urcu_bp_read_unlock();
+	if (ours) {
+		FOR_EACH_REGISTER(STORE)
+	}
+	return ours;
+}
+
+static void on_sigtrap(int sig, siginfo_t *info, void *context)
+{
+	/* SI_KERNEL is an int3; a step, a debug register or kill(2) say otherwise. */
+	if (info->si_code == SI_KERNEL && handle(((ucontext_t *)context)->uc_mcontext.gregs))
+		return;
+	if (previous.sa_flags & SA_SIGINFO) {
+		previous.sa_sigaction(sig, info, context);
+	} else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
+		previous.sa_handler(sig);
+	} else {
+		/* What would have happened without us. */
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
+}
+
+/*
+ * SA_ONSTACK: code that runs on a small stack of its own has set up a signal
+ * stack.  SA_NODEFER: @previous may have sites itself.
+ */
+int trap_start(void)
+{
+	struct sigaction action = {
+		.sa_sigaction = on_sigtrap,
+		.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | SA_NODEFER,
+	};
+	sigset_t blocked;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	if (sigismember(&blocked, SIGTRAP))
+		return start_failed("SIGTRAP is blocked", -EPERM);
+	if (sigaction(SIGTRAP, &action, &previous))
+		return start_failed("cannot handle SIGTRAP", -errno);
+	return 0;
+}
