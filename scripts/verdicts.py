@@ -39,8 +39,9 @@ CLONE_SUFFIX = "-clone"
 # baseline). The larger of the two holds; the first row that matches wins. They are fixed here and
 # not per run, but not blindly: wider rows for cold-* and getppid-* were dropped after a first look
 # at native numbers, which turned a cold branch's +0.6 cycles from equivalent into slower. Verdicts
-# to be quoted need data taken after the last change of this table. A quarter of a TSC cycle is less than any instruction costs on a dependent
-# path; under cache pressure the evictions around the operation vary by more than 1 %.
+# to be quoted need data taken after the last change of this table. A quarter of a TSC cycle is
+# less than any instruction costs on a dependent path; under cache pressure the evictions around
+# the operation vary by more than 1 %.
 MARGINS: tuple[tuple[str, str, float, float], ...] = (
     (UNIT_TSC, "*-pressure", 0.25, 0.02),
     (UNIT_TSC, "*", 0.25, 0.01),
