@@ -35,6 +35,8 @@ static struct {
 	.tables = LIST_HEAD_INIT(imv.tables),
 };
 
+static const char owner[] = "immediate";
+
 const u8 imv_tables_need_immediate;
 EXPORT_SYMBOL_GPL(imv_tables_need_immediate);
 
@@ -141,7 +143,7 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
 	if (!pokes)
 		return -ENOMEM;
 	collect(changes, nr, pokes);
-	err = patcher_apply(pokes, count);
+	err = patcher_apply(owner, pokes, count);
 	kvfree(pokes);
 	return err;
 }
@@ -197,7 +199,7 @@ static int patch_table(const struct patcher_table *table)
 			fill_poke(&pokes[count++], site, value);
 	}
 	if (count)
-		err = patcher_apply(pokes, count);
+		err = patcher_apply(owner, pokes, count);
 	kvfree(pokes);
 	return err;
 }
@@ -247,6 +249,7 @@ int imv_add_chunk(struct module *module, struct kmarkers_chunk *chunk)
 	table->sites.sites = sites;
 	table->sites.nr = nr;
 	table->sites.module = module;
+	table->sites.owner = owner;
 
 	mutex_lock(&imv.lock);
 	err = add_table(table);

@@ -61,12 +61,34 @@ void text_unmap(struct text_alias *alias)
 }
 
 /* Threads come and go through the kernel, which serialises them. */
-void text_lock(void)
+void text_lock(bool core)
 {
 }
 
-void text_unlock(void)
+void text_unlock(bool core)
 {
+}
+
+/* A program has no text but its own. */
+int text_vet_core(const struct patcher_poke *pokes, unsigned int nr)
+{
+	return -EPERM;
+}
+
+/* Nothing tells where threads were preempted. */
+bool text_can_wait(void)
+{
+	return false;
+}
+
+void text_wait_tasks(void)
+{
+}
+
+/* Other threads may run at any time. */
+bool text_alone(void)
+{
+	return false;
 }
 
 /* IRET is serialising (Intel SDM vol. 3A, 9.3) and, unlike CPUID, never traps to a hypervisor. */

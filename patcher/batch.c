@@ -13,12 +13,15 @@
 #include <linux/rculist.h>
 #include <linux/sort.h>
 #include <linux/string.h>
+#include <linux/timekeeping.h>
 
 #include "insn.h"
 #include "sites.h"
 #include "text.h"
 
-#define INT3	0xcc
+#define INT3		0xcc
+#define PREFIX_LOCK	0xf0
+#define PREFIX_DS	0x3e
 
 /**
  * struct current_batch - the batch that the handler may see
@@ -36,10 +39,7 @@ struct current_batch {
 static struct {
 	struct mutex lock;		/* serialises batches and registrations */
 	struct current_batch batch;	/* read by the handler without the lock */
-	unsigned long batches;		/* these four under the lock */
-	unsigned long sites;
-	unsigned long rounds;
-	unsigned long refused;
+	struct patcher_stats stats;	/* but for hits and stale, under the lock */
 	atomic_long_t hits;
 	atomic_long_t stale;
 } patcher = {
@@ -53,29 +53,92 @@ static int compare_pokes(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* Everything that can be said against a batch without looking at live bytes. */
-static int check_batch(const struct patcher_poke *pokes, unsigned int nr)
+static bool is_nops(const u8 *bytes, unsigned int len)
 {
+	struct patcher_insn insn;
+	unsigned int at;
+
+	for (at = 0; at < len; at += insn.len)
+		if (patcher_insn_decode(bytes + at, len - at, &insn) ||
+		    insn.kind != PATCHER_INSN_NOP)
+			return false;
+	return true;
+}
+NOKPROBE_SYMBOL(is_nops);
+
+/* Does an instruction do nothing but go to what follows the site? */
+static bool is_skip(const u8 *bytes, unsigned int len)
+{
+	struct patcher_insn insn;
+
+	if (is_nops(bytes, len))
+		return true;
+	return !patcher_insn_decode(bytes, len, &insn) && insn.kind == PATCHER_INSN_JMP &&
+	       insn.len + insn.imm == len;
+}
+NOKPROBE_SYMBOL(is_skip);
+
+static bool is_single(const u8 *bytes, unsigned int len)
+{
+	struct patcher_insn insn;
+
+	return !patcher_insn_decode(bytes, len, &insn) && insn.len == len;
+}
+
+/*
+ * What a CPU that meets the breakpoint does: the new instruction.  A run is
+ * passed as a whole, if either what is new or what was old does just that.
+ * Return: 0, or -EINVAL if neither can be done.
+ */
+static int choose_emulation(const struct patcher_poke *poke, struct patcher_insn *insn)
+{
+	if (!patcher_insn_decode(poke->new, poke->len, insn) && insn->len == poke->len)
+		return 0;
+	if (!(poke->flags & PATCHER_SITE_RUN))
+		return -EINVAL;
+	if (!is_skip(poke->new, poke->len) && !is_skip(poke->old, poke->len))
+		return -EINVAL;
+	memset(insn, 0, sizeof(*insn));
+	insn->kind = PATCHER_INSN_NOP;
+	insn->len = poke->len;
+	return 0;
+}
+NOKPROBE_SYMBOL(choose_emulation);
+
+static int check_poke(const char *owner, struct patcher_poke *poke, bool *core)
+{
+	const struct patcher_table *table;
 	const struct patcher_site *site;
 	struct patcher_insn insn;
+
+	if (!poke->len || poke->len > PATCHER_INSN_MAX)
+		return -EINVAL;
+	site = sites_find((unsigned long)poke->addr, &table);
+	if (!site)
+		return -ENOENT;
+	if (table->owner != owner)
+		return -EPERM;
+	if (site->len != poke->len || site->flags & PATCHER_SITE_PREFIX)
+		return -EINVAL;
+	poke->flags = site->flags;
+	*core |= table->core;
+	return choose_emulation(poke, &insn);
+}
+
+/* Everything that can be said against a batch without looking at live bytes. */
+static int check_batch(const char *owner, struct patcher_poke *pokes, unsigned int nr, bool *core)
+{
 	unsigned int i;
+	int err = 0;
 
-	for (i = 0; i < nr; i++) {
-		const struct patcher_poke *poke = &pokes[i];
-
-		if (!poke->len || poke->len > PATCHER_INSN_MAX)
-			return -EINVAL;
-		if (i && pokes[i - 1].addr + pokes[i - 1].len > poke->addr)
-			return -EINVAL;
-		site = sites_find((unsigned long)poke->addr);
-		if (!site)
-			return -ENOENT;
-		if (site->len != poke->len)
-			return -EINVAL;
-		if (patcher_insn_decode(poke->new, poke->len, &insn) || insn.len != poke->len)
-			return -EINVAL;
+	*core = false;
+	for (i = 0; i < nr && !err; i++) {
+		if (i && pokes[i - 1].addr + pokes[i - 1].len > pokes[i].addr)
+			err = -EINVAL;
+		else
+			err = check_poke(owner, &pokes[i], core);
 	}
-	return 0;
+	return err;
 }
 
 static int check_bytes(const struct patcher_poke *pokes, unsigned int nr)
@@ -90,8 +153,14 @@ static int check_bytes(const struct patcher_poke *pokes, unsigned int nr)
 
 static void sync_round(void)
 {
+	u64 start = ktime_get_ns();
+	unsigned long ns;
+
 	text_sync();
-	patcher.rounds++;
+	ns = ktime_get_ns() - start;
+	if (ns > patcher.stats.longest_round_ns)
+		patcher.stats.longest_round_ns = ns;
+	patcher.stats.rounds++;
 }
 
 static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
@@ -102,6 +171,17 @@ static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
 		WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
 }
 
+/* May a task have been preempted inside what is replaced? */
+static bool replaces_run(const struct patcher_poke *pokes, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (pokes[i].flags & PATCHER_SITE_RUN && !is_single(pokes[i].old, pokes[i].len))
+			return true;
+	return false;
+}
+
 /*
  * The protocol.  At every moment the first byte of a site is its old one, int3
  * or its new one, and the tail changes only while the first byte is int3 for
@@ -109,6 +189,7 @@ static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
  *
  *	publish the batch to the handler
  *	1. first bytes := int3	| synchronise: no CPU still fetches an old instruction
+ *				| for runs, wait: no task is still inside an old one
  *	2. tails := new		| synchronise: no CPU still fetches an old tail
  *	3. first bytes := new	| synchronise: no CPU still fetches an int3
  *	withdraw the batch, wait for handlers that look at it
@@ -120,7 +201,7 @@ static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
  * between their fetch and their bookkeeping.  Storing the same byte once more
  * makes them look again; no CPU is affected by it.
  */
-static void apply_batch(struct patcher_poke *pokes, unsigned int nr)
+static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 {
 	struct current_batch *batch = &patcher.batch;
 	unsigned int i;
@@ -133,6 +214,8 @@ static void apply_batch(struct patcher_poke *pokes, unsigned int nr)
 	for (i = 0; i < nr; i++)
 		WRITE_ONCE(*pokes[i].alias, INT3);
 	sync_round();
+	if (replaces_run(pokes, nr))
+		text_wait_tasks();
 
 	for (i = 0; i < nr; i++)
 		memcpy(pokes[i].alias + 1, pokes[i].new + 1, pokes[i].len - 1);
@@ -150,7 +233,25 @@ static void apply_batch(struct patcher_poke *pokes, unsigned int nr)
 		cpu_relax();
 }
 
-static int map_and_apply(struct patcher_poke *pokes, unsigned int nr)
+static void apply_chunks(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i += chunk)
+		apply_chunk(pokes + i, nr - i < chunk ? nr - i : chunk);
+}
+
+/* One store each: for bytes that are instructions, or prefixes, by themselves. */
+static void store_prefixes(struct patcher_poke *pokes, unsigned int nr, unsigned int unused)
+{
+	write_first_bytes(pokes, nr);
+	sync_round();
+}
+
+typedef void apply_function(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk);
+
+static int map_and_apply(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk,
+			 apply_function *apply)
 {
 	struct text_alias alias;
 	int err;
@@ -160,13 +261,70 @@ static int map_and_apply(struct patcher_poke *pokes, unsigned int nr)
 		return err;
 	err = check_bytes(pokes, nr);
 	if (!err)
-		apply_batch(pokes, nr);
+		apply(pokes, nr, chunk);
 	text_unmap(&alias);
 	return err;
 }
 
+static void count_batch(int err, unsigned int nr, u64 ns)
+{
+	unsigned int bucket = 0;
+
+	if (err) {
+		patcher.stats.refused++;
+		return;
+	}
+	patcher.stats.batches++;
+	patcher.stats.sites += nr;
+	while (bucket < PATCHER_BUCKETS - 1 && ns >= 1000ULL << bucket)
+		bucket++;
+	patcher.stats.durations[bucket]++;
+}
+
+/**
+ * patcher_apply_chunked() - replace instructions, a bounded number at a time
+ * @owner: as in the table of every site
+ * @pokes: the replacements; sorted in place
+ * @nr: how many, at least 1
+ * @chunk: sites that trap at the same time, at least 1
+ *
+ * Checked as a whole, then applied in chunks, in the order of addresses, each
+ * with three rounds: a hot site traps for as long as its chunk takes, not for
+ * as long as the batch does.
+ *
+ * Context: may sleep.
+ * Return: as patcher_apply().
+ */
+int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigned int nr,
+			  unsigned int chunk)
+{
+	u64 start;
+	bool core;
+	int err;
+
+	if (!nr || !chunk)
+		return -EINVAL;
+	sort(pokes, nr, sizeof(*pokes), compare_pokes, NULL);
+
+	mutex_lock(&patcher.lock);
+	start = ktime_get_ns();
+	err = check_batch(owner, pokes, nr, &core);
+	if (!err && core)
+		err = text_vet_core(pokes, nr);
+	if (!err) {
+		text_lock(core);
+		err = map_and_apply(pokes, nr, chunk, apply_chunks);
+		text_unlock(core);
+	}
+	count_batch(err, nr, ktime_get_ns() - start);
+	mutex_unlock(&patcher.lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(patcher_apply_chunked);
+
 /**
  * patcher_apply() - replace instructions on the running system
+ * @owner: as in the table of every site
  * @pokes: the replacements; sorted in place
  * @nr: how many, at least 1
  *
@@ -175,32 +333,74 @@ static int map_and_apply(struct patcher_poke *pokes, unsigned int nr)
  * Context: may sleep.
  * Return: 0; or, with nothing changed, -EINVAL for a length, an overlap or a
  * new instruction that cannot be emulated, -ENOENT for an address that is no
- * registered site, -EILSEQ if the live bytes are not @old, -ENOMEM.
+ * registered site, -EPERM if a site is another owner's, -EILSEQ if the live
+ * bytes are not @old, -ENOMEM; for core text also what its vetting says.
  */
-int patcher_apply(struct patcher_poke *pokes, unsigned int nr)
+int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr)
 {
+	return patcher_apply_chunked(owner, pokes, nr, nr ?: 1);
+}
+EXPORT_SYMBOL_GPL(patcher_apply);
+
+static bool is_prefix(u8 byte)
+{
+	return byte == PREFIX_LOCK || byte == PREFIX_DS;
+}
+
+static int check_prefixes(const char *owner, const struct patcher_poke *pokes, unsigned int nr)
+{
+	const struct patcher_table *table;
+	const struct patcher_site *site;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		site = sites_find((unsigned long)pokes[i].addr, &table);
+		if (!site)
+			return -ENOENT;
+		if (table->owner != owner)
+			return -EPERM;
+		if (!(site->flags & PATCHER_SITE_PREFIX) || pokes[i].len != 1 ||
+		    !is_prefix(pokes[i].new[0]) || (i && pokes[i - 1].addr == pokes[i].addr))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+/**
+ * patcher_store_prefixes() - exchange LOCK and DS prefixes
+ * @owner: as in the table of every site
+ * @pokes: the replacements, of one byte each, at sites with PATCHER_SITE_PREFIX
+ * @nr: how many, at least 1
+ *
+ * An instruction keeps its length and its boundaries under either prefix, so a
+ * store and one round of synchronisation do.  What it loses without LOCK makes
+ * sense only while a single CPU is online, and that is all that is allowed.
+ *
+ * Context: may sleep.
+ * Return: 0; or, with nothing changed, as patcher_apply(), and -EBUSY if more
+ * than one CPU is online.
+ */
+int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsigned int nr)
+{
+	u64 start;
 	int err;
 
 	if (!nr)
 		return -EINVAL;
 	sort(pokes, nr, sizeof(*pokes), compare_pokes, NULL);
-
 	mutex_lock(&patcher.lock);
-	text_lock();
-	err = check_batch(pokes, nr);
-	if (!err)
-		err = map_and_apply(pokes, nr);
-	text_unlock();
-	if (err) {
-		patcher.refused++;
-	} else {
-		patcher.batches++;
-		patcher.sites += nr;
+	start = ktime_get_ns();
+	err = check_prefixes(owner, pokes, nr);
+	if (!err) {
+		text_lock(false);
+		err = text_alone() ? map_and_apply(pokes, nr, nr, store_prefixes) : -EBUSY;
+		text_unlock(false);
 	}
+	count_batch(err, nr, ktime_get_ns() - start);
 	mutex_unlock(&patcher.lock);
 	return err;
 }
-EXPORT_SYMBOL_GPL(patcher_apply);
+EXPORT_SYMBOL_GPL(patcher_store_prefixes);
 
 static bool get_batch(struct current_batch *batch)
 {
@@ -244,7 +444,7 @@ static bool emulate_pending(unsigned long addr, struct pt_regs *regs)
 	if (!get_batch(&patcher.batch))
 		return false;
 	poke = find_poke(&patcher.batch, addr);
-	if (poke && !patcher_insn_decode(poke->new, poke->len, &insn)) {
+	if (poke && !choose_emulation(poke, &insn)) {
 		patcher_insn_emulate(&insn, addr, regs);
 		done = true;
 	}
@@ -268,7 +468,7 @@ bool patcher_handle_int3(struct pt_regs *regs)
 		atomic_long_inc(&patcher.hits);
 		return true;
 	}
-	if (sites_find(addr)) {
+	if (sites_find(addr, NULL)) {
 		regs->ip = addr;
 		atomic_long_inc(&patcher.stale);
 		return true;
@@ -277,30 +477,32 @@ bool patcher_handle_int3(struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(patcher_handle_int3);
 
-static int check_site(struct module *module, const struct patcher_site *site)
+static int check_site(const struct patcher_table *table, const struct patcher_site *site)
 {
-	unsigned long addr = patcher_site_addr(site);
-	struct patcher_insn insn;
+	const u8 *bytes = (void *)patcher_site_addr(site);
 
 	if (!site->len || site->len > PATCHER_INSN_MAX)
 		return -EINVAL;
-	if (!text_owned(module, addr, site->len))
+	if (!table->core && !text_owned(table->module, (unsigned long)bytes, site->len))
 		return -EPERM;
-	if (patcher_insn_decode((void *)addr, site->len, &insn) || insn.len != site->len)
-		return -EINVAL;
-	return 0;
+	if (site->flags & PATCHER_SITE_RUN)
+		return text_can_wait() && !table->core ? 0 : -EPERM;
+	if (site->flags & PATCHER_SITE_PREFIX)
+		return site->len == 1 && is_prefix(bytes[0]) ? 0 : -EINVAL;
+	return is_single(bytes, site->len) ? 0 : -EINVAL;
 }
 
 /**
  * patcher_register() - make the sites of a table known
- * @table: sites, nr and module filled in; must stay until unregistered
+ * @table: sites, nr, module and owner filled in; must stay until unregistered
  *
- * Each site must hold an instruction of its recorded length that the patcher
- * knows.
+ * Each site must hold one instruction of its recorded length that the patcher
+ * knows, unless its flags say otherwise.
  *
  * Context: may sleep.
  * Return: 0; -EINVAL if a site holds anything else or two sites overlap; -EPERM
- * if a site is outside the module's text or in text freed after init.
+ * if a site is outside the module's text or in text freed after init, or a run
+ * where tasks cannot be waited for.
  */
 int patcher_register(struct patcher_table *table)
 {
@@ -309,11 +511,11 @@ int patcher_register(struct patcher_table *table)
 
 	mutex_lock(&patcher.lock);
 	for (i = 0; i < table->nr && !err; i++)
-		err = check_site(table->module, &table->sites[i]);
+		err = check_site(table, &table->sites[i]);
 	if (!err)
 		err = sites_add(table);
 	if (err)
-		patcher.refused++;
+		patcher.stats.refused++;
 	mutex_unlock(&patcher.lock);
 	return err;
 }
@@ -344,12 +546,18 @@ EXPORT_SYMBOL_GPL(patcher_unregister);
 void patcher_read_stats(struct patcher_stats *stats)
 {
 	mutex_lock(&patcher.lock);
-	stats->batches = patcher.batches;
-	stats->sites = patcher.sites;
-	stats->rounds = patcher.rounds;
-	stats->refused = patcher.refused;
+	*stats = patcher.stats;
 	mutex_unlock(&patcher.lock);
 	stats->hits = atomic_long_read(&patcher.hits);
 	stats->stale = atomic_long_read(&patcher.stale);
 }
 EXPORT_SYMBOL_GPL(patcher_read_stats);
+
+/* Every site, under the lock. */
+void patcher_for_each_site(void (*show)(void *data, const struct patcher_table *table,
+					const struct patcher_site *site), void *data)
+{
+	mutex_lock(&patcher.lock);
+	sites_for_each(show, data);
+	mutex_unlock(&patcher.lock);
+}

@@ -136,7 +136,7 @@ NOKPROBE_SYMBOL(decode_mov);
  * @insn: filled in
  *
  * Known are nops of any length (with 66, 2e and 3e prefixes), jmp rel8 and
- * rel32, jcc rel8 and rel32, and mov $imm of 8, 16, 32 and 64 bits into any
+ * rel32, call rel32, jcc rel8 and rel32, and mov $imm of 8, 16, 32 and 64 bits into any
  * register.
  *
  * Context: any, NMI included.
@@ -175,6 +175,8 @@ int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *
 		return finish(insn, PATCHER_INSN_JMP, bytes, max, 1, 1);
 	if (op == 0xe9)
 		return finish(insn, PATCHER_INSN_JMP, bytes, max, 1, 4);
+	if (op == 0xe8)
+		return finish(insn, PATCHER_INSN_CALL, bytes, max, 1, 4);
 	if ((op & 0xf0) == 0x70) {
 		insn->cond = op & 0x0f;
 		return finish(insn, PATCHER_INSN_JCC, bytes, max, 1, 1);
@@ -241,6 +243,19 @@ static void emulate_mov(const struct patcher_insn *insn, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(emulate_mov);
 
+/*
+ * Push the return address as the call would.  The kernel's entry code leaves
+ * room above the frame of a breakpoint for exactly this (asm_exc_int3, since
+ * commit 2700fefdb2d9, 2019).
+ */
+static unsigned long emulate_call(unsigned long next, s64 displacement, struct pt_regs *regs)
+{
+	regs->sp -= sizeof(unsigned long);
+	*(unsigned long *)regs->sp = next;
+	return next + displacement;
+}
+NOKPROBE_SYMBOL(emulate_call);
+
 /**
  * patcher_insn_emulate() - do to @regs what the instruction at @addr would do
  * @insn: the instruction
@@ -257,6 +272,8 @@ void patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr, s
 		emulate_mov(insn, regs);
 	else if (insn->kind == PATCHER_INSN_JMP)
 		next += insn->imm;
+	else if (insn->kind == PATCHER_INSN_CALL)
+		next = emulate_call(next, insn->imm, regs);
 	else if (insn->kind == PATCHER_INSN_JCC && condition_holds(insn->cond, regs->flags))
 		next += insn->imm;
 	regs->ip = next;

@@ -10,11 +10,15 @@
 
 #include <kmarkers/patcher.h>
 
+#include "core.h"
+#include "sites.h"
+
 static struct dentry *kmarkers_dir;
 
 static int stats_show(struct seq_file *m, void *unused)
 {
 	struct patcher_stats stats;
+	unsigned int i;
 
 	patcher_read_stats(&stats);
 	seq_printf(m, "batches %lu\n", stats.batches);
@@ -23,9 +27,30 @@ static int stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "hits %lu\n", stats.hits);
 	seq_printf(m, "stale %lu\n", stats.stale);
 	seq_printf(m, "refused %lu\n", stats.refused);
+	seq_printf(m, "longest_round_us %lu\n", stats.longest_round_ns / 1000);
+	for (i = 0; i < PATCHER_BUCKETS; i++)
+		if (stats.durations[i])
+			seq_printf(m, "batches_below_us_%lu %lu\n", 1UL << i, stats.durations[i]);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
+
+/* owner, symbol+offset, and what the site holds now; no raw addresses. */
+static void show_site(void *data, const struct patcher_table *table, const struct patcher_site *site)
+{
+	u8 *addr = (u8 *)patcher_site_addr(site);
+
+	seq_printf(data, "%s %pS %*ph%s\n", table->owner, addr, site->len, addr,
+		   site->flags & PATCHER_SITE_RUN ? " run" : "");
+}
+
+static int sites_show(struct seq_file *m, void *unused)
+{
+	seq_puts(m, "owner symbol+offset/size bytes\n");
+	patcher_for_each_site(show_site, m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(sites);
 
 /**
  * patcher_debugfs_dir() - the directory kmarkers/ in debugfs
@@ -97,12 +122,16 @@ static int __init patcher_init(void)
 	struct dentry *dir;
 	int err;
 
+	err = core_init();
+	if (err)
+		return err;
 	err = register_die_notifier(&die_notifier);
 	if (err)
 		return err;
 	kmarkers_dir = debugfs_create_dir("kmarkers", NULL);
 	dir = debugfs_create_dir("patcher", kmarkers_dir);
 	debugfs_create_file("stats", 0400, dir, NULL, &stats_fops);
+	debugfs_create_file("sites", 0400, dir, NULL, &sites_fops);
 	return 0;
 }
 

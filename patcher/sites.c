@@ -88,11 +88,12 @@ NOKPROBE_SYMBOL(search);
 /**
  * sites_find() - the site at an address
  * @addr: address of a first byte
+ * @found: set to its table, if not NULL
  *
  * Context: any, NMI included, if preemption is off or the mutex is held.
  * Return: the site or NULL.
  */
-const struct patcher_site *sites_find(unsigned long addr)
+const struct patcher_site *sites_find(unsigned long addr, const struct patcher_table **found)
 {
 	const struct patcher_site *site;
 	struct list_head *node;
@@ -107,9 +108,30 @@ const struct patcher_site *sites_find(unsigned long addr)
 		if (addr < table->start || addr >= table->end)
 			continue;
 		site = search(table, addr);
-		if (site)
+		if (site) {
+			if (found)
+				*found = table;
 			return site;
+		}
 	}
 	return NULL;
 }
 NOKPROBE_SYMBOL(sites_find);
+
+/**
+ * sites_for_each() - show every site
+ * @show: called for each
+ * @data: passed to it
+ *
+ * Context: the patcher's mutex is held.
+ */
+void sites_for_each(void (*show)(void *data, const struct patcher_table *table,
+				 const struct patcher_site *site), void *data)
+{
+	const struct patcher_table *table;
+	unsigned int i;
+
+	list_for_each_entry(table, &tables, node)
+		for (i = 0; i < table->nr; i++)
+			show(data, table, &table->sites[i]);
+}

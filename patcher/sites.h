@@ -7,6 +7,12 @@
 
 int sites_add(struct patcher_table *table);
 void sites_del(struct patcher_table *table);
-const struct patcher_site *sites_find(unsigned long addr);
+const struct patcher_site *sites_find(unsigned long addr, const struct patcher_table **table);
+void sites_for_each(void (*show)(void *data, const struct patcher_table *table,
+				 const struct patcher_site *site), void *data);
+
+/* In batch.c, which has the lock. */
+void patcher_for_each_site(void (*show)(void *data, const struct patcher_table *table,
+					const struct patcher_site *site), void *data);
 
 #endif /* PATCHER_SITES_H */

@@ -3,13 +3,16 @@
 #include <linux/cpu.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/vmalloc.h>
 #include <asm/cpufeature.h>
+#include <asm/page.h>
 #include <asm/processor.h>
 #include <asm/sync_core.h>
 
+#include "core.h"
 #include "text.h"
 
 #define PAGE_OF(addr)	((unsigned long)(addr) & PAGE_MASK)
@@ -20,6 +23,14 @@ bool text_owned(struct module *module, unsigned long addr, unsigned int len)
 
 	return within_module_core(addr, module) && within_module_core(last, module) &&
 	       compat_module_text(module, addr) && compat_module_text(module, last);
+}
+
+/* Core text is mapped linearly from phys_base; module text page by page. */
+static struct page *text_page(unsigned long addr)
+{
+	if (!core_is_text(addr))
+		return vmalloc_to_page((void *)addr);
+	return pfn_to_page((addr - __START_KERNEL_map + phys_base) >> PAGE_SHIFT);
 }
 
 /* Distinct pages of the pokes, in order; set each alias as an offset into them. */
@@ -35,7 +46,7 @@ static unsigned int collect_pages(struct page **pages, struct patcher_poke *poke
 		for (page = PAGE_OF(addr); page <= PAGE_OF(end); page += PAGE_SIZE) {
 			if (count && page <= last_page)
 				continue;
-			pages[count++] = vmalloc_to_page((void *)page);
+			pages[count++] = text_page(page);
 			last_page = page;
 		}
 		pokes[i].alias = (u8 *)((count - 1) * PAGE_SIZE + addr - last_page);
@@ -74,14 +85,38 @@ void text_unmap(struct text_alias *alias)
 	vm_unmap_aliases();
 }
 
-void text_lock(void)
+void text_lock(bool core)
 {
 	cpus_read_lock();
+	if (core)
+		core_text_lock();
 }
 
-void text_unlock(void)
+void text_unlock(bool core)
 {
+	if (core)
+		core_text_unlock();
 	cpus_read_unlock();
+}
+
+int text_vet_core(const struct patcher_poke *pokes, unsigned int nr)
+{
+	return core_vet(pokes, nr);
+}
+
+bool text_can_wait(void)
+{
+	return true;
+}
+
+void text_wait_tasks(void)
+{
+	synchronize_rcu_tasks();
+}
+
+bool text_alone(void)
+{
+	return num_online_cpus() == 1;
 }
 
 static void serialise(void *unused)

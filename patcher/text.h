@@ -12,12 +12,10 @@
 /**
  * struct text_alias - writable, never executable view of the text of one batch
  * @base: its first byte
- * @pages: pages mapped; private to the implementation
- * @nr_pages: how many
+ * @nr_pages: pages mapped
  */
 struct text_alias {
 	void *base;
-	void *pages;
 	unsigned int nr_pages;
 };
 
@@ -28,21 +26,34 @@ struct text_alias {
 bool text_owned(struct module *module, unsigned long addr, unsigned int len);
 
 /*
+ * Ask the owners of core text about the pokes, before any lock but the
+ * patcher's own is taken.  Return 0, -EBUSY, -EILSEQ, -EPERM or -EINVAL.
+ */
+int text_vet_core(const struct patcher_poke *pokes, unsigned int nr);
+
+/*
  * Map the text of @nr pokes, sorted by address, and set their alias.
  * Return 0 or -ENOMEM.  May sleep.
  */
 int text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr);
 void text_unmap(struct text_alias *alias);
 
-/* Keep the set of CPUs (threads) as it is around the protocol. */
-void text_lock(void);
-void text_unlock(void);
+/* Keep the set of CPUs (threads) as it is, and with @core other writers of core text out. */
+void text_lock(bool core);
+void text_unlock(bool core);
 
 /*
  * On return, every CPU has executed a serialising instruction after the call
  * began, and sees every store made before it.
  */
 void text_sync(void);
+
+/* Wait until no task is preempted inside a run; text_can_wait(): whether it can be done. */
+void text_wait_tasks(void);
+bool text_can_wait(void);
+
+/* True if no CPU but this one executes anything; text_lock() is held. */
+bool text_alone(void);
 
 /* True where a CPU may keep executing an int3 that is no longer in memory. */
 bool text_rewrite_needed(void);

@@ -40,4 +40,27 @@ static inline bool compat_module_text(struct module *mod, unsigned long addr)
 #endif
 }
 
+/*
+ * d19ad0775dcd ("ftrace: Have the callbacks receive a struct ftrace_regs instead
+ * of pt_regs"), v5.11, and 94d095ffa0e1 ("ftrace: abstract DYNAMIC_FTRACE_WITH_ARGS
+ * accesses"), v6.2, which gave the setter its name.
+ */
+#include <linux/ftrace.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
+#define compat_ftrace_regs	ftrace_regs
+#else
+#define compat_ftrace_regs	pt_regs
+#endif
+
+static __always_inline void compat_ftrace_set_ip(struct compat_ftrace_regs *regs, unsigned long ip)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	ftrace_regs_set_instruction_pointer(regs, ip);
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
+	ftrace_get_regs(regs)->ip = ip;
+#else
+	regs->ip = ip;
+#endif
+}
+
 #endif /* KMARKERS_COMPAT_H */

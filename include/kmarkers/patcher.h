@@ -4,11 +4,12 @@
  *
  * OVERVIEW
  *
- * A *site* is one instruction in the text of a module that may be replaced,
- * while every CPU may be executing it, by another instruction of the same
- * length.  Sites are recorded at build time in an ELF section of the module
- * that holds them (struct patcher_site, 12 bytes) and become known to the
- * patcher when the module is loaded, before its init function runs.
+ * A *site* is one instruction that may be replaced, while every CPU may be
+ * executing it, by another instruction of the same length.  Sites in the text
+ * of modules are recorded at build time in an ELF section (struct patcher_site,
+ * 12 bytes) and become known to the patcher when the module is loaded, before
+ * its init function runs.  Sites in the text of the kernel itself are named one
+ * by one, see <kmarkers/redirect.h>.
  *
  * A *batch* is any number of replacements.  It is checked as a whole first and
  * either refused as a whole, with nothing changed, or applied as a whole with
@@ -20,18 +21,24 @@
  *
  * A CPU that meets an int3 in between has the new instruction emulated for it.
  *
+ * A site may also be a *run* of several instructions (PATCHER_SITE_RUN), if it
+ * is in module text and nothing jumps into it: recording it as a run is the
+ * promise that nothing does.  Tasks that were preempted inside are waited for,
+ * between the first and the second step, with a tasks-RCU grace period.
+ *
  * EXAMPLE
  *
+ *	static const char owner[] = "example";
  *	struct patcher_poke poke = { .addr = addr, .len = 5 };
  *
  *	memcpy(poke.old, addr, 5);
  *	memcpy(poke.new, jump, 5);
- *	err = patcher_apply(&poke, 1);
+ *	err = patcher_apply(owner, &poke, 1);
  *
  * CONTEXT
  *
  *	function			may sleep  irq  nmi
- *	patcher_apply()			yes	   no	no
+ *	patcher_apply() and the like	yes	   no	no
  *	patcher_register()		yes	   no	no
  *	patcher_unregister()		yes	   no	no
  *	patcher_handle_int3()		no	   yes	yes
@@ -41,6 +48,21 @@
  * While patcher_apply() runs, each execution of a site behaves wholly as the
  * old or wholly as the new instruction.  After it returned 0, every CPU
  * executes the new one.  After an error, no byte has changed.
+ *
+ * ERRORS, the same everywhere
+ *
+ *	-EINVAL	the request makes no sense: a length, an overlap, a new
+ *		instruction that cannot be emulated, an instruction boundary
+ *	-ENOENT	no site, function or call of that name or address
+ *	-EPERM	text that may not be changed at all, or not by this caller
+ *	-EBUSY	someone else has it now; try later
+ *	-EILSEQ	the bytes in memory are not those expected
+ *	-ENOMEM	no memory
+ *
+ * LOCKS
+ *
+ * The patcher's own mutex, then cpus_read_lock(), then, for core text, the
+ * kernel's text_mutex.
  *
  * Sources: Intel SDM vol. 3A, 9.1.3 "Handling Self- and Cross-Modifying Code";
  * Linux text_poke_bp(), commit fd4363fff3d9 (2013), and its batched form,
@@ -66,7 +88,7 @@ struct pt_regs;
  * @key: the object of the subsystem that owns the site, relative to this field
  * @len: bytes of the instruction
  * @size: bytes of its operand, as the owner defines it
- * @flags: for the owner
+ * @flags: PATCHER_SITE_*
  *
  * Written by the assembler, 12 bytes in the module's own data.
  */
@@ -78,8 +100,17 @@ struct patcher_site {
 	u16 flags;
 };
 
+/* The site holds several instructions, which nothing jumps into. */
+#define PATCHER_SITE_RUN	0x1
+/* The site is a LOCK or DS prefix of one byte, for patcher_store_prefixes(). */
+#define PATCHER_SITE_PREFIX	0x2
+/* @addr is the address itself, sign-extended: a site in the text of the kernel. */
+#define PATCHER_SITE_ABSOLUTE	0x4
+
 static inline unsigned long patcher_site_addr(const struct patcher_site *site)
 {
+	if (site->flags & PATCHER_SITE_ABSOLUTE)
+		return (long)site->addr;
 	return (unsigned long)&site->addr + site->addr;
 }
 
@@ -92,7 +123,9 @@ static inline unsigned long patcher_site_key(const struct patcher_site *site)
  * struct patcher_table - the sites of one translation unit
  * @sites: the records; sorted by address while registered
  * @nr: how many
- * @module: the module whose text holds the sites; NULL in user space
+ * @module: the module whose text holds the sites; NULL in user space and for core text
+ * @owner: who may change them: a string, compared by address
+ * @core: the sites are in the text of the kernel itself
  * @node: link in the patcher's list; private
  * @start: lowest address of a site; private
  * @end: one past the last byte of the highest site; private
@@ -101,6 +134,8 @@ struct patcher_table {
 	struct patcher_site *sites;
 	unsigned int nr;
 	struct module *module;
+	const char *owner;
+	bool core;
 	struct list_head node;
 	unsigned long start;
 	unsigned long end;
@@ -113,6 +148,7 @@ struct patcher_table {
  * @old: the bytes that must be there
  * @new: the bytes to write: one instruction that the patcher can emulate
  * @len: bytes of the old and of the new instruction
+ * @flags: private to the patcher
  */
 struct patcher_poke {
 	u8 *addr;
@@ -120,7 +156,11 @@ struct patcher_poke {
 	u8 old[PATCHER_INSN_MAX];
 	u8 new[PATCHER_INSN_MAX];
 	u8 len;
+	u8 flags;
 };
+
+/* Batches by duration: bucket b counts those of less than 2^b microseconds. */
+#define PATCHER_BUCKETS		24
 
 /**
  * struct patcher_stats - counters since load
@@ -130,6 +170,8 @@ struct patcher_poke {
  * @hits: breakpoints for which the new instruction was emulated
  * @stale: breakpoints met at a site no longer being changed, and retried
  * @refused: batches and tables refused
+ * @longest_round_ns: the longest that one round of synchronisation took
+ * @durations: histogram of batches
  */
 struct patcher_stats {
 	unsigned long batches;
@@ -138,11 +180,16 @@ struct patcher_stats {
 	unsigned long hits;
 	unsigned long stale;
 	unsigned long refused;
+	unsigned long longest_round_ns;
+	unsigned long durations[PATCHER_BUCKETS];
 };
 
 int patcher_register(struct patcher_table *table);
 void patcher_unregister(struct patcher_table *table);
-int patcher_apply(struct patcher_poke *pokes, unsigned int nr);
+int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr);
+int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigned int nr,
+			  unsigned int chunk);
+int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsigned int nr);
 bool patcher_handle_int3(struct pt_regs *regs);
 void patcher_read_stats(struct patcher_stats *stats);
 struct dentry *patcher_debugfs_dir(void);

@@ -31,8 +31,9 @@ static noinline int read_sites(void)
 	return first | second;
 }
 
+static const char owner[] = "test";
 static struct patcher_site sites[2];
-static struct patcher_table table = { .sites = sites, .nr = 2 };
+static struct patcher_table table = { .sites = sites, .nr = 2, .owner = owner };
 static bool registered;
 static struct patcher_poke pokes[2];
 
@@ -76,7 +77,7 @@ void patcher_forget(void)
 	if (!registered)
 		return;
 	fill_both(jump, nop);
-	patcher_apply(pokes, 2);
+	patcher_apply(owner, pokes, 2);
 	patcher_unregister(&table);
 	registered = false;
 }
@@ -87,16 +88,16 @@ const char *patcher_replaces(void)
 	EXPECT(read_sites() == 3);
 
 	fill(&pokes[0], test_site_first, nop, jump);
-	EXPECT(!patcher_apply(pokes, 1));
+	EXPECT(!patcher_apply(owner, pokes, 1));
 	EXPECT(read_sites() == 2);
 	EXPECT(!memcmp(test_site_first, jump, INSN));
 
 	fill(&pokes[0], test_site_second, nop, jump);
-	EXPECT(!patcher_apply(pokes, 1));
+	EXPECT(!patcher_apply(owner, pokes, 1));
 	EXPECT(read_sites() == 0);
 
 	fill_both(jump, nop);
-	EXPECT(!patcher_apply(pokes, 2));
+	EXPECT(!patcher_apply(owner, pokes, 2));
 	EXPECT(read_sites() == 3);
 	EXPECT(!memcmp(test_site_first, nop, INSN));
 	EXPECT(!memcmp(test_site_second, nop, INSN));
@@ -110,7 +111,7 @@ static bool refused(unsigned int nr, int err)
 	int got;
 
 	patcher_read_stats(&before);
-	got = patcher_apply(pokes, nr);
+	got = patcher_apply(owner, pokes, nr);
 	patcher_read_stats(&after);
 	return got == err && after.rounds == before.rounds && after.batches == before.batches &&
 	       !memcmp(test_site_first, nop, INSN) && !memcmp(test_site_second, nop, INSN);
@@ -148,6 +149,11 @@ const char *patcher_refuses(void)
 	fill_both(nop, two);
 	EXPECT(refused(2, -EINVAL));
 
+	fill_both(nop, jump);
+	EXPECT(patcher_apply(owner + 1, pokes, 2) == -EPERM);
+	EXPECT(patcher_apply_chunked(owner, pokes, 2, 0) == -EINVAL);
+	EXPECT(patcher_store_prefixes(owner, pokes, 2) == -EINVAL);
+
 	fill(&pokes[0], test_site_first + INSN, test_site_first + INSN, jump);
 	EXPECT(refused(1, -ENOENT));
 	fill(&pokes[0], (u8 *)&table, nop, jump);
@@ -159,7 +165,9 @@ const char *patcher_refuses(void)
 const char *patcher_refuses_tables(void)
 {
 	static u8 not_text[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
-	struct patcher_table bad = { .sites = sites, .nr = 2, .module = THIS_MODULE };
+	struct patcher_table bad = {
+		.sites = sites, .nr = 2, .module = THIS_MODULE, .owner = owner,
+	};
 
 	point_site(&sites[0], test_site_first, INSN);
 	point_site(&sites[1], not_text, INSN);
@@ -184,7 +192,7 @@ const char *patcher_rounds(void)
 	patcher_read_stats(&before);
 	for (i = 0; i < 10; i++) {
 		fill_both(i & 1 ? jump : nop, i & 1 ? nop : jump);
-		EXPECT(!patcher_apply(pokes, 2));
+		EXPECT(!patcher_apply(owner, pokes, 2));
 	}
 	patcher_read_stats(&after);
 	EXPECT(after.batches == before.batches + 10);
@@ -224,7 +232,7 @@ const char *patcher_storm(void)
 	for (i = 0; i < test_batches && !err; i++) {
 		fill_both(i & 1 ? jump : nop, i & 1 ? nop : jump);
 		smp_store_release(&started, i + 1);
-		err = patcher_apply(pokes, 2);
+		err = patcher_apply(owner, pokes, 2);
 		smp_store_release(&done, i + 1);
 	}
 	EXPECT(test_stop_threads());

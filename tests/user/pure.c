@@ -33,6 +33,7 @@ static const struct encoding known[] = {
 	{ { 0x3e, 0x0f, 0x1f, 0x44, 0x00, 0x08 }, 6, PATCHER_INSN_NOP },
 	{ { 0xeb, 0xfe }, 2, PATCHER_INSN_JMP },
 	{ { 0xe9, 1, 2, 3, 4 }, 5, PATCHER_INSN_JMP },
+	{ { 0xe8, 1, 2, 3, 4 }, 5, PATCHER_INSN_CALL },
 	{ { 0x75, 0x10 }, 2, PATCHER_INSN_JCC },
 	{ { 0x0f, 0x84, 1, 0, 0, 0 }, 6, PATCHER_INSN_JCC },
 	{ { 0xb0, 0x7f }, 2, PATCHER_INSN_MOV },
@@ -53,7 +54,6 @@ static const struct encoding unknown[] = {
 	{ { 0x66, 0xe9, 1, 2, 3, 4 }, 6, 0 },	/* 16-bit jump on some CPUs */
 	{ { 0x66, 0x0f, 0x84, 1, 2, 3, 4 }, 7, 0 },
 	{ { 0x48, 0xeb, 0x00 }, 3, 0 },
-	{ { 0xe8, 1, 2, 3, 4 }, 5, 0 },
 	{ { 0x66 }, 1, 0 },
 	{ { 0x66, 0x66, 0x66, 0x66 }, 4, 0 },
 	{ { 0xc3 }, 1, 0 },
@@ -169,6 +169,7 @@ static bool cpu_condition(unsigned int cond, unsigned long flags)
 static const char *emulates_jumps(void)
 {
 	static const u8 back[] = { 0xeb, 0xf0 };
+	static const u8 call[] = { 0xe8, 0x00, 0x01, 0x00, 0x00 };
 	static const u8 far[] = { 0xe9, 0x00, 0x00, 0x00, 0x80 };
 	struct patcher_insn insn;
 	unsigned int cond, bits;
@@ -187,11 +188,17 @@ static const char *emulates_jumps(void)
 		}
 	}
 	{
+		unsigned long stack[3] = { 1, 2, 3 };
 		struct pt_regs regs = { 0 };
 
 		EXPECT(!patcher_insn_decode(back, 2, &insn));
 		patcher_insn_emulate(&insn, 0x1000, &regs);
 		EXPECT(regs.ip == 0x1002 - 0x10);
+		EXPECT(!patcher_insn_decode(call, 5, &insn));
+		regs.sp = (unsigned long)&stack[2];
+		patcher_insn_emulate(&insn, 0x1000, &regs);
+		EXPECT(regs.ip == 0x1105 && regs.sp == (unsigned long)&stack[1]);
+		EXPECT(stack[0] == 1 && stack[1] == 0x1005 && stack[2] == 3);
 		EXPECT(!patcher_insn_decode(far, 5, &insn));
 		patcher_insn_emulate(&insn, 0x100000000UL, &regs);
 		EXPECT(regs.ip == 0x100000005UL - 0x80000000UL);

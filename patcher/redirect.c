@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Calls and functions of the kernel that go to a replacement. */
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/ftrace.h>
+#include <linux/kernel.h>
+#include <linux/rcupdate.h>
+#include <linux/string.h>
+
+#include <kmarkers/redirect.h>
+
+#include "core.h"
+
+#define CALL_LEN	5
+#define CALL_OPCODE	0xe8
+
+static const char owner[] = "redirect";
+
+static int encode_call(u8 *insn, unsigned long addr, unsigned long target)
+{
+	long distance = target - (addr + CALL_LEN);
+	s32 displacement = distance;
+
+	if (displacement != distance)
+		return -EINVAL;
+	insn[0] = CALL_OPCODE;
+	memcpy(insn + 1, &displacement, sizeof(displacement));
+	return 0;
+}
+
+static int exchange(u8 *addr, const u8 *old, const u8 *new)
+{
+	struct patcher_poke poke = { .addr = addr, .len = CALL_LEN };
+
+	memcpy(poke.old, old, CALL_LEN);
+	memcpy(poke.new, new, CALL_LEN);
+	return patcher_apply(owner, &poke, 1);
+}
+
+/* What the call is while it is redirected. */
+static int redirected(const struct patcher_redirect *redirect, u8 *insn)
+{
+	return encode_call(insn, (unsigned long)redirect->core.addr,
+			   (unsigned long)redirect->replacement);
+}
+
+/**
+ * patcher_redirect_call() - let a call inside a kernel function go elsewhere
+ * @redirect: function, callee and replacement filled in; must stay until
+ *	patcher_restore_call()
+ *
+ * Context: may sleep.
+ * Return: 0; -ENOENT if there is no such function or no such call in it; -EINVAL
+ * if the replacement is out of reach; or what patcher_core_register() and
+ * patcher_apply() return.
+ */
+int patcher_redirect_call(struct patcher_redirect *redirect)
+{
+	struct patcher_core_site *core = &redirect->core;
+	u8 insn[CALL_LEN];
+	int err;
+
+	if (!redirect->function || !redirect->callee || !redirect->replacement)
+		return -EINVAL;
+	memset(core, 0, sizeof(*core));
+	core->function = redirect->function;
+	core->len = CALL_LEN;
+	core->owner = owner;
+	err = core_find_call(redirect->function, redirect->callee, &core->offset);
+	if (err)
+		return err;
+	err = patcher_core_register(core);
+	if (err)
+		return err;
+	memcpy(redirect->original, core->addr, CALL_LEN);
+	err = redirected(redirect, insn);
+	if (!err)
+		err = exchange(core->addr, redirect->original, insn);
+	if (err)
+		patcher_core_unregister(core);
+	return err;
+}
+EXPORT_SYMBOL_GPL(patcher_redirect_call);
+
+/**
+ * patcher_restore_call() - put a redirected call back
+ * @redirect: as redirected
+ *
+ * On return every byte is as it was found, and no task is in the replacement.
+ *
+ * Context: may sleep; waits for a tasks-RCU grace period.
+ * Return: 0; or what patcher_apply() returns, with the call still redirected.
+ */
+int patcher_restore_call(struct patcher_redirect *redirect)
+{
+	u8 insn[CALL_LEN];
+	int err;
+
+	err = redirected(redirect, insn);
+	if (!err)
+		err = exchange(redirect->core.addr, insn, redirect->original);
+	if (err)
+		return err;
+	patcher_core_unregister(&redirect->core);
+	synchronize_rcu_tasks();
+	return 0;
+}
+EXPORT_SYMBOL_GPL(patcher_restore_call);
+
+/* Instead of going on in the function, go to the replacement. */
+static void notrace take_detour(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+				struct compat_ftrace_regs *regs)
+{
+	struct patcher_detour *detour = container_of(ops, struct patcher_detour, ops);
+
+	compat_ftrace_set_ip(regs, (unsigned long)detour->replacement);
+}
+
+/**
+ * patcher_redirect_function() - let a whole function go elsewhere
+ * @detour: function and replacement filled in; must stay until
+ *	patcher_restore_function()
+ *
+ * A function's entry belongs to ftrace, which does this through its own
+ * interface, as for live patches.
+ *
+ * Context: may sleep.
+ * Return: 0; -ENOENT if there is no such traceable function; -EBUSY if someone
+ * else redirects it; or what ftrace returns.
+ */
+int patcher_redirect_function(struct patcher_detour *detour)
+{
+	unsigned long addr;
+	int err;
+
+	if (!detour->function || !detour->replacement)
+		return -EINVAL;
+	addr = core_resolve(detour->function);
+	if (!addr)
+		return -ENOENT;
+	memset(&detour->ops, 0, sizeof(detour->ops));
+	detour->ops.func = take_detour;
+	detour->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
+	err = ftrace_set_filter_ip(&detour->ops, addr, 0, 0);
+	if (err)
+		return -ENOENT;
+	err = register_ftrace_function(&detour->ops);
+	if (err)
+		ftrace_free_filter(&detour->ops);
+	return err;
+}
+EXPORT_SYMBOL_GPL(patcher_redirect_function);
+
+/**
+ * patcher_restore_function() - put a redirected function back
+ * @detour: as redirected
+ *
+ * On return no task is in the replacement.
+ *
+ * Context: may sleep; waits for a tasks-RCU grace period.
+ * Return: 0 or what ftrace returns.
+ */
+int patcher_restore_function(struct patcher_detour *detour)
+{
+	int err;
+
+	err = unregister_ftrace_function(&detour->ops);
+	if (err)
+		return err;
+	ftrace_free_filter(&detour->ops);
+	synchronize_rcu_tasks();
+	return 0;
+}
+EXPORT_SYMBOL_GPL(patcher_restore_function);
