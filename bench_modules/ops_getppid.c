@@ -92,7 +92,7 @@ const struct bench_group bench_getppid_pressure = {
 	.name = GETPPID_NAME "-pressure",
 	.variants = pressure_variants,
 	.nr_variants = ARRAY_SIZE(pressure_variants),
-	.loops = { 1, 5 },
+	.loops = { 2, 18 },
 	.setup = setup,
 	.teardown = teardown,
 };

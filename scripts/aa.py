@@ -9,29 +9,25 @@ everything else. At most one in twenty may come out slower or faster.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import collect
-from lablib import ROOT
+import nativebench
 from rundir import parse_sample
 from verdicts import FASTER, SLOWER, Result, analyse
 
-KMBENCH = ROOT / "build" / "native" / "kmbench"
+PROCESSES = 8
 ALLOWED = 0.05
 
 
 def clones(seed: int, blocks: int) -> list[Result]:
     """The results of the A/A clones of one run."""
-    with tempfile.TemporaryDirectory() as raw:
-        subprocess.run(
-            [KMBENCH, "run", "--blocks", str(blocks), "--seed", str(seed), "--out", raw],
-            check=True,
-            stderr=subprocess.DEVNULL,
-        )
-        loaded = collect.load_raw("native", Path(raw))
+    with tempfile.TemporaryDirectory() as scratch:
+        raw = Path(scratch) / "raw"
+        nativebench.measure(raw, blocks=blocks, processes=PROCESSES, seed=seed * PROCESSES)
+        loaded = collect.load_raw("native", raw)
     results = analyse((parse_sample(row) for row in loaded.rows), [loaded.tier])
     return [result for result in results if result.is_clone]
 
@@ -40,7 +36,7 @@ def main() -> int:
     """Exit code 1 if too many clones differ from their originals."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--blocks", type=int, default=2000)
+    parser.add_argument("--blocks", type=int, default=250, help="blocks per process")
     args = parser.parse_args()
     judged = wrong = 0
     for seed in range(1, args.runs + 1):

@@ -23,15 +23,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import guestbench
+import nativebench
 from lablib import ROOT, LabError, catalogue
 from lablib.build import build_modules
 
 LOCAL = ROOT / "results" / "local"
-KMBENCH = ROOT / "build" / "native" / "kmbench"
 
-# Blocks per tier: enough for intervals a fraction of a cycle wide on the real CPU; under
-# emulation for an order of magnitude; exact counts need two, to see that they agree.
-BLOCKS = {"native": 2000, "vm": 40, "icount": 4, "metal": 2000}
+# Blocks per tier, in user space per process: enough for intervals a fraction of a cycle wide on
+# the real CPU; under emulation for an order of magnitude; exact counts need two, to see that they
+# agree.
+BLOCKS = {"native": 250, "vm": 40, "icount": 4, "metal": 2000}
+PROCESSES = 8
 
 
 class StepError(Exception):
@@ -76,9 +78,8 @@ def build_kernel(kernel: str, modules: Path) -> None:
 
 def run_native(raw: Path, seed: int) -> None:
     """Measure on the real CPU."""
-    command(
-        [KMBENCH, "run", "--blocks", BLOCKS["native"], "--seed", seed, "--out", raw],
-        "the native benchmark",
+    nativebench.measure(
+        raw, blocks=BLOCKS["native"], processes=PROCESSES, seed=seed, show=show_detail
     )
 
 
@@ -91,10 +92,15 @@ def run_host(modules: Path, raw: Path, seed: int) -> None:
     command(["sh", guestbench.GUEST_JOB], "the benchmark in the running kernel", roots)
 
 
+def show_detail(line: str) -> None:
+    """Show what happens within a step."""
+    print(f"           {line}", flush=True)
+
+
 def show_progress(line: str) -> None:
     """Pass on the guest's progress, not its tables: the report has those."""
     if line.startswith("bench:"):
-        print(f"           {line}", flush=True)
+        show_detail(line)
 
 
 def measure_here(args: argparse.Namespace, raw: Path) -> list[str]:

@@ -45,6 +45,10 @@ class Interval:
     lo: float
     hi: float
 
+    def widened(self, by: float) -> Interval:
+        """The same interval with both ends moved outwards."""
+        return Interval(self.lo - by, self.hi + by)
+
     def hull(self, other: Interval) -> Interval:
         """The smallest interval that holds both."""
         return Interval(min(self.lo, other.lo), max(self.hi, other.hi))
@@ -196,6 +200,24 @@ def cluster_interval(series: Sequence[Slope]) -> Interval | None:
     half = quantile * float(np.std(medians, ddof=1)) / math.sqrt(count)
     centre = float(np.mean(medians))
     return Interval(centre - half, centre + half)
+
+
+def clock_resolution(samples: Iterable[Sample], column: str) -> float:
+    """What one step of the clock is worth in cost per operation.
+
+    A TSC that software scales or synthesises advances in steps of many ticks (the greatest common
+    divisor of all readings); two windows then tell costs apart only to a step over the difference
+    of their loop counts. 0 where there are too few windows to see the step."""
+    step, windows, loops = 0, 0, set()
+    for sample in samples:
+        value = getattr(sample, column)
+        if value is not None:
+            step = math.gcd(step, value)
+            windows += 1
+            loops.add(sample.loops)
+    if windows < 20 or len(loops) < 2:
+        return 0.0
+    return step / (max(loops) - min(loops))
 
 
 def exact_interval(series: Sequence[Slope]) -> Interval:

@@ -2,8 +2,9 @@
 """From samples to verdicts: baselines, equivalence margins, and the rule.
 
 The rule. The interval of a difference is the hull of the sign-test interval over blocks and of
-the interval clustered by code layout. The noise floor is the reach of that interval for the A/A
-clone, a second copy of the baseline's own code. A variant is
+the interval clustered by code layout, widened by what one step of the clock is worth. The noise
+floor is the reach of that interval for the A/A clone, a second copy of the baseline's own code. A
+variant is
 - slower (faster) when its whole interval lies beyond the margin and its median beyond the noise
   floor,
 - equivalent when its whole interval lies inside the margin and the noise floor does too,
@@ -143,8 +144,11 @@ class Difference:
     cluster: Interval | None
 
 
-def difference(variant: Sequence[Slope], baseline: Sequence[Slope], exact: bool) -> Difference:
-    """Median of the paired differences with its intervals."""
+def difference(
+    variant: Sequence[Slope], baseline: Sequence[Slope], exact: bool, resolution: float = 0.0
+) -> Difference:
+    """Median of the paired differences with its intervals, of which none is narrower than what
+    the clock resolves."""
     deltas = stats.paired(variant, baseline)
     if not deltas:
         return Difference(deltas, float("nan"), stats.UNBOUNDED, stats.UNBOUNDED, None)
@@ -154,7 +158,7 @@ def difference(variant: Sequence[Slope], baseline: Sequence[Slope], exact: bool)
         return Difference(deltas, middle, interval, interval, interval)
     sign, cluster = stats.sign_interval(deltas), stats.cluster_interval(deltas)
     wide = sign if cluster is None else sign.hull(cluster)
-    return Difference(deltas, middle, wide, sign, cluster)
+    return Difference(deltas, middle, wide.widened(resolution), sign, cluster)
 
 
 @dataclass(frozen=True)
@@ -168,6 +172,7 @@ class Group:
     baseline: str | None
     margin: float | None
     noise: Difference | None
+    resolution: float
 
 
 def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
@@ -175,13 +180,17 @@ def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
     per_variant: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         per_variant[sample.variant].append(sample)
-    fitted = stats.slopes(samples, COLUMN_OF_UNIT.get(tier.unit, "tsc"))
+    column = COLUMN_OF_UNIT.get(tier.unit, "tsc")
+    fitted = stats.slopes(samples, column)
+    resolution = stats.clock_resolution(samples, column)
     baseline = find_baseline(fitted)
     margin = noise = None
     if baseline is not None:
         margin = margin_for(tier.unit, benchmark, stats.middle(fitted[baseline]))
-        noise = difference(fitted[baseline + CLONE_SUFFIX], fitted[baseline], tier.exact)
-    return Group(tier, benchmark, per_variant, fitted, baseline, margin, noise)
+        noise = difference(
+            fitted[baseline + CLONE_SUFFIX], fitted[baseline], tier.exact, resolution
+        )
+    return Group(tier, benchmark, per_variant, fitted, baseline, margin, noise, resolution)
 
 
 def judge(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
@@ -218,7 +227,7 @@ def result_for(group: Group, variant: str) -> Result:
         if exact and len({slope.value for slope in fitted}) > 1:
             note = "blocks disagree"
     elif group.baseline is not None:
-        diff = difference(fitted, group.slopes[group.baseline], exact)
+        diff = difference(fitted, group.slopes[group.baseline], exact, group.resolution)
         verdict, note = judge(group, variant, diff)
     if not fitted:
         verdict, note = UNRESOLVED, "every window is flagged"

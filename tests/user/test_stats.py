@@ -225,6 +225,22 @@ def test_disagreeing_exact_blocks_are_reported() -> None:
     assert x.note == "blocks disagree: +0 to +1 instructions"
 
 
+def test_no_interval_is_narrower_than_the_clock_resolves() -> None:
+    """A clock that advances by 26 makes equal slopes of unequal costs."""
+    costs = {"none": 100, "none-clone": 100, "marker": 101}
+    samples = [
+        window(variant, block, loops, cost * loops // 26 * 26)
+        for block in range(40)
+        for variant, cost in costs.items()
+        for loops in (27, 157)
+    ]
+    assert stats.clock_resolution(samples, "tsc") == pytest.approx(26 / 130)
+    marker = verdicts.analyse(samples, [NATIVE])[2]
+    assert marker.delta is not None and abs(marker.delta - 1) <= 26 / 130
+    assert marker.delta_ci is not None
+    assert marker.delta_ci.half_width == pytest.approx(26 / 130)
+
+
 def test_the_baseline_is_whatever_has_a_clone() -> None:
     assert verdicts.find_baseline(["a", "zebra", "zebra-clone", "none"]) == "zebra"
     assert verdicts.find_baseline(["none", "x"]) is None
