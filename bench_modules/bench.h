@@ -49,6 +49,7 @@ struct bench_variant {
  * @loops: loop counts of every variant, ascending
  * @setup: allocates what the variants need; may be NULL; returns 0 or an error
  * @teardown: undoes @setup; may be NULL
+ * @select: called before the windows of a variant; may be NULL; returns 0 or an error
  */
 struct bench_group {
 	const char *name;
@@ -57,6 +58,7 @@ struct bench_group {
 	u32 loops[BENCH_LOOP_COUNTS];
 	int (*setup)(void);
 	void (*teardown)(void);
+	int (*select)(unsigned int variant);
 };
 
 extern const struct bench_group *const bench_groups[];

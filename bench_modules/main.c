@@ -19,6 +19,7 @@
 #include <kmarkers/patcher.h>
 
 #include "bench.h"
+#include "live.h"
 
 #define MAX_GROUPS	64
 #define MAX_COMMAND	1024
@@ -389,6 +390,7 @@ static void create_files(void)
 	debugfs_create_file("control", 0600, bench.dir, NULL, &control_fops);
 	debugfs_create_file("status", 0400, bench.dir, NULL, &status_fops);
 	debugfs_create_file("env", 0400, bench.dir, NULL, &env_fops);
+	live_init(bench.dir);
 	dir = debugfs_create_dir("config", bench.dir);
 	for (i = 0; i < ARRAY_SIZE(config_names); i++)
 		debugfs_create_file(config_names[i], 0600, dir, (void *)i, &config_fops);

@@ -16,23 +16,12 @@
 #include "groups.h"
 #include "walk.h"
 
-#define BUFFER_ORDER	23	/* 8 MiB: several times L2 */
-#define WALK_STEPS	65536
-
 static u8 *buffer;
 static u64 walk = 1;
 
-/* Random, since the replacement policy of a cache survives a linear sweep. */
 static void evict(void)
 {
-	unsigned int i;
-	u8 *line;
-
-	for (i = 0; i < WALK_STEPS; i++) {
-		walk = walk_next(walk);
-		line = walk_line(buffer, BUFFER_ORDER, walk);
-		WRITE_ONCE(*line, READ_ONCE(*line) + 1);
-	}
+	walk_evict(buffer, &walk);
 }
 
 /* The marker in front of the work, the work, the marker behind it. */
@@ -76,10 +65,10 @@ static const struct bench_variant pressure_variants[] = {
 
 static int setup(void)
 {
-	buffer = vmalloc(1UL << BUFFER_ORDER);
+	buffer = vmalloc(1UL << EVICT_ORDER);
 	if (!buffer)
 		return -ENOMEM;
-	memset(buffer, 1, 1UL << BUFFER_ORDER);
+	memset(buffer, 1, 1UL << EVICT_ORDER);
 	return 0;
 }
 

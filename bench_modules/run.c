@@ -81,7 +81,7 @@ static void take_sample(bench_op *op, struct bench_sample *sample)
 }
 
 /* Run every variant once per loop count; store the samples if @samples is given. */
-static void run_block(const struct bench_group *group, struct plan *plan, u32 block,
+static int run_block(const struct bench_group *group, struct plan *plan, u32 block,
 		      struct bench_sample *samples)
 {
 	unsigned int position, i, n = group->nr_variants;
@@ -90,7 +90,10 @@ static void run_block(const struct bench_group *group, struct plan *plan, u32 bl
 	for (position = 0; position < n; position++) {
 		u8 variant = planned_variant(plan, n, block, position);
 		unsigned int first = next_random(&plan->state) & 1;
+		int err = group->select ? group->select(variant) : 0;
 
+		if (err)
+			return err;
 		for (i = 0; i < BENCH_LOOP_COUNTS; i++) {
 			struct bench_sample sample = {
 				.block = block,
@@ -105,6 +108,7 @@ static void run_block(const struct bench_group *group, struct plan *plan, u32 bl
 				samples[position * BENCH_LOOP_COUNTS + i] = sample;
 		}
 	}
+	return 0;
 }
 
 static unsigned int samples_per_block(const struct bench_group *group)
@@ -119,15 +123,17 @@ unsigned int bench_planned(const struct bench_group *group, const struct bench_c
 }
 
 /* Every layout of every variant once, so that code and data are warm. */
-static void warm_up(const struct bench_group *group, struct plan *plan)
+static int warm_up(const struct bench_group *group, struct plan *plan)
 {
 	u32 block;
+	int err = 0;
 
-	for (block = 0; block < BENCH_LAYOUTS; block++) {
+	for (block = 0; block < BENCH_LAYOUTS && !err; block++) {
 		plan_block(plan, group->nr_variants, block);
-		run_block(group, plan, block, NULL);
+		err = run_block(group, plan, block, NULL);
 		bench_pause();
 	}
+	return err;
 }
 
 static int run_blocks(const struct bench_group *group, struct bench_result *result,
@@ -136,18 +142,21 @@ static int run_blocks(const struct bench_group *group, struct bench_result *resu
 	struct plan plan = { .state = result->config.seed };
 	unsigned int step = samples_per_block(group);
 	u32 block;
+	int err;
 
-	warm_up(group, &plan);
-	for (block = 0; block < result->config.blocks; block++) {
+	err = warm_up(group, &plan);
+	for (block = 0; block < result->config.blocks && !err; block++) {
 		if (should_stop())
 			return -EINTR;
 		plan_block(&plan, group->nr_variants, block);
-		run_block(group, &plan, block, result->samples + result->nr);
+		err = run_block(group, &plan, block, result->samples + result->nr);
+		if (err)
+			break;
 		/* Pairs with the acquire of those who show a run in progress. */
 		smp_store_release(&result->nr, result->nr + step);
 		bench_pause();
 	}
-	return 0;
+	return err;
 }
 
 /**
@@ -180,7 +189,7 @@ int bench_alloc_result(const struct bench_group *group, const struct bench_confi
  *
  * Context: may sleep; the caller has pinned the thread to a CPU.
  * Return: 0, -EINTR if stopped (with the complete blocks kept), or what the
- * group's setup returned.
+ * group's setup or select returned.
  */
 int bench_run_group(const struct bench_group *group, struct bench_result *result,
 		    bool (*should_stop)(void))

@@ -18,4 +18,20 @@ static __always_inline u8 *walk_line(u8 *buffer, unsigned int order, u64 state)
 	return buffer + ((state >> (64 - order)) & ~63ULL);
 }
 
+#define EVICT_ORDER	23	/* a buffer of 8 MiB: several times L2 */
+#define EVICT_STEPS	65536
+
+/* Evict L1 and L2: at random, since a cache's replacement survives a linear sweep. */
+static inline void walk_evict(u8 *buffer, u64 *state)
+{
+	unsigned int i;
+	u8 *line;
+
+	for (i = 0; i < EVICT_STEPS; i++) {
+		*state = walk_next(*state);
+		line = walk_line(buffer, EVICT_ORDER, *state);
+		WRITE_ONCE(*line, READ_ONCE(*line) + 1);
+	}
+}
+
 #endif /* BENCH_MODULES_WALK_H */

@@ -4,6 +4,7 @@
 #include <linux/export.h>
 #include <linux/ftrace.h>
 #include <linux/kernel.h>
+#include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 
@@ -44,24 +45,12 @@ static int redirected(const struct patcher_redirect *redirect, u8 *insn)
 			   (unsigned long)redirect->replacement);
 }
 
-/**
- * patcher_redirect_call() - let a call inside a kernel function go elsewhere
- * @redirect: function, callee and replacement filled in; must stay until
- *	patcher_restore_call()
- *
- * Context: may sleep.
- * Return: 0; -ENOENT if there is no such function or no such call in it; -EINVAL
- * if the replacement is out of reach; or what patcher_core_register() and
- * patcher_apply() return.
- */
-int patcher_redirect_call(struct patcher_redirect *redirect)
+static int redirect_call(struct patcher_redirect *redirect)
 {
 	struct patcher_core_site *core = &redirect->core;
 	u8 insn[CALL_LEN];
 	int err;
 
-	if (!redirect->function || !redirect->callee || !redirect->replacement)
-		return -EINVAL;
 	memset(core, 0, sizeof(*core));
 	core->function = redirect->function;
 	core->len = CALL_LEN;
@@ -78,6 +67,30 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 		err = exchange(core->addr, redirect->original, insn);
 	if (err)
 		patcher_core_unregister(core);
+	return err;
+}
+
+/**
+ * patcher_redirect_call() - let a call inside a kernel function go elsewhere
+ * @redirect: function, callee and replacement filled in; must stay until
+ *	patcher_restore_call()
+ *
+ * Context: may sleep.
+ * Return: 0; -ENOENT if there is no such function or no such call in it; -EINVAL
+ * if the replacement is out of reach; or what patcher_core_register() and
+ * patcher_apply() return.
+ */
+int patcher_redirect_call(struct patcher_redirect *redirect)
+{
+	int err;
+
+	if (!redirect->function || !redirect->callee || !redirect->replacement)
+		return -EINVAL;
+	if (!try_module_get(redirect->module))
+		return -ENOENT;
+	err = redirect_call(redirect);
+	if (err)
+		module_put(redirect->module);
 	return err;
 }
 EXPORT_SYMBOL_GPL(patcher_redirect_call);
@@ -103,6 +116,7 @@ int patcher_restore_call(struct patcher_redirect *redirect)
 		return err;
 	patcher_core_unregister(&redirect->core);
 	synchronize_rcu_tasks();
+	module_put(redirect->module);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(patcher_restore_call);
@@ -136,17 +150,21 @@ int patcher_redirect_function(struct patcher_detour *detour)
 	if (!detour->function || !detour->replacement)
 		return -EINVAL;
 	addr = core_resolve(detour->function);
-	if (!addr)
+	if (!addr || !try_module_get(detour->module))
 		return -ENOENT;
 	memset(&detour->ops, 0, sizeof(detour->ops));
 	detour->ops.func = take_detour;
 	detour->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
 	err = ftrace_set_filter_ip(&detour->ops, addr, 0, 0);
-	if (err)
+	if (err) {
+		module_put(detour->module);
 		return -ENOENT;
+	}
 	err = register_ftrace_function(&detour->ops);
-	if (err)
+	if (err) {
 		ftrace_free_filter(&detour->ops);
+		module_put(detour->module);
+	}
 	return err;
 }
 EXPORT_SYMBOL_GPL(patcher_redirect_function);
@@ -169,6 +187,7 @@ int patcher_restore_function(struct patcher_detour *detour)
 		return err;
 	ftrace_free_filter(&detour->ops);
 	synchronize_rcu_tasks();
+	module_put(detour->module);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(patcher_restore_function);

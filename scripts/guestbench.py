@@ -11,6 +11,7 @@ from lablib import ROOT, LabError
 from lablib.machine import Request, boot, report
 
 GUEST_JOB = ROOT / "scripts" / "guest" / "bench.sh"
+KMLIVE = ROOT / "build" / "native" / "kmlive"
 TIMEOUT_SECONDS = 240.0
 
 
@@ -22,24 +23,26 @@ def measure(
     *,
     blocks: int,
     seed: int,
+    live: int = 0,
     show: Callable[[str], None] | None = None,
 ) -> None:
     """Boot `kernel`, run every benchmark in it and leave the samples, env and vm.json in `raw`.
 
+    `live` is the number of blocks in which the kernel's own getppid is measured, from user space.
     `show` receives the guest's progress lines. Nothing is kept of a boot that failed, be it by a
     panic, a warning in the kernel log or a hang: then this raises LabError.
     """
     out = ROOT / "build" / "vm" / f"bench-{tier}"
     out.mkdir(parents=True, exist_ok=True)
     config = out / "bench.conf"
-    config.write_text(f"blocks {blocks}\nseed {seed}\n", encoding="ascii")
+    config.write_text(f"blocks {blocks}\nseed {seed}\nlive {live}\n", encoding="ascii")
     request = Request(
         kernel=kernel,
         job=GUEST_JOB,
         out=out,
         tier=tier,
         modules=modules,
-        additions=[(config, "/bench.conf")],
+        additions=[(config, "/bench.conf"), (KMLIVE, "/kmlive")],
         timeout=TIMEOUT_SECONDS,
     )
     result = boot(request, show)

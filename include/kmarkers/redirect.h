@@ -26,6 +26,7 @@
  *		.function = "__do_sys_getppid",
  *		.callee = "__task_pid_nr_ns",
  *		.replacement = my_tgid,
+ *		.module = THIS_MODULE,
  *	};
  *
  *	err = patcher_redirect_call(&redirect);
@@ -73,6 +74,7 @@ void patcher_core_unregister(struct patcher_core_site *core);
  * @callee: the function that it calls; the first call to it is taken
  * @replacement: what it shall call: same arguments, same result; it must not
  *	sleep, so that it can be waited for
+ * @module: the module that holds the replacement; cannot be unloaded meanwhile
  * @core: private
  * @original: private
  */
@@ -80,6 +82,7 @@ struct patcher_redirect {
 	const char *function;
 	const char *callee;
 	void *replacement;
+	struct module *module;
 	struct patcher_core_site core;
 	u8 original[5];
 };
@@ -91,11 +94,13 @@ int patcher_restore_call(struct patcher_redirect *redirect);
  * struct patcher_detour - a whole function that goes elsewhere, through ftrace
  * @function: the function's name
  * @replacement: what runs in its place; the same rules
+ * @module: the module that holds it; cannot be unloaded meanwhile
  * @ops: private
  */
 struct patcher_detour {
 	const char *function;
 	void *replacement;
+	struct module *module;
 	struct ftrace_ops ops;
 };
 

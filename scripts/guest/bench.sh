@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Job for a test kernel: run every benchmark and leave the samples in /results.
-# /bench.conf holds "name value" lines for bench/config. MODULES, RESULTS and
-# CONFIG name other places, for use on a running system.
+# /bench.conf holds "name value" lines for bench/config, and "live BLOCKS" if the
+# running kernel's own getppid is to be measured too. MODULES, RESULTS, CONFIG and
+# KMLIVE name other places, for use on a running system.
 modules=${MODULES-/modules}
 results=${RESULTS-/results}
 
@@ -11,8 +12,12 @@ bench=/sys/kernel/debug/kmarkers/bench
 for module in patcher immediate markers kmarkers_bench; do
 	insmod "$modules/$module.ko" || exit 1
 done
+live=0
 while read -r name value; do
-	echo "$value" >"$bench/config/$name" || exit 1
+	case $name in
+	live) live=$value ;;
+	*) echo "$value" >"$bench/config/$name" || exit 1 ;;
+	esac
 done <"${CONFIG-/bench.conf}"
 
 echo start >"$bench/control" || exit 1
@@ -27,6 +32,12 @@ case $state in
 done*) ;;
 *) exit 1 ;;
 esac
+
+if [ "$live" -gt 0 ]; then
+	echo "bench: getppid-quiet, getppid-pressure: $live blocks, live"
+	"${KMLIVE-/kmlive}" "$live" "$(cat "$bench/config/seed")" "$results" || exit 1
+	echo original >"$bench/getppid-live" || exit 1
+fi
 
 cat "$bench/env" >"$results/env"
 for samples in "$bench"/*/samples; do

@@ -57,6 +57,7 @@ static int do_redirect(char **words)
 	redirect.function = function;
 	redirect.callee = callee;
 	redirect.replacement = replacement;
+	redirect.module = THIS_MODULE;
 	err = patcher_redirect_call(&redirect);
 	redirected = !err;
 	return err;
@@ -82,6 +83,7 @@ static int do_detour(char **words)
 	strscpy(detour_function, words[1], sizeof(detour_function));
 	detour.function = detour_function;
 	detour.replacement = detour_replacement;
+	detour.module = THIS_MODULE;
 	err = patcher_redirect_function(&detour);
 	detoured = !err;
 	return err;
@@ -177,10 +179,6 @@ static int __init core_test_init(void)
 static void __exit core_test_exit(void)
 {
 	debugfs_remove_recursive(dir);
-	if (redirected && do_restore(NULL))
-		pr_err("a redirected call could not be restored\n");
-	if (detoured && do_undetour(NULL))
-		pr_err("a redirected function could not be restored\n");
 }
 
 module_init(core_test_init);

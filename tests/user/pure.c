@@ -262,7 +262,9 @@ static const char *randomises_blocks(void)
 		{ "b", { count_second, count_second, count_second, count_second } },
 		{ "c", { count_first, count_first, count_first, count_first } },
 	};
-	static const struct bench_group group = { "g", variants, 3, { 10, 20 }, NULL, NULL };
+	static const struct bench_group group = {
+		.name = "g", .variants = variants, .nr_variants = 3, .loops = { 10, 20 },
+	};
 	struct bench_config config = { .blocks = 12, .seed = 5 };
 	unsigned int seen[3][3] = { 0 }, layouts[BENCH_LAYOUTS] = { 0 }, i;
 	struct bench_result result = { 0 };

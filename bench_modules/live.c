@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The running kernel's getppid(2), live: the call in it that looks up the pid
+ * goes to implementations of the same work, with two markers each or none, as
+ * measured for immediate values in 2008.  bench/getppid-live takes the name of
+ * a variant, or "original" for the kernel's own; a user-space program switches
+ * and measures (kmlive).
+ */
+#include <linux/debugfs.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include <kmarkers/marker.h>
+#include <kmarkers/redirect.h>
+
+#include "live.h"
+
+#define MAX_NAME	32
+
+/* The same work as the function that getppid calls, which all of them call in turn. */
+#define LIVE(id, before, after)						\
+static noinline pid_t id(struct task_struct *task, enum pid_type type,	\
+			 struct pid_namespace *ns)			\
+{									\
+	pid_t pid;							\
+									\
+	before;								\
+	pid = __task_pid_nr_ns(task, type, ns);				\
+	after;								\
+	return pid;							\
+}
+
+#define MARKED(id, flavour)						\
+	LIVE(id,							\
+	     trace_mark_flavour(flavour, live_getppid_entry, NULL, MARK_NOARGS), \
+	     trace_mark_flavour(flavour, live_getppid_exit, NULL, "%d", pid))
+
+LIVE(live_out, barrier(), barrier())
+LIVE(live_out_clone, barrier(), barrier())
+MARKED(live_generic, generic)
+MARKED(live_immediate, immediate)
+
+static const struct live_variant {
+	const char *name;
+	void *function;
+} variants[] = {
+	{ "original", NULL },
+	{ "compiled-out", live_out },
+	{ "compiled-out-clone", live_out_clone },
+	{ "generic", live_generic },
+	{ "immediate", live_immediate },
+};
+
+static DEFINE_MUTEX(lock);
+static const struct live_variant *current_variant = &variants[0];
+static struct patcher_redirect redirect = {
+	.function = "__x64_sys_getppid",
+	.callee = "__task_pid_nr_ns",
+	/* The module cannot be unloaded while the kernel calls into it. */
+	.module = THIS_MODULE,
+};
+
+static int select_variant(const struct live_variant *variant)
+{
+	int err = 0;
+
+	if (current_variant->function)
+		err = patcher_restore_call(&redirect);
+	if (err)
+		return err;
+	current_variant = &variants[0];
+	if (!variant->function)
+		return 0;
+	redirect.replacement = variant->function;
+	err = patcher_redirect_call(&redirect);
+	if (!err)
+		current_variant = variant;
+	return err;
+}
+
+static ssize_t live_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+{
+	char name[MAX_NAME + 1] = "";
+	unsigned int i;
+	int err = -EINVAL;
+
+	if (!count || count > MAX_NAME)
+		return -EINVAL;
+	if (copy_from_user(name, buf, count))
+		return -EFAULT;
+	if (name[count - 1] == '\n')
+		name[count - 1] = '\0';
+	mutex_lock(&lock);
+	for (i = 0; i < ARRAY_SIZE(variants); i++)
+		if (!strcmp(name, variants[i].name))
+			err = select_variant(&variants[i]);
+	mutex_unlock(&lock);
+	return err ?: count;
+}
+
+static int live_show(struct seq_file *m, void *unused)
+{
+	unsigned int i;
+
+	mutex_lock(&lock);
+	for (i = 0; i < ARRAY_SIZE(variants); i++)
+		seq_printf(m, &variants[i] == current_variant ? "[%s]\n" : "%s\n",
+			   variants[i].name);
+	mutex_unlock(&lock);
+	return 0;
+}
+
+static int live_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, live_show, NULL);
+}
+
+static const struct file_operations live_fops = {
+	.owner = THIS_MODULE,
+	.open = live_open,
+	.read = seq_read,
+	.write = live_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+/**
+ * live_init() - create the control file
+ * @dir: the directory bench/
+ */
+void live_init(struct dentry *dir)
+{
+	debugfs_create_file("getppid-live", 0600, dir, NULL, &live_fops);
+}

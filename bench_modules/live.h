@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The running kernel's getppid, redirected to marked implementations. */
+#ifndef BENCH_MODULES_LIVE_H
+#define BENCH_MODULES_LIVE_H
+
+struct dentry;
+
+void live_init(struct dentry *dir);
+
+#endif /* BENCH_MODULES_LIVE_H */
