@@ -12,16 +12,23 @@
 #include "text.h"
 
 pthread_rwlock_t native_fork_gate = PTHREAD_RWLOCK_INITIALIZER;
+__thread unsigned int native_mutexes_held;
+
+#ifdef __SANITIZE_THREAD__
+unsigned long native_rcu_order;
+#endif
 
 static void before_fork(void)
 {
 	pthread_rwlock_wrlock(&native_fork_gate);
+	text_before_fork();
 	urcu_bp_before_fork();
 }
 
 static void after_fork_parent(void)
 {
 	urcu_bp_after_fork_parent();
+	text_after_fork_parent();
 	pthread_rwlock_unlock(&native_fork_gate);
 }
 
@@ -31,10 +38,10 @@ static void after_fork_child(void)
 
 	/* Before anything else: it unblocks signals, and there is no breakpoint now. */
 	urcu_bp_after_fork_child();
+	pthread_rwlock_unlock(&native_fork_gate);
 	/* Threads that waited for it in the parent do not exist here. */
 	native_fork_gate = unlocked;
-	/* On failure text_map() refuses, since the text is not this process's own. */
-	text_start();
+	text_after_fork_child();
 }
 
 int fork_start(void)

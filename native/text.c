@@ -23,10 +23,9 @@
 static struct {
 	unsigned long start, end;
 	int file;
-	pid_t owner;	/* the process that this copy of the text belongs to */
-} text = {
-	.file = -1,
-};
+	int copy;	/* for the child, while the program forks */
+	pid_t owner;	/* the process that the file belongs to */
+} text;
 
 bool text_owned(struct module *module, unsigned long addr, unsigned int len)
 {
@@ -145,57 +144,81 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *unused)
 	return -ENOENT;
 }
 
-static int fill_file(int file)
+/* A memory file with the text as it is now. */
+static int copy_text(void)
 {
 	unsigned long done = 0, size = text.end - text.start;
+	int err, file = memfd_create("text", MFD_CLOEXEC);
 
+	if (file < 0)
+		return -errno;
 	while (done < size) {
 		ssize_t n = write(file, (void *)(text.start + done), size - done);
 
-		if (n <= 0)
-			return n ? -errno : -EIO;
+		if (n <= 0) {
+			err = n ? -errno : -EIO;
+			close(file);
+			return err;
+		}
 		done += n;
 	}
-	return 0;
+	return file;
 }
 
-/* At every moment the same bytes are mapped: threads that execute them notice nothing. */
-static int move_text(void)
+/*
+ * At every moment the same bytes are mapped: threads that execute them notice
+ * nothing.  Not mmap(3), because sanitizers take that for fresh memory.
+ */
+static int map_text(int file)
 {
-	int err, file, old = text.file;
-	void *at;
-
-	file = memfd_create("text", MFD_CLOEXEC);
-	if (file < 0)
+	if (syscall(SYS_mmap, text.start, text.end - text.start, PROT_READ | PROT_EXEC,
+		    MAP_SHARED | MAP_FIXED, file, 0) == -1)
 		return -errno;
-	err = fill_file(file);
-	if (err)
-		goto err_file;
-	at = mmap((void *)text.start, text.end - text.start, PROT_READ | PROT_EXEC,
-		  MAP_SHARED | MAP_FIXED, file, 0);
-	if (at == MAP_FAILED) {
-		err = -errno;
-		goto err_file;
-	}
 	text.file = file;
 	text.owner = getpid();
-	if (old >= 0)
-		close(old);
 	return 0;
-
-err_file:
-	close(file);
-	return err;
 }
 
 int text_start(void)
 {
-	int err;
+	int err, file;
 
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0))
 		return start_failed("this kernel has no membarrier(2) with sync-core", -errno);
 	if (dl_iterate_phdr(find_text, NULL) != 1)
 		return start_failed("the program has no executable segment", -ENOENT);
-	err = move_text();
-	return err ? start_failed("cannot move the program's text into a memory file", err) : 0;
+	file = copy_text();
+	if (file < 0)
+		return start_failed("cannot copy the program's text into a memory file", file);
+	err = map_text(file);
+	if (err) {
+		close(file);
+		return start_failed("cannot map a memory file as the program's text", err);
+	}
+	return 0;
+}
+
+/* The copy is made while no batch runs: later the parent may go on before the child. */
+void text_before_fork(void)
+{
+	text.copy = copy_text();
+}
+
+void text_after_fork_parent(void)
+{
+	if (text.copy >= 0)
+		close(text.copy);
+}
+
+/*
+ * Without its own copy the child keeps executing its parent's text; text_map()
+ * refuses to write it.  The registration for membarrier() was inherited.
+ */
+void text_after_fork_child(void)
+{
+	int parents = text.file;
+
+	if (text.copy < 0 || map_text(text.copy))
+		return;
+	close(parents);
 }

@@ -3,8 +3,11 @@
 #ifndef NATIVE_TEXT_H
 #define NATIVE_TEXT_H
 
-/* Move the text into a memory file of this process; again in a child. */
+/* Move the text into a memory file of this process. */
 int text_start(void);
+void text_before_fork(void);
+void text_after_fork_parent(void);
+void text_after_fork_child(void);
 /* Handle SIGTRAP. */
 int trap_start(void);
 /* Keep fork() and batches apart, and give a child its own text. */

@@ -29,9 +29,9 @@ static bool handle(greg_t *gregs)
 #define STORE(name, index)	gregs[index] = regs.name;
 	FOR_EACH_REGISTER(LOAD)
 	/* Interrupts are off in the kernel's handler; here patcher_unregister() waits for this. */
-	urcu_bp_read_lock();
+	rcu_read_lock();
 	ours = patcher_handle_int3(&regs);
-	urcu_bp_read_unlock();
+	rcu_read_unlock();
 	if (ours) {
 		FOR_EACH_REGISTER(STORE)
 	}

@@ -3,6 +3,6 @@
 #ifndef NATIVE_PREEMPT_H
 #define NATIVE_PREEMPT_H
 #include <linux/rcupdate.h>
-#define preempt_disable_notrace()	urcu_bp_read_lock()
-#define preempt_enable_notrace()	urcu_bp_read_unlock()
+#define preempt_disable_notrace()	rcu_read_lock()
+#define preempt_enable_notrace()	rcu_read_unlock()
 #endif

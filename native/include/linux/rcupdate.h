@@ -1,19 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* RCU by liburcu's bp flavour, which registers threads by itself. */
+/* RCU by liburcu's bp flavour, which registers threads by itself, signal handlers included. */
 #ifndef NATIVE_RCUPDATE_H
 #define NATIVE_RCUPDATE_H
 #include <stdlib.h>
 #include <urcu/urcu-bp.h>
 #include <linux/compiler.h>
 
-#define synchronize_rcu()		urcu_bp_synchronize_rcu()
+/*
+ * ThreadSanitizer does not see what orders readers and the end of a grace
+ * period: it gets a variable to see it by.
+ */
+#ifdef __SANITIZE_THREAD__
+extern unsigned long native_rcu_order;
+#define NATIVE_RCU_RELEASE()	((void)__atomic_fetch_add(&native_rcu_order, 1, __ATOMIC_RELEASE))
+#define NATIVE_RCU_ACQUIRE()	((void)__atomic_load_n(&native_rcu_order, __ATOMIC_ACQUIRE))
+#else
+#define NATIVE_RCU_RELEASE()	((void)0)
+#define NATIVE_RCU_ACQUIRE()	((void)0)
+#endif
+
+static __always_inline void rcu_read_lock(void)
+{
+	urcu_bp_read_lock();
+}
+
+static __always_inline void rcu_read_unlock(void)
+{
+	NATIVE_RCU_RELEASE();
+	urcu_bp_read_unlock();
+}
+
+static inline void synchronize_rcu(void)
+{
+	urcu_bp_synchronize_rcu();
+	NATIVE_RCU_ACQUIRE();
+}
+
 /* liburcu's own takes no pointer to const. */
 #undef rcu_assign_pointer
 #define rcu_assign_pointer(p, v)	smp_store_release(&(p), v)
-#define rcu_dereference_raw(p)		rcu_dereference(p)
+#define rcu_dereference_raw(p)		smp_load_acquire(&(p))
 #define kfree_rcu(ptr, member)						\
 do {									\
-	urcu_bp_synchronize_rcu();					\
+	synchronize_rcu();						\
 	free(ptr);							\
 } while (0)
 #endif

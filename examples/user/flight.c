@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A program whose marker is switched on in flight.
+ *
+ * Two threads handle requests as fast as they can.  Meanwhile the main thread
+ * connects a probe to the marker in their code, disconnects it again, and moves
+ * a limit that they read as an immediate value.  Each line of output is one
+ * phase; the exit code is 1 if a phase did not do what it should.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <kmarkers/user.h>
+
+#define WORKERS	2
+
+static DEFINE_IMV(int, limit) = 1023;
+
+static struct worker {
+	pthread_t thread;
+	unsigned long requests;
+	unsigned long too_big;
+} __aligned(64) workers[WORKERS];
+
+static bool stop;
+
+/* Calls of the probe, and the largest request it was told of. */
+static unsigned long calls;
+static int largest;
+
+static void probe(void *probe_private, void *call_private, const char *fmt, va_list *args)
+{
+	int bytes = va_arg(*args, int);
+
+	__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+	if (bytes > READ_ONCE(largest))
+		WRITE_ONCE(largest, bytes);
+}
+
+static void handle(struct worker *worker, int bytes)
+{
+	trace_mark(request, "%d", bytes);
+	if (bytes > imv_read(limit))
+		WRITE_ONCE(worker->too_big, worker->too_big + 1);
+	WRITE_ONCE(worker->requests, worker->requests + 1);
+}
+
+static void *work(void *data)
+{
+	unsigned int random = 1;
+
+	while (!READ_ONCE(stop)) {
+		random = random * 1103515245 + 12345;
+		handle(data, random >> 16 & 1023);
+	}
+	return NULL;
+}
+
+static void sum(unsigned long *requests, unsigned long *too_big)
+{
+	int i;
+
+	*requests = *too_big = 0;
+	for (i = 0; i < WORKERS; i++) {
+		*requests += READ_ONCE(workers[i].requests);
+		*too_big += READ_ONCE(workers[i].too_big);
+	}
+}
+
+/* Let the workers run for a while; say what they did in it, and whether that was right. */
+static bool phase(const char *what, bool on, bool small)
+{
+	const struct timespec half_second = { .tv_nsec = 500000000 };
+	unsigned long requests[2], too_big[2], called = READ_ONCE(calls);
+
+	sum(&requests[0], &too_big[0]);
+	nanosleep(&half_second, NULL);
+	sum(&requests[1], &too_big[1]);
+	called = READ_ONCE(calls) - called;
+	requests[1] -= requests[0];
+	too_big[1] -= too_big[0];
+	printf("%-13s %6.1f million requests a second, %8lu probe calls, %2lu %% over the limit\n",
+	       what, requests[1] * 2 / 1e6, called, too_big[1] * 100 / (requests[1] ?: 1));
+	return requests[1] && !called == !on && !too_big[1] == !small;
+}
+
+static bool fly(void)
+{
+	bool good;
+
+	good = phase("marker off:", false, false);
+	good &= !marker_probe_register("request", "%d", probe, NULL);
+	good &= phase("marker on:", true, false);
+	kmarkers_list(stdout);
+	good &= !marker_probe_unregister("request", probe, NULL);
+	marker_synchronize_unregister();
+	good &= phase("off again:", false, false);
+	good &= !imv_set(limit, 511);
+	good &= phase("limit halved:", false, true);
+	return good && largest == 1023;
+}
+
+int main(void)
+{
+	bool good;
+	int i;
+
+	if (kmarkers_start())
+		return EXIT_FAILURE;
+	for (i = 0; i < WORKERS; i++)
+		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
+			return EXIT_FAILURE;
+	good = fly();
+	WRITE_ONCE(stop, true);
+	for (i = 0; i < WORKERS; i++)
+		pthread_join(workers[i].thread, NULL);
+	return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

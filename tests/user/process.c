@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What only a program has: forks, signals, signal stacks, red zones, threads that come and go. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/kernel.h>
+
+#include <kmarkers/user.h>
+
+#include "process.h"
+
+/* Every byte of every value is the same, so that half a value is recognised. */
+#define ONES	0x0101010101010101ULL
+
+static DEFINE_IMV(u64, value) = ONES;
+static bool stop;
+static unsigned long wrong, passes;
+
+static noinline void read_value(void)
+{
+	u64 seen = imv_read(value);
+
+	if (seen != (seen & 0xff) * ONES)
+		__atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&passes, 1, __ATOMIC_RELAXED);
+}
+
+static int flip(unsigned int nr)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < nr && !err; i++)
+		err = imv_set(value, (i % 255 + 1) * ONES);
+	return err;
+}
+
+/* Change the value while threads of @run execute; each thread looks at @stop. */
+static const char *storm(void *(*run)(void *))
+{
+	unsigned int i, nr = 0;
+	pthread_t threads[3];
+	int err = 0;
+
+	stop = false;
+	wrong = passes = 0;
+	while (nr < ARRAY_SIZE(threads) && !err) {
+		err = pthread_create(&threads[nr], NULL, run, NULL);
+		nr += !err;
+	}
+	if (!err)
+		err = flip(test_batches);
+	WRITE_ONCE(stop, true);
+	for (i = 0; i < nr; i++)
+		pthread_join(threads[i], NULL);
+	EXPECT(!err);
+	EXPECT(passes);
+	EXPECT(!wrong);
+	return NULL;
+}
+
+/* Exit code of a child, 128 and more if a signal ended it, -1 if there is none. */
+static int reap(pid_t child)
+{
+	int status;
+
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int change(u64 to)
+{
+	return imv_set(value, to) || imv_read(value) != to;
+}
+
+static const char *starts_once(void)
+{
+	EXPECT(kmarkers_start() == -EBUSY);
+	return NULL;
+}
+
+/* What one changes, the other does not see: neither value nor text. */
+static const char *fork_separates(void)
+{
+	int to_child[2], to_parent[2];
+	char byte = 0;
+	pid_t child;
+
+	EXPECT(!pipe(to_child) && !pipe(to_parent));
+	EXPECT(!change(ONES));
+	child = fork();
+	if (!child) {
+		bool good = imv_read(value) == ONES && !change(2 * ONES) &&
+			    write(to_parent[1], &byte, 1) == 1 && read(to_child[0], &byte, 1) == 1 &&
+			    imv_read(value) == 2 * ONES && !change(3 * ONES);
+
+		_exit(!good);
+	}
+	EXPECT(read(to_parent[0], &byte, 1) == 1);
+	EXPECT(imv_read(value) == ONES);
+	EXPECT(!change(4 * ONES));
+	EXPECT(write(to_child[1], &byte, 1) == 1);
+	EXPECT(reap(child) == 0);
+	EXPECT(imv_read(value) == 4 * ONES);
+	close(to_child[0]);
+	close(to_child[1]);
+	close(to_parent[0]);
+	close(to_parent[1]);
+	return NULL;
+}
+
+static unsigned long bad_children;
+
+/* Forks while others flip and read: each child can read, change and fork again. */
+static void *fork_often(void *unused)
+{
+	while (!READ_ONCE(stop)) {
+		pid_t child = fork();
+
+		if (!child) {
+			u64 seen = imv_read(value);
+			bool good = seen == _imv_read(value) && !change(7 * ONES);
+
+			_exit(!good || reap(fork() ?: (_exit(change(8 * ONES)), 0)));
+		}
+		if (reap(child))
+			__atomic_fetch_add(&bad_children, 1, __ATOMIC_RELAXED);
+		read_value();
+	}
+	return NULL;
+}
+
+static const char *fork_storm(void)
+{
+	const char *failed = storm(fork_often);
+
+	EXPECT(!bad_children);
+	return failed;
+}
+
+/* A child without fork()'s handlers shares the text, and may not write it. */
+static const char *clone_is_refused(void)
+{
+	pid_t child;
+
+	EXPECT(!change(ONES));
+	child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (!child)
+		_exit(imv_read(value) != ONES || imv_set(value, 2 * ONES) != -EPERM);
+	EXPECT(reap(child) == 0);
+	EXPECT(imv_read(value) == ONES);
+	return NULL;
+}
+
+static void *read_with_sigtrap_blocked(void *unused)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTRAP);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	while (!READ_ONCE(stop))
+		read_value();
+	return NULL;
+}
+
+/* The one thing that a thread must not do: the kernel ends the program, in a child here. */
+static const char *blocked_sigtrap_storm(void)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		test_batches = 100000;
+		storm(read_with_sigtrap_blocked);
+		_exit(0);
+	}
+	EXPECT(reap(child) == 128 + SIGTRAP);
+	return NULL;
+}
+
+static void on_signal(int sig)
+{
+	unsigned int i;
+
+	for (i = 0; i < 1000; i++)
+		read_value();
+}
+
+static void *read_on_signal_stack(void *unused)
+{
+	stack_t stack = { .ss_size = 1 << 17 }, none = { .ss_flags = SS_DISABLE };
+
+	stack.ss_sp = malloc(stack.ss_size);
+	sigaltstack(&stack, NULL);
+	while (!READ_ONCE(stop)) {
+		raise(SIGUSR1);
+		on_signal(0);
+	}
+	sigaltstack(&none, NULL);
+	free(stack.ss_sp);
+	return NULL;
+}
+
+static const char *signal_stack_storm(void)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+
+#ifdef __SANITIZE_THREAD__
+	return "SKIP ThreadSanitizer blocks all signals while a handler runs";
+#endif
+	EXPECT(!sigaction(SIGUSR1, &action, NULL));
+	return storm(read_on_signal_stack);
+}
+
+/* A leaf function keeps its locals below the stack pointer; breakpoints must not touch them. */
+static noinline bool red_zone_kept(void)
+{
+	volatile unsigned long locals[14];
+	unsigned int i, bad = 0;
+
+	for (i = 0; i < ARRAY_SIZE(locals); i++)
+		locals[i] = i + 1;
+	(void)imv_read(value);
+	for (i = 0; i < ARRAY_SIZE(locals); i++)
+		bad += locals[i] != i + 1;
+	return !bad;
+}
+
+static void *use_red_zone(void *unused)
+{
+	while (!READ_ONCE(stop)) {
+		if (!red_zone_kept())
+			__atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&passes, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static const char *red_zone_storm(void)
+{
+	return storm(use_red_zone);
+}
+
+static void *read_briefly(void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < 100; i++)
+		read_value();
+	return NULL;
+}
+
+static void *start_threads(void *unused)
+{
+	pthread_t thread;
+
+	while (!READ_ONCE(stop))
+		if (!pthread_create(&thread, NULL, read_briefly, NULL))
+			pthread_join(thread, NULL);
+	return NULL;
+}
+
+static const char *short_threads_storm(void)
+{
+	return storm(start_threads);
+}
+
+static unsigned long foreign;
+
+void process_count_trap(int sig)
+{
+	__atomic_fetch_add(&foreign, 1, __ATOMIC_RELAXED);
+}
+
+/* Breakpoints and signals that are not ours go to who was there before. */
+static const char *foreign_traps(void)
+{
+	unsigned long before = foreign;
+
+	asm volatile("int3");
+	EXPECT(foreign == before + 1);
+	raise(SIGTRAP);
+	EXPECT(foreign == before + 2);
+	return NULL;
+}
+
+const struct test_case process_cases[] = {
+	{ "process_starts_once", starts_once, NULL },
+	{ "process_passes_on_foreign_traps", foreign_traps, NULL },
+	{ "process_fork_separates", fork_separates, NULL },
+	{ "process_fork_storm", fork_storm, NULL },
+	{ "process_clone_is_refused", clone_is_refused, NULL },
+	{ "process_blocked_sigtrap_storm", blocked_sigtrap_storm, NULL },
+	{ "process_signal_stack_storm", signal_stack_storm, NULL },
+	{ "process_red_zone_storm", red_zone_storm, NULL },
+	{ "process_short_threads_storm", short_threads_storm, NULL },
+};
+
+const unsigned int process_nr_cases = ARRAY_SIZE(process_cases);
