@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import shlex
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,6 +43,7 @@ class Request:
     tier: str = "vm"
     modules: Path | None = None
     additions: Sequence[tuple[Path, str]] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
     timeout: float = 300.0
     cpus: int = 2
     append: str = ""
@@ -92,7 +94,8 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     _prepare(request.out)
     with tempfile.TemporaryDirectory(prefix="kmarkers-") as scratch:
         archive = Path(scratch, "initramfs")
-        initramfs.write(archive, request.job, _modules(request), request.additions)
+        additions = [*request.additions, *_guest_files(request, Path(scratch))]
+        initramfs.write(archive, request.job, _modules(request), additions)
         command = [
             *qemu.command,
             *emulator.accelerator_options(accel, request.tier, request.cpus),
@@ -140,6 +143,15 @@ def _modules(request: Request) -> list[Path]:
     if not found:
         raise LabError(f"{request.modules} holds no module; build them first")
     return found
+
+
+def _guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
+    """Write what the guest reads: its settings, and what faults look like in its log."""
+    exports = [f"export {key}={shlex.quote(str(to))}" for key, to in request.settings.items()]
+    contents = {"settings": exports, "dirt": logscan.DIRT, "clean": logscan.CLEAN}
+    for name, lines in contents.items():
+        (scratch / name).write_text("".join(f"{line}\n" for line in lines))
+    return [(scratch / name, f"/etc/{name}") for name in contents]
 
 
 def _serial(out: Path, names: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from lablib import LabError, build, catalogue, initramfs, sources
+from lablib import LabError, build, catalogue, initramfs, logscan, sources
 from lablib.logscan import scan_log, with_context
 from lablib.machine import Request, Result, boot
 
@@ -64,6 +64,22 @@ def test_clean_log_has_no_dirt() -> None:
 def test_dirty_line_is_found(line: str) -> None:
     stamped = f"[    2.000000] {line}"
     assert scan_log(f"{CLEAN_LOG}{stamped}\n") == [stamped]
+
+
+def test_guest_finds_the_same_dirt(tmp_path: Path) -> None:
+    for name, patterns in (("dirt", logscan.DIRT), ("clean", logscan.CLEAN)):
+        (tmp_path / name).write_text("".join(f"{pattern}\n" for pattern in patterns))
+    log = tmp_path / "log"
+    log.write_text(CLEAN_LOG + "".join(f"{line}\n" for line in DIRTY_LINES))
+    found = subprocess.run(
+        f"grep -E -f dirt {log} | grep -v -E -f clean",
+        cwd=tmp_path,
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.splitlines() == DIRTY_LINES
 
 
 def test_context_surrounds_the_fault() -> None:

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # All tests that run inside a test kernel.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
 . /tests/lib.sh
+# shellcheck source-path=SCRIPTDIR source=orders.sh
+. /tests/orders.sh
 
 test_cases() {
-	try "test module loads, values in place before init" insmod /modules/kmarkers_test.ko
-	try "cases run" put all /sys/kernel/debug/kmarkers_test/run
-	while read -r line; do
-		case $line in
-		"ok "*) result 0 "${line#ok * }" ;;
-		"not ok "*) result 1 "${line#not ok * }" ;;
-		"# "*) echo "$line" ;;
-		esac
-	done </sys/kernel/debug/kmarkers_test/results
-	refused "unknown case" "Invalid argument" put nothing /sys/kernel/debug/kmarkers_test/run
+	try "test module loads, values in place before init" \
+		insmod /modules/kmarkers_test.ko batches="$batches"
+	cases=/sys/kernel/debug/kmarkers_test
+	# shellcheck disable=SC2013 # a name is one word
+	for case in $(sed -n 's/^ok [0-9]* \([^ ]*\) # SKIP.*/\1/p' $cases/results); do
+		put "$case" $cases/run
+		sed -n "s/^# $case: /# /p" $cases/results
+		grep -q "^ok [0-9]* $case\$" $cases/results
+		result $? "$case"
+	done
+	refused "unknown case" "Invalid argument" put nothing $cases/run
 	cat $debugfs/patcher/stats | sed 's/^/# patcher /'
 }
 
@@ -26,7 +30,7 @@ test_across_modules() {
 	refused "wrong expectation is noticed" "Invalid" insmod /modules/kmarkers_test_peer.ko expect=1
 	refused "imv_read in init text" "Operation not permitted" \
 		insmod /modules/kmarkers_test_bad_init.ko
-	dmesg | grep -q "kmarkers_test_bad_init: imv_read() in text that is freed"
+	logged "kmarkers_test_bad_init: imv_read() in text that is freed"
 	result $? "and the log says why"
 	same "refused modules leave no sites" "$(grep -c 'bad_init\|peer' $debugfs/immediate/list)" 0
 	try "test module unloads" rmmod kmarkers_test
@@ -34,8 +38,8 @@ test_across_modules() {
 	result $? "no marker of it is left"
 }
 
-count_ticks() {
-	cat /sys/module/example_probe/parameters/count
+ticked() {
+	[ "$(cat /sys/module/example_probe/parameters/count)" -ge "$1" ]
 }
 
 test_examples() {
@@ -48,9 +52,7 @@ test_examples() {
 	try "period shortened" put 1 /sys/module/example_client/parameters/period_ms
 	refused "period out of range" "Invalid argument" \
 		put 0 /sys/module/example_client/parameters/period_ms
-	sleep 1
-	[ "$(count_ticks)" -ge 20 ]
-	result $? "probe counts ticks"
+	try "probe counts ticks" within 5 ticked 20
 	try "probe goes first" rmmod example_probe
 	grep -q "example_tick off immediate 0" $debugfs/markers/list
 	result $? "list shows it off"
@@ -59,6 +61,10 @@ test_examples() {
 	try "probe after its marker" insmod /modules/example_probe.ko
 	try "marked module leaves while probes are registered" rmmod example_client
 	try "probe unloads" rmmod example_probe
+}
+
+not_running() {
+	! grep -q "^running" "$bench"/status
 }
 
 test_bench_files() {
@@ -89,10 +95,7 @@ test_bench_files() {
 	refused "insmod with a bad parameter" "Invalid argument" insmod /modules/kmarkers_bench.ko blocks=0
 	try "insmod with a parameter" insmod /modules/kmarkers_bench.ko blocks=3
 	try "start by name" put "empty-loop cold-branch" $bench/control
-	for _ in $(seq 100); do
-		grep -q "^running" $bench/status || break
-		sleep 0.1
-	done
+	try "comes to its end" within 60 not_running
 	same "done" "$(cat $bench/status)" "done - 54/54"
 	same "samples" "$(grep -c '^empty-loop,' $bench/empty-loop/samples)" 24
 	grep -q "^marker-immediate 3 0 " $bench/empty-loop/summary
@@ -101,34 +104,30 @@ test_bench_files() {
 	same "reset leaves nothing" "$(grep -c '^empty-loop,' $bench/empty-loop/samples)" 0
 }
 
-test_load_order() {
-	refused "client without the module it needs" "nknown symbol" insmod /modules/markers.ko
-	try "load" load_core
-	for module in patcher immediate; do
-		refused "$module held by its client" "temporarily unavailable" rmmod $module
-	done
-	try "unload" unload_core
-}
-
-# All modules in and out, a hundred times.
+# All modules in and out, again and again.
 test_cycles() {
-	for _ in $(seq 100); do
-		load_core && insmod /modules/example_client.ko && rmmod example_client && unload_core || {
-			result 1 "100 times in and out"
-			return
-		}
+	cycle=0
+	while [ "$cycle" -lt "$cycles" ] && load_core && insmod /modules/example_client.ko &&
+		rmmod example_client && unload_core; do
+		cycle=$((cycle + 1))
 	done
-	result 0 "100 times in and out"
-	[ ! -e $debugfs ]
+	same "all modules in and out" $cycle "$cycles"
+	[ ! -e "$debugfs" ]
 	result $? "nothing left in debugfs"
 }
 
-test_load_order
+suite orders
+test_orders
 load_core || exit 1
+suite cases
 test_cases
+suite modules
 test_across_modules
+suite examples
 test_examples
+suite bench
 test_bench_files
 unload_core || exit 1
+suite cycles
 test_cycles
 finish

@@ -1,21 +1,51 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# For test scripts that run inside a test kernel: KTAP on standard output.
+# For test scripts that run inside a test kernel: KTAP on standard output. What the kernel
+# logs while a test runs belongs to that test: a fault in it is the test's failure.
 
 debugfs=/sys/kernel/debug/kmarkers
 core="patcher immediate markers kmarkers_bench"
+log=/tmp/log
 number=0
 failures=0
+
+# suite NAME: the results that follow belong to it
+suite() {
+	read -r uptime _ </proc/uptime
+	echo "# suite: $1"
+	echo "# uptime: $uptime"
+}
+
+# Move what the kernel said since the last call to $log; succeeds if that is clean.
+# /etc/dirt and /etc/clean hold the patterns that the machine judges the console by.
+log_is_clean() {
+	dmesg -c >$log
+	faults=$(grep -E -f /etc/dirt $log | grep -v -E -f /etc/clean)
+	[ -z "$faults" ] && return
+	echo "$faults" | sed 's/^/# kernel log: /'
+	return 1
+}
+
+# logged PATTERN: did the kernel say that during the last test?
+logged() {
+	grep -q "$1" $log
+}
 
 # result CODE NAME: one KTAP line
 result() {
 	number=$((number + 1))
-	if [ "$1" -eq 0 ]; then
+	if log_is_clean && [ "$1" -eq 0 ]; then
 		echo "ok $number $2"
 	else
 		echo "not ok $number $2"
 		failures=$((failures + 1))
 	fi
+}
+
+# skip NAME REASON
+skip() {
+	number=$((number + 1))
+	echo "ok $number $1 # SKIP $2"
 }
 
 # try NAME COMMAND...: passes if the command succeeds
@@ -26,20 +56,25 @@ try() {
 	result $? "$name"
 }
 
+# fails_with ERROR COMMAND...: succeeds if the command fails and says so
+fails_with() {
+	error=$1
+	shift
+	if said=$("$@" 2>&1); then
+		echo "# succeeded: $*"
+		return 1
+	fi
+	echo "$said" | grep -q "$error" && return
+	echo "# said: $said"
+	return 1
+}
+
 # refused NAME ERROR COMMAND...: passes if the command fails and says so
 refused() {
 	name=$1
-	error=$2
-	shift 2
-	if said=$("$@" 2>&1); then
-		echo "# succeeded: $*"
-		result 1 "$name"
-	elif echo "$said" | grep -q "$error"; then
-		result 0 "$name"
-	else
-		echo "# said: $said"
-		result 1 "$name"
-	fi
+	shift
+	fails_with "$@"
+	result $? "$name"
 }
 
 put() {
@@ -51,6 +86,17 @@ same() {
 	[ "$2" = "$3" ] || echo "# got '$2', wanted '$3'"
 	[ "$2" = "$3" ]
 	result $? "$1"
+}
+
+# within SECONDS COMMAND...: succeeds as soon as the command does
+within() {
+	left=$(($1 * 10))
+	shift
+	until "$@"; do
+		[ $left -gt 0 ] || return 1
+		left=$((left - 1))
+		sleep 0.1
+	done
 }
 
 stat_of() {
@@ -74,7 +120,17 @@ unload_core() {
 }
 
 finish() {
+	suite end
 	echo "1..$number"
 	[ $failures -eq 0 ]
 	exit $?
 }
+
+# How long the storms shall be; slow kernels are given less to do.
+# shellcheck disable=SC2034 # for the scripts that source this
+batches=${KMARKERS_BATCHES:-1000}
+# shellcheck disable=SC2034
+cycles=${KMARKERS_CYCLES:-100}
+
+suite boot
+result 0 "the kernel log is clean so far"

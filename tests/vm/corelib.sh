@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# For tests of core text: the commands of kmarkers_test_core, symbols, other owners of text.
+
+core_test=/sys/kernel/debug/kmarkers_test_core
+tracing=/sys/kernel/tracing
+kprobes=/sys/kernel/debug/kprobes
+getppid=__x64_sys_getppid
+callee=__task_pid_nr_ns
+
+# command WORDS...
+command_core() {
+	put "$*" $core_test/command
+}
+
+# ask WORDS...: a command, and what it found out
+ask() {
+	command_core "$@" && cat $core_test/answer
+}
+
+read_symbols() {
+	grep -v '\[' /proc/kallsyms >/tmp/symbols
+}
+
+# address SYMBOL
+address() {
+	sed -n "/ $1\$/{s/ .*//p;q}" /tmp/symbols
+}
+
+# add ADDRESS NUMBER: shells have signed numbers, which print right in hexadecimal
+add() {
+	printf "%x" $((0x$1 + $2))
+}
+
+# extent FUNCTION: its size, up to the next symbol
+extent() {
+	start=$(address "$1")
+	next=$(sort /tmp/symbols | sed -n "/^$start/d;/^${start%????}/p" | cut -d' ' -f1 |
+		while read -r symbol; do
+			[ $((0x$symbol)) -gt $((0x$start)) ] && echo "$symbol" && break
+		done)
+	echo $((0x$next - 0x$start))
+}
+
+# parent_pid: what getppid returns
+parent_pid() {
+	sh -c 'echo $PPID'
+}
+
+# The call in getppid: its offset, from the list of sites while it is redirected.
+find_call() {
+	command_core redirect $getppid $callee || return
+	call=$(sed -n "s/^redirect $getppid+\(0x[0-9a-f]*\).*/\1/p" $debugfs/patcher/sites)
+	command_core restore
+	call_addr=$(add "$(address $getppid)" "$call")
+}
+
+# call_bytes: the instruction and what is around it
+call_bytes() {
+	ask bytes "$(add "$call_addr" -8)" 24
+}
+
+# add_probe NAME FUNCTION OFFSET: a kprobe, registered and disabled
+add_probe() {
+	put "p:kmarkers/$1 $2+$3" $tracing/kprobe_events
+}
+
+# enable_probe NAME; disable_probe NAME
+enable_probe() {
+	put 1 "$tracing/events/kmarkers/$1/enable"
+}
+
+disable_probe() {
+	put 0 "$tracing/events/kmarkers/$1/enable"
+}
+
+remove_probe() {
+	put "-:kmarkers/$1" $tracing/kprobe_events
+}
+
+# probe_hits NAME
+probe_hits() {
+	sed -n "s/^ *$1 *\([0-9]*\) .*/\1/p" $tracing/kprobe_profile
+}
+
+# optimised SYMBOL+OFFSET
+optimised() {
+	grep -F "$1" $kprobes/list | grep -q "OPTIMIZED"
+}

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# shellcheck disable=SC2154 # variables of lib.sh
+# Every order of loading and unloading. The sets of modules that can be loaded together form
+# a graph, whose steps are single insmods and rmmods; an order is a path in it. Each set is
+# reached once, and from it each step is taken, legal or not.
+
+modules="$core example_client example_probe kmarkers_test"
+
+# What each module depends on, as it says itself; in /tmp/needs/.
+read_needs() {
+	mkdir -p /tmp/needs
+	for module in $modules; do
+		tr '\0' '\n' <"/modules/$module.ko" | sed -n 's/^depends=//p' | tr ',' ' ' \
+			>"/tmp/needs/$module"
+	done
+}
+
+# needs MODULE
+needs() {
+	read -r words <"/tmp/needs/$1"
+	echo "$words"
+}
+
+has() {
+	case " $1 " in
+	*" $2 "*) ;;
+	*) return 1 ;;
+	esac
+}
+
+# may_load SET MODULE
+may_load() {
+	for need in $(needs "$2"); do
+		has "$1" "$need" || return 1
+	done
+}
+
+# may_unload SET MODULE
+may_unload() {
+	for other in $1; do
+		has "$(needs "$other")" "$2" && return 1
+	done
+	return 0
+}
+
+load() {
+	insmod "/modules/$1.ko"
+}
+
+# steps SET MODULE: what can be tried with one module, except going to a larger set
+steps() {
+	if ! has "$1" "$2"; then
+		fails_with "No such file" rmmod "$2" || return
+		may_load "$1" "$2" || fails_with "nknown symbol" load "$2"
+	elif may_unload "$1" "$2"; then
+		fails_with "File exists" load "$2" && rmmod "$2" && load "$2"
+	else
+		fails_with "File exists" load "$2" && fails_with "temporarily unavailable" rmmod "$2"
+	fi
+}
+
+all_steps() {
+	for module in $modules; do
+		steps "$1" "$module" || return
+	done
+}
+
+# with SET MODULE: the larger set, in the order of $modules
+with() {
+	set_with=
+	for each in $modules; do
+		if has "$1 $2" "$each"; then set_with="$set_with $each"; fi
+	done
+	echo "${set_with# }"
+}
+
+explore() {
+	local module larger
+	all_steps "$1"
+	result $? "every step from {$1}"
+	for module in $modules; do
+		has "$1" "$module" || ! may_load "$1" "$module" && continue
+		larger=$(with "$1" "$module")
+		case $seen in *"{$larger}"*) continue ;; esac
+		seen="$seen{$larger}"
+		load "$module" || {
+			result 1 "$module into {$1}"
+			continue
+		}
+		explore "$larger"
+		rmmod "$module" || result 1 "$module out of {$larger}"
+	done
+}
+
+test_orders() {
+	read_needs
+	seen=
+	explore ""
+	! grep -q -E "^(kmarkers|example|patcher|immediate|markers)" /proc/modules
+	result $? "nothing is left loaded"
+	[ ! -e "$debugfs" ]
+	result $? "nothing is left in debugfs"
+}
