@@ -14,6 +14,9 @@ bench: setup ## set up, build, measure in every tier, report
 check: setup ## all tests that a machine without special hardware can run
 	@$(PYTHON) scripts/check.py $(if $(K),--kernel $(K))
 
+check-native: setup ## the tests in user space alone, also under three sanitizers
+	@$(PYTHON) scripts/checknative.py
+
 check-aa: setup native ## 20 runs: how often do two copies of the same code differ?
 	@$(PYTHON) scripts/aa.py
 
@@ -37,7 +40,7 @@ setup: ## install what is missing and fetch the default test kernel
 
 clean: ## remove what was built, but not the test kernels
 	$(MAKE) -C native clean
-	rm -rf build/modules build/check build/vm
+	rm -rf build/modules build/check build/vm build/sanitize
 
 lab-clean: ## remove the test kernels
 	scripts/lab.py clean

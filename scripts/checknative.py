@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs the C cases in user space on the real CPU: as they are, and under three sanitizers.
+
+Each build also runs examples/user/flight, a program that uses the library. With --batches more of
+them are applied by every storm. The last line of the output is `N passed, N failed`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ktap import Tally
+from lablib import ROOT
+from suites import Suite, command, run_all, run_ktap
+
+NATIVE = ROOT / "build" / "native"
+SANITIZED = ROOT / "build" / "sanitize"
+COMMON_FLAGS = "-O1 -fno-omit-frame-pointer -fno-sanitize-recover=all"
+# Forks are part of the tests, and their children start threads.
+OPTIONS = {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to build everything; `batches` is how many every storm applies."""
+
+    name: str
+    out: Path
+    flags: str
+    batches: int
+    fixed_addresses: bool = False
+
+
+VARIANTS = (
+    Variant("native", NATIVE, "", 10_000),
+    Variant("native-asan", SANITIZED / "asan", "-fsanitize=address", 2_000),
+    Variant("native-ubsan", SANITIZED / "ubsan", "-fsanitize=undefined", 2_000),
+    # Its shadow memory may collide with a program that is mapped at random.
+    Variant("native-tsan", SANITIZED / "tsan", "-fsanitize=thread", 2_000, True),
+)
+
+
+def can_fix_addresses() -> bool:
+    """Whether address randomisation can be switched off for a child."""
+    done = subprocess.run(["setarch", "-R", "true"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def build(variant: Variant, log: Path) -> bool:
+    """Build tests and example; False if that fails."""
+    words = ["make", "-s", f"-j{os.cpu_count() or 1}", "-C", "native", f"OUT={variant.out}"]
+    if variant.flags:
+        words += [f"EXTRA={variant.flags} {COMMON_FLAGS}"]
+    return command([*words, variant.out / "test", variant.out / "flight"], log) == 0
+
+
+def run_variant(variant: Variant, batches: int | None) -> Callable[[Path], Tally]:
+    """The suite of one variant."""
+
+    def run(log: Path) -> Tally:
+        if not build(variant, log):
+            return Tally(failed=[f"building for user space: see {log}"])
+        prefix = ["setarch", "-R"] if variant.fixed_addresses and can_fix_addresses() else []
+        env = {**os.environ, **OPTIONS}
+        words = [*prefix, variant.out / "test", batches or variant.batches]
+        tally = run_ktap(words, log, env)
+        if not tally.passed:
+            return tally
+        if command([*prefix, variant.out / "flight"], log, env):
+            tally.failed.append("flight: a phase did not do what it should")
+        else:
+            tally.passed += 1
+        return tally
+
+    return run
+
+
+def native_suites(batches: int | None = None) -> list[Suite]:
+    """All variants as suites."""
+    return [Suite(variant.name, run_variant(variant, batches)) for variant in VARIANTS]
+
+
+def main() -> int:
+    """Run every variant; 1 if anything failed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--batches", type=int, help="batches that every storm applies")
+    args = parser.parse_args()
+    total = run_all(native_suites(args.batches))
+    print(total.closing_line())
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
