@@ -53,6 +53,19 @@ static int compare_pokes(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
+/* Callers that walk a table have the order already, and a heap sort does not notice. */
+static void sort_pokes(struct patcher_poke *pokes, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 1; i < nr; i++) {
+		if (pokes[i - 1].addr > pokes[i].addr) {
+			sort(pokes, nr, sizeof(*pokes), compare_pokes, NULL);
+			return;
+		}
+	}
+}
+
 static bool is_nops(const u8 *bytes, unsigned int len)
 {
 	struct patcher_insn insn;
@@ -105,29 +118,30 @@ static int choose_emulation(const struct patcher_poke *poke, struct patcher_insn
 }
 NOKPROBE_SYMBOL(choose_emulation);
 
-static int check_poke(const char *owner, struct patcher_poke *poke, bool *core)
+static int check_poke(const char *owner, struct patcher_poke *poke, struct sites_cursor *cursor,
+		      bool *core)
 {
-	const struct patcher_table *table;
 	const struct patcher_site *site;
 	struct patcher_insn insn;
 
 	if (!poke->len || poke->len > PATCHER_INSN_MAX)
 		return -EINVAL;
-	site = sites_find((unsigned long)poke->addr, &table);
+	site = sites_walk(cursor, (unsigned long)poke->addr);
 	if (!site)
 		return -ENOENT;
-	if (table->owner != owner)
+	if (cursor->table->owner != owner)
 		return -EPERM;
 	if (site->len != poke->len || site->flags & PATCHER_SITE_PREFIX)
 		return -EINVAL;
 	poke->flags = site->flags;
-	*core |= table->core;
+	*core |= cursor->table->core;
 	return choose_emulation(poke, &insn);
 }
 
 /* Everything that can be said against a batch without looking at live bytes. */
 static int check_batch(const char *owner, struct patcher_poke *pokes, unsigned int nr, bool *core)
 {
+	struct sites_cursor cursor = { NULL };
 	unsigned int i;
 	int err = 0;
 
@@ -136,7 +150,7 @@ static int check_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 		if (i && pokes[i - 1].addr + pokes[i - 1].len > pokes[i].addr)
 			err = -EINVAL;
 		else
-			err = check_poke(owner, &pokes[i], core);
+			err = check_poke(owner, &pokes[i], &cursor, core);
 	}
 	return err;
 }
@@ -253,16 +267,23 @@ typedef void apply_function(struct patcher_poke *pokes, unsigned int nr, unsigne
 static int map_and_apply(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk,
 			 apply_function *apply)
 {
+	u64 start = ktime_get_ns(), mapped, checked, applied;
 	struct text_alias alias;
 	int err;
 
 	err = text_map(&alias, pokes, nr);
 	if (err)
 		return err;
+	mapped = ktime_get_ns();
 	err = check_bytes(pokes, nr);
+	checked = ktime_get_ns();
 	if (!err)
 		apply(pokes, nr, chunk);
+	applied = ktime_get_ns();
 	text_unmap(&alias);
+	patcher.stats.map_ns += mapped - start + (ktime_get_ns() - applied);
+	patcher.stats.check_ns += checked - mapped;
+	patcher.stats.apply_ns += applied - checked;
 	return err;
 }
 
@@ -304,13 +325,13 @@ int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigne
 
 	if (!nr || !chunk)
 		return -EINVAL;
-	sort(pokes, nr, sizeof(*pokes), compare_pokes, NULL);
-
 	mutex_lock(&patcher.lock);
 	start = ktime_get_ns();
+	sort_pokes(pokes, nr);
 	err = check_batch(owner, pokes, nr, &core);
 	if (!err && core)
 		err = text_vet_core(pokes, nr);
+	patcher.stats.check_ns += ktime_get_ns() - start;
 	if (!err) {
 		text_lock(core);
 		err = map_and_apply(pokes, nr, chunk, apply_chunks);
@@ -387,9 +408,9 @@ int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsign
 
 	if (!nr)
 		return -EINVAL;
-	sort(pokes, nr, sizeof(*pokes), compare_pokes, NULL);
 	mutex_lock(&patcher.lock);
 	start = ktime_get_ns();
+	sort_pokes(pokes, nr);
 	err = check_prefixes(owner, pokes, nr);
 	if (!err) {
 		text_lock(false);

@@ -171,6 +171,9 @@ struct patcher_poke {
  * @stale: breakpoints met at a site no longer being changed, and retried
  * @refused: batches and tables refused
  * @longest_round_ns: the longest that one round of synchronisation took
+ * @check_ns: time spent on validation
+ * @map_ns: time spent on mapping and unmapping text
+ * @apply_ns: time spent on writing and synchronising
  * @durations: histogram of batches
  */
 struct patcher_stats {
@@ -181,6 +184,9 @@ struct patcher_stats {
 	unsigned long stale;
 	unsigned long refused;
 	unsigned long longest_round_ns;
+	unsigned long check_ns;
+	unsigned long map_ns;
+	unsigned long apply_ns;
 	unsigned long durations[PATCHER_BUCKETS];
 };
 
