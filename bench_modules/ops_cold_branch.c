@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cold-branch: a branch never taken that depends on an immediate value, on a
- * byte that is always in L1, or on a random byte of a buffer beyond the caches,
+ * cold-branch: a branch never taken that depends on an immediate value, read or as
+ * a jump, on a byte that is always in L1, or on a random byte of a buffer beyond the caches,
  * as measured for immediate values in 2008.  A fence in every pass, base
  * included, keeps out-of-order execution from hiding the wait.
  */
@@ -35,6 +35,7 @@ static DEFINE_IMV(u8, cold_branch);
 BENCH_OPS(base, PASS(0))
 BENCH_OPS(base_clone, PASS(0))
 BENCH_OPS(immediate, PASS(imv_read(cold_branch)))
+BENCH_OPS(jump, PASS(imv_branch(cold_branch)))
 BENCH_OPS(l1_hit, PASS(READ_ONCE(hot_byte)))
 BENCH_OPS(memory, PASS(READ_ONCE(*line)))
 
@@ -42,6 +43,7 @@ static const struct bench_variant variants[] = {
 	BENCH_ROW("base", base),
 	BENCH_ROW("base-clone", base_clone),
 	BENCH_ROW("immediate", immediate),
+	BENCH_ROW("jump", jump),
 	BENCH_ROW("l1-hit", l1_hit),
 	BENCH_ROW("memory", memory),
 };

@@ -10,18 +10,25 @@
 
 #include "groups.h"
 
+#define EMPTY_MARK(flavour)						\
+	trace_mark_flavour(flavour, bench_empty_loop, NULL, "%d %p", 1, NULL)
+
 BENCH_OPS(empty_none, (void)0)
 BENCH_OPS(empty_clone, (void)0)
-BENCH_OPS(empty_generic,
-	  trace_mark_flavour(generic, bench_empty_loop, NULL, "%d %p", 1, NULL))
-BENCH_OPS(empty_immediate,
-	  trace_mark_flavour(immediate, bench_empty_loop, NULL, "%d %p", 1, NULL))
+BENCH_OPS(empty_generic, EMPTY_MARK(generic))
+BENCH_OPS(empty_immediate, EMPTY_MARK(immediate))
+BENCH_OPS(empty_jump, EMPTY_MARK(jump))
+BENCH_OPS(empty_cmp_flip, EMPTY_MARK(cmp_flip))
+BENCH_OPS(empty_xor_flip, EMPTY_MARK(xor_flip))
 
 static const struct bench_variant empty_variants[] = {
 	BENCH_ROW("none", empty_none),
 	BENCH_ROW("none-clone", empty_clone),
 	BENCH_ROW("marker-generic", empty_generic),
 	BENCH_ROW("marker-immediate", empty_immediate),
+	BENCH_ROW("marker-jump", empty_jump),
+	BENCH_ROW("marker-cmp-flip", empty_cmp_flip),
+	BENCH_ROW("marker-xor-flip", empty_xor_flip),
 };
 
 const struct bench_group bench_empty_loop = {
@@ -40,20 +47,26 @@ do {									\
 	asm volatile("" : : "r" (copy_to) : "memory");			\
 } while (0)
 
+#define MARKED_COPY(flavour)						\
+	trace_mark_flavour(flavour, bench_memcpy, NULL, "%d %p", 1, NULL); \
+	COPY()
+
 BENCH_OPS(memcpy_none, COPY())
 BENCH_OPS(memcpy_clone, COPY())
-BENCH_OPS(memcpy_generic,
-	  trace_mark_flavour(generic, bench_memcpy, NULL, "%d %p", 1, NULL);
-	  COPY())
-BENCH_OPS(memcpy_immediate,
-	  trace_mark_flavour(immediate, bench_memcpy, NULL, "%d %p", 1, NULL);
-	  COPY())
+BENCH_OPS(memcpy_generic, MARKED_COPY(generic))
+BENCH_OPS(memcpy_immediate, MARKED_COPY(immediate))
+BENCH_OPS(memcpy_jump, MARKED_COPY(jump))
+BENCH_OPS(memcpy_cmp_flip, MARKED_COPY(cmp_flip))
+BENCH_OPS(memcpy_xor_flip, MARKED_COPY(xor_flip))
 
 static const struct bench_variant memcpy_variants[] = {
 	BENCH_ROW("none", memcpy_none),
 	BENCH_ROW("none-clone", memcpy_clone),
 	BENCH_ROW("marker-generic", memcpy_generic),
 	BENCH_ROW("marker-immediate", memcpy_immediate),
+	BENCH_ROW("marker-jump", memcpy_jump),
+	BENCH_ROW("marker-cmp-flip", memcpy_cmp_flip),
+	BENCH_ROW("marker-xor-flip", memcpy_xor_flip),
 };
 
 const struct bench_group bench_memcpy_4096 = {

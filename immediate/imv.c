@@ -71,6 +71,19 @@ static void store_value(void *var, u64 value, unsigned int size)
 	}
 }
 
+/* The first bytes of a branch, before the distance: see __imv_branch(). */
+static const u8 branch_off[] = { 0x0f, 0x1f, 0x80 }, branch_on[] = { 0x2e, 0x2e, 0xe9 };
+
+#define BRANCH_LEN	(sizeof(branch_off) + sizeof(s32))
+
+/* The last opcode byte of jne and je, short or near, differ in one bit. */
+static void flip(u8 *insn, u64 value)
+{
+	u8 *opcode = insn[0] == 0x0f ? insn + 1 : insn;
+
+	*opcode = value ? *opcode & ~1 : *opcode | 1;
+}
+
 static void fill_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
 {
 	unsigned int size = operand_size(site);
@@ -79,7 +92,12 @@ static void fill_poke(struct patcher_poke *poke, const struct patcher_site *site
 	poke->len = site->len;
 	memcpy(poke->old, poke->addr, site->len);
 	memcpy(poke->new, poke->addr, site->len);
-	memcpy(poke->new + site->len - size, &value, size);
+	if (site->flags & IMV_BRANCH)
+		memcpy(poke->new, value ? branch_on : branch_off, sizeof(branch_on));
+	else if (site->flags & IMV_FLIP)
+		flip(poke->new, value);
+	else
+		memcpy(poke->new + site->len - size, &value, size);
 }
 
 static int compare_changes(const void *a, const void *b)
@@ -149,7 +167,7 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
 }
 
 /**
- * imv_apply() - change several immediate values in one batch
+ * imv_set_many() - change several immediate values in one batch
  * @changes: variables, each at most once, and their new values; sorted in place
  * @nr: how many
  *
@@ -157,7 +175,7 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
  * Return: 0; or an error with every value and site as it was: -EINVAL for a
  * size that a reader disagrees with or a variable named twice, -ENOMEM, or what patcher_apply() returns.
  */
-int imv_apply(struct imv_change *changes, unsigned int nr)
+int imv_set_many(struct imv_change *changes, unsigned int nr)
 {
 	unsigned int i;
 	int err;
@@ -172,16 +190,20 @@ int imv_apply(struct imv_change *changes, unsigned int nr)
 	mutex_unlock(&imv.lock);
 	return err;
 }
-EXPORT_SYMBOL_GPL(imv_apply);
+EXPORT_SYMBOL_GPL(imv_set_many);
 
 static bool valid_site(const struct patcher_site *site)
 {
+	if (site->flags & IMV_BRANCH)
+		return site->size == 1 && site->len == BRANCH_LEN;
+	if (site->flags & IMV_FLIP)
+		return site->size == 1 && (site->len == 2 || site->len == 6);
 	if (site->size != 1 && site->size != 2 && site->size != 4 && site->size != 8)
 		return false;
 	return site->len > operand_size(site);
 }
 
-/* The code is compiled with 0 in every site: bring a new table up to date. */
+/* The code is compiled with 0 in every site and branches open: bring a new table up to date. */
 static int patch_table(const struct patcher_table *table)
 {
 	struct patcher_poke *pokes;
@@ -195,7 +217,7 @@ static int patch_table(const struct patcher_table *table)
 		const struct patcher_site *site = &table->sites[i];
 		u64 value = load_value((void *)patcher_site_key(site), site->size);
 
-		if (value)
+		if (value || site->flags & IMV_BRANCH)
 			fill_poke(&pokes[count++], site, value);
 	}
 	if (count)

@@ -142,7 +142,7 @@ static int switch_sites(struct marker **markers, unsigned int nr, bool on)
 		changes[count++].size = 1;
 	}
 	if (count)
-		err = imv_apply(changes, count);
+		err = imv_set_many(changes, count);
 	kvfree(changes);
 	return err;
 }
@@ -275,7 +275,7 @@ static int add_probe(struct marker_entry *entry, const char *format,
  * Context: may sleep.
  * Return: 0; -EINVAL without a name or probe; -EBUSY if this probe is registered
  * with this private data; -EPERM if @format differs from the registered one;
- * -ENOMEM; or what imv_apply() returns.
+ * -ENOMEM; or what imv_set_many() returns.
  */
 int marker_probe_register(const char *name, const char *format,
 			  marker_probe_func *probe, void *probe_private)
@@ -486,7 +486,7 @@ static int add_table(struct marker_table *table)
  * Their immediate values must be known already.
  *
  * Context: may sleep; no code of @module runs yet.
- * Return: 0; -EINVAL for a malformed table; -ENOMEM; or what imv_apply() returns.
+ * Return: 0; -EINVAL for a malformed table; -ENOMEM; or what imv_set_many() returns.
  */
 int markers_add_chunk(struct module *module, struct kmarkers_chunk *chunk)
 {
@@ -562,13 +562,21 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static const char *const flavours[] = {
+	[MARKER_GENERIC] = "generic",
+	[MARKER_IMMEDIATE] = "immediate",
+	[MARKER_JUMP] = "jump",
+	[MARKER_CMP_FLIP] = "cmp-flip",
+	[MARKER_XOR_FLIP] = "xor-flip",
+};
+
 static void show_marker(struct seq_file *m, struct module *module, const struct marker *marker)
 {
 	const struct marker_entry *entry = find_entry(marker->name);
 
 	seq_printf(m, "%s %s %s %u %s %s %s:%u \"%s\"\n", marker->name,
 		   marker->state__imv ? "on" : "off",
-		   marker->generic ? "generic" : "immediate",
+		   flavours[marker->flavour],
 		   marker->probes ? count_probes(entry) : 0, module_name(module),
 		   marker->func, base_name(marker->file), marker->line, marker->format);
 }

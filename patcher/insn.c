@@ -87,13 +87,13 @@ NOKPROBE_SYMBOL(finish);
 
 /* From the 0f of a two-byte opcode at @at: a long conditional jump or a long nop. */
 static int decode_0f(const u8 *bytes, unsigned int max, unsigned int at,
-		     bool prefixed, struct patcher_insn *insn)
+		     bool opsize, struct patcher_insn *insn)
 {
 	unsigned int len;
 
 	if (at + 2 > max)
 		return -EINVAL;
-	if (!prefixed && (bytes[at + 1] & 0xf0) == 0x80) {
+	if (!opsize && (bytes[at + 1] & 0xf0) == 0x80) {
 		insn->cond = bytes[at + 1] & 0x0f;
 		return finish(insn, PATCHER_INSN_JCC, bytes, max, at + 2, 4);
 	}
@@ -128,6 +128,25 @@ static int decode_mov(const u8 *bytes, unsigned int max, unsigned int at,
 	return finish(insn, PATCHER_INSN_MOV, bytes, max, at + 1, size);
 }
 NOKPROBE_SYMBOL(decode_mov);
+
+static int decode_branch(const u8 *bytes, unsigned int max, unsigned int at,
+			 struct patcher_insn *insn)
+{
+	u8 op = bytes[at];
+
+	if (op == 0xeb)
+		return finish(insn, PATCHER_INSN_JMP, bytes, max, at + 1, 1);
+	if (op == 0xe9)
+		return finish(insn, PATCHER_INSN_JMP, bytes, max, at + 1, 4);
+	if (op == 0xe8)
+		return finish(insn, PATCHER_INSN_CALL, bytes, max, at + 1, 4);
+	if ((op & 0xf0) == 0x70) {
+		insn->cond = op & 0x0f;
+		return finish(insn, PATCHER_INSN_JCC, bytes, max, at + 1, 1);
+	}
+	return -EINVAL;
+}
+NOKPROBE_SYMBOL(decode_branch);
 
 /**
  * patcher_insn_decode() - recognise one instruction
@@ -166,22 +185,13 @@ int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *
 	if (op == 0x90 && !rex)
 		return finish(insn, PATCHER_INSN_NOP, bytes, max, at + 1, 0);
 	if (op == 0x0f && !rex)
-		return decode_0f(bytes, max, at, opsize || segment, insn);
+		return decode_0f(bytes, max, at, opsize, insn);
 	if (op >= 0xb0 && op <= 0xbf && !segment)
 		return decode_mov(bytes, max, at, rex, opsize, insn);
-	if (at)
+	/* Segment prefixes before a direct branch are ignored; others are not for sites. */
+	if (rex || opsize)
 		return -EINVAL;
-	if (op == 0xeb)
-		return finish(insn, PATCHER_INSN_JMP, bytes, max, 1, 1);
-	if (op == 0xe9)
-		return finish(insn, PATCHER_INSN_JMP, bytes, max, 1, 4);
-	if (op == 0xe8)
-		return finish(insn, PATCHER_INSN_CALL, bytes, max, 1, 4);
-	if ((op & 0xf0) == 0x70) {
-		insn->cond = op & 0x0f;
-		return finish(insn, PATCHER_INSN_JCC, bytes, max, 1, 1);
-	}
-	return -EINVAL;
+	return decode_branch(bytes, max, at, insn);
 }
 NOKPROBE_SYMBOL(patcher_insn_decode);
 

@@ -12,8 +12,15 @@ import stats
 from ktap import Tally
 from rundir import parse_sample
 
-# Instructions that a dormant marker adds to a loop: load or mov of its state, test, branch.
-MARKER_INSTRUCTIONS = 3
+# Instructions that a dormant marker adds to a loop: load or mov of its state, test, branch; one
+# nop; cmp or xor and the branch.
+MARKER_INSTRUCTIONS = {
+    "marker-generic": 3,
+    "marker-immediate": 3,
+    "marker-jump": 1,
+    "marker-cmp-flip": 2,
+    "marker-xor-flip": 2,
+}
 
 Counts = dict[tuple[str, str], set[Fraction]]
 
@@ -44,11 +51,11 @@ def judge(first: Counts, second: Counts) -> Tally:
         else:
             tally.passed += 1
     base = first.get(("empty-loop", "none"), set())
-    for variant in ("marker-generic", "marker-immediate"):
-        if first.get(("empty-loop", variant)) == {n + MARKER_INSTRUCTIONS for n in base}:
+    for variant, added in MARKER_INSTRUCTIONS.items():
+        if first.get(("empty-loop", variant)) == {n + added for n in base}:
             tally.passed += 1
         else:
-            tally.failed.append(f"empty-loop/{variant} does not add {MARKER_INSTRUCTIONS}")
+            tally.failed.append(f"empty-loop/{variant} does not add {added} instructions")
     return tally
 
 

@@ -8,7 +8,8 @@
  * value inside the instruction.  It touches no data cache line, so it costs
  * the same however cold the data caches are.  Changing one is expensive: every
  * place that reads it is patched, on the running system, all in one batch.
- * Use them for what is read often and changed rarely.
+ * Use them for what is read often and changed rarely.  A boolean can be read as
+ * a branch, imv_branch(): one nop or one jump, without even the test.
  *
  * EXAMPLE
  *
@@ -20,13 +21,27 @@
  *
  *	err = imv_set(threshold, 200);
  *
+ *	DEFINE_IMV(bool, profiling);
+ *
+ *	if (imv_branch(profiling))
+ *		...
+ *
+ *	struct imv_change changes[] = {
+ *		IMV_CHANGE(threshold, 300),
+ *		IMV_CHANGE(profiling, true),
+ *	};
+ *
+ *	err = imv_set_many(changes, 2);	(all or none, in one batch)
+ *
  * and, in a header for other modules, DECLARE_IMV(int, threshold);
  *
  * CONTEXT
  *
  *	macro			may sleep  irq	nmi
- *	imv_read(), _imv_read()	no	   yes	yes
- *	imv_set()		yes	   no	no
+ *	imv_read(), imv_branch(), _imv_read()
+ *				no	   yes	yes
+ *	imv_set(), imv_set_many()
+ *				yes	   no	no
  *
  * PROMISES
  *
@@ -41,6 +56,9 @@
  *
  * Types of 1, 2, 4 and 8 bytes are allowed: integers, enums, bool, pointers.
  *
+ * With IMV_PLAIN defined, and where there is no x86-64, reads are plain loads
+ * and everything else stays as it is.
+ *
  * Source: the immediate values patches of 2007-2008, whose names these are.
  */
 #ifndef KMARKERS_IMMEDIATE_H
@@ -53,10 +71,16 @@
 #include <linux/types.h>
 #include <kmarkers/table.h>
 
+#if !defined(__x86_64__) && !defined(IMV_PLAIN)
+#define IMV_PLAIN
+#endif
+
 /* Referred to by every table of immediate values; its value is unused. */
 extern const u8 imv_tables_need_immediate;
 
+#ifndef IMV_PLAIN
 KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
+#endif
 
 /**
  * DEFINE_IMV() - define an immediate value
@@ -85,14 +109,27 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
  */
 #define _imv_read(name)			(name##__imv)
 
+#ifdef IMV_PLAIN
+
+#define imv_read(name)		READ_ONCE(name##__imv)
+#define imv_branch(name)	(READ_ONCE(name##__imv) != 0)
+#define imv_cmp_flip(name)	imv_branch(name)
+#define imv_xor_flip(name)	imv_branch(name)
+
+#else
+
+/* Of struct patcher_site.flags: the site is a branch, or a condition that is turned round. */
+#define IMV_BRANCH	0x100
+#define IMV_FLIP	0x200
+
 /* One reading instruction and its struct patcher_site. */
-#define __IMV_SITE(instruction, var, bytes)				\
+#define __IMV_SITE(instruction, var, bytes, flags)			\
 	"1:	" instruction "\n"					\
 	"2:\n"								\
 	KMARKERS_RECORD(imv,						\
 	"	.long 1b - ., %c" var " - .\n"				\
 	"	.byte 2b - 1b, " bytes "\n"				\
-	"	.short 0\n")
+	"	.short " flags "\n")
 
 /**
  * imv_read() - read an immediate value
@@ -112,24 +149,88 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 		     sizeof(__imv_value) != 4 && sizeof(__imv_value) != 8); \
 	switch (sizeof(__imv_value)) {					\
 	case 1:								\
-		asm volatile(__IMV_SITE("movb $0, %b0", "1", "1")	\
+		asm volatile(__IMV_SITE("movb $0, %b0", "1", "1", "0") \
 			     : "=r" (__imv_value) : "i" (&name##__imv)); \
 		break;							\
 	case 2:								\
-		asm volatile(__IMV_SITE("movl $0, %k0", "1", "2")	\
+		asm volatile(__IMV_SITE("movl $0, %k0", "1", "2", "0") \
 			     : "=r" (__imv_value) : "i" (&name##__imv)); \
 		break;							\
 	case 4:								\
-		asm volatile(__IMV_SITE("movl $0, %k0", "1", "4")	\
+		asm volatile(__IMV_SITE("movl $0, %k0", "1", "4", "0") \
 			     : "=r" (__imv_value) : "i" (&name##__imv)); \
 		break;							\
 	default:							\
-		asm volatile(__IMV_SITE("movabs $0, %q0", "1", "8")	\
+		asm volatile(__IMV_SITE("movabs $0, %q0", "1", "8", "0") \
 			     : "=r" (__imv_value) : "i" (&name##__imv)); \
 		break;							\
 	}								\
 	__imv_value;							\
 })
+
+/*
+ * The instruction has 7 bytes, and its last 4 are the distance to the label
+ * whatever it is at the time:
+ *
+ *	3e 0f 85 distance	jne label, as compiled: tools see both ways
+ *	0f 1f 80 distance	nop, while the value is 0
+ *	2e 2e e9 distance	jmp label, while it is not
+ *
+ * so the table need not hold it, and a change writes three bytes.
+ */
+static __always_inline bool __imv_branch(const void *var)
+{
+	asm goto(__IMV_SITE(".byte 0x3e, 0x0f, 0x85\n	.long %l[on] - . - 4",
+			    "0", "1", __stringify(IMV_BRANCH))
+		 : : "i" (var) : : on);
+	return false;
+on:
+	return true;
+}
+
+/**
+ * imv_branch() - a boolean immediate value as a branch
+ * @name: its name; of one byte
+ *
+ * One nop while it is 0, one jump while it is not; no test and no load.
+ *
+ * Return: whether it is not 0.
+ */
+#define imv_branch(name)						\
+({									\
+	BUILD_BUG_ON(sizeof(name##__imv) != 1);				\
+	__imv_branch(&name##__imv);					\
+})
+
+/*
+ * The forms that were tried in 2006 and 2008: compare a register with itself, or
+ * clear it, and change one byte to turn jne, never taken, into je, always taken.
+ */
+static __always_inline bool __imv_cmp_flip(const void *var)
+{
+	asm goto("cmpl %%eax, %%eax\n"
+		 __IMV_SITE("jne %l[on]", "0", "1", __stringify(IMV_FLIP))
+		 : : "i" (var) : "cc" : on);
+	return false;
+on:
+	return true;
+}
+
+static __always_inline bool __imv_xor_flip(const void *var)
+{
+	asm goto("xorl %%eax, %%eax\n"
+		 __IMV_SITE("jne %l[on]", "0", "1", __stringify(IMV_FLIP))
+		 : : "i" (var) : "eax", "cc" : on);
+	return false;
+on:
+	return true;
+}
+
+/* As imv_branch(), for comparison. */
+#define imv_cmp_flip(name)	__imv_cmp_flip(&name##__imv)
+#define imv_xor_flip(name)	__imv_xor_flip(&name##__imv)
+
+#endif /* IMV_PLAIN */
 
 /**
  * struct imv_change - one change in a batch
@@ -143,7 +244,11 @@ struct imv_change {
 	u8 size;
 };
 
-int imv_apply(struct imv_change *changes, unsigned int nr);
+int imv_set_many(struct imv_change *changes, unsigned int nr);
+
+/* Initialiser of a struct imv_change, for integers. */
+#define IMV_CHANGE(name, to)						\
+	{ .var = &name##__imv, .value = (u64)(to), .size = sizeof(name##__imv) }
 
 /**
  * imv_set() - change an immediate value
@@ -162,7 +267,7 @@ int imv_apply(struct imv_change *changes, unsigned int nr);
 	};								\
 									\
 	memcpy(&__imv_change.value, &__imv_new, sizeof(__imv_new));	\
-	imv_apply(&__imv_change, 1);					\
+	imv_set_many(&__imv_change, 1);					\
 })
 
 #endif /* KMARKERS_IMMEDIATE_H */

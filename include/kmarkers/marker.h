@@ -5,9 +5,8 @@
  * OVERVIEW
  *
  * A marker is written once into the code, with a name, a format and arguments.
- * While no probe is connected it costs one instruction that loads the state, a
- * test and a branch not taken; its arguments are not evaluated.  Probes are
- * connected by the marker's name, before or after the marked module loads.
+ * While no probe is connected it costs one nop and no data; its arguments are
+ * not evaluated.  Probes are connected by the marker's name, before or after the marked module loads.
  *
  * EXAMPLE
  *
@@ -32,8 +31,13 @@
  *
  * FLAVOURS
  *
- *	immediate	the state is an operand of an instruction (the default)
+ *	jump		one nop or jump (the default)
+ *	immediate	the state is an operand of an instruction, then test and branch
  *	generic		the state is a byte in memory; works in __init and __exit text
+ *	cmp_flip	a comparison of a register with itself, and a branch on it
+ *	xor_flip	the same after clearing a register
+ *
+ * All mean the same; they differ in what they cost while off.
  *
  * CONTEXT
  *
@@ -93,6 +97,14 @@ struct marker_probe {
 	void *private;
 };
 
+enum marker_flavour {
+	MARKER_GENERIC,
+	MARKER_IMMEDIATE,
+	MARKER_JUMP,
+	MARKER_CMP_FLIP,
+	MARKER_XOR_FLIP,
+};
+
 /**
  * struct marker - one place in the code
  * @name: the marker's name
@@ -101,7 +113,7 @@ struct marker_probe {
  * @file: the source file
  * @line: the line
  * @state__imv: 1 while probes are connected; read by the site
- * @generic: the flavour reads @state__imv from memory
+ * @flavour: how the site reads it
  * @probes: the probes to call, an RCU array, or NULL
  * @node: link in the registry; private
  */
@@ -112,7 +124,7 @@ struct marker {
 	const char *file;
 	unsigned int line;
 	u8 state__imv;
-	u8 generic;
+	u8 flavour;
 	const struct marker_probe *probes;
 	struct list_head node;
 };
@@ -125,8 +137,14 @@ struct marker {
 
 #define __marker_state_generic(marker)		READ_ONCE((marker).state__imv)
 #define __marker_state_immediate(marker)	imv_read((marker).state)
-#define __marker_is_generic_generic		1
-#define __marker_is_generic_immediate		0
+#define __marker_state_jump(marker)		imv_branch((marker).state)
+#define __marker_state_cmp_flip(marker)		imv_cmp_flip((marker).state)
+#define __marker_state_xor_flip(marker)		imv_xor_flip((marker).state)
+#define __marker_flavour_generic		MARKER_GENERIC
+#define __marker_flavour_immediate		MARKER_IMMEDIATE
+#define __marker_flavour_jump			MARKER_JUMP
+#define __marker_flavour_cmp_flip		MARKER_CMP_FLIP
+#define __marker_flavour_xor_flip		MARKER_XOR_FLIP
 
 static inline __printf(1, 2) void __marker_check_format(const char *fmt, ...)
 {
@@ -134,13 +152,13 @@ static inline __printf(1, 2) void __marker_check_format(const char *fmt, ...)
 
 /**
  * trace_mark_flavour() - a marker of a chosen flavour
- * @flavour: generic or immediate
+ * @kind: generic, immediate, jump, cmp_flip or xor_flip
  * @mark: its name, an identifier
  * @call_data: passed to the probes as call_private
  * @fmt: its format, a literal; MARK_NOARGS if there are no arguments
  * @args: its arguments, evaluated only while a probe is connected
  */
-#define trace_mark_flavour(flavour, mark, call_data, fmt, args...)	\
+#define trace_mark_flavour(kind, mark, call_data, fmt, args...)	\
 do {									\
 	static struct marker __marker_##mark = {			\
 		.name = #mark,						\
@@ -148,13 +166,13 @@ do {									\
 		.func = __func__,					\
 		.file = __FILE__,					\
 		.line = __LINE__,					\
-		.generic = __marker_is_generic_##flavour,		\
+		.flavour = __marker_flavour_##kind,			\
 	};								\
 									\
 	__MARKER_RECORD(__marker_##mark);				\
 	if (0)								\
 		__marker_check_format(fmt, ## args);			\
-	if (unlikely(__marker_state_##flavour(__marker_##mark)))	\
+	if (unlikely(__marker_state_##kind(__marker_##mark)))	\
 		marker_probe_call(&__marker_##mark, call_data, fmt, ## args); \
 } while (0)
 
@@ -165,7 +183,7 @@ do {									\
  * @args: its arguments
  */
 #define trace_mark(name, format, args...)				\
-	trace_mark_flavour(immediate, name, NULL, format, ## args)
+	trace_mark_flavour(jump, name, NULL, format, ## args)
 
 /* The same with the state in memory: for __init and __exit text. */
 #define _trace_mark(name, format, args...)				\

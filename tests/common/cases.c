@@ -16,10 +16,14 @@ const struct test_case test_cases[] = {
 	{ "imv_every_size", imv_sizes, NULL },
 	{ "imv_refuses_bad_changes", imv_refuses, NULL },
 	{ "imv_storm", imv_storm, NULL },
+	{ "imv_branches", imv_branches, NULL },
+	{ "imv_every_alignment", imv_alignments, NULL },
+	{ "imv_branch_storm", imv_branch_storm, NULL },
 	{ "markers_call_probes", markers_call, markers_forget },
 	{ "markers_evaluate_nothing_while_off", markers_lazy, markers_forget },
 	{ "markers_errors", markers_errors, markers_forget },
 	{ "markers_formats", markers_formats, markers_forget },
+	{ "markers_of_every_flavour", markers_flavours, markers_forget },
 	{ "markers_storm", markers_storm, markers_forget },
 };
 

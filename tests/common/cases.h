@@ -15,12 +15,16 @@ const char *imv_initial(void);
 const char *imv_sizes(void);
 const char *imv_refuses(void);
 const char *imv_storm(void);
+const char *imv_branches(void);
+const char *imv_alignments(void);
+const char *imv_branch_storm(void);
 
 const char *markers_call(void);
 const char *markers_lazy(void);
 const char *markers_errors(void);
 const char *markers_formats(void);
 const char *markers_storm(void);
+const char *markers_flavours(void);
 void markers_forget(void);
 
 #endif /* TESTS_COMMON_CASES_H */

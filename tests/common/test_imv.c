@@ -58,6 +58,70 @@ const char *imv_sizes(void)
 	return failed;
 }
 
+static DEFINE_IMV(bool, branch) = true;
+
+static noinline int read_branches(void)
+{
+	return imv_branch(branch) | imv_cmp_flip(branch) << 1 | imv_xor_flip(branch) << 2;
+}
+
+const char *imv_branches(void)
+{
+	EXPECT(read_branches() == 7);
+	EXPECT(!imv_set(branch, false));
+	EXPECT(read_branches() == 0 && !_imv_read(branch));
+	EXPECT(!imv_set(branch, false));
+	EXPECT(read_branches() == 0);
+	EXPECT(!imv_set(branch, true));
+	EXPECT(read_branches() == 7 && _imv_read(branch));
+	return NULL;
+}
+
+/* Every size at every offset in a cache line, an instruction across two lines included. */
+#define AT(offset, name)						\
+({									\
+	asm volatile(".p2align 6\n\t.rept " #offset "\n\tnop\n\t.endr");	\
+	imv_read(name);							\
+})
+
+#define AT_OFFSETS(name)						\
+	(AT(0, name) == AT(1, name) && AT(2, name) == AT(3, name) &&	\
+	 AT(55, name) == AT(56, name) && AT(57, name) == AT(58, name) &&	\
+	 AT(59, name) == AT(60, name) && AT(61, name) == AT(62, name) &&	\
+	 AT(63, name) == imv_read(name) && AT(54, name) == _imv_read(name))
+
+static DEFINE_IMV(u8, at1) = 1;
+static DEFINE_IMV(u16, at2) = 2;
+static DEFINE_IMV(u32, at4) = 3;
+static DEFINE_IMV(u64, at8) = 4;
+
+static noinline const char *read_at_offsets(u64 value)
+{
+	EXPECT(AT_OFFSETS(at1) && imv_read(at1) == (u8)value);
+	EXPECT(AT_OFFSETS(at2) && imv_read(at2) == (u16)value);
+	EXPECT(AT_OFFSETS(at4) && imv_read(at4) == (u32)value);
+	EXPECT(AT_OFFSETS(at8) && imv_read(at8) == value);
+	return NULL;
+}
+
+const char *imv_alignments(void)
+{
+	static const u64 values[] = { 0, ~0ULL, 0x8000000080008080ULL, 0x0123456789abcdefULL };
+	const char *failed = NULL;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(values) && !failed; i++) {
+		struct imv_change changes[] = {
+			IMV_CHANGE(at1, (u8)values[i]), IMV_CHANGE(at2, (u16)values[i]),
+			IMV_CHANGE(at4, (u32)values[i]), IMV_CHANGE(at8, values[i]),
+		};
+
+		EXPECT(!imv_set_many(changes, ARRAY_SIZE(changes)));
+		failed = read_at_offsets(values[i]);
+	}
+	return failed;
+}
+
 const char *imv_refuses(void)
 {
 	struct imv_change changes[2] = {
@@ -66,9 +130,9 @@ const char *imv_refuses(void)
 	};
 
 	/* Nothing of a batch with a wrong size, or with a variable twice, is done. */
-	EXPECT(imv_apply(changes, 2) == -EINVAL);
+	EXPECT(imv_set_many(changes, 2) == -EINVAL);
 	changes[1] = changes[0];
-	EXPECT(imv_apply(changes, 2) == -EINVAL);
+	EXPECT(imv_set_many(changes, 2) == -EINVAL);
 	EXPECT(imv_read(huge) == 0x0123456789abcdefULL && _imv_read(huge) == imv_read(huge));
 	EXPECT(imv_read(small) == 0xa5 && _imv_read(small) == 0xa5);
 	return NULL;
@@ -136,7 +200,7 @@ static int storm_flip(unsigned long generation)
 
 	for (i = 0; i < ARRAY_SIZE(changes); i++)
 		changes[i].value = pattern(generation);
-	return imv_apply(changes, ARRAY_SIZE(changes));
+	return imv_set_many(changes, ARRAY_SIZE(changes));
 }
 
 const char *imv_storm(void)
@@ -164,5 +228,52 @@ const char *imv_storm(void)
 	EXPECT(after.batches - before.batches == test_batches);
 	EXPECT(after.sites - before.sites == 256UL * test_batches);
 	EXPECT(after.rounds - before.rounds == 3UL * test_batches);
+	return NULL;
+}
+
+/* The same for branches: in generation g the value is g & 1. */
+static DEFINE_IMV(bool, storm_branch);
+static unsigned long branch_started, branch_done;
+
+static void check_branch(bool seen, unsigned long low)
+{
+	unsigned long high = smp_load_acquire(&branch_started);
+
+	if (low == high && seen != (low & 1))
+		WRITE_ONCE(wrong, wrong + 1);
+}
+
+#define CHECK_BRANCH(form)						\
+do {									\
+	unsigned long low = smp_load_acquire(&branch_done);		\
+									\
+	check_branch(form(storm_branch), low);				\
+} while (0)
+
+#define CHECK_FORMS							\
+	CHECK_BRANCH(imv_branch);					\
+	CHECK_BRANCH(imv_cmp_flip);					\
+	CHECK_BRANCH(imv_xor_flip)
+
+static noinline void branch_storm_pass(void)
+{
+	TIMES4(TIMES4(CHECK_FORMS));
+}
+
+const char *imv_branch_storm(void)
+{
+	unsigned long generation = branch_started, last = generation + test_batches;
+	int err = 0;
+
+	wrong = 0;
+	EXPECT(!test_start_threads(branch_storm_pass));
+	while (generation < last && !err) {
+		smp_store_release(&branch_started, ++generation);
+		err = imv_set(storm_branch, generation & 1);
+		smp_store_release(&branch_done, generation);
+	}
+	EXPECT(test_stop_threads());
+	EXPECT(!err);
+	EXPECT(!wrong);
 	return NULL;
 }

@@ -29,6 +29,17 @@ static void probe(void *private, void *call_private, const char *fmt, va_list *a
 	record->text = va_arg(*args, const char *);
 }
 
+/* Adds up the numbers, and notes a call_private. */
+static void probe_sum(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	struct record *record = private;
+
+	record->calls++;
+	record->number += va_arg(*args, int);
+	if (call_private)
+		record->text = call_private;
+}
+
 static void probe_noargs(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	((struct record *)private)->calls++;
@@ -59,6 +70,15 @@ static noinline void hit_formats(void)
 	trace_mark(test_format, "%ld %s", 1L, "one");
 }
 
+static noinline void hit_flavours(void)
+{
+	trace_mark_flavour(generic, test_flavour, NULL, "%d %s", evaluate(1), "");
+	trace_mark_flavour(immediate, test_flavour, NULL, "%d %s", evaluate(2), "");
+	trace_mark_flavour(jump, test_flavour, NULL, "%d %s", evaluate(3), "");
+	trace_mark_flavour(cmp_flip, test_flavour, NULL, "%d %s", evaluate(4), "");
+	trace_mark_flavour(xor_flip, test_flavour, &records[2], "%d %s", evaluate(5), "");
+}
+
 void markers_forget(void)
 {
 	unsigned int i;
@@ -66,6 +86,7 @@ void markers_forget(void)
 	for (i = 0; i < ARRAY_SIZE(records); i++) {
 		marker_probe_unregister("test_mark", probe, &records[i]);
 		marker_probe_unregister("test_format", probe, &records[i]);
+		marker_probe_unregister("test_flavour", probe_sum, &records[i]);
 		marker_probe_unregister("test_noargs", probe_noargs, &records[i]);
 		marker_probe_unregister("test_nowhere", probe, &records[i]);
 	}
@@ -112,6 +133,20 @@ const char *markers_lazy(void)
 	EXPECT(!marker_probe_unregister("test_mark", probe, &records[0]));
 	hit_both(1, "");
 	EXPECT(evaluated == 2 && records[0].calls == 2);
+	return NULL;
+}
+
+const char *markers_flavours(void)
+{
+	hit_flavours();
+	EXPECT(evaluated == 0);
+	EXPECT(!marker_probe_register("test_flavour", "%d %s", probe_sum, &records[0]));
+	hit_flavours();
+	EXPECT(evaluated == 5 && records[0].calls == 5 && records[0].number == 15);
+	EXPECT(records[0].text == (void *)&records[2]);
+	EXPECT(!marker_probe_unregister("test_flavour", probe_sum, &records[0]));
+	hit_flavours();
+	EXPECT(evaluated == 5 && records[0].calls == 5);
 	return NULL;
 }
 

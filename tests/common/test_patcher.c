@@ -11,7 +11,16 @@
 
 #define INSN	5
 
-extern u8 test_site_first[], test_site_second[];
+/*
+ * Where the sites are. The pointers stand in a section that objtool passes over,
+ * since what they point at is no target of an indirect branch.
+ */
+extern u8 *const test_site_first, *const test_site_second;
+
+asm(".pushsection " KMARKERS_SECTION(test) ", \"aw\", @progbits\n"
+    "test_site_first:	.quad test_first\n"
+    "test_site_second:	.quad test_second\n"
+    ".popsection");
 
 static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
@@ -21,10 +30,10 @@ static noinline int read_sites(void)
 {
 	int first = 0, second = 0;
 
-	asm volatile("test_site_first:\n\t"
+	asm volatile("test_first:\n\t"
 		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
 		     "movl $1, %%eax\n"
-		     "test_site_second:\n\t"
+		     "test_second:\n\t"
 		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
 		     "movl $2, %%edx"
 		     : "+a" (first), "+d" (second));
