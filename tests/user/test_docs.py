@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What documents, comments and file heads promise, as far as a program can tell."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = ("patcher", "immediate", "markers", "bench_modules")
+PUBLIC = ROOT / "include" / "kmarkers"
+
+# Formats that hold no comment, or are generated from data.
+NO_COMMENTS = {".csv", ".json", ".svg", ".png", ".gz"}
+NO_SPDX = {"LICENSE", ".gitignore"}
+# Second names of something that has kernel-doc; to get their own, this may only shrink.
+WITHOUT_KERNEL_DOC = {
+    "EXPORT_IMV_SYMBOL",
+    "EXPORT_IMV_SYMBOL_GPL",
+    "IMV_CHANGE",
+    "MARK",
+    "_trace_mark",
+    "imv_cmp_flip",
+    "imv_xor_flip",
+}
+
+LINK = re.compile(r"!?\[[^]]*\]\(([^)\s]+)\)")
+MAKE = re.compile(r"(?:^ *|&& )make ((?:[a-z]+-)*[a-z]+)\b", re.MULTILINE)
+SCRIPT = re.compile(
+    r"\b((?:scripts|tests|native|patcher|bench_modules)/[\w./-]*\w\.(?:py|sh|c|h|csv))\b"
+)
+EXPORT = re.compile(r"^EXPORT_SYMBOL_GPL\((\w+)\);", re.MULTILINE)
+MACRO = re.compile(r"^#define ([A-Za-z_]\w*)\(", re.MULTILINE)
+DEBUGFS = re.compile(r'debugfs_create_\w+\("([\w-]+)"')
+
+
+def tracked() -> list[Path]:
+    """The files under version control."""
+    done = subprocess.run(
+        ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        pytest.skip("not a git checkout")
+    return [path for name in done.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def pages() -> list[Path]:
+    """The documents."""
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("Documentation/*.md"))]
+
+
+def sources(*directories: str) -> list[Path]:
+    """The C files of some directories."""
+    return [path for name in directories for path in sorted((ROOT / name).glob("*.c"))]
+
+
+def targets() -> set[str]:
+    """The targets that `make help` shows."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    return set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE))
+
+
+def code(text: str) -> str:
+    """What a page sets as code: spans and indented blocks."""
+    blocks = [line for line in text.splitlines() if line.startswith("    ")]
+    return "\n".join([*re.findall(r"`([^`]+)`", text), *blocks])
+
+
+def test_every_file_says_its_licence() -> None:
+    missing = [
+        str(path.relative_to(ROOT))
+        for path in tracked()
+        if path.suffix not in NO_COMMENTS
+        and path.name not in NO_SPDX
+        and b"SPDX-License-Identifier: " not in path.read_bytes()[:300]
+    ]
+    assert missing == []
+
+
+def test_no_file_is_what_a_build_left() -> None:
+    left = {".o", ".ko", ".mod", ".d", ".cmd", ".a", ".symvers", ".order", ".pyc"}
+    assert [path.name for path in tracked() if path.suffix in left] == []
+
+
+def test_links_lead_somewhere() -> None:
+    broken = []
+    for page in [*pages(), ROOT / "results" / "reference" / "README.md"]:
+        for target in LINK.findall(page.read_text(encoding="utf-8")):
+            path = target.split("#")[0]
+            if path and "://" not in path and not (page.parent / path).exists():
+                broken.append(f"{page.name}: {target}")
+    assert broken == []
+
+
+def test_commands_exist() -> None:
+    known = targets()
+    assert {"bench", "check"} <= known
+    unknown = [
+        f"{page.name}: make {name}"
+        for page in pages()
+        for name in MAKE.findall(code(page.read_text(encoding="utf-8")))
+        if name not in known
+    ]
+    assert unknown == []
+
+
+def test_files_named_in_text_exist() -> None:
+    absent = [
+        f"{page.name}: {name}"
+        for page in pages()
+        for name in SCRIPT.findall(page.read_text(encoding="utf-8"))
+        if not (ROOT / name).exists()
+    ]
+    assert absent == []
+
+
+def test_readme_lists_every_debugfs_file() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| (`.*?) \|", readme, re.MULTILINE)
+    listed = {name.split("/")[-1] for cell in table for name in re.findall(r"`([^`]+)`", cell)}
+    created = {
+        name
+        for path in sources(*MODULES)
+        for name in DEBUGFS.findall(path.read_text(encoding="utf-8"))
+        if f'debugfs_create_dir("{name}"' not in path.read_text(encoding="utf-8")
+    }
+    assert created - listed == set()
+
+
+def documented(name: str, text: str) -> bool:
+    """Whether a text has kernel-doc for a function or macro."""
+    return re.search(rf"/\*\*\n \* {name}\(\) - \S", text) is not None
+
+
+def test_exported_functions_have_kernel_doc() -> None:
+    missing = []
+    for path in sources(*MODULES):
+        text = path.read_text(encoding="utf-8")
+        for name in EXPORT.findall(text):
+            if re.search(rf"\b{name}\(", text) and not documented(name, text):
+                missing.append(f"{path.relative_to(ROOT)}: {name}")
+    assert missing == []
+
+
+def test_public_macros_have_kernel_doc() -> None:
+    missing = set()
+    for path in sorted(PUBLIC.glob("*.h")):
+        text = path.read_text(encoding="utf-8")
+        for name in MACRO.findall(text):
+            if not name.startswith(("__", "KMARKERS_")) and not documented(name, text):
+                missing.add(name)
+    assert missing - WITHOUT_KERNEL_DOC == set()
