@@ -29,10 +29,14 @@
 #define REACH		4
 #define CALL_LEN	5
 #define CALL_OPCODE	0xe8
+#define INT3		0xcc
 #define ENDBR_LEN	4
 #define MAX_ORACLES	(REACH + PATCHER_INSN_MAX + 1)
 
-static struct mutex *kernel_text_mutex;
+static struct {
+	struct mutex *mutex;		/* the kernel's text_mutex */
+	unsigned long start, end;	/* its text, without what is freed after init */
+} text;
 
 /*
  * What may run between a breakpoint and our handler and still be traceable, on
@@ -70,7 +74,7 @@ unsigned long core_resolve(const char *symbol)
 
 bool core_is_text(unsigned long addr)
 {
-	return addr >= __START_KERNEL_map && addr < MODULES_VADDR;
+	return addr >= text.start && addr < text.end;
 }
 
 /**
@@ -198,12 +202,12 @@ int core_vet(const struct patcher_poke *pokes, unsigned int nr)
 
 void core_text_lock(void)
 {
-	mutex_lock(kernel_text_mutex);
+	mutex_lock(text.mutex);
 }
 
 void core_text_unlock(void)
 {
-	mutex_unlock(kernel_text_mutex);
+	mutex_unlock(text.mutex);
 }
 
 /**
@@ -337,10 +341,15 @@ static unsigned long call_target(unsigned long addr)
 	return addr + CALL_LEN + displacement;
 }
 
-/* On IBT builds a direct call may pass over the ENDBR. */
+/*
+ * On IBT builds a direct call may pass over the ENDBR.  A call that somebody has
+ * a breakpoint on is a call: vet() says whose it is.
+ */
 static bool calls(unsigned long addr, const struct extent *callee)
 {
-	return *(u8 *)addr == CALL_OPCODE &&
+	u8 opcode = READ_ONCE(*(u8 *)addr);
+
+	return (opcode == CALL_OPCODE || opcode == INT3) &&
 	       call_target(addr) - callee->start <= ENDBR_LEN;
 }
 
@@ -373,9 +382,11 @@ int core_find_call(const char *function, const char *callee, unsigned long *offs
 
 int __init core_init(void)
 {
-	kernel_text_mutex = (struct mutex *)core_resolve("text_mutex");
-	if (!kernel_text_mutex) {
-		pr_err("patcher: the kernel's text_mutex cannot be found\n");
+	text.mutex = (struct mutex *)core_resolve("text_mutex");
+	text.start = core_resolve("_stext");
+	text.end = core_resolve("_etext");
+	if (!text.mutex || !text.start || !text.end) {
+		pr_err("patcher: the kernel's text or its text_mutex cannot be found\n");
 		return -ENOENT;
 	}
 	return 0;

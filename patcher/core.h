@@ -8,7 +8,7 @@
 
 int core_init(void);
 
-/* In the range that the kernel's own text is mapped at. */
+/* In the kernel's own text, but for what is freed after init. */
 bool core_is_text(unsigned long addr);
 
 int core_vet(const struct patcher_poke *pokes, unsigned int nr);

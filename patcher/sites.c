@@ -36,11 +36,47 @@ static void swap_sites(void *a, void *b, int size)
 	y->key -= distance;
 }
 
+/* Does an instruction overlap a site of a table? */
+static bool overlaps(const struct patcher_table *table, unsigned long addr, unsigned int len)
+{
+	unsigned int low = 0, high = table->nr;
+
+	/* The first site that begins at @addr or behind, and the one before it. */
+	while (low < high) {
+		unsigned int mid = low + (high - low) / 2;
+
+		if (patcher_site_addr(&table->sites[mid]) < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < table->nr && patcher_site_addr(&table->sites[low]) < addr + len)
+		return true;
+	return low && patcher_site_addr(&table->sites[low - 1]) + table->sites[low - 1].len > addr;
+}
+
+static bool overlaps_other_table(const struct patcher_table *table)
+{
+	const struct patcher_table *other;
+	unsigned int i;
+
+	list_for_each_entry(other, &tables, node) {
+		if (table->start >= other->end || other->start >= table->end)
+			continue;
+		for (i = 0; i < table->nr; i++)
+			if (overlaps(other, patcher_site_addr(&table->sites[i]),
+				     table->sites[i].len))
+				return true;
+	}
+	return false;
+}
+
 /**
  * sites_add() - sort and check a table, and let the handler see it
  * @table: the table; its records are moved
  *
- * Return: 0, or -EINVAL if two of its sites overlap.
+ * Return: 0, -EINVAL if two of its sites overlap, -EBUSY if one overlaps a site
+ * of another table.
  */
 int sites_add(struct patcher_table *table)
 {
@@ -56,6 +92,8 @@ int sites_add(struct patcher_table *table)
 			return -EINVAL;
 	table->start = patcher_site_addr(&sites[0]);
 	table->end = patcher_site_addr(&sites[table->nr - 1]) + sites[table->nr - 1].len;
+	if (overlaps_other_table(table))
+		return -EBUSY;
 	list_add_rcu(&table->node, &tables);
 	return 0;
 }

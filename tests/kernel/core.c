@@ -7,23 +7,38 @@
  *	detour FUNCTION			the function returns 4343 from now on
  *	undetour
  *	site FUNCTION OFFSET LEN	may this be a site? (and forget it again)
+ *	bytes ADDRESS LEN		what is in memory
+ *	scan ADDRESS LEN VALUE MASK	offsets of bytes that are VALUE under MASK
+ *	symbol ADDRESS			symbol+offset/size
+ *	relative ADDRESS		the same of what a 32-bit offset there points to
+ *	mappings ADDRESS		page table entries that make it writable, and
+ *					those that are writable and executable
  *
- * The write returns the error, so that a shell can see it.
+ * The write returns the error, so that a shell can see it; what a command found
+ * out is read from kmarkers_test_core/answer.  The replacement stays for
+ * delay_ms; left_inside counts the tasks still in it when restore returned.
  */
+#include <linux/atomic.h>
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include <kmarkers/redirect.h>
 
+#include "mappings.h"
+
 #define MAX_COMMAND	256
-#define MAX_WORDS	4
+#define MAX_WORDS	5
+#define MAX_BYTES	64
+#define MAX_ANSWER	4096
 
 static DEFINE_MUTEX(lock);
 static struct patcher_redirect redirect;
@@ -31,12 +46,17 @@ static struct patcher_detour detour;
 static bool redirected, detoured;
 static char function[KSYM_NAME_LEN], callee[KSYM_NAME_LEN];
 static char detour_function[KSYM_NAME_LEN];
-static u32 calls;
+static char answer[MAX_ANSWER];
+static u32 calls, delay_ms, left_inside;
+static atomic_t inside;
 static struct dentry *dir;
 
 static noinline long replacement(void)
 {
+	atomic_inc(&inside);
 	WRITE_ONCE(calls, calls + 1);
+	mdelay(READ_ONCE(delay_ms));
+	atomic_dec(&inside);
 	return 4242;
 }
 
@@ -70,6 +90,7 @@ static int do_restore(char **words)
 	if (!redirected)
 		return -EINVAL;
 	err = patcher_restore_call(&redirect);
+	left_inside = atomic_read(&inside);
 	redirected = !!err;
 	return err;
 }
@@ -117,6 +138,81 @@ static int do_site(char **words)
 	return err;
 }
 
+/* Readable memory only; the caller's @len is at most MAX_BYTES. */
+static int copy_bytes(u8 *bytes, unsigned long addr, unsigned int len)
+{
+	return copy_from_kernel_nofault(bytes, (void *)addr, len) ? -EFAULT : 0;
+}
+
+static int do_bytes(char **words)
+{
+	unsigned long addr, len;
+	u8 bytes[MAX_BYTES];
+	int err;
+
+	err = kstrtoul(words[1], 16, &addr) ?: kstrtoul(words[2], 0, &len);
+	if (err || len > MAX_BYTES)
+		return err ?: -EINVAL;
+	err = copy_bytes(bytes, addr, len);
+	if (!err)
+		snprintf(answer, sizeof(answer), "%*ph\n", (int)len, bytes);
+	return err;
+}
+
+static int do_scan(char **words)
+{
+	unsigned long addr, len, value, mask, i;
+	unsigned int used = 0;
+	int err;
+	u8 byte;
+
+	err = kstrtoul(words[1], 16, &addr) ?: kstrtoul(words[2], 0, &len) ?:
+	      kstrtoul(words[3], 16, &value) ?: kstrtoul(words[4], 16, &mask);
+	for (i = 0; !err && i < len; i++) {
+		err = copy_bytes(&byte, addr + i, 1);
+		if (!err && (byte & mask) == value)
+			used += scnprintf(answer + used, sizeof(answer) - used, "%lu ", i);
+	}
+	scnprintf(answer + used, sizeof(answer) - used, "\n");
+	return err;
+}
+
+static int do_symbol(char **words)
+{
+	unsigned long addr;
+	int err;
+
+	err = kstrtoul(words[1], 16, &addr);
+	if (!err)
+		snprintf(answer, sizeof(answer), "%pS\n", (void *)addr);
+	return err;
+}
+
+static int do_relative(char **words)
+{
+	unsigned long addr;
+	s32 offset;
+	int err;
+
+	err = kstrtoul(words[1], 16, &addr);
+	if (!err)
+		err = copy_bytes((u8 *)&offset, addr, sizeof(offset));
+	if (!err)
+		snprintf(answer, sizeof(answer), "%pS\n", (void *)(addr + offset));
+	return err;
+}
+
+static int do_mappings(char **words)
+{
+	unsigned long addr;
+	int err;
+
+	err = kstrtoul(words[1], 16, &addr);
+	if (!err)
+		count_mappings(addr, answer, sizeof(answer));
+	return err;
+}
+
 static const struct command {
 	const char *name;
 	int words;
@@ -127,6 +223,11 @@ static const struct command {
 	{ "detour", 2, do_detour },
 	{ "undetour", 1, do_undetour },
 	{ "site", 4, do_site },
+	{ "bytes", 3, do_bytes },
+	{ "scan", 5, do_scan },
+	{ "symbol", 2, do_symbol },
+	{ "relative", 2, do_relative },
+	{ "mappings", 2, do_mappings },
 };
 
 static int run_command(char *text)
@@ -168,11 +269,23 @@ static const struct file_operations command_fops = {
 	.llseek = noop_llseek,
 };
 
+static int answer_show(struct seq_file *m, void *unused)
+{
+	mutex_lock(&lock);
+	seq_puts(m, answer);
+	mutex_unlock(&lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(answer);
+
 static int __init core_test_init(void)
 {
 	dir = debugfs_create_dir("kmarkers_test_core", NULL);
 	debugfs_create_file("command", 0200, dir, NULL, &command_fops);
+	debugfs_create_file("answer", 0400, dir, NULL, &answer_fops);
 	debugfs_create_u32("calls", 0400, dir, &calls);
+	debugfs_create_u32("delay_ms", 0600, dir, &delay_ms);
+	debugfs_create_u32("left_inside", 0400, dir, &left_inside);
 	return 0;
 }
 

@@ -8,7 +8,7 @@ kprobes=/sys/kernel/debug/kprobes
 getppid=__x64_sys_getppid
 callee=__task_pid_nr_ns
 
-# command WORDS...
+# command_core WORDS...
 command_core() {
 	put "$*" $core_test/command
 }
@@ -32,14 +32,15 @@ add() {
 	printf "%x" $((0x$1 + $2))
 }
 
-# extent FUNCTION: its size, up to the next symbol
+# extent FUNCTION: its size
 extent() {
-	start=$(address "$1")
-	next=$(sort /tmp/symbols | sed -n "/^$start/d;/^${start%????}/p" | cut -d' ' -f1 |
-		while read -r symbol; do
-			[ $((0x$symbol)) -gt $((0x$start)) ] && echo "$symbol" && break
-		done)
-	echo $((0x$next - 0x$start))
+	ask symbol "$(address "$1")" | sed 's/.*\///;s/[^0-9a-fx].*//'
+}
+
+# times_logged PATTERN: how often the kernel said that during the last test
+times_logged() {
+	# shellcheck disable=SC2154 # lib.sh sets it
+	grep -c "$1" "$log"
 }
 
 # parent_pid: what getppid returns
@@ -50,7 +51,7 @@ parent_pid() {
 # The call in getppid: its offset, from the list of sites while it is redirected.
 find_call() {
 	command_core redirect $getppid $callee || return
-	call=$(sed -n "s/^redirect $getppid+\(0x[0-9a-f]*\).*/\1/p" $debugfs/patcher/sites)
+	call=$(sed -n "s/^redirect .*getppid+\(0x[0-9a-f]*\).*/\1/p" $debugfs/patcher/sites)
 	command_core restore
 	call_addr=$(add "$(address $getppid)" "$call")
 }
@@ -62,7 +63,7 @@ call_bytes() {
 
 # add_probe NAME FUNCTION OFFSET: a kprobe, registered and disabled
 add_probe() {
-	put "p:kmarkers/$1 $2+$3" $tracing/kprobe_events
+	echo "p:kmarkers/$1 $2+$3" >>$tracing/kprobe_events
 }
 
 # enable_probe NAME; disable_probe NAME
@@ -75,15 +76,10 @@ disable_probe() {
 }
 
 remove_probe() {
-	put "-:kmarkers/$1" $tracing/kprobe_events
+	echo "-:kmarkers/$1" >>$tracing/kprobe_events
 }
 
 # probe_hits NAME
 probe_hits() {
 	sed -n "s/^ *$1 *\([0-9]*\) .*/\1/p" $tracing/kprobe_profile
-}
-
-# optimised SYMBOL+OFFSET
-optimised() {
-	grep -F "$1" $kprobes/list | grep -q "OPTIMIZED"
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A walk through the page tables of the kernel, above the direct map, which the
+ * kernel keeps read-only over text by itself.
+ */
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/vmalloc.h>
+#include <asm/io.h>
+#include <asm/processor.h>
+
+#include "mappings.h"
+
+/**
+ * struct walk - what is looked for, and how much was found
+ * @pfn: page frame of the text in question
+ * @writable: entries that map it writable
+ * @executable: entries that map anything both writable and executable
+ */
+struct walk {
+	unsigned long pfn;
+	unsigned int writable;
+	unsigned int executable;
+};
+
+static void see(struct walk *walk, unsigned long pfn, unsigned long pages, unsigned long flags)
+{
+	if (!(flags & _PAGE_RW))
+		return;
+	if (walk->pfn - pfn < pages)
+		walk->writable++;
+	if (!(flags & _PAGE_NX))
+		walk->executable++;
+}
+
+static void walk_ptes(struct walk *walk, pmd_t *pmd)
+{
+	pte_t *pte = (pte_t *)pmd_page_vaddr(*pmd);
+	unsigned int i;
+
+	for (i = 0; i < PTRS_PER_PTE; i++)
+		if (pte_present(pte[i]))
+			see(walk, pte_pfn(pte[i]), 1, pte_flags(pte[i]));
+}
+
+static void walk_pmds(struct walk *walk, pud_t *pud)
+{
+	pmd_t *pmd = (pmd_t *)__va(pud_val(*pud) & pud_pfn_mask(*pud));
+	unsigned int i;
+
+	for (i = 0; i < PTRS_PER_PMD; i++) {
+		if (!pmd_present(pmd[i]))
+			continue;
+		if (pmd_flags(pmd[i]) & _PAGE_PSE)
+			see(walk, pmd_pfn(pmd[i]), PTRS_PER_PTE, pmd_flags(pmd[i]));
+		else
+			walk_ptes(walk, &pmd[i]);
+	}
+}
+
+/* Nothing that the kernel maps there has the size of a whole entry of the upper levels. */
+static void walk_range(struct walk *walk, unsigned long start, unsigned long end)
+{
+	unsigned long addr;
+
+	for (addr = start & PUD_MASK; addr - 1 < end - 1; addr += PUD_SIZE) {
+		pgd_t *pgd = pgd_offset_pgd(__va(read_cr3_pa()), addr);
+		p4d_t *p4d = pgd_none(*pgd) ? NULL : p4d_offset(pgd, addr);
+		pud_t *pud = !p4d || p4d_none(*p4d) ? NULL : pud_offset(p4d, addr);
+
+		if (!p4d)
+			addr = (addr & PGDIR_MASK) + PGDIR_SIZE - PUD_SIZE;
+		else if (!pud)
+			addr = (addr & P4D_MASK) + P4D_SIZE - PUD_SIZE;
+		else if (pud_present(*pud) && !(pud_flags(*pud) & _PAGE_PSE))
+			walk_pmds(walk, pud);
+	}
+}
+
+/*
+ * Writes "writable N executable M": mappings of the page at @addr that can be
+ * written, and mappings of anything that can be written and executed.
+ */
+void count_mappings(unsigned long addr, char *answer, unsigned int size)
+{
+	struct walk walk = { 0 };
+
+	if (addr >= MODULES_VADDR)
+		walk.pfn = vmalloc_to_pfn((void *)addr);
+	else
+		walk.pfn = (addr - __START_KERNEL_map + phys_base) >> PAGE_SHIFT;
+	walk_range(&walk, VMALLOC_START, VMALLOC_END);
+	walk_range(&walk, __START_KERNEL_map, MODULES_END);
+	snprintf(answer, size, "writable %u executable %u\n", walk.writable, walk.executable);
+}

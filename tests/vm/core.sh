@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Core text: what is refused, with which error and in whose name, and that a redirected call
+# leaves every byte as it was found.
+# shellcheck source=tests/vm/corelib.sh
+. /tests/corelib.sh
+
+samples=${KMARKERS_SAMPLES:-12}
+name_refused="refused: runs where a breakpoint is handled"
+not_to_be_probed="refused: not to be probed"
+
+# deny NAME ERROR FUNCTION OFFSET LEN: no site, and the bytes stay
+deny() {
+	around=$(add "$(address "$3")" "$4")
+	bytes=$(ask bytes "$around" 16)
+	fails_with "$2" command_core site "$3" "$4" "$5" && [ "$bytes" = "$(ask bytes "$around" 16)" ]
+	result $? "$1"
+}
+
+test_names() {
+	refused "unknown function" "No such file" command_core site no_such_function 0 5
+	refused "data" "No such file" command_core site jiffies_64 0 5
+	refused "module function" "No such file" command_core site imv_apply 5 5
+	refused "freed init function" "No such file" command_core site start_kernel 5 5
+	refused "unknown callee" "No such file" command_core redirect "$getppid" no_such_function
+	refused "no such call" "No such file" command_core redirect "$getppid" vfs_read
+	refused "empty length" "Invalid" command_core site "$getppid" 0 0
+	refused "length of no instruction" "Invalid" command_core site "$getppid" 0 12
+	# The first kind is entry code, then noinstr, assembly, notrace.
+	for function in asm_exc_int3 asm_exc_page_fault entry_SYSCALL_64 error_entry \
+		exc_int3 exc_page_fault do_int3 irqentry_nmi_enter \
+		memset clear_page_erms ktime_get_mono_fast_ns \
+		notify_die atomic_notifier_call_chain kprobe_int3_handler rcu_read_unlock_strict; do
+		[ "$(address $function)" ] || continue
+		deny "$function" "not permitted" $function 5 5
+		logged "patcher: $function $name_refused\|$function.* $not_to_be_probed"
+		result $? "and the log says why"
+	done
+}
+
+test_instructions() {
+	deny "inside an instruction" "Invalid" "$getppid" $((call + 1)) 4
+	logged "refused: no instruction begins there"
+	result $? "and the log says why"
+	deny "too short" "Invalid" "$getppid" "$call" 4
+	logged "refused: a longer instruction"
+	result $? "and the log says why"
+	deny "too long" "Invalid" "$getppid" "$call" 6
+	logged "refused: more than one instruction"
+	result $? "and the log says why"
+	size=$(extent "$getppid")
+	deny "beyond the end" "Invalid" "$getppid" "$size" 5
+	deny "over the end" "Invalid" "$getppid" $((size - 1)) 5
+	refused "far away" "Invalid" command_core site "$getppid" 0x7fffffff 5
+	refused "beyond the address space" "Invalid" command_core site "$getppid" 0xfffffffffffffff0 5
+	fentry=0
+	case $(ask bytes "$(address "$getppid")" 4) in
+	"f3 0f 1e fa"*) fentry=4 ;;
+	esac
+	deny "entry that belongs to ftrace" "not permitted" "$getppid" "$fentry" 5
+	logged "refused: ftrace"
+	result $? "and the log says whose it is"
+	deny "what is at the entry otherwise" "Invalid\|not permitted" "$getppid" $((4 - fentry)) 4
+	try "the call itself" command_core site "$getppid" "$call" 5
+}
+
+# table_sites TABLE ENTRY_SIZE: functions and offsets from a table of the kernel
+table_sites() {
+	start=$(address "__start_$1")
+	stop=$(address "__stop_$1")
+	entries=$(((0x$stop - 0x$start) / $2))
+	for i in $(seq 0 $((entries / samples)) $((entries - 1))); do
+		ask relative "$(add "$start" $((i * $2)))"
+	done | sed -n '/\[/d;s/^\([^ ]*\)+\(0x[0-9a-f]*\)\/.*/\1 \2/p'
+}
+
+# deny_table TABLE ENTRY_SIZE NAME: all refused, most for their address and not for their function
+deny_table() {
+	[ "$(address "__start_$1")" ] || {
+		skip "$3" "this kernel has no such table"
+		return
+	}
+	table_sites "$1" "$2" >/tmp/sites
+	allowed=0
+	while read -r function offset; do
+		fails_with "not permitted\|No such file" command_core site "$function" "$offset" 5 ||
+			allowed=$((allowed + 1))
+	done </tmp/sites
+	[ $allowed -eq 0 ]
+	result $? "$3"
+	by_address=$(times_logged "$not_to_be_probed")
+	echo "# $by_address of $(wc -l </tmp/sites) by address"
+	[ "$by_address" -ge $((samples / 3)) ]
+	result $? "and the log says why"
+}
+
+# deny_kprobe NAME FUNCTION OFFSET LEN
+deny_kprobe() {
+	deny "$1" "busy" "$2" "$3" "$4"
+	logged "refused: a kprobe"
+	result $? "and the log names a kprobe"
+}
+
+# jumps FUNCTION OFFSET: does the kprobe there, optimised, take the form of a jump?
+jumps() {
+	case $(ask bytes "$(add "$(address "$1")" "$2")" 1) in
+	e9*) ;;
+	*) return 1 ;;
+	esac
+}
+
+# An instruction that loads a constant, with one before it where an optimised kprobe reaches it.
+find_reach() {
+	for function in vfs_read vfs_write ksys_read do_sys_openat2 vfs_fsync_range do_mmap \
+		vfs_statx do_fcntl ksys_lseek vfs_getattr do_exit do_wait kernel_wait4; do
+		[ "$(address $function)" ] || continue
+		size=$(extent $function)
+		for offset in $(ask scan "$(address $function)" "$size" b8 f8); do
+			[ "$offset" -gt 9 ] || continue
+			command_core site $function "$offset" 5 2>/dev/null || continue
+			for distance in 4 3 2 1; do
+				add_probe reach "$function" $((offset - distance)) 2>/dev/null || continue
+				enable_probe reach
+				within 1 jumps "$function" $((offset - distance)) && return
+				disable_probe reach
+				remove_probe reach
+			done
+		done
+	done
+	return 1
+}
+
+test_kprobes() {
+	add_probe site "$getppid" "$call"
+	deny_kprobe "disabled kprobe" "$getppid" "$call" 5
+	enable_probe site
+	deny_kprobe "armed kprobe" "$getppid" "$call" 5
+	refused "redirect over a kprobe" "busy" command_core redirect "$getppid" "$callee"
+	disable_probe site
+	remove_probe site
+	try "allowed again" command_core site "$getppid" "$call" 5
+	put 1 /proc/sys/debug/kprobes-optimization
+	find_reach
+	result $? "optimised kprobe that reaches an instruction"
+	echo "# $function+$offset, $distance before"
+	deny_kprobe "optimised kprobe before" "$function" "$offset" 5
+	disable_probe reach
+	deny_kprobe "disabled kprobe before" "$function" "$offset" 5
+	remove_probe reach
+	put 0 /proc/sys/debug/kprobes-optimization
+	add_probe reach "$function" "$offset"
+	enable_probe reach
+	deny_kprobe "armed kprobe there" "$function" "$offset" 5
+	put 1 /proc/sys/debug/kprobes-optimization
+	try "armed, then optimised" within 3 jumps "$function" "$offset"
+	deny_kprobe "optimised kprobe there" "$function" "$offset" 5
+	disable_probe reach
+	remove_probe reach
+	try "allowed again" command_core site "$function" "$offset" 5
+}
+
+test_redirect() {
+	bytes=$(call_bytes)
+	try "redirect" command_core redirect "$getppid" "$callee"
+	same "what the call returns" "$(parent_pid)" 4242
+	[ "$bytes" != "$(call_bytes)" ]
+	result $? "bytes differ"
+	grep -q "^redirect .*getppid+$call/" "$debugfs/patcher/sites"
+	result $? "the list of sites shows it"
+	refused "no second redirect" "busy" command_core redirect "$getppid" "$callee"
+	refused "no site over another" "busy" command_core site "$getppid" "$call" 5
+	try "restore" command_core restore
+	same "every byte as before" "$(call_bytes)" "$bytes"
+	[ "$(parent_pid)" != 4242 ]
+	result $? "the real call again"
+	refused "no second restore" "Invalid" command_core restore
+	! grep -q "^redirect" $debugfs/patcher/sites
+	result $? "no site is left"
+}
+
+# A task is in the replacement while the call is restored.
+test_drain() {
+	command_core redirect "$getppid" "$callee"
+	before=$(cat $core_test/calls)
+	put 500 $core_test/delay_ms
+	parent_pid >/tmp/pid &
+	within 5 [ "$(cat $core_test/calls)" -gt "$before" ]
+	try "restore while a task is in the replacement" command_core restore
+	same "nobody was left inside" "$(cat $core_test/left_inside)" 0
+	wait
+	same "the task came through" "$(cat /tmp/pid)" 4242
+	put 0 $core_test/delay_ms
+	command_core redirect "$getppid" "$callee"
+	refused "no unloading of what is in use" "temporarily unavailable" rmmod kmarkers_test_core
+	try "restore" command_core restore
+	same "every byte as before" "$(call_bytes)" "$bytes"
+}
+
+test_detour() {
+	bytes=$(ask bytes "$(address "$getppid")" 16)
+	try "detour" command_core detour "$getppid"
+	same "what the function returns" "$(parent_pid)" 4343
+	try "undetour" command_core undetour
+	[ "$(parent_pid)" != 4343 ]
+	result $? "the real function again"
+	same "every byte as before" "$(ask bytes "$(address "$getppid")" 16)" "$bytes"
+	refused "detour of data" "No such file" command_core detour jiffies_64
+	refused "detour of nothing" "No such file" command_core detour no_such_function
+	refused "detour of assembly" "No such file" command_core detour memset
+}
+
+test_mappings() {
+	same "no writable alias of core text" "$(ask mappings "$call_addr")" "writable 0 executable 0"
+	! grep -q '\[patcher\]' /proc/vmallocinfo
+	result $? "no area of ours is mapped"
+}
+
+test_core() {
+	insmod /modules/kmarkers_test_core.ko || return
+	read_symbols
+	try "a call to redirect" find_call
+	test_names
+	test_instructions
+	deny_table __jump_table 16 "jump labels"
+	deny_table static_call_sites 8 "static calls"
+	test_kprobes
+	test_redirect
+	test_drain
+	test_detour
+	test_mappings
+	try "unload" rmmod kmarkers_test_core
+}
