@@ -12,4 +12,13 @@ int imv_add_chunk(struct module *module, struct kmarkers_chunk *chunk);
 void imv_drop_module(struct module *module);
 int imv_show(struct seq_file *m, void *unused);
 
+/* Prints what a variable is called; in the module glue, which knows symbols. */
+void imv_show_symbol(struct seq_file *m, unsigned long addr);
+
+/* The values that root may change; in the kernel only. */
+struct dentry;
+void settable_init(struct dentry *dir);
+int settable_add_chunk(struct module *module, struct kmarkers_chunk *chunk);
+void settable_drop_module(struct module *module);
+
 #endif /* IMMEDIATE_IMV_H */

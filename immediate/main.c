@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Immediate values as a module: finds the tables of its clients as they load. */
 #include <linux/debugfs.h>
+#include <linux/kallsyms.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/seq_file.h>
+#include <linux/string.h>
 
 #include <kmarkers/immediate.h>
 #include <kmarkers/patcher.h>
@@ -13,6 +15,19 @@
 DEFINE_SHOW_ATTRIBUTE(imv);
 
 static struct dentry *dir;
+
+/* kallsyms says name__imv [module], or the name of a structure that holds the value. */
+void imv_show_symbol(struct seq_file *m, unsigned long addr)
+{
+	char text[KSYM_SYMBOL_LEN], *end;
+
+	snprintf(text, sizeof(text), "%ps", (void *)addr);
+	end = strchrnul(text, ' ');
+	*end = '\0';
+	if (end - text > 5 && !strcmp(end - 5, "__imv"))
+		end[-5] = '\0';
+	seq_puts(m, text);
+}
 
 static int add_chunk(struct module *module, struct kmarkers_chunk *chunk)
 {
@@ -38,9 +53,12 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 
 	if (event == MODULE_STATE_COMING) {
 		err = patcher_for_each_chunk(module, KMARKERS_SYMBOL(imv), add_chunk);
-		if (err)
-			imv_drop_module(module);
-	} else if (event == MODULE_STATE_GOING) {
+		if (!err)
+			err = patcher_for_each_chunk(module, KMARKERS_SYMBOL(settable),
+						     settable_add_chunk);
+	}
+	if (err || event == MODULE_STATE_GOING) {
+		settable_drop_module(module);
 		imv_drop_module(module);
 	}
 	return notifier_from_errno(err);
@@ -56,18 +74,19 @@ static int __init immediate_init(void)
 {
 	int err;
 
-	err = register_module_notifier(&module_notifier);
-	if (err)
-		return err;
 	dir = debugfs_create_dir("immediate", patcher_debugfs_dir());
 	debugfs_create_file("list", 0400, dir, NULL, &imv_fops);
-	return 0;
+	settable_init(dir);
+	err = register_module_notifier(&module_notifier);
+	if (err)
+		debugfs_remove_recursive(dir);
+	return err;
 }
 
 static void __exit immediate_exit(void)
 {
-	debugfs_remove_recursive(dir);
 	unregister_module_notifier(&module_notifier);
+	debugfs_remove_recursive(dir);
 }
 
 module_init(immediate_init);

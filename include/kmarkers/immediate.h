@@ -270,4 +270,47 @@ int imv_set_many(struct imv_change *changes, unsigned int nr);
 	imv_set_many(&__imv_change, 1);					\
 })
 
+/**
+ * struct imv_settable - a value that root may change through debugfs
+ * @name: its name, also of its file
+ * @var: the variable behind it
+ * @size: its bytes
+ * @is_signed: whether its type has a sign
+ * @min: smallest value allowed
+ * @max: largest value allowed
+ * @private: of the immediate module
+ */
+struct imv_settable {
+	const char *name;
+	void *var;
+	u8 size;
+	bool is_signed;
+	s64 min;
+	s64 max;
+	void *private;
+};
+
+/**
+ * IMV_SETTABLE() - let root change an immediate value
+ * @imv_name: its name; an integer or bool, defined above in the same file
+ * @lowest: smallest value allowed
+ * @highest: largest value allowed
+ *
+ * At file scope.  While the module is loaded, immediate/values/<module>.<name>
+ * in debugfs shows and takes the value; anything else than a number between the
+ * bounds is refused with -EINVAL.
+ */
+#define IMV_SETTABLE(imv_name, lowest, highest)				\
+static struct imv_settable __imv_settable_##imv_name __used = {		\
+	.name = #imv_name,						\
+	.var = &imv_name##__imv,					\
+	.size = sizeof(imv_name##__imv),				\
+	.is_signed = (__typeof__(imv_name##__imv))-1 < (__typeof__(imv_name##__imv))1, \
+	.min = lowest,							\
+	.max = highest,							\
+};									\
+asm(KMARKERS_RECORD(settable, "	.long __imv_settable_" #imv_name " - .\n"))
+
+KMARKERS_CHUNK(settable, imv_tables_need_immediate, 4);
+
 #endif /* KMARKERS_IMMEDIATE_H */

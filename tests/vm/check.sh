@@ -69,6 +69,31 @@ not_running() {
 	! grep -q "^running" "$bench"/status
 }
 
+test_settable() {
+	values=$debugfs/immediate/values
+	try "module with settable values" insmod /modules/example_profile.ko
+	grep -q "^prof_on 1 0x0 example_profile 1$" $debugfs/immediate/list
+	result $? "list shows variable, size, value, module and sites"
+	same "value as compiled" "$(cat $values/example_profile.prof_step)" 1
+	for bad in 0 1001 -1 x 1x "" 99999999999999999999; do
+		refused "prof_step refuses '$bad'" "Invalid argument" \
+			put "$bad" $values/example_profile.prof_step
+	done
+	refused "prof_on refuses 2" "Invalid argument" put 2 $values/example_profile.prof_on
+	same "value as before" "$(cat $values/example_profile.prof_step)" 1
+	sleep 1
+	same "nothing counted while off" "$(cat /sys/module/example_profile/parameters/hits)" 0
+	try "step of 1000" put 1000 $values/example_profile.prof_step
+	try "profiling on" put 1 $values/example_profile.prof_on
+	sleep 1
+	hits=$(cat /sys/module/example_profile/parameters/hits)
+	[ "$hits" -ge 5000 ] && [ $((hits % 1000)) -eq 0 ]
+	result $? "counted while on"
+	try "profiling off" put 0 $values/example_profile.prof_on
+	try "module with settable values unloads" rmmod example_profile
+	same "its files are gone" "$(ls $values)" ""
+}
+
 test_bench_files() {
 	bench=$debugfs/bench
 	same "idle at first" "$(cut -d' ' -f1 $bench/status)" idle
@@ -130,6 +155,8 @@ suite modules
 test_across_modules
 suite examples
 test_examples
+suite settable
+test_settable
 suite core
 test_core
 suite bench

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A switch that is read all the time and changed almost never: the profiler of
+ * 2008 kept prof_on in the instruction stream of the scheduler; this one keeps it
+ * in that of a work item that runs with every tick.
+ *
+ *	insmod example_profile.ko
+ *	cd /sys/kernel/debug/kmarkers/immediate/values
+ *	echo 1 > example_profile.prof_on
+ *	cat /sys/module/example_profile/parameters/hits
+ *
+ * While it is off, the work executes one nop in its place and touches no data.
+ */
+#include <linux/module.h>
+#include <linux/workqueue.h>
+
+#include <kmarkers/immediate.h>
+
+static DEFINE_IMV(bool, prof_on);
+IMV_SETTABLE(prof_on, 0, 1);
+
+static DEFINE_IMV(unsigned int, prof_step) = 1;
+IMV_SETTABLE(prof_step, 1, 1000);
+
+static unsigned long hits;
+module_param(hits, ulong, 0444);
+MODULE_PARM_DESC(hits, "ticks counted while prof_on was set");
+
+static void tick(struct work_struct *unused);
+static DECLARE_DELAYED_WORK(ticker, tick);
+
+static noinline void profile_hit(void)
+{
+	WRITE_ONCE(hits, hits + imv_read(prof_step));
+}
+
+static void tick(struct work_struct *unused)
+{
+	if (imv_branch(prof_on))
+		profile_hit();
+	schedule_delayed_work(&ticker, 1);
+}
+
+static int __init example_profile_init(void)
+{
+	schedule_delayed_work(&ticker, 1);
+	return 0;
+}
+
+static void __exit example_profile_exit(void)
+{
+	cancel_delayed_work_sync(&ticker);
+}
+
+module_init(example_profile_init);
+module_exit(example_profile_exit);
+
+MODULE_DESCRIPTION("Example: a read-mostly switch on a hot path");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");

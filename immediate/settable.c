@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Immediate values that their module lets root change: a file each in debugfs. */
+#include <linux/debugfs.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include <kmarkers/immediate.h>
+
+#include "imv.h"
+
+#define MAX_FILE_NAME	128
+
+/* The settable values of one translation unit. */
+struct settable_table {
+	struct list_head node;
+	struct module *module;
+	s32 *records;
+	unsigned int nr;
+};
+
+static DEFINE_MUTEX(lock);		/* protects the list */
+static LIST_HEAD(tables);
+static struct dentry *values;
+
+static s64 current_value(const struct imv_settable *settable)
+{
+	switch (settable->size) {
+	case 1:
+		return settable->is_signed ? (s64)READ_ONCE(*(s8 *)settable->var) :
+					     READ_ONCE(*(u8 *)settable->var);
+	case 2:
+		return settable->is_signed ? (s64)READ_ONCE(*(s16 *)settable->var) :
+					     READ_ONCE(*(u16 *)settable->var);
+	case 4:
+		return settable->is_signed ? (s64)READ_ONCE(*(s32 *)settable->var) :
+					     READ_ONCE(*(u32 *)settable->var);
+	default:
+		return READ_ONCE(*(s64 *)settable->var);
+	}
+}
+
+static int value_show(struct seq_file *m, void *unused)
+{
+	const struct imv_settable *settable = m->private;
+
+	seq_printf(m, "%lld\n", current_value(settable));
+	return 0;
+}
+
+static int value_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, value_show, inode->i_private);
+}
+
+static ssize_t value_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+{
+	const struct imv_settable *settable = file_inode(file)->i_private;
+	struct imv_change change = { .var = settable->var, .size = settable->size };
+	s64 value;
+	int err;
+
+	err = kstrtos64_from_user(buf, count, 0, &value);
+	if (err || value < settable->min || value > settable->max)
+		return -EINVAL;
+	memcpy(&change.value, &value, settable->size);
+	err = imv_set_many(&change, 1);
+	return err ?: count;
+}
+
+static const struct file_operations value_fops = {
+	.owner = THIS_MODULE,
+	.open = value_open,
+	.read = seq_read,
+	.write = value_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+static struct imv_settable *settable_at(const struct settable_table *table, unsigned int i)
+{
+	return (void *)&table->records[i] + table->records[i];
+}
+
+static void create_file(struct module *module, struct imv_settable *settable)
+{
+	char name[MAX_FILE_NAME];
+
+	snprintf(name, sizeof(name), "%s.%s", module->name, settable->name);
+	settable->private = debugfs_create_file(name, 0600, values, settable, &value_fops);
+}
+
+/**
+ * settable_add_chunk() - create the files of one translation unit
+ * @module: the module being loaded
+ * @chunk: the head of its records
+ *
+ * Context: may sleep.
+ * Return: 0, -EINVAL for a malformed table, or -ENOMEM.
+ */
+int settable_add_chunk(struct module *module, struct kmarkers_chunk *chunk)
+{
+	unsigned int i, nr = kmarkers_chunk_records(chunk, sizeof(s32));
+	struct settable_table *table;
+
+	if (!nr)
+		return kmarkers_chunk_valid(chunk, sizeof(s32)) ? 0 : -EINVAL;
+	table = kzalloc(sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	table->module = module;
+	table->records = (void *)(chunk + 1);
+	table->nr = nr;
+	for (i = 0; i < nr; i++)
+		create_file(module, settable_at(table, i));
+	mutex_lock(&lock);
+	list_add_tail(&table->node, &tables);
+	mutex_unlock(&lock);
+	return 0;
+}
+
+/* Waits for whoever reads or writes the files. */
+static void remove_files(const struct settable_table *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->nr; i++)
+		debugfs_remove(settable_at(table, i)->private);
+}
+
+/**
+ * settable_drop_module() - remove the files of a module
+ * @module: a module whose code no longer runs
+ *
+ * Context: may sleep; module notifiers, one at a time for a module.
+ */
+void settable_drop_module(struct module *module)
+{
+	struct settable_table *table, *next;
+	LIST_HEAD(gone);
+
+	mutex_lock(&lock);
+	list_for_each_entry_safe(table, next, &tables, node)
+		if (table->module == module)
+			list_move(&table->node, &gone);
+	mutex_unlock(&lock);
+	list_for_each_entry_safe(table, next, &gone, node) {
+		remove_files(table);
+		kfree(table);
+	}
+}
+
+/**
+ * settable_init() - create the directory of values
+ * @dir: the directory immediate/
+ */
+void settable_init(struct dentry *dir)
+{
+	values = debugfs_create_dir("values", dir);
+}
