@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What reads of immediate values compile to, by every compiler at hand."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = [
+    "-std=gnu11",
+    "-O2",
+    "-D_GNU_SOURCE",
+    "-fno-pie",
+    "-fno-strict-aliasing",
+    "-fcf-protection=none",
+]
+
+SOURCE = """
+#include <linux/kernel.h>
+#include <kmarkers/marker.h>
+
+DEFINE_IMV(u8, one);
+DEFINE_IMV(u16, two);
+DEFINE_IMV(int, four);
+DEFINE_IMV(u64, eight);
+DEFINE_IMV(bool, branch);
+
+u8 read_one(void) { return imv_read(one); }
+u16 read_two(void) { return imv_read(two); }
+int read_four(void) { return imv_read(four); }
+u64 read_eight(void) { return imv_read(eight); }
+int read_branch(void) { return imv_branch(branch) ? 11 : 22; }
+void read_marker(int x) { trace_mark(test_disasm, "%d", x + 1); }
+"""
+
+INSTRUCTION = re.compile(r"^\s+[0-9a-f]+:\t(?P<bytes>(?:[0-9a-f]{2} )+)\s*\t?(?P<text>.*)$")
+
+
+@pytest.fixture(params=["gcc", "clang"], scope="module")
+def functions(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[tuple[str, str]]]:
+    """Each function's instructions as (bytes, text)."""
+    compiler = request.param
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}: apt-get install {compiler}")
+    where = tmp_path_factory.mktemp(compiler)
+    source, built = where / "reads.c", where / "reads.o"
+    source.write_text(SOURCE)
+    include = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
+    subprocess.run([compiler, *FLAGS, *include, "-c", "-o", built, source], check=True)
+    text = subprocess.run(
+        ["objdump", "-d", "--insn-width=12", built], check=True, capture_output=True, text=True
+    ).stdout
+    found: dict[str, list[tuple[str, str]]] = {}
+    current: list[tuple[str, str]] = []
+    for line in text.splitlines():
+        if name := re.match(r"^[0-9a-f]+ <(\w+)>:$", line):
+            current = found.setdefault(name[1], [])
+        elif instruction := INSTRUCTION.match(line):
+            current.append((instruction["bytes"].strip(), instruction["text"]))
+    return found
+
+
+def until_return(instructions: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What is executed while nothing is switched on: up to the first ret."""
+    texts = [text for _, text in instructions]
+    return instructions[: next(i for i, text in enumerate(texts) if text.startswith("ret")) + 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("read_one", "b0 00"),
+        ("read_two", "b8 00 00 00 00"),
+        ("read_four", "b8 00 00 00 00"),
+        ("read_eight", "48 b8 00 00 00 00 00 00 00 00"),
+    ],
+)
+def test_a_read_is_one_mov(
+    functions: dict[str, list[tuple[str, str]]], name: str, first: str
+) -> None:
+    """No load, no padding: the mov, what the type of the function asks for, and ret."""
+    instructions = until_return(functions[name])
+    assert instructions[0][0] == first
+    assert len(instructions) <= 3
+    for _, text in instructions:
+        assert "(" not in text, f"{name} touches memory: {text}"
+
+
+@pytest.mark.parametrize("name", ["read_branch", "read_marker"])
+def test_a_branch_is_one_instruction(
+    functions: dict[str, list[tuple[str, str]]], name: str
+) -> None:
+    """As compiled it is jne with a prefix, of seven bytes; nothing is tested or loaded."""
+    instructions = until_return(functions[name])
+    branches = [code for code, _ in instructions if code.startswith("3e 0f 85")]
+    assert [len(code.split()) for code in branches] == [7]
+    for _, text in instructions:
+        assert not text.startswith(("test", "cmp")) and "(" not in text
+
+
+def test_a_site_needs_twelve_bytes(tmp_path: Path) -> None:
+    """Of table, in the object file: six sites and the head of 16 bytes."""
+    source, built = tmp_path / "reads.c", tmp_path / "reads.o"
+    source.write_text(SOURCE)
+    include = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
+    subprocess.run(["gcc", *FLAGS, *include, "-c", "-o", built, source], check=True)
+    text = subprocess.run(
+        ["objdump", "-h", built], check=True, capture_output=True, text=True
+    ).stdout
+    size = next(line.split()[2] for line in text.splitlines() if " kmarkers_imv " in line)
+    assert int(size, 16) == 16 + 6 * 12
