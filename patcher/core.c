@@ -89,16 +89,27 @@ struct oracle {
 	unsigned int nr;
 };
 
+static int ask_at(struct kprobe *probe, unsigned long addr)
+{
+	int err;
+
+	probe->addr = (kprobe_opcode_t *)addr;
+	probe->flags = KPROBE_FLAG_DISABLED;
+	err = register_kprobe(probe);
+	if (err || (unsigned long)probe->addr == addr)
+		return err;
+	/* Moved behind an ENDBR, where another oracle must be alone. */
+	unregister_kprobe(probe);
+	return -EINVAL;
+}
+
 static void ask(struct oracle *oracle, unsigned long addr, unsigned int nr)
 {
 	unsigned int i;
 
 	oracle->nr = nr;
-	for (i = 0; i < nr; i++) {
-		oracle->probes[i].addr = (kprobe_opcode_t *)(addr + i);
-		oracle->probes[i].flags = KPROBE_FLAG_DISABLED;
-		oracle->errors[i] = register_kprobe(&oracle->probes[i]);
-	}
+	for (i = 0; i < nr; i++)
+		oracle->errors[i] = ask_at(&oracle->probes[i], addr + i);
 }
 
 /* All in one: each unregistration would wait for a grace period of its own. */
@@ -181,6 +192,12 @@ static int vet(unsigned long addr, unsigned int len)
 	return err;
 }
 
+/* May this one be written now? */
+int core_vet_site(const struct patcher_core_site *core)
+{
+	return vet((unsigned long)core->addr, core->len);
+}
+
 /**
  * core_vet() - may these sites of core text be written now?
  * @pokes: the batch; those in module text are passed over
@@ -249,6 +266,12 @@ static int resolve_function(const char *name, struct extent *extent)
 	return addr - extent->start <= ENDBR_LEN ? 0 : -ENOENT;
 }
 
+/* An empty filter holds no memory; ftrace_free_filter() is not exported everywhere. */
+void core_free_filter(struct ftrace_ops *ops)
+{
+	ftrace_set_filter(ops, NULL, 0, 1);
+}
+
 /* Only what can be traced: neither entry code nor noinstr nor anything in assembly. */
 static bool has_ftrace_entry(const struct extent *extent)
 {
@@ -260,7 +283,7 @@ static bool has_ftrace_entry(const struct extent *extent)
 		return false;
 	has = !ftrace_set_filter_ip(ops, extent->start, 0, 0) ||
 	      !ftrace_set_filter_ip(ops, extent->start + ENDBR_LEN, 0, 0);
-	ftrace_free_filter(ops);
+	core_free_filter(ops);
 	kfree(ops);
 	return has;
 }

@@ -3,6 +3,7 @@
 #ifndef PATCHER_CORE_H
 #define PATCHER_CORE_H
 
+#include <linux/ftrace.h>
 #include <linux/init.h>
 #include <kmarkers/patcher.h>
 
@@ -11,12 +12,18 @@ int core_init(void);
 /* In the kernel's own text, but for what is freed after init. */
 bool core_is_text(unsigned long addr);
 
+struct patcher_core_site;
+
+int core_vet_site(const struct patcher_core_site *core);
 int core_vet(const struct patcher_poke *pokes, unsigned int nr);
 void core_text_lock(void);
 void core_text_unlock(void);
 
 /* Address of a symbol of the kernel, or 0; on IBT builds 4 past the start of a function. */
 unsigned long core_resolve(const char *symbol);
+
+/* Free what ftrace_set_filter_ip() allocated for ops that are not registered. */
+void core_free_filter(struct ftrace_ops *ops);
 
 int core_find_call(const char *function, const char *callee, unsigned long *offset);
 

@@ -95,6 +95,27 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 }
 EXPORT_SYMBOL_GPL(patcher_redirect_call);
 
+/*
+ * A kprobe that was registered between the vetting of the last change and its
+ * first byte may work on a copy of the call to the replacement, although the
+ * original is back.  The bytes that are there now tell whether that is so; it
+ * must be gone before the replacement may go.
+ */
+static int put_back(struct patcher_redirect *redirect)
+{
+	struct patcher_core_site *core = &redirect->core;
+	u8 insn[CALL_LEN];
+	int err;
+
+	if (memcmp(core->addr, redirect->original, CALL_LEN)) {
+		err = redirected(redirect, insn) ?:
+		      exchange(core->addr, insn, redirect->original);
+		if (err)
+			return err;
+	}
+	return core_vet_site(core);
+}
+
 /**
  * patcher_restore_call() - put a redirected call back
  * @redirect: as redirected
@@ -102,16 +123,14 @@ EXPORT_SYMBOL_GPL(patcher_redirect_call);
  * On return every byte is as it was found, and no task is in the replacement.
  *
  * Context: may sleep; waits for a tasks-RCU grace period.
- * Return: 0; or what patcher_apply() returns, with the call still redirected.
+ * Return: 0; -EBUSY, -EILSEQ and so on as patcher_apply(), with the replacement
+ * still in use: try again.
  */
 int patcher_restore_call(struct patcher_redirect *redirect)
 {
-	u8 insn[CALL_LEN];
 	int err;
 
-	err = redirected(redirect, insn);
-	if (!err)
-		err = exchange(redirect->core.addr, insn, redirect->original);
+	err = put_back(redirect);
 	if (err)
 		return err;
 	patcher_core_unregister(&redirect->core);
@@ -162,7 +181,7 @@ int patcher_redirect_function(struct patcher_detour *detour)
 	}
 	err = register_ftrace_function(&detour->ops);
 	if (err) {
-		ftrace_free_filter(&detour->ops);
+		core_free_filter(&detour->ops);
 		module_put(detour->module);
 	}
 	return err;
@@ -185,7 +204,7 @@ int patcher_restore_function(struct patcher_detour *detour)
 	err = unregister_ftrace_function(&detour->ops);
 	if (err)
 		return err;
-	ftrace_free_filter(&detour->ops);
+	core_free_filter(&detour->ops);
 	synchronize_rcu_tasks();
 	module_put(detour->module);
 	return 0;

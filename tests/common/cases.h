@@ -11,6 +11,11 @@ const char *patcher_rounds(void);
 const char *patcher_storm(void);
 void patcher_forget(void);
 
+const char *patcher_storm_kinds(void);
+const char *patcher_storm_runs(void);
+const char *patcher_prefixes(void);
+void kinds_forget(void);
+
 const char *imv_initial(void);
 const char *imv_sizes(void);
 const char *imv_refuses(void);

@@ -46,4 +46,8 @@ extern unsigned int test_batches;
 int test_start_threads(void (*pass)(void));
 unsigned long test_stop_threads(void);
 
+/* Is there one CPU only; can tasks be waited for that were preempted? */
+bool test_alone(void);
+bool test_can_wait(void);
+
 #endif /* TESTS_COMMON_TEST_H */

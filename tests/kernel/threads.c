@@ -4,6 +4,7 @@
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/kthread.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -27,7 +28,8 @@ static int run(void *data)
 	while (!kthread_should_stop()) {
 		pass_function();
 		WRITE_ONCE(*count, *count + 1);
-		cond_resched();
+		/* Storms on runs wait for every task to pass here. */
+		cond_resched_tasks_rcu_qs();
 	}
 	return 0;
 }
@@ -106,4 +108,14 @@ unsigned long test_stop_threads(void)
 	}
 	free_threads();
 	return idle ? 0 : sum;
+}
+
+bool test_alone(void)
+{
+	return num_online_cpus() == 1;
+}
+
+bool test_can_wait(void)
+{
+	return true;
 }

@@ -83,3 +83,13 @@ unsigned long test_stop_threads(void)
 	}
 	return idle ? 0 : sum;
 }
+
+bool test_alone(void)
+{
+	return false;
+}
+
+bool test_can_wait(void)
+{
+	return false;
+}

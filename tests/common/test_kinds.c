@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Storms on sites of every kind of instruction, on runs of several, and the
+ * exchange of prefixes.
+ */
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <kmarkers/patcher.h>
+
+#include "cases.h"
+
+#ifdef __KERNEL__
+#include <asm/asm.h>
+#else
+#define ASM_CALL_CONSTRAINT	"+r" (unused)
+#endif
+
+#define MAX_SITES	256
+#define RUN_LEN		11
+
+/* What a site holds by turns; JCC + c is the short jump on condition c. */
+enum kind { JMP32, JMP8, JCC8, JCC32, MOV8, MOV16, MOV32, MOV64, CALL32, JCC, RUN = JCC + 16 };
+
+static const struct {
+	u8 len;
+	u8 insn[2][PATCHER_INSN_MAX];
+} kinds[] = {
+	[JMP32] = { 5, { { 0x0f, 0x1f, 0x44, 0, 0 }, { 0xe9, 2, 0, 0, 0 } } },
+	[JMP8] = { 2, { { 0x66, 0x90 }, { 0xeb, 2 } } },
+	[JCC8] = { 2, { { 0x66, 0x90 }, { 0x74, 2 } } },
+	[JCC32] = { 6, { { 0x66, 0x0f, 0x1f, 0x44, 0, 0 }, { 0x0f, 0x84, 2, 0, 0, 0 } } },
+	[MOV8] = { 2, { { 0xb6, 0x11 }, { 0xb6, 0xee } } },
+	[MOV16] = { 4, { { 0x66, 0xb9, 0x11, 0x22 }, { 0x66, 0xb9, 0xee, 0xdd } } },
+	[MOV32] = { 6, { { 0x41, 0xb9, 1, 2, 3, 4 }, { 0x41, 0xb9, 5, 6, 7, 8 } } },
+	[MOV64] = { 10, { { 0x49, 0xbb, 1, 2, 3, 4, 5, 6, 7, 8 },
+			  { 0x49, 0xbb, 9, 8, 7, 6, 5, 4, 3, 2 } } },
+};
+
+/* The tail of the jump that replaces a run: who returns into it is found out. */
+static const u8 run_insn[2][RUN_LEN] = {
+	{ 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90 },
+	{ 0xeb, 0x09, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0b },
+};
+
+struct record {
+	s32 addr;
+	s32 kind;
+};
+
+/* The first record and the end, around those that SITE() adds. */
+#define RECORDS(name)							\
+asm(".pushsection .discard_test_" #name ", 0, \"aw\", @progbits\n"	\
+    "	.balign 4\n"							\
+    "test_" #name ":\n"							\
+    ".popsection\n"							\
+    ".pushsection .discard_test_" #name ", 2, \"aw\", @progbits\n"	\
+    "test_" #name "_end:\n"						\
+    ".popsection\n");							\
+extern const struct record test_ ## name[], test_ ## name ## _end[]
+
+#define SITE(name, kind, bytes)						\
+	"77:	.byte " bytes "\n"					\
+	".pushsection .discard_test_" #name ", 1, \"aw\", @progbits\n"	\
+	"	.long 77b - ., " __stringify(kind) "\n"			\
+	".popsection\n"
+
+/* Assembly knows no enums. */
+#define ASM_JMP32	0
+#define ASM_JMP8	1
+#define ASM_JCC8	2
+#define ASM_JCC32	3
+#define ASM_MOV8	4
+#define ASM_MOV16	5
+#define ASM_MOV32	6
+#define ASM_MOV64	7
+#define ASM_CALL32	8
+#define ASM_JCC		9
+#define ASM_RUN		25
+
+RECORDS(kinds);
+RECORDS(runs);
+RECORDS(prefixes);
+
+#define COPIES		16
+
+/* Each copy counts unless a jump passes over the increment, which has two bytes. */
+static noinline u64 pass_branches(void)
+{
+	u32 a = 0, c = 0, d = 0, s = 0;
+
+	asm volatile(".rept " __stringify(COPIES) "\n"
+		     SITE(kinds, ASM_JMP32, "0x0f, 0x1f, 0x44, 0, 0")
+		     "	incl %%eax\n"
+		     SITE(kinds, ASM_JMP8, "0x66, 0x90")
+		     "	incl %%ecx\n"
+		     "	cmpl %%eax, %%eax\n"
+		     SITE(kinds, ASM_JCC8, "0x66, 0x90")
+		     "	incl %%edx\n"
+		     "	cmpl %%eax, %%eax\n"
+		     SITE(kinds, ASM_JCC32, "0x66, 0x0f, 0x1f, 0x44, 0, 0")
+		     "	incl %%esi\n"
+		     ".endr\n"
+		     : "+a" (a), "+c" (c), "+d" (d), "+S" (s) : : "cc");
+	return a | (u64)c << 16 | (u64)d << 32 | (u64)s << 48;
+}
+
+#define JCC_SITE(c)							\
+	"	movb $0x7f, %%al\n"						\
+	"	addb %%cl, %%al\n"						\
+	"	sahf\n"							\
+	SITE(kinds, ASM_JCC + 0x ## c, "0x70 + 0x" #c ", 5")		\
+	"	btsq $0x" #c ", %%rdx\n"
+
+/*
+ * Every condition, under the flags that are given: those that sahf loads, and
+ * overflow.  Each bit of the result is a jump not taken; the btsq has 5 bytes.
+ */
+static noinline u64 pass_conditions(u8 flags, u8 overflow)
+{
+	u64 a = (u64)flags << 8, d = 0;
+
+	asm volatile(JCC_SITE(0) JCC_SITE(1) JCC_SITE(2) JCC_SITE(3)
+		     JCC_SITE(4) JCC_SITE(5) JCC_SITE(6) JCC_SITE(7)
+		     JCC_SITE(8) JCC_SITE(9) JCC_SITE(a) JCC_SITE(b)
+		     JCC_SITE(c) JCC_SITE(d) JCC_SITE(e) JCC_SITE(f)
+		     : "+a" (a), "+d" (d) : "c" (overflow) : "cc");
+	return d;
+}
+
+/* The copies agree unless they are being changed; then each is one or the other. */
+static noinline u64 pass_moves(void)
+{
+	u64 a = 0, b = 0, c = 0, d = 0;
+
+	asm volatile("xorl %%ecx, %%ecx\n\t"
+		     "xorl %%edx, %%edx\n"
+		     SITE(kinds, ASM_MOV8, "0xb6, 0x11")
+		     SITE(kinds, ASM_MOV16, "0x66, 0xb9, 0x11, 0x22")
+		     SITE(kinds, ASM_MOV32, "0x41, 0xb9, 1, 2, 3, 4")
+		     SITE(kinds, ASM_MOV64, "0x49, 0xbb, 1, 2, 3, 4, 5, 6, 7, 8")
+		     "movq %%rdx, %0\n\t"
+		     "movq %%rcx, %1\n\t"
+		     "movq %%r9, %2\n\t"
+		     "movq %%r11, %3"
+		     : "=r" (a), "=r" (b), "=r" (c), "=r" (d) : : "rcx", "rdx", "r9", "r11", "cc");
+	return a << 48 ^ b << 32 ^ c ^ d;
+}
+
+#ifdef __KERNEL__
+static noinline __used u64 test_callee(u64 value)
+{
+	return value + 1;
+}
+
+/* A call that is emulated writes below the stack pointer: not where a red zone is. */
+static noinline u64 pass_calls(void)
+{
+	u64 a = 0, di;
+
+	asm volatile(".rept " __stringify(COPIES) "\n"
+		     "	movq %%rax, %%rdi\n"
+		     SITE(kinds, ASM_CALL32, "0x0f, 0x1f, 0x44, 0, 0")
+		     ".endr\n"
+		     : "+a" (a), "=D" (di), ASM_CALL_CONSTRAINT : : "rcx", "rdx", "rsi", "r8", "r9",
+		       "r10", "r11", "memory", "cc");
+	return a;
+}
+#else
+static u64 test_callee(u64 value)
+{
+	return value;
+}
+
+static u64 pass_calls(void)
+{
+	return 0;
+}
+#endif
+
+static noinline u64 pass_runs(void)
+{
+	u32 a = 0;
+
+	asm volatile(".rept 64\n"
+		     SITE(runs, ASM_RUN, "0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90")
+		     "	incl %%eax\n"
+		     ".endr\n"
+		     : "+a" (a) : : "cc");
+	return a;
+}
+
+static noinline u32 add_prefixed(u32 *counter)
+{
+	u32 one = 1;
+
+	asm volatile(SITE(prefixes, 0, "0xf0")
+		     "	xaddl %0, %1\n"
+		     : "+r" (one), "+m" (*counter) : : "cc", "memory");
+	return one;
+}
+
+static const char owner[] = "test_kinds";
+static struct patcher_site sites[MAX_SITES];
+static struct patcher_table table = { .sites = sites, .owner = owner };
+static struct patcher_poke pokes[MAX_SITES];
+static const struct record *records, *records_end;
+static unsigned int state;
+static bool registered;
+
+static u8 *record_addr(const struct record *record)
+{
+	return (u8 *)&record->addr + record->addr;
+}
+
+static unsigned int record_len(const struct record *record)
+{
+	if (record->kind >= RUN)
+		return RUN_LEN;
+	if (record->kind >= JCC)
+		return 2;
+	return record->kind == CALL32 ? 5 : kinds[record->kind].len;
+}
+
+static void get_insn(const struct record *record, unsigned int which, u8 *insn)
+{
+	s32 displacement;
+
+	if (record->kind >= RUN) {
+		memcpy(insn, run_insn[which], RUN_LEN);
+	} else if (record->kind >= JCC) {
+		/* Conditions come in pairs of opposites. */
+		insn[0] = 0x70 + ((record->kind - JCC) ^ which);
+		insn[1] = 5;
+	} else if (record->kind == CALL32 && which) {
+		displacement = (long)test_callee - ((long)record_addr(record) + 5);
+		insn[0] = 0xe8;
+		memcpy(insn + 1, &displacement, sizeof(displacement));
+	} else {
+		memcpy(insn, kinds[record->kind == CALL32 ? JMP32 : record->kind].insn[which],
+		       record_len(record));
+	}
+}
+
+static int register_records(const struct record *first, const struct record *end, u16 flags)
+{
+	int err;
+
+	records = first;
+	records_end = end;
+	for (table.nr = 0; first < end; first++, table.nr++) {
+		struct patcher_site *site = &sites[table.nr];
+
+		site->addr = (long)record_addr(first) - (long)&site->addr;
+		site->key = 0;
+		site->len = flags & PATCHER_SITE_PREFIX ? 1 : record_len(first);
+		site->flags = flags;
+	}
+	table.module = THIS_MODULE;
+	state = 0;
+	err = patcher_register(&table);
+	registered = !err;
+	return err;
+}
+
+/* All sites from one state to the other. */
+static int flip(void)
+{
+	const struct record *record;
+	unsigned int nr = 0;
+	int err;
+
+	for (record = records; record < records_end; record++, nr++) {
+		memset(&pokes[nr], 0, sizeof(pokes[nr]));
+		pokes[nr].addr = record_addr(record);
+		pokes[nr].len = record_len(record);
+		get_insn(record, state, pokes[nr].old);
+		get_insn(record, !state, pokes[nr].new);
+	}
+	err = patcher_apply(owner, pokes, nr);
+	if (!err)
+		state = !state;
+	return err;
+}
+
+void kinds_forget(void)
+{
+	if (!registered)
+		return;
+	if (state)
+		flip();
+	patcher_unregister(&table);
+	registered = false;
+}
+
+/* Two patterns of flags that take each condition, and not. */
+#define NR_PASSES	6
+
+static u64 pass_number(unsigned int i)
+{
+	switch (i) {
+	case 0:
+		return pass_branches();
+	case 1:
+		return pass_moves();
+	case 2:
+		return pass_calls();
+	case 3:
+		return pass_conditions(0x00, 0);
+	case 4:
+		return pass_conditions(0xc5, 1);
+	default:
+		return pass_conditions(0x81, 0);
+	}
+}
+
+/* What a pass gives in either state, and how often a pass gave anything else. */
+static u64 expected[2][NR_PASSES];
+static unsigned long started, done, wrong;
+
+/*
+ * started and done count flips: a pass that begins when done is d and ends when
+ * started is d has seen no change.
+ */
+static void check_pass(void)
+{
+	unsigned long low;
+	unsigned int i;
+	u64 seen;
+
+	for (i = 0; i < NR_PASSES; i++) {
+		low = smp_load_acquire(&done);
+		seen = pass_number(i);
+		if (low == smp_load_acquire(&started) && seen != expected[low & 1][i])
+			WRITE_ONCE(wrong, wrong + 1);
+	}
+}
+
+static void check_run(void)
+{
+	if (pass_runs() != 64)
+		WRITE_ONCE(wrong, wrong + 1);
+}
+
+static const char *storm(void (*pass)(void), unsigned int flips)
+{
+	unsigned int i;
+	int err = 0;
+
+	started = done = wrong = 0;
+	EXPECT(!test_start_threads(pass));
+	for (i = 0; i < flips && !err; i++) {
+		smp_store_release(&started, i + 1);
+		err = flip();
+		smp_store_release(&done, i + 1);
+	}
+	EXPECT(test_stop_threads());
+	EXPECT(!err);
+	EXPECT(!wrong);
+	return NULL;
+}
+
+const char *patcher_storm_kinds(void)
+{
+	unsigned int i, which;
+
+	EXPECT(test_kinds_end - test_kinds <= MAX_SITES);
+	EXPECT(!register_records(test_kinds, test_kinds_end, 0));
+	for (which = 0; which < 2; which++) {
+		for (i = 0; i < NR_PASSES; i++)
+			expected[which][i] = pass_number(i);
+		EXPECT(!flip());
+	}
+	EXPECT(expected[0][0] == (COPIES | COPIES << 16 | (u64)COPIES << 32 | (u64)COPIES << 48));
+	EXPECT(expected[1][0] == 0);
+	EXPECT(expected[0][1] != expected[1][1]);
+	EXPECT(expected[1][2] == expected[0][2] + (test_callee(0) ? COPIES : 0));
+	/* Each condition is the opposite in the other state. */
+	for (i = 3; i < NR_PASSES; i++)
+		EXPECT((expected[0][i] ^ expected[1][i]) == 0xffff);
+	return storm(check_pass, test_batches & ~1U);
+}
+
+const char *patcher_storm_runs(void)
+{
+	unsigned int nr = test_runs_end - test_runs;
+	int err;
+
+	EXPECT(nr <= MAX_SITES);
+	err = register_records(test_runs, test_runs_end, PATCHER_SITE_RUN);
+	if (!test_can_wait()) {
+		EXPECT(err == -EPERM);
+		return NULL;
+	}
+	EXPECT(!err);
+	/* Each change of a run waits for a tasks-RCU grace period. */
+	return storm(check_run, test_batches / 50 & ~1U);
+}
+
+static int exchange(const char *who, u8 *addr, u8 old, u8 new)
+{
+	memset(&pokes[0], 0, sizeof(pokes[0]));
+	pokes[0].addr = addr;
+	pokes[0].len = 1;
+	pokes[0].old[0] = old;
+	pokes[0].new[0] = new;
+	return patcher_store_prefixes(who, pokes, 1);
+}
+
+const char *patcher_prefixes(void)
+{
+	u8 *prefix = record_addr(test_prefixes);
+	struct patcher_stats before, after;
+	int err = test_alone() ? 0 : -EBUSY;
+	u32 counter = 5;
+
+	EXPECT(!register_records(test_prefixes, test_prefixes_end, PATCHER_SITE_PREFIX));
+	EXPECT(add_prefixed(&counter) == 5 && counter == 6);
+	patcher_read_stats(&before);
+	EXPECT(exchange(owner, prefix, 0xf0, 0x3e) == err);
+	EXPECT(*prefix == (err ? 0xf0 : 0x3e));
+	EXPECT(add_prefixed(&counter) == 6 && counter == 7);
+	patcher_read_stats(&after);
+	EXPECT(after.rounds - before.rounds == (err ? 0 : 1));
+	if (!err) {
+		EXPECT(exchange(owner, prefix, 0xf0, 0x3e) == -EILSEQ);
+		EXPECT(exchange(owner, prefix, 0x3e, 0xf0) == 0 && *prefix == 0xf0);
+	}
+	EXPECT(exchange(owner, prefix, 0xf0, 0x90) == -EINVAL);
+	EXPECT(exchange(owner + 1, prefix, 0xf0, 0x3e) == -EPERM);
+	EXPECT(exchange(owner, prefix + 1, 0xf0, 0x3e) == -ENOENT);
+	EXPECT(patcher_apply(owner, pokes, 1) == -ENOENT);
+	pokes[0].addr = prefix;
+	EXPECT(patcher_apply(owner, pokes, 1) == -EINVAL);
+	EXPECT(*prefix == 0xf0);
+	return NULL;
+}
