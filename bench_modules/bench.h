@@ -21,6 +21,8 @@
 #include <linux/irqflags.h>
 #include <linux/types.h>
 
+struct bench_sample;
+struct bench_sites;
 struct seq_file;
 
 #define BENCH_LAYOUTS		4
@@ -50,6 +52,13 @@ struct bench_variant {
  * @setup: allocates what the variants need; may be NULL; returns 0 or an error
  * @teardown: undoes @setup; may be NULL
  * @select: called before the windows of a variant; may be NULL; returns 0 or an error
+ * @block: measures a block in a way of its own, then variants are but names and
+ *	@loops is unused; NULL for the way of this file; returns 0 or an error
+ * @block_samples: how many samples @block gives, always the same
+ * @most_blocks: runs of this group have no more blocks; 0 for no such limit
+ *
+ * A @setup that returns -ENODEV says that the group cannot be measured here: it is
+ * passed over when several are run.
  */
 struct bench_group {
 	const char *name;
@@ -59,6 +68,9 @@ struct bench_group {
 	int (*setup)(void);
 	void (*teardown)(void);
 	int (*select)(unsigned int variant);
+	int (*block)(u32 block, struct bench_sample *samples);
+	unsigned int (*block_samples)(void);
+	u32 most_blocks;
 };
 
 extern const struct bench_group *const bench_groups[];
@@ -124,6 +136,10 @@ int bench_check_config(const struct bench_config *config, u32 nr_cpus);
 /* Switches of the running thread so far; a window in which it grew was disturbed. */
 u64 bench_count_switches(void);
 void bench_pause(void);
+
+/* The module with the sites, held until it is put; NULL if it is not loaded. */
+const struct bench_sites *bench_get_sites(void);
+void bench_put_sites(void);
 
 /*
  * LFENCE waits for everything before it and lets nothing after it begin (Intel

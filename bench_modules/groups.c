@@ -10,6 +10,8 @@ const struct bench_group *const bench_groups[] = {
 	&bench_cold_branch,
 	&bench_getppid_quiet,
 	&bench_getppid_pressure,
+	&bench_arm_scaling,
+	&bench_arm_stall,
 };
 
 const unsigned int bench_nr_groups = ARRAY_SIZE(bench_groups);

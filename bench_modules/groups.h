@@ -9,5 +9,7 @@ extern const struct bench_group bench_memcpy_4096;
 extern const struct bench_group bench_cold_branch;
 extern const struct bench_group bench_getppid_quiet;
 extern const struct bench_group bench_getppid_pressure;
+extern const struct bench_group bench_arm_scaling;
+extern const struct bench_group bench_arm_stall;
 
 #endif /* BENCH_MODULES_GROUPS_H */

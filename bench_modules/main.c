@@ -19,7 +19,9 @@
 #include <kmarkers/patcher.h>
 
 #include "bench.h"
+#include "bystander.h"
 #include "live.h"
+#include "sites.h"
 
 #define MAX_GROUPS	64
 #define MAX_COMMAND	1024
@@ -69,6 +71,16 @@ void bench_pause(void)
 	cond_resched();
 }
 
+const struct bench_sites *bench_get_sites(void)
+{
+	return symbol_get(bench_sites);
+}
+
+void bench_put_sites(void)
+{
+	symbol_put(bench_sites);
+}
+
 static bool should_stop(void)
 {
 	return kthread_should_stop();
@@ -86,6 +98,11 @@ static enum run_state run_groups(void)
 		err = bench_run_group(bench_groups[i], &bench.results[i], should_stop);
 		if (err == -EINTR)
 			return RUN_STOPPED;
+		/* Not here; nobody asked for it alone. */
+		if (err == -ENODEV && hweight64(bench.groups) > 1) {
+			bench.results[i].planned = 0;
+			continue;
+		}
 		if (err) {
 			WRITE_ONCE(bench.err, err);
 			return RUN_FAILED;

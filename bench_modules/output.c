@@ -83,6 +83,47 @@ static unsigned int collect_slopes(const struct bench_result *result, unsigned i
 	return count;
 }
 
+/* Samples of one variant and size, in ticks. */
+static unsigned int collect_ticks(const struct bench_result *result, unsigned int nr, u8 variant,
+				  u32 loops, s64 *ticks)
+{
+	unsigned int i, count = 0;
+
+	for (i = 0; i < nr; i++)
+		if (result->samples[i].variant == variant && result->samples[i].loops == loops)
+			ticks[count++] = result->samples[i].tsc;
+	return count;
+}
+
+/* For groups that measure in a way of their own: medians by size, in ascending order. */
+static void show_sizes(struct seq_file *m, const struct bench_group *group,
+		       const struct bench_result *result, unsigned int nr, s64 *ticks)
+{
+	unsigned int i, count, variant;
+
+	seq_puts(m, "variant sites samples median (TSC ticks)\n");
+	for (variant = 0; variant < group->nr_variants; variant++) {
+		u32 next, size = 0;
+
+		do {
+			for (next = 0, i = 0; i < nr; i++) {
+				const struct bench_sample *s = &result->samples[i];
+
+				if (s->variant == variant && s->loops > size &&
+				    (!next || s->loops < next))
+					next = s->loops;
+			}
+			size = next;
+			count = collect_ticks(result, nr, variant, size, ticks);
+			if (!count)
+				break;
+			sort(ticks, count, sizeof(*ticks), compare_slopes, NULL);
+			seq_printf(m, "%s %u %u %lld\n", group->variants[variant].name, size,
+				   count, (long long)ticks[count / 2]);
+		} while (next);
+	}
+}
+
 /**
  * bench_show_summary() - the median of each variant, in ticks per loop
  * @m: where to
@@ -102,6 +143,11 @@ int bench_show_summary(struct seq_file *m, const struct bench_group *group,
 	slopes = kvcalloc(nr + 1, sizeof(*slopes), GFP_KERNEL);
 	if (!slopes)
 		return -ENOMEM;
+	if (group->block) {
+		show_sizes(m, group, result, nr, slopes);
+		kvfree(slopes);
+		return 0;
+	}
 	seq_puts(m, "variant blocks disturbed min median max (TSC ticks per loop)\n");
 	for (i = 0; i < group->nr_variants; i++) {
 		s64 low = 0, median = 0, high = 0;

@@ -113,13 +113,22 @@ static int run_block(const struct bench_group *group, struct plan *plan, u32 blo
 
 static unsigned int samples_per_block(const struct bench_group *group)
 {
+	if (group->block)
+		return group->block_samples();
 	return group->nr_variants * BENCH_LOOP_COUNTS;
+}
+
+static u32 blocks_of(const struct bench_group *group, const struct bench_config *config)
+{
+	if (group->most_blocks && config->blocks > group->most_blocks)
+		return group->most_blocks;
+	return config->blocks;
 }
 
 /* Samples that a complete run of a group takes. */
 unsigned int bench_planned(const struct bench_group *group, const struct bench_config *config)
 {
-	return config->blocks * samples_per_block(group);
+	return blocks_of(group, config) * samples_per_block(group);
 }
 
 /* Every layout of every variant once, so that code and data are warm. */
@@ -136,20 +145,29 @@ static int warm_up(const struct bench_group *group, struct plan *plan)
 	return err;
 }
 
+static int any_block(const struct bench_group *group, struct plan *plan, u32 block,
+		     struct bench_sample *samples)
+{
+	if (group->block)
+		return group->block(block, samples);
+	plan_block(plan, group->nr_variants, block);
+	return run_block(group, plan, block, samples);
+}
+
 static int run_blocks(const struct bench_group *group, struct bench_result *result,
 		      bool (*should_stop)(void))
 {
 	struct plan plan = { .state = result->config.seed };
 	unsigned int step = samples_per_block(group);
-	u32 block;
-	int err;
+	u32 block, nr = blocks_of(group, &result->config);
+	int err = 0;
 
-	err = warm_up(group, &plan);
-	for (block = 0; block < result->config.blocks && !err; block++) {
+	if (!group->block)
+		err = warm_up(group, &plan);
+	for (block = 0; block < nr && !err; block++) {
 		if (should_stop())
 			return -EINTR;
-		plan_block(&plan, group->nr_variants, block);
-		err = run_block(group, &plan, block, result->samples + result->nr);
+		err = any_block(group, &plan, block, result->samples + result->nr);
 		if (err)
 			break;
 		/* Pairs with the acquire of those who show a run in progress. */

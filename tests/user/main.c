@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs the common cases, those of the pure parts and those of processes, and
- * prints KTAP.  Arguments: how many batches the storms apply, and a word that
+ * Runs the common cases, those of the pure parts, of the protocol and of
+ * processes, and prints KTAP.  Arguments: how many batches the storms apply, and a word that
  * the names of the cases to run contain.
  */
 #include <sched.h>
@@ -15,6 +15,7 @@
 
 #include "../common/test.h"
 #include "process.h"
+#include "protocol.h"
 #include "pure.h"
 
 static unsigned int number, failures;
@@ -93,9 +94,11 @@ int main(int argc, char **argv)
 		return 4;
 	}
 	printf("1..%u\n", count(pure_cases, pure_nr_cases) + count(test_cases, test_nr_cases) +
+	       count(protocol_cases, protocol_nr_cases) +
 	       count(process_cases, process_nr_cases));
 	run_cases(pure_cases, pure_nr_cases);
 	run_cases(test_cases, test_nr_cases);
+	run_cases(protocol_cases, protocol_nr_cases);
 	run_cases(process_cases, process_nr_cases);
 	patcher_read_stats(&stats);
 	printf("# batches %lu rounds %lu hits %lu stale %lu\n", stats.batches, stats.rounds,

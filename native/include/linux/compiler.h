@@ -4,6 +4,8 @@
 #undef __always_inline
 #define __always_inline		inline __attribute__((always_inline))
 #define noinline		__attribute__((noinline))
+#define notrace
+#define __used		__attribute__((used))
 #define __aligned(bytes)	__attribute__((aligned(bytes)))
 #define __printf(fmt, args)	__attribute__((format(printf, fmt, args)))
 #define likely(x)		__builtin_expect(!!(x), 1)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A CPU that executes no site: it reads the clock all the time, and notices gaps. */
+#ifndef BENCH_MODULES_BYSTANDER_H
+#define BENCH_MODULES_BYSTANDER_H
+
+#include <linux/types.h>
+
+/* On a CPU other than the caller's; -ENODEV if there is none. */
+int bystander_start(void);
+void bystander_stop(void);
+
+/* The longest gap between two readings, in ticks, since the last call. */
+u64 bystander_gap(void);
+
+/* What the thread runs, and what it needs from where it runs. */
+void bystander_loop(void);
+bool bystander_should_stop(void);
+void bystander_yield(void);
+
+#endif /* BENCH_MODULES_BYSTANDER_H */

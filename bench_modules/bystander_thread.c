@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The bystander as a kernel thread. */
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+
+#include "bystander.h"
+
+static struct task_struct *thread;
+
+bool bystander_should_stop(void)
+{
+	return kthread_should_stop();
+}
+
+/* Lets stop_machine() take the CPU, too. */
+void bystander_yield(void)
+{
+	cond_resched();
+}
+
+static int run(void *unused)
+{
+	bystander_loop();
+	return 0;
+}
+
+int bystander_start(void)
+{
+	unsigned int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+
+	if (cpu >= nr_cpu_ids)
+		return -ENODEV;
+	thread = kthread_create(run, NULL, "kmarkers_watch");
+	if (IS_ERR(thread))
+		return PTR_ERR(thread);
+	kthread_bind(thread, cpu);
+	wake_up_process(thread);
+	return 0;
+}
+
+void bystander_stop(void)
+{
+	kthread_stop(thread);
+}

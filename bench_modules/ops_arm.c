@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * arm-scaling: how long it takes to switch sites, by their number and by the
+ * way; for ours in one batch also where the time goes.  arm-stall: the longest
+ * gap that another CPU, which executes no site, sees while many are switched.
+ *
+ * A sample is one switch: its loops are sites, its ticks are those of the whole
+ * switch.  Variants that end in -stall hold the longest gap, the one that ends
+ * in -round-count holds no ticks but a number.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/processor.h>
+#include <linux/smp.h>
+#include <linux/timekeeping.h>
+
+#include <kmarkers/patcher.h>
+
+#include "bystander.h"
+#include "groups.h"
+#include "sites.h"
+
+#ifdef __KERNEL__
+#define MOST_ONE_BY_ONE	10000
+#define WAYS_HERE	SITES_WAYS
+#else
+#define MOST_ONE_BY_ONE	1000
+#define WAYS_HERE	(SITES_ONE_BY_ONE + 1)
+#endif
+
+/* What is asked most of batches in user space, as the ten thousand in the kernel. */
+#define EXTRA_SIZE	4096
+#define STALL_SIZE	10000
+
+static const u32 sizes[] = { 1, 10, 100, 1000, EXTRA_SIZE, 10000, SITES_MOST };
+
+/* What takes seconds is spared the largest numbers. */
+static const u32 most[SITES_WAYS] = {
+	[SITES_BATCHED] = SITES_MOST,
+	[SITES_CHUNKED] = SITES_MOST,
+	[SITES_ONE_BY_ONE] = MOST_ONE_BY_ONE,
+	[SITES_KEY_ONE] = SITES_KEYS,
+	[SITES_KEYS_MANY] = SITES_KEYS,
+	[SITES_STOP_MACHINE] = SITES_MOST,
+};
+
+/* Variants of arm-scaling: for each way its time and its stall, then these. */
+enum {
+	VALIDATE = 2 * WAYS_HERE,
+	MAP,
+	ROUNDS,
+	ROUND_COUNT,
+};
+
+static const struct bench_variant scaling_variants[] = {
+	{ .name = "batched" }, { .name = "batched-stall" },
+	{ .name = "batched-chunk-1000" }, { .name = "batched-chunk-1000-stall" },
+	{ .name = "one-by-one" }, { .name = "one-by-one-stall" },
+#ifdef __KERNEL__
+	{ .name = "static-key-one" }, { .name = "static-key-one-stall" },
+	{ .name = "static-keys-many" }, { .name = "static-keys-many-stall" },
+	{ .name = "stop-machine" }, { .name = "stop-machine-stall" },
+#endif
+	{ .name = "batched-validate" },
+	{ .name = "batched-map" },
+	{ .name = "batched-rounds" },
+	{ .name = "batched-round-count" },
+};
+
+enum {
+	STALL_IDLE,
+	STALL_BATCHED,
+	STALL_STOPPED,
+};
+
+static const struct bench_variant stall_variants[] = {
+	{ .name = "idle-stall" },
+	{ .name = "batched-stall" },
+#ifdef __KERNEL__
+	{ .name = "stop-machine-stall" },
+#endif
+};
+
+/**
+ * struct window - one switch
+ * @ticks: from beginning to end
+ * @ns: the same in nanoseconds, to convert what the patcher counts in them
+ * @gap: the bystander's longest
+ */
+struct window {
+	u64 ticks;
+	u64 ns;
+	u64 gap;
+};
+
+static const struct bench_sites *sites;
+
+static int setup(void)
+{
+	int err;
+
+	sites = bench_get_sites();
+	if (!sites)
+		return -ENODEV;
+	err = bystander_start();
+	if (err)
+		goto err_sites;
+	err = sites->setup();
+	if (err)
+		goto err_bystander;
+	return 0;
+
+err_bystander:
+	bystander_stop();
+err_sites:
+	bench_put_sites();
+	return err;
+}
+
+static void teardown(void)
+{
+	sites->teardown();
+	bystander_stop();
+	bench_put_sites();
+}
+
+static int take_window(enum sites_way way, u32 nr, bool on, struct window *window)
+{
+	u64 ns, start;
+	int err;
+
+	bystander_gap();
+	ns = ktime_get_ns();
+	start = bench_tsc();
+	err = sites->set(way, nr, on);
+	window->ticks = bench_tsc() - start;
+	window->ns = ktime_get_ns() - ns;
+	window->gap = bystander_gap();
+	return err;
+}
+
+/* The bystander while nothing happens for as long as something else took. */
+static void take_idle_window(u64 ticks, struct window *window)
+{
+	u64 start;
+
+	bystander_gap();
+	start = bench_tsc();
+	while (bench_tsc() - start < ticks)
+		cpu_relax();
+	window->gap = bystander_gap();
+}
+
+/* Where the samples of a block go, and what they have in common. */
+struct sink {
+	struct bench_sample *next;
+	u32 block;
+	u8 position;
+};
+
+static void put_sample(struct sink *sink, u8 variant, u32 loops, u64 tsc)
+{
+	*sink->next++ = (struct bench_sample) {
+		.tsc = tsc,
+		.block = sink->block,
+		.loops = loops,
+		.cpu = raw_smp_processor_id(),
+		.variant = variant,
+		.position = sink->position,
+	};
+}
+
+static void put_parts(struct sink *sink, u32 nr, const struct window *window,
+		      const struct patcher_stats *before, const struct patcher_stats *after)
+{
+	u64 ns = window->ns ?: 1;
+
+	put_sample(sink, VALIDATE, nr,
+		   div64_u64((after->check_ns - before->check_ns) * window->ticks, ns));
+	put_sample(sink, MAP, nr, div64_u64((after->map_ns - before->map_ns) * window->ticks, ns));
+	put_sample(sink, ROUNDS, nr,
+		   div64_u64((after->apply_ns - before->apply_ns) * window->ticks, ns));
+	put_sample(sink, ROUND_COUNT, nr, after->rounds - before->rounds);
+}
+
+static bool has_size(enum sites_way way, u32 nr)
+{
+	return nr <= most[way] && (nr != EXTRA_SIZE || way == SITES_BATCHED);
+}
+
+static int measure_size(struct sink *sink, enum sites_way way, u32 nr, bool on)
+{
+	struct patcher_stats before, after;
+	struct window window;
+	int err;
+
+	patcher_read_stats(&before);
+	err = take_window(way, nr, on, &window);
+	patcher_read_stats(&after);
+	put_sample(sink, 2 * way, nr, window.ticks);
+	put_sample(sink, 2 * way + 1, nr, window.gap);
+	if (way == SITES_BATCHED)
+		put_parts(sink, nr, &window, &before, &after);
+	bench_pause();
+	return err;
+}
+
+/* Static keys are switched on in one block and off in the next: they take long. */
+static bool takes_turns(enum sites_way way)
+{
+	return way == SITES_KEY_ONE || way == SITES_KEYS_MANY;
+}
+
+static int measure_way(struct sink *sink, enum sites_way way)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < ARRAY_SIZE(sizes) && !err; i++) {
+		if (!has_size(way, sizes[i]))
+			continue;
+		err = measure_size(sink, way, sizes[i], !takes_turns(way) || !(sink->block & 1));
+		if (!err && way == SITES_ONE_BY_ONE)
+			err = sites->set(SITES_BATCHED, sizes[i], false);
+		else if (!err && !takes_turns(way))
+			err = measure_size(sink, way, sizes[i], false);
+	}
+	return err;
+}
+
+/* Switches of each size in a block. */
+static unsigned int switches(enum sites_way way)
+{
+	return way == SITES_ONE_BY_ONE || takes_turns(way) ? 1 : 2;
+}
+
+static unsigned int scaling_samples(void)
+{
+	unsigned int i, way, sum = 0;
+
+	for (way = 0; way < WAYS_HERE; way++)
+		for (i = 0; i < ARRAY_SIZE(sizes); i++)
+			if (has_size(way, sizes[i]))
+				sum += switches(way) * (way == SITES_BATCHED ? 6 : 2);
+	return sum;
+}
+
+/* Every way, beginning with another one in each block. */
+static int scaling_block(u32 block, struct bench_sample *samples)
+{
+	struct sink sink = { .next = samples, .block = block };
+	int err = 0;
+
+	for (; sink.position < WAYS_HERE && !err; sink.position++)
+		err = measure_way(&sink, (sink.position + block) % WAYS_HERE);
+	return err;
+}
+
+const struct bench_group bench_arm_scaling = {
+	.name = "arm-scaling",
+	.variants = scaling_variants,
+	.nr_variants = ARRAY_SIZE(scaling_variants),
+	.setup = setup,
+	.teardown = teardown,
+	.block = scaling_block,
+	.block_samples = scaling_samples,
+	.most_blocks = 4,
+};
+
+static unsigned int stall_samples(void)
+{
+	return ARRAY_SIZE(stall_variants);
+}
+
+static int measure_stall(struct sink *sink, unsigned int variant, bool on)
+{
+	static u64 last_batch;
+	struct window window;
+	int err = 0;
+
+	if (variant == STALL_IDLE)
+		take_idle_window(last_batch, &window);
+	else
+		err = take_window(variant == STALL_BATCHED ? SITES_BATCHED : SITES_STOP_MACHINE,
+				  STALL_SIZE, on, &window);
+	if (variant == STALL_BATCHED)
+		last_batch = window.ticks;
+	put_sample(sink, variant, STALL_SIZE, window.gap);
+	bench_pause();
+	return err;
+}
+
+static int stall_block(u32 block, struct bench_sample *samples)
+{
+	struct sink sink = { .next = samples, .block = block };
+	unsigned int n = ARRAY_SIZE(stall_variants);
+	int err = 0;
+
+	for (; sink.position < n && !err; sink.position++)
+		err = measure_stall(&sink, (sink.position + block + 1) % n, !(block & 1));
+	return err;
+}
+
+const struct bench_group bench_arm_stall = {
+	.name = "arm-stall",
+	.variants = stall_variants,
+	.nr_variants = ARRAY_SIZE(stall_variants),
+	.setup = setup,
+	.teardown = teardown,
+	.block = stall_block,
+	.block_samples = stall_samples,
+	.most_blocks = 40,
+};

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Sites of ours, side by side: nops of five bytes, switched to a jump to what follows. */
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/stringify.h>
+#include <linux/string.h>
+
+#include <kmarkers/patcher.h>
+
+#include "sites.h"
+
+#define INSN	5
+#define CHUNK	1000
+
+extern u8 bench_sites_text[];
+
+static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+static const u8 jump[INSN] = { 0xe9, 0x00, 0x00, 0x00, 0x00 };
+
+static const char owner[] = "bench";
+/* The records hold distances of 32 bits: they stay in the module, near its text. */
+static struct patcher_site records[SITES_MOST];
+static struct patcher_table table = { .sites = records, .owner = owner };
+static struct patcher_poke *pokes;
+
+/* Never called: that costs the CPUs nothing, and the patcher the same. */
+static noinline __used notrace void sites_text(void)
+{
+	asm volatile(".globl bench_sites_text\n"
+		     "bench_sites_text:\n\t"
+		     ".rept " __stringify(SITES_MOST) "\n\t"
+		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
+		     ".endr");
+}
+
+static void fill_records(void)
+{
+	u32 i;
+
+	for (i = 0; i < SITES_MOST; i++) {
+		struct patcher_site *site = &records[i];
+
+		site->addr = (long)(bench_sites_text + i * INSN) - (long)&site->addr;
+		site->len = INSN;
+	}
+	table.nr = SITES_MOST;
+#ifdef __KERNEL__
+	table.module = THIS_MODULE;
+#endif
+}
+
+static void teardown(void)
+{
+	sites_peers_teardown();
+	patcher_unregister(&table);
+	kvfree(pokes);
+}
+
+static int setup(void)
+{
+	int err;
+
+	pokes = kvcalloc(SITES_MOST, sizeof(*pokes), GFP_KERNEL);
+	if (!pokes)
+		return -ENOMEM;
+	fill_records();
+	err = patcher_register(&table);
+	if (err)
+		goto err_pokes;
+	err = sites_peers_setup();
+	if (err)
+		goto err_table;
+	return 0;
+
+err_table:
+	patcher_unregister(&table);
+err_pokes:
+	kvfree(pokes);
+	return err;
+}
+
+static void fill_poke(struct patcher_poke *poke, u32 site, bool on)
+{
+	poke->addr = bench_sites_text + site * INSN;
+	poke->len = INSN;
+	memcpy(poke->old, on ? nop : jump, INSN);
+	memcpy(poke->new, on ? jump : nop, INSN);
+}
+
+static int set_batched(u32 nr, u32 chunk, bool on)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		fill_poke(&pokes[i], i, on);
+	return patcher_apply_chunked(owner, pokes, nr, chunk);
+}
+
+static int set_one_by_one(u32 nr, bool on)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < nr && !err; i++) {
+		fill_poke(&pokes[0], i, on);
+		err = patcher_apply(owner, pokes, 1);
+	}
+	return err;
+}
+
+static int set(enum sites_way way, u32 nr, bool on)
+{
+	switch (way) {
+	case SITES_BATCHED:
+		return set_batched(nr, nr, on);
+	case SITES_CHUNKED:
+		return set_batched(nr, CHUNK, on);
+	case SITES_ONE_BY_ONE:
+		return set_one_by_one(nr, on);
+	default:
+		return sites_peers_set(way, nr, on);
+	}
+}
+
+const struct bench_sites bench_sites = {
+	.setup = setup,
+	.teardown = teardown,
+	.set = set,
+};
+EXPORT_SYMBOL_GPL(bench_sites);

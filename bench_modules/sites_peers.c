@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the kernel itself offers to switch code: static keys; and stop_machine(),
+ * under which code can be written without breakpoints.  Writing code under it
+ * from a module would not be safe (other CPUs are stopped, but their NMIs are
+ * not), so the same stores go to a buffer.
+ */
+#include <linux/errno.h>
+#include <linux/jump_label.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/stop_machine.h>
+#include <linux/stringify.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include "sites.h"
+
+#define INSN	5
+
+/*
+ * Keys with 1, 10, 100, 1000 and 10000 sites; and as many keys with one site
+ * each, so that each number of sites keeps a state of its own.
+ */
+#define OWN_KEYS	11111
+
+static struct static_key shared_keys[5] __used;
+static struct static_key own_keys[OWN_KEYS] __used;
+
+/* A site of static key @key: what arch_static_branch() makes, many times over. */
+#define KEY_SITE(key)							\
+	"1:	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"			\
+	".pushsection __jump_table, \"aw\"\n"				\
+	"	.balign 8\n"						\
+	"	.long 1b - ., sites_keys_end - .\n"			\
+	"	.quad " key " - .\n"					\
+	".popsection\n"
+
+#define SHARED_SITES(nr, index)						\
+	".rept " #nr "\n"						\
+	KEY_SITE("shared_keys + " #index " * %c0")			\
+	".endr\n"
+
+/* Never called. */
+static noinline __used notrace void keys_text(void)
+{
+	asm volatile(SHARED_SITES(1, 0)
+		     SHARED_SITES(10, 1)
+		     SHARED_SITES(100, 2)
+		     SHARED_SITES(1000, 3)
+		     SHARED_SITES(10000, 4)
+		     ".set sites_key, own_keys\n"
+		     ".rept " __stringify(OWN_KEYS) "\n"
+		     KEY_SITE("sites_key")
+		     ".set sites_key, sites_key + %c0\n"
+		     ".endr\n"
+		     "sites_keys_end:"
+		     : : "i" (sizeof(struct static_key)));
+}
+
+static void set_key(struct static_key *key, bool on)
+{
+	if (on)
+		static_key_enable(key);
+	else
+		static_key_disable(key);
+}
+
+static int set_key_one(u32 nr, bool on)
+{
+	u32 sites = 1;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(shared_keys); i++, sites *= 10) {
+		if (sites != nr)
+			continue;
+		set_key(&shared_keys[i], on);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int set_keys_many(u32 nr, bool on)
+{
+	u32 first = (nr - 1) / 9;	/* 0, 1, 11, 111, 1111 */
+	u32 i;
+
+	if (nr > SITES_KEYS)
+		return -EINVAL;
+	for (i = first; i < first + nr; i++)
+		set_key(&own_keys[i], on);
+	return 0;
+}
+
+static u8 *buffer;
+
+struct stores {
+	u32 nr;
+	u8 insn[INSN];
+};
+
+/* The stores of a batch; while nobody else runs, nothing need be in between. */
+static int store(void *data)
+{
+	const struct stores *stores = data;
+	u32 i;
+
+	for (i = 0; i < stores->nr; i++)
+		WRITE_ONCE(buffer[i * INSN], 0xcc);
+	for (i = 0; i < stores->nr; i++)
+		memcpy(buffer + i * INSN + 1, stores->insn + 1, INSN - 1);
+	for (i = 0; i < stores->nr; i++)
+		WRITE_ONCE(buffer[i * INSN], stores->insn[0]);
+	return 0;
+}
+
+static int set_stopped(u32 nr, bool on)
+{
+	struct stores stores = { .nr = nr, .insn = { on ? 0xe9 : 0x0f } };
+
+	return stop_machine(store, &stores, NULL);
+}
+
+int sites_peers_setup(void)
+{
+	buffer = vmalloc(SITES_MOST * INSN);
+	return buffer ? 0 : -ENOMEM;
+}
+
+void sites_peers_teardown(void)
+{
+	vfree(buffer);
+}
+
+int sites_peers_set(enum sites_way way, u32 nr, bool on)
+{
+	switch (way) {
+	case SITES_KEY_ONE:
+		return set_key_one(nr, on);
+	case SITES_KEYS_MANY:
+		return set_keys_many(nr, on);
+	case SITES_STOP_MACHINE:
+		return set_stopped(nr, on);
+	default:
+		return -EINVAL;
+	}
+}
+
+MODULE_DESCRIPTION("Sites for the benchmarks of switching many");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The bystander as a thread of the program, and the sites that are linked in. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+#include <linux/compiler.h>
+
+#include "../bench_modules/bystander.h"
+#include "../bench_modules/groups.h"
+#include "../bench_modules/sites.h"
+
+static pthread_t thread;
+static bool stop;
+
+bool bystander_should_stop(void)
+{
+	return READ_ONCE(stop);
+}
+
+void bystander_yield(void)
+{
+}
+
+static void *run(void *unused)
+{
+	bystander_loop();
+	return NULL;
+}
+
+/* The process is pinned to one CPU: ask for all, to learn which there are. */
+static int another_cpu(void)
+{
+	cpu_set_t before, all;
+	int cpu;
+
+	sched_getaffinity(0, sizeof(before), &before);
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all);
+	sched_getaffinity(0, sizeof(all), &all);
+	sched_setaffinity(0, sizeof(before), &before);
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all) && !CPU_ISSET(cpu, &before))
+			return cpu;
+	return -ENODEV;
+}
+
+int bystander_start(void)
+{
+	int cpu = another_cpu(), err;
+	pthread_attr_t attr;
+	cpu_set_t set;
+
+	if (cpu < 0)
+		return cpu;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	stop = false;
+	pthread_attr_init(&attr);
+	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	err = pthread_create(&thread, &attr, run, NULL);
+	pthread_attr_destroy(&attr);
+	return -err;
+}
+
+void bystander_stop(void)
+{
+	WRITE_ONCE(stop, true);
+	pthread_join(thread, NULL);
+}
+
+const struct bench_sites *bench_get_sites(void)
+{
+	return &bench_sites;
+}
+
+void bench_put_sites(void)
+{
+}
+
+/* A program has neither static keys nor stop_machine(). */
+int sites_peers_setup(void)
+{
+	return 0;
+}
+
+void sites_peers_teardown(void)
+{
+}
+
+int sites_peers_set(enum sites_way way, u32 nr, bool on)
+{
+	return -EINVAL;
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The protocol step by step.  The linker puts this file between the batch
+ * engine and what it stands on (ld --wrap): after each round the bytes are
+ * looked at and executed, and a breakpoint handler can be held for a while.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <linux/kernel.h>
+#include <linux/ptrace.h>
+
+#include <kmarkers/patcher.h>
+
+#include "../../patcher/insn.h"
+#include "protocol.h"
+
+#define INSN	5
+#define SITES	2
+#define INT3	0xcc
+
+extern u8 protocol_site_first[], protocol_site_second[];
+
+static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+static const u8 jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
+
+/* 3 with nops; a jump skips the mov that follows it. */
+static noinline int run_sites(void)
+{
+	int first = 0, second = 0;
+
+	asm volatile("protocol_site_first:\n\t"
+		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
+		     "movl $1, %%eax\n"
+		     "protocol_site_second:\n\t"
+		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
+		     "movl $2, %%edx"
+		     : "+a" (first), "+d" (second));
+	return first | second;
+}
+
+static const char owner[] = "protocol";
+static struct patcher_site records[SITES];
+static struct patcher_table table = { .sites = records, .nr = SITES, .owner = owner };
+static struct patcher_poke pokes[SITES];
+static bool registered;
+
+static void point_record(struct patcher_site *record, const u8 *addr)
+{
+	memset(record, 0, sizeof(*record));
+	record->addr = (long)addr - (long)&record->addr;
+	record->len = INSN;
+}
+
+static int start(void)
+{
+	int err;
+
+	point_record(&records[0], protocol_site_first);
+	point_record(&records[1], protocol_site_second);
+	err = patcher_register(&table);
+	registered = !err;
+	return err;
+}
+
+static int change(const u8 *old, const u8 *new)
+{
+	u8 *const addr[SITES] = { protocol_site_first, protocol_site_second };
+	unsigned int i;
+
+	memset(pokes, 0, sizeof(pokes));
+	for (i = 0; i < SITES; i++) {
+		pokes[i].addr = addr[i];
+		pokes[i].len = INSN;
+		memcpy(pokes[i].old, old, INSN);
+		memcpy(pokes[i].new, new, INSN);
+	}
+	return patcher_apply(owner, pokes, SITES);
+}
+
+/* Called after each round of a batch of this file. */
+static void (*after_round)(void);
+
+void __real_text_sync(void);
+void __wrap_text_sync(void);
+
+void __wrap_text_sync(void)
+{
+	__real_text_sync();
+	if (after_round)
+		after_round();
+}
+
+/* Called by a thread that is in the breakpoint handler. */
+static void (*in_handler)(void);
+
+void __real_patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr,
+				 struct pt_regs *regs);
+void __wrap_patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr,
+				 struct pt_regs *regs);
+
+void __wrap_patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr,
+				 struct pt_regs *regs)
+{
+	if (in_handler)
+		in_handler();
+	__real_patcher_insn_emulate(insn, addr, regs);
+}
+
+static void forget(void)
+{
+	after_round = NULL;
+	in_handler = NULL;
+	if (!registered)
+		return;
+	change(jump, nop);
+	patcher_unregister(&table);
+	registered = false;
+}
+
+static unsigned int round_number;
+static bool amiss;
+
+/* First byte and tail of both sites after each round; any execution is a jump. */
+static void check_round(void)
+{
+	const u8 first[] = { INT3, INT3, jump[0] };
+	const u8 *const tail[] = { nop, jump, jump };
+	unsigned int i = round_number++;
+
+	if (i >= ARRAY_SIZE(first))
+		return;
+	if (protocol_site_first[0] != first[i] || protocol_site_second[0] != first[i] ||
+	    memcmp(protocol_site_first + 1, tail[i] + 1, INSN - 1) ||
+	    memcmp(protocol_site_second + 1, tail[i] + 1, INSN - 1))
+		amiss = true;
+	if (run_sites() != 0)
+		amiss = true;
+}
+
+static const char *steps(void)
+{
+	struct patcher_stats before, after;
+
+	EXPECT(!start());
+	round_number = 0;
+	amiss = false;
+	patcher_read_stats(&before);
+	after_round = check_round;
+	EXPECT(!change(nop, jump));
+	after_round = NULL;
+	patcher_read_stats(&after);
+	EXPECT(round_number == 3);
+	EXPECT(!amiss);
+	/* Two executions with a breakpoint at both sites. */
+	EXPECT(after.hits - before.hits == 4);
+	EXPECT(run_sites() == 0);
+	return NULL;
+}
+
+static bool inside, returned;
+
+/* A tenth of a second, or less if the batch returns: it must not. */
+static void linger(void)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	unsigned int i;
+
+	WRITE_ONCE(inside, true);
+	for (i = 0; i < 100 && !READ_ONCE(returned); i++)
+		nanosleep(&pause, NULL);
+	WRITE_ONCE(inside, false);
+}
+
+static bool entered(void)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	unsigned int i;
+
+	for (i = 0; i < 5000 && !READ_ONCE(inside); i++)
+		nanosleep(&pause, NULL);
+	return READ_ONCE(inside);
+}
+
+static void *run_once(void *unused)
+{
+	run_sites();
+	return NULL;
+}
+
+static pthread_t visitor;
+
+/* After the first round another thread meets a breakpoint. */
+static void let_visitor_in(void)
+{
+	if (round_number++)
+		return;
+	if (pthread_create(&visitor, NULL, run_once, NULL) || !entered())
+		amiss = true;
+}
+
+static const char *waits_for_handlers(void)
+{
+	bool left;
+
+	EXPECT(!start());
+	round_number = 0;
+	amiss = returned = false;
+	after_round = let_visitor_in;
+	in_handler = linger;
+	EXPECT(!change(nop, jump));
+	left = !READ_ONCE(inside);
+	WRITE_ONCE(returned, true);
+	pthread_join(visitor, NULL);
+	EXPECT(!amiss);
+	EXPECT(left);
+	return NULL;
+}
+
+static const char *retries_stale_breakpoints(void)
+{
+	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };
+	struct patcher_stats before, after;
+
+	EXPECT(!start());
+	patcher_read_stats(&before);
+	EXPECT(patcher_handle_int3(&regs));
+	EXPECT(regs.ip == (unsigned long)protocol_site_first);
+	patcher_read_stats(&after);
+	EXPECT(after.stale == before.stale + 1 && after.hits == before.hits);
+	regs.ip = (unsigned long)protocol_site_first + 2;
+	EXPECT(!patcher_handle_int3(&regs));
+	return NULL;
+}
+
+/* Mappings of the text that can be written, and of anything that can be written and executed. */
+static int bad_mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+	int bad = 0;
+
+	if (!maps)
+		return -1;
+	while (fgets(line, sizeof(line), maps)) {
+		const char *rights = strchr(line, ' ');
+
+		if (!rights || rights[2] != 'w')
+			continue;
+		bad += rights[3] == 'x' || strstr(line, "memfd:text");
+	}
+	fclose(maps);
+	return bad;
+}
+
+static const char *leaves_no_alias(void)
+{
+	EXPECT(!start());
+	EXPECT(bad_mappings() == 0);
+	EXPECT(!change(nop, jump));
+	EXPECT(bad_mappings() == 0);
+	EXPECT(change(nop, jump) == -EILSEQ);
+	EXPECT(bad_mappings() == 0);
+	return NULL;
+}
+
+const struct test_case protocol_cases[] = {
+	{ "protocol_steps", steps, forget },
+	{ "protocol_waits_for_handlers", waits_for_handlers, forget },
+	{ "protocol_retries_stale_breakpoints", retries_stale_breakpoints, forget },
+	{ "protocol_leaves_no_alias", leaves_no_alias, forget },
+};
+
+const unsigned int protocol_nr_cases = ARRAY_SIZE(protocol_cases);
