@@ -17,6 +17,9 @@ check: setup ## all tests that a machine without special hardware can run
 check-native: setup ## the tests in user space alone, also under three sanitizers
 	@$(PYTHON) scripts/checknative.py
 
+check-model: ## exhaustive check of the protocol, and of what each of its steps is for
+	@python3 tests/model/run.py
+
 check-aa: setup native ## 20 runs: how often do two copies of the same code differ?
 	@$(PYTHON) scripts/aa.py
 
@@ -48,4 +51,4 @@ lab-clean: ## remove the test kernels
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-.PHONY: modules bench check check-aa load unload bench-host native lint setup clean lab-clean help
+.PHONY: modules bench check check-model check-aa load unload bench-host native lint setup clean lab-clean help

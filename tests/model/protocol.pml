@@ -1,0 +1,727 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The protocol of patcher/batch.c for an exhaustive model checker (spin).
+ *
+ * One model; every variant is this file and a few -D switches.  tests/model/run.py
+ * knows them all, Documentation/model.md says what they mean.
+ *
+ * Contexts nest on each CPU: level 0 is elsewhere (on CPU 0: the writer), level 1
+ * executes a site (a task, or on CPU 0 an interrupt between two steps of the
+ * writer), level 2 is an NMI that executes a site.  A step of a context is enabled
+ * only while nothing is nested in it.
+ */
+
+#define KERNEL		1	/* a real CPU: handlers run with interrupts off */
+#define EMULATOR	2	/* the same kernel, on an emulator that translates code */
+#define USER		3	/* a real CPU: handlers are signal handlers, rounds are membarrier(2) */
+
+#ifndef GROUND
+#define GROUND		KERNEL
+#endif
+#ifndef CPUS
+#define CPUS		2	/* CPUs that execute sites; number 0 is the writer's own */
+#endif
+#ifndef BATCHES
+#define BATCHES		2	/* batch k replaces version k - 1 by version k */
+#endif
+#ifndef SITES
+#define SITES		1	/* of which batch 1 replaces all, later ones site 0 only */
+#endif
+#ifndef PARTS
+#define PARTS		2	/* separately fetched parts of an instruction; part 0 is its first byte */
+#endif
+
+/* What may be left out, swapped or done badly; 0 for the protocol as it is. */
+#ifndef NO_ROUND
+#define NO_ROUND	0	/* leave out this round */
+#endif
+#ifndef NO_ANSWER
+#define NO_ANSWER	0	/* do not wait for this round's answers */
+#endif
+
+/* The value of a part: the number of the version that it belongs to, or int3. */
+#define INT3		(BATCHES + 1)
+#ifdef RETURN
+#define VERSION(batch)	((batch) & 1)	/* old, new, old */
+#else
+#define VERSION(batch)	(batch)
+#endif
+
+/*
+ * With RUN, even versions are runs of instructions, each a part of its own, and odd versions a
+ * jump over it: the handler carries every arrival past the site.
+ */
+#ifdef RUN
+#define IS_RUN(version)	((version) % 2 == 0)
+#define EMULATED(batch)	((batch) % 2 -> (batch) : (batch) - 1)
+#elif defined(EMULATE_OLD)
+#define IS_RUN(version)	false
+#define EMULATED(batch)	VERSION((batch) - 1)
+#else
+#define IS_RUN(version)	false
+#define EMULATED(batch)	VERSION(batch)
+#endif
+
+#define PART(site, part)	((site) * PARTS + (part))
+#define VIEW(cpu, site, part)	((cpu) * SITES * PARTS + PART(site, part))
+#define BIT(value)		(1 << (value))
+#define LAST(site)		((site) -> 1 : BATCHES)	/* the last batch with this site */
+#define MIN(a, b)		((a) < (b) -> (a) : (b))
+
+byte text[SITES * PARTS];		/* memory */
+/*
+ * Real CPU: the set of values that a fetch may return, that is, everything this part has been
+ * since the CPU last synchronised.  Emulator: the value in the translation, or nothing.
+ */
+byte seen[CPUS * SITES * PARTS];
+
+/* patcher.batch, and the life of the caller's array. */
+byte pokes, refs;			/* the array of batch number @pokes */
+byte array;				/* the array that exists: its batch; 0 if none does */
+bool listed = true, table = true;	/* the table of sites: in the list; in memory */
+
+/* CPUs. */
+byte running[CPUS];			/* the level that runs */
+byte state[CPUS];			/* where it is: */
+#define BETWEEN		0		/* at an instruction boundary, interrupts on */
+#define HANDLER		1		/* in the breakpoint handler */
+#define FETCHING	2		/* between two fetches for one instruction */
+bool asked[CPUS];			/* a synchronisation interrupt is under way */
+#if GROUND == USER
+byte reading[CPUS];			/* handlers that RCU waits for */
+#endif
+#ifdef RUN
+byte inside[CPUS];			/* executions between two instructions of a run */
+#endif
+
+/* Ghosts: what only the properties look at. */
+byte begun, settled;			/* batches: begun; to be seen by whoever begins now */
+byte rounds;
+bool torn, wrong, unclaimed, freed;	/* what must not happen */
+
+#define AWAKE(cpu)	(running[cpu] == level)
+#define WRITER		(running[0] == 0)
+
+/* Where a synchronisation interrupt can be served. */
+#if GROUND == USER || defined(INTERRUPTS_ON)
+#define OPEN(cpu)	(state[cpu] != FETCHING)
+#else
+#define OPEN(cpu)	(state[cpu] == BETWEEN && running[cpu] < 2)
+#endif
+
+/* What RCU waits for: interrupts on; in user space, no section of a reader. */
+#if GROUND == USER
+#define QUIET(cpu)	(reading[cpu] == 0)
+#else
+#define QUIET(cpu)	(state[cpu] == BETWEEN && running[cpu] < 2)
+#endif
+
+/*
+ * What one execution may have done: the version of any batch from the last that had settled when
+ * it began to the last that has begun.
+ */
+#ifdef RETURN
+#define LEGAL(v)	(v == VERSION(MIN(since, LAST(site))) || \
+			 MIN(since, LAST(site)) < MIN(begun, LAST(site)))
+#else
+#define LEGAL(v)	(v >= MIN(since, LAST(site)) && v <= MIN(begun, LAST(site)))
+#endif
+
+/* Each execution ends in one of these. */
+inline executed(v)
+{
+	wrong = !LEGAL(v);
+	assert(!wrong)
+}
+
+/* ---- fetch and store ---- */
+
+#if GROUND == EMULATOR
+/* Translations that hold the bytes are dropped first; only then is memory written. */
+inline store(site_, part_, value)
+{
+	atomic {
+		WRITER ->
+		n = 0;
+		do
+		:: n < CPUS * PARTS ->
+			seen[VIEW(n / PARTS, site_, n % PARTS)] = 0;
+			n++
+		:: else -> break
+		od;
+		n = 0
+	}
+	atomic {
+		WRITER ->
+		text[PART(site_, part_)] = value;
+		printf("writer: site %d part %d := %d\n", site_, part_, value)
+	}
+}
+
+inline synchronise(cpu)
+{
+	skip
+}
+#else
+inline store(site_, part_, value)
+{
+	atomic {
+		WRITER ->
+		text[PART(site_, part_)] = value;
+		n = 0;
+		do
+		:: n < CPUS ->
+			seen[VIEW(n, site_, part_)] = seen[VIEW(n, site_, part_)] | BIT(value);
+			n++
+		:: else -> break
+		od;
+		n = 0;
+		printf("writer: site %d part %d := %d\n", site_, part_, value)
+	}
+}
+
+inline synchronise(cpu)
+{
+	m = 0;
+	do
+	:: m < SITES * PARTS ->
+		seen[cpu * SITES * PARTS + m] = BIT(text[m]);
+		m++
+	:: else -> break
+	od;
+	m = 0
+}
+#endif
+
+/* May this CPU meet a breakpoint, and would the handler find the site in the batch? */
+#if GROUND == EMULATOR
+#define MAY_TRAP	(seen[VIEW(me, site, 0)] == BIT(INT3) || \
+			 (seen[VIEW(me, site, 0)] == 0 && text[PART(site, 0)] == INT3))
+#else
+#define MAY_TRAP	(seen[VIEW(me, site, 0)] & BIT(INT3))
+#endif
+#ifdef NO_EMULATION
+#define PENDING		false
+#else
+#define PENDING		(refs > 0 && pokes <= LAST(site))
+#endif
+
+/* Any of the values that may still be on the way to this CPU. */
+inline fetch(part_, value)
+{
+	if
+	:: seen[VIEW(me, site, part_)] & BIT(0) -> value = 0
+	:: seen[VIEW(me, site, part_)] & BIT(1) -> value = 1
+	:: seen[VIEW(me, site, part_)] & BIT(2) -> value = 2
+	:: seen[VIEW(me, site, part_)] & BIT(3) -> value = 3
+	:: seen[VIEW(me, site, part_)] & BIT(4) -> value = 4
+	fi;
+	printf("cpu %d level %d: fetches site %d part %d: %d\n", me, level, site, part_, value)
+}
+
+/* ---- CPUs ---- */
+
+inline enter_handler()
+{
+	state[me] = HANDLER;
+	first = 0;
+	printf("cpu %d level %d: traps\n", me, level)
+}
+
+inline stop_reading()
+{
+#if GROUND == USER
+	reading[me]--
+#else
+	skip
+#endif
+}
+
+/* What was translated is executed as a whole. */
+inline execute_translation()
+{
+	if
+	:: first == INT3 ->
+		tail = 0;
+		enter_handler();
+		goto trap
+	:: else ->
+		torn = (tail != first);
+		assert(!torn);
+		tail = 0;
+		state[me] = BETWEEN;
+		printf("cpu %d level %d: executes version %d\n", me, level, first);
+		executed(first);
+		goto past
+	fi
+}
+
+proctype context(byte me; byte level)
+{
+	byte site, first, since, found;
+	byte below, interrupted;	/* what this context is nested in */
+#if GROUND == EMULATOR
+	byte tail;
+#else
+	byte other, part;
+#endif
+
+end:	atomic {
+		running[me] < level && state[me] != FETCHING ->
+		below = running[me];
+		interrupted = state[me];
+		running[me] = level;
+		state[me] = BETWEEN;
+#if SITES == 2
+		if
+		:: site = 0
+		:: site = 1
+		fi
+#endif
+		printf("cpu %d level %d: comes to site %d\n", me, level, site)
+	}
+
+again:
+#if GROUND == EMULATOR
+	atomic {
+		AWAKE(me) ->
+		since = settled;
+		if
+		:: seen[VIEW(me, site, 0)] ->
+			fetch(0, first);
+			fetch(1, tail);
+			execute_translation()
+		:: else ->
+			/* Read the bytes one by one, make their translation known later. */
+			first = text[PART(site, 0)];
+			state[me] = FETCHING;
+			printf("cpu %d level %d: translates site %d part 0: %d\n", me, level,
+			       site, first)
+		fi
+	}
+	atomic {
+		AWAKE(me) ->
+		tail = text[PART(site, 1)];
+		printf("cpu %d level %d: translates site %d part 1: %d\n", me, level, site, tail)
+	}
+	atomic {
+		AWAKE(me) ->
+		seen[VIEW(me, site, 0)] = BIT(first);
+		seen[VIEW(me, site, 1)] = BIT(tail);
+		execute_translation()
+	}
+#else
+	atomic {
+		AWAKE(me) ->
+		since = settled;
+		fetch(0, first);
+		if
+		:: first == INT3 ->
+			enter_handler();
+			goto trap
+#ifdef RUN
+		:: first != INT3 && IS_RUN(first) -> inside[me]++
+#endif
+		:: else -> state[me] = FETCHING
+		fi
+	}
+	part = 1;
+	do
+	:: atomic {
+		AWAKE(me) && part < PARTS ->
+		fetch(part, other);
+		torn = (other != first);
+		assert(!torn);
+		other = 0;
+		part++
+	   }
+	:: atomic {
+		AWAKE(me) && part == PARTS ->
+		part = 0;
+#ifdef RUN
+		if
+		:: IS_RUN(first) -> inside[me]--
+		:: else -> skip
+		fi;
+#endif
+		state[me] = BETWEEN;
+		printf("cpu %d level %d: executes version %d\n", me, level, first);
+		executed(first);
+		goto past
+	   }
+	od;
+#endif
+
+	/* patcher_handle_int3() */
+trap:
+#if GROUND == USER
+	/* urcu_bp_read_lock() in native/trap.c */
+	atomic { AWAKE(me) -> reading[me]++ };
+#endif
+	/* get_batch() */
+	atomic {
+		AWAKE(me) ->
+		if
+		:: refs == 0 -> goto stale
+		:: else ->
+#ifndef NO_COUNT
+			refs++
+#endif
+			printf("cpu %d level %d: gets a batch\n", me, level)
+		fi
+	}
+	/* find_poke(), patcher_insn_emulate() */
+	atomic {
+		AWAKE(me) ->
+		found = pokes;
+		printf("cpu %d level %d: looks into the array of batch %d\n", me, level, found)
+	}
+	atomic {
+		AWAKE(me) ->
+		freed = (found != array);
+		assert(!freed);
+#ifndef NO_EMULATION
+		if
+		:: found <= LAST(site) ->
+			found = EMULATED(found);
+			printf("cpu %d level %d: emulates version %d\n", me, level, found);
+			executed(found);
+			found = 1
+		:: else -> found = 0
+		fi
+#else
+		found = 0
+#endif
+	}
+	/* put_batch() */
+	atomic {
+		AWAKE(me) ->
+#ifndef NO_COUNT
+		if
+		:: refs > 0 -> refs--
+		:: else -> skip
+		fi;
+#endif
+		if
+		:: found ->
+			found = 0;
+			stop_reading();
+			goto past
+		:: else -> skip
+		fi
+	}
+	/* sites_find(): a breakpoint that nobody claims is a panic */
+stale:	atomic {
+		AWAKE(me) ->
+		printf("cpu %d level %d: finds nothing pending\n", me, level);
+#if defined(NO_RETRY)
+		unclaimed = true;
+#elif defined(RETRY_BY_BYTE)
+		unclaimed = (text[PART(site, 0)] == INT3);
+#else
+		unclaimed = !listed;
+#endif
+		assert(!unclaimed)
+	}
+	atomic {
+		AWAKE(me) ->
+		freed = !table;
+		assert(!freed);
+		stop_reading();
+		state[me] = BETWEEN;
+		printf("cpu %d level %d: goes back to the site\n", me, level)
+	}
+#ifdef LIVE
+	/* Go round until there is a way out for sure: a wait without end is an endless loop. */
+	atomic {
+		AWAKE(me) && (PENDING || !MAY_TRAP) ->
+		goto again
+	}
+#else
+	goto again;
+#endif
+
+past:	atomic {
+		AWAKE(me) ->
+		running[me] = below;
+		state[me] = interrupted;
+		below = 0;
+		interrupted = 0;
+		first = 0;
+		since = 0;
+		site = 0;
+		printf("cpu %d level %d: is past the site\n", me, level);
+#ifndef LIVE	/* else each context runs once, at any time, so that an endless wait is seen */
+		goto end
+#endif
+	}
+}
+
+/* serialise() in patcher/text.c, called by an interrupt. */
+proctype interrupt(byte me)
+{
+	byte m;
+
+end:	atomic {
+		asked[me] && OPEN(me) ->
+		synchronise(me);
+		asked[me] = false;
+		printf("cpu %d: synchronises\n", me);
+		goto end	/* for the next one */
+	}
+}
+
+/* ---- the writer ---- */
+
+/* text_sync() */
+inline round(number)
+{
+	if
+	:: number == NO_ROUND -> skip
+	:: else ->
+		atomic {
+			WRITER ->
+			printf("writer: round %d\n", number);
+			rounds++;
+#ifndef NOT_SELF
+			synchronise(0);
+#endif
+			n = 1;
+			do
+			:: n < CPUS ->
+				asked[n] = true;
+				n++
+			:: else -> break
+			od;
+			n = 0
+		}
+		atomic {
+			WRITER && (number == NO_ANSWER ||
+				   (!asked[1]
+#if CPUS > 2
+				    && !asked[2]
+#endif
+				   )) ->
+			printf("writer: end of round %d\n", number)
+		}
+	fi
+}
+
+#define IN_BATCH(site_)		((site_) < SITES && ((site_) == 0 || batch == 1))
+
+inline write_int3()
+{
+	store(0, 0, INT3);
+	if
+	:: IN_BATCH(1) -> store(SITES - 1, 0, INT3)
+	:: else -> skip
+	fi
+}
+
+inline write_tails()
+{
+	store(0, 1, VERSION(batch));
+#if PARTS > 2
+	store(0, 2, VERSION(batch));
+#endif
+	if
+	:: IN_BATCH(1) ->
+		store(SITES - 1, 1, VERSION(batch));
+#if PARTS > 2
+		store(SITES - 1, 2, VERSION(batch))
+#endif
+	:: else -> skip
+	fi
+}
+
+inline write_first()
+{
+	store(0, 0, VERSION(batch));
+	if
+	:: IN_BATCH(1) -> store(SITES - 1, 0, VERSION(batch))
+	:: else -> skip
+	fi
+}
+
+inline publish()
+{
+#ifdef COUNT_FIRST
+	atomic { WRITER -> refs = 1 };
+	atomic { WRITER -> pokes = batch };
+#else
+	atomic { WRITER -> pokes = batch };
+	atomic { WRITER -> refs = 1 };
+#endif
+	printf("writer: batch %d is published\n", batch)
+}
+
+inline withdraw()
+{
+	atomic {
+		WRITER ->
+		refs--;
+		printf("writer: batch %d is withdrawn\n", batch)
+	}
+}
+
+/* text_wait_tasks() */
+#ifdef RUN
+inline wait_tasks()
+{
+	if
+	:: IS_RUN(batch - 1) ->
+		WRITER && !inside[1]
+#if CPUS > 2
+		&& !inside[2]
+#endif
+	:: else -> skip
+	fi
+}
+#endif
+
+/* synchronize_rcu(): each CPU has been seen outside every handler. */
+inline grace_period()
+{
+	WRITER && QUIET(1);
+#if CPUS > 2
+	WRITER && QUIET(2);
+#endif
+	skip
+}
+
+/* apply_batch() */
+proctype writer()
+{
+	byte batch = 1;
+	byte n, m;
+
+	do
+	:: batch > BATCHES -> break
+	:: else ->
+		atomic {
+			WRITER ->
+			array = batch;
+			begun = batch;
+			rounds = 0
+		}
+#ifndef PUBLISH_LATE
+		publish();
+#endif
+
+#if defined(TAIL_FIRST)
+		write_tails();
+		round(2);
+		write_int3();
+#ifdef PUBLISH_LATE
+		publish();
+#endif
+		round(1);
+#else
+#ifndef NO_INT3
+		write_int3();
+#endif
+#ifdef PUBLISH_LATE
+		publish();
+#endif
+		round(1);
+#if defined(RUN) && !defined(NO_TASKS)
+		wait_tasks();
+#endif
+#ifdef AT_ONCE
+		atomic { WRITER -> settled = batch };
+#endif
+#ifndef FIRST_BEFORE_TAIL
+		write_tails();
+		round(2);
+#endif
+#endif
+
+#ifdef WITHDRAW_EARLY
+		withdraw();
+#endif
+		write_first();
+#ifdef REWRITE_EARLY
+		write_first();
+#endif
+		round(3);
+#ifdef FIRST_BEFORE_TAIL
+		write_tails();
+		round(2);
+#endif
+
+#ifdef WITHDRAW_BEFORE_REWRITE
+		withdraw();
+#endif
+#if GROUND == EMULATOR && !defined(NO_REWRITE) && !defined(REWRITE_EARLY)
+		write_first();
+#endif
+#if !defined(WITHDRAW_EARLY) && !defined(WITHDRAW_BEFORE_REWRITE)
+		withdraw();
+#endif
+		atomic {
+#ifdef NO_WAIT
+			WRITER ->
+#else
+			WRITER && refs == 0 ->
+#endif
+			assert(rounds == 3 || NO_ROUND);
+			rounds = 0;
+			array = 0;
+			settled = batch;
+			batch++;
+			printf("writer: batch %d returns, its array is freed\n", batch - 1)
+		}
+	od;
+
+	/* patcher_unregister(), while the client's code still runs */
+#ifdef UNREGISTER
+#ifdef DRAIN_FIRST
+	grace_period();
+#endif
+	atomic {
+		WRITER ->
+		listed = false;
+		printf("writer: the table leaves the list\n")
+	}
+#ifndef NO_GRACE
+	grace_period();
+#endif
+	atomic {
+		WRITER ->
+		table = false;
+		printf("writer: the table is freed\n")
+	}
+#endif
+	skip
+}
+
+init {
+	byte n, m;
+
+	atomic {
+#if GROUND != EMULATOR
+		do
+		:: n < CPUS ->
+			synchronise(n);
+			n++
+		:: else -> break
+		od;
+		n = 0;
+#endif
+		run writer();
+		run context(0, 1);
+		run context(1, 1);
+		run interrupt(1);
+#ifndef NO_NMI
+		run context(0, 2);
+		run context(1, 2);
+#endif
+#if CPUS > 2
+		run context(2, 1);
+		run interrupt(2);
+#ifndef NO_NMI
+		run context(2, 2);
+#endif
+#endif
+	}
+}

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Checks the model of the protocol exhaustively, and that each step amiss is found.
+
+Runs spin on tests/model/protocol.pml for every variant of tests/model/variants.py: a search for
+states that must not be, then one for endless loops. A counterexample is kept as readable text in
+build/model/. The last line of the output is `N passed, N failed`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from variants import LONG, MUTANTS, PROTOCOL, Found, Ground, Variant
+
+MODEL = Path(__file__).with_name("protocol.pml")
+OUTPUT = MODEL.parents[2] / "build" / "model"
+APT = ["apt-get", "install", "-y", "--no-install-recommends", "spin"]
+VIOLATIONS = {
+    "torn": Found.TORN,
+    "wrong": Found.WRONG,
+    "unclaimed": Found.UNCLAIMED,
+    "freed": Found.FREED,
+}
+# What replays know as a number, and people as a breakpoint.
+VALUES = (
+    re.compile(r"(?<=part \d := )\d+"),
+    re.compile(r"(?<=part \d: )\d+"),
+)
+
+
+@dataclass(frozen=True)
+class Search:
+    """One way of looking: for a bad state, or for an endless loop."""
+
+    name: str
+    switches: Sequence[str]
+
+
+# Breadth first: the shortest counterexample. Depth first, which is faster, if none is expected.
+SHORTEST = ("-O0", "-DBFS")
+FAST = ("-O1",)
+DEPTH = "-m4000000"
+STATES = Search("states", ())
+LOOPS = Search("loops", ("LIVE",))
+
+
+@dataclass
+class Outcome:
+    """What was found for one variant on one ground."""
+
+    variant: Variant
+    ground: Ground
+    found: Found
+    states: int
+    seconds: float
+    trail: Path | None = None
+
+    @property
+    def expected(self) -> Found:
+        """What had to be found."""
+        return self.variant.found[self.ground]
+
+    @property
+    def passed(self) -> bool:
+        """Was it?"""
+        return self.found == self.expected
+
+
+class ModelError(Exception):
+    """A tool failed; the message says which and how."""
+
+
+def call(words: Sequence[str], directory: Path) -> str:
+    """Run a tool in a directory; returns what it prints."""
+    run = subprocess.run(
+        words,
+        cwd=directory,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if run.returncode:
+        raise ModelError(f"{' '.join(words)}: exit code {run.returncode}\n{run.stdout}")
+    return run.stdout
+
+
+def switches(variant: Variant, ground: Ground, search: Search) -> list[str]:
+    """The -D arguments."""
+    # The names are those of the model: numbers that it defines itself.
+    number = list(Ground).index(ground) + 1
+    return [
+        f"-D{word}" for word in (f"GROUND={number}", *variant.switches.split(), *search.switches)
+    ]
+
+
+def classify(text: str) -> Found:
+    """What the search's own report says."""
+    if "invalid end state (at" in text:
+        return Found.ENDLESS
+    violation = re.search(r"assertion violated\s+!\((\w+)\)", text)
+    if violation and violation[1] in VIOLATIONS:
+        return VIOLATIONS[violation[1]]
+    complete = "errors: 0" in text and "Search not completed" not in text
+    if complete and "max search depth too small" not in text:
+        return Found.HOLDS
+    return Found.BROKEN
+
+
+def readable(replay: str, int3: str) -> str:
+    """A replay without the checker's own words, and int3 by its name."""
+    lines = []
+    for raw in replay.splitlines():
+        line = raw.strip()
+        if not line.startswith(("cpu", "writer")):
+            continue
+        for value in VALUES:
+            line = value.sub(lambda match: "int3" if match[0] == int3 else match[0], line)
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def keep_trail(outcome: Outcome, search: Search, defines: list[str], directory: Path) -> Path:
+    """Replay the counterexample into a text file."""
+    batches = re.search(r"BATCHES=(\d)", outcome.variant.switches)
+    int3 = str(int(batches[1]) + 1 if batches else 3)
+    replay = call(["spin", "-t", "-T", *defines, MODEL.name], directory)
+    path = OUTPUT / f"{outcome.variant.name}-{outcome.ground}.txt"
+    path.write_text(
+        f"# {outcome.variant.what}; on: {outcome.ground}; found: {outcome.found}\n"
+        f"# spin {' '.join(defines)} {MODEL.name}, search for {search.name}\n"
+        f"# level 0 is the writer, 1 a task or an interrupt, 2 an NMI\n"
+        f"{readable(replay, int3)}\n"
+    )
+    return path
+
+
+def run_search(variant: Variant, ground: Ground, search: Search) -> Outcome:
+    """One exhaustive search."""
+    options = FAST if variant.found[ground] == Found.HOLDS else SHORTEST
+    directory = OUTPUT / "work" / f"{variant.name}-{ground}-{search.name}"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    shutil.copy(MODEL, directory)
+    defines = switches(variant, ground, search)
+    start = time.monotonic()
+    call(["spin", "-a", *defines, MODEL.name], directory)
+    call(["gcc", "-w", "-DSAFETY", "-DNOREDUCE", *options, "-o", "pan", "pan.c"], directory)
+    text = call(["./pan", DEPTH], directory)
+    (directory / "pan.txt").write_text(text)
+    states = re.search(r"(\S+) states, stored", text)
+    outcome = Outcome(
+        variant,
+        ground,
+        classify(text),
+        int(float(states[1])) if states else 0,
+        time.monotonic() - start,
+    )
+    if outcome.found not in (Found.HOLDS, Found.BROKEN):
+        outcome.trail = keep_trail(outcome, search, defines, directory)
+    return outcome
+
+
+def check(variant: Variant, ground: Ground) -> Outcome:
+    """Both searches; the second only if the first finds nothing."""
+    outcome = run_search(variant, ground, STATES)
+    if outcome.found != Found.HOLDS:
+        return outcome
+    loops = run_search(variant, ground, LOOPS)
+    loops.states += outcome.states
+    loops.seconds += outcome.seconds
+    return loops
+
+
+def have_spin() -> bool:
+    """Is spin there, or can it be installed?"""
+    if not shutil.which("spin") and os.geteuid() == 0 and shutil.which("apt-get"):
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(APT, env=environment, capture_output=True, check=False)
+    return bool(shutil.which("spin"))
+
+
+def show(outcome: Outcome) -> None:
+    """One line of the table."""
+    line = (
+        f"{'ok' if outcome.passed else 'FAIL':5}{outcome.ground:9} {outcome.variant.name:24}"
+        f"{outcome.variant.what:48}{outcome.expected:10} {outcome.found:10}"
+        f"{outcome.states:>9} {outcome.seconds:5.1f}"
+    )
+    print(line, flush=True)
+    if not outcome.passed:
+        print(f"     see {outcome.trail or OUTPUT / 'work'}", flush=True)
+
+
+def run_all(chosen: Sequence[Variant], grounds: Sequence[Ground]) -> list[Outcome]:
+    """All of them, a few at a time, shown in their order."""
+    pairs = [
+        (variant, ground) for variant in chosen for ground in grounds if ground in variant.found
+    ]
+    outcomes = []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for outcome in pool.map(lambda pair: check(*pair), pairs):
+            show(outcome)
+            outcomes.append(outcome)
+    return outcomes
+
+
+def main() -> int:
+    """Returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("variants", nargs="*", help="only these")
+    parser.add_argument("--long", action="store_true", help="larger searches too: minutes each")
+    arguments = parser.parse_args()
+    if not have_spin():
+        print(f"SKIP: spin is missing; run as root: {' '.join(APT)}")
+        print("0 passed, 0 failed")
+        return 0
+    known = [*PROTOCOL, *MUTANTS, *(LONG if arguments.long else [])]
+    chosen = [one for one in known if not arguments.variants or one.name in arguments.variants]
+    print(
+        f"{'':5}{'ground':9} {'variant':24}{'what is different':48}{'expected':10} {'found':10}"
+        f"{'states':>9}     s"
+    )
+    try:
+        outcomes = run_all(chosen, list(Ground))
+    except ModelError as error:
+        print(f"check-model: {error}", file=sys.stderr)
+        return 2
+    print("counterexamples: build/model/*.txt")
+    failed = sum(not outcome.passed for outcome in outcomes)
+    print(f"{len(outcomes) - failed} passed, {failed} failed")
+    return 1 if failed or not outcomes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What tests/model/run.py checks: the protocol as it is, and the protocol with a step amiss.
+
+Each variant is tests/model/protocol.pml with a few switches. It says what is to be found, so a
+model that has become too forgiving, or too strict, fails the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Ground(StrEnum):
+    """Where the protocol runs; see Documentation/model.md."""
+
+    KERNEL = "kernel"
+    EMULATOR = "emulator"
+    USER = "user"
+
+
+class Found(StrEnum):
+    """What a search ends with."""
+
+    HOLDS = "holds"
+    TORN = "torn"  # an execution that is partly old, partly new
+    WRONG = "wrong"  # an execution of a version that is over, or not yet due
+    UNCLAIMED = "unclaimed"  # a breakpoint that nobody claims: a panic
+    FREED = "freed"  # a read of memory that has been freed
+    ENDLESS = "endless"  # a CPU never gets past the site, or the writer never returns
+    BROKEN = "broken"  # the run itself went wrong
+
+
+HOLDS, TORN, WRONG = Found.HOLDS, Found.TORN, Found.WRONG
+UNCLAIMED, FREED, ENDLESS = Found.UNCLAIMED, Found.FREED, Found.ENDLESS
+KERNEL, EMULATOR, USER = Ground.KERNEL, Ground.EMULATOR, Ground.USER
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Switches for the model, and what must be found on each ground."""
+
+    name: str
+    what: str
+    switches: str
+    found: dict[Ground, Found]
+
+
+def everywhere(kernel: Found, emulator: Found, user: Found) -> dict[Ground, Found]:
+    """What must be found on all three grounds."""
+    return {KERNEL: kernel, EMULATOR: emulator, USER: user}
+
+
+ALL_HOLD = everywhere(HOLDS, HOLDS, HOLDS)
+
+PROTOCOL = [
+    Variant("protocol", "2 CPUs, 2 batches, 1 site, NMIs", "", ALL_HOLD),
+    Variant("back", "old, new, old again", "RETURN", ALL_HOLD),
+    Variant("three-batches", "3 batches", "BATCHES=3", {KERNEL: HOLDS, USER: HOLDS}),
+    Variant("three-parts", "3 parts, fetched one by one", "PARTS=3", {KERNEL: HOLDS, USER: HOLDS}),
+    Variant("two-sites", "2 sites, the second batch has one", "SITES=2",
+            {KERNEL: HOLDS}),
+    Variant("two-sites-no-nmi", "2 sites, no NMIs", "SITES=2 NO_NMI", ALL_HOLD),
+    Variant("three-cpus", "3 CPUs, no NMIs", "CPUS=3 NO_NMI", ALL_HOLD),
+    Variant("run", "runs of 3 instructions", "RUN PARTS=3", {KERNEL: HOLDS}),
+    Variant("at-once", "stronger: only new from the end of round 1 on", "AT_ONCE",
+            everywhere(HOLDS, WRONG, HOLDS)),
+    Variant("unregister", "unregistered while the code still runs", "UNREGISTER",
+            everywhere(HOLDS, UNCLAIMED, UNCLAIMED)),
+    Variant("drain-unregister", "the same, with a grace period before as well",
+            "UNREGISTER DRAIN_FIRST", everywhere(HOLDS, HOLDS, UNCLAIMED)),
+]
+
+MUTANTS = [
+    Variant("no-int3", "no breakpoint", "NO_INT3", everywhere(TORN, TORN, TORN)),
+    Variant("no-round-1", "round 1 left out", "NO_ROUND=1", everywhere(TORN, WRONG, TORN)),
+    Variant("no-round-2", "round 2 left out", "NO_ROUND=2", everywhere(TORN, TORN, TORN)),
+    Variant("no-round-3", "round 3 left out", "NO_ROUND=3", everywhere(ENDLESS, ENDLESS, ENDLESS)),
+    Variant("no-answer-1", "round 1 not waited for", "NO_ANSWER=1",
+            everywhere(TORN, WRONG, TORN)),
+    Variant("no-answer-2", "round 2 not waited for", "NO_ANSWER=2",
+            everywhere(TORN, TORN, TORN)),
+    Variant("no-answer-3", "round 3 not waited for", "NO_ANSWER=3",
+            everywhere(HOLDS, ENDLESS, HOLDS)),
+    Variant("not-self", "rounds leave out the writer's own CPU", "NOT_SELF",
+            everywhere(TORN, HOLDS, TORN)),
+    Variant("tail-first", "tails and round 2 before the breakpoint", "TAIL_FIRST",
+            everywhere(TORN, TORN, TORN)),
+    Variant("first-before-tail", "first bytes and round 3 before the tails", "FIRST_BEFORE_TAIL",
+            everywhere(TORN, TORN, TORN)),
+    Variant("no-emulation", "the handler waits instead of emulating", "NO_EMULATION",
+            everywhere(ENDLESS, ENDLESS, ENDLESS)),
+    Variant("emulate-old", "the handler emulates the old instruction", "EMULATE_OLD",
+            everywhere(HOLDS, HOLDS, HOLDS)),
+    Variant("emulate-old-at-once", "the same, against the stronger property",
+            "EMULATE_OLD AT_ONCE", {KERNEL: WRONG, USER: WRONG}),
+    Variant("no-retry", "a stale breakpoint is nobody's", "NO_RETRY",
+            everywhere(HOLDS, UNCLAIMED, UNCLAIMED)),
+    Variant("retry-by-byte", "ours if the byte has changed", "RETRY_BY_BYTE",
+            everywhere(HOLDS, UNCLAIMED, UNCLAIMED)),
+    Variant("publish-late", "published after the breakpoint", "PUBLISH_LATE",
+            everywhere(ENDLESS, ENDLESS, ENDLESS)),
+    Variant("count-first", "count set before the array", "COUNT_FIRST",
+            everywhere(HOLDS, FREED, FREED)),
+    Variant("withdraw-early", "withdrawn before round 3", "WITHDRAW_EARLY",
+            everywhere(ENDLESS, ENDLESS, ENDLESS)),
+    Variant("no-count", "handlers do not count themselves", "NO_COUNT",
+            everywhere(HOLDS, FREED, FREED)),
+    Variant("no-wait", "the writer does not wait for handlers", "NO_WAIT",
+            everywhere(HOLDS, FREED, FREED)),
+    Variant("interrupts-on", "handlers with interrupts on", "INTERRUPTS_ON", {KERNEL: HOLDS}),
+    Variant("interrupts-on-no-wait", "the same, and handlers not waited for",
+            "INTERRUPTS_ON NO_WAIT", {KERNEL: FREED}),
+    Variant("interrupts-on-no-retry", "the same, and no retry", "INTERRUPTS_ON NO_RETRY",
+            {KERNEL: UNCLAIMED}),
+    Variant("no-tasks", "runs: tasks not waited for", "RUN NO_TASKS", {KERNEL: TORN}),
+    Variant("no-rewrite", "no second store", "NO_REWRITE", {EMULATOR: ENDLESS}),
+    Variant("rewrite-early", "the second store before round 3", "REWRITE_EARLY",
+            {EMULATOR: ENDLESS}),
+    Variant("withdraw-before-rewrite", "withdrawn before the second store",
+            "WITHDRAW_BEFORE_REWRITE", {EMULATOR: ENDLESS}),
+    Variant("unregister-no-round-3", "unregistered, round 3 left out", "UNREGISTER NO_ROUND=3",
+            {KERNEL: UNCLAIMED}),
+    Variant("unregister-no-grace", "unregistered without the grace period after",
+            "UNREGISTER DRAIN_FIRST NO_GRACE", {KERNEL: HOLDS, EMULATOR: HOLDS}),
+]
+
+# Slower and larger: gigabytes of memory.
+LONG = [
+    Variant("three-cpus-nmi", "3 CPUs, NMIs, 1 batch", "CPUS=3 BATCHES=1", ALL_HOLD),
+    Variant("three-cpus-all", "3 CPUs, NMIs, 2 batches", "CPUS=3", {KERNEL: HOLDS}),
+]
