@@ -8,6 +8,7 @@ const struct bench_group *const bench_groups[] = {
 	&bench_empty_loop,
 	&bench_memcpy_4096,
 	&bench_cold_branch,
+	&bench_cold_branch_overlapped,
 	&bench_getppid_quiet,
 	&bench_getppid_pressure,
 	&bench_arm_scaling,

@@ -7,6 +7,7 @@
 extern const struct bench_group bench_empty_loop;
 extern const struct bench_group bench_memcpy_4096;
 extern const struct bench_group bench_cold_branch;
+extern const struct bench_group bench_cold_branch_overlapped;
 extern const struct bench_group bench_getppid_quiet;
 extern const struct bench_group bench_getppid_pressure;
 extern const struct bench_group bench_arm_scaling;
