@@ -55,8 +55,9 @@ static void on_sigtrap(int sig, siginfo_t *info, void *context)
 }
 
 /*
- * SA_ONSTACK: code that runs on a small stack of its own has set up a signal
- * stack.  SA_NODEFER: @previous may have sites itself.
+ * All signals are blocked, as interrupts are in the kernel: a batch waits for
+ * handlers that look at it.  Except SIGTRAP, since @previous may have sites.
+ * SA_ONSTACK: who runs on a small stack has set up one for signals.
  */
 int trap_start(void)
 {
@@ -66,6 +67,8 @@ int trap_start(void)
 	};
 	sigset_t blocked;
 
+	sigfillset(&action.sa_mask);
+	sigdelset(&action.sa_mask, SIGTRAP);
 	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
 	if (sigismember(&blocked, SIGTRAP))
 		return start_failed("SIGTRAP is blocked", -EPERM);

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The CPU as the judge of the emulator.
+ *
+ * Each instruction is executed once in a sandbox surrounded by breakpoints as
+ * far as it can jump: the CPU stops behind it, and the signal frame holds what
+ * it did to every register and flag.  The handler compares, puts the next case
+ * into the frame and returns into it, so that a comparison costs one signal.
+ * An instruction that jumps into itself is stepped with the trap flag instead,
+ * which costs a hundred times as much on a virtual machine.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <linux/kernel.h>
+
+#include "../../patcher/insn.h"
+#include "oracle.h"
+
+#define TRAP_FLAG	0x100UL
+#define RESUME_FLAG	0x10000UL
+/* CF PF AF ZF SF DF OF: what a program can change and a signal frame restores. */
+#define FLAGS		0xcd5UL
+#define ALWAYS_SET	0x202UL
+#define STACK_WORDS	8
+
+#define INT3		0xcc
+#define REACH		(1UL << 31)
+#define PIECE		(1UL << 24)
+#define SANDBOX_BYTES	8192UL
+
+static struct {
+	oracle_next *next;
+	struct oracle_result *result;
+	struct oracle_case test;
+	struct pt_regs expected;
+	unsigned long stack[STACK_WORDS], expected_stack[STACK_WORDS];
+	ucontext_t resume;	/* whence oracle_run() entered the sandbox */
+	bool running;
+	u8 *sandbox;
+} oracle;
+
+/* The order of struct pt_regs, sp last, in indices of a signal frame. */
+static const int frame_index[] = {
+	REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP, REG_RBX, REG_R11, REG_R10, REG_R9,
+	REG_R8, REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RIP, REG_EFL, REG_RSP,
+};
+
+static void load(struct pt_regs *regs, const ucontext_t *context)
+{
+	unsigned long *reg = (void *)regs;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(frame_index); i++)
+		reg[i] = context->uc_mcontext.gregs[frame_index[i]];
+	regs->flags &= ~(TRAP_FLAG | RESUME_FLAG);
+}
+
+static void store(ucontext_t *context, const struct pt_regs *regs)
+{
+	const unsigned long *reg = (const void *)regs;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(frame_index); i++)
+		context->uc_mcontext.gregs[frame_index[i]] = reg[i];
+}
+
+/* Emulate the case; false if the decoder does not know the bytes. */
+static bool expect(struct oracle_case *test)
+{
+	u8 *at = oracle.sandbox + test->offset;
+	struct patcher_insn insn;
+	unsigned int i;
+
+	if (patcher_insn_decode(test->code, ORACLE_MAX, &insn) || insn.len > ORACLE_MAX)
+		return false;
+	memcpy(at, test->code, insn.len);
+	test->regs.ip = (unsigned long)at;
+	test->regs.flags = (test->regs.flags & FLAGS) | ALWAYS_SET;
+	for (i = 0; i < STACK_WORDS; i++)
+		oracle.stack[i] = ~test->regs.ip;
+	if (insn.kind == PATCHER_INSN_CALL)
+		test->regs.sp = (unsigned long)&oracle.stack[2] + test->regs.sp % 32;
+	oracle.expected = test->regs;
+	patcher_insn_emulate(&insn, test->regs.ip, &oracle.expected);
+	memcpy(oracle.expected_stack, oracle.stack, sizeof(oracle.stack));
+	for (i = 0; i < STACK_WORDS; i++)
+		oracle.stack[i] = ~test->regs.ip;
+	return true;
+}
+
+/* The next case that the decoder knows. */
+static bool prepare(void)
+{
+	while (oracle.next(&oracle.test)) {
+		if (expect(&oracle.test))
+			return true;
+		oracle.result->refused++;
+	}
+	return false;
+}
+
+static void compare(const struct pt_regs *got, int sig)
+{
+	struct oracle_result *result = oracle.result;
+
+	result->compared++;
+	if (sig != SIGTRAP)
+		result->what = strsignal(sig);
+	else if (memcmp(got, &oracle.expected, sizeof(*got)))
+		result->what = "registers differ";
+	else if (memcmp(oracle.stack, oracle.expected_stack, sizeof(oracle.stack)))
+		result->what = "stacks differ";
+	else
+		return;
+	result->different++;
+	result->test = oracle.test;
+	result->expected = oracle.expected;
+	result->got = *got;
+}
+
+static void leave_sandbox(ucontext_t *context, int sig)
+{
+	struct pt_regs got;
+
+	load(&got, context);
+	/* Behind a breakpoint, not behind a step. */
+	if (context->uc_mcontext.gregs[REG_TRAPNO] == 3)
+		got.ip--;
+	compare(&got, sig);
+	memset((void *)oracle.test.regs.ip, INT3, ORACLE_MAX);
+}
+
+static void enter_sandbox(ucontext_t *context)
+{
+	unsigned long into = oracle.expected.ip - oracle.test.regs.ip;
+
+	store(context, &oracle.test.regs);
+	if (into < ORACLE_MAX && *(u8 *)oracle.expected.ip != INT3)
+		context->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+}
+
+static void on_trap(int sig, siginfo_t *info, void *frame)
+{
+	ucontext_t *context = frame;
+
+	if (oracle.running)
+		leave_sandbox(context, sig);
+	else
+		memcpy(&oracle.resume.uc_mcontext.gregs, &context->uc_mcontext.gregs,
+		       sizeof(context->uc_mcontext.gregs));
+	oracle.running = !oracle.result->different && prepare();
+	if (oracle.running)
+		enter_sandbox(context);
+	else
+		memcpy(&context->uc_mcontext.gregs, &oracle.resume.uc_mcontext.gregs,
+		       sizeof(context->uc_mcontext.gregs));
+}
+
+/* Breakpoints everywhere that a jump can lead: one small file, mapped over and over. */
+static int map_breakpoints(u8 *base, unsigned long size, int file)
+{
+	static u8 breakpoints[1 << 16];
+	unsigned long at;
+
+	memset(breakpoints, INT3, sizeof(breakpoints));
+	for (at = 0; at < PIECE; at += sizeof(breakpoints))
+		if (write(file, breakpoints, sizeof(breakpoints)) != sizeof(breakpoints))
+			return -EIO;
+	for (at = 0; at < size; at += PIECE)
+		if (mmap(base + at, PIECE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file,
+			 0) == MAP_FAILED)
+			return -errno;
+	return 0;
+}
+
+static int build_sandbox(void)
+{
+	unsigned long size = 2 * REACH + PIECE;
+	int err, file;
+	u8 *base;
+
+	base = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED)
+		return -errno;
+	file = memfd_create("breakpoints", MFD_CLOEXEC);
+	err = file < 0 ? -errno : map_breakpoints(base, size, file);
+	if (file >= 0)
+		close(file);
+	if (err)
+		return err;
+	oracle.sandbox = mmap(base + REACH + PIECE / 2, SANDBOX_BYTES,
+			      PROT_READ | PROT_WRITE | PROT_EXEC,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	if (oracle.sandbox == MAP_FAILED)
+		return -errno;
+	memset(oracle.sandbox, INT3, SANDBOX_BYTES);
+	return 0;
+}
+
+static const int signals[] = { SIGTRAP, SIGSEGV, SIGILL, SIGBUS };
+
+/* Any stack pointer may be loaded in the sandbox: the handler has a stack of its own. */
+static int install(struct sigaction *old)
+{
+	static u8 stack[1 << 16];
+	stack_t own = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct sigaction action = {
+		.sa_sigaction = on_trap,
+		.sa_flags = SA_SIGINFO | SA_ONSTACK,
+	};
+	unsigned int i;
+	int err;
+
+	err = oracle.sandbox ? 0 : build_sandbox();
+	if (err)
+		return err;
+	sigfillset(&action.sa_mask);
+	if (sigaltstack(&own, NULL))
+		return -errno;
+	for (i = 0; i < ARRAY_SIZE(signals); i++)
+		if (sigaction(signals[i], &action, &old[i]))
+			return -errno;
+	return 0;
+}
+
+int oracle_run(oracle_next *next, struct oracle_result *result)
+{
+	struct sigaction old[ARRAY_SIZE(signals)];
+	unsigned int i;
+	int err;
+
+	err = install(old);
+	if (err)
+		return err;
+	memset(result, 0, sizeof(*result));
+	oracle.next = next;
+	oracle.result = result;
+	oracle.running = false;
+	/* Enters the handler; every case runs before the next instruction here. */
+	asm volatile("int3" : : : "memory");
+	for (i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &old[i], NULL);
+	return 0;
+}
+
+static void print_regs(const char *what, const struct pt_regs *regs)
+{
+	const unsigned long *reg = (const void *)regs;
+	unsigned int i;
+
+	fprintf(stderr, "# %-9s", what);
+	for (i = 0; i < ARRAY_SIZE(frame_index); i++)
+		fprintf(stderr, " %lx", reg[i]);
+	fprintf(stderr, "\n");
+}
+
+void oracle_print(const struct oracle_result *result)
+{
+	unsigned int i;
+
+	fprintf(stderr, "# %s after", result->what);
+	for (i = 0; i < ORACLE_MAX; i++)
+		fprintf(stderr, " %02x", result->test.code[i]);
+	fprintf(stderr, "\n# (r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di ip flags sp)\n");
+	print_regs("before", &result->test.regs);
+	print_regs("emulated", &result->expected);
+	print_regs("executed", &result->got);
+}
