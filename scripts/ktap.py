@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 RESULT = re.compile(r"(not )?ok (\d+)(?: -)? ?([^#]*?)\s*(?:# (SKIP)\b\s*(.*))?$")
 PLAN = re.compile(r"1\.\.(\d+)$")
+SUITE = re.compile(r"# suite: (.+)$")
 
 
 @dataclass
@@ -37,24 +38,40 @@ class Tally:
 
 def parse(lines: Iterable[str]) -> Tally:
     """Add up KTAP lines; a plan that is missing or not kept is a failure of its own."""
-    tally = Tally()
+    whole = Tally()
+    for tally in by_suite(lines).values():
+        whole.add(tally)
+    return whole
+
+
+def by_suite(lines: Iterable[str]) -> dict[str, Tally]:
+    """Add up KTAP lines, apart for each suite that a line `# suite: NAME` begins."""
+    suites: dict[str, Tally] = {}
+    name = ""
     planned = None
     seen = 0
     for line in lines:
         text = line.strip()
         if plan := PLAN.match(text):
             planned = int(plan[1])
+        elif start := SUITE.match(text):
+            name = start[1]
         elif result := RESULT.match(text):
             seen += 1
-            name = result[3] or result[2]
-            if result[1]:
-                tally.failed.append(name)
-            elif result[4]:
-                tally.skipped.append(f"{name}: {result[5] or 'no reason given'}")
-            else:
-                tally.passed += 1
+            _count(suites.setdefault(name, Tally()), result)
     if planned is None:
-        tally.failed.append("no plan: the suite did not run to its end")
+        suites["plan"] = Tally(failed=["no plan: the suite did not run to its end"])
     elif planned != seen:
-        tally.failed.append(f"{planned} results planned, {seen} seen")
-    return tally
+        suites["plan"] = Tally(failed=[f"{planned} results planned, {seen} seen"])
+    return suites
+
+
+def _count(tally: Tally, result: re.Match[str]) -> None:
+    """Add one result."""
+    name = result[3] or result[2]
+    if result[1]:
+        tally.failed.append(name)
+    elif result[4]:
+        tally.skipped.append(f"{name}: {result[5] or 'no reason given'}")
+    else:
+        tally.passed += 1

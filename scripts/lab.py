@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from lablib import LabError, cache_dir, catalogue, unpack
+from lablib import LabError, cache_dir, catalogue, debugkernel, unpack
 from lablib.apt import NotOnMirrorError, PrivateApt
 from lablib.build import build_modules
 from lablib.catalogue import Entry
@@ -20,7 +20,7 @@ def fetch(names: list[str]) -> None:
     """Unpack kernels, by default the default one."""
     entries = [catalogue.find(name) for name in names or [catalogue.default_name()]]
     for entry in entries:
-        kernel = unpack.fetch(entry)
+        kernel = debugkernel.fetch(entry) if entry.debug else unpack.fetch(entry)
         print(f"{kernel.name}: {kernel.release} ({kernel.version}) is unpacked")
 
 
@@ -43,6 +43,8 @@ def on_mirror(entry: Entry) -> str:
     if not apt.has_lists:
         return "?"
     try:
+        if entry.debug:
+            return apt.version(entry.image)
         return apt.candidates(entry)[0].version
     except NotOnMirrorError:
         return "gone"

@@ -90,6 +90,14 @@ class PrivateApt:
         by_version = functools.cmp_to_key(compare_versions)
         return sorted(found, key=lambda one: by_version(one.version), reverse=True)
 
+    def version(self, package: str) -> str:
+        """Return the version of a package that a download would bring."""
+        shown = self._output("apt-cache", "show", "--no-all-versions", package)
+        match = re.search(r"^Version: (\S+)", shown, re.M)
+        if match is None:
+            raise NotOnMirrorError(f"{self.suite} has no package {package}")
+        return match[1]
+
     def names(self, wanted: Sequence[str]) -> list[str]:
         """Return those of the wanted packages that exist."""
         known = {name for want in wanted for name in self._names(want)}

@@ -2,8 +2,7 @@
 """Builds modules for an unpacked kernel inside its suite's tree.
 
 The source is mirrored into an object directory per kernel, which keeps what make left there,
-so a second build compiles only what changed. Mounts live in a namespace of their own: they
-vanish with the last process of the build, however it ends.
+so a second build compiles only what changed.
 """
 
 from __future__ import annotations
@@ -11,48 +10,45 @@ from __future__ import annotations
 import filecmp
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lablib import LabError, cache_dir, require_root
+from lablib import LabError, cache_dir, chroot, require_root
 from lablib.catalogue import Kernel, require
 from lablib.unpack import locked, suite_dir
 
 # Never part of a source tree: history, results, caches and what an earlier build left.
-SKIPPED_DIRS = {".git", "build", "results", "__pycache__", ".venv", ".tmp_versions"}
+SKIPPED_DIRS = {
+    *(".git", "build", "results", ".venv", ".tmp_versions"),
+    *("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"),
+}
 SKIPPED_SUFFIXES = {".o", ".ko", ".mod", ".cmd", ".a", ".pyc", ".order", ".symvers"}
 GENERATED_ENDINGS = (".mod.c",)
 
-# $1 suite tree, $2 kernel tree, $3 object directory, then the command for the chroot.
-MOUNT_AND_RUN = """
-set -e
-tree=$1 kernel=$2 objects=$3; shift 3
-mount -t proc proc "$tree/proc"
-mount --bind "$objects" "$tree/src"
-for dir in usr/src usr/lib/modules; do
-    mount --bind "$kernel/$dir" "$tree/$dir"
-done
-for dir in "$kernel"/usr/lib/linux-kbuild-*; do
-    [ -d "$dir" ] && mount --bind "$dir" "$tree/usr/lib/${dir##*/}"
-done
-exec chroot "$tree" "$@"
-"""
 
+def build_modules(
+    name: str,
+    src: Path,
+    out: Path,
+    make_args: Sequence[str] = (),
+    log: Path | None = None,
+    flavour: str = "",
+) -> int:
+    """Build the modules of a source tree; return make's verdict as 0 or 1.
 
-def build_modules(name: str, src: Path, out: Path, make_args: Sequence[str] = ()) -> int:
-    """Build the modules of a source tree; return make's verdict as 0 or 1."""
+    What make says goes to `log`, if there is one. Builds with other arguments may keep objects
+    of their own, named by a flavour.
+    """
     require_root("building in a suite's tree")
     kernel = require(name)
     if not any((src / file).is_file() for file in ("Kbuild", "Makefile")):
         raise LabError(f"{src} has neither a Kbuild file nor a Makefile")
-    # Two source trees never share objects.
-    objects = cache_dir() / "objects" / name / str(src.resolve()).strip("/").replace("/", "-")
+    objects = object_dir(name, src, flavour)
     with locked(f"build-{name}"):
         # A failed build must not leave modules that could be taken for its own.
         deliver([], out)
         mirror(src, objects)
-        if run_make(kernel, objects, make_args) != 0:
+        if run_make(kernel, objects, make_args, log) != 0:
             return 1
         modules = built_modules(objects)
     if not modules:
@@ -61,12 +57,22 @@ def build_modules(name: str, src: Path, out: Path, make_args: Sequence[str] = ()
     return 0
 
 
-def run_make(kernel: Kernel, objects: Path, make_args: Sequence[str]) -> int:
+def object_dir(name: str, src: Path, flavour: str = "") -> Path:
+    """Return where the objects of a kernel and a source tree are; no two trees share one."""
+    parent = cache_dir() / "objects" / (f"{name}.{flavour}" if flavour else name)
+    return parent / str(src.resolve()).strip("/").replace("/", "-")
+
+
+def run_make(
+    kernel: Kernel, objects: Path, make_args: Sequence[str], log: Path | None = None
+) -> int:
     """Run Kbuild inside the suite's tree."""
-    tree = suite_dir(kernel.suite)
-    (tree / "src").mkdir(exist_ok=True)
-    for kbuild in (kernel.tree / "usr/lib").glob("linux-kbuild-*"):
-        (tree / "usr/lib" / kbuild.name).mkdir(exist_ok=True)
+    kbuilds = (kernel.tree / "usr/lib").glob("linux-kbuild-*")
+    binds = [
+        (objects, "src"),
+        *((kernel.tree / part, part) for part in ("usr/src", "usr/lib/modules")),
+        *((kbuild, f"usr/lib/{kbuild.name}") for kbuild in kbuilds),
+    ]
     make = [
         "make",
         "-C",
@@ -75,22 +81,11 @@ def run_make(kernel: Kernel, objects: Path, make_args: Sequence[str]) -> int:
         "M=/src",
         # Headers with a vmlinux beside them would otherwise want pahole.
         "CONFIG_DEBUG_INFO_BTF_MODULES=",
+        *kernel.make_args,
         *make_args,
         "modules",
     ]
-    environment = {"PATH": "/usr/bin:/usr/sbin", "LC_ALL": "C", "HOME": "/"}
-    command = [
-        *("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork"),
-        *("--kill-child", "sh", "-c", MOUNT_AND_RUN, "build"),
-        *(str(path) for path in (tree, kernel.tree, objects)),
-        *("/usr/bin/env", "-i", *(f"{key}={value}" for key, value in environment.items())),
-        *make,
-    ]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL) as process:
-        try:
-            return process.wait()
-        finally:
-            process.kill()
+    return chroot.run(suite_dir(kernel.suite), binds, make, log)
 
 
 def sources(src: Path) -> Iterator[Path]:

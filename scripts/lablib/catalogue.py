@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from lablib import ROOT, LabError, cache_dir
 
 CATALOGUE = ROOT / "kernels.txt"
+ROLES = ("gates", "reports", "matrix")
 # What "*" stands for: version characters, and a dash only in front of a digit ("-56").
 VERSION_TAIL = r"(?:[0-9a-z.+~]|-(?=[0-9]))*"
 
@@ -23,6 +24,13 @@ class Entry:
     suite: str
     image: str
     qemu: str
+    role: str
+
+    @property
+    def debug(self) -> tuple[str, ...]:
+        """The parts of its configuration if it is built here, else nothing."""
+        kind, _, parts = self.role.partition(":")
+        return tuple(filter(None, parts.split("+"))) if kind == "debug" else ()
 
     def matches(self, package: str) -> bool:
         """Tell whether an image package name fits this line."""
@@ -40,6 +48,7 @@ class Kernel:
     version: str
     release: str
     vmlinuz: str
+    make_args: list[str] = field(default_factory=list)
 
     @property
     def tree(self) -> Path:
@@ -63,9 +72,11 @@ def parse(text: str, origin: str = "kernels.txt") -> list[Entry]:
         fields = line.split("#", 1)[0].split()
         if not fields:
             continue
-        if len(fields) != 4:
-            raise LabError(f"{origin}:{number}: expected 4 columns, found {len(fields)}")
+        if len(fields) != 5:
+            raise LabError(f"{origin}:{number}: expected 5 columns, found {len(fields)}")
         entry = Entry(*fields)
+        if entry.role not in ROLES and not entry.debug:
+            raise LabError(f"{origin}:{number}: {entry.role} is no role")
         if any(known.name == entry.name for known in entries):
             raise LabError(f"{origin}:{number}: kernel {entry.name} is listed twice")
         entries.append(entry)
@@ -75,8 +86,23 @@ def parse(text: str, origin: str = "kernels.txt") -> list[Entry]:
 
 
 def load() -> list[Entry]:
-    """Read the supported kernels; the first one is the default."""
+    """Read the list of kernels, debug kernels included; the first one is the default."""
     return parse(CATALOGUE.read_text(), CATALOGUE.name)
+
+
+def stock() -> list[Entry]:
+    """Return the kernels as their distribution made them."""
+    return [entry for entry in load() if not entry.debug]
+
+
+def debug() -> list[Entry]:
+    """Return the kernels that are built here to look for faults."""
+    return [entry for entry in load() if entry.debug]
+
+
+def with_role(role: str) -> list[Entry]:
+    """Return the kernels that continuous integration treats in one way."""
+    return [entry for entry in load() if entry.role == role]
 
 
 def find(name: str) -> Entry:

@@ -58,6 +58,7 @@ class Result:
     ok: bool = False
     reason: str = ""
     exit_code: int | None = None
+    emulator_failed: bool = False
     dirt: list[str] = field(default_factory=list)
     seconds: float = 0.0
     out: Path = Path()
@@ -207,6 +208,7 @@ def _run(
                     deadline = min(deadline, time.monotonic() + POWEROFF_SECONDS)
                 time.sleep(POLL_SECONDS)
             hung = process.poll() is None
+            result.emulator_failed = bool(process.returncode)
         finally:
             process.kill()
             process.wait()

@@ -54,24 +54,33 @@ def fetch(entry: Entry) -> Kernel:
     if kernel is not None:
         return kernel
     require_root("fetching a kernel")
-    with locked("fetch"):
-        _require_space()
-        _remove_leftovers()
-        if entry.qemu != "host":
-            _fetch_qemu(entry.qemu)
+    with fetching(entry, NEEDED_BYTES):
         # Another process may have done it while this one waited.
         return complete(entry) or _fetch_kernel(entry)
 
 
+@contextmanager
+def fetching(entry: Entry, needed_bytes: int) -> Iterator[None]:
+    """Be the only process that fetches, with room for it and the entry's emulator there."""
+    with locked("fetch"):
+        _require_space(needed_bytes)
+        _remove_leftovers()
+        if not have_qemu(entry):
+            _fetch_qemu(entry.qemu)
+        yield
+
+
+def have_qemu(entry: Entry) -> bool:
+    """Tell whether an entry's emulator needs no fetching."""
+    return entry.qemu == "host" or qemu_dir(entry.qemu).is_dir()
+
+
 def complete(entry: Entry) -> Kernel | None:
     """Return a kernel if it and all that it needs to be built for and to run is unpacked."""
-    needs = [suite_dir(entry.suite)]
-    if entry.qemu != "host":
-        needs.append(qemu_dir(entry.qemu))
     kernel = unpacked(entry.name)
     # A line of kernels.txt may have changed since.
     fits = kernel is not None and kernel.suite == entry.suite and entry.matches(kernel.package)
-    return kernel if fits and all(tree.is_dir() for tree in needs) else None
+    return kernel if fits and have_qemu(entry) and suite_dir(entry.suite).is_dir() else None
 
 
 def _fetch_kernel(entry: Entry) -> Kernel:
@@ -102,7 +111,7 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
     closure = apt.closure([f"linux-headers-{release}", *BUILD_TOOLS])
     own = [name for name in closure if name.startswith(KERNEL_PREFIXES)]
     debs = apt.download(sorted({*own, *image}))
-    _ensure_suite(apt, [name for name in closure if name not in own])
+    ensure_suite(apt, apt.suite, [name for name in closure if name not in own])
 
     progress(f"{entry.name}: unpacking {candidate.package} {candidate.version}")
 
@@ -131,14 +140,14 @@ def _find_vmlinuz(tree: Path, release: str) -> Path:
     raise NotOnMirrorError(f"the packages of {release} hold no vmlinuz")
 
 
-def _ensure_suite(apt: PrivateApt, names: list[str]) -> None:
-    """Unpack a suite's compiler unless a tree with all these packages is there."""
-    tree = suite_dir(apt.suite)
+def ensure_suite(apt: PrivateApt, name: str, names: list[str]) -> None:
+    """Unpack packages of a suite to a tree that can be built in, unless it has them all."""
+    tree = suite_dir(name)
     record = tree / "packages.json"
     if record.is_file() and set(names) <= set(json.loads(record.read_text())):
         return
     debs = apt.download(names)
-    progress(f"{apt.suite}: unpacking {len(debs)} packages of the compiler")
+    progress(f"{name}: unpacking {len(debs)} packages to build with")
 
     def finish(new: Path) -> None:
         _make_chroot_usable(new)
@@ -168,9 +177,7 @@ def _make_chroot_usable(tree: Path) -> None:
 
 
 def _fetch_qemu(suite: str) -> None:
-    """Unpack a suite's emulator unless it is there."""
-    if qemu_dir(suite).is_dir():
-        return
+    """Unpack a suite's emulator."""
     progress(f"emulator: asking the mirror for {suite}")
     apt = PrivateApt(suite)
     apt.update()
@@ -215,15 +222,15 @@ def extract(deb: Path, tree: Path) -> None:
         raise LabError(f"cannot unpack {deb.name}: {done.stderr.strip()}")
 
 
-def _require_space() -> None:
+def _require_space(needed_bytes: int) -> None:
     """Refuse to start what the disk cannot hold."""
     cache = cache_dir()
     cache.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(cache).free
-    if free < NEEDED_BYTES:
+    if free < needed_bytes:
         raise LabError(
             f"{cache} has {free >> 20} MiB free, a kernel with its compiler needs up to "
-            f"{NEEDED_BYTES >> 20} MiB; make room or set KMARKERS_CACHE to another place"
+            f"{needed_bytes >> 20} MiB; make room or set KMARKERS_CACHE to another place"
         )
 
 

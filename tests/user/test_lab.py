@@ -13,9 +13,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from fakelab import run_fake
 from lablib import LabError, build, catalogue, initramfs, logscan, sources
 from lablib.logscan import scan_log, with_context
-from lablib.machine import Request, Result, boot
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -162,8 +162,10 @@ def test_catalogue_is_well_formed() -> None:
     ("text", "message"),
     [
         ("# nothing\n", "no kernel is listed"),
-        ("6.1 bookworm\n", ":1: expected 4 columns, found 2"),
-        ("a b c d\n# x\na b c d\n", ":3: kernel a is listed twice"),
+        ("6.1 bookworm\n", ":1: expected 5 columns, found 2"),
+        ("a b c d gates\n# x\na b c d gates\n", ":3: kernel a is listed twice"),
+        ("a b c d shines\n", ":1: shines is no role"),
+        ("a b c d debug:\n", ":1: debug: is no role"),
     ],
 )
 def test_bad_catalogue_names_the_line(text: str, message: str) -> None:
@@ -185,7 +187,7 @@ def test_bad_catalogue_names_the_line(text: str, message: str) -> None:
     ],
 )
 def test_image_pattern(pattern: str, package: str, fits: bool) -> None:
-    assert catalogue.Entry("name", "suite", pattern, "host").matches(package) is fits
+    assert catalogue.Entry("name", "suite", pattern, "host", "gates").matches(package) is fits
 
 
 def test_unknown_kernel_names_the_known_ones() -> None:
@@ -247,65 +249,6 @@ def test_archive_is_a_cpio(tmp_path: Path) -> None:
     positions = [data.index(name.encode() + b"\0") for name in names]
     assert positions == sorted(positions)
     assert data.count(b"070701") == len(names)
-
-
-# What the machine under test would do, as a shell script in QEMU's place. It finds the files
-# behind its serial ports and the nonce in its arguments, as the guest does in its own way.
-FAKE_QEMU = r"""#!/bin/sh
-[ "$1" = --version ] && { echo "fake emulator 1.0"; exit; }
-for arg; do
-    case $arg in
-    file,*console.log) console=${arg##*path=} ;;
-    file,*status.log) status=${arg##*path=} ;;
-    file,*results.tar.gz) results=${arg##*path=} ;;
-    *kmarkers.nonce=*) nonce=${arg##*kmarkers.nonce=} ;;
-    esac
-done
-: >"$console" >"$status" >"$results"
-finish() {
-    cat "$HERE/results.tar.gz" >"$results"
-    echo "kmarkers-exit $nonce $1" >>"$status"
-}
-"""
-
-
-@pytest.fixture
-def laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a cache with a kernel that only the fake emulator can boot."""
-    tree = tmp_path / "cache" / "kernels" / catalogue.default_name()
-    tree.mkdir(parents=True)
-    (tree / "vmlinuz").touch()
-    record = {"name": catalogue.default_name(), "suite": "s", "package": "p", "version": "1"}
-    record |= {"release": "6.1.0-fake", "vmlinuz": "vmlinuz"}
-    (tree / "kernel.json").write_text(json.dumps(record))
-    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("HERE", str(tmp_path))
-    with tarfile.open(tmp_path / "results.tar.gz", "w:gz") as tar:
-        member = tarfile.TarInfo("results/answer")
-        member.size = 3
-        tar.addfile(member, io.BytesIO(b"42\n"))
-    (tmp_path / "job").write_text("exit 0\n")
-    return tmp_path
-
-
-def run_fake(laboratory: Path, script: str, timeout: float = 20.0) -> tuple[Result, list[str]]:
-    """Boot with the fake emulator; return the verdict and what was shown."""
-    fake = laboratory / "qemu"
-    fake.write_text(FAKE_QEMU + script)
-    fake.chmod(0o755)
-    os.environ["KMARKERS_QEMU"] = str(fake)
-    said: list[str] = []
-    try:
-        request = Request(
-            kernel=catalogue.default_name(),
-            job=laboratory / "job",
-            out=laboratory / "out",
-            timeout=timeout,
-            accel="tcg",
-        )
-        return boot(request, said.append), said
-    finally:
-        del os.environ["KMARKERS_QEMU"]
 
 
 def test_good_run(laboratory: Path) -> None:

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Builds everything for one test kernel, runs the tests inside it and judges how it went."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import ktap
+from ktap import Tally
+from lablib import ROOT, LabError, catalogue, debugkernel, emulator, triage, unpack
+from lablib.build import build_modules, object_dir
+from lablib.catalogue import Entry
+from lablib.machine import Request, Result, boot, report
+
+TESTS = ROOT / "tests" / "vm"
+MODULES = ROOT / "build" / "modules"
+MAKE_ARGS = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-Werror"]
+TIMEOUT_SECONDS = 1200.0
+
+# What the parts of debug kernels are booted with, and what they have time for.
+APPEND = {"kasan": "panic_on_warn=1", "kcsan": "", "clang": ""}
+DEBUG_SETTINGS = {"KMARKERS_BATCHES": 100, "KMARKERS_CYCLES": 10}
+
+FINDING = re.compile(r"\b(warning|error|WARNING|ERROR)\b[: ]|\bundefined!")
+# Said on every build with another minor version of the compiler; both versions follow it.
+HARMLESS = re.compile(r"the compiler differs from the one used to build the kernel")
+
+Say = Callable[[str], None]
+
+
+@dataclass
+class Outcome:
+    """How one kernel fared."""
+
+    kernel: str
+    version: str = "-"
+    release: str = "-"
+    qemu: str = "-"
+    suites: dict[str, Tally] = field(default_factory=dict)
+    seconds: float = 0.0
+    retries: list[str] = field(default_factory=list)
+
+    @property
+    def tally(self) -> Tally:
+        """The results of all suites."""
+        total = Tally()
+        for suite in self.suites.values():
+            total.add(suite)
+        return total
+
+    def fail(self, suite: str, why: str) -> None:
+        """Note a failure that is no test's."""
+        self.suites.setdefault(suite, Tally()).failed.append(why)
+
+
+def findings(log: str) -> list[str]:
+    """Return the lines of a build's output that a clean build does not have."""
+    return [line for line in log.splitlines() if FINDING.search(line) and not HARMLESS.search(line)]
+
+
+def fetch(entry: Entry) -> catalogue.Kernel:
+    """Make sure that a kernel of either kind is there."""
+    return debugkernel.fetch(entry) if entry.debug else unpack.fetch(entry)
+
+
+def build(name: str, modules: Path, log: Path) -> Tally:
+    """Build all modules, tests and examples; a warning is a failure."""
+    log.unlink(missing_ok=True)
+    code = build_modules(name, ROOT, modules, MAKE_ARGS, log)
+    found = findings(log.read_text(errors="replace"))
+    if code and not found:
+        found = ["make failed"]
+    if found:
+        # What is compiled is not compiled again, and would not warn again.
+        shutil.rmtree(object_dir(name, ROOT), ignore_errors=True)
+    return Tally(passed=0 if found else 1, failed=found)
+
+
+def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Result:
+    """Boot and run the tests, again if the emulator crashed; keep the logs of each attempt."""
+    request = Request(
+        kernel=entry.name,
+        job=TESTS / "check.sh",
+        out=out,
+        modules=modules,
+        additions=[(TESTS, "/tests")],
+        settings=DEBUG_SETTINGS if entry.debug else {},
+        append=" ".join(filter(None, (APPEND[part] for part in entry.debug))),
+        timeout=TIMEOUT_SECONDS,
+        memory=2048 if entry.debug else 1024,
+    )
+    names = [module.stem.replace("-", "_") for module in modules.glob("*.ko")]
+    while True:
+        result = boot(request)
+        crash = triage.emulators_crash(result, names)
+        if crash is None or len(outcome.retries) == triage.MOST_RETRIES:
+            return result
+        outcome.retries.append(crash)
+        kept = out.with_name(f"{out.name}.crash-{len(outcome.retries)}")
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(out, kept)
+
+
+def run(name: str, out: Path, modules: Path | None = None) -> Outcome:
+    """Do all of it for one kernel of kernels.txt; `out` gets the logs."""
+    entry = catalogue.find(name)
+    outcome = Outcome(name)
+    kernel = fetch(entry)
+    outcome.version, outcome.release = kernel.version, kernel.release
+    outcome.qemu = emulator.choose(entry.qemu).version
+    started = time.monotonic()
+    out.mkdir(parents=True, exist_ok=True)
+    modules = modules or MODULES / name
+    outcome.suites["build"] = build(name, modules, out / "build.log")
+    if not outcome.suites["build"].failed:
+        result = boot_and_run(entry, modules, out / "boot", outcome)
+        outcome.suites.update(ktap.by_suite(result.status.splitlines()))
+        if not result.ok:
+            report(result)
+            # Tests that failed speak for themselves.
+            if not (result.exit_code and outcome.tally.failed):
+                outcome.fail("log", result.reason)
+    outcome.seconds = time.monotonic() - started
+    return outcome
+
+
+def run_or_say(name: str, out: Path) -> Outcome:
+    """As run(), with what stands in the way as a failure of its own."""
+    try:
+        return run(name, out)
+    except LabError as error:
+        outcome = Outcome(name)
+        outcome.fail("fetch", str(error))
+        return outcome

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs a command inside a suite's tree.
+
+Mounts live in a namespace of their own: they vanish with the last process of the command,
+however it ends.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from lablib import require_root
+
+# $1 tree, $2 how many mounts, then pairs of source and mount point, then the command.
+MOUNT_AND_RUN = """
+tree=$1 count=$2; shift 2
+fail() { echo "chroot: cannot mount $1 in $tree" >&2; exit 125; }
+mount -t proc proc "$tree/proc" || fail /proc
+while [ "$count" -gt 0 ]; do
+    mount --bind "$1" "$tree/$2" || fail "$2"
+    count=$((count - 1)); shift 2
+done
+exec chroot "$tree" "$@"
+"""
+ENVIRONMENT = ("PATH=/usr/bin:/usr/sbin", "LC_ALL=C", "HOME=/")
+
+
+def run(
+    tree: Path,
+    binds: Sequence[tuple[Path, str]],
+    command: Sequence[str],
+    log: Path | None = None,
+) -> int:
+    """Run a command in a tree with directories mounted into it; return its exit code.
+
+    What it says goes to `log`, or to where this process's own output goes.
+    """
+    require_root("building in a suite's tree")
+    for _, point in binds:
+        (tree / point).mkdir(parents=True, exist_ok=True)
+    words = [
+        *("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork"),
+        *("--kill-child", "sh", "-c", MOUNT_AND_RUN, "chroot", str(tree), str(len(binds))),
+        *(str(part) for bind in binds for part in bind),
+        *("/usr/bin/env", "-i", *ENVIRONMENT, *command),
+    ]
+    if log is None:
+        return _wait(subprocess.Popen(words, stdin=subprocess.DEVNULL))
+    with log.open("a") as out:
+        return _wait(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out))
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    with process:
+        try:
+            return process.wait()
+        finally:
+            process.kill()

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs every tool that reads the sources, one line each; exits with 1 if one found something.
+
+What a tool found is shown below its line. A tool that is not there is a SKIP with the reason.
+Names of tools as arguments run only those.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import kernelsuite
+from lablib import ROOT, LabError, catalogue, checkpatch, unpack
+from lablib.apt import PrivateApt
+from lablib.build import mirror, object_dir, run_make, sources
+from lablib.unpack import BUILD_TOOLS, ensure_suite, fetching
+
+COMPAT = Path("include/compat")
+VERSIONS = re.compile(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION|LINUX_VERSION_MAJOR|UTS_RELEASE)\b")
+CITATION = re.compile(r"\b[0-9a-f]{12} \(\"")
+LICENCE = "SPDX-License-Identifier: GPL-2.0-only"
+# Text that has no place for a comment, or is not ours to license.
+UNLICENSED_SUFFIXES = {".csv", ".json", ".png", ".svg", ".html", ""}
+
+# Sourced files are read where they are sourced. Functions are called through others, which
+# SC2317 takes for never.
+SHELLCHECK = ["shellcheck", "-x", "-a", "-f", "gcc", "-e", "SC2317"]
+SPARSE_TOOLS = ("sparse", "gcc", "libc6-dev")
+
+
+class UnavailableError(Exception):
+    """A tool is not there; the message says why."""
+
+
+@dataclass
+class Sources:
+    """The files of this tree by kind, relative to it."""
+
+    files: list[Path] = field(default_factory=lambda: sorted(sources(ROOT)))
+
+    def with_suffix(self, *suffixes: str) -> list[Path]:
+        """Return the files with one of these endings."""
+        return [path for path in self.files if path.suffix in suffixes]
+
+    def kernel_c(self) -> list[Path]:
+        """Return what is compiled into modules, headers included."""
+        return self.with_suffix(".c", ".h")
+
+    def shell(self) -> list[Path]:
+        """Return scripts for a shell, without those that others source."""
+        found = [path for path in self.files if path.suffix == ".sh" or _is_shell(path)]
+        text = "".join((ROOT / path).read_text() for path in found)
+        sourced = set(re.findall(r"shellcheck .*\bsource=(\S+)", text))
+        return [path for path in found if path.name not in sourced]
+
+
+def _is_shell(path: Path) -> bool:
+    if path.suffix:
+        return False
+    with (ROOT / path).open("rb") as file:
+        first = file.readline(80)
+    return re.match(rb"#!.*\b(ba|da)?sh\b", first) is not None
+
+
+def output(words: Sequence[object], tool: str) -> list[str]:
+    """Run a tool over the tree; return what it said if it found something."""
+    program = str(words[0])
+    if shutil.which(program) is None:
+        raise UnavailableError(f"{program} is not installed")
+    done = subprocess.run(
+        [str(word) for word in words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    said = (done.stdout + done.stderr).splitlines()
+    return (said or [f"{tool}: exit code {done.returncode}"]) if done.returncode else []
+
+
+def lint_checkpatch(tree: Sources) -> list[str]:
+    """The kernel's own style checker."""
+    script = checkpatch.ensure()
+    found = []
+    for path in tree.kernel_c():
+        words = [*checkpatch.command(script), *checkpatch.exceptions(path), path]
+        found += [line for line in output(words, "checkpatch") if line.strip()]
+    return found
+
+
+def lint_sparse(_: Sources) -> list[str]:
+    """Static checks of address spaces, locks and types, on the default kernel."""
+    entry = catalogue.find(catalogue.default_name())
+    kernel = unpack.fetch(entry)
+    suite = f"{entry.suite}-lint"
+    if not unpack.suite_dir(suite).is_dir():
+        with fetching(entry, unpack.NEEDED_BYTES):
+            apt = PrivateApt(entry.suite)
+            apt.update()
+            headers = f"linux-headers-{kernel.release}"
+            closure = apt.closure([headers, *BUILD_TOOLS, *SPARSE_TOOLS])
+            own = [name for name in closure if name.startswith(unpack.KERNEL_PREFIXES)]
+            ensure_suite(apt, suite, [name for name in closure if name not in own])
+    return build_output(replace(kernel, suite=suite), "sparse", ["C=2"])
+
+
+def lint_w1(_: Sources) -> list[str]:
+    """The warnings that kernel developers ask for, on the default kernel."""
+    kernel = unpack.fetch(catalogue.find(catalogue.default_name()))
+    return build_output(kernel, "w1", ["W=1"])
+
+
+def build_output(kernel: catalogue.Kernel, flavour: str, make_args: list[str]) -> list[str]:
+    """Compile everything anew and return the warnings."""
+    objects = object_dir(kernel.name, ROOT, flavour)
+    shutil.rmtree(objects, ignore_errors=True)
+    mirror(ROOT, objects)
+    with tempfile.TemporaryDirectory() as scratch:
+        log = Path(scratch, "log")
+        code = run_make(kernel, objects, ["-s", "KMARKERS_TESTS=m", *make_args], log)
+        text = log.read_text(errors="replace")
+    shutil.rmtree(objects, ignore_errors=True)
+    found = kernelsuite.findings(text)
+    return found or ([f"make {' '.join(make_args)} failed"] if code else [])
+
+
+def lint_shellcheck(tree: Sources) -> list[str]:
+    """Mistakes in shell scripts."""
+    return output([*SHELLCHECK, *tree.shell()], "shellcheck")
+
+
+def lint_ruff(_: Sources) -> list[str]:
+    """Mistakes in Python."""
+    return output(["ruff", "check", "--quiet", "--output-format=concise", "."], "ruff")
+
+
+def lint_format(_: Sources) -> list[str]:
+    """Layout of Python."""
+    return output(["ruff", "format", "--check", "--output-format=concise", "."], "ruff format")
+
+
+def lint_mypy(tree: Sources) -> list[str]:
+    """Types in Python."""
+    return output(["mypy", "--no-error-summary", *tree.with_suffix(".py")], "mypy")
+
+
+def lint_compat(tree: Sources) -> list[str]:
+    """Kernel versions belong into include/compat, and each with the commit that asks for it."""
+    found = []
+    for path in tree.with_suffix(".c", ".h", ".S"):
+        for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
+            if VERSIONS.search(line) and COMPAT not in path.parents:
+                found.append(f"{path}:{number}: {line.strip()}")
+    return found + list(uncited(COMPAT / "compat.h"))
+
+
+def uncited(path: Path) -> Iterator[str]:
+    """Yield the version checks of a file that no comment above cites a commit for."""
+    cited = False
+    for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
+        if line.startswith("/*"):
+            cited = False
+        cited = cited or CITATION.search(line) is not None
+        if VERSIONS.search(line) and not cited:
+            yield f"{path}:{number}: no commit is cited: {line.strip()}"
+
+
+def lint_licence(tree: Sources) -> list[str]:
+    """Every file says its licence at the top."""
+    found = []
+    for path in tree.files:
+        if path.suffix in UNLICENSED_SUFFIXES and not _is_shell(path):
+            continue
+        head = (ROOT / path).read_text(errors="replace").splitlines()[:3]
+        if not any(LICENCE in line for line in head):
+            found.append(f"{path}: no {LICENCE}")
+    return found
+
+
+TOOLS: dict[str, Callable[[Sources], list[str]]] = {
+    "compat": lint_compat,
+    "licence": lint_licence,
+    "ruff": lint_ruff,
+    "format": lint_format,
+    "mypy": lint_mypy,
+    "shellcheck": lint_shellcheck,
+    "checkpatch": lint_checkpatch,
+    "w1": lint_w1,
+    "sparse": lint_sparse,
+}
+
+
+def run(name: str, tree: Sources) -> int:
+    """Run one tool and say how it went; return the number of findings."""
+    try:
+        found = TOOLS[name](tree)
+    except (UnavailableError, LabError) as error:
+        print(f"{name:<11} SKIP: {error}", flush=True)
+        return 0
+    print(f"{name:<11} {f'{len(found)} lines of findings' if found else 'clean'}", flush=True)
+    for line in found:
+        print(f"    {line}")
+    return len(found)
+
+
+def main() -> int:
+    """Run tools; 1 if one found something."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tools", nargs="*", metavar="TOOL", help=", ".join(TOOLS))
+    args = parser.parse_args()
+    unknown = [name for name in args.tools if name not in TOOLS]
+    if unknown:
+        parser.error(f"no tool {unknown[0]!r}; there are: {', '.join(TOOLS)}")
+    os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
+    tree = Sources()
+    return 1 if sum(run(name, tree) for name in args.tools or TOOLS) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What several test files use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakelab import make_laboratory
+
+
+@pytest.fixture
+def laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a cache with a kernel that only the fake emulator can boot."""
+    make_laboratory(tmp_path)
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HERE", str(tmp_path))
+    return tmp_path

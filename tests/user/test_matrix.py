@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What turns a row of the table of kernels red, and what is the emulator's fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import kernelsuite
+import ktap
+import lint
+import matrixtable
+import pytest
+from fakelab import fake_emulator
+from kernelsuite import Outcome
+from ktap import Tally
+from lablib import LabError, catalogue, debugkernel, triage
+
+KTAP = "# suite: boot\nok 1 clean\n# suite: orders\nok 2 all\nok 3 some # SKIP no time\n"
+GOOD = f'printf "{KTAP}1..3\\n" >"$status"; finish 0\n'
+WARNING = "[ 9.0] WARNING: CPU: 0 PID: 7 at /src/x.c:1 f+0x1/0x2 [markers]"
+PANIC = """\
+[    9.1] BUG: unable to handle page fault for address: ffffffffdeadbeef
+[    9.1] Modules linked in: markers(OE) immediate(OE) patcher(OE)
+[    9.1] Call Trace:
+[    9.1]  exc_page_fault+0x1/0x2
+[    9.1] Kernel panic - not syncing: Fatal exception
+"""
+OUR_PANIC = PANIC.replace("exc_page_fault+0x1/0x2", "patcher_apply+0x1f/0x20 [patcher]")
+
+
+@pytest.fixture
+def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a laboratory in which modules are built at once."""
+    modules = laboratory / "modules"
+    modules.mkdir()
+    for name in ("patcher", "immediate", "markers"):
+        (modules / f"{name}.ko").touch()
+
+    def build(name: str, modules: Path, log: Path) -> Tally:
+        return Tally(passed=1)
+
+    monkeypatch.setattr(kernelsuite, "build", build)
+    monkeypatch.setattr(
+        kernelsuite, "fetch", lambda entry: catalogue.require(catalogue.default_name())
+    )
+    monkeypatch.setattr(kernelsuite, "MODULES", laboratory / "none")
+    monkeypatch.setattr(kernelsuite, "TIMEOUT_SECONDS", 20.0)
+    monkeypatch.setattr("lablib.machine.usable_accel", lambda kernel: "tcg")
+    return laboratory
+
+
+def run(laboratory: Path, script: str) -> Outcome:
+    """Run the suite in the fake kernel."""
+    with fake_emulator(laboratory, script):
+        return kernelsuite.run(catalogue.default_name(), laboratory / "out", laboratory / "modules")
+
+
+def on_boot(first: str, later: str) -> str:
+    """Do one thing in the first boot and another in all later ones."""
+    return f'if [ ! -e "$HERE/booted" ]; then\n: >"$HERE/booted"\n{first}\nelse\n{later}\nfi\n'
+
+
+def crash(console: str) -> str:
+    """Die with a log after one test passed."""
+    return f"printf '# suite: boot\\nok 1 clean\\n' >\"$status\"; printf '{console}' >\"$console\""
+
+
+def test_green_row(built: Path) -> None:
+    outcome = run(built, GOOD)
+    assert outcome.tally == Tally(3, [], ["some: no time"])
+    assert list(outcome.suites) == ["build", "boot", "orders"]
+    assert not outcome.retries
+
+
+def test_warning_turns_a_row_red(built: Path) -> None:
+    outcome = run(built, f'echo "{WARNING}" >"$console"\n{GOOD}')
+    assert outcome.suites["log"].failed == ["the kernel log has 1 faulty lines"]
+    assert "1 FAILED" in matrixtable.as_text([outcome])
+
+
+def test_failed_test_turns_a_row_red(built: Path) -> None:
+    script = 'printf "# suite: orders\\nnot ok 1 x\\n1..1\\n" >"$status"; finish 1\n'
+    outcome = run(built, script)
+    assert outcome.suites["orders"].failed == ["x"]
+    assert "FAILED 6.1 orders: x" in matrixtable.as_text([outcome])
+
+
+def test_suite_that_stops_halfway_turns_a_row_red(built: Path) -> None:
+    outcome = run(built, 'printf "# suite: orders\\nok 1 x\\n" >"$status"; finish 0\n')
+    assert outcome.suites["plan"].failed
+
+
+def test_emulators_crash_is_tried_again_and_told(built: Path) -> None:
+    outcome = run(built, on_boot(crash(PANIC), GOOD))
+    assert not outcome.tally.failed
+    assert outcome.retries == [
+        "BUG: unable to handle page fault for address: ffffffffdeadbeef",
+    ]
+    assert (built / "out" / "boot.crash-1" / "console.log").read_text() == PANIC
+    assert "RETRIED 6.1" in matrixtable.as_text([outcome])
+
+
+def test_crash_with_a_frame_of_ours_is_not_tried_again(built: Path) -> None:
+    outcome = run(built, on_boot(crash(OUR_PANIC), GOOD))
+    assert outcome.tally.failed
+    assert not outcome.retries
+
+
+def test_crash_that_comes_again_and_again_fails(built: Path) -> None:
+    outcome = run(built, crash(PANIC))
+    assert outcome.tally.failed
+    assert len(outcome.retries) == triage.MOST_RETRIES
+
+
+def test_hang_in_a_test_is_not_the_emulators(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernelsuite, "TIMEOUT_SECONDS", 0.5)
+    outcome = run(built, f"{crash('all quiet')}; exec sleep 1000\n")
+    assert not outcome.retries
+    assert "no exit status after 0.5 s" in outcome.tally.failed
+
+
+def test_kernel_that_does_not_boot_is_tried_again(built: Path) -> None:
+    outcome = run(built, on_boot("exit 0", GOOD))
+    assert not outcome.tally.failed
+    assert outcome.retries == ["the kernel did not boot"]
+
+
+def test_modules_linked_in_is_no_frame() -> None:
+    assert triage.our_frames(PANIC, ["patcher", "markers"]) == []
+    assert len(triage.our_frames(OUR_PANIC, ["patcher"])) == 1
+    with_build_id = "[ 1.0] RIP: 0010:f+0x1/0x2 [patcher 0123456789abcdef]"
+    assert triage.our_frames(with_build_id, ["patcher"]) == [with_build_id]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "/src/a.c:1:2: warning: unused variable 'x' [-Wunused-variable]",
+        "patcher.o: warning: objtool: f()+0x1: unreachable instruction",
+        "WARNING: modpost: missing MODULE_LICENSE() in x.o",
+        'ERROR: modpost: "f" [x.ko] undefined!',
+        "/src/a.c:1:2: error: expected ';' before '}' token",
+    ],
+)
+def test_build_finding(line: str) -> None:
+    assert kernelsuite.findings(f"  CC [M]  a.o\n{line}\n") == [line]
+
+
+def test_quiet_build_has_no_findings() -> None:
+    log = """\
+make: Entering directory '/usr/src/linux-headers'
+warning: the compiler differs from the one used to build the kernel
+  The kernel was built by: gcc-12 (Debian 12.2.0-14) 12.2.0
+  You are using:           gcc-12 (Debian 12.2.0-15) 12.2.0
+  CC [M]  /src/errors.o
+"""
+    assert kernelsuite.findings(log) == []
+
+
+def test_what_stands_in_the_way_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetch(entry: catalogue.Entry) -> catalogue.Kernel:
+        raise LabError("no room")
+
+    monkeypatch.setattr(kernelsuite, "fetch", fetch)
+    outcome = kernelsuite.run_or_say(catalogue.default_name(), Path("unused"))
+    assert outcome.suites["fetch"].failed == ["no room"]
+
+
+def test_results_by_suite() -> None:
+    suites = ktap.by_suite(f"{KTAP}1..3\n".splitlines())
+    assert suites == {"boot": Tally(1), "orders": Tally(1, [], ["some: no time"])}
+    assert ktap.by_suite(KTAP.splitlines())["plan"].failed
+    assert ktap.by_suite(f"{KTAP}1..4\n".splitlines())["plan"].failed
+
+
+def test_page_keeps_its_other_sections(tmp_path: Path) -> None:
+    page = tmp_path / "kernels.md"
+    for title, text in (("One", "old\n"), ("Two", "kept\n"), ("One", "new\n")):
+        matrixtable.write_section(page, title, text)
+    content = page.read_text()
+    assert content.index("## One\n\nnew\n") < content.index("## Two\n\nkept\n")
+    assert "old" not in content
+    assert content.startswith("<!-- SPDX-License-Identifier")
+
+
+def test_table_names_no_path_of_this_machine(tmp_path: Path) -> None:
+    outcome = Outcome("6.1", qemu="QEMU emulator version 7.2.22 (Debian 1:7.2)")
+    outcome.suites["build"] = Tally(1)
+    text = matrixtable.as_markdown([outcome], "make check-matrix")
+    assert "| 6.1 | - | 7.2.22 | 1 |" in text
+    assert "/" not in text.replace(" / ", "")
+
+
+def test_lost_option_is_named() -> None:
+    wanted = {"CONFIG_A": "y", "CONFIG_B": "16", "CONFIG_C": "y"}
+    config = "CONFIG_A=y\nCONFIG_B=8\n# CONFIG_C is not set\n"
+    assert debugkernel.missing_options(wanted, config) == ["CONFIG_B=16", "CONFIG_C=y"]
+
+
+def test_every_debug_kernel_has_its_fragments() -> None:
+    for entry in catalogue.debug():
+        wanted = debugkernel.wanted_options(debugkernel.fragments(entry))
+        assert wanted["CONFIG_MODULES"] == "y"
+
+
+def test_versions_outside_compat_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lint, "ROOT", tmp_path)
+    compat = tmp_path / "include/compat/compat.h"
+    compat.parent.mkdir(parents=True)
+    cited = '/*\n * 0123456789ab ("x"), v6.4\n */\n#if LINUX_VERSION_CODE < 1\n'
+    compat.write_text(cited + "/* why not */\n#if LINUX_VERSION_CODE < 2\n")
+    (tmp_path / "a.c").write_text("#if KERNEL_VERSION(6, 1, 0)\n")
+    tree = lint.Sources(files=[Path("a.c"), Path("include/compat/compat.h")])
+    assert lint.lint_compat(tree) == [
+        "a.c:1: #if KERNEL_VERSION(6, 1, 0)",
+        "include/compat/compat.h:6: no commit is cited: #if LINUX_VERSION_CODE < 2",
+    ]
