@@ -12,7 +12,13 @@ bench: setup ## set up, build, measure in every tier, report
 	@$(PYTHON) scripts/bench.py $(if $(K),--kernel $(K))
 
 check: setup ## all tests that a machine without special hardware can run
-	@$(PYTHON) scripts/check.py $(if $(K),--kernel $(K))
+	@$(PYTHON) scripts/check.py $(if $(K),--kernel $(K)) $(if $(INTEGRATION),--integration)
+
+check-matrix: setup ## the tests inside every kernel of kernels.txt (K=6.12-rt: inside one)
+	@$(PYTHON) scripts/matrix.py $(K)
+
+check-debug: setup ## the tests inside kernels built to look for faults
+	@$(PYTHON) scripts/matrix.py $(or $(K),--debug)
 
 check-native: setup ## the tests in user space alone, also under three sanitizers
 	@$(PYTHON) scripts/checknative.py
@@ -36,14 +42,14 @@ native: ## build the user-space program build/native/kmbench
 	$(MAKE) -C native
 
 lint: setup ## checkpatch, sparse, shellcheck, ruff and mypy
-	@scripts/lint
+	@$(PYTHON) scripts/lint.py $(TOOLS)
 
 setup: ## install what is missing and fetch the default test kernel
 	@scripts/setup $(K)
 
 clean: ## remove what was built, but not the test kernels
 	$(MAKE) -C native clean
-	rm -rf build/modules build/check build/vm build/sanitize
+	rm -rf build/modules build/check build/matrix build/vm build/sanitize
 
 lab-clean: ## remove the test kernels
 	scripts/lab.py clean
@@ -51,4 +57,4 @@ lab-clean: ## remove the test kernels
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-.PHONY: modules bench check check-model check-aa load unload bench-host native lint setup clean lab-clean help
+.PHONY: modules bench check check-matrix check-debug check-native check-model check-aa load unload bench-host native lint setup clean lab-clean help

@@ -22,7 +22,7 @@ import kernelsuite
 import matrixtable
 from ktap import Tally
 from lablib import LabError, catalogue
-from suites import Suite, command, run_suite
+from suites import LOGS, Suite, command, run_suite
 
 
 def scripts(log: Path) -> Tally:
@@ -105,6 +105,7 @@ def main() -> int:
         help="also the other kernels whose role in kernels.txt is gates or reports",
     )
     args = parser.parse_args()
+    LOGS.mkdir(parents=True, exist_ok=True)
     total = Tally()
     try:
         catalogue.find(args.kernel)
@@ -114,6 +115,7 @@ def main() -> int:
         print(f"check: {error}", file=sys.stderr)
         total.failed.append(str(error))
     print(total.closing_line())
+    (LOGS / "closing").write_text(f"{total.closing_line()}\n")
     return 1 if total.failed else 0
 
 
