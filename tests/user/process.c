@@ -56,6 +56,9 @@ static const char *storm(void *(*run)(void *))
 		err = pthread_create(&threads[nr], NULL, run, NULL);
 		nr += !err;
 	}
+	/* On a busy machine a short storm could be over before they run at all. */
+	while (!err && !READ_ONCE(passes))
+		sched_yield();
 	if (!err)
 		err = flip(test_batches);
 	WRITE_ONCE(stop, true);
