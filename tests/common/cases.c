@@ -28,6 +28,7 @@ const struct test_case test_cases[] = {
 	{ "markers_formats", markers_formats, markers_forget },
 	{ "markers_of_every_flavour", markers_flavours, markers_forget },
 	{ "markers_storm", markers_storm, markers_forget },
+	{ "markers_storm_of_pairs", markers_storm_pairs, markers_forget },
 };
 
 const unsigned int test_nr_cases = ARRAY_SIZE(test_cases);

@@ -29,6 +29,7 @@ const char *markers_lazy(void);
 const char *markers_errors(void);
 const char *markers_formats(void);
 const char *markers_storm(void);
+const char *markers_storm_pairs(void);
 const char *markers_flavours(void);
 void markers_forget(void);
 

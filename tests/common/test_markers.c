@@ -3,6 +3,7 @@
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/processor.h>
 #include <linux/string.h>
 
 #include <kmarkers/marker.h>
@@ -222,6 +223,59 @@ const char *markers_storm(void)
 		      marker_probe_unregister("test_storm", probe_b, &tag_b);
 	}
 	EXPECT(test_stop_threads());
+	EXPECT(!err);
+	EXPECT(!mixed);
+	return NULL;
+}
+
+/*
+ * One probe stays while another comes and goes: every list of probes is read
+ * while it is replaced, by readers that take their time.
+ */
+static unsigned long lingered;
+
+static void probe_linger(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	unsigned int i;
+
+	for (i = 0; i < 100; i++)
+		cpu_relax();
+	WRITE_ONCE(lingered, lingered + 1);
+}
+
+static void await_reader(void)
+{
+	unsigned long before = READ_ONCE(lingered);
+	unsigned int i;
+
+	for (i = 0; i < 10000 && READ_ONCE(lingered) == before; i++)
+		cpu_relax();
+}
+
+static int come_and_go(void)
+{
+	int err = marker_probe_register("test_storm", "%d", probe_b, &tag_b);
+
+	await_reader();
+	return err ?: marker_probe_unregister("test_storm", probe_b, &tag_b);
+}
+
+const char *markers_storm_pairs(void)
+{
+	unsigned int i;
+	int err;
+
+	mixed = 0;
+	err = marker_probe_register("test_storm", "%d", probe_linger, NULL);
+	EXPECT(!err);
+	EXPECT(!test_start_threads(storm_pass));
+	/* Each waits for readers that the scheduler may have put aside. */
+	for (i = 0; i < test_batches / 200 + 5 && !err; i++) {
+		err = come_and_go();
+		await_reader();
+	}
+	EXPECT(test_stop_threads());
+	EXPECT(!marker_probe_unregister("test_storm", probe_linger, NULL));
 	EXPECT(!err);
 	EXPECT(!mixed);
 	return NULL;
