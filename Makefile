@@ -26,6 +26,9 @@ check-native: setup ## the tests in user space alone, also under three sanitizer
 check-model: ## exhaustive check of the protocol, and of what each of its steps is for
 	@python3 tests/model/run.py
 
+check-mutants: setup ## the code broken on purpose, and the test that notices each time
+	@$(PYTHON) scripts/mutants.py $(if $(K),--kernel $(K))
+
 check-aa: setup native ## 20 runs: how often do two copies of the same code differ?
 	@$(PYTHON) scripts/aa.py
 
@@ -57,4 +60,4 @@ lab-clean: ## remove the test kernels
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-.PHONY: modules bench check check-matrix check-debug check-native check-model check-aa load unload bench-host native lint setup clean lab-clean help
+.PHONY: modules bench check check-matrix check-debug check-native check-model check-mutants check-aa load unload bench-host native lint setup clean lab-clean help

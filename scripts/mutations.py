@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The deliberate breakages that scripts/mutants.py makes, and the tests that must notice.
+
+Each is a few exact replacements in one file. Text that is not there exactly once is an error: then
+the code has changed, and the breakage must be written anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+BATCH = "patcher/batch.c"
+INT3_STORE = "\t\tWRITE_ONCE(*pokes[i].alias, INT3);\n"
+TAIL_STORE = "\t\tmemcpy(pokes[i].alias + 1, pokes[i].new + 1, pokes[i].len - 1);\n"
+FIRST_STORES = "\twrite_first_bytes(pokes, nr);\n\tsync_round();\n\n\tif (text_rewrite_needed())"
+
+
+class Ground(Enum):
+    """Where the tests of a mutant run."""
+
+    USER = "user space"
+    SANITIZED = "user space, with the address sanitizer"
+    KERNEL = "test kernel"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One breakage: what to replace by what, and the tests of which one must fail.
+
+    `model` names the variant of tests/model/variants.py that is broken in the same way.
+    """
+
+    name: str
+    what: str
+    file: str
+    edits: Sequence[tuple[str, str]]
+    tests: Sequence[str]
+    ground: Ground = Ground.USER
+    model: str = ""
+
+
+STEPS = ("protocol_steps",)
+ORDER = ("protocol_steps", "imv_storm")
+REFUSES = ("patcher_refuses_bad_batches",)
+HANDLERS = ("protocol_waits_for_handlers",)
+
+MUTANTS = (
+    Mutant(
+        "no-int3",
+        "first bytes stay while the tails are written",
+        BATCH,
+        [(INT3_STORE, "\t\tcontinue;\n")],
+        ORDER,
+        model="no-int3",
+    ),
+    Mutant(
+        "tails-first",
+        "tails are written before the breakpoints",
+        BATCH,
+        [(INT3_STORE, "@@@"), (TAIL_STORE, INT3_STORE), ("@@@", TAIL_STORE)],
+        ORDER,
+        model="tail-first",
+    ),
+    Mutant(
+        "first-bytes-before-tails",
+        "breakpoints are taken away before the tails are written",
+        BATCH,
+        [
+            (TAIL_STORE, "\t\tWRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);\n"),
+            (
+                FIRST_STORES,
+                f"\tfor (i = 0; i < nr; i++)\n{TAIL_STORE}"
+                "\tsync_round();\n\n\tif (text_rewrite_needed())",
+            ),
+        ],
+        ORDER,
+        model="first-before-tail",
+    ),
+    Mutant("no-rounds", "no CPU is synchronised", BATCH, [("\ttext_sync();\n", "")], ORDER),
+    Mutant(
+        "no-round-1",
+        "the first round is left out",
+        BATCH,
+        [("\tsync_round();\n\tif (replaces_run", "\tif (replaces_run")],
+        ORDER,
+        model="no-round-1",
+    ),
+    Mutant(
+        "no-round-2",
+        "the second round is left out",
+        BATCH,
+        [("\tsync_round();\n\n\twrite_first_bytes", "\n\twrite_first_bytes")],
+        ORDER,
+        model="no-round-2",
+    ),
+    Mutant(
+        "no-round-3",
+        "the third round is left out",
+        BATCH,
+        [
+            (
+                "\tsync_round();\n\n\tif (text_rewrite_needed())",
+                "\n\tif (text_rewrite_needed())",
+            )
+        ],
+        ORDER,
+        model="no-round-3",
+    ),
+    Mutant(
+        "published-late",
+        "the batch is shown to the handler after the first round",
+        BATCH,
+        [
+            ("\tatomic_set_release(&batch->refs, 1);\n", ""),
+            (
+                "\tif (replaces_run",
+                "\tatomic_set_release(&batch->refs, 1);\n\tif (replaces_run",
+            ),
+        ],
+        STEPS,
+        model="publish-late",
+    ),
+    Mutant(
+        "emulates-old",
+        "the handler does what the old instruction did",
+        BATCH,
+        [
+            (
+                "if (!patcher_insn_decode(poke->new, poke->len, insn) && insn->len == poke->len)",
+                "if (!patcher_insn_decode(poke->old, poke->len, insn) && insn->len == poke->len)",
+            )
+        ],
+        STEPS,
+        model="emulate-old-at-once",
+    ),
+    Mutant(
+        "wrong-length",
+        "the handler goes on one byte too far",
+        "patcher/insn.c",
+        [("unsigned long next = addr + insn->len;", "unsigned long next = addr + insn->len + 1;")],
+        ("insn_emulates_mov", "insn_emulates_jumps"),
+    ),
+    Mutant(
+        "no-comparison",
+        "old bytes are not compared",
+        BATCH,
+        [("\t\t\treturn -EILSEQ;\n", "\t\t\tcontinue;\n")],
+        REFUSES,
+    ),
+    Mutant(
+        "no-owner",
+        "anybody may change a site",
+        BATCH,
+        [("if (cursor->table->owner != owner)", "if (!owner)")],
+        REFUSES,
+    ),
+    Mutant(
+        "no-overlap",
+        "a site may be in a batch twice",
+        BATCH,
+        [("pokes[i - 1].addr + pokes[i - 1].len > pokes[i].addr", "!pokes[i].addr")],
+        REFUSES,
+    ),
+    Mutant(
+        "no-retry",
+        "a stale breakpoint is nobody's",
+        BATCH,
+        [("\tif (sites_find(addr, NULL)) {\n", "\tif (!addr) {\n")],
+        ("protocol_retries_stale_breakpoints",),
+        model="no-retry",
+    ),
+    Mutant(
+        "no-count",
+        "handlers look at a batch without holding it",
+        BATCH,
+        [
+            (
+                "\treturn atomic_inc_not_zero(&batch->refs);\n",
+                "\treturn atomic_read_acquire(&batch->refs);\n",
+            ),
+            ("\tatomic_dec_return_release(&batch->refs);\n", ""),
+        ],
+        HANDLERS,
+        model="no-count",
+    ),
+    Mutant(
+        "no-wait",
+        "a batch does not wait for handlers",
+        BATCH,
+        [("while (atomic_read_acquire(&batch->refs))", "while (0)")],
+        HANDLERS,
+        model="no-wait",
+    ),
+    Mutant(
+        "alias-left-user",
+        "the writable view of a program's text stays",
+        "native/text.c",
+        [("\tmunmap(alias->base, alias->nr_pages * PAGE_BYTES);\n", "")],
+        ("protocol_leaves_no_alias",),
+    ),
+    Mutant(
+        "alias-left",
+        "the writable view of module text stays",
+        "patcher/text.c",
+        [("\tvunmap(alias->base);\n", "")],
+        ("no area of ours is mapped",),
+        Ground.KERNEL,
+    ),
+    Mutant(
+        "any-memory",
+        "sites need not be in text",
+        "patcher/text.c",
+        [
+            (
+                "\t       compat_module_text(module, addr) && compat_module_text(module, last);\n",
+                "\t       true;\n",
+            )
+        ],
+        ("patcher_refuses_bad_tables",),
+        Ground.KERNEL,
+    ),
+    Mutant(
+        "value-without-sites",
+        "a variable is stored although its sites were refused",
+        "immediate/imv.c",
+        [
+            (
+                "\terr = patch_sites(changes, nr);\n\tif (!err) {\n",
+                "\terr = patch_sites(changes, nr);\n\t{\n",
+            )
+        ],
+        ("imv_refuses_bad_changes",),
+    ),
+    Mutant(
+        "probe-without-data",
+        "a probe is published before its private data",
+        "markers/registry.c",
+        [
+            ("\tarray->probe[nr].private = private;\n", ""),
+            (
+                "\terr = set_probes(entry, array);\n\tif (err) {\n\t\tkfree(array);\n"
+                "\t\treturn err;\n\t}\n",
+                "\terr = set_probes(entry, array);\n\tif (err) {\n\t\tkfree(array);\n"
+                "\t\treturn err;\n\t}\n\tWRITE_ONCE(array->probe[nr].private, private);\n",
+            ),
+        ],
+        ("markers_storm_of_pairs",),
+    ),
+    Mutant(
+        "probes-freed-at-once",
+        "the list of probes is freed while markers may read it",
+        "markers/registry.c",
+        [("\t\t\tkfree_rcu(old, rcu);\n", "\t\t\tkfree(old);\n")],
+        ("markers_storm_of_pairs",),
+        Ground.SANITIZED,
+    ),
+    Mutant(
+        "arguments-used-up",
+        "all probes of a marker share one list of arguments",
+        "markers/registry.c",
+        [
+            ("\t\tva_start(args, fmt);\n", ""),
+            ("\t\tva_end(args);\n", ""),
+            (
+                "\tpreempt_disable_notrace();\n",
+                "\tva_start(args, fmt);\n\tpreempt_disable_notrace();\n",
+            ),
+            ("\tpreempt_enable_notrace();\n", "\tpreempt_enable_notrace();\n\tva_end(args);\n"),
+        ],
+        ("markers_call_probes",),
+    ),
+    Mutant(
+        "any-format",
+        "formats are not compared",
+        "markers/registry.c",
+        [("return !entry->format || !strcmp(entry->format, format);", "return true;")],
+        ("markers_errors", "markers_formats"),
+    ),
+)
