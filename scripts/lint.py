@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import kernelsuite
-from lablib import ROOT, LabError, catalogue, checkpatch, unpack
+from lablib import ROOT, LabError, catalogue, checkpatch, require_root, unpack
 from lablib.apt import PrivateApt
 from lablib.build import mirror, object_dir, run_make, sources
 from lablib.unpack import BUILD_TOOLS, ensure_suite, fetching
@@ -35,7 +35,8 @@ UNLICENSED_SUFFIXES = {".csv", ".json", ".png", ".svg", ".html", ""}
 # Sourced files are read where they are sourced. Functions are called through others, which
 # SC2317 takes for never.
 SHELLCHECK = ["shellcheck", "-x", "-a", "-f", "gcc", "-e", "SC2317"]
-SPARSE_TOOLS = ("sparse", "gcc", "libc6-dev")
+# Perl for kernel-doc, which W=1 runs.
+LINT_TOOLS = ("sparse", "perl")
 
 
 class UnavailableError(Exception):
@@ -94,40 +95,45 @@ def lint_checkpatch(tree: Sources) -> list[str]:
     return found
 
 
+def lint_w1(_: Sources) -> list[str]:
+    """The warnings that kernel developers ask for, on the default kernel."""
+    shutil.rmtree(object_dir(catalogue.default_name(), ROOT, "lint"), ignore_errors=True)
+    return build_output(["W=1"])
+
+
 def lint_sparse(_: Sources) -> list[str]:
     """Static checks of address spaces, locks and types, on the default kernel."""
+    return build_output(["W=1", "C=2"])
+
+
+def lint_kernel() -> catalogue.Kernel:
+    """Return the default kernel in a tree that has the tools."""
     entry = catalogue.find(catalogue.default_name())
     kernel = unpack.fetch(entry)
     suite = f"{entry.suite}-lint"
     if not unpack.suite_dir(suite).is_dir():
+        require_root("unpacking sparse")
         with fetching(entry, unpack.NEEDED_BYTES):
             apt = PrivateApt(entry.suite)
             apt.update()
             headers = f"linux-headers-{kernel.release}"
-            closure = apt.closure([headers, *BUILD_TOOLS, *SPARSE_TOOLS])
+            closure = apt.closure([headers, *BUILD_TOOLS, *LINT_TOOLS])
             own = [name for name in closure if name.startswith(unpack.KERNEL_PREFIXES)]
             ensure_suite(apt, suite, [name for name in closure if name not in own])
-    return build_output(replace(kernel, suite=suite), "sparse", ["C=2"])
+    return replace(kernel, suite=suite)
 
 
-def lint_w1(_: Sources) -> list[str]:
-    """The warnings that kernel developers ask for, on the default kernel."""
-    kernel = unpack.fetch(catalogue.find(catalogue.default_name()))
-    return build_output(kernel, "w1", ["W=1"])
-
-
-def build_output(kernel: catalogue.Kernel, flavour: str, make_args: list[str]) -> list[str]:
-    """Compile everything anew and return the warnings."""
-    objects = object_dir(kernel.name, ROOT, flavour)
-    shutil.rmtree(objects, ignore_errors=True)
+def build_output(make_args: list[str]) -> list[str]:
+    """Compile everything and return the warnings."""
+    kernel = lint_kernel()
+    objects = object_dir(kernel.name, ROOT, "lint")
     mirror(ROOT, objects)
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch, "log")
         code = run_make(kernel, objects, ["-s", "KMARKERS_TESTS=m", *make_args], log)
         text = log.read_text(errors="replace")
-    shutil.rmtree(objects, ignore_errors=True)
     found = kernelsuite.findings(text)
-    return found or ([f"make {' '.join(make_args)} failed"] if code else [])
+    return found or (text.splitlines()[-10:] if code else [])
 
 
 def lint_shellcheck(tree: Sources) -> list[str]:
