@@ -72,6 +72,7 @@ static void store_value(void *var, u64 value, unsigned int size)
 }
 
 /* The first bytes of a branch, before the distance: see __imv_branch(). */
+static const u8 branch_compiled[] = { 0x3e, 0x0f, 0x85 };
 static const u8 branch_off[] = { 0x0f, 0x1f, 0x80 }, branch_on[] = { 0x2e, 0x2e, 0xe9 };
 
 #define BRANCH_LEN	(sizeof(branch_off) + sizeof(s32))
@@ -192,8 +193,11 @@ int imv_set_many(struct imv_change *changes, unsigned int nr)
 }
 EXPORT_SYMBOL_GPL(imv_set_many);
 
+/* Can the record be of a site?  What it points at is looked at once it is known to be text. */
 static bool valid_site(const struct patcher_site *site)
 {
+	if (site->flags & ~(IMV_BRANCH | IMV_FLIP))
+		return false;
 	if (site->flags & IMV_BRANCH)
 		return site->size == 1 && site->len == BRANCH_LEN;
 	if (site->flags & IMV_FLIP)
@@ -203,7 +207,39 @@ static bool valid_site(const struct patcher_site *site)
 	return site->len > operand_size(site);
 }
 
-/* The code is compiled with 0 in every site and branches open: bring a new table up to date. */
+#define REX_MASK	0xf0
+#define REX		0x40
+#define REX_W		0x08
+
+/* mov $imm,%reg with at most a REX prefix, and an immediate of the site's size. */
+static bool holds_mov(const struct patcher_site *site, const u8 *insn)
+{
+	unsigned int size = operand_size(site), prefixes = site->len - size - 1;
+	u8 rex = prefixes ? insn[0] : REX;
+
+	if (prefixes > 1 || (rex & REX_MASK) != REX)
+		return false;
+	if (size == 1)
+		return (insn[prefixes] & 0xf8) == 0xb0;
+	return (insn[prefixes] & 0xf8) == 0xb8 && !(rex & REX_W) == (size == 4);
+}
+
+/* Does a registered site hold what reads a value of its kind? */
+static bool holds_read(const struct patcher_site *site)
+{
+	const u8 *insn = (u8 *)patcher_site_addr(site);
+
+	if (site->flags & IMV_BRANCH)
+		return !memcmp(insn, branch_compiled, sizeof(branch_compiled)) ||
+		       !memcmp(insn, branch_off, sizeof(branch_off)) ||
+		       !memcmp(insn, branch_on, sizeof(branch_on));
+	if (site->flags & IMV_FLIP)
+		return site->len == 2 ? (insn[0] & 0xfe) == 0x74
+				      : insn[0] == 0x0f && (insn[1] & 0xfe) == 0x84;
+	return holds_mov(site, insn);
+}
+
+/* Bring a new table, compiled with 0 in every site and branches open, up to date. */
 static int patch_table(const struct patcher_table *table)
 {
 	struct patcher_poke *pokes;
@@ -215,12 +251,16 @@ static int patch_table(const struct patcher_table *table)
 		return -ENOMEM;
 	for (i = 0; i < table->nr; i++) {
 		const struct patcher_site *site = &table->sites[i];
-		u64 value = load_value((void *)patcher_site_key(site), site->size);
+		struct patcher_poke *poke = &pokes[count];
 
-		if (value || site->flags & IMV_BRANCH)
-			fill_poke(&pokes[count++], site, value);
+		if (!holds_read(site)) {
+			err = -EINVAL;
+			break;
+		}
+		fill_poke(poke, site, load_value((void *)patcher_site_key(site), site->size));
+		count += !!memcmp(poke->old, poke->new, poke->len);
 	}
-	if (count)
+	if (count && !err)
 		err = patcher_apply(owner, pokes, count);
 	kvfree(pokes);
 	return err;
