@@ -52,7 +52,8 @@ static unsigned int modrm_len(const u8 *bytes, unsigned int max)
 	unsigned int len = 1;
 
 	if (max < 2)
-		return max && bytes[0] >> 6 == 0 && (bytes[0] & 7) < 4 ? 1 : 0;
+		/* 4 and 5 stand for a SIB byte and a displacement. */
+		return max && bytes[0] >> 6 == 0 && (bytes[0] & 6) != 4 ? 1 : 0;
 	mod = bytes[0] >> 6;
 	rm = bytes[0] & 7;
 	if (mod == 3)
