@@ -23,6 +23,11 @@ check-debug: setup ## the tests inside kernels built to look for faults
 check-native: setup ## the tests in user space alone, also under three sanitizers
 	@$(PYTHON) scripts/checknative.py
 
+fuzz: setup ## fuzz parsers, tables and emulator, FUZZ_SECONDS each (default 60)
+	@$(PYTHON) scripts/fuzz.py
+
+.PHONY: fuzz
+
 check-model: ## exhaustive check of the protocol, and of what each of its steps is for
 	@python3 tests/model/run.py
 
@@ -52,7 +57,7 @@ setup: ## install what is missing and fetch the default test kernel
 
 clean: ## remove what was built, but not the test kernels
 	$(MAKE) -C native clean
-	rm -rf build/modules build/check build/matrix build/vm build/sanitize
+	rm -rf build/modules build/check build/matrix build/vm build/sanitize build/fuzz
 
 lab-clean: ## remove the test kernels
 	scripts/lab.py clean

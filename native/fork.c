@@ -11,13 +11,6 @@
 
 #include "text.h"
 
-pthread_rwlock_t native_fork_gate = PTHREAD_RWLOCK_INITIALIZER;
-__thread unsigned int native_mutexes_held;
-
-#ifdef __SANITIZE_THREAD__
-unsigned long native_rcu_order;
-#endif
-
 static void before_fork(void)
 {
 	pthread_rwlock_wrlock(&native_fork_gate);

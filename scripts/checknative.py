@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fuzz import TARGETS
 from ktap import Tally
 from lablib import ROOT
 from suites import Suite, command, run_all, run_ktap
@@ -25,6 +26,7 @@ NATIVE = ROOT / "build" / "native"
 SANITIZED = ROOT / "build" / "sanitize"
 COMMON_FLAGS = "-O1 -fno-omit-frame-pointer -fno-sanitize-recover=all"
 COMPARISONS = 100_000
+INPUTS = 3_000
 LONG_BATCHES = 1_000_000
 LONG_COMPARISONS = 10_000_000
 # Forks are part of the tests, and their children start threads.
@@ -57,12 +59,15 @@ def can_fix_addresses() -> bool:
     return done.returncode == 0
 
 
+def make(out: Path, flags: str) -> list[object]:
+    """The command that builds things into `out`."""
+    words: list[object] = ["make", "-s", f"-j{os.cpu_count() or 1}", "-C", "native", f"OUT={out}"]
+    return [*words, f"EXTRA={flags}"] if flags else words
+
+
 def build(variant: Variant, log: Path) -> bool:
     """Build tests and example; False if that fails."""
-    words: list[object] = ["make", "-s", f"-j{os.cpu_count() or 1}", "-C", "native"]
-    words += [f"OUT={variant.out}"]
-    if variant.flags:
-        words += [f"EXTRA={variant.flags} {COMMON_FLAGS}"]
+    words = make(variant.out, f"{variant.flags} {COMMON_FLAGS}" if variant.flags else "")
     words += [variant.out / name for name in ("test", "flight", "emulate")]
     return command(words, log) == 0
 
@@ -94,12 +99,26 @@ def run_variant(variant: Variant, batches: int, comparisons: int) -> Callable[[P
     return run
 
 
+def replay(log: Path) -> Tally:
+    """The fuzz targets on random inputs, without a fuzzer."""
+    out = SANITIZED / "fuzz"
+    words = make(out, f"-fsanitize=address,undefined {COMMON_FLAGS}")
+    if command([*words, "fuzz"], log):
+        return Tally(failed=[f"building the fuzz targets: see {log}"])
+    total = Tally()
+    for target in TARGETS:
+        words = [out / f"fuzz-{target}", INPUTS]
+        total.add(program(words, f"fuzz-{target}", log, dict(os.environ)))
+    return total
+
+
 def native_suites() -> list[Suite]:
     """All variants as suites."""
-    return [
+    suites = [
         Suite(variant.name, run_variant(variant, variant.batches, COMPARISONS))
         for variant in VARIANTS
     ]
+    return [*suites, Suite("native-replay", replay)]
 
 
 def long_suites() -> list[Suite]:

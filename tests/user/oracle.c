@@ -85,7 +85,7 @@ static bool expect(struct oracle_case *test)
 	for (i = 0; i < STACK_WORDS; i++)
 		oracle.stack[i] = ~test->regs.ip;
 	if (insn.kind == PATCHER_INSN_CALL)
-		test->regs.sp = (unsigned long)&oracle.stack[2] + test->regs.sp % 32;
+		test->regs.sp = (unsigned long)&oracle.stack[2 + test->regs.sp % 4];
 	oracle.expected = test->regs;
 	patcher_insn_emulate(&insn, test->regs.ip, &oracle.expected);
 	memcpy(oracle.expected_stack, oracle.stack, sizeof(oracle.stack));

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* See arena.h. */
+#include <linux/errno.h>
+#include <linux/ptrace.h>
+
+#include <kmarkers/patcher.h>
+
+#include "../../patcher/insn.h"
+#include "../../patcher/text.h"
+#include "arena.h"
+
+#define INT3	0xcc
+
+u8 arena[ARENA_BYTES] __aligned(64);
+bool arena_can_wait, arena_alone;
+int arena_vet;
+
+static u8 starts[ARENA_BYTES];
+static unsigned int nr_starts;
+
+/* The batch in progress and the rounds it has had. */
+static struct patcher_poke *pokes;
+static unsigned int nr_pokes, rounds;
+static bool waited;
+
+/* Kinds of instruction by their bytes; 0x00 stands for what the input says. */
+static const struct {
+	u8 bytes[3];
+	u8 opcode, len;
+} forms[] = {
+	{ { 0x90 }, 1, 1 }, { { 0x66, 0x90 }, 2, 2 }, { { 0x0f, 0x1f, 0x00 }, 3, 3 },
+	{ { 0x0f, 0x1f, 0x40 }, 3, 4 }, { { 0x0f, 0x1f, 0x44 }, 3, 5 },
+	{ { 0x0f, 0x1f, 0x80 }, 3, 7 }, { { 0x0f, 0x1f, 0x84 }, 3, 8 },
+	{ { 0xeb }, 1, 2 }, { { 0xe9 }, 1, 5 }, { { 0xe8 }, 1, 5 }, { { 0x75 }, 1, 2 },
+	{ { 0x0f, 0x84 }, 2, 6 }, { { 0xb0 }, 1, 2 }, { { 0xb8 }, 1, 5 },
+	{ { 0x41, 0xb8 }, 2, 6 }, { { 0x48, 0xb8 }, 2, 10 }, { { 0xf0 }, 1, 1 },
+	{ { 0x3e, 0x0f, 0x85 }, 3, 7 }, { { 0x2e, 0x2e, 0xe9 }, 3, 7 },
+};
+
+void arena_instruction(struct input *in, u8 *bytes, unsigned int len)
+{
+	unsigned int i, form = take(in, 1) % ARRAY_SIZE(forms);
+
+	for (i = 0; i < len; i++)
+		bytes[i] = take(in, 1);
+	/* The next form of that length, if there is one. */
+	for (i = 0; i < ARRAY_SIZE(forms); i++, form++) {
+		form %= ARRAY_SIZE(forms);
+		if (forms[form].len == len) {
+			memcpy(bytes, forms[form].bytes, forms[form].opcode);
+			return;
+		}
+	}
+}
+
+void arena_fill(struct input *in)
+{
+	unsigned int at = 0, form;
+
+	nr_starts = 0;
+	while (at < ARENA_BYTES) {
+		form = take(in, 1) % ARRAY_SIZE(forms);
+		if (at + forms[form].len > ARENA_BYTES)
+			form = 0;
+		starts[nr_starts++] = at;
+		memset(&arena[at], take(in, 1), forms[form].len);
+		memcpy(&arena[at], forms[form].bytes, forms[form].opcode);
+		at += forms[form].len;
+	}
+}
+
+u8 *arena_place(struct input *in)
+{
+	unsigned int number = take(in, 1);
+
+	if (number & 1)
+		return &arena[starts[(number >> 1) % nr_starts]];
+	return &arena[take(in, 1) % ARENA_BYTES];
+}
+
+unsigned int arena_len(const u8 *place)
+{
+	struct patcher_insn insn;
+
+	if (patcher_insn_decode(place, arena + ARENA_BYTES - place, &insn))
+		return 1;
+	return insn.len;
+}
+
+bool text_owned(struct module *module, unsigned long addr, unsigned int len)
+{
+	unsigned long start = (unsigned long)arena;
+
+	return addr >= start && addr < start + ARENA_BYTES && len <= start + ARENA_BYTES - addr;
+}
+
+int text_vet_core(const struct patcher_poke *batch, unsigned int nr)
+{
+	return arena_vet;
+}
+
+int text_map(struct text_alias *alias, struct patcher_poke *batch, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		batch[i].alias = batch[i].addr;
+	pokes = batch;
+	nr_pokes = nr;
+	rounds = 0;
+	return 0;
+}
+
+void text_unmap(struct text_alias *alias)
+{
+	pokes = NULL;
+}
+
+void text_lock(bool core)
+{
+}
+
+void text_unlock(bool core)
+{
+}
+
+bool text_can_wait(void)
+{
+	return arena_can_wait;
+}
+
+void text_wait_tasks(void)
+{
+	waited = true;
+}
+
+bool text_alone(void)
+{
+	return arena_alone;
+}
+
+bool text_rewrite_needed(void)
+{
+	return arena_alone;
+}
+
+/* A breakpoint in the middle of a batch: what comes out must be the new instruction, whole. */
+static void hit(const struct patcher_poke *poke)
+{
+	unsigned long addr = (unsigned long)poke->addr, stack[4] = { 0 };
+	struct pt_regs regs, expected;
+	struct patcher_insn insn;
+
+	memset(&regs, 0xa5, sizeof(regs));
+	regs.ip = addr + 1;
+	regs.sp = (unsigned long)&stack[2];
+	expected = regs;
+	MUST(patcher_handle_int3(&regs));
+	if (!patcher_insn_decode(poke->new, poke->len, &insn) && insn.len == poke->len)
+		patcher_insn_emulate(&insn, addr, &expected);
+	else
+		expected.ip = addr + poke->len;
+	MUST(!memcmp(&regs, &expected, sizeof(regs)));
+}
+
+static bool holds(const struct patcher_poke *poke, u8 first, const u8 *tail)
+{
+	return poke->addr[0] == first && !memcmp(poke->addr + 1, tail + 1, poke->len - 1);
+}
+
+/* The rounds of a chunk in turn: int3 and old tails, int3 and new tails, new. */
+static void check_poke(const struct patcher_poke *poke, unsigned int round)
+{
+	bool old = holds(poke, poke->old[0], poke->old), new = holds(poke, poke->new[0], poke->new);
+
+	if (poke->addr[0] != INT3) {
+		/* Of a chunk before or after this one. */
+		MUST(old || new);
+		return;
+	}
+	MUST(round < 2);
+	MUST(holds(poke, INT3, round ? poke->new : poke->old));
+	hit(poke);
+}
+
+void text_sync(void)
+{
+	unsigned int i, trapping = 0;
+
+	for (i = 0; i < nr_pokes; i++) {
+		trapping += pokes[i].addr[0] == INT3;
+		check_poke(&pokes[i], rounds % 3);
+	}
+	/* A prefix is one store and one round. */
+	if (!(pokes[0].flags & PATCHER_SITE_PREFIX) && rounds % 3 < 2 && pokes[0].len > 1)
+		MUST(trapping);
+	rounds++;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Fuzz target: what may be written to bench/control. */
+#include "../../bench_modules/bench.h"
+#include "fuzz.h"
+
+/* Stands for the list of benchmarks; the parser looks at names only. */
+static const struct bench_group first = { .name = "empty-loop" };
+static const struct bench_group second = { .name = "empty" };
+static const struct bench_group third = { .name = "memcpy-4096" };
+const struct bench_group *const bench_groups[] = { &first, &second, &third };
+const unsigned int bench_nr_groups = ARRAY_SIZE(bench_groups);
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	enum bench_verb verb = -1;
+	u64 groups = 0;
+	char *text;
+
+	/* As control_write() hands it over: terminated, and without other zeros. */
+	if (memchr(data, 0, size))
+		return 0;
+	text = malloc(size + 1);
+	memcpy(text, data, size);
+	text[size] = 0;
+	if (!bench_parse_control(text, &verb, &groups)) {
+		MUST(verb == BENCH_START || verb == BENCH_STOP || verb == BENCH_RESET);
+		MUST(groups && groups < 1ULL << bench_nr_groups);
+	}
+	free(text);
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the fuzz targets share.  Each defines LLVMFuzzerTestOneInput(); it is
+ * linked with libFuzzer, or with replay.c, which feeds it files or random bytes.
+ */
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/compiler.h>
+#include <linux/kernel.h>
+#include <linux/types.h>
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+/* An expectation that does not hold is a crash, which is what a fuzzer looks for. */
+#define MUST(condition)							\
+do {									\
+	if (!(condition)) {						\
+		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+		abort();						\
+	}								\
+} while (0)
+
+struct input {
+	const u8 *data;
+	size_t left;
+};
+
+/* The next @bytes of the input as a number; 0 where it has ended. */
+static inline u64 take(struct input *in, unsigned int bytes)
+{
+	u64 value = 0;
+
+	while (bytes-- && in->left) {
+		value = value << 8 | *in->data++;
+		in->left--;
+	}
+	return value;
+}
+
+static inline unsigned int take_below(struct input *in, unsigned int limit)
+{
+	return take(in, 1) % limit;
+}
+
+#endif /* TESTS_FUZZ_FUZZ_H */

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Fuzz target: hostile tables of immediate values, and hostile changes.  A table
+ * that is taken over is used as any other; whatever happens, bytes outside of
+ * sites stay as they are, and sites read the values that their variables have.
+ */
+#include <linux/errno.h>
+
+#include <kmarkers/immediate.h>
+#include <kmarkers/patcher.h>
+
+#include "../../immediate/imv.h"
+#include "../../patcher/insn.h"
+#include "arena.h"
+
+#define CHUNKS		3
+#define RECORDS		5
+#define VARIABLES	4
+#define MODULE(number)	((struct module *)(unsigned long)((number) + 1))
+
+static struct {
+	struct kmarkers_chunk head;
+	struct patcher_site sites[RECORDS];
+} __aligned(8) chunks[CHUNKS];
+
+static bool taken[CHUNKS];
+static u64 variables[VARIABLES];
+static u8 before[ARENA_BYTES];
+
+static unsigned int nr_records(unsigned int i)
+{
+	return (chunks[i].head.bytes - sizeof(struct kmarkers_chunk)) / sizeof(struct patcher_site);
+}
+
+static void fill_record(struct input *in, struct patcher_site *site)
+{
+	u8 *place = arena_place(in);
+	unsigned int kind = take_below(in, 16);
+
+	memset(site, 0, sizeof(*site));
+	site->addr = kind ? (long)place - (long)&site->addr : (long)take(in, 4);
+	site->len = kind > 1 ? arena_len(place) : take(in, 1);
+	site->size = kind > 2 ? 1 << take_below(in, 4) : take(in, 1);
+	site->flags = kind == 3 ? take(in, 2) : kind & 1 ? take_below(in, 8) << 2 : 0;
+	/* Where a variable is, the linker says: that is trusted. */
+	site->key = (long)&variables[take_below(in, VARIABLES)] - (long)&site->key;
+}
+
+static void fill_chunk(struct input *in, unsigned int number)
+{
+	struct kmarkers_chunk *head = &chunks[number].head;
+	unsigned int i, nr = take_below(in, RECORDS + 1), kind = take_below(in, 16);
+
+	head->bytes = sizeof(*head) + nr * sizeof(struct patcher_site);
+	head->record = sizeof(struct patcher_site);
+	head->version = KMARKERS_TABLE_VERSION;
+	/* Never longer than it is: who finds a chunk checks that. */
+	if (kind == 0)
+		head->bytes = take(in, 4) % (sizeof(chunks[0]) + 1);
+	else if (kind == 1)
+		head->record = take(in, 2);
+	else if (kind == 2)
+		head->version = take(in, 2);
+	for (i = 0; i < RECORDS; i++)
+		fill_record(in, &chunks[number].sites[i]);
+}
+
+static void forget_site_bytes(u8 *bytes, unsigned int number)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_records(number); i++) {
+		const struct patcher_site *site = &chunks[number].sites[i];
+
+		memset(bytes + (patcher_site_addr(site) - (unsigned long)arena), 0, site->len);
+	}
+}
+
+/* Bytes outside of all sites are as they were. */
+static void check_outside(void)
+{
+	u8 now[ARENA_BYTES], then[ARENA_BYTES];
+	unsigned int i;
+
+	memcpy(now, arena, ARENA_BYTES);
+	memcpy(then, before, ARENA_BYTES);
+	for (i = 0; i < CHUNKS; i++) {
+		if (!taken[i])
+			continue;
+		forget_site_bytes(now, i);
+		forget_site_bytes(then, i);
+	}
+	MUST(!memcmp(now, then, ARENA_BYTES));
+}
+
+static void check_site(const struct patcher_site *site)
+{
+	const u8 *bytes = (u8 *)patcher_site_addr(site);
+	struct patcher_insn insn;
+	u64 value = 0;
+
+	memcpy(&value, (void *)patcher_site_key(site), site->size);
+	MUST(!patcher_insn_decode(bytes, site->len, &insn) && insn.len == site->len);
+	if (site->flags & IMV_BRANCH) {
+		MUST(insn.kind == (value ? PATCHER_INSN_JMP : PATCHER_INSN_NOP));
+	} else if (site->flags & IMV_FLIP) {
+		MUST(insn.kind == PATCHER_INSN_JCC && insn.cond == (value ? 4 : 5));
+	} else {
+		MUST(insn.kind == PATCHER_INSN_MOV);
+		MUST(insn.size == (site->size == 2 ? 4 : site->size));
+		MUST(!memcmp(&insn.imm, &value, site->size));
+	}
+}
+
+static void check(void)
+{
+	unsigned int i, j;
+
+	check_outside();
+	for (i = 0; i < CHUNKS; i++)
+		for (j = 0; taken[i] && j < nr_records(i); j++)
+			check_site(&chunks[i].sites[j]);
+}
+
+static void do_add(struct input *in)
+{
+	unsigned int number = take_below(in, CHUNKS);
+
+	if (taken[number])
+		return;
+	fill_chunk(in, number);
+	taken[number] = !imv_add_chunk(MODULE(number), &chunks[number].head) &&
+			chunks[number].head.record == sizeof(struct patcher_site);
+}
+
+static void do_drop(struct input *in)
+{
+	unsigned int number = take_below(in, CHUNKS);
+
+	imv_drop_module(MODULE(number));
+	taken[number] = false;
+	memcpy(before, arena, ARENA_BYTES);
+}
+
+static void do_set(struct input *in)
+{
+	struct imv_change changes[VARIABLES + 1];
+	unsigned int i, nr = take_below(in, VARIABLES + 2);
+	u64 old[VARIABLES];
+	int err;
+
+	for (i = 0; i < nr; i++) {
+		changes[i].var = &variables[take_below(in, VARIABLES)];
+		changes[i].size = 1 << take_below(in, 4);
+		changes[i].value = take(in, 1) ? take(in, 8) : 0;
+	}
+	memcpy(old, variables, sizeof(old));
+	err = imv_set_many(changes, nr);
+	if (err)
+		MUST(!memcmp(old, variables, sizeof(old)));
+	for (i = 0; i < nr && !err; i++)
+		MUST(!memcmp(changes[i].var, &changes[i].value, changes[i].size));
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct input in = { data, size };
+	unsigned int i;
+
+	arena_fill(&in);
+	memcpy(before, arena, ARENA_BYTES);
+	for (i = 0; i < VARIABLES; i++)
+		variables[i] = take(&in, 1);
+	while (in.left) {
+		unsigned int what = take_below(&in, 8);
+
+		if (what < 3)
+			do_add(&in);
+		else if (what == 3)
+			do_drop(&in);
+		else
+			do_set(&in);
+		check();
+	}
+	for (i = 0; i < CHUNKS; i++) {
+		imv_drop_module(MODULE(i));
+		taken[i] = false;
+	}
+	return 0;
+}

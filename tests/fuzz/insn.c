@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Fuzz target: the decoder on any bytes, and the emulator against the CPU. */
+#include "../../patcher/insn.h"
+#include "../user/oracle.h"
+#include "fuzz.h"
+
+static struct input input;
+
+/* Cut anywhere, it is refused or understood the same; and nothing is read behind the cut. */
+static void decode_cut(const u8 *code)
+{
+	struct patcher_insn whole, cut;
+	unsigned int max;
+	bool known = !patcher_insn_decode(code, ORACLE_MAX, &whole);
+
+	for (max = 0; max <= ORACLE_MAX; max++) {
+		u8 *copy = malloc(max);
+		int err;
+
+		memcpy(copy, code, max);
+		err = patcher_insn_decode(copy, max, &cut);
+		MUST(err ? !known || max < whole.len
+			 : known && max >= whole.len && !memcmp(&cut, &whole, sizeof(cut)));
+		free(copy);
+	}
+}
+
+static bool next_case(struct oracle_case *test)
+{
+	unsigned int i;
+
+	if (!input.left)
+		return false;
+	memset(test, 0, sizeof(*test));
+	for (i = 0; i < ORACLE_MAX; i++)
+		test->code[i] = take(&input, 1);
+	test->offset = take(&input, 2) % ORACLE_OFFSETS;
+	test->regs.flags = take(&input, 2);
+	test->regs.sp = take(&input, 8);
+	test->regs.ax = take(&input, 8);
+	test->regs.bx = test->regs.r12 = test->regs.r13 = ~test->regs.ax;
+	test->regs.cx = test->regs.dx = test->regs.si = test->regs.di = test->regs.ax << 1;
+	test->regs.bp = test->regs.r8 = test->regs.r9 = test->regs.r10 = test->regs.ax >> 1;
+	decode_cut(test->code);
+	return true;
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct oracle_result result;
+
+	input = (struct input){ data, size };
+	MUST(!oracle_run(next_case, &result));
+	if (result.different)
+		oracle_print(&result);
+	MUST(!result.different);
+	return 0;
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Fuzz target: tables of markers, hostile heads included, and probes that come
+ * and go.  A model says which markers are on and what each calls.
+ */
+#include <linux/errno.h>
+#include <linux/printk.h>
+
+#include <kmarkers/marker.h>
+
+#include "../../markers/registry.h"
+#include "fuzz.h"
+
+#define CHUNKS		3
+#define RECORDS		4
+#define MARKERS		(CHUNKS * 2)
+#define NAMES		3
+#define FORMATS		2
+#define PROBES		6
+#define NONE		-1
+#define MODULE(number)	((struct module *)(unsigned long)((number) + 1))
+
+static const char *const names[] = { "alpha", "beta", "gamma" };
+static const char *const formats[] = { "%d", "%d %s" };
+
+static struct marker markers[MARKERS];
+static int marker_name[MARKERS], marker_format[MARKERS];
+
+static struct {
+	struct kmarkers_chunk head;
+	s32 records[RECORDS];
+} __aligned(8) chunks[CHUNKS];
+
+static bool taken[CHUNKS];
+
+/* The model: per name its format, its probes in order, its markers in order. */
+static struct name {
+	int format;
+	int probe[PROBES], nr_probes;
+	int marker[MARKERS], nr_markers;
+} model[NAMES];
+
+static int called[PROBES * 2], nr_called;
+
+/* Probe p is function p % 2 with private data p / 2. */
+static void probe_even(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	MUST(call_private == called && va_arg(*args, int) == 7);
+	called[nr_called++] = (long)private * 2;
+}
+
+static void probe_odd(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	MUST(call_private == called && va_arg(*args, int) == 7);
+	called[nr_called++] = (long)private * 2 + 1;
+}
+
+static marker_probe_func *probe_of(int probe)
+{
+	return probe & 1 ? probe_odd : probe_even;
+}
+
+static void *private_of(int probe)
+{
+	return (void *)(long)(probe / 2);
+}
+
+static void fill_marker(struct input *in, int number)
+{
+	marker_name[number] = take_below(in, NAMES);
+	marker_format[number] = take_below(in, FORMATS);
+	markers[number] = (struct marker) {
+		.name = names[marker_name[number]],
+		.format = formats[marker_format[number]],
+		.func = __func__,
+		.file = __FILE__,
+		.flavour = take_below(in, MARKER_XOR_FLIP + 1),
+	};
+}
+
+/* A chunk lists its own two markers, each any number of times. */
+static void fill_chunk(struct input *in, int number)
+{
+	struct kmarkers_chunk *head = &chunks[number].head;
+	unsigned int i, kind = take_below(in, 16);
+
+	head->bytes = sizeof(*head) + take_below(in, RECORDS + 1) * sizeof(s32);
+	head->record = sizeof(s32);
+	head->version = KMARKERS_TABLE_VERSION;
+	if (kind == 0)
+		head->bytes = take(in, 4) % (sizeof(chunks[0]) + 1);
+	else if (kind == 1)
+		head->record = take(in, 2);
+	else if (kind == 2)
+		head->version = take(in, 2);
+	fill_marker(in, number * 2);
+	fill_marker(in, number * 2 + 1);
+	for (i = 0; i < RECORDS; i++)
+		chunks[number].records[i] = (long)&markers[number * 2 + take_below(in, 2)] -
+					    (long)&chunks[number].records[i];
+}
+
+static int listed(int number, unsigned int record)
+{
+	return (struct marker *)((long)&chunks[number].records[record] +
+				 chunks[number].records[record]) - markers;
+}
+
+static unsigned int nr_records(int number)
+{
+	return (chunks[number].head.bytes - sizeof(struct kmarkers_chunk)) / sizeof(s32);
+}
+
+static bool good_head(int number)
+{
+	const struct kmarkers_chunk *head = &chunks[number].head;
+
+	return head->version == KMARKERS_TABLE_VERSION && head->record == sizeof(s32) &&
+	       head->bytes >= sizeof(*head) && (head->bytes - sizeof(*head)) % sizeof(s32) == 0;
+}
+
+static bool has(const int *numbers, int nr, int number)
+{
+	while (nr--)
+		if (numbers[nr] == number)
+			return true;
+	return false;
+}
+
+static void remove_at(int *numbers, int *nr, int at)
+{
+	memmove(&numbers[at], &numbers[at + 1], (--*nr - at) * sizeof(*numbers));
+}
+
+static void model_add(int number)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_records(number); i++) {
+		int marker = listed(number, i);
+		struct name *name = &model[marker_name[marker]];
+
+		if (!has(name->marker, name->nr_markers, marker))
+			name->marker[name->nr_markers++] = marker;
+	}
+	for (i = 0; i < nr_records(number); i++) {
+		struct name *name = &model[marker_name[listed(number, i)]];
+
+		if (name->nr_probes && name->format == NONE)
+			name->format = marker_format[listed(number, i)];
+	}
+}
+
+static void do_add(struct input *in)
+{
+	int number = take_below(in, CHUNKS);
+
+	if (taken[number])
+		return;
+	fill_chunk(in, number);
+	taken[number] = !markers_add_chunk(MODULE(number), &chunks[number].head);
+	MUST(taken[number] == good_head(number));
+	if (taken[number])
+		model_add(number);
+}
+
+static void drop(int number)
+{
+	int i, j;
+
+	markers_drop_module(MODULE(number));
+	taken[number] = false;
+	for (i = 0; i < NAMES; i++)
+		for (j = model[i].nr_markers; j-- > 0;)
+			if (model[i].marker[j] / 2 == number)
+				remove_at(model[i].marker, &model[i].nr_markers, j);
+}
+
+static int model_register(struct name *name, int format, int probe)
+{
+	if (format != NONE && name->format != NONE && format != name->format)
+		return -EPERM;
+	if (has(name->probe, name->nr_probes, probe))
+		return -EBUSY;
+	if (format == NONE && name->nr_markers)
+		format = marker_format[name->marker[0]];
+	if (name->format == NONE)
+		name->format = format;
+	name->probe[name->nr_probes++] = probe;
+	return 0;
+}
+
+static void do_register(struct input *in)
+{
+	int name = take_below(in, NAMES), probe = take_below(in, PROBES);
+	int format = (int)take_below(in, FORMATS + 1) - 1;
+	int want = model_register(&model[name], format, probe);
+
+	MUST(marker_probe_register(names[name], format == NONE ? NULL : formats[format],
+				   probe_of(probe), private_of(probe)) == want);
+}
+
+static void unregister(int number, int probe)
+{
+	struct name *name = &model[number];
+	int i, want = -ENOENT;
+
+	for (i = 0; i < name->nr_probes && want; i++) {
+		if (name->probe[i] != probe)
+			continue;
+		remove_at(name->probe, &name->nr_probes, i);
+		if (!name->nr_probes)
+			name->format = NONE;
+		want = 0;
+	}
+	MUST(marker_probe_unregister(names[number], probe_of(probe), private_of(probe)) == want);
+}
+
+static void check_marker(const struct name *name, int number)
+{
+	const struct marker *marker = &markers[number];
+	bool on = name->nr_probes && marker_format[number] == name->format;
+	int i;
+
+	MUST(marker->state__imv == on);
+	nr_called = 0;
+	marker_probe_call(marker, called, marker->format, 7, "");
+	MUST(nr_called == (on ? name->nr_probes : 0));
+	for (i = 0; i < nr_called; i++)
+		MUST(called[i] == name->probe[i]);
+}
+
+static void check(void)
+{
+	int i, j;
+
+	for (i = 0; i < NAMES; i++)
+		for (j = 0; j < model[i].nr_markers; j++)
+			check_marker(&model[i], model[i].marker[j]);
+}
+
+static void forget(void)
+{
+	int i, j;
+
+	for (i = 0; i < CHUNKS; i++)
+		drop(i);
+	for (i = 0; i < NAMES; i++)
+		for (j = 0; j < PROBES; j++)
+			unregister(i, j);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct input in = { data, size };
+	int i;
+
+	for (i = 0; i < NAMES; i++)
+		model[i] = (struct name) { .format = NONE };
+	while (in.left) {
+		unsigned int what = take_below(&in, 8);
+
+		if (what < 2)
+			do_add(&in);
+		else if (what == 2)
+			drop(take_below(&in, CHUNKS));
+		else if (what < 6)
+			do_register(&in);
+		else
+			unregister(take_below(&in, NAMES), take_below(&in, PROBES));
+		check();
+	}
+	forget();
+	return 0;
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Runs a fuzz target without a fuzzer: on the files named, or on random inputs.
+ * usage: fuzz-TARGET COUNT [SEED] | fuzz-TARGET FILE...
+ */
+#include "fuzz.h"
+
+#define MAX_SIZE	4096
+
+static u64 state;
+
+/* splitmix64 */
+static u64 next_random(void)
+{
+	u64 z = state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+static void run(const u8 *data, size_t size)
+{
+	/* Of exactly this size, so that a read behind its end is noticed. */
+	u8 *copy = malloc(size);
+
+	memcpy(copy, data, size);
+	LLVMFuzzerTestOneInput(copy, size);
+	free(copy);
+}
+
+static void run_random(unsigned long count)
+{
+	static u8 data[MAX_SIZE];
+	unsigned long i;
+	size_t size;
+
+	while (count--) {
+		size = next_random() % (MAX_SIZE >> next_random() % 8);
+		for (i = 0; i < size; i++)
+			data[i] = next_random();
+		run(data, size);
+	}
+}
+
+static int run_file(const char *path)
+{
+	static u8 data[1 << 20];
+	FILE *file = fopen(path, "r");
+	size_t size;
+
+	if (!file) {
+		perror(path);
+		return 1;
+	}
+	size = fread(data, 1, sizeof(data), file);
+	fclose(file);
+	run(data, size);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long count;
+	int i, failed = 0;
+	char *end;
+
+	if (argc < 2)
+		return 2;
+	count = strtoul(argv[1], &end, 0);
+	if (*end) {
+		for (i = 1; i < argc; i++)
+			failed |= run_file(argv[i]);
+		return failed;
+	}
+	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	run_random(count);
+	return 0;
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Fuzz target: hostile tables and batches.  The input is a program that
+ * registers tables, applies batches and hits breakpoints; a model says what must
+ * come of it, and what the text must be.
+ */
+#include <linux/errno.h>
+#include <linux/ptrace.h>
+
+#include <kmarkers/patcher.h>
+
+#include "../../patcher/insn.h"
+#include "arena.h"
+
+#define TABLES		4
+#define SITES		6
+#define POKES		6
+
+static const char *const owners[] = { "first", "second" };
+
+static struct table {
+	struct patcher_table table;
+	struct patcher_site sites[SITES];
+	bool registered;
+} tables[TABLES];
+
+static struct patcher_poke pokes[POKES];
+static u8 model[ARENA_BYTES];
+
+static bool inside(const u8 *addr, unsigned int len)
+{
+	return addr >= arena && len <= ARENA_BYTES && addr <= arena + ARENA_BYTES - len;
+}
+
+static bool is_one(const u8 *bytes, unsigned int len)
+{
+	struct patcher_insn insn;
+
+	return !patcher_insn_decode(bytes, len, &insn) && insn.len == len;
+}
+
+static bool overlap(unsigned long a, unsigned int a_len, unsigned long b, unsigned int b_len)
+{
+	return a < b + b_len && b < a + a_len;
+}
+
+static bool is_prefix(u8 byte)
+{
+	return byte == 0xf0 || byte == 0x3e;
+}
+
+/* May this site be registered, others aside? */
+static bool good_site(const struct patcher_site *site)
+{
+	const u8 *addr = (u8 *)patcher_site_addr(site);
+
+	if (!site->len || site->len > PATCHER_INSN_MAX || !inside(addr, site->len))
+		return false;
+	if (site->flags & PATCHER_SITE_RUN)
+		return arena_can_wait;
+	if (site->flags & PATCHER_SITE_PREFIX)
+		return site->len == 1 && is_prefix(*addr);
+	return is_one(addr, site->len);
+}
+
+static bool clashes(const struct patcher_site *site)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < TABLES; i++)
+		for (j = 0; tables[i].registered && j < tables[i].table.nr; j++)
+			if (overlap(patcher_site_addr(site), site->len,
+				    patcher_site_addr(&tables[i].sites[j]), tables[i].sites[j].len))
+				return true;
+	return false;
+}
+
+static bool good_table(const struct table *t)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < t->table.nr; i++) {
+		if (!good_site(&t->sites[i]) || clashes(&t->sites[i]))
+			return false;
+		for (j = 0; j < i; j++)
+			if (overlap(patcher_site_addr(&t->sites[i]), t->sites[i].len,
+				    patcher_site_addr(&t->sites[j]), t->sites[j].len))
+				return false;
+	}
+	return t->table.nr;
+}
+
+static void fill_site(struct input *in, struct patcher_site *site)
+{
+	u8 *place = arena_place(in);
+	unsigned int kind = take_below(in, 16);
+
+	memset(site, 0, sizeof(*site));
+	site->addr = kind ? (long)place - (long)&site->addr : (long)take(in, 4);
+	site->len = kind > 1 ? arena_len(place) : take(in, 1);
+	if (kind == 2)
+		site->flags = take(in, 2);
+	else if (kind == 3)
+		site->flags = PATCHER_SITE_RUN;
+	else if (is_prefix(*place) && site->len == 1)
+		site->flags = PATCHER_SITE_PREFIX;
+}
+
+static void do_register(struct input *in)
+{
+	struct table *t = &tables[take_below(in, TABLES)];
+	unsigned int i;
+	bool good;
+
+	if (t->registered)
+		return;
+	memset(&t->table, 0, sizeof(t->table));
+	t->table.sites = t->sites;
+	t->table.nr = take_below(in, SITES + 1);
+	t->table.owner = owners[take_below(in, 2)];
+	for (i = 0; i < t->table.nr; i++)
+		fill_site(in, &t->sites[i]);
+	good = good_table(t);
+	t->registered = !patcher_register(&t->table);
+	MUST(t->registered == good);
+}
+
+static void do_unregister(struct input *in)
+{
+	struct table *t = &tables[take_below(in, TABLES)];
+
+	if (t->registered)
+		patcher_unregister(&t->table);
+	t->registered = false;
+}
+
+static const struct patcher_site *find_site(const u8 *addr, const char **owner)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < TABLES; i++) {
+		for (j = 0; tables[i].registered && j < tables[i].table.nr; j++) {
+			if ((u8 *)patcher_site_addr(&tables[i].sites[j]) != addr)
+				continue;
+			*owner = tables[i].table.owner;
+			return &tables[i].sites[j];
+		}
+	}
+	return NULL;
+}
+
+/* Some registered site; NULL if the input does not hit on one. */
+static const struct patcher_site *some_site(struct input *in)
+{
+	const struct table *t = &tables[take_below(in, TABLES)];
+	unsigned int number = take(in, 1);
+
+	return t->registered ? &t->sites[number % t->table.nr] : NULL;
+}
+
+static void fill_poke(struct input *in, struct patcher_poke *poke, bool prefix)
+{
+	const struct patcher_site *site = some_site(in);
+	unsigned int kind = take_below(in, 16);
+
+	memset(poke, 0, sizeof(*poke));
+	poke->addr = site && kind ? (u8 *)patcher_site_addr(site) : arena_place(in);
+	poke->len = site && kind > 1 ? site->len : take(in, 1);
+	if (poke->len > PATCHER_INSN_MAX || !inside(poke->addr, poke->len))
+		return;
+	memcpy(poke->old, poke->addr, poke->len);
+	if (kind == 2)
+		poke->old[take_below(in, PATCHER_INSN_MAX)] ^= 1;
+	if (prefix && kind > 3)
+		poke->new[0] = take(in, 1) & 1 ? 0xf0 : 0x3e;
+	else
+		arena_instruction(in, poke->new, poke->len);
+}
+
+static bool is_nops(const u8 *bytes, unsigned int len)
+{
+	struct patcher_insn insn;
+
+	while (len) {
+		if (patcher_insn_decode(bytes, len, &insn) || insn.kind != PATCHER_INSN_NOP)
+			return false;
+		bytes += insn.len;
+		len -= insn.len;
+	}
+	return true;
+}
+
+static bool is_skip(const u8 *bytes, unsigned int len)
+{
+	struct patcher_insn insn;
+
+	return is_nops(bytes, len) ||
+	       (!patcher_insn_decode(bytes, len, &insn) && insn.kind == PATCHER_INSN_JMP &&
+		insn.imm == (long)len - insn.len);
+}
+
+static bool good_poke(const struct patcher_poke *poke, const char *owner, bool prefix)
+{
+	const struct patcher_site *site;
+	const char *whose;
+
+	if (!poke->len || poke->len > PATCHER_INSN_MAX)
+		return false;
+	site = find_site(poke->addr, &whose);
+	if (!site || whose != owner || site->len != poke->len ||
+	    !(site->flags & PATCHER_SITE_PREFIX) != !prefix ||
+	    memcmp(poke->old, poke->addr, poke->len))
+		return false;
+	if (prefix)
+		return poke->len == 1 && is_prefix(poke->new[0]);
+	return is_one(poke->new, poke->len) ||
+	       (site->flags & PATCHER_SITE_RUN && (is_skip(poke->new, poke->len) ||
+						   is_skip(poke->old, poke->len)));
+}
+
+static bool good_batch(unsigned int nr, const char *owner, bool prefix)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < nr; i++) {
+		if (!good_poke(&pokes[i], owner, prefix))
+			return false;
+		for (j = 0; j < i; j++)
+			if (pokes[j].addr == pokes[i].addr)
+				return false;
+	}
+	return nr && (!prefix || arena_alone);
+}
+
+static void do_apply(struct input *in, bool prefix)
+{
+	unsigned int i, nr = take_below(in, POKES + 1), chunk = take_below(in, POKES + 1);
+	const char *owner = owners[take_below(in, 2)];
+	bool good;
+	int err;
+
+	for (i = 0; i < nr; i++)
+		fill_poke(in, &pokes[i], prefix);
+	good = good_batch(nr, owner, prefix) && (prefix || chunk);
+	err = prefix ? patcher_store_prefixes(owner, pokes, nr)
+		     : patcher_apply_chunked(owner, pokes, nr, chunk);
+	MUST(!err == good);
+	for (i = 0; i < nr && !err; i++)
+		memcpy(model + (pokes[i].addr - arena), pokes[i].new, pokes[i].len);
+}
+
+static void do_hit(struct input *in)
+{
+	u8 *place = arena_place(in);
+	struct pt_regs regs, expected;
+	const char *owner;
+	bool ours = find_site(place, &owner);
+
+	memset(&regs, 0x3c, sizeof(regs));
+	regs.ip = (unsigned long)place + 1;
+	expected = regs;
+	expected.ip -= ours;
+	MUST(patcher_handle_int3(&regs) == ours);
+	MUST(!memcmp(&regs, &expected, sizeof(regs)));
+}
+
+static void do_something(struct input *in)
+{
+	unsigned int what = take(in, 1);
+
+	switch (what % 8) {
+	case 0:
+	case 1:
+		do_register(in);
+		break;
+	case 2:
+		do_unregister(in);
+		break;
+	case 3:
+		do_hit(in);
+		break;
+	case 4:
+		arena_alone = what & 8;
+		arena_can_wait = what & 16;
+		do_apply(in, true);
+		break;
+	default:
+		do_apply(in, false);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct input in = { data, size };
+	unsigned int i;
+
+	arena_fill(&in);
+	memcpy(model, arena, ARENA_BYTES);
+	arena_alone = false;
+	arena_can_wait = true;
+	while (in.left) {
+		do_something(&in);
+		MUST(!memcmp(model, arena, ARENA_BYTES));
+	}
+	for (i = 0; i < TABLES; i++) {
+		if (tables[i].registered)
+			patcher_unregister(&tables[i].table);
+		tables[i].registered = false;
+	}
+	return 0;
+}
