@@ -40,12 +40,14 @@ static struct {
 
 /*
  * What may run between a breakpoint and our handler and still be traceable, on
- * debug kernels too, by the beginnings of names.  tests/vm/handler_path.sh walks
- * that path on a running kernel and asks for each function it finds.
+ * debug kernels too, by the beginnings of names: the notifier chain and those in
+ * it with our own priority, the kernel's debuggers, RCU, and what instruments
+ * all of that.  tests/vm/handler_path.sh walks that path on a running kernel and
+ * asks for each function it finds.
  */
 static const char *const handler_path[] = {
 	"__rcu_", "rcu_", "lock_", "lockdep_", "debug_lockdep_", "notify_die", "notifier_",
-	"atomic_notifier_", "kprobe", "get_kprobe", "kgdb_", "preempt_", "ct_", "irqentry_",
+	"atomic_notifier_", "kprobe", "get_kprobe", "hw_breakpoint_", "kgdb_", "preempt_", "ct_", "irqentry_",
 	"ftrace_", "__ftrace_", "kasan_", "__kasan_", "kcsan_", "__kcsan_",
 };
 
@@ -339,7 +341,9 @@ int patcher_core_register(struct patcher_core_site *core)
 	core->table.module = NULL;
 	core->table.owner = core->owner;
 	core->table.core = true;
-	return patcher_register(&core->table);
+	err = patcher_register(&core->table);
+	/* A kprobe that was armed after we asked. */
+	return err == -EINVAL && READ_ONCE(*core->addr) == INT3 ? -EBUSY : err;
 }
 EXPORT_SYMBOL_GPL(patcher_core_register);
 

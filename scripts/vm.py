@@ -50,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--cpus", type=int, default=2)
     run.add_argument("--append", default="", help="further kernel arguments")
     run.add_argument("--mem", type=int, default=1024, metavar="MIB")
+    run.add_argument("--nmi", type=float, default=0.0, metavar="HZ", help="inject NMIs")
     run.add_argument("--accel", choices=("tcg", "kvm"), help="instead of probing")
     accel = commands.add_parser("accel", help="say which accelerator this machine can use")
     accel.add_argument("--kernel", default=catalogue.default_name())
@@ -70,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
         append=args.append,
         memory=args.mem,
         accel=args.accel,
+        nmi=args.nmi,
     )
     result = boot(request, lambda line: print(line, flush=True))
     if not result.ok:

@@ -63,4 +63,19 @@ static __always_inline void compat_ftrace_set_ip(struct compat_ftrace_regs *regs
 #endif
 }
 
+/*
+ * 908a1d775422 ("hrtimers: Introduce hrtimer_setup() to replace hrtimer_init()"),
+ * v6.13: took over the function as well.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#include <linux/hrtimer.h>
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+}
+#endif
+
 #endif /* KMARKERS_COMPAT_H */

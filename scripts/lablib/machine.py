@@ -8,6 +8,7 @@ kernel's command line ends a run well, and only if the console is clean.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import secrets
@@ -24,6 +25,7 @@ from pathlib import Path
 
 from lablib import LabError, catalogue, emulator, initramfs, logscan
 from lablib.emulator import Emulator
+from lablib.nmi import Injector
 
 EXIT_WORD = "kmarkers-exit"
 POLL_SECONDS = 0.05
@@ -49,6 +51,10 @@ class Request:
     append: str = ""
     memory: int = 1024
     accel: str | None = None
+    # Non-maskable interrupts a second; 0 sends none.
+    nmi: float = 0.0
+    # Another emulator than the one that kernels.txt names.
+    qemu: str = ""
 
 
 @dataclass
@@ -87,7 +93,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     if request.tier not in emulator.TIERS:
         raise LabError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
     kernel = catalogue.require(request.kernel)
-    qemu = emulator.choose(catalogue.find(request.kernel).qemu)
+    qemu = emulator.choose(request.qemu or catalogue.find(request.kernel).qemu)
     accel = "tcg" if request.tier == "icount" else request.accel or usable_accel(request.kernel)
     nonce = secrets.token_hex(8)
     cmdline = f"{BASE_CMDLINE} kmarkers.tier={request.tier} kmarkers.kernel={kernel.name}"
@@ -106,7 +112,13 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
             *_serial(request.out, ("console.log", "status.log", "results.tar.gz")),
         ]
         _describe(request, qemu, accel, kernel.release, cmdline)
-        result = _run(command, qemu, request, nonce, show)
+        with contextlib.ExitStack() as stack:
+            if request.nmi:
+                control = Path(scratch, "qmp")
+                command += Injector.options(control)
+                status = request.out / "status.log"
+                stack.enter_context(Injector(control, request.nmi, status))
+            result = _run(command, qemu, request, nonce, show)
     _judge(result, request.out)
     return result
 

@@ -29,7 +29,7 @@ test_names() {
 	# The first kind is entry code, then noinstr, assembly, notrace.
 	for function in asm_exc_int3 asm_exc_page_fault entry_SYSCALL_64 error_entry \
 		exc_int3 exc_page_fault do_int3 irqentry_nmi_enter \
-		memset clear_page_erms ktime_get_mono_fast_ns \
+		memset clear_page_erms trace_clock_local \
 		notify_die atomic_notifier_call_chain kprobe_int3_handler rcu_read_unlock_strict; do
 		[ "$(address $function)" ] || continue
 		deny "$function" "not permitted" $function 5 5

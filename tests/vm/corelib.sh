@@ -4,18 +4,17 @@
 
 core_test=/sys/kernel/debug/kmarkers_test_core
 tracing=/sys/kernel/tracing
-kprobes=/sys/kernel/debug/kprobes
 getppid=__x64_sys_getppid
 callee=__task_pid_nr_ns
 
 # command_core WORDS...
 command_core() {
-	put "$*" $core_test/command
+	put "$*" "$core_test"/command
 }
 
 # ask WORDS...: a command, and what it found out
 ask() {
-	command_core "$@" && cat $core_test/answer
+	command_core "$@" && cat "$core_test"/answer
 }
 
 read_symbols() {
@@ -50,10 +49,10 @@ parent_pid() {
 
 # The call in getppid: its offset, from the list of sites while it is redirected.
 find_call() {
-	command_core redirect $getppid $callee || return
-	call=$(sed -n "s/^redirect .*getppid+\(0x[0-9a-f]*\).*/\1/p" $debugfs/patcher/sites)
+	command_core redirect "$getppid" "$callee" || return
+	call=$(sed -n "s/^redirect .*getppid+\(0x[0-9a-f]*\).*/\1/p" "$debugfs"/patcher/sites)
 	command_core restore
-	call_addr=$(add "$(address $getppid)" "$call")
+	call_addr=$(add "$(address "$getppid")" "$call")
 }
 
 # call_bytes: the instruction and what is around it
@@ -63,7 +62,7 @@ call_bytes() {
 
 # add_probe NAME FUNCTION OFFSET: a kprobe, registered and disabled
 add_probe() {
-	echo "p:kmarkers/$1 $2+$3" >>$tracing/kprobe_events
+	echo "p:kmarkers/$1 $2+$3" >>"$tracing"/kprobe_events
 }
 
 # enable_probe NAME; disable_probe NAME
@@ -76,10 +75,10 @@ disable_probe() {
 }
 
 remove_probe() {
-	echo "-:kmarkers/$1" >>$tracing/kprobe_events
+	echo "-:kmarkers/$1" >>"$tracing"/kprobe_events
 }
 
 # probe_hits NAME
 probe_hits() {
-	sed -n "s/^ *$1 *\([0-9]*\) .*/\1/p" $tracing/kprobe_profile
+	sed -n "s/^ *$1 *\([0-9]*\) .*/\1/p" "$tracing"/kprobe_profile
 }

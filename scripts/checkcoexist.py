@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Changes text beside everyone else who does: other owners, CPUs that go, interrupts.
+
+Each part is a boot of its own. All of them run on the newest emulator there is: QEMU before
+version 10 breaks the kernel's own breakpoints, with no module of ours loaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import kernelsuite
+import ktap
+from ktap import Tally
+from lablib import LabError, catalogue
+from lablib.machine import Request, boot, report
+from suites import LOGS, Suite, run_all
+
+QEMU = "trixie"
+BATCHES = 300
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of tests/vm/check_coexist.sh, and what it is booted with."""
+
+    name: str
+    append: str = ""
+    nmi: float = 0.0
+
+
+# A task is preempted inside a run only by a kernel that preempts itself. Without apic_extnmi the
+# kernel keeps interrupts of the emulator's from all CPUs but the first.
+PARTS = (
+    Part("owners"),
+    Part("storms", append="preempt=full"),
+    Part("nmis", append="apic_extnmi=all", nmi=50.0),
+)
+
+
+def in_kernel(kernel: str, modules: Path, part: Part) -> Callable[[Path], Tally]:
+    """The suite that boots a kernel for one part."""
+
+    def run(log: Path) -> Tally:
+        request = Request(
+            kernel=kernel,
+            job=kernelsuite.TESTS / "check_coexist.sh",
+            out=log.with_suffix(""),
+            modules=modules,
+            additions=[(kernelsuite.TESTS, "/tests")],
+            settings={"KMARKERS_PART": part.name, "KMARKERS_BATCHES": BATCHES},
+            append=part.append,
+            timeout=kernelsuite.TIMEOUT_SECONDS,
+            nmi=part.nmi,
+            qemu=QEMU,
+        )
+        result = boot(request)
+        log.write_text(result.status)
+        tally = ktap.parse(result.status.splitlines())
+        if not result.ok:
+            report(result)
+            tally.failed.append(result.reason)
+        return tally
+
+    return run
+
+
+def main() -> int:
+    """Run every part; 1 if anything failed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
+    parser.add_argument("--part", choices=[part.name for part in PARTS], help="only this one")
+    args = parser.parse_args()
+    modules = kernelsuite.MODULES / args.kernel
+    parts = [part for part in PARTS if args.part in (None, part.name)]
+    try:
+        kernelsuite.fetch(catalogue.find(args.kernel))
+        LOGS.mkdir(parents=True, exist_ok=True)
+        total = kernelsuite.build(args.kernel, modules, LOGS / f"build-{args.kernel}.log")
+        if not total.failed:
+            total.add(
+                run_all(
+                    Suite(f"{part.name}-{args.kernel}", in_kernel(args.kernel, modules, part))
+                    for part in parts
+                )
+            )
+    except LabError as error:
+        print(f"check-coexist: {error}", file=sys.stderr)
+        total = Tally(failed=[str(error)])
+    print(total.closing_line())
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What else goes on in a kernel while sites are changed: timers and samples of
+ * perf on every CPU and non-maskable interrupts, all of which execute a site
+ * themselves, a static key that is toggled, and a kprobe that comes and goes.
+ *
+ * Every execution must give one of two values that the storms of immediate
+ * values leave alone; kmarkers_test_noise/counts says how many there were.
+ */
+#include <linux/cpu.h>
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/hrtimer.h>
+#include <linux/jump_label.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/perf_event.h>
+#include <linux/seq_file.h>
+#include <linux/smp.h>
+#include <asm/nmi.h>
+
+#include "shared.h"
+
+#define TIMER_NS	300000
+#define SAMPLE_NS	500000
+#define FIRST		0x1122334455667788ULL
+#define SECOND		0x8877665544332211ULL
+
+static bool changes;
+module_param(changes, bool, 0400);
+MODULE_PARM_DESC(changes, "apply batches too, beside those of the storms");
+
+enum source { TIMERS, SAMPLES, NMIS, KEYS, KPROBES, CHANGES, NR_SOURCES };
+
+static const char *const names[] = {
+	[TIMERS] = "timers", [SAMPLES] = "samples", [NMIS] = "nmis",
+	[KEYS] = "keys", [KPROBES] = "kprobes", [CHANGES] = "changes",
+};
+
+static atomic_long_t counts[NR_SOURCES], wrong;
+static DEFINE_PER_CPU(struct hrtimer, timers);
+static DEFINE_PER_CPU(struct perf_event *, samples);
+static DEFINE_STATIC_KEY_FALSE(key);
+static struct task_struct *toggler, *changer;
+static enum cpuhp_state hotplug;
+static struct dentry *dir;
+
+static noinline bool key_is_on(void)
+{
+	return static_branch_unlikely(&key);
+}
+
+/* A site, in whatever context. */
+static void execute(enum source source)
+{
+	u64 value = imv_read(test_shared);
+
+	if (value != FIRST && value != SECOND)
+		atomic_long_inc(&wrong);
+	atomic_long_inc(&counts[source]);
+}
+
+static enum hrtimer_restart on_timer(struct hrtimer *timer)
+{
+	execute(TIMERS);
+	hrtimer_forward_now(timer, ns_to_ktime(TIMER_NS));
+	return HRTIMER_RESTART;
+}
+
+static void on_sample(struct perf_event *event, struct perf_sample_data *data,
+		      struct pt_regs *regs)
+{
+	execute(SAMPLES);
+}
+
+/* Nobody else here has a use for non-maskable interrupts of unknown origin. */
+static int on_nmi(unsigned int type, struct pt_regs *regs)
+{
+	execute(NMIS);
+	return NMI_HANDLED;
+}
+
+static void start_timer(void *unused)
+{
+	struct hrtimer *timer = this_cpu_ptr(&timers);
+
+	hrtimer_setup(timer, on_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED);
+	hrtimer_start(timer, ns_to_ktime(TIMER_NS), HRTIMER_MODE_REL_PINNED);
+}
+
+static int cpu_up_noise(unsigned int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.size = sizeof(attr),
+		.sample_period = SAMPLE_NS,
+		.pinned = 1,
+	};
+	struct perf_event *event;
+
+	event = perf_event_create_kernel_counter(&attr, cpu, NULL, on_sample, NULL);
+	per_cpu(samples, cpu) = IS_ERR(event) ? NULL : event;
+	smp_call_function_single(cpu, start_timer, NULL, 1);
+	return 0;
+}
+
+static int cpu_down_noise(unsigned int cpu)
+{
+	hrtimer_cancel(per_cpu_ptr(&timers, cpu));
+	if (per_cpu(samples, cpu))
+		perf_event_release_kernel(per_cpu(samples, cpu));
+	per_cpu(samples, cpu) = NULL;
+	return 0;
+}
+
+static int on_kprobe(struct kprobe *probe, struct pt_regs *regs)
+{
+	return 0;
+}
+
+/* One that is gone is registered as if it had never been. */
+static int come_and_go(void)
+{
+	struct kprobe probe = { .symbol_name = "vfs_read", .pre_handler = on_kprobe };
+	int err = register_kprobe(&probe);
+
+	if (!err)
+		unregister_kprobe(&probe);
+	return err;
+}
+
+static int toggle(void *unused)
+{
+	while (!kthread_should_stop()) {
+		static_branch_enable(&key);
+		if (!key_is_on())
+			atomic_long_inc(&wrong);
+		static_branch_disable(&key);
+		if (key_is_on())
+			atomic_long_inc(&wrong);
+		atomic_long_inc(&counts[KEYS]);
+		if (!come_and_go())
+			atomic_long_inc(&counts[KPROBES]);
+		msleep(10);
+	}
+	return 0;
+}
+
+/* Batches of its own, beside those of the storms. */
+static int change(void *unused)
+{
+	bool second = false;
+
+	while (!kthread_should_stop()) {
+		second = !second;
+		if (test_set_shared(second ? SECOND : FIRST))
+			atomic_long_inc(&wrong);
+		atomic_long_inc(&counts[CHANGES]);
+		msleep(1);
+	}
+	test_set_shared(FIRST);
+	return 0;
+}
+
+static int counts_show(struct seq_file *m, void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_SOURCES; i++)
+		seq_printf(m, "%s %ld\n", names[i], atomic_long_read(&counts[i]));
+	seq_printf(m, "wrong %ld\n", atomic_long_read(&wrong));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(counts);
+
+static int __init noise_init(void)
+{
+	int err;
+
+	err = register_nmi_handler(NMI_UNKNOWN, on_nmi, 0, "kmarkers_test");
+	if (err)
+		return err;
+	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "kmarkers/test:online", cpu_up_noise,
+				cpu_down_noise);
+	if (err < 0)
+		goto err_nmi;
+	hotplug = err;
+	toggler = kthread_run(toggle, NULL, "kmarkers_toggle");
+	if (IS_ERR(toggler)) {
+		err = PTR_ERR(toggler);
+		goto err_hotplug;
+	}
+	changer = changes ? kthread_run(change, NULL, "kmarkers_change") : NULL;
+	if (IS_ERR(changer)) {
+		err = PTR_ERR(changer);
+		goto err_toggler;
+	}
+	dir = debugfs_create_dir("kmarkers_test_noise", NULL);
+	debugfs_create_file("counts", 0400, dir, NULL, &counts_fops);
+	return 0;
+
+err_toggler:
+	kthread_stop(toggler);
+err_hotplug:
+	cpuhp_remove_state(hotplug);
+err_nmi:
+	unregister_nmi_handler(NMI_UNKNOWN, "kmarkers_test");
+	return err;
+}
+
+static void __exit noise_exit(void)
+{
+	debugfs_remove_recursive(dir);
+	if (changer)
+		kthread_stop(changer);
+	kthread_stop(toggler);
+	cpuhp_remove_state(hotplug);
+	unregister_nmi_handler(NMI_UNKNOWN, "kmarkers_test");
+}
+
+module_init(noise_init);
+module_exit(noise_exit);
+
+MODULE_DESCRIPTION("Interrupts, static keys and kprobes beside the storms");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");

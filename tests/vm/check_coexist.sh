@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# The tests of coexistence; KMARKERS_PART says which of them.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. /tests/lib.sh
+# shellcheck source-path=SCRIPTDIR source=handler_path.sh
+. /tests/handler_path.sh
+# shellcheck source-path=SCRIPTDIR source=coexist.sh
+. /tests/coexist.sh
+
+load_core || exit 1
+read_symbols
+case $KMARKERS_PART in
+owners)
+	suite handler path
+	insmod /modules/kmarkers_test_core.ko
+	insmod /modules/kmarkers_test.ko batches=100
+	test_handler_path
+	rmmod kmarkers_test
+	rmmod kmarkers_test_core
+	suite owners
+	test_owners
+	;;
+storms)
+	suite storms
+	test_storms
+	test_special
+	;;
+nmis)
+	suite nmis
+	test_nmis
+	;;
+esac
+unload_core || exit 1
+finish

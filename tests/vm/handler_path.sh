@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# What runs between a breakpoint and our handler, found by the function tracer: a breakpoint in
+# any of it would meet itself, so none of it may be a site.
+# shellcheck source=tests/vm/corelib.sh
+. /tests/corelib.sh
+
+# Functions that were traced in the context of a breakpoint, which counts as an NMI.
+trace_path() {
+	put 0 $tracing/tracing_on
+	put 500 $tracing/buffer_size_kb
+	put function $tracing/current_tracer
+	for case in patcher_storm_of_jumps imv_storm; do
+		put 1 $tracing/tracing_on
+		put $case /sys/kernel/debug/kmarkers_test/run
+		put 0 $tracing/tracing_on
+		sed -n 's/.*\] [^ ][^ ][zZ][^ ]* *[0-9.]*: \([^ ]*\) <-.*/\1/p' $tracing/trace
+		put "" $tracing/trace
+	done | sort -u
+	put nop $tracing/current_tracer
+	put 1 $tracing/tracing_on
+}
+
+# The functions of the kernel itself among those named.
+of_the_kernel() {
+	while read -r function; do
+		if [ "$(address "$function")" ]; then echo "$function"; fi
+	done
+}
+
+test_handler_path() {
+	trace_path >/tmp/path
+	of_the_kernel </tmp/path >/tmp/kernel_path
+	echo "# $(tr '\n' ' ' </tmp/path)"
+	grep -q patcher_handle_int3 /tmp/path
+	result $? "the walk comes to our handler"
+	[ "$(wc -l </tmp/kernel_path)" -ge 2 ]
+	result $? "through functions of the kernel"
+	while read -r function; do
+		refused "$function is refused" "not permitted" command_core site "$function" 5 5
+		logged "patcher: $function refused: runs where a breakpoint is handled"
+		result $? "by its name"
+	done </tmp/kernel_path
+}
