@@ -12,20 +12,26 @@ samples are complete.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from subprocess import CalledProcessError
 
 import guestbench
 import nativebench
-from lablib import ROOT, LabError, catalogue
+from guestbench import GuestError
+from lablib import ROOT, LabError, catalogue, require_root
 from lablib.build import build_modules
+from nativebench import NativeError
 
 LOCAL = ROOT / "results" / "local"
 
@@ -63,8 +69,9 @@ def command(words: Sequence[object], what: str, variables: Mapping[str, str] | N
     environment = {**os.environ, **(variables or {})}
     try:
         subprocess.run([str(word) for word in words], cwd=ROOT, env=environment, check=True)
-    except (subprocess.CalledProcessError, OSError) as error:
-        raise StepError(f"{what} failed: {error}") from error
+    except (CalledProcessError, OSError) as error:
+        how = f"exit code {error.returncode}" if isinstance(error, CalledProcessError) else error
+        raise StepError(f"{what} failed: {how}") from error
 
 
 def build_native() -> None:
@@ -164,30 +171,67 @@ def gather_modules(target: Path) -> Path:
     return target
 
 
-def new_run_dir() -> Path:
-    """A fresh directory named after the time, in UTC."""
-    return LOCAL / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+@contextmanager
+def alone() -> Iterator[None]:
+    """One at a time in a checkout: two would disturb each other's numbers and files."""
+    lock = ROOT / "build" / "bench.lock"
+    lock.parent.mkdir(exist_ok=True)
+    with lock.open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LabError("another bench is running in this checkout") from None
+        yield
 
 
-def main() -> int:
-    """Do all of it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    parser.add_argument("--seed", type=int, default=1, help="order of variants (default 1)")
-    parser.add_argument("--host", action="store_true", help="load into the running kernel")
-    args = parser.parse_args()
-    run_dir = new_run_dir()
-    scripts = ROOT / "scripts"
+@contextmanager
+def new_run_dir() -> Iterator[Path]:
+    """A fresh directory named after the time, in UTC; it is not left behind empty."""
+    run_dir = LOCAL / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     try:
-        catalogue.find(args.kernel)
+        run_dir.mkdir(parents=True)
+    except OSError as error:
+        raise LabError(f"results cannot be written: {error}") from None
+    try:
+        yield run_dir
+    finally:
+        if not any(run_dir.iterdir()):
+            run_dir.rmdir()
+
+
+def run(args: argparse.Namespace) -> None:
+    """Measure, collect and report."""
+    catalogue.find(args.kernel)
+    if not args.host:
+        require_root("building in a suite's tree")
+    scripts = ROOT / "scripts"
+    with alone(), new_run_dir() as run_dir:
         with tempfile.TemporaryDirectory() as raw:
             tiers = (measure_host if args.host else measure_here)(args, Path(raw))
             words = [word for tier in tiers for word in ("--raw", f"{tier}={Path(raw) / tier}")]
             command([sys.executable, scripts / "collect.py", run_dir, *words], "collecting")
         command([sys.executable, scripts / "report.py", run_dir], "reporting")
-    except (StepError, LabError) as error:
+
+
+def main() -> int:
+    """Exit code 0 done, 1 a step failed, 2 something to put right first, 130 interrupted."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
+    parser.add_argument("--seed", type=int, default=1, help="order of variants (default 1)")
+    parser.add_argument("--host", action="store_true", help="load into the running kernel")
+    # Unwinds, so that what was started is ended and what was made is removed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        run(parser.parse_args())
+    except (StepError, GuestError, NativeError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
+    except LabError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("bench: interrupted", file=sys.stderr)
+        return 130
     return 0
 
 

@@ -64,7 +64,10 @@ def compare(kernel: str, modules: Path, log: Path) -> Tally:
     runs = []
     for seed in (1, 2):
         raw = log.with_suffix("") / f"seed-{seed}"
-        guestbench.measure("icount", kernel, modules, raw, blocks=4, seed=seed)
+        try:
+            guestbench.measure("icount", kernel, modules, raw, blocks=4, seed=seed)
+        except guestbench.GuestError as error:
+            return Tally(failed=[str(error)])
         runs.append(count(raw))
     lines = [f"{'/'.join(key)} {sorted(map(float, n))}" for key, n in sorted(runs[0].items())]
     log.write_text("\n".join(lines) + "\n")

@@ -7,12 +7,16 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from lablib import ROOT, LabError
+from lablib import ROOT
 from lablib.machine import Request, boot, report
 
 GUEST_JOB = ROOT / "scripts" / "guest" / "bench.sh"
 KMLIVE = ROOT / "build" / "native" / "kmlive"
-TIMEOUT_SECONDS = 240.0
+TIMEOUT_SECONDS = 480.0
+
+
+class GuestError(Exception):
+    """A test kernel did not come through; its last words are on stderr."""
 
 
 def measure(
@@ -30,7 +34,7 @@ def measure(
 
     `live` is the number of blocks in which the kernel's own getppid is measured, from user space.
     `show` receives the guest's progress lines. Nothing is kept of a boot that failed, be it by a
-    panic, a warning in the kernel log or a hang: then this raises LabError.
+    panic, a warning in the kernel log or a hang: then this raises GuestError.
     """
     out = ROOT / "build" / "vm" / f"bench-{tier}"
     out.mkdir(parents=True, exist_ok=True)
@@ -48,7 +52,7 @@ def measure(
     result = boot(request, show)
     if not result.ok or result.results is None:
         report(result)
-        raise LabError(f"the {tier} run in kernel {kernel} failed: {result.reason}")
+        raise GuestError(f"the {tier} run in kernel {kernel} failed: {result.reason}")
     shutil.rmtree(raw, ignore_errors=True)
     shutil.copytree(result.results, raw)
     shutil.copy(out / "vm.json", raw / "vm.json")

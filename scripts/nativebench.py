@@ -15,11 +15,15 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from lablib import ROOT, LabError
+from lablib import ROOT
 
 KMBENCH = ROOT / "build" / "native" / "kmbench"
 BLOCK_COLUMN = 3
 HEADER_LINES = 2
+
+
+class NativeError(Exception):
+    """kmbench failed; the message is what it said."""
 
 
 def shift_blocks(line: str, by: int) -> str:
@@ -48,7 +52,7 @@ def measure(
 ) -> None:
     """Leave samples and env in `raw`: `processes` runs of `blocks` blocks of every benchmark.
 
-    The n-th process has seed `seed` + n - 1. LabError if one fails.
+    The n-th process has seed `seed` + n - 1. NativeError if one fails.
     """
     raw.mkdir(parents=True)
     for number in range(processes):
@@ -61,7 +65,7 @@ def measure(
                 [str(word) for word in words], capture_output=True, text=True, check=False
             )
             if done.returncode:
-                raise LabError(f"kmbench failed: {done.stderr.strip()}")
+                raise NativeError(f"kmbench failed: {done.stderr.strip()}")
             for source in sorted(out.glob("*.csv")):
                 append_samples(source, raw / source.name, number * blocks)
             if number == 0:

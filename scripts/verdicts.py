@@ -10,7 +10,7 @@ variant is
 - equivalent when its whole interval lies inside the margin and the noise floor does too,
 - unresolved otherwise: finding no difference is not finding that there is none.
 The clone itself is judged by the margin alone, so that it can fail. Under instruction counting
-values are exact: identical, slower or faster by integer comparison.
+values are exact: identical, more or fewer by integer comparison.
 """
 
 from __future__ import annotations
@@ -28,11 +28,14 @@ from rundir import (
     UNIT_TSC,
     Sample,
     Tier,
+    is_switching,
     tier_order,
 )
 from stats import Interval, Slope
 
 SLOWER, FASTER, EQUIVALENT, UNRESOLVED = "slower", "faster", "equivalent", "unresolved"
+# Of exact counts, which say nothing about time.
+MORE, FEWER = "more", "fewer"
 IDENTICAL, BASELINE, NO_BASELINE = "identical", "baseline", "no baseline"
 CLONE_SUFFIX = "-clone"
 
@@ -122,8 +125,8 @@ def decide_exact(interval: Interval) -> str:
     if interval.lo == interval.hi == 0:
         return IDENTICAL
     if interval.lo > 0:
-        return SLOWER
-    return FASTER if interval.hi < 0 else UNRESOLVED
+        return MORE
+    return FEWER if interval.hi < 0 else UNRESOLVED
 
 
 def exact_note(interval: Interval) -> str:
@@ -271,7 +274,8 @@ def analyse(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Result]:
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     groups: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
     for sample in samples:
-        groups[sample.tier, sample.kernel, sample.benchmark].append(sample)
+        if not is_switching(sample.benchmark):
+            groups[sample.tier, sample.kernel, sample.benchmark].append(sample)
     results = []
     for name in sorted(groups, key=lambda key: (tier_order(key[0]), key[1:])):
         group = make_group(known[name[0], name[1]], name[2], groups[name])

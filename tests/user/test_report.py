@@ -183,7 +183,7 @@ def test_the_page_is_self_contained_and_labelled(run: Path) -> None:
 def test_benchmarks_and_variants_need_not_be_known(summary: list[dict[str, Any]]) -> None:
     found = {e["variant"]: e for e in summary if e["benchmark"] == "never-seen"}
     assert found["x"]["baseline"] == "plain"
-    assert (found["x"]["delta"], found["x"]["verdict"]) == (-1, "faster")
+    assert (found["x"]["delta"], found["x"]["verdict"]) == (-1, "fewer")
 
 
 def test_without_a_clone_nothing_is_compared(run: Path, summary: list[dict[str, Any]]) -> None:

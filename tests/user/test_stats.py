@@ -16,7 +16,7 @@ import verdicts
 from numpy.typing import NDArray
 from rundir import Sample, Tier
 from stats import Interval, Slope
-from verdicts import EQUIVALENT, FASTER, IDENTICAL, SLOWER, UNRESOLVED
+from verdicts import EQUIVALENT, FASTER, FEWER, IDENTICAL, MORE, SLOWER, UNRESOLVED
 
 NATIVE = Tier("native", "k", rundir.UNIT_TSC, False, {}, {})
 ICOUNT = Tier("icount", "k", rundir.UNIT_INSTRUCTIONS, True, {}, {})
@@ -209,7 +209,7 @@ def exact_samples(costs: dict[str, int], odd: int = 0) -> list[Sample]:
 
 @pytest.mark.parametrize(
     ("cost", "verdict", "note"),
-    [(3, IDENTICAL, ""), (5, SLOWER, "+2 instructions"), (2, FASTER, "-1 instructions")],
+    [(3, IDENTICAL, ""), (5, MORE, "+2 instructions"), (2, FEWER, "-1 instructions")],
 )
 def test_exact_counts_are_compared_as_integers(cost: int, verdict: str, note: str) -> None:
     samples = exact_samples({"none": 3, "none-clone": 3, "x": cost})
