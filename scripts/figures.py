@@ -29,7 +29,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from stats import Interval
 from table import shown
-from verdicts import EQUIVALENT, FASTER, IDENTICAL, SLOWER, UNRESOLVED, Result
+from verdicts import EQUIVALENT, FASTER, FEWER, IDENTICAL, MORE, SLOWER, UNRESOLVED, Result
 
 INK = "#24292f"
 MUTED = "#7d858d"
@@ -43,6 +43,8 @@ ROW = 0.27
 VERDICT_LOOK = {
     SLOWER: (VERMILLION, ">"),
     FASTER: (BLUE, "<"),
+    MORE: (VERMILLION, ">"),
+    FEWER: (BLUE, "<"),
     EQUIVALENT: (GREEN, "o"),
     IDENTICAL: (GREEN, "o"),
     UNRESOLVED: (MUTED, "D"),

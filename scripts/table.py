@@ -12,10 +12,18 @@ from typing import TextIO
 
 from rundir import UNIT_INSTRUCTIONS
 from stats import Interval
-from verdicts import EQUIVALENT, FASTER, IDENTICAL, SLOWER, UNRESOLVED, Result
+from verdicts import EQUIVALENT, FASTER, FEWER, IDENTICAL, MORE, SLOWER, UNRESOLVED, Result
 
 DEFAULT_WIDTH = 100
-COLOURS = {SLOWER: "33", FASTER: "36", EQUIVALENT: "32", IDENTICAL: "32", UNRESOLVED: "2"}
+COLOURS = {
+    SLOWER: "33",
+    FASTER: "36",
+    MORE: "33",
+    FEWER: "36",
+    EQUIVALENT: "32",
+    IDENTICAL: "32",
+    UNRESOLVED: "2",
+}
 
 
 def terminal_width() -> int:
