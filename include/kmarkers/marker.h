@@ -125,7 +125,7 @@ struct marker {
 	unsigned int line;
 	u8 state__imv;
 	u8 flavour;
-	const struct marker_probe *probes;
+	const struct marker_probe __rcu *probes;
 	struct list_head node;
 };
 

@@ -3,7 +3,9 @@
 #define NATIVE_COMPILER_H
 #undef __always_inline
 #define __always_inline		inline __attribute__((always_inline))
+#define __rcu
 #define noinline		__attribute__((noinline))
+#define __rcu
 #define notrace
 #define __used		__attribute__((used))
 #define __aligned(bytes)	__attribute__((aligned(bytes)))
