@@ -3,7 +3,6 @@
 #define NATIVE_COMPILER_H
 #undef __always_inline
 #define __always_inline		inline __attribute__((always_inline))
-#define __rcu
 #define noinline		__attribute__((noinline))
 #define __rcu
 #define notrace
