@@ -26,7 +26,10 @@ check-native: setup ## the tests in user space alone, also under three sanitizer
 fuzz: setup ## fuzz parsers, tables and emulator, FUZZ_SECONDS each (default 60)
 	@$(PYTHON) scripts/fuzz.py
 
-.PHONY: fuzz
+coverage: setup ## line coverage of the pure parts; fails below 90 %
+	@$(PYTHON) scripts/coverage.py
+
+.PHONY: fuzz coverage
 
 check-model: ## exhaustive check of the protocol, and of what each of its steps is for
 	@python3 tests/model/run.py
@@ -60,7 +63,7 @@ setup: ## install what is missing and fetch the default test kernel
 
 clean: ## remove what was built, but not the test kernels
 	$(MAKE) -C native clean
-	rm -rf build/modules build/check build/matrix build/vm build/sanitize build/fuzz
+	rm -rf build/modules build/check build/matrix build/vm build/sanitize build/fuzz build/coverage
 
 lab-clean: ## remove the test kernels
 	scripts/lab.py clean

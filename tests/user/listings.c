@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is printed of values, markers and samples, and how runs begin and end. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/kernel.h>
+#include <linux/seq_file.h>
+
+#include <kmarkers/patcher.h>
+#include <kmarkers/user.h>
+
+#include "../../bench_modules/bench.h"
+#include "../../immediate/imv.h"
+#include "../../patcher/sites.h"
+#include "listings.h"
+
+static char *text;
+static size_t text_size;
+
+/* What @show prints, until the next call. */
+static const char *printed(int (*show)(struct seq_file *m, void *unused))
+{
+	struct seq_file m;
+	int err;
+
+	free(text);
+	m.file = open_memstream(&text, &text_size);
+	err = show(&m, NULL);
+	fclose(m.file);
+	return err ? "" : text;
+}
+
+static bool has_line(const char *listing, const char *line)
+{
+	const char *at = strstr(listing, line);
+
+	return at && (at == listing || at[-1] == '\n');
+}
+
+static DEFINE_IMV(int, listed) = 1234;
+
+static noinline int read_listed(void)
+{
+	return imv_read(listed) + imv_read(listed);
+}
+
+static const char *lists_values(void)
+{
+	char line[80];
+
+	EXPECT(read_listed() == 2468);
+	snprintf(line, sizeof(line), "0x%lx 4 0x4d2 program 2\n", (unsigned long)&listed__imv);
+	EXPECT(has_line(printed(imv_show), line));
+	EXPECT(!imv_set(listed, 1));
+	snprintf(line, sizeof(line), "0x%lx 4 0x1 program 2\n", (unsigned long)&listed__imv);
+	EXPECT(has_line(printed(imv_show), line));
+	return NULL;
+}
+
+static void probe(void *probe_private, void *call_private, const char *fmt, va_list *args)
+{
+}
+
+static noinline void hit_listed(void)
+{
+	trace_mark_flavour(immediate, listed_mark, NULL, "%d", 1);
+}
+
+static int show_markers(struct seq_file *m, void *unused)
+{
+	kmarkers_list(m->file);
+	return 0;
+}
+
+static const char *lists_markers(void)
+{
+	hit_listed();
+	EXPECT(has_line(printed(show_markers),
+			"listed_mark off immediate 0 program hit_listed listings.c:"));
+	EXPECT(!marker_probe_register("listed_mark", NULL, probe, NULL));
+	EXPECT(!marker_probe_register("listed_later", "%s", probe, NULL));
+	EXPECT(has_line(printed(show_markers),
+			"listed_mark on immediate 1 program hit_listed listings.c:"));
+	EXPECT(has_line(text, "listed_later waiting - 1 - - - \"%s\"\n"));
+	return NULL;
+}
+
+static void forget_markers(void)
+{
+	marker_probe_unregister("listed_mark", probe, NULL);
+	marker_probe_unregister("listed_later", probe, NULL);
+	marker_synchronize_unregister();
+}
+
+static unsigned int nr_sites;
+
+static void count_site(void *data, const struct patcher_table *table,
+		       const struct patcher_site *site)
+{
+	nr_sites += patcher_site_key(site) == (unsigned long)data;
+}
+
+static const char *lists_sites(void)
+{
+	nr_sites = 0;
+	patcher_for_each_site(count_site, &listed__imv);
+	EXPECT(nr_sites == 2);
+	return NULL;
+}
+
+static bool stop_never(void)
+{
+	return false;
+}
+
+static bool stop_now(void)
+{
+	return true;
+}
+
+static int set_up, torn_down;
+
+static int setup_works(void)
+{
+	set_up++;
+	return 0;
+}
+
+static int setup_fails(void)
+{
+	return -ENODEV;
+}
+
+static void teardown(void)
+{
+	torn_down++;
+}
+
+/* A sixth of a tick per loop and variant; blocks one and three are slower. */
+static unsigned int calls;
+
+static u64 op(u32 loops)
+{
+	return loops / 6 + 40 + (calls++ >> 4 & 1 ? loops : 0);
+}
+
+#define OPS	{ op, op, op, op }
+
+static const struct bench_variant variants[] = { { "first", OPS }, { "second", OPS } };
+
+static struct bench_group group = {
+	.name = "listed",
+	.variants = variants,
+	.nr_variants = 2,
+	.loops = { 6, 12 },
+	.setup = setup_works,
+	.teardown = teardown,
+};
+
+static struct bench_result result;
+
+static int show_summary(struct seq_file *m, void *unused)
+{
+	return bench_show_summary(m, &group, &result);
+}
+
+static int show_samples(struct seq_file *m, void *unused)
+{
+	bench_show_samples(m, &group, &result);
+	return 0;
+}
+
+static const char *begins_and_ends(void)
+{
+	struct bench_config config = { .blocks = 3, .seed = 7 };
+
+	EXPECT(!bench_alloc_result(&group, &config, &result));
+	EXPECT(bench_run_group(&group, &result, stop_now) == -EINTR && !result.nr);
+	EXPECT(set_up == 1 && torn_down == 1);
+	EXPECT(has_line(printed(show_summary), "first 0 0 0.000 0.000 0.000\n"));
+	group.setup = setup_fails;
+	EXPECT(bench_run_group(&group, &result, stop_never) == -ENODEV && torn_down == 1);
+	group.setup = setup_works;
+	config.blocks = 0;
+	EXPECT(bench_check_config(&config, 8) == -EINVAL);
+	config.blocks = BENCH_MAX_BLOCKS + 1;
+	EXPECT(bench_check_config(&config, 8) == -EINVAL);
+	config.blocks = 1;
+	config.cpu = 8;
+	EXPECT(bench_check_config(&config, 8) == -EINVAL);
+	return NULL;
+}
+
+static const char *prints_samples(void)
+{
+	struct bench_config config = { .blocks = 5, .seed = 7 };
+
+	EXPECT(!bench_alloc_result(&group, &config, &result));
+	calls = 0;
+	EXPECT(!bench_run_group(&group, &result, stop_never) && result.nr == 20);
+	result.samples[0].flags = BENCH_PREEMPTED;
+	result.samples[2].flags = BENCH_PREEMPTED | BENCH_MIGRATED;
+	EXPECT(!strncmp(printed(show_samples), "# schema=1\nbenchmark,variant,layout,block,", 42));
+	EXPECT(strstr(text, ",preempted\n") && strstr(text, ",preempted|migrated\n"));
+	EXPECT(strstr(printed(show_summary), " 4 1 0.166 "));
+	return NULL;
+}
+
+static int fill_block(u32 block, struct bench_sample *samples)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		samples[i] = (struct bench_sample) {
+			.tsc = 100 * (i + 1) + block, .block = block, .loops = i & 1 ? 10 : 1,
+			.variant = i / 2,
+		};
+	return block < 3 ? 0 : -EIO;
+}
+
+static unsigned int four(void)
+{
+	return 4;
+}
+
+/* A group with a way of its own: medians by size, and an error ends it. */
+static const char *prints_sizes(void)
+{
+	struct bench_config config = { .blocks = 5 };
+	struct bench_group own = group;
+
+	own.block = fill_block;
+	own.block_samples = four;
+	own.most_blocks = 4;
+	EXPECT(!bench_alloc_result(&own, &config, &result) && result.planned == 16);
+	EXPECT(bench_run_group(&own, &result, stop_never) == -EIO && result.nr == 12);
+	group.block = fill_block;
+	EXPECT(has_line(printed(show_summary), "first 1 3 101\nfirst 10 3 201\nsecond 1 3 301\n"));
+	return NULL;
+}
+
+static void forget_results(void)
+{
+	bench_free_result(&result);
+	group.setup = setup_works;
+	group.block = NULL;
+	free(text);
+	text = NULL;
+}
+
+const struct test_case listing_cases[] = {
+	{ "imv_lists_values", lists_values, forget_results },
+	{ "markers_lists_markers", lists_markers, forget_markers },
+	{ "patcher_lists_sites", lists_sites, forget_results },
+	{ "run_begins_and_ends", begins_and_ends, forget_results },
+	{ "output_prints_samples", prints_samples, forget_results },
+	{ "output_prints_sizes", prints_sizes, forget_results },
+};
+
+const unsigned int listing_nr_cases = ARRAY_SIZE(listing_cases);
