@@ -149,22 +149,54 @@ static bool cpu_condition(unsigned int cond, unsigned long flags)
 	u8 set = 0;
 
 	switch (cond) {
-	case 0x0: SETCC(o); break;
-	case 0x1: SETCC(no); break;
-	case 0x2: SETCC(b); break;
-	case 0x3: SETCC(ae); break;
-	case 0x4: SETCC(e); break;
-	case 0x5: SETCC(ne); break;
-	case 0x6: SETCC(be); break;
-	case 0x7: SETCC(a); break;
-	case 0x8: SETCC(s); break;
-	case 0x9: SETCC(ns); break;
-	case 0xa: SETCC(p); break;
-	case 0xb: SETCC(np); break;
-	case 0xc: SETCC(l); break;
-	case 0xd: SETCC(ge); break;
-	case 0xe: SETCC(le); break;
-	default: SETCC(g); break;
+	case 0x0:
+		SETCC(o);
+		break;
+	case 0x1:
+		SETCC(no);
+		break;
+	case 0x2:
+		SETCC(b);
+		break;
+	case 0x3:
+		SETCC(ae);
+		break;
+	case 0x4:
+		SETCC(e);
+		break;
+	case 0x5:
+		SETCC(ne);
+		break;
+	case 0x6:
+		SETCC(be);
+		break;
+	case 0x7:
+		SETCC(a);
+		break;
+	case 0x8:
+		SETCC(s);
+		break;
+	case 0x9:
+		SETCC(ns);
+		break;
+	case 0xa:
+		SETCC(p);
+		break;
+	case 0xb:
+		SETCC(np);
+		break;
+	case 0xc:
+		SETCC(l);
+		break;
+	case 0xd:
+		SETCC(ge);
+		break;
+	case 0xe:
+		SETCC(le);
+		break;
+	default:
+		SETCC(g);
+		break;
 	}
 	return set;
 }
