@@ -89,9 +89,10 @@ def lint_checkpatch(tree: Sources) -> list[str]:
     """The kernel's own style checker."""
     script = checkpatch.ensure()
     found = []
-    for path in tree.kernel_c():
-        words = [*checkpatch.command(script), *checkpatch.exceptions(path), path]
-        found += [line for line in output(words, "checkpatch") if line.strip()]
+    with tempfile.NamedTemporaryFile() as typedefs:
+        for path in tree.kernel_c():
+            words = checkpatch.command(script, path, Path(typedefs.name))
+            found += [line for line in output(words, "checkpatch") if line.strip()]
     return found
 
 
