@@ -122,6 +122,7 @@ static int run_thread(void *unused)
 
 static bool is_running(void)
 {
+	/* Pairs with the release at the end of a run. */
 	return smp_load_acquire(&bench.state) == RUN_RUNNING;
 }
 
@@ -258,10 +259,12 @@ static int status_show(struct seq_file *m, void *unused)
 	enum run_state state;
 
 	mutex_lock(&bench.lock);
+	/* Pairs with the release at the end of a run. */
 	state = smp_load_acquire(&bench.state);
 	for (i = 0; i < bench_nr_groups; i++) {
 		if (!(bench.groups & (1ULL << i)))
 			continue;
+		/* Pairs with the release in run_blocks(). */
 		done += smp_load_acquire(&bench.results[i].nr);
 		total += bench.results[i].planned;
 	}

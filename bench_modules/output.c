@@ -137,6 +137,7 @@ static void show_sizes(struct seq_file *m, const struct bench_group *group,
 int bench_show_summary(struct seq_file *m, const struct bench_group *group,
 		       const struct bench_result *result)
 {
+	/* Pairs with the release in run_blocks(). */
 	unsigned int i, count, disturbed, nr = smp_load_acquire(&result->nr);
 	s64 *slopes;
 

@@ -68,15 +68,15 @@ static inline unsigned int kmarkers_chunk_records(const struct kmarkers_chunk *c
 /* Once per translation unit and kind, at file scope. */
 #define KMARKERS_CHUNK(kind, needs, record)				\
 asm(".pushsection " KMARKERS_SECTION(kind) ", 0, \"aw\", @progbits\n"	\
-    "	.balign 8\n"							\
-    KMARKERS_SYMBOL(kind) ":\n"						\
-    "	.quad " #needs "\n"						\
-    "	.long .Lkmarkers_end_" #kind " - " KMARKERS_SYMBOL(kind) "\n"	\
-    "	.short " #record ", " __stringify(KMARKERS_TABLE_VERSION) "\n"	\
-    ".popsection\n"							\
-    ".pushsection " KMARKERS_SECTION(kind) ", 2, \"aw\", @progbits\n"	\
-    ".Lkmarkers_end_" #kind ":\n"					\
-    ".popsection\n")
+	"	.balign 8\n"							\
+	KMARKERS_SYMBOL(kind) ":\n"						\
+	"	.quad " #needs "\n"						\
+	"	.long .Lkmarkers_end_" #kind " - " KMARKERS_SYMBOL(kind) "\n"	\
+	"	.short " #record ", " __stringify(KMARKERS_TABLE_VERSION) "\n"	\
+	".popsection\n"							\
+	".pushsection " KMARKERS_SECTION(kind) ", 2, \"aw\", @progbits\n"	\
+	".Lkmarkers_end_" #kind ":\n"					\
+	".popsection\n")
 
 /* Around one record, inside an asm statement. */
 #define KMARKERS_RECORD(kind, text)					\

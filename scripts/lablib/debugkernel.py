@@ -57,7 +57,7 @@ def wanted_options(files: Iterable[Path]) -> dict[str, str]:
 def missing_options(wanted: dict[str, str], config: str) -> list[str]:
     """Return the options that are not in a final configuration as they were wanted."""
     final = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", config, re.M))
-    return [f"{name}={to}" for name, to in wanted.items() if final.get(name) != to]
+    return [f"{name}={to}" for name, to in wanted.items() if final.get(name, "n") != to]
 
 
 def complete(entry: Entry) -> Kernel | None:

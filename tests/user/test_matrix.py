@@ -192,7 +192,7 @@ def test_table_names_no_path_of_this_machine(tmp_path: Path) -> None:
 
 
 def test_lost_option_is_named() -> None:
-    wanted = {"CONFIG_A": "y", "CONFIG_B": "16", "CONFIG_C": "y"}
+    wanted = {"CONFIG_A": "y", "CONFIG_B": "16", "CONFIG_C": "y", "CONFIG_D": "n"}
     config = "CONFIG_A=y\nCONFIG_B=8\n# CONFIG_C is not set\n"
     assert debugkernel.missing_options(wanted, config) == ["CONFIG_B=16", "CONFIG_C=y"]
 
