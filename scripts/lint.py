@@ -27,7 +27,8 @@ from lablib.unpack import BUILD_TOOLS, ensure_suite, fetching
 
 COMPAT = Path("include/compat")
 VERSIONS = re.compile(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION|LINUX_VERSION_MAJOR|UTS_RELEASE)\b")
-CITATION = re.compile(r"\b[0-9a-f]{12} \(\"")
+# The title of a commit, and the version that has it.
+CITATION = re.compile(r'\("\w.*?\bv\d+\.\d+', re.S)
 LICENCE = "SPDX-License-Identifier: GPL-2.0-only"
 # Text that has no place for a comment, or is not ours to license.
 UNLICENSED_SUFFIXES = {".csv", ".json", ".png", ".svg", ".html", ""}
@@ -168,13 +169,14 @@ def lint_compat(tree: Sources) -> list[str]:
 
 
 def uncited(path: Path) -> Iterator[str]:
-    """Yield the version checks of a file that no comment above cites a commit for."""
-    cited = False
+    """Yield the version checks of a file that the comment above them cites no commit for."""
+    comment = ""
     for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
         if line.startswith("/*"):
-            cited = False
-        cited = cited or CITATION.search(line) is not None
-        if VERSIONS.search(line) and not cited:
+            comment = ""
+        if line.startswith(("/*", " *")):
+            comment += line
+        elif VERSIONS.search(line) and CITATION.search(comment) is None:
             yield f"{path}:{number}: no commit is cited: {line.strip()}"
 
 
