@@ -51,10 +51,13 @@ def on_mirror(entry: Entry) -> str:
 
 
 def clean() -> None:
-    """Remove everything that was downloaded, unpacked and built."""
+    """Remove everything that was downloaded, unpacked and built, and nothing else."""
     with unpack.locked("fetch"):
-        for part in ("apt", "suites", "kernels", "qemu", "objects"):
+        for part in ("apt", "suites", "kernels", "qemu", "objects", "checkpatch"):
             shutil.rmtree(cache_dir() / part, ignore_errors=True)
+        for pattern in ("*.log", "build-*.lock", "checkpatch.lock", "accel.json"):
+            for file in cache_dir().glob(pattern):
+                file.unlink()
 
 
 def parser() -> argparse.ArgumentParser:

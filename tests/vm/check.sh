@@ -21,6 +21,9 @@ test_cases() {
 	done
 	refused "unknown case" "Invalid argument" put nothing $cases/run
 	cat $debugfs/patcher/stats | sed 's/^/# patcher /'
+	# Kernels that can look for such mappings.
+	wx=/sys/kernel/debug/page_tables/check_wx_pages
+	[ ! -r $wx ] || same "no mapping is writable and executable" "$(cat $wx)" SUCCESS
 }
 
 # In modules loaded before and after a change, and with a probe that waits.
