@@ -62,7 +62,7 @@ class Sources:
         """Return scripts for a shell, without those that others source."""
         found = [path for path in self.files if path.suffix == ".sh" or _is_shell(path)]
         text = "".join((ROOT / path).read_text() for path in found)
-        sourced = set(re.findall(r"shellcheck .*\bsource=(\S+)", text))
+        sourced = {Path(name).name for name in re.findall(r"shellcheck .*\bsource=(\S+)", text)}
         return [path for path in found if path.name not in sourced]
 
 

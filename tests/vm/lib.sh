@@ -19,8 +19,8 @@ suite() {
 # Move what the kernel said since the last call to $log; succeeds if that is clean.
 # /etc/dirt and /etc/clean hold the patterns that the machine judges the console by.
 log_is_clean() {
-	dmesg -c >$log
-	faults=$(grep -E -f /etc/dirt $log | grep -v -E -f /etc/clean)
+	dmesg -c >"$log"
+	faults=$(grep -E -f /etc/dirt "$log" | grep -v -E -f /etc/clean)
 	[ -z "$faults" ] && return
 	echo "$faults" | sed 's/^/# kernel log: /'
 	return 1
@@ -28,7 +28,7 @@ log_is_clean() {
 
 # logged PATTERN: did the kernel say that during the last test?
 logged() {
-	grep -q "$1" $log
+	grep -q "$1" "$log"
 }
 
 # result CODE NAME: one KTAP line
@@ -93,14 +93,14 @@ within() {
 	left=$(($1 * 10))
 	shift
 	until "$@"; do
-		[ $left -gt 0 ] || return 1
+		[ "$left" -gt 0 ] || return 1
 		left=$((left - 1))
 		sleep 0.1
 	done
 }
 
 stat_of() {
-	sed -n "s/^$1 //p" $debugfs/patcher/stats
+	sed -n "s/^$1 //p" "$debugfs"/patcher/stats
 }
 
 loaded() {
@@ -115,14 +115,14 @@ load_core() {
 
 unload_core() {
 	for module in kmarkers_bench markers immediate patcher; do
-		rmmod $module || return 1
+		rmmod "$module" || return 1
 	done
 }
 
 finish() {
 	suite end
 	echo "1..$number"
-	[ $failures -eq 0 ]
+	[ "$failures" -eq 0 ]
 	exit $?
 }
 
