@@ -83,6 +83,7 @@ extern const unsigned int bench_nr_groups;
 /* One timed window. */
 struct bench_sample {
 	u64 tsc;
+	u64 cycles;	/* of the core, by the block's bench_cycles_ratio(); 0 if not known */
 	u32 block;
 	u32 loops;
 	u16 cpu;
@@ -132,6 +133,22 @@ enum bench_verb {
 
 int bench_parse_control(char *text, enum bench_verb *verb, u64 *groups);
 int bench_check_config(const struct bench_config *config, u32 nr_cpus);
+
+/* Where the core cycles of samples come from. */
+enum bench_cycles {
+	BENCH_CYCLES_NONE,
+	BENCH_CYCLES_ESTIMATED,
+	BENCH_CYCLES_COUNTED,
+};
+
+#define BENCH_CYCLES_SHIFT	20
+
+extern const char *const bench_cycles_names[];
+u64 bench_cycles_ratio(void);
+
+/* What there is here; and if they are counted, the counter. */
+enum bench_cycles bench_cycles_source(void);
+u64 bench_read_cycles(void);
 
 /* Switches of the running thread so far; a window in which it grew was disturbed. */
 u64 bench_count_switches(void);

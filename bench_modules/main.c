@@ -13,6 +13,7 @@
 #include <linux/uaccess.h>
 #include <linux/utsname.h>
 #include <asm/cpufeature.h>
+#include <asm/msr.h>
 #include <asm/processor.h>
 #include <asm/tsc.h>
 
@@ -79,6 +80,40 @@ const struct bench_sites *bench_get_sites(void)
 void bench_put_sites(void)
 {
 	symbol_put(bench_sites);
+}
+
+/* Twelve letters and a zero; nothing on real hardware. */
+static void read_hypervisor(u32 name[4])
+{
+	u32 eax;
+
+	memset(name, 0, 4 * sizeof(*name));
+	if (boot_cpu_has(X86_FEATURE_HYPERVISOR))
+		cpuid(0x40000000, &eax, &name[0], &name[1], &name[2]);
+}
+
+static bool is_emulated(void)
+{
+	u32 name[4];
+
+	read_hypervisor(name);
+	return !strcmp((char *)name, "TCGTCGTCGTCG");
+}
+
+enum bench_cycles bench_cycles_source(void)
+{
+	if (is_emulated())
+		return BENCH_CYCLES_NONE;
+	return boot_cpu_has(X86_FEATURE_APERFMPERF) ? BENCH_CYCLES_COUNTED : BENCH_CYCLES_ESTIMATED;
+}
+
+/* APERF counts at the frequency of the core (Intel SDM vol. 3B, 15.2). */
+u64 bench_read_cycles(void)
+{
+	u32 low, high;
+
+	rdmsr(MSR_IA32_APERF, low, high);
+	return low | (u64)high << 32;
 }
 
 static bool should_stop(void)
@@ -282,18 +317,18 @@ DEFINE_SHOW_ATTRIBUTE(status);
 
 static int env_show(struct seq_file *m, void *unused)
 {
-	unsigned int eax, sig[4] = { 0 };
+	u32 name[4];
 
-	if (boot_cpu_has(X86_FEATURE_HYPERVISOR))
-		cpuid(0x40000000, &eax, &sig[0], &sig[1], &sig[2]);
+	read_hypervisor(name);
 	mutex_lock(&bench.lock);
 	seq_printf(m, "kernel=%s\n", init_utsname()->release);
 	seq_printf(m, "cpu_model=%s\n", boot_cpu_data.x86_model_id);
 	seq_printf(m, "microcode=0x%x\n", boot_cpu_data.microcode);
 	seq_printf(m, "cpus=%u\n", num_online_cpus());
 	seq_printf(m, "tsc_khz=%u\n", tsc_khz);
-	seq_printf(m, "hypervisor=%s\n", sig[0] ? (char *)sig : "none");
-	seq_printf(m, "emulated=%d\n", !strcmp((char *)sig, "TCGTCGTCGTCG"));
+	seq_printf(m, "hypervisor=%s\n", name[0] ? (char *)name : "none");
+	seq_printf(m, "emulated=%d\n", is_emulated());
+	seq_printf(m, "cycles=%s\n", bench_cycles_names[bench_cycles_source()]);
 	seq_printf(m, "blocks=%u\n", bench.config.blocks);
 	seq_printf(m, "cpu=%u\n", bench.config.cpu);
 	seq_printf(m, "seed=%llu\n", bench.config.seed);

@@ -14,7 +14,8 @@
  * @group: the group
  * @result: its samples; blocks that are complete
  *
- * Columns cycles and instructions are for those who have counters: empty here.
+ * Column cycles is empty where they are not known, column instructions always:
+ * no counter is read in the windows.
  */
 void bench_show_samples(struct seq_file *m, const struct bench_group *group,
 			const struct bench_result *result)
@@ -28,11 +29,13 @@ void bench_show_samples(struct seq_file *m, const struct bench_group *group,
 		const struct bench_sample *s = &result->samples[i];
 		bool both = s->flags == (BENCH_PREEMPTED | BENCH_MIGRATED);
 
-		seq_printf(m, "%s,%s,%u,%u,%u,%u,%u,%lld,,,%s%s%s\n", group->name,
+		seq_printf(m, "%s,%s,%u,%u,%u,%u,%u,%lld,", group->name,
 			   group->variants[s->variant].name, s->layout, s->block, s->position,
-			   s->cpu, s->loops, (long long)s->tsc,
-			   s->flags & BENCH_PREEMPTED ? "preempted" : "", both ? "|" : "",
-			   s->flags & BENCH_MIGRATED ? "migrated" : "");
+			   s->cpu, s->loops, (long long)s->tsc);
+		if (s->cycles)
+			seq_printf(m, "%lld", (long long)s->cycles);
+		seq_printf(m, ",,%s%s%s\n", s->flags & BENCH_PREEMPTED ? "preempted" : "",
+			   both ? "|" : "", s->flags & BENCH_MIGRATED ? "migrated" : "");
 	}
 }
 

@@ -66,12 +66,13 @@ static u8 planned_variant(const struct plan *plan, unsigned int n, u32 block, un
 	return plan->symbols[(plan->rows[block % n] + plan->columns[position]) % n];
 }
 
-static void take_sample(bench_op *op, struct bench_sample *sample)
+static void take_sample(bench_op *op, u64 ratio, struct bench_sample *sample)
 {
 	unsigned int cpu = raw_smp_processor_id();
 	u64 switches = bench_count_switches();
 
 	sample->tsc = op(sample->loops);
+	sample->cycles = sample->tsc * ratio >> BENCH_CYCLES_SHIFT;
 	sample->cpu = cpu;
 	sample->flags = 0;
 	if (bench_count_switches() != switches)
@@ -86,6 +87,7 @@ static int run_block(const struct bench_group *group, struct plan *plan, u32 blo
 {
 	unsigned int position, i, n = group->nr_variants;
 	u8 layout = plan->layouts[block % BENCH_LAYOUTS];
+	u64 ratio = bench_cycles_ratio();
 
 	for (position = 0; position < n; position++) {
 		u8 variant = planned_variant(plan, n, block, position);
@@ -103,7 +105,7 @@ static int run_block(const struct bench_group *group, struct plan *plan, u32 blo
 				.position = position,
 			};
 
-			take_sample(group->variants[variant].op[layout], &sample);
+			take_sample(group->variants[variant].op[layout], ratio, &sample);
 			if (samples)
 				samples[position * BENCH_LOOP_COUNTS + i] = sample;
 		}

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <linux/kernel.h>
@@ -25,18 +24,6 @@
 
 static u8 *buffer;
 static u64 walk = 1;
-
-u64 bench_count_switches(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_THREAD, &usage);
-	return usage.ru_nvcsw + usage.ru_nivcsw;
-}
-
-void bench_pause(void)
-{
-}
 
 BENCH_OPS(quiet, getppid_work())
 BENCH_OPS_EACH(pressure, walk_evict(buffer, &walk), getppid_work())

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmbench: the benchmarks in user space. */
-#include <cpuid.h>
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <linux/seq_file.h>
 
 #include <kmarkers/user.h>
 
 #include "../bench_modules/bench.h"
+#include "machine.h"
+#include "progress.h"
 
-#define MAX_GROUPS	64
+#define EXIT_USAGE		2
+#define EXIT_SKIP		4
+#define EXIT_INTERRUPTED	130
 
 static const char usage[] =
 	"usage: kmbench list\n"
@@ -28,99 +28,78 @@ static const char usage[] =
 	"  -b, --blocks N   blocks of each benchmark (default 200)\n"
 	"  -s, --seed N     seed of the order of variants (default 1)\n"
 	"  -c, --cpu N      CPU to run on (default: the last one allowed)\n"
-	"  -o, --out DIR    write DIR/<benchmark>.csv and DIR/env instead of summaries\n";
+	"  -o, --out DIR    write DIR/<benchmark>.csv and DIR/env instead of summaries\n"
+	"While it runs it shows what is done on stderr.  When it is interrupted it keeps\n"
+	"the blocks that are complete.  Exit codes: 0 done, 1 failed, 2 wrong arguments,\n"
+	"4 nothing can be measured here, 130 interrupted.\n";
 
-u64 bench_count_switches(void)
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
 {
-	struct rusage usage;
-
-	getrusage(RUSAGE_THREAD, &usage);
-	return usage.ru_nvcsw + usage.ru_nivcsw;
+	interrupted = 1;
 }
 
-void bench_pause(void)
+static bool should_stop(void)
 {
-}
-
-static bool never_stop(void)
-{
-	return false;
-}
-
-/* Ticks per millisecond against CLOCK_MONOTONIC over a tenth of a second. */
-static unsigned long measure_tsc_khz(void)
-{
-	struct timespec start, now;
-	u64 ticks = bench_tsc();
-	long ns;
-
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	do {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		ns = (now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec;
-	} while (ns < 100000000L);
-	return (bench_tsc() - ticks) * 1000000 / ns;
-}
-
-static void cpu_model(char *text)
-{
-	unsigned int leaf, *words = (void *)text;
-
-	for (leaf = 0; leaf < 3; leaf++)
-		if (!__get_cpuid(0x80000002 + leaf, &words[leaf * 4], &words[leaf * 4 + 1],
-				 &words[leaf * 4 + 2], &words[leaf * 4 + 3]))
-			strcpy(text, "unknown");
-}
-
-static void hypervisor(char *text)
-{
-	unsigned int words[4];
-
-	__get_cpuid(1, &words[0], &words[1], &words[2], &words[3]);
-	strcpy(text, "none");
-	if (!(words[2] & (1U << 31)))
-		return;
-	__cpuid(0x40000000, words[0], words[1], words[2], words[3]);
-	memcpy(text, &words[1], 12);
-	text[12] = 0;
+	progress_show();
+	return interrupted;
 }
 
 static void show_env(FILE *file, const struct bench_config *config)
 {
-	char model[49] = "", hyper[13];
-	struct utsname name;
-
-	uname(&name);
-	cpu_model(model);
-	hypervisor(hyper);
-	fprintf(file, "kernel=%s\n", name.release);
-	fprintf(file, "cpu_model=%s\n", model);
-	fprintf(file, "cpus=%ld\n", sysconf(_SC_NPROCESSORS_ONLN));
-	fprintf(file, "tsc_khz=%lu\n", measure_tsc_khz());
-	fprintf(file, "hypervisor=%s\n", hyper);
-	fprintf(file, "emulated=%d\n", !strcmp(hyper, "TCGTCGTCGTCG"));
+	machine_show(file);
 	fprintf(file, "blocks=%u\n", config->blocks);
 	fprintf(file, "cpu=%u\n", config->cpu);
 	fprintf(file, "seed=%llu\n", config->seed);
 }
 
+static int last_allowed_cpu(void)
+{
+	int cpu = CPU_SETSIZE - 1;
+	cpu_set_t allowed;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed))
+		return sched_getcpu();
+	while (cpu > 0 && !CPU_ISSET(cpu, &allowed))
+		cpu--;
+	return cpu;
+}
+
+/* To a CPU that was asked for, or else to one if that is allowed. */
 static int pin(struct bench_config *config, bool chosen)
 {
-	cpu_set_t allowed, one;
-	int cpu = CPU_SETSIZE - 1;
+	cpu_set_t one;
 
-	sched_getaffinity(0, sizeof(allowed), &allowed);
-	if (!chosen) {
-		while (cpu > 0 && !CPU_ISSET(cpu, &allowed))
-			cpu--;
-		config->cpu = cpu;
-	}
+	if (!chosen)
+		config->cpu = last_allowed_cpu();
 	CPU_ZERO(&one);
 	CPU_SET(config->cpu, &one);
 	if (!sched_setaffinity(0, sizeof(one), &one))
 		return 0;
-	fprintf(stderr, "kmbench: cannot run on CPU %u: %s\n", config->cpu, strerror(errno));
-	return -EINVAL;
+	if (chosen) {
+		fprintf(stderr, "kmbench: cannot run on CPU %u: %s\n", config->cpu,
+			strerror(errno));
+		return -EINVAL;
+	}
+	fprintf(stderr, "kmbench: SKIP pinning to a CPU: %s; windows that migrate are flagged\n",
+		strerror(errno));
+	return 0;
+}
+
+/* What cannot be measured here; false if nothing can. */
+static bool check_machine(void)
+{
+	if (!machine_may_read_tsc()) {
+		fprintf(stderr, "kmbench: SKIP all benchmarks: RDTSC is disabled (PR_SET_TSC)\n");
+		return false;
+	}
+	if (!machine_has_invariant_tsc())
+		fprintf(stderr, "kmbench: SKIP tsc_khz: this CPU has no invariant TSC, "
+			"ticks are no fixed time\n");
+	/* Says so if it can only estimate. */
+	bench_cycles_source();
+	return true;
 }
 
 /* A file of the output directory; NULL after a message. */
@@ -159,30 +138,41 @@ static int write_samples(const char *dir, const struct bench_group *group,
 	return fclose(m.file) ? -EIO : 0;
 }
 
+static int report(const struct bench_group *group, const struct bench_result *result,
+		  const char *dir)
+{
+	struct seq_file out = { .file = stdout };
+
+	if (dir)
+		return write_samples(dir, group, result);
+	printf("%s\n", group->name);
+	return bench_show_summary(&out, group, result);
+}
+
+/* What is complete when it is interrupted is kept. */
 static int run_one(const struct bench_group *group, const struct bench_config *config,
 		   const char *dir)
 {
 	struct bench_result result = { 0 };
-	struct seq_file out = { .file = stdout };
-	int err;
+	int err, kept = 0;
 
-	fprintf(stderr, "kmbench: %s: %u blocks of %u variants\n", group->name, config->blocks,
-		group->nr_variants);
 	err = bench_alloc_result(group, config, &result);
+	progress_start(group, &result);
 	if (!err)
-		err = bench_run_group(group, &result, never_stop);
-	if (err) {
-		fprintf(stderr, "kmbench: %s: %s\n", group->name, strerror(-err));
-	} else if (dir) {
-		err = write_samples(dir, group, &result);
-	} else {
-		printf("%s\n", group->name);
-		err = bench_show_summary(&out, group, &result);
-	}
+		err = bench_run_group(group, &result, should_stop);
+	progress_end(err);
+	if (!err || (err == -EINTR && result.nr))
+		kept = report(group, &result, dir);
 	bench_free_result(&result);
-	return err;
+	return err ?: kept;
 }
 
+static int count_groups(u64 groups)
+{
+	return __builtin_popcountll(groups);
+}
+
+/* A group that cannot be measured here is passed over, unless it is the only one. */
 static int run_all(u64 groups, const struct bench_config *config, const char *dir)
 {
 	unsigned int i;
@@ -192,11 +182,16 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 		fprintf(stderr, "kmbench: %s: %s\n", dir, strerror(errno));
 		return -EIO;
 	}
-	for (i = 0; i < bench_nr_groups && !err; i++)
-		if (groups & (1ULL << i))
-			err = run_one(bench_groups[i], config, dir);
-	if (!err && dir)
-		err = write_env(dir, config);
+	progress_plan(count_groups(groups));
+	for (i = 0; i < bench_nr_groups && !err; i++) {
+		if (!(groups & (1ULL << i)))
+			continue;
+		err = run_one(bench_groups[i], config, dir);
+		if (err == -ENODEV && count_groups(groups) > 1)
+			err = 0;
+	}
+	if (dir && (!err || err == -EINTR) && write_env(dir, config))
+		err = -EIO;
 	return err;
 }
 
@@ -289,37 +284,60 @@ static int parse_options(int argc, char **argv, struct options *options)
 
 static int do_run(char **names, int nr, struct options *options)
 {
+	struct sigaction action = { .sa_handler = on_interrupt };
 	u64 groups;
 	int err;
 
 	err = choose_groups(names, nr, &groups);
 	if (!err)
 		err = pin(&options->config, options->cpu_chosen);
-	if (!err)
-		err = kmarkers_start();
-	return err ?: run_all(groups, &options->config, options->dir);
+	if (err)
+		return err;
+	if (!check_machine())
+		return -ENODEV;
+	if (kmarkers_start()) {
+		fprintf(stderr, "kmbench: SKIP all benchmarks: no live patching here\n");
+		return -ENODEV;
+	}
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	return run_all(groups, &options->config, options->dir);
+}
+
+static int exit_code(int err)
+{
+	switch (err) {
+	case 0:
+		return 0;
+	case -EINVAL:
+		return EXIT_USAGE;
+	case -ENODEV:
+		return EXIT_SKIP;
+	case -EINTR:
+		return EXIT_INTERRUPTED;
+	default:
+		return EXIT_FAILURE;
+	}
 }
 
 int main(int argc, char **argv)
 {
 	struct options options = { .config = { .blocks = 200, .seed = 1 } };
 	const char *command = argc > 1 ? argv[1] : "";
-	int err = -EINVAL;
+	int err;
 
 	if (!strcmp(command, "list") && argc == 2)
 		return list_groups();
 	if (strcmp(command, "run") && strcmp(command, "env")) {
 		fputs(usage, stderr);
-		return 2;
+		return EXIT_USAGE;
 	}
 	if (parse_options(argc - 1, argv + 1, &options))
-		return 2;
-	if (!strcmp(command, "run")) {
-		err = do_run(argv + 1 + optind, argc - 1 - optind, &options);
-	} else {
-		err = pin(&options.config, options.cpu_chosen);
-		if (!err)
-			show_env(stdout, &options.config);
-	}
-	return err == -EINVAL ? 2 : !!err;
+		return EXIT_USAGE;
+	if (!strcmp(command, "run"))
+		return exit_code(do_run(argv + 1 + optind, argc - 1 - optind, &options));
+	err = pin(&options.config, options.cpu_chosen);
+	if (!err)
+		show_env(stdout, &options.config);
+	return exit_code(err);
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How many core cycles a tick of the TSC is.  The TSC runs at one frequency, the
+ * core at another, which changes; so it is measured in every block, over a chain
+ * of additions each of which needs the result of the one before.  With a counter
+ * of cycles, its difference over the chain is taken; without, an addition is taken
+ * for one cycle, which holds for every x86-64 core so far when both operands are
+ * registers (Agner Fog, Instruction tables).  Sums with a small constant do not
+ * do: some cores add those in passing.
+ */
+#include <linux/irqflags.h>
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/sort.h>
+#include <linux/stringify.h>
+
+#include "bench.h"
+
+#define LINKS_PER_PASS	64
+#define SHORT_PASSES	16
+#define LONG_PASSES	272
+#define PAIRS		4
+
+const char *const bench_cycles_names[] = {
+	[BENCH_CYCLES_NONE] = "none",
+	[BENCH_CYCLES_ESTIMATED] = "estimated",
+	[BENCH_CYCLES_COUNTED] = "counted",
+};
+
+struct window {
+	u64 ticks;
+	u64 cycles;
+};
+
+static noinline void time_chain(u32 passes, bool counted, struct window *window)
+{
+	unsigned long irqs, sum = 0, one = 1;
+	u64 cycles = (u64)passes * LINKS_PER_PASS, before = 0, start;
+	u32 i;
+
+	local_irq_save(irqs);
+	if (counted)
+		before = bench_read_cycles();
+	start = bench_tsc();
+	for (i = 0; i < passes; i++)
+		asm volatile(".rept " __stringify(LINKS_PER_PASS) "\n\t"
+			     "add %1, %0\n\t"
+			     ".endr" : "+r" (sum) : "r" (one) : "cc");
+	window->ticks = bench_tsc() - start;
+	if (counted)
+		cycles = bench_read_cycles() - before;
+	local_irq_restore(irqs);
+	window->cycles = cycles;
+}
+
+static int compare(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/**
+ * bench_cycles_ratio() - core cycles in 1 << BENCH_CYCLES_SHIFT ticks, now
+ *
+ * The mean of the middle of a few measurements: an interrupt spoils one.
+ *
+ * Return: the ratio, 0 if it cannot be known here.
+ */
+u64 bench_cycles_ratio(void)
+{
+	enum bench_cycles source = bench_cycles_source();
+	struct window brief, longer;
+	u64 ratios[PAIRS];
+	unsigned int i;
+
+	if (source == BENCH_CYCLES_NONE)
+		return 0;
+	for (i = 0; i < PAIRS; i++) {
+		time_chain(SHORT_PASSES, source == BENCH_CYCLES_COUNTED, &brief);
+		time_chain(LONG_PASSES, source == BENCH_CYCLES_COUNTED, &longer);
+		if (longer.ticks <= brief.ticks || longer.cycles <= brief.cycles)
+			ratios[i] = 0;
+		else
+			ratios[i] = div64_u64((longer.cycles - brief.cycles) << BENCH_CYCLES_SHIFT,
+					      longer.ticks - brief.ticks);
+	}
+	sort(ratios, PAIRS, sizeof(*ratios), compare, NULL);
+	return (ratios[PAIRS / 2 - 1] + ratios[PAIRS / 2]) / 2;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the harness asks of bench_modules/main.c in the kernel. */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../bench_modules/bench.h"
+#include "machine.h"
+
+static int counter = -1;
+
+u64 bench_count_switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+void bench_pause(void)
+{
+}
+
+/* Cycles of this thread in user space, where the chain runs that it is read around. */
+static int open_counter(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static const char *why_no_counter(int err)
+{
+	switch (err) {
+	case ENOENT:
+	case EOPNOTSUPP:
+		return "no hardware counter of cycles here";
+	case EACCES:
+	case EPERM:
+		return "no permission for perf events (kernel.perf_event_paranoid)";
+	case ENOSYS:
+		return "a kernel without perf events";
+	default:
+		return strerror(err);
+	}
+}
+
+enum bench_cycles bench_cycles_source(void)
+{
+	static enum bench_cycles source;
+	static bool known;
+
+	if (known)
+		return source;
+	known = true;
+	if (machine_is_emulated()) {
+		source = BENCH_CYCLES_NONE;
+		return source;
+	}
+	counter = open_counter();
+	source = counter < 0 ? BENCH_CYCLES_ESTIMATED : BENCH_CYCLES_COUNTED;
+	if (counter < 0)
+		fprintf(stderr, "kmarkers: core cycles are estimated: %s\n", why_no_counter(errno));
+	return source;
+}
+
+u64 bench_read_cycles(void)
+{
+	u64 value = 0;
+
+	return read(counter, &value, sizeof(value)) == sizeof(value) ? value : 0;
+}

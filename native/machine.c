@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The machine that is measured on, in the words of bench/env. */
+#include <cpuid.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../bench_modules/bench.h"
+#include "machine.h"
+
+#define HYPERVISOR_BIT		(1U << 31)
+#define INVARIANT_TSC_BIT	(1U << 8)
+
+/* Ticks per millisecond against CLOCK_MONOTONIC over a tenth of a second. */
+static unsigned long measure_tsc_khz(void)
+{
+	struct timespec start, now;
+	u64 ticks = bench_tsc();
+	long ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		ns = (now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec;
+	} while (ns < 100000000L);
+	return (bench_tsc() - ticks) * 1000000 / ns;
+}
+
+static void read_model(char *text)
+{
+	unsigned int leaf, *words = (void *)text;
+
+	for (leaf = 0; leaf < 3; leaf++)
+		if (!__get_cpuid(0x80000002 + leaf, &words[leaf * 4], &words[leaf * 4 + 1],
+				 &words[leaf * 4 + 2], &words[leaf * 4 + 3]))
+			strcpy(text, "unknown");
+}
+
+/* Twelve letters and a zero. */
+static void read_hypervisor(char *text)
+{
+	unsigned int words[4];
+
+	strcpy(text, "none");
+	if (!__get_cpuid(1, &words[0], &words[1], &words[2], &words[3]) ||
+	    !(words[2] & HYPERVISOR_BIT))
+		return;
+	__cpuid(0x40000000, words[0], words[1], words[2], words[3]);
+	memcpy(text, &words[1], 12);
+	text[12] = 0;
+}
+
+bool machine_is_emulated(void)
+{
+	char name[13];
+
+	read_hypervisor(name);
+	return !strcmp(name, "TCGTCGTCGTCG");
+}
+
+bool machine_has_invariant_tsc(void)
+{
+	unsigned int words[4];
+
+	return __get_cpuid(0x80000007, &words[0], &words[1], &words[2], &words[3]) &&
+	       words[3] & INVARIANT_TSC_BIT;
+}
+
+bool machine_may_read_tsc(void)
+{
+	int mode;
+
+	return prctl(PR_GET_TSC, &mode) || mode == PR_TSC_ENABLE;
+}
+
+void machine_show(FILE *file)
+{
+	char model[49] = "", name[13];
+	struct utsname system;
+	bool invariant = machine_has_invariant_tsc();
+
+	uname(&system);
+	read_model(model);
+	read_hypervisor(name);
+	fprintf(file, "kernel=%s\n", system.release);
+	fprintf(file, "cpu_model=%s\n", model);
+	fprintf(file, "cpus=%ld\n", sysconf(_SC_NPROCESSORS_ONLN));
+	fprintf(file, "invariant_tsc=%d\n", invariant);
+	if (invariant)
+		fprintf(file, "tsc_khz=%lu\n", measure_tsc_khz());
+	fprintf(file, "hypervisor=%s\n", name);
+	fprintf(file, "emulated=%d\n", machine_is_emulated());
+	fprintf(file, "cycles=%s\n", bench_cycles_names[bench_cycles_source()]);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The machine that is measured on. */
+#ifndef NATIVE_MACHINE_H
+#define NATIVE_MACHINE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* True if what executes this is a program that has no cycles. */
+bool machine_is_emulated(void);
+
+/* True if the TSC runs at one frequency in every state of the core. */
+bool machine_has_invariant_tsc(void);
+
+/* False if RDTSC ends the program (prctl(2), PR_SET_TSC). */
+bool machine_may_read_tsc(void);
+
+/* Lines of key=value. */
+void machine_show(FILE *file);
+
+#endif /* NATIVE_MACHINE_H */

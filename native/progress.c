@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What kmbench shows on stderr while it runs: one line for each benchmark, and
+ * on a terminal a share that grows.  Nothing is written while a window is timed.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../bench_modules/bench.h"
+#include "progress.h"
+
+#define INTERVAL_MS	200
+
+static struct {
+	unsigned int groups, number;
+	const struct bench_group *group;
+	const struct bench_result *result;
+	long started, shown;	/* milliseconds */
+	bool terminal;
+} progress;
+
+static long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000L + now.tv_nsec / 1000000;
+}
+
+void progress_plan(unsigned int groups)
+{
+	progress.groups = groups;
+	progress.terminal = isatty(STDERR_FILENO);
+}
+
+static void show_head(void)
+{
+	fprintf(stderr, "%skmbench: [%u/%u] %s: ", progress.terminal ? "\r" : "",
+		progress.number, progress.groups, progress.group->name);
+}
+
+static void show_share(void)
+{
+	const struct bench_result *result = progress.result;
+
+	fprintf(stderr, "%u of %u windows", result->nr, result->planned);
+}
+
+void progress_start(const struct bench_group *group, const struct bench_result *result)
+{
+	progress.number++;
+	progress.group = group;
+	progress.result = result;
+	progress.started = progress.shown = now_ms();
+	if (progress.terminal) {
+		show_head();
+		show_share();
+	}
+}
+
+void progress_show(void)
+{
+	long now = progress.terminal ? now_ms() : 0;
+
+	if (!progress.terminal || now - progress.shown < INTERVAL_MS)
+		return;
+	progress.shown = now;
+	show_head();
+	show_share();
+}
+
+void progress_end(int err)
+{
+	show_head();
+	if (err == -ENODEV) {
+		fprintf(stderr, "SKIP, it cannot be measured here\n");
+		return;
+	}
+	show_share();
+	fprintf(stderr, " in %.1f s", (now_ms() - progress.started) / 1e3);
+	if (err)
+		fprintf(stderr, ", %s", err == -EINTR ? "interrupted" : strerror(-err));
+	fprintf(stderr, "\n");
+}
