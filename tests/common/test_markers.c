@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Markers and probes through their public interface. */
+#include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -232,7 +233,7 @@ const char *markers_storm(void)
  * One probe stays while another comes and goes: every list of probes is read
  * while it is replaced, by readers that take their time.
  */
-static unsigned long lingered;
+static atomic_long_t lingered;
 
 static void probe_linger(void *private, void *call_private, const char *fmt, va_list *args)
 {
@@ -240,15 +241,15 @@ static void probe_linger(void *private, void *call_private, const char *fmt, va_
 
 	for (i = 0; i < 100; i++)
 		cpu_relax();
-	WRITE_ONCE(lingered, lingered + 1);
+	atomic_long_inc(&lingered);
 }
 
 static void await_reader(void)
 {
-	unsigned long before = READ_ONCE(lingered);
+	long before = atomic_long_read(&lingered);
 	unsigned int i;
 
-	for (i = 0; i < 10000 && READ_ONCE(lingered) == before; i++)
+	for (i = 0; i < 10000 && atomic_long_read(&lingered) == before; i++)
 		cpu_relax();
 }
 
