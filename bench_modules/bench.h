@@ -56,6 +56,7 @@ struct bench_variant {
  *	@loops is unused; NULL for the way of this file; returns 0 or an error
  * @block_samples: how many samples @block gives, always the same
  * @most_blocks: runs of this group have no more blocks; 0 for no such limit
+ * @most_seconds: no block begins later than this; 0 for no such limit
  *
  * A @setup that returns -ENODEV says that the group cannot be measured here: it is
  * passed over when several are run.
@@ -71,6 +72,7 @@ struct bench_group {
 	int (*block)(u32 block, struct bench_sample *samples);
 	unsigned int (*block_samples)(void);
 	u32 most_blocks;
+	u32 most_seconds;
 };
 
 extern const struct bench_group *const bench_groups[];

@@ -31,13 +31,20 @@ u64 bystander_gap(void)
 void bystander_loop(void)
 {
 	u64 now, last = bench_tsc(), longest = 0;
+	unsigned int irqs = bystander_timer_irqs();
+	bool disturbed = false;
 
 	while (!bystander_should_stop()) {
 		u32 asked = READ_ONCE(state.asked);
+		unsigned int irqs_now;
 
 		now = bench_tsc();
-		if (now - last > longest)
+		irqs_now = bystander_timer_irqs();
+		/* An interrupt between the two lengthens the gap of the next pass. */
+		if (irqs_now == irqs && !disturbed && now - last > longest)
 			longest = now - last;
+		disturbed = irqs_now != irqs;
+		irqs = irqs_now;
 		last = now;
 		if (asked != state.answered) {
 			state.gap = longest;

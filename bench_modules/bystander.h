@@ -5,16 +5,23 @@
 
 #include <linux/types.h>
 
-/* On a CPU other than the caller's; -ENODEV if there is none. */
-int bystander_start(void);
+/*
+ * On a CPU other than the caller's; -ENODEV if there is none.  With @first it
+ * goes before all threads there but those of stop_machine(): for short runs.
+ */
+int bystander_start(bool first);
 void bystander_stop(void);
 
-/* The longest gap between two readings, in ticks, since the last call. */
+/*
+ * The longest gap between two readings, in ticks, since the last call; gaps in
+ * which the timer of that CPU interrupted are left out: they come anyway.
+ */
 u64 bystander_gap(void);
 
 /* What the thread runs, and what it needs from where it runs. */
 void bystander_loop(void);
 bool bystander_should_stop(void);
+unsigned int bystander_timer_irqs(void);
 void bystander_yield(void);
 
 #endif /* BENCH_MODULES_BYSTANDER_H */

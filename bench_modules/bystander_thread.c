@@ -16,6 +16,11 @@ bool bystander_should_stop(void)
 	return kthread_should_stop();
 }
 
+unsigned int bystander_timer_irqs(void)
+{
+	return compat_timer_irqs();
+}
+
 /* Lets stop_machine() take the CPU, too. */
 void bystander_yield(void)
 {
@@ -28,7 +33,7 @@ static int run(void *unused)
 	return 0;
 }
 
-int bystander_start(void)
+int bystander_start(bool first)
 {
 	unsigned int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
 
@@ -38,6 +43,8 @@ int bystander_start(void)
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	kthread_bind(thread, cpu);
+	if (first)
+		sched_set_fifo(thread);
 	wake_up_process(thread);
 	return 0;
 }

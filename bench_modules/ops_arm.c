@@ -96,14 +96,14 @@ struct window {
 
 static const struct bench_sites *sites;
 
-static int setup(void)
+static int setup(bool first)
 {
 	int err;
 
 	sites = bench_get_sites();
 	if (!sites)
 		return -ENODEV;
-	err = bystander_start();
+	err = bystander_start(first);
 	if (err)
 		goto err_sites;
 	err = sites->setup();
@@ -123,6 +123,16 @@ static void teardown(void)
 	sites->teardown();
 	bystander_stop();
 	bench_put_sites();
+}
+
+static int setup_scaling(void)
+{
+	return setup(false);
+}
+
+static int setup_stall(void)
+{
+	return setup(true);
 }
 
 static int take_window(enum sites_way way, u32 nr, bool on, struct window *window)
@@ -261,11 +271,12 @@ const struct bench_group bench_arm_scaling = {
 	.name = "arm-scaling",
 	.variants = scaling_variants,
 	.nr_variants = ARRAY_SIZE(scaling_variants),
-	.setup = setup,
+	.setup = setup_scaling,
 	.teardown = teardown,
 	.block = scaling_block,
 	.block_samples = scaling_samples,
-	.most_blocks = 4,
+	.most_blocks = 8,
+	.most_seconds = 40,
 };
 
 static unsigned int stall_samples(void)
@@ -306,9 +317,10 @@ const struct bench_group bench_arm_stall = {
 	.name = "arm-stall",
 	.variants = stall_variants,
 	.nr_variants = ARRAY_SIZE(stall_variants),
-	.setup = setup,
+	.setup = setup_stall,
 	.teardown = teardown,
 	.block = stall_block,
 	.block_samples = stall_samples,
 	.most_blocks = 40,
+	.most_seconds = 20,
 };

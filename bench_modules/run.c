@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/string.h>
+#include <linux/timekeeping.h>
 
 #include "bench.h"
 
@@ -156,12 +157,19 @@ static int any_block(const struct bench_group *group, struct plan *plan, u32 blo
 	return run_block(group, plan, block, samples);
 }
 
+static bool is_late(const struct bench_group *group, u64 start)
+{
+	return group->most_seconds &&
+	       ktime_get_ns() - start > group->most_seconds * 1000000000ULL;
+}
+
 static int run_blocks(const struct bench_group *group, struct bench_result *result,
 		      bool (*should_stop)(void))
 {
 	struct plan plan = { .state = result->config.seed };
 	unsigned int step = samples_per_block(group);
 	u32 block, nr = blocks_of(group, &result->config);
+	u64 start = ktime_get_ns();
 	int err = 0;
 
 	if (!group->block)
@@ -169,6 +177,8 @@ static int run_blocks(const struct bench_group *group, struct bench_result *resu
 	for (block = 0; block < nr && !err; block++) {
 		if (should_stop())
 			return -EINTR;
+		if (is_late(group, start))
+			break;
 		err = any_block(group, &plan, block, result->samples + result->nr);
 		if (err)
 			break;
@@ -221,6 +231,8 @@ int bench_run_group(const struct bench_group *group, struct bench_result *result
 	if (err)
 		return err;
 	err = run_blocks(group, result, should_stop);
+	if (!err)
+		result->planned = result->nr;
 	if (group->teardown)
 		group->teardown();
 	return err;

@@ -26,6 +26,7 @@ static const char owner[] = "bench";
 static struct patcher_site records[SITES_MOST];
 static struct patcher_table table = { .sites = records, .owner = owner };
 static struct patcher_poke *pokes;
+static u8 *buffer;
 
 /* Never called: that costs the CPUs nothing, and the patcher the same. */
 static noinline __used notrace void sites_text(void)
@@ -55,29 +56,32 @@ static void fill_records(void)
 
 static void teardown(void)
 {
-	sites_peers_teardown();
 	patcher_unregister(&table);
+	kvfree(buffer);
 	kvfree(pokes);
 }
 
 static int setup(void)
 {
-	int err;
+	int err = -ENOMEM;
+	u32 i;
 
 	pokes = kvcalloc(SITES_MOST, sizeof(*pokes), GFP_KERNEL);
 	if (!pokes)
-		return -ENOMEM;
+		return err;
+	buffer = kvcalloc(SITES_MOST, INSN, GFP_KERNEL);
+	if (!buffer)
+		goto err_pokes;
+	for (i = 0; i < SITES_MOST; i++)
+		memcpy(buffer + i * INSN, nop, INSN);
 	fill_records();
 	err = patcher_register(&table);
 	if (err)
-		goto err_pokes;
-	err = sites_peers_setup();
-	if (err)
-		goto err_table;
+		goto err_buffer;
 	return 0;
 
-err_table:
-	patcher_unregister(&table);
+err_buffer:
+	kvfree(buffer);
 err_pokes:
 	kvfree(pokes);
 	return err;
@@ -112,6 +116,18 @@ static int set_one_by_one(u32 nr, bool on)
 	return err;
 }
 
+static int set_stopped(u32 nr, bool on)
+{
+	struct sites_stores stores = { .pokes = pokes, .nr = nr };
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		fill_poke(&pokes[i], i, on);
+		pokes[i].alias = buffer + i * INSN;
+	}
+	return sites_stop_and_write(&stores);
+}
+
 static int set(enum sites_way way, u32 nr, bool on)
 {
 	switch (way) {
@@ -121,6 +137,8 @@ static int set(enum sites_way way, u32 nr, bool on)
 		return set_batched(nr, CHUNK, on);
 	case SITES_ONE_BY_ONE:
 		return set_one_by_one(nr, on);
+	case SITES_STOP_MACHINE:
+		return set_stopped(nr, on);
 	default:
 		return sites_peers_set(way, nr, on);
 	}

@@ -15,7 +15,7 @@ enum sites_way {
 	SITES_ONE_BY_ONE,	/* ours, a batch for each */
 	SITES_KEY_ONE,		/* one static key that has all */
 	SITES_KEYS_MANY,	/* a static key for each */
-	SITES_STOP_MACHINE,	/* our stores, but to a buffer, while all other CPUs are stopped */
+	SITES_STOP_MACHINE,	/* what a batch compares and writes, in a buffer, under stop_machine() */
 	SITES_WAYS,
 };
 
@@ -33,9 +33,16 @@ struct bench_sites {
 
 extern const struct bench_sites bench_sites;
 
+struct patcher_poke;
+
+/* Replacements whose alias is in a buffer. */
+struct sites_stores {
+	struct patcher_poke *pokes;
+	u32 nr;
+};
+
 /* Static keys and stop_machine(): only in the kernel. */
-int sites_peers_setup(void);
-void sites_peers_teardown(void);
 int sites_peers_set(enum sites_way way, u32 nr, bool on);
+int sites_stop_and_write(struct sites_stores *stores);
 
 #endif /* BENCH_MODULES_SITES_H */

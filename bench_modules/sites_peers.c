@@ -3,7 +3,7 @@
  * What the kernel itself offers to switch code: static keys; and stop_machine(),
  * under which code can be written without breakpoints.  Writing code under it
  * from a module would not be safe (other CPUs are stopped, but their NMIs are
- * not), so the same stores go to a buffer.
+ * not), so the comparisons and stores of a batch are made in a buffer.
  */
 #include <linux/errno.h>
 #include <linux/jump_label.h>
@@ -12,11 +12,10 @@
 #include <linux/stop_machine.h>
 #include <linux/stringify.h>
 #include <linux/string.h>
-#include <linux/vmalloc.h>
+
+#include <kmarkers/patcher.h>
 
 #include "sites.h"
-
-#define INSN	5
 
 /*
  * Keys with 1, 10, 100, 1000 and 10000 sites; and as many keys with one site
@@ -92,44 +91,27 @@ static int set_keys_many(u32 nr, bool on)
 	return 0;
 }
 
-static u8 *buffer;
-
-struct stores {
-	u32 nr;
-	u8 insn[INSN];
-};
-
-/* The stores of a batch; while nobody else runs, nothing need be in between. */
-static int store(void *data)
+static int write_all(void *data)
 {
-	const struct stores *stores = data;
+	const struct sites_stores *stores = data;
+	struct patcher_poke *pokes = stores->pokes;
 	u32 i;
 
 	for (i = 0; i < stores->nr; i++)
-		WRITE_ONCE(buffer[i * INSN], 0xcc);
+		if (memcmp(pokes[i].alias, pokes[i].old, pokes[i].len))
+			return -EILSEQ;
 	for (i = 0; i < stores->nr; i++)
-		memcpy(buffer + i * INSN + 1, stores->insn + 1, INSN - 1);
+		WRITE_ONCE(*pokes[i].alias, 0xcc);
 	for (i = 0; i < stores->nr; i++)
-		WRITE_ONCE(buffer[i * INSN], stores->insn[0]);
+		memcpy(pokes[i].alias + 1, pokes[i].new + 1, pokes[i].len - 1);
+	for (i = 0; i < stores->nr; i++)
+		WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
 	return 0;
 }
 
-static int set_stopped(u32 nr, bool on)
+int sites_stop_and_write(struct sites_stores *stores)
 {
-	struct stores stores = { .nr = nr, .insn = { on ? 0xe9 : 0x0f } };
-
-	return stop_machine(store, &stores, NULL);
-}
-
-int sites_peers_setup(void)
-{
-	buffer = vmalloc(SITES_MOST * INSN);
-	return buffer ? 0 : -ENOMEM;
-}
-
-void sites_peers_teardown(void)
-{
-	vfree(buffer);
+	return stop_machine(write_all, stores, NULL);
 }
 
 int sites_peers_set(enum sites_way way, u32 nr, bool on)
@@ -139,8 +121,6 @@ int sites_peers_set(enum sites_way way, u32 nr, bool on)
 		return set_key_one(nr, on);
 	case SITES_KEYS_MANY:
 		return set_keys_many(nr, on);
-	case SITES_STOP_MACHINE:
-		return set_stopped(nr, on);
 	default:
 		return -EINVAL;
 	}

@@ -19,6 +19,12 @@ bool bystander_should_stop(void)
 	return READ_ONCE(stop);
 }
 
+/* Not known here: what else the CPU does belongs to the gaps, and idle shows it. */
+unsigned int bystander_timer_irqs(void)
+{
+	return 0;
+}
+
 void bystander_yield(void)
 {
 }
@@ -46,7 +52,8 @@ static int another_cpu(void)
 	return -ENODEV;
 }
 
-int bystander_start(void)
+/* @first is for those who may set priorities. */
+int bystander_start(bool first)
 {
 	int cpu = another_cpu(), err;
 	pthread_attr_t attr;
@@ -80,16 +87,12 @@ void bench_put_sites(void)
 }
 
 /* A program has neither static keys nor stop_machine(). */
-int sites_peers_setup(void)
-{
-	return 0;
-}
-
-void sites_peers_teardown(void)
-{
-}
-
 int sites_peers_set(enum sites_way way, u32 nr, bool on)
+{
+	return -EINVAL;
+}
+
+int sites_stop_and_write(struct sites_stores *stores)
 {
 	return -EINVAL;
 }

@@ -120,6 +120,8 @@ def check_blocks(rows: Sequence[Row], path: Path) -> None:
                 f"{path}:{last_line[block]}: block {block} lacks {variant} at {loops} loops"
                 " (truncated?)"
             )
+    if rundir.is_switching(rows[0]["benchmark"]):
+        return
     counts: dict[str, set[str]] = defaultdict(set)
     for variant, loops in full:
         counts[variant].add(loops)

@@ -14,6 +14,8 @@ from typing import Any
 import distributions
 import figures
 import matplotlib
+import switchfigure
+import switching
 import thenandnow
 from figures import Picture
 from matplotlib.figure import Figure
@@ -138,6 +140,22 @@ def figure_html(picture: Picture) -> str:
     return f"<figure>{svg}<figcaption>{escape(picture.caption)}</figcaption></figure>"
 
 
+def switch_section(points: Sequence[switching.Point], directory: Path, name: str) -> str:
+    """Switching many sites: figure and tables of one tier; empty without data."""
+    made = switchfigure.switching(points, f"switching-{name}")
+    if made is None:
+        return ""
+    picture = figures.save(made[0], directory, made[1])
+    parts = [f"<h3>{escape(picture.title)}</h3>", figure_html(picture)]
+    for title, make in switching.TABLES:
+        heads, rows = make(points)
+        cells = [[escape(cell) for cell in row] for row in rows]
+        if rows:
+            caption = f"{title[:1].upper()}{title[1:]}, {points[0].unit}"
+            parts.append(table(caption, heads, cells, "t" + "n" * (len(heads) - 1)))
+    return "\n".join(parts)
+
+
 def draw_tier(tier: Tier, results: Sequence[Result], directory: Path, name: str) -> list[Picture]:
     """All figures of one tier."""
     drawn = []
@@ -149,7 +167,7 @@ def draw_tier(tier: Tier, results: Sequence[Result], directory: Path, name: str)
 
 
 def tier_section(
-    tier: Tier, results: Sequence[Result], pictures: Sequence[Picture], name: str
+    tier: Tier, results: Sequence[Result], pictures: Sequence[Picture], name: str, more: str
 ) -> str:
     """Everything about one tier."""
     meaning = MEANING.get(tier.tier, "")
@@ -168,7 +186,7 @@ def tier_section(
     parts.append(result_tables(results))
     for picture in pictures[1:]:
         parts += [f"<h3>{escape(picture.title)}</h3>", figure_html(picture)]
-    return "\n".join([*parts, "</section>"])
+    return "\n".join([*parts, more, "</section>"])
 
 
 def then_section(
@@ -296,7 +314,12 @@ def headline(results: Sequence[Result]) -> str:
     return f"<ul>{''.join(lines)}</ul>"
 
 
-def render(env: Mapping[str, Any], results: Sequence[Result], directory: Path) -> str:
+def render(
+    env: Mapping[str, Any],
+    results: Sequence[Result],
+    switches: Sequence[switching.Point],
+    directory: Path,
+) -> str:
     """The page; figures are written to the directory on the way."""
     sections, links = [], []
     tiers = tiers_of(env)
@@ -305,7 +328,9 @@ def render(env: Mapping[str, Any], results: Sequence[Result], directory: Path) -
         alone = sum(other.tier == tier.tier for other in tiers) == 1
         name = tier.tier if alone else f"{tier.tier}-{re.sub('[^0-9A-Za-z.]+', '-', tier.kernel)}"
         pictures = draw_tier(tier, own, directory, name)
-        sections.append(tier_section(tier, own, pictures, name))
+        switched = switching.of_tier(switches, tier.tier, tier.kernel)
+        more = switch_section(switched, directory, name)
+        sections.append(tier_section(tier, own, pictures, name, more))
         links.append(f'<a href="#tier-{name}">{escape(tier.tier)} {escape(tier.kernel)}</a>')
     sections.append(then_section(thenandnow.join(results, read_published()), directory))
     sections += [
@@ -330,11 +355,16 @@ def render(env: Mapping[str, Any], results: Sequence[Result], directory: Path) -
     )
 
 
-def write(run: Path, env: Mapping[str, Any], results: Sequence[Result]) -> None:
+def write(
+    run: Path,
+    env: Mapping[str, Any],
+    results: Sequence[Result],
+    switches: Sequence[switching.Point] = (),
+) -> None:
     """report.html and figures/ of a run."""
     directory = run / "figures"
     for stale in [*directory.glob("*.png"), *directory.glob("*.svg")]:
         stale.unlink()
     with matplotlib.rc_context(figures.STYLE):
-        text = render(env, results, directory)
+        text = render(env, results, switches, directory)
     (run / "report.html").write_text(text, encoding="utf-8")

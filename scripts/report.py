@@ -18,6 +18,7 @@ from pathlib import Path
 import published
 import rundir
 import summary
+import switching
 import table
 import verdicts
 from rundir import RunError
@@ -33,13 +34,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         env = rundir.read_env(args.run / "env.json")
         samples = list(rundir.read_samples(args.run / "samples.csv"))
         results = verdicts.analyse(samples, rundir.tiers_of(env))
+        switches = switching.analyse(samples, rundir.tiers_of(env))
         ancestors = published.ancestors()
-        summary.write(args.run / "summary.json", results, ancestors)
+        summary.write(args.run / "summary.json", results, ancestors, switches)
         print(table.render(results, table.terminal_width(), table.wants_colour(sys.stdout)))
+        if switches:
+            print(switching.render(switches))
         if not args.no_figures:
             import page  # noqa: PLC0415  slow to load, and not wanted for the table alone
 
-            page.write(args.run, env, results)
+            page.write(args.run, env, results, switches)
             print(f"\nreport: {args.run / 'report.html'}")
     except BrokenPipeError:
         sys.stderr.close()

@@ -79,6 +79,11 @@ class Tier:
         return self.unit == UNIT_INSTRUCTIONS
 
 
+def is_switching(benchmark: str) -> bool:
+    """True where a sample is one switch of many sites, and not a window around a loop."""
+    return benchmark.startswith("arm-")
+
+
 def truthy(value: object) -> bool:
     """'1', 1, 'yes' and 'true' are true; everything else is not."""
     return str(value).strip().lower() in {"1", "y", "yes", "true"}

@@ -13,6 +13,7 @@ import stats
 from published import Published
 from rundir import UNIT_GUEST, UNIT_TSC
 from stats import Interval
+from switching import Point
 from verdicts import Result
 
 Ancestors = dict[tuple[str, str], list[Published]]
@@ -74,7 +75,10 @@ def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
     }
 
 
-def write(path: Path, results: Sequence[Result], ancestors: Ancestors) -> None:
+def write(
+    path: Path, results: Sequence[Result], ancestors: Ancestors, switches: Sequence[Point] = ()
+) -> None:
     """summary.json of a run."""
     entries = [as_json(result, ancestors) for result in results]
+    entries += [point.as_json() for point in switches]
     path.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")

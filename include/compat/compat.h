@@ -78,4 +78,19 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
+/*
+ * ("x86/irq: Make irqstats array based"), v7.2: before, each counter was a member
+ * of its own.  Timer interrupts of this CPU so far.
+ */
+#include <linux/hardirq.h>
+
+static inline unsigned int compat_timer_irqs(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+	return this_cpu_read(irq_stat.counts[IRQ_COUNT_APIC_TIMER]);
+#else
+	return this_cpu_read(irq_stat.apic_timer_irqs);
+#endif
+}
+
 #endif /* KMARKERS_COMPAT_H */

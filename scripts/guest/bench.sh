@@ -9,7 +9,7 @@ results=${RESULTS-/results}
 
 bench=/sys/kernel/debug/kmarkers/bench
 
-for module in patcher immediate markers kmarkers_bench; do
+for module in patcher immediate markers kmarkers_bench_sites kmarkers_bench; do
 	insmod "$modules/$module.ko" || exit 1
 done
 live=0
@@ -43,8 +43,10 @@ cat "$bench/env" >"$results/env"
 for samples in "$bench"/*/samples; do
 	name=${samples%/samples}
 	name=${name##*/}
+	# One that cannot be measured here has none.
+	grep -q "^$name," "$samples" || continue
 	cat "$samples" >"$results/$name.csv" || exit 1
 	echo "$name"
 	cat "$bench/$name/summary"
 done
-rmmod kmarkers_bench && rmmod markers && rmmod immediate && rmmod patcher
+rmmod kmarkers_bench && rmmod kmarkers_bench_sites && rmmod markers && rmmod immediate && rmmod patcher
