@@ -521,7 +521,8 @@ static int check_site(const struct patcher_table *table, const struct patcher_si
  * knows, unless its flags say otherwise.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if a site holds anything else or two sites overlap; -EPERM
+ * Return: 0; -EINVAL if a site holds anything else or two sites overlap; -EBUSY
+ * if one overlaps a site of another table; -EPERM
  * if a site is outside the module's text or in text freed after init, or a run
  * where tasks cannot be waited for.
  */
