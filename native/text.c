@@ -41,12 +41,15 @@ int text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int 
 	unsigned long first = PAGE_OF(pokes[0].addr);
 	unsigned long last = PAGE_OF(pokes[nr - 1].addr + pokes[nr - 1].len - 1);
 	unsigned int i;
+	int populate;
 
 	if (getpid() != text.owner)
 		return -EPERM;
 	alias->nr_pages = (last - first) / PAGE_BYTES + 1;
-	alias->base = mmap(NULL, alias->nr_pages * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-			   text.file, first - text.start);
+	/* Few pages for many pokes are all written: no fault for each. */
+	populate = alias->nr_pages <= nr ? MAP_POPULATE : 0;
+	alias->base = mmap(NULL, alias->nr_pages * PAGE_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | populate, text.file, first - text.start);
 	if (alias->base == MAP_FAILED)
 		return -ENOMEM;
 	for (i = 0; i < nr; i++)
