@@ -156,26 +156,11 @@ const struct patcher_site *sites_find(unsigned long addr, const struct patcher_t
 }
 NOKPROBE_SYMBOL(sites_find);
 
-/**
- * sites_walk() - the site at an address, for many ascending addresses
- * @cursor: zero at first; its table is that of the last site found
- * @addr: address of a first byte
- *
- * A batch mostly changes neighbours in one table: the next record is looked at
- * before all tables are searched.
- *
- * Context: the patcher's mutex is held.
- * Return: the site or NULL.
- */
-const struct patcher_site *sites_walk(struct sites_cursor *cursor, unsigned long addr)
+/* The slow path of sites_walk(). */
+const struct patcher_site *sites_walk_to(struct sites_cursor *cursor, unsigned long addr)
 {
-	const struct patcher_table *table = cursor->table;
-	const struct patcher_site *site;
+	const struct patcher_site *site = sites_find(addr, &cursor->table);
 
-	if (table && cursor->next < table->nr &&
-	    patcher_site_addr(&table->sites[cursor->next]) == addr)
-		return &table->sites[cursor->next++];
-	site = sites_find(addr, &cursor->table);
 	if (site)
 		cursor->next = site - cursor->table->sites + 1;
 	return site;

@@ -18,9 +18,30 @@ struct sites_cursor {
 int sites_add(struct patcher_table *table);
 void sites_del(struct patcher_table *table);
 const struct patcher_site *sites_find(unsigned long addr, const struct patcher_table **table);
-const struct patcher_site *sites_walk(struct sites_cursor *cursor, unsigned long addr);
+const struct patcher_site *sites_walk_to(struct sites_cursor *cursor, unsigned long addr);
 void sites_for_each(void (*show)(void *data, const struct patcher_table *table,
 				 const struct patcher_site *site), void *data);
+
+/**
+ * sites_walk() - the site at an address, for many ascending addresses
+ * @cursor: zero at first; its table is that of the last site found
+ * @addr: address of a first byte
+ *
+ * A batch mostly changes neighbours in one table: the next record is looked at
+ * before all tables are searched.
+ *
+ * Context: the patcher's mutex is held.
+ * Return: the site or NULL.
+ */
+static inline const struct patcher_site *sites_walk(struct sites_cursor *cursor, unsigned long addr)
+{
+	const struct patcher_table *table = cursor->table;
+
+	if (table && cursor->next < table->nr &&
+	    patcher_site_addr(&table->sites[cursor->next]) == addr)
+		return &table->sites[cursor->next++];
+	return sites_walk_to(cursor, addr);
+}
 
 /* In batch.c, which has the lock. */
 void patcher_for_each_site(void (*show)(void *data, const struct patcher_table *table,
