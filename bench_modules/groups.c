@@ -13,6 +13,9 @@ const struct bench_group *const bench_groups[] = {
 	&bench_getppid_pressure,
 	&bench_arm_scaling,
 	&bench_arm_stall,
+#ifndef __KERNEL__
+	&bench_empty_loop_peers,
+#endif
 };
 
 const unsigned int bench_nr_groups = ARRAY_SIZE(bench_groups);

@@ -13,4 +13,9 @@ extern const struct bench_group bench_getppid_pressure;
 extern const struct bench_group bench_arm_scaling;
 extern const struct bench_group bench_arm_stall;
 
+#ifndef __KERNEL__
+/* Its rows depend on what is installed. */
+extern struct bench_group bench_empty_loop_peers;
+#endif
+
 #endif /* BENCH_MODULES_GROUPS_H */

@@ -15,6 +15,7 @@
 
 #include "../bench_modules/bench.h"
 #include "machine.h"
+#include "peers.h"
 #include "progress.h"
 
 #define EXIT_USAGE		2
@@ -172,6 +173,16 @@ static int count_groups(u64 groups)
 	return __builtin_popcountll(groups);
 }
 
+static bool has_group(u64 groups, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < bench_nr_groups; i++)
+		if (groups & (1ULL << i) && !strcmp(bench_groups[i]->name, name))
+			return true;
+	return false;
+}
+
 /* A group that cannot be measured here is passed over, unless it is the only one. */
 static int run_all(u64 groups, const struct bench_config *config, const char *dir)
 {
@@ -183,6 +194,8 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 		return -EIO;
 	}
 	progress_plan(count_groups(groups));
+	if (has_group(groups, "empty-loop-peers"))
+		peers_load();
 	for (i = 0; i < bench_nr_groups && !err; i++) {
 		if (!(groups & (1ULL << i)))
 			continue;
@@ -199,6 +212,7 @@ static int list_groups(void)
 {
 	unsigned int i, j;
 
+	peers_load();
 	for (i = 0; i < bench_nr_groups; i++) {
 		printf("%s:", bench_groups[i]->name);
 		for (j = 0; j < bench_groups[i]->nr_variants; j++)

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * empty-loop-peers: a marker in the empty loop beside what other user-space
+ * tracers put there, off and on.  Each peer is a shared object that is present
+ * if its package was when kmbench was built; what is not is named.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/kernel.h>
+
+#include <kmarkers/user.h>
+
+#include "../bench_modules/groups.h"
+#include "peers.h"
+#include "peers/peer.h"
+
+BENCH_OPS(none, (void)0)
+BENCH_OPS(none_clone, (void)0)
+BENCH_OPS(marker_off, trace_mark(bench_peers_off, "%d %p", 1, NULL))
+BENCH_OPS(marker_on, trace_mark(bench_peers_on, "%d %p", 1, NULL))
+
+static const struct bench_variant own[] = {
+	BENCH_ROW("none", none),
+	BENCH_ROW("none-clone", none_clone),
+	BENCH_ROW("marker-jump-off", marker_off),
+	BENCH_ROW("marker-jump-on", marker_on),
+};
+
+static struct {
+	const char *name, *package;
+	const struct bench_peer *peer;
+	bool on;
+} peers[] = {
+	{ "peer-lttng-ust", "liblttng-ust-dev" },
+	{ "peer-sdt", "systemtap-sdt-dev" },
+};
+
+#define MAX_ROWS	(ARRAY_SIZE(own) + 2 * ARRAY_SIZE(peers))
+
+static struct bench_variant rows[MAX_ROWS];
+
+static void probe(void *probe_private, void *call_private, const char *fmt, va_list *args)
+{
+	(void)va_arg(*args, int);
+	(void)va_arg(*args, void *);
+}
+
+/* The shared object of a peer, beside the program. */
+static const struct bench_peer *load_peer(const char *name, const char *package)
+{
+	char path[PATH_MAX + 32], *slash;
+	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+	void *object;
+
+	if (length < 0)
+		return NULL;
+	path[length] = 0;
+	slash = strrchr(path, '/');
+	snprintf(slash + 1, 32, "%s.so", name);
+	if (access(path, R_OK)) {
+		fprintf(stderr, "kmbench: SKIP %s: not built in (apt-get install %s, make native)\n",
+			name, package);
+		return NULL;
+	}
+	object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!object)
+		fprintf(stderr, "kmbench: SKIP %s: %s\n", name, dlerror());
+	return object ? dlsym(object, "bench_peer") : NULL;
+}
+
+void peers_load(void)
+{
+	unsigned int i, nr = ARRAY_SIZE(own);
+
+	memcpy(rows, own, sizeof(own));
+	for (i = 0; i < ARRAY_SIZE(peers); i++) {
+		if (!peers[i].peer)
+			peers[i].peer = load_peer(peers[i].name, peers[i].package);
+		if (!peers[i].peer)
+			continue;
+		rows[nr++] = peers[i].peer->off;
+		rows[nr++] = peers[i].peer->on;
+	}
+	bench_empty_loop_peers.nr_variants = nr;
+}
+
+/* The rows there is somebody to listen to, and those that need none. */
+static int setup(void)
+{
+	unsigned int i, nr = ARRAY_SIZE(own);
+	const char *why;
+
+	for (i = 0; i < ARRAY_SIZE(peers); i++) {
+		if (!peers[i].peer)
+			continue;
+		rows[nr++] = peers[i].peer->off;
+		why = peers[i].peer->switch_on();
+		peers[i].on = !why;
+		if (why)
+			fprintf(stderr, "kmbench: SKIP %s: %s\n", peers[i].peer->on.name, why);
+		else
+			rows[nr++] = peers[i].peer->on;
+	}
+	bench_empty_loop_peers.nr_variants = nr;
+	return marker_probe_register("bench_peers_on", "%d %p", probe, NULL);
+}
+
+static void teardown(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(peers); i++) {
+		if (peers[i].on)
+			peers[i].peer->switch_off();
+		peers[i].on = false;
+	}
+	marker_probe_unregister("bench_peers_on", probe, NULL);
+	marker_synchronize_unregister();
+}
+
+struct bench_group bench_empty_loop_peers = {
+	.name = "empty-loop-peers",
+	.variants = rows,
+	.nr_variants = MAX_ROWS,
+	.loops = { 200, 1000 },
+	.setup = setup,
+	.teardown = teardown,
+};

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tracepoints of LTTng-UST.  On, their events go to a ring buffer in memory that
+ * overwrites what is oldest (a snapshot session), so that no disk takes part.
+ */
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LTTNG_UST_TRACEPOINT_CREATE_PROBES
+#define LTTNG_UST_TRACEPOINT_DEFINE
+#include "lttng_events.h"
+
+#include "peer.h"
+
+#define PATIENCE_MS	10000
+#define RETRY_MS	100
+
+extern char **environ;
+
+BENCH_OPS(off, lttng_ust_tracepoint(kmarkers, bench_off, 1, NULL))
+BENCH_OPS(on, lttng_ust_tracepoint(kmarkers, bench_on, 1, NULL))
+
+static pid_t daemon_pid;
+
+/* One daemon serves all; a second one ends at once, which does no harm. */
+static void start_daemon(void)
+{
+	char *words[] = { "lttng-sessiond", "--no-kernel", "--quiet", NULL };
+
+	if (posix_spawnp(&daemon_pid, words[0], NULL, NULL, words, environ))
+		daemon_pid = 0;
+}
+
+static void stop_daemon(void)
+{
+	if (!daemon_pid)
+		return;
+	kill(daemon_pid, SIGTERM);
+	waitpid(daemon_pid, NULL, 0);
+	daemon_pid = 0;
+}
+
+/* A command about a session of this process's own. */
+static bool lttng(const char *format)
+{
+	char command[128], line[256];
+
+	snprintf(command, sizeof(command), format, getpid());
+	snprintf(line, sizeof(line), "lttng --no-sessiond %s >/dev/null 2>&1", command);
+	return !system(line);
+}
+
+static bool create_session(void)
+{
+	return lttng("create --snapshot kmbench-%d");
+}
+
+/* The daemon tells this process through a thread of LTTng's. */
+static bool is_enabled(void)
+{
+	return lttng_ust_tracepoint_enabled(kmarkers, bench_on);
+}
+
+static bool wait_for(bool (*condition)(void))
+{
+	const struct timespec pause = { .tv_nsec = RETRY_MS * 1000000L };
+	int waited;
+
+	for (waited = 0; waited < PATIENCE_MS; waited += RETRY_MS) {
+		if (condition())
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+static void switch_off(void)
+{
+	lttng("destroy kmbench-%d");
+	stop_daemon();
+}
+
+static const char *switch_on(void)
+{
+	if (system("command -v lttng lttng-sessiond >/dev/null"))
+		return "no lttng command (apt-get install lttng-tools)";
+	start_daemon();
+	if (!wait_for(create_session)) {
+		stop_daemon();
+		return "lttng-sessiond does not answer";
+	}
+	if (lttng("enable-event -u -s kmbench-%d kmarkers:bench_on") &&
+	    lttng("start kmbench-%d") && wait_for(is_enabled))
+		return NULL;
+	switch_off();
+	return "lttng could not enable the event";
+}
+
+const struct bench_peer bench_peer = {
+	.off = BENCH_ROW("peer-lttng-ust-off", off),
+	.on = BENCH_ROW("peer-lttng-ust-on", on),
+	.switch_on = switch_on,
+	.switch_off = switch_off,
+};
