@@ -21,7 +21,7 @@ from figures import Picture
 from matplotlib.figure import Figure
 from published import read_aliases, read_published
 from rundir import Tier, tiers_of
-from table import amount, group_header, shown, span
+from table import amount, group_header, in_core_cycles, shown, span
 from verdicts import BASELINE, NO_BASELINE, Result
 
 Maker = Callable[[Sequence[Result], str], tuple[Figure, Picture] | None]
@@ -108,6 +108,7 @@ def result_row(result: Result) -> list[str]:
         number(span(result, result.ci)),
         number(shown(result, result.delta, True)),
         number(span(result, result.delta_ci, True)),
+        *([number(in_core_cycles(result))] if result.core else []),
         verdict,
         str(result.n),
         f"{result.flagged} of {result.windows}" + (f" ({escape(flags)})" if flags else ""),
@@ -120,13 +121,16 @@ def result_tables(results: Sequence[Result]) -> str:
     for _, group in groupby(results, lambda r: r.benchmark):
         rows = list(group)
         unit = f"{rows[0].unit} per operation"
-        heads = ["variant", f"median, {unit}", "95 %", f"added, {unit}", "95 %", "verdict"]
+        core = rows[0].core
+        heads = ["variant", f"median, {unit}", "95 %", f"added, {unit}", "95 %"]
+        if core is not None:
+            heads.append(f"added, core cycles ({core.source})")
         parts.append(
             table(
-                group_header(rows[0]),
-                [*heads, "blocks", "windows flagged"],
+                group_header(rows[0]) + (f"; {core.words()}" if core else ""),
+                [*heads, "verdict", "blocks", "windows flagged"],
                 map(result_row, rows),
-                "tnnnntnt",
+                "tnnnntnt" if core is None else "tnnnnntnt",
             )
         )
     return "\n".join(parts)

@@ -40,6 +40,13 @@ def published_for(result: Result, ancestors: Ancestors) -> list[Published]:
     return ancestors.get((result.benchmark, result.variant), [])
 
 
+def core_cycles(result: Result) -> dict[str, Any]:
+    """core_cycles: the result in core cycles; absent where they are not known."""
+    if result.core is None:
+        return {}
+    return {"core_cycles": result.core.as_json(result.median, result.delta, result.delta_ci)}
+
+
 def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
     """One entry of summary.json. published and published_delta are those of the first machine
     in published.csv, recomputed; published_rows has all of them."""
@@ -63,6 +70,7 @@ def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
         "noise_floor": number(result.noise_floor),
         "margin": number(result.margin),
         "detectable": number(result.detectable),
+        **core_cycles(result),
         "verdict": result.verdict,
         "note": result.note,
         "correlation_blocks": number(result.correlation),

@@ -67,6 +67,11 @@ def span(result: Result, interval: Interval | None, signed: bool = False) -> str
     return f"[{shown(result, interval.lo, signed)}, {shown(result, interval.hi, signed)}]"
 
 
+def in_core_cycles(result: Result) -> str:
+    """The added cost in core cycles."""
+    return amount(result.core.of(result.delta), signed=True) if result.core else "-"
+
+
 def verdict_words(result: Result) -> str:
     """The verdict with its note."""
     return f"{result.verdict} ({result.note})" if result.note else result.verdict
@@ -81,11 +86,12 @@ COLUMNS: tuple[Column, ...] = (
     ("95 % interval", True, lambda r: span(r, r.ci)),
     ("added", True, lambda r: shown(r, r.delta, signed=True)),
     ("95 % interval ", True, lambda r: span(r, r.delta_ci, signed=True)),
+    ("added, core", True, in_core_cycles),
     ("n", True, lambda r: str(r.n)),
     ("flagged", True, lambda r: f"{r.flagged}/{r.windows}"),
     ("verdict", False, verdict_words),
 )
-DROPS = ("95 % interval", "flagged", "n", "median", "95 % interval ")
+DROPS = ("95 % interval", "flagged", "n", "added, core", "median", "95 % interval ")
 
 
 def _layout(columns: Sequence[Column], results: Sequence[Result]) -> list[int]:
@@ -97,7 +103,8 @@ def _layout(columns: Sequence[Column], results: Sequence[Result]) -> list[int]:
 
 def fit_columns(results: Sequence[Result], width: int) -> tuple[list[Column], list[int]]:
     """The columns that fit in the width, and how wide each is over all results."""
-    columns = list(COLUMNS)
+    known = any(result.core for result in results)
+    columns = [column for column in COLUMNS if known or column[2] is not in_core_cycles]
     for dropped in (*DROPS, None):
         sizes = _layout(columns, results)
         if dropped is None or 2 + sum(sizes) + 2 * (len(sizes) - 1) <= width:
@@ -146,6 +153,8 @@ def render(results: Sequence[Result], width: int, colour: bool) -> str:
         for _, of_benchmark in groupby(of_tier, lambda r: r.benchmark):
             rows = list(of_benchmark)
             lines += ["", f" {group_header(rows[0])}"]
+            if rows[0].core:
+                lines.append(f" {rows[0].core.words()}")
             lines.append(_line([title.strip() for title, _, _ in columns], columns, sizes))
             for row in rows:
                 text = _line([cell(row) for _, _, cell in columns], columns, sizes)

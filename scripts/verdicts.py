@@ -20,7 +20,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
+import corecycles
 import stats
+from corecycles import CoreCycles
 from rundir import (
     UNIT_EMULATED,
     UNIT_GUEST,
@@ -85,6 +87,7 @@ class Result:
     windows: int
     flagged: int
     flags: Mapping[str, int]
+    core: CoreCycles | None
     slopes: Sequence[Slope] = field(repr=False)
     deltas: Sequence[Slope] = field(repr=False)
 
@@ -176,6 +179,7 @@ class Group:
     margin: float | None
     noise: Difference | None
     resolution: float
+    core: CoreCycles | None
 
 
 def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
@@ -193,7 +197,8 @@ def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
         noise = difference(
             fitted[baseline + CLONE_SUFFIX], fitted[baseline], tier.exact, resolution
         )
-    return Group(tier, benchmark, per_variant, fitted, baseline, margin, noise, resolution)
+    core = corecycles.ratio_of(tier, samples)
+    return Group(tier, benchmark, per_variant, fitted, baseline, margin, noise, resolution, core)
 
 
 def judge(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
@@ -258,6 +263,7 @@ def result_for(group: Group, variant: str) -> Result:
         windows=len(windows),
         flagged=sum(1 for window in windows if window.flags),
         flags=stats.count_flags(windows),
+        core=group.core,
         slopes=fitted,
         deltas=diff.deltas if diff else [],
     )

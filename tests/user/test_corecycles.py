@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Core cycles: where they come from, and that they are said to be what they are."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import rundir
+from corecycles import CoreCycles, ratio_of
+from rundir import Sample, Tier
+from stats import Interval
+
+
+def tier(name: str = "native", **env: str) -> Tier:
+    """A tier whose kernel says so much of itself."""
+    emulated = rundir.is_emulated(name, env, {})
+    return Tier(name, "6.12", rundir.tier_unit(name, emulated), emulated, env, {})
+
+
+def window(tsc: int, cycles: int | None, *flags: str) -> Sample:
+    """A window of so many ticks and core cycles."""
+    return Sample("native", "6.12", "b", "v", 0, 0, 0, 1, 100, tsc, cycles, None, flags)
+
+
+def test_the_ratio_is_the_median_of_undisturbed_windows() -> None:
+    """One odd block and a flagged window move nothing."""
+    samples = [window(1000, 1500), window(2000, 3000), window(1000, 1900)]
+    samples += [window(1000, 9000, "preempted"), window(1000, None)]
+    core = ratio_of(tier(cycles="estimated"), samples)
+    assert core == CoreCycles("estimated", 1.5)
+    assert core is not None
+    assert core.of(2.0) == 3.0
+    assert core.of(None) is None
+    assert core.words() == "1 TSC cycle is 1.500 core cycles (estimated)"
+
+
+def test_counted_and_estimated_are_told_apart() -> None:
+    """The word that the machine gave is the word that is shown."""
+    core = ratio_of(tier(cycles="counted"), [window(1000, 1250)])
+    assert core is not None
+    assert core.words().endswith("(counted)")
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        tier(),
+        tier(cycles="none"),
+        tier(cycles="guessed"),
+        tier("vm", cycles="estimated", emulated="1"),
+        tier("icount", cycles="estimated"),
+    ],
+)
+def test_what_has_no_cycles_gets_none(unknown: Tier) -> None:
+    """Neither an emulated CPU nor one that says nothing."""
+    assert ratio_of(unknown, [window(1000, 1500)]) is None
+
+
+def test_json_has_no_infinite_numbers() -> None:
+    """An unbounded interval has no ends."""
+    entry = CoreCycles("estimated", 2.0).as_json(1.25, 0.5, Interval(-math.inf, 0.75))
+    assert entry == {
+        "source": "estimated",
+        "per_tick": 2.0,
+        "median": 2.5,
+        "delta": 1.0,
+        "delta_ci_lo": None,
+        "delta_ci_hi": 1.5,
+    }
