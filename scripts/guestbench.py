@@ -46,7 +46,7 @@ def measure(
         out=out,
         tier=tier,
         modules=modules,
-        additions=[(config, "/bench.conf"), (KMLIVE, "/kmlive")],
+        additions=[(config, "/bench.conf"), *([(KMLIVE, "/kmlive")] if live else [])],
         timeout=TIMEOUT_SECONDS,
     )
     result = boot(request, show)
