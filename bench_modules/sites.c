@@ -16,7 +16,15 @@
 #define INSN	5
 #define CHUNK	1000
 
-extern u8 bench_sites_text[];
+/*
+ * The first of them. The pointer stands in a section that objtool passes over,
+ * since what it points at is no target of an indirect branch.
+ */
+extern u8 *const bench_sites_text;
+
+asm(".pushsection " KMARKERS_SECTION(bench) ", \"aw\", @progbits\n"
+	"bench_sites_text:	.quad bench_first_site\n"
+	".popsection");
 
 static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump[INSN] = { 0xe9, 0x00, 0x00, 0x00, 0x00 };
@@ -31,8 +39,7 @@ static u8 *buffer;
 /* Never called: that costs the CPUs nothing, and the patcher the same. */
 static noinline __used notrace void sites_text(void)
 {
-	asm volatile(".globl bench_sites_text\n"
-		     "bench_sites_text:\n\t"
+	asm volatile("bench_first_site:\n\t"
 		     ".rept " __stringify(SITES_MOST) "\n\t"
 		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
 		     ".endr");
