@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Benchmarks whose samples are switches of many sites: collected, summed up and shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import collect
+import pytest
+import rawdata
+import report
+import rundir
+import switching
+
+COST = {"batched": 30, "one-by-one": 70_000, "static-key-one": 3_000}
+SIZES = (1, 100, 10_000)
+BLOCKS = 8
+
+Line = tuple[object, ...]
+
+
+def scaling_lines() -> list[Line]:
+    """Time in proportion to the sites, a little more in each block; 3 rounds."""
+    lines: list[Line] = []
+    for block in range(BLOCKS):
+        for variant, cost in COST.items():
+            for sites in SIZES:
+                ticks = 1000 + cost * sites + block
+                head = ("arm-scaling", variant, 0, block, 0, 1, sites, ticks, "", "", "")
+                lines.append(head)
+                lines.append((*head[:1], f"{variant}-stall", *head[2:7], 500, "", "", ""))
+        for sites in SIZES:
+            tail = (0, block, 0, 1, sites, 3, "", "", "")
+            lines.append(("arm-scaling", switching.ROUND_COUNT, *tail))
+    return lines
+
+
+def stall_lines() -> list[Line]:
+    """One size only."""
+    gaps = {"idle-stall": 100, "batched-stall": 400, "stop-machine-stall": 8000}
+    return [
+        ("arm-stall", variant, 0, block, 0, 1, 10_000, gap + block, "", "", "")
+        for block in range(BLOCKS)
+        for variant, gap in gaps.items()
+    ]
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    """A tier with loops and switches."""
+    path = rawdata.write_tier(tmp_path / "vm", 24, 1, rawdata.BENCHES[:1], emulated="1")
+    rawdata.write_raw(path / "arm-scaling.csv", scaling_lines())
+    rawdata.write_raw(path / "arm-stall.csv", stall_lines())
+    return path
+
+
+@pytest.fixture
+def run(raw: Path, tmp_path: Path) -> Path:
+    """The tier as a run."""
+    path = tmp_path / "results" / "run"
+    assert collect.main([str(path), f"--raw=vm={raw}"]) == 0
+    return path
+
+
+def points(run: Path) -> list[switching.Point]:
+    """The run's switches."""
+    env = rundir.read_env(run / "env.json")
+    return switching.analyse(rundir.read_samples(run / "samples.csv"), rundir.tiers_of(env))
+
+
+def test_medians_and_units(run: Path) -> None:
+    found = switching.find(points(run), "arm-scaling", "batched", 10_000)
+    assert found is not None
+    assert found.n == BLOCKS
+    assert found.median == 1000 + 30 * 10_000 + 3.5
+    assert found.unit == rundir.UNIT_EMULATED
+    rounds = switching.find(points(run), "arm-scaling", switching.ROUND_COUNT, 10_000)
+    assert rounds is not None
+    assert (rounds.median, rounds.unit) == (3, switching.COUNT_UNIT)
+
+
+def test_tables(run: Path) -> None:
+    heads, rows = switching.table_rows(points(run))
+    assert heads[1:] == ["1", "100", "10,000", "times ours at 10,000"]
+    ratios = {row[0]: row[-1] for row in rows}
+    assert ratios["ours, one batch"] == "1.000"
+    assert ratios["one static key"] == "99.67"
+    _, parts = switching.part_rows(points(run))
+    assert parts[-1] == ["round count of the batch", "3", "3", "3"]
+    _, stalls = switching.stall_rows(points(run))
+    assert [row[0] for row in stalls] == [
+        "ours, one batch",
+        "stop_machine (in a buffer)",
+        "nothing",
+    ]
+    assert stalls[0][-1] == "5.0 %"
+
+
+def test_report(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert report.main([str(run)]) == 0
+    text = capsys.readouterr().out
+    assert "time to switch sites" in text
+    assert "arm-scaling" not in text.split("time to switch")[0], "no slope is made of switches"
+    page = (run / "report.html").read_text()
+    assert "Switching many sites" in page
+    assert (run / "figures" / "switching-vm.svg").is_file()
+    entries = json.loads((run / "summary.json").read_text())
+    one = [e for e in entries if e["variant"] == "one-by-one" and e["sites"] == 100]
+    assert len(one) == 1
+    assert one[0]["median"] == 1000 + 70_000 * 100 + 3.5
+
+
+def test_truncated(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rawdata.write_raw(raw / "arm-scaling.csv", scaling_lines()[:-1])
+    assert collect.main([str(tmp_path / "run"), f"--raw=vm={raw}"]) == 1
+    assert "truncated" in capsys.readouterr().err
