@@ -29,7 +29,10 @@ fuzz: setup ## fuzz parsers, tables and emulator, FUZZ_SECONDS each (default 60)
 coverage: setup ## line coverage of the pure parts; fails below 90 %
 	@$(PYTHON) scripts/coverage.py
 
-.PHONY: fuzz coverage
+check-long: setup ## a million batches on real cores, ten million instructions emulated
+	@$(PYTHON) scripts/checknative.py --long
+
+.PHONY: fuzz coverage check-long
 
 check-model: ## exhaustive check of the protocol, and of what each of its steps is for
 	@python3 tests/model/run.py

@@ -2,7 +2,6 @@
 /* The machine that is measured on, in the words of bench/env. */
 #include <cpuid.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,13 +65,6 @@ bool machine_has_invariant_tsc(void)
 
 	return __get_cpuid(0x80000007, &words[0], &words[1], &words[2], &words[3]) &&
 	       words[3] & INVARIANT_TSC_BIT;
-}
-
-bool machine_may_read_tsc(void)
-{
-	int mode;
-
-	return prctl(PR_GET_TSC, &mode) || mode == PR_TSC_ENABLE;
 }
 
 void machine_show(FILE *file)

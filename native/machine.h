@@ -12,9 +12,6 @@ bool machine_is_emulated(void);
 /* True if the TSC runs at one frequency in every state of the core. */
 bool machine_has_invariant_tsc(void);
 
-/* False if RDTSC ends the program (prctl(2), PR_SET_TSC). */
-bool machine_may_read_tsc(void);
-
 /* Lines of key=value. */
 void machine_show(FILE *file);
 

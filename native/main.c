@@ -88,19 +88,18 @@ static int pin(struct bench_config *config, bool chosen)
 	return 0;
 }
 
-/* What cannot be measured here; false if nothing can. */
+/* Names what the machine lacks; without live patching nothing can be measured. */
 static bool check_machine(void)
 {
-	if (!machine_may_read_tsc()) {
-		fprintf(stderr, "kmbench: SKIP all benchmarks: RDTSC is disabled (PR_SET_TSC)\n");
-		return false;
-	}
 	if (!machine_has_invariant_tsc())
 		fprintf(stderr, "kmbench: SKIP tsc_khz: this CPU has no invariant TSC, "
 			"ticks are no fixed time\n");
 	/* Says so if it can only estimate. */
 	bench_cycles_source();
-	return true;
+	if (!kmarkers_start())
+		return true;
+	fprintf(stderr, "kmbench: SKIP all benchmarks: no live patching here\n");
+	return false;
 }
 
 /* A file of the output directory; NULL after a message. */
@@ -309,10 +308,6 @@ static int do_run(char **names, int nr, struct options *options)
 		return err;
 	if (!check_machine())
 		return -ENODEV;
-	if (kmarkers_start()) {
-		fprintf(stderr, "kmbench: SKIP all benchmarks: no live patching here\n");
-		return -ENODEV;
-	}
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	return run_all(groups, &options->config, options->dir);

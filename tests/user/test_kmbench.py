@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""kmbench as a user meets it: what it prints, writes and says of what is missing."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pty
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import collect
+import pytest
+from lablib import ROOT
+
+NATIVE = ROOT / "build" / "native"
+KMBENCH = NATIVE / "kmbench"
+EXIT_USAGE, EXIT_SKIP, EXIT_INTERRUPTED = 2, 4, 130
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _built() -> None:
+    """Everything these tests run."""
+    programs = [str(NATIVE / name) for name in ("kmbench", "test", "deny")]
+    subprocess.run(["make", "-s", "-C", str(ROOT / "native"), *programs], check=True)
+
+
+def run(*words: object, one_cpu: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, on one CPU if so wished."""
+    text = [str(word) for word in words]
+    if one_cpu:
+        text = ["taskset", "1", *text]
+    return subprocess.run(text, capture_output=True, text=True, timeout=60, check=False)
+
+
+def kmbench(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run kmbench."""
+    return run(KMBENCH, *words)
+
+
+def denied(what: str, *words: object, one_cpu: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run kmbench where something is refused."""
+    return run(NATIVE / "deny", what, "--", KMBENCH, *words, one_cpu=one_cpu)
+
+
+def env_of(directory: Path) -> dict[str, str]:
+    """The env file of a run."""
+    return collect.read_key_values(directory / "env")
+
+
+def test_list_names_groups_and_variants() -> None:
+    """One line for each benchmark, baseline first."""
+    done = kmbench("list")
+    assert done.returncode == 0
+    lines = dict(line.split(":", 1) for line in done.stdout.splitlines())
+    assert lines["empty-loop"].split()[:2] == ["none", "none-clone"]
+    assert "marker-jump-on" in lines["empty-loop-peers"].split()
+
+
+def test_a_run_can_be_collected(tmp_path: Path) -> None:
+    """Samples and env of every benchmark named, with core cycles in every window."""
+    done = kmbench("run", "-b", 8, "-o", tmp_path / "raw", "empty-loop", "memcpy-4096")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    raw = collect.load_raw("native", tmp_path / "raw")
+    assert {row["benchmark"] for row in raw.rows} == {"empty-loop", "memcpy-4096"}
+    assert env_of(tmp_path / "raw")["cycles"] in ("counted", "estimated")
+    for row in raw.rows:
+        assert 0.05 < int(row["cycles"]) / int(row["tsc"]) < 20
+
+
+def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
+    """The same seed, the same order of variants."""
+    orders = []
+    for name, seed in (("a", 5), ("b", 5), ("c", 6)):
+        kmbench("run", "-b", 8, "-s", seed, "-o", tmp_path / name, "empty-loop")
+        rows = collect.load_raw("native", tmp_path / name).rows
+        orders.append([(row["variant"], row["layout"], row["loops"]) for row in rows])
+    assert orders[0] == orders[1] != orders[2]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("nothing",),
+        (),
+        ("run", "no-such-benchmark"),
+        ("run", "start"),
+        ("run", "-b", "0"),
+        ("run", "-b", "100001"),
+        ("run", "-b", "ten"),
+        ("run", "-c", "-1"),
+        ("run", "-c", "1023", "empty-loop"),
+        ("run", "--frequently"),
+        ("list", "all"),
+    ],
+)
+def test_wrong_arguments_are_refused(words: tuple[str, ...]) -> None:
+    """Exit code 2 and a word on stderr."""
+    done = kmbench(*words)
+    assert done.returncode == EXIT_USAGE
+    assert done.stderr
+    assert done.stdout == ""
+
+
+def test_progress_is_shown_on_a_terminal() -> None:
+    """A share that grows, on one line."""
+    main, other = pty.openpty()
+    words = [str(KMBENCH), "run", "-b", "10000", "empty-loop", "memcpy-4096"]
+    with subprocess.Popen(words, stderr=other, stdout=subprocess.DEVNULL) as process:
+        os.close(other)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(main, 4096)
+            except OSError:
+                break
+            if not piece:
+                break
+            shown += piece
+    os.close(main)
+    assert process.returncode == 0
+    done = [int(n) for n in re.findall(rb"\[2/2\] memcpy-4096: (\d+) of \d+ windows", shown)]
+    assert len(done) > 2
+    assert done == sorted(done)
+    assert done[-1] > done[0]
+
+
+def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path) -> None:
+    """Exit code 130, and files that can be collected."""
+    words = [str(KMBENCH), "run", "-b", "100000", "-o", str(tmp_path / "raw"), "memcpy-4096"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == EXIT_INTERRUPTED
+    assert "interrupted" in said
+    assert collect.load_raw("native", tmp_path / "raw").rows
+
+
+@pytest.mark.parametrize(
+    ("what", "named"),
+    [
+        (f"membarrier={errno.ENOSYS}", "membarrier(2) with sync-core"),
+        (f"membarrier={errno.EINVAL}", "membarrier(2) with sync-core"),
+        (f"memfd_create={errno.EPERM}", "memory file"),
+    ],
+)
+def test_without_live_patching_all_is_skipped(what: str, named: str, tmp_path: Path) -> None:
+    """Exit code 4, the reason and what is skipped."""
+    done = denied(what, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
+    assert done.returncode == EXIT_SKIP
+    assert named in done.stderr
+    assert "SKIP all benchmarks" in done.stderr
+    assert not (tmp_path / "raw").exists()
+
+
+def test_without_membarrier_the_tests_are_skipped() -> None:
+    """As KTAP says it."""
+    done = run(NATIVE / "deny", f"membarrier={errno.ENOSYS}", "--", NATIVE / "test", 10)
+    assert done.returncode == EXIT_SKIP
+    assert "1..0 # SKIP" in done.stdout
+
+
+def test_refused_affinity_is_named(tmp_path: Path) -> None:
+    """Not pinned, and said so; but a CPU that was asked for is an error."""
+    what = f"sched_setaffinity={errno.EPERM}"
+    done = denied(what, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
+    assert done.returncode == 0
+    assert "SKIP pinning" in done.stderr
+    done = denied(what, "run", "-b", 2, "-c", 0, "empty-loop")
+    assert done.returncode == EXIT_USAGE
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (errno.EACCES, "perf_event_paranoid"),
+        (errno.ENOENT, "no hardware counter"),
+        (errno.ENOSYS, "without perf events"),
+    ],
+)
+def test_without_perf_events_cycles_are_estimated(error: int, why: str, tmp_path: Path) -> None:
+    """The reason on stderr, the word in env."""
+    raw = tmp_path / "raw"
+    done = denied(f"perf_event_open={error}", "run", "-b", 2, "-o", raw, "empty-loop")
+    assert done.returncode == 0
+    assert "core cycles are estimated" in done.stderr
+    assert why in done.stderr
+    assert env_of(raw)["cycles"] == "estimated"
+
+
+def test_a_single_cpu_has_no_bystander() -> None:
+    """A benchmark that needs another CPU is passed over; alone it is all there is to skip."""
+    what = f"sched_setaffinity={errno.EPERM}"
+    done = denied(what, "run", "-b", 1, "arm-stall", one_cpu=True)
+    assert done.returncode == EXIT_SKIP
+    assert "arm-stall: SKIP" in done.stderr
+    done = denied(what, "run", "-b", 1, "empty-loop", "arm-stall", one_cpu=True)
+    assert done.returncode == 0
+
+
+def test_a_single_cpu_has_no_storms() -> None:
+    """Each storm is skipped by name."""
+    done = run(NATIVE / "test", 10, "storm", one_cpu=True)
+    results = [line for line in done.stdout.splitlines() if line.startswith(("ok", "not ok"))]
+    assert results
+    assert all("# SKIP one CPU" in line for line in results)
+
+
+def test_a_missing_peer_is_named(tmp_path: Path) -> None:
+    """With the package to install; the rows of others stay."""
+    program = tmp_path / "kmbench"
+    program.write_bytes(KMBENCH.read_bytes())
+    program.chmod(0o755)
+    done = run(program, "list")
+    assert "SKIP peer-sdt" in done.stderr
+    assert "systemtap-sdt-dev" in done.stderr
+    assert "liblttng-ust-dev" in done.stderr
+    assert "empty-loop-peers: none none-clone marker-jump-off marker-jump-on\n" in done.stdout

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""native/ holds shims only: what is shared is compiled where it is, and nothing is copied."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from lablib import ROOT
+
+SHARED_DIRS = ("patcher", "immediate", "markers", "bench_modules")
+
+# Lines that each file may have. A shim that outgrows its budget is looked at, and so is a new one.
+BUDGETS = {
+    "native/Makefile": 160,
+    # Stand in for files of the modules.
+    "native/text.c": 240,
+    "native/trap.c": 90,
+    "native/fork.c": 60,
+    "native/start.c": 90,
+    "native/harness.c": 90,
+    "native/bystander.c": 110,
+    # The C library has none like the kernel's.
+    "native/lock.c": 20,
+    "native/sort.c": 60,
+    # Programs, which the kernel has no use for.
+    "native/main.c": 380,
+    "native/machine.c": 110,
+    "native/progress.c": 100,
+    "native/live.c": 150,
+    "native/peers.c": 150,
+    "native/peers/lttng_ust.c": 120,
+    "native/peers/lttng_events.h": 40,
+    "native/peers/sdt.c": 170,
+}
+OWN_HEADER_LINES = 40
+SHIM_HEADER_LINES = 90
+COPIED_LINES = 10
+
+# What talks to the kernel's own bookkeeping; Documentation/native.md says why for each.
+NOT_SHARED = {
+    "patcher/main.c",
+    "patcher/text.c",
+    "patcher/core.c",
+    "patcher/redirect.c",
+    "immediate/main.c",
+    "immediate/settable.c",
+    "markers/main.c",
+    "bench_modules/main.c",
+    "bench_modules/bystander_thread.c",
+    "bench_modules/live.c",
+    "bench_modules/sites_peers.c",
+}
+
+# Names of static functions that say what many files do.
+COMMON_NAMES = {"setup", "teardown", "probe", "run", "compare", "main"}
+
+FUNCTION = re.compile(r"^(?!static inline)[a-z][\w \t*]*?\b(\w+)\([^;{}]*?\)\n\{", re.MULTILINE)
+
+
+def text(name: str) -> str:
+    """A source file."""
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def native_files() -> Iterator[str]:
+    """Every file below native/."""
+    for path in sorted((ROOT / "native").rglob("*")):
+        if path.is_file():
+            yield str(path.relative_to(ROOT))
+
+
+def made(target: str) -> set[str]:
+    """A list that native/Makefile prints."""
+    words = ["make", "-s", "-C", str(ROOT / "native"), target]
+    return set(subprocess.run(words, capture_output=True, text=True, check=True).stdout.split())
+
+
+def budget(name: str) -> int | None:
+    """Lines that a file may have; None for a file that nobody expects."""
+    if name.startswith("native/include/linux/") and name.endswith(".h"):
+        return SHIM_HEADER_LINES
+    if name.endswith(".h") and name not in BUDGETS and f"{name[:-2]}.c" in BUDGETS:
+        return OWN_HEADER_LINES
+    return OWN_HEADER_LINES if name == "native/peers/peer.h" else BUDGETS.get(name)
+
+
+@pytest.mark.parametrize("name", list(native_files()))
+def test_every_file_is_expected_and_small(name: str) -> None:
+    """No file that is not listed here, none larger than it should be."""
+    allowed = budget(name)
+    assert allowed is not None, f"{name}: not expected in native/"
+    assert len(text(name).splitlines()) <= allowed
+
+
+def test_every_shared_file_is_compiled_or_excused() -> None:
+    """All of the modules' sources are in the user-space build, but for those that cannot be."""
+    sources = {str(p.relative_to(ROOT)) for d in SHARED_DIRS for p in (ROOT / d).glob("*.c")}
+    sources = {name for name in sources if not name.endswith(".mod.c")}
+    shared = made("list-shared")
+    assert shared <= sources
+    assert sources - shared == NOT_SHARED
+
+
+def test_every_excuse_is_written_down() -> None:
+    """Documentation/native.md names each file that is not shared."""
+    page = text("Documentation/native.md")
+    assert [name for name in sorted(NOT_SHARED) if name not in page] == []
+
+
+def test_what_is_compiled_is_what_there_is() -> None:
+    """Every .c file of native/ is built, and every one that is built exists."""
+    present = {name for name in native_files() if name.endswith(".c") and "peers/" not in name}
+    assert made("list-shims") == present
+
+
+def functions(name: str) -> set[str]:
+    """Names of the functions that a file defines."""
+    return set(FUNCTION.findall(text(name)))
+
+
+def test_no_function_has_a_second_definition() -> None:
+    """Nothing in native/ is named like a function of a shared file."""
+    shared = {function for name in made("list-shared") for function in functions(name)}
+    assert len(shared) > 100
+    for name in native_files():
+        if name.endswith(".c"):
+            assert functions(name) & shared <= COMMON_NAMES, name
+
+
+def passages(name: str) -> set[tuple[str, ...]]:
+    """Every run of some lines of code; comments, data and lone brackets are none."""
+    lines = [line.strip() for line in text(name).splitlines()]
+    code = [line for line in lines if len(line) > 2 and not line.startswith(("/*", "*", "#", "."))]
+    return {tuple(code[i : i + COPIED_LINES]) for i in range(len(code) - COPIED_LINES + 1)}
+
+
+def test_no_passage_is_copied() -> None:
+    """No shared code lives a second life in native/."""
+    shared = {passage for name in made("list-shared") for passage in passages(name)}
+    for name in native_files():
+        if name.endswith((".c", ".h")):
+            assert not passages(name) & shared, name
+
+
+def test_no_source_is_included() -> None:
+    """A .c file is compiled, not included."""
+    for name in native_files():
+        if name.endswith((".c", ".h")):
+            assert not re.search(r'#include\s+"[^"]+\.c"', text(name)), name
+
+
+def test_every_shim_is_used() -> None:
+    """Each header under native/include/linux is named by a source that is compiled."""
+    sources = [ROOT / name for name in made("list-shared") | set(made("list-shims"))]
+    sources += (ROOT / "include").rglob("*.h")
+    sources += (ROOT / "native" / "include").rglob("*.h")
+    sources += [path for d in SHARED_DIRS for path in (ROOT / d).glob("*.h")]
+    sources += (ROOT / "tests" / "common").glob("*.[ch]")
+    named = set()
+    for source in sources:
+        named |= set(re.findall(r"#include <linux/([\w/]+\.h)>", source.read_text("utf-8")))
+    shims = {path.name for path in (ROOT / "native" / "include" / "linux").glob("*.h")}
+    assert shims <= named
