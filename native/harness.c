@@ -48,8 +48,6 @@ static const char *why_no_counter(int err)
 	case EACCES:
 	case EPERM:
 		return "no permission for perf events (kernel.perf_event_paranoid)";
-	case ENOSYS:
-		return "a kernel without perf events";
 	default:
 		return strerror(err);
 	}

@@ -92,8 +92,8 @@ static int pin(struct bench_config *config, bool chosen)
 static bool check_machine(void)
 {
 	if (!machine_has_invariant_tsc())
-		fprintf(stderr, "kmbench: SKIP tsc_khz: this CPU has no invariant TSC, "
-			"ticks are no fixed time\n");
+		fputs("kmbench: SKIP tsc_khz: without an invariant TSC ticks are no fixed time\n",
+		      stderr);
 	/* Says so if it can only estimate. */
 	bench_cycles_source();
 	if (!kmarkers_start())

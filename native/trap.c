@@ -32,10 +32,10 @@ static bool handle(greg_t *gregs)
 	rcu_read_lock();
 	ours = patcher_handle_int3(&regs);
 	rcu_read_unlock();
-	if (ours) {
-		FOR_EACH_REGISTER(STORE)
-	}
-	return ours;
+	if (!ours)
+		return false;
+	FOR_EACH_REGISTER(STORE)
+	return true;
 }
 
 static void on_sigtrap(int sig, siginfo_t *info, void *context)

@@ -30,7 +30,7 @@ static pid_t daemon_pid;
 /* One daemon serves all; a second one ends at once, which does no harm. */
 static void start_daemon(void)
 {
-	char *words[] = { "lttng-sessiond", "--no-kernel", "--quiet", NULL };
+	char *const words[] = { "lttng-sessiond", "--no-kernel", "--quiet", NULL };
 
 	if (posix_spawnp(&daemon_pid, words[0], NULL, NULL, words, environ))
 		daemon_pid = 0;

@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <linux/kernel.h>
+
 static const struct {
 	const char *name;
 	int number;
@@ -47,7 +49,7 @@ static int deny(char *what)
 	if (!error)
 		return -1;
 	*error++ = 0;
-	for (i = 0; i < sizeof(syscalls) / sizeof(syscalls[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(syscalls); i++)
 		if (!strcmp(what, syscalls[i].name))
 			return deny_syscall(syscalls[i].number, atoi(error));
 	return -1;
