@@ -38,7 +38,7 @@ check-model: ## exhaustive check of the protocol, and of what each of its steps 
 	@python3 tests/model/run.py
 
 check-mutants: setup ## the code broken on purpose, and the test that notices each time
-	@$(PYTHON) scripts/mutants.py $(if $(K),--kernel $(K))
+	@$(PYTHON) scripts/mutants.py --model $(if $(K),--kernel $(K))
 
 check-coexist: setup ## changes of text beside kprobes, ftrace, live patches, CPUs that go, NMIs
 	@$(PYTHON) scripts/checkcoexist.py $(if $(K),--kernel $(K))

@@ -41,6 +41,7 @@ class Mutant:
     model: str = ""
 
 
+UNLOCK_PARENT = "\tpthread_rwlock_unlock(&native_fork_gate);\n}\n\nstatic void after_fork_child"
 STEPS = ("protocol_steps",)
 ORDER = ("protocol_steps", "imv_storm")
 REFUSES = ("patcher_refuses_bad_batches",)
@@ -199,6 +200,73 @@ MUTANTS = (
         "native/text.c",
         [("\tmunmap(alias->base, alias->nr_pages * PAGE_BYTES);\n", "")],
         ("protocol_leaves_no_alias",),
+    ),
+    Mutant(
+        "any-instruction",
+        "a table of values may point at any instruction",
+        "immediate/imv.c",
+        [("\t\tif (!holds_read(site)) {\n", "\t\tif (!holds_read(site) && !site) {\n")],
+        ("tables_of_others_are_refused",),
+    ),
+    Mutant(
+        "fork-shares-text",
+        "a child goes on with its parent's text, and may write it",
+        "native/text.c",
+        [
+            (
+                "\tif (text.copy < 0 || map_text(text.copy))\n\t\treturn;\n",
+                "\ttext.owner = getpid();\n\tif (parents)\n\t\treturn;\n",
+            )
+        ],
+        ("process_fork_separates",),
+    ),
+    Mutant(
+        "fork-copies-late",
+        "the child copies the text itself, when its parent may write it again",
+        "native/text.c",
+        [
+            (
+                "\tif (text.copy < 0 || map_text(text.copy))\n",
+                "\tif (map_text(copy_text()))\n",
+            )
+        ],
+        ("process_fork_storm",),
+    ),
+    Mutant(
+        "no-fork-gate",
+        "a program forks in the middle of a batch",
+        "native/fork.c",
+        [
+            ("\tpthread_rwlock_wrlock(&native_fork_gate);\n", ""),
+            (UNLOCK_PARENT, "}\n\nstatic void after_fork_child"),
+        ],
+        ("process_fork_storm",),
+    ),
+    Mutant(
+        "clone-writes",
+        "a child without fork()'s handlers may write its parent's text",
+        "native/text.c",
+        [("\tif (getpid() != text.owner)\n", "\tif (!text.owner)\n")],
+        ("process_clone_is_refused",),
+    ),
+    Mutant(
+        "traps-swallowed",
+        "breakpoints of others are not passed on",
+        "native/trap.c",
+        [("\t\tprevious.sa_handler(sig);\n", "\t\treturn;\n")],
+        ("process_passes_on_foreign_traps",),
+    ),
+    Mutant(
+        "red-zone-used",
+        "the handler writes below the interrupted stack pointer",
+        "native/trap.c",
+        [
+            (
+                "\tFOR_EACH_REGISTER(STORE)\n",
+                "\tFOR_EACH_REGISTER(STORE)\n\t((unsigned long *)regs.sp)[-1] = 0;\n",
+            )
+        ],
+        ("protocol_keeps_red_zone",),
     ),
     Mutant(
         "alias-left",

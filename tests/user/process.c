@@ -224,35 +224,6 @@ static const char *signal_stack_storm(void)
 	return storm(read_on_signal_stack);
 }
 
-/* A leaf function keeps its locals below the stack pointer; breakpoints must not touch them. */
-static noinline bool red_zone_kept(void)
-{
-	volatile unsigned long locals[14];
-	unsigned int i, bad = 0;
-
-	for (i = 0; i < ARRAY_SIZE(locals); i++)
-		locals[i] = i + 1;
-	(void)imv_read(value);
-	for (i = 0; i < ARRAY_SIZE(locals); i++)
-		bad += locals[i] != i + 1;
-	return !bad;
-}
-
-static void *use_red_zone(void *unused)
-{
-	while (!READ_ONCE(stop)) {
-		if (!red_zone_kept())
-			__atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&passes, 1, __ATOMIC_RELAXED);
-	}
-	return NULL;
-}
-
-static const char *red_zone_storm(void)
-{
-	return storm(use_red_zone);
-}
-
 static void *read_briefly(void *unused)
 {
 	unsigned int i;
@@ -304,7 +275,6 @@ const struct test_case process_cases[] = {
 	{ "process_clone_is_refused", clone_is_refused, NULL },
 	{ "process_blocked_sigtrap_storm", blocked_sigtrap_storm, NULL },
 	{ "process_signal_stack_storm", signal_stack_storm, NULL },
-	{ "process_red_zone_storm", red_zone_storm, NULL },
 	{ "process_short_threads_storm", short_threads_storm, NULL },
 };
 

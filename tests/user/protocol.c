@@ -19,10 +19,10 @@
 #include "protocol.h"
 
 #define INSN	5
-#define SITES	2
+#define SITES	3
 #define INT3	0xcc
 
-extern u8 protocol_site_first[], protocol_site_second[];
+extern u8 protocol_site_first[], protocol_site_second[], protocol_site_leaf[];
 
 static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
@@ -41,6 +41,29 @@ static noinline int run_sites(void)
 		     : "+a" (first), "+d" (second));
 	return first | second;
 }
+
+/*
+ * A leaf function keeps its locals in the 128 bytes below the stack pointer.
+ * This one fills them, passes its site, and counts those that changed.
+ */
+unsigned int protocol_leaf(void);
+asm(".pushsection .text\n"
+    "protocol_leaf:\n"
+    "	movq $-128, %rax\n"
+    "1:	movq %rax, (%rsp,%rax)\n"
+    "	addq $8, %rax\n"
+    "	jnz 1b\n"
+    "protocol_site_leaf:\n"
+    "	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+    "	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+    "	movq $-128, %rdx\n"
+    "2:	cmpq %rdx, (%rsp,%rdx)\n"
+    "	je 3f\n"
+    "	incl %eax\n"
+    "3:	addq $8, %rdx\n"
+    "	jnz 2b\n"
+    "	ret\n"
+    ".popsection\n");
 
 static const char owner[] = "protocol";
 static struct patcher_site records[SITES];
@@ -61,6 +84,7 @@ static int start(void)
 
 	point_record(&records[0], protocol_site_first);
 	point_record(&records[1], protocol_site_second);
+	point_record(&records[2], protocol_site_leaf);
 	err = patcher_register(&table);
 	registered = !err;
 	return err;
@@ -68,7 +92,9 @@ static int start(void)
 
 static int change(const u8 *old, const u8 *new)
 {
-	u8 *const addr[SITES] = { protocol_site_first, protocol_site_second };
+	u8 *const addr[SITES] = {
+		protocol_site_first, protocol_site_second, protocol_site_leaf,
+	};
 	unsigned int i;
 
 	memset(pokes, 0, sizeof(pokes));
@@ -221,6 +247,28 @@ static const char *waits_for_handlers(void)
 	return NULL;
 }
 
+static void check_leaf(void)
+{
+	amiss |= protocol_leaf() != 0;
+}
+
+/* The first two rounds leave a breakpoint in its way. */
+static const char *keeps_red_zone(void)
+{
+	struct patcher_stats before, after;
+
+	EXPECT(!start());
+	amiss = false;
+	patcher_read_stats(&before);
+	after_round = check_leaf;
+	EXPECT(!change(nop, jump));
+	after_round = NULL;
+	patcher_read_stats(&after);
+	EXPECT(!amiss);
+	EXPECT(after.hits - before.hits == 2);
+	return NULL;
+}
+
 static const char *retries_stale_breakpoints(void)
 {
 	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };
@@ -271,6 +319,7 @@ static const char *leaves_no_alias(void)
 const struct test_case protocol_cases[] = {
 	{ "protocol_steps", steps, forget },
 	{ "protocol_waits_for_handlers", waits_for_handlers, forget },
+	{ "protocol_keeps_red_zone", keeps_red_zone, forget },
 	{ "protocol_retries_stale_breakpoints", retries_stale_breakpoints, forget },
 	{ "protocol_leaves_no_alias", leaves_no_alias, forget },
 };
