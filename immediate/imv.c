@@ -29,7 +29,6 @@ struct imv_table {
 static struct {
 	struct mutex lock;		/* before the patcher's; also keeps the variables still */
 	struct list_head tables;
-	unsigned long changes;
 } imv = {
 	.lock = __MUTEX_INITIALIZER(imv.lock),
 	.tables = LIST_HEAD_INIT(imv.tables),
@@ -158,11 +157,16 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
 	count = collect(changes, nr, NULL);
 	if (count <= 0)
 		return count;
+	err = imv_updates_reserve(changes, nr);
+	if (err)
+		return err;
 	pokes = kvcalloc(count, sizeof(*pokes), GFP_KERNEL);
 	if (!pokes)
 		return -ENOMEM;
 	collect(changes, nr, pokes);
 	err = patcher_apply(owner, pokes, count);
+	if (!err)
+		imv_updates_count(changes, nr);
 	kvfree(pokes);
 	return err;
 }
@@ -183,11 +187,8 @@ int imv_set_many(struct imv_change *changes, unsigned int nr)
 
 	mutex_lock(&imv.lock);
 	err = patch_sites(changes, nr);
-	if (!err) {
-		for (i = 0; i < nr; i++)
-			store_value(changes[i].var, changes[i].value, changes[i].size);
-		imv.changes += nr;
-	}
+	for (i = 0; !err && i < nr; i++)
+		store_value(changes[i].var, changes[i].value, changes[i].size);
 	mutex_unlock(&imv.lock);
 	return err;
 }
@@ -339,6 +340,7 @@ void imv_drop_module(struct module *module)
 		patcher_unregister(&table->sites);
 		kfree(table);
 	}
+	imv_updates_drop(module);
 	mutex_unlock(&imv.lock);
 }
 
@@ -406,12 +408,13 @@ int imv_show(struct seq_file *m, void *unused)
 		return -ENOMEM;
 	}
 	nr = collect_usage(usage);
-	seq_printf(m, "# changes %lu\n", imv.changes);
-	seq_puts(m, "variable size value module sites\n");
+	seq_puts(m, "variable size value updates module sites\n");
 	for (i = 0; i < nr; i++) {
+		const void *var = (void *)usage[i].var;
+
 		imv_show_symbol(m, usage[i].var);
-		seq_printf(m, " %u 0x%llx %s %u\n", usage[i].size,
-			   (unsigned long long)load_value((void *)usage[i].var, usage[i].size),
+		seq_printf(m, " %u 0x%llx %lu %s %u\n", usage[i].size,
+			   (unsigned long long)load_value(var, usage[i].size), imv_updates_of(var),
 			   module_name(usage[i].module), usage[i].sites);
 	}
 	mutex_unlock(&imv.lock);

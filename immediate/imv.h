@@ -5,6 +5,7 @@
 
 #include <kmarkers/table.h>
 
+struct imv_change;
 struct module;
 struct seq_file;
 
@@ -14,6 +15,12 @@ int imv_show(struct seq_file *m, void *unused);
 
 /* Prints what a variable is called; in the module glue, which knows symbols. */
 void imv_show_symbol(struct seq_file *m, unsigned long addr);
+
+/* How often each value was changed. */
+int imv_updates_reserve(const struct imv_change *changes, unsigned int nr);
+void imv_updates_count(const struct imv_change *changes, unsigned int nr);
+unsigned long imv_updates_of(const void *var);
+void imv_updates_drop(struct module *module);
 
 /* The values that root may change; in the kernel only. */
 struct dentry;

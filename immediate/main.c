@@ -87,6 +87,7 @@ static void __exit immediate_exit(void)
 {
 	unregister_module_notifier(&module_notifier);
 	debugfs_remove_recursive(dir);
+	imv_updates_drop(NULL);
 }
 
 module_init(immediate_init);

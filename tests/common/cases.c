@@ -19,6 +19,7 @@ const struct test_case test_cases[] = {
 	{ "imv_every_size", imv_sizes, NULL },
 	{ "imv_refuses_bad_changes", imv_refuses, NULL },
 	{ "imv_storm", imv_storm, NULL },
+	{ "imv_many_sites", imv_many_sites, NULL },
 	{ "imv_branches", imv_branches, NULL },
 	{ "imv_every_alignment", imv_alignments, NULL },
 	{ "imv_branch_storm", imv_branch_storm, NULL },

@@ -20,6 +20,7 @@ const char *imv_initial(void);
 const char *imv_sizes(void);
 const char *imv_refuses(void);
 const char *imv_storm(void);
+const char *imv_many_sites(void);
 const char *imv_branches(void);
 const char *imv_alignments(void);
 const char *imv_branch_storm(void);

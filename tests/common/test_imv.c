@@ -4,6 +4,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
+#include <linux/stringify.h>
 
 #include <kmarkers/immediate.h>
 #include <kmarkers/patcher.h>
@@ -135,6 +136,39 @@ const char *imv_refuses(void)
 	EXPECT(imv_set_many(changes, 2) == -EINVAL);
 	EXPECT(imv_read(huge) == 0x0123456789abcdefULL && _imv_read(huge) == imv_read(huge));
 	EXPECT(imv_read(small) == 0xa5 && _imv_read(small) == 0xa5);
+	return NULL;
+}
+
+/* One value at ten thousand sites. */
+#define MANY	10000
+
+static DEFINE_IMV(u32, many) = 7;
+
+static noinline u32 read_many(void)
+{
+	u32 value, sum = 0;
+
+	asm volatile(".rept " __stringify(MANY) "\n"
+		     __IMV_SITE("movl $0, %k0", "2", "4", "0")
+		     "	addl %k0, %k1\n"
+		     ".endr\n"
+		     : "=&r" (value), "+r" (sum) : "i" (&many__imv) : "cc");
+	return sum;
+}
+
+const char *imv_many_sites(void)
+{
+	struct patcher_stats before, after;
+
+	EXPECT(read_many() == 7 * MANY);
+	patcher_read_stats(&before);
+	EXPECT(!imv_set(many, 12345));
+	patcher_read_stats(&after);
+	EXPECT(read_many() == 12345 * MANY);
+	EXPECT(after.sites - before.sites == MANY);
+	EXPECT(after.rounds - before.rounds == 3);
+	EXPECT(!imv_set(many, 7));
+	EXPECT(read_many() == 7 * MANY);
 	return NULL;
 }
 

@@ -8,6 +8,7 @@
 #include <linux/kernel.h>
 #include <linux/seq_file.h>
 
+#include <kmarkers/immediate.h>
 #include <kmarkers/patcher.h>
 #include <kmarkers/user.h>
 
@@ -51,11 +52,39 @@ static const char *lists_values(void)
 	char line[80];
 
 	EXPECT(read_listed() == 2468);
-	snprintf(line, sizeof(line), "0x%lx 4 0x4d2 program 2\n", (unsigned long)&listed__imv);
+	snprintf(line, sizeof(line), "0x%lx 4 0x4d2 0 program 2\n", (unsigned long)&listed__imv);
 	EXPECT(has_line(printed(imv_show), line));
 	EXPECT(!imv_set(listed, 1));
-	snprintf(line, sizeof(line), "0x%lx 4 0x1 program 2\n", (unsigned long)&listed__imv);
+	snprintf(line, sizeof(line), "0x%lx 4 0x1 1 program 2\n", (unsigned long)&listed__imv);
 	EXPECT(has_line(printed(imv_show), line));
+	return NULL;
+}
+
+/* Changed in every order, each value has its own count. */
+static DEFINE_IMV(u8, counted)[5];
+
+static const char *counts_updates(void)
+{
+	static const u8 order[] = { 3, 1, 4, 1, 0, 2, 3, 1, 4 };
+	static const u8 times[] = { 1, 3, 1, 2, 2 };
+	struct imv_change changes[ARRAY_SIZE(times)];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		changes[0] = (struct imv_change){ .var = &counted__imv[order[i]], .size = 1 };
+		EXPECT(!imv_updates_reserve(changes, 1));
+		imv_updates_count(changes, 1);
+	}
+	for (i = 0; i < ARRAY_SIZE(times); i++) {
+		EXPECT(imv_updates_of(&counted__imv[i]) == times[i]);
+		changes[i] = (struct imv_change){ .var = &counted__imv[i], .size = 1 };
+	}
+	EXPECT(!imv_updates_reserve(changes, i));
+	imv_updates_count(changes, i);
+	for (i = 0; i < ARRAY_SIZE(times); i++)
+		EXPECT(imv_updates_of(&counted__imv[i]) == times[i] + 1);
+	imv_updates_drop(NULL);
+	EXPECT(!imv_updates_of(&counted__imv[1]));
 	return NULL;
 }
 
@@ -252,6 +281,7 @@ static void forget_results(void)
 
 const struct test_case listing_cases[] = {
 	{ "imv_lists_values", lists_values, forget_results },
+	{ "imv_counts_updates", counts_updates, forget_results },
 	{ "markers_lists_markers", lists_markers, forget_markers },
 	{ "patcher_lists_sites", lists_sites, forget_results },
 	{ "run_begins_and_ends", begins_and_ends, forget_results },

@@ -75,7 +75,7 @@ not_running() {
 test_settable() {
 	values=$debugfs/immediate/values
 	try "module with settable values" insmod /modules/example_profile.ko
-	grep -q "^prof_on 1 0x0 example_profile 1$" $debugfs/immediate/list
+	grep -q "^prof_on 1 0x0 0 example_profile 1$" $debugfs/immediate/list
 	result $? "list shows variable, size, value, module and sites"
 	same "value as compiled" "$(cat $values/example_profile.prof_step)" 1
 	for bad in 0 1001 -1 x 1x "" 99999999999999999999; do

@@ -3,4 +3,5 @@
 #define NATIVE_MODULE_H
 #include <linux/export.h>
 #define module_name(module)	"program"
+#define within_module(addr, module)	false
 #endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How often each immediate value was changed while sites read it: an array
+ * sorted by address.  All functions need the lock of immediate values.
+ */
+#include <linux/errno.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <kmarkers/immediate.h>
+
+#include "imv.h"
+
+struct update {
+	unsigned long var;
+	unsigned long count;
+};
+
+static struct {
+	struct update *list;
+	unsigned int nr, room;
+} updates;
+
+/* The first element that is not below @var. */
+static unsigned int position(unsigned long var)
+{
+	unsigned int low = 0, high = updates.nr;
+
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (updates.list[middle].var < var)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct update *find_update(const void *var)
+{
+	unsigned int at = position((unsigned long)var);
+
+	return at < updates.nr && updates.list[at].var == (unsigned long)var ?
+	       &updates.list[at] : NULL;
+}
+
+static int make_room(unsigned int nr)
+{
+	struct update *list;
+
+	if (nr <= updates.room)
+		return 0;
+	if (nr < 2 * updates.room)
+		nr = 2 * updates.room;
+	list = kvcalloc(nr, sizeof(*list), GFP_KERNEL);
+	if (!list)
+		return -ENOMEM;
+	if (updates.nr)
+		memcpy(list, updates.list, updates.nr * sizeof(*list));
+	kvfree(updates.list);
+	updates.list = list;
+	updates.room = nr;
+	return 0;
+}
+
+/**
+ * imv_updates_reserve() - make sure that changes can be counted
+ * @changes: sorted by variable, each at most once
+ * @nr: how many
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int imv_updates_reserve(const struct imv_change *changes, unsigned int nr)
+{
+	unsigned int i, old = updates.nr, to, missing = 0;
+	int err;
+
+	for (i = 0; i < nr; i++)
+		missing += !find_update(changes[i].var);
+	if (!missing)
+		return 0;
+	err = make_room(old + missing);
+	if (err)
+		return err;
+
+	/* Two sorted sequences become one, from the end on. */
+	for (to = old + missing, i = nr; to; ) {
+		unsigned long var = i ? (unsigned long)changes[i - 1].var : 0;
+
+		if (old && updates.list[old - 1].var >= var) {
+			i -= i && updates.list[old - 1].var == var;
+			updates.list[--to] = updates.list[--old];
+		} else {
+			updates.list[--to] = (struct update){ .var = var };
+			i--;
+		}
+	}
+	updates.nr += missing;
+	return 0;
+}
+
+/**
+ * imv_updates_count() - count changes that were made
+ * @changes: for which imv_updates_reserve() returned 0
+ * @nr: how many
+ */
+void imv_updates_count(const struct imv_change *changes, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		find_update(changes[i].var)->count++;
+}
+
+/**
+ * imv_updates_of() - how often a value was changed
+ * @var: the variable behind it
+ */
+unsigned long imv_updates_of(const void *var)
+{
+	const struct update *update = find_update(var);
+
+	return update ? update->count : 0;
+}
+
+/**
+ * imv_updates_drop() - forget the values that a module defines; all of them for NULL
+ * @module: the module, which is leaving
+ */
+void imv_updates_drop(struct module *module)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; module && i < updates.nr; i++)
+		if (!within_module(updates.list[i].var, module))
+			updates.list[nr++] = updates.list[i];
+	updates.nr = nr;
+	if (nr)
+		return;
+	kvfree(updates.list);
+	updates.list = NULL;
+	updates.room = 0;
+}
