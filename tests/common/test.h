@@ -18,7 +18,7 @@
 /**
  * struct test_case - one test
  * @name: unique, an identifier
- * @run: returns NULL or the text of the first expectation that failed
+ * @run: returns NULL, the text of the first expectation that failed, or "SKIP why"
  * @cleanup: undoes what @run left behind, or NULL
  */
 struct test_case {
@@ -45,6 +45,16 @@ extern unsigned int test_batches;
  */
 int test_start_threads(void (*pass)(void));
 unsigned long test_stop_threads(void);
+
+/*
+ * Between test_fail_allocations(), which returns 0 if it can be done, and
+ * test_stop_failing(), the @nth allocation of this task from test_fail_at() on
+ * fails; test_has_failed() tells whether it came.
+ */
+int test_fail_allocations(void);
+void test_fail_at(unsigned int nth);
+bool test_has_failed(void);
+void test_stop_failing(void);
 
 /* Is there one CPU only; can tasks be waited for that were preempted? */
 bool test_alone(void);

@@ -15,7 +15,6 @@
 
 #include "../common/test.h"
 #include "listings.h"
-#include "nomem.h"
 #include "process.h"
 #include "protocol.h"
 #include "pure.h"
@@ -98,13 +97,12 @@ int main(int argc, char **argv)
 	}
 	printf("1..%u\n", count(pure_cases, pure_nr_cases) + count(test_cases, test_nr_cases) +
 	       count(protocol_cases, protocol_nr_cases) +
-	       count(process_cases, process_nr_cases) + count(nomem_cases, nomem_nr_cases) +
+	       count(process_cases, process_nr_cases) +
 	       count(listing_cases, listing_nr_cases) + count(table_cases, table_nr_cases));
 	run_cases(pure_cases, pure_nr_cases);
 	run_cases(test_cases, test_nr_cases);
 	run_cases(protocol_cases, protocol_nr_cases);
 	run_cases(process_cases, process_nr_cases);
-	run_cases(nomem_cases, nomem_nr_cases);
 	run_cases(listing_cases, listing_nr_cases);
 	run_cases(table_cases, table_nr_cases);
 	patcher_read_stats(&stats);

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Without memory nothing changes: an operation is repeated with its first, its
+ * second, its third allocation failing, until it makes no more of them.
+ */
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+
+#include <kmarkers/marker.h>
+
+#include "cases.h"
+
+#define FAR	1000
+
+/* Run @operation with its @nth allocation failing; tell whether there was one. */
+static bool fails_at(unsigned int nth, int (*operation)(void), int *err)
+{
+	bool failed;
+
+	test_fail_at(nth);
+	*err = operation();
+	failed = test_has_failed();
+	test_fail_at(0);
+	return failed;
+}
+
+static DEFINE_IMV(int, number) = 1;
+static DEFINE_IMV(u64, large) = 2;
+static DEFINE_IMV(bool, flag);
+
+static int set_all(void)
+{
+	struct imv_change changes[] = {
+		IMV_CHANGE(number, 10), IMV_CHANGE(large, 20), IMV_CHANGE(flag, true),
+	};
+
+	return imv_set_many(changes, ARRAY_SIZE(changes));
+}
+
+static const char *imv_unchanged(void)
+{
+	EXPECT(imv_read(number) == 1 && _imv_read(number) == 1);
+	EXPECT(imv_read(large) == 2 && _imv_read(large) == 2);
+	EXPECT(!imv_branch(flag) && !_imv_read(flag));
+	return NULL;
+}
+
+const char *imv_without_memory(void)
+{
+	unsigned int nth;
+	int err;
+
+	if (test_fail_allocations())
+		return "SKIP no way to make allocations fail";
+	for (nth = 1; nth < FAR && fails_at(nth, set_all, &err); nth++) {
+		EXPECT(err == -ENOMEM);
+		EXPECT(!imv_unchanged());
+	}
+	EXPECT(nth > 1 && nth < FAR);
+	EXPECT(!err);
+	EXPECT(imv_read(number) == 10 && imv_read(large) == 20 && imv_branch(flag));
+	return NULL;
+}
+
+static unsigned int calls;
+
+static void probe(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	calls++;
+}
+
+static noinline void hit(void)
+{
+	trace_mark(test_nomem, "%d", 1);
+}
+
+static int register_probe(void)
+{
+	return marker_probe_register("test_nomem", "%d", probe, &calls);
+}
+
+static int unregister_probe(void)
+{
+	return marker_probe_unregister("test_nomem", probe, &calls);
+}
+
+const char *markers_without_memory(void)
+{
+	unsigned int nth;
+	int err;
+
+	if (test_fail_allocations())
+		return "SKIP no way to make allocations fail";
+	for (nth = 1; nth < FAR && fails_at(nth, register_probe, &err); nth++) {
+		EXPECT(err == -ENOMEM);
+		hit();
+		EXPECT(calls == 0);
+		EXPECT(unregister_probe() == -ENOENT);
+	}
+	EXPECT(nth > 1 && nth < FAR && !err);
+	hit();
+	EXPECT(calls == 1);
+
+	/* Going away, it either stays whole or is gone; a site left on calls nothing. */
+	for (nth = 1; nth < FAR && fails_at(nth, unregister_probe, &err); nth++) {
+		calls = 0;
+		hit();
+		EXPECT(calls == (err ? 1 : 0));
+		EXPECT(!err || err == -ENOMEM);
+		if (!err)
+			EXPECT(!register_probe());
+	}
+	EXPECT(nth > 1 && nth < FAR && !err);
+	calls = 0;
+	hit();
+	EXPECT(calls == 0);
+	return NULL;
+}
+
+void nomem_forget(void)
+{
+	struct imv_change changes[] = {
+		IMV_CHANGE(number, 1), IMV_CHANGE(large, 2), IMV_CHANGE(flag, false),
+	};
+
+	test_stop_failing();
+	unregister_probe();
+	imv_set_many(changes, ARRAY_SIZE(changes));
+	calls = 0;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Allocations of one task that fail: kprobes on the kernel's allocating functions
+ * return NULL in their place.  Each kernel has only some of the names.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "../common/test.h"
+
+static struct task_struct *failing;
+static unsigned int fail_at;
+
+static notrace noinline void *no_memory(void)
+{
+	return NULL;
+}
+
+static int on_allocation(struct kprobe *kp, struct pt_regs *regs)
+{
+	if (current != READ_ONCE(failing) || !fail_at || --fail_at)
+		return 0;
+	regs->ip = (unsigned long)no_memory;
+	return 1;
+}
+NOKPROBE_SYMBOL(on_allocation);
+
+/* A kprobe that has one may change where a function goes on. */
+static void after_allocation(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+#define ON(function)							\
+	{ .symbol_name = function, .pre_handler = on_allocation, .post_handler = after_allocation }
+
+static struct kprobe probes[] = {
+	ON("__kmalloc"), ON("__kmalloc_noprof"),
+	ON("kmem_cache_alloc_trace"), ON("kmalloc_trace"), ON("__kmalloc_cache_noprof"),
+	ON("kvmalloc_node"), ON("__kvmalloc_node_noprof"),
+	ON("kstrdup"), ON("kstrdup_noprof"),
+	ON("vmap"),
+};
+
+/* Without these the cases would prove little. */
+static bool found(const char *part)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++)
+		if (probes[i].addr && strstr(probes[i].symbol_name, part))
+			return true;
+	return false;
+}
+
+int test_fail_allocations(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		probes[i].addr = NULL;
+		probes[i].flags = 0;
+		if (register_kprobe(&probes[i]))
+			probes[i].addr = NULL;
+	}
+	WRITE_ONCE(failing, current);
+	return found("kmalloc") && found("kvmalloc") && found("vmap") ? 0 : -ENOENT;
+}
+
+void test_fail_at(unsigned int nth)
+{
+	fail_at = nth;
+}
+
+bool test_has_failed(void)
+{
+	return !fail_at;
+}
+
+void test_stop_failing(void)
+{
+	unsigned int i;
+
+	WRITE_ONCE(failing, NULL);
+	fail_at = 0;
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		if (probes[i].addr)
+			unregister_kprobe(&probes[i]);
+		probes[i].addr = NULL;
+	}
+}
