@@ -23,6 +23,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import impact
 import rundir
 from compare import read_summary
 from rundir import RunError
@@ -140,6 +141,7 @@ def render(env: dict[str, Any], entries: Sequence[dict[str, Any]], kept: Sequenc
         lines += [f"![{alt}]({stem}.png)", "", f"{FIGURES[stem]} ([svg]({stem}.svg)).", ""]
     for _, group in groupby(entries, lambda entry: (entry["tier"], entry["kernel"])):
         lines += tier_lines(list(group))
+    lines += impact.lines(entries)
     return "\n".join(lines).rstrip() + "\n"
 
 
