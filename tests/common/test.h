@@ -46,6 +46,9 @@ extern unsigned int test_batches;
 int test_start_threads(void (*pass)(void));
 unsigned long test_stop_threads(void);
 
+/* Wait until each of these threads has come to the end of a pass. */
+void test_wait_pass(void);
+
 /*
  * Between test_fail_allocations(), which returns 0 if it can be done, and
  * test_stop_failing(), the @nth allocation of this task from test_fail_at() on

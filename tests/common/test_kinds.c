@@ -39,9 +39,15 @@ static const struct {
 			  { 0x49, 0xbb, 9, 8, 7, 6, 5, 4, 3, 2 } } },
 };
 
-/* The tail of the jump that replaces a run: who returns into it is found out. */
+/*
+ * Jumps to what follows them let an emulator, which looks for interrupts only
+ * behind a jump, preempt inside a run.  Who returns into the tail of the jump
+ * that replaced it is found out: there is ud2.
+ */
+#define RUN_BYTES	0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0x90
+
 static const u8 run_insn[2][RUN_LEN] = {
-	{ 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90 },
+	{ RUN_BYTES },
 	{ 0xeb, 0x09, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0b },
 };
 
@@ -185,7 +191,7 @@ static noinline u64 pass_runs(void)
 	u32 a = 0;
 
 	asm volatile(".rept 64\n"
-		     SITE(runs, ASM_RUN, "0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90")
+		     SITE(runs, ASM_RUN, __stringify(RUN_BYTES))
 		     "	incl %%eax\n"
 		     ".endr\n"
 		     : "+a" (a) : : "cc");
@@ -344,7 +350,8 @@ static void check_run(void)
 		WRITE_ONCE(wrong, wrong + 1);
 }
 
-static const char *storm(void (*pass)(void), unsigned int flips)
+/* @pause: who was preempted goes on between the flips. */
+static const char *storm(void (*pass)(void), unsigned int flips, bool pause)
 {
 	unsigned int i;
 	int err = 0;
@@ -355,6 +362,8 @@ static const char *storm(void (*pass)(void), unsigned int flips)
 		smp_store_release(&started, i + 1);
 		err = flip();
 		smp_store_release(&done, i + 1);
+		if (pause)
+			test_wait_pass();
 	}
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
@@ -380,7 +389,7 @@ const char *patcher_storm_kinds(void)
 	/* Each condition is the opposite in the other state. */
 	for (i = 3; i < NR_PASSES; i++)
 		EXPECT((expected[0][i] ^ expected[1][i]) == 0xffff);
-	return storm(check_pass, test_batches & ~1U);
+	return storm(check_pass, test_batches & ~1U, false);
 }
 
 const char *patcher_storm_runs(void)
@@ -396,7 +405,7 @@ const char *patcher_storm_runs(void)
 	}
 	EXPECT(!err);
 	/* Each change of a run waits for a tasks-RCU grace period. */
-	return storm(check_run, test_batches / 50 & ~1U);
+	return storm(check_run, (test_batches / 50 + 8) & ~1U, true);
 }
 
 static int exchange(const char *who, u8 *addr, u8 old, u8 new)

@@ -110,6 +110,20 @@ unsigned long test_stop_threads(void)
 	return idle ? 0 : sum;
 }
 
+void test_wait_pass(void)
+{
+	unsigned long before;
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
+		if (!threads[cpu])
+			continue;
+		before = READ_ONCE(passes[cpu]);
+		while (READ_ONCE(passes[cpu]) == before)
+			schedule_timeout_uninterruptible(1);
+	}
+}
+
 bool test_alone(void)
 {
 	return num_online_cpus() == 1;

@@ -84,6 +84,18 @@ unsigned long test_stop_threads(void)
 	return idle ? 0 : sum;
 }
 
+void test_wait_pass(void)
+{
+	unsigned long before;
+	unsigned int i;
+
+	for (i = 0; i < nr_threads; i++) {
+		before = READ_ONCE(threads[i].passes);
+		while (READ_ONCE(threads[i].passes) == before)
+			sched_yield();
+	}
+}
+
 bool test_alone(void)
 {
 	return false;
