@@ -49,6 +49,7 @@ void bystander_loop(void)
 		if (asked != state.answered) {
 			state.gap = longest;
 			longest = 0;
+			/* Pairs with the acquire of whoever asked: the gap is there. */
 			smp_store_release(&state.answered, asked);
 		}
 		bystander_yield();

@@ -59,12 +59,12 @@ struct record {
 /* The first record and the end, around those that SITE() adds. */
 #define RECORDS(name)							\
 asm(".pushsection .discard_test_" #name ", 0, \"aw\", @progbits\n"	\
-    "	.balign 4\n"							\
-    "test_" #name ":\n"							\
-    ".popsection\n"							\
-    ".pushsection .discard_test_" #name ", 2, \"aw\", @progbits\n"	\
-    "test_" #name "_end:\n"						\
-    ".popsection\n");							\
+	"	.balign 4\n"						\
+	"test_" #name ":\n"						\
+	".popsection\n"							\
+	".pushsection .discard_test_" #name ", 2, \"aw\", @progbits\n"	\
+	"test_" #name "_end:\n"						\
+	".popsection\n");						\
 extern const struct record test_ ## name[], test_ ## name ## _end[]
 
 #define SITE(name, kind, bytes)						\

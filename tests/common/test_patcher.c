@@ -18,9 +18,9 @@
 extern u8 *const test_site_first, *const test_site_second;
 
 asm(".pushsection " KMARKERS_SECTION(test) ", \"aw\", @progbits\n"
-    "test_site_first:	.quad test_first\n"
-    "test_site_second:	.quad test_second\n"
-    ".popsection");
+	"test_site_first:	.quad test_first\n"
+	"test_site_second:	.quad test_second\n"
+	".popsection");
 
 static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
