@@ -21,6 +21,8 @@ TESTS = ROOT / "tests" / "vm"
 MODULES = ROOT / "build" / "modules"
 MAKE_ARGS = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-Werror"]
 TIMEOUT_SECONDS = 1200.0
+WARN_MODULE = "kmarkers_test_warn"
+WARN_TEST = "module that warns loads"
 
 # What the parts of debug kernels are booted with, and what they have time for.
 APPEND = {"kasan": "panic_on_warn=1", "kcsan": "", "clang": ""}
@@ -81,11 +83,11 @@ def build(name: str, modules: Path, log: Path) -> Tally:
     return Tally(passed=0 if found else 1, failed=found)
 
 
-def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Result:
-    """Boot and run the tests, again if the emulator crashed; keep the logs of each attempt."""
+def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome, job: str) -> Result:
+    """Boot and run a script, again if the emulator crashed; keep the logs of each attempt."""
     request = Request(
         kernel=entry.name,
-        job=TESTS / "check.sh",
+        job=TESTS / job,
         out=out,
         modules=modules,
         additions=[(TESTS, "/tests")],
@@ -106,6 +108,19 @@ def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Re
         shutil.copytree(out, kept)
 
 
+def alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
+    """A kernel that warns on purpose: the test meanwhile and the whole run must fail."""
+    result = boot_and_run(entry, modules, out, outcome, "alarm.sh")
+    said = ktap.parse(result.status.splitlines())
+    missed = []
+    if result.ok or not any(WARN_MODULE in line for line in result.dirt):
+        missed.append("a warning in the kernel log does not fail the run")
+    # Some kernels are told to panic by it, in the middle of the test.
+    if result.exit_code is not None and said.failed != [WARN_TEST]:
+        missed.append(f"a warning does not fail the test during which it came: {said}")
+    return Tally(passed=0 if missed else 1, failed=missed)
+
+
 def run(name: str, out: Path, modules: Path | None = None) -> Outcome:
     """Do all of it for one kernel of kernels.txt; `out` gets the logs."""
     entry = catalogue.find(name)
@@ -118,7 +133,8 @@ def run(name: str, out: Path, modules: Path | None = None) -> Outcome:
     modules = modules or MODULES / name
     outcome.suites["build"] = build(name, modules, out / "build.log")
     if not outcome.suites["build"].failed:
-        result = boot_and_run(entry, modules, out / "boot", outcome)
+        outcome.suites["alarm"] = alarm(entry, modules, out / "alarm", outcome)
+        result = boot_and_run(entry, modules, out / "boot", outcome, "check.sh")
         outcome.suites.update(ktap.by_suite(result.status.splitlines()))
         if not result.ok:
             report(result)

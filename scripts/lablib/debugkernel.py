@@ -37,6 +37,7 @@ PRUNED = (
     *("sound", "usr", "virt"),
 )
 NEEDED_BYTES = 6 << 30
+RECORD = "fragments"
 
 
 def fragments(entry: Entry) -> list[Path]:
@@ -63,15 +64,20 @@ def missing_options(wanted: dict[str, str], config: str) -> list[str]:
 def complete(entry: Entry) -> Kernel | None:
     """Return a debug kernel if it is built with the present configuration."""
     kernel = unpacked(entry.name)
-    record = kernel_dir(entry.name) / "fragments"
-    if kernel is None or not record.is_file() or kernel.package != entry.image:
+    if kernel is None or kernel.package != entry.image:
         return None
-    fits = record.read_text() == _record(entry) and suite_dir(kernel.suite).is_dir()
+    fits = _fits(entry, kernel) and suite_dir(kernel.suite).is_dir()
     return kernel if fits and have_qemu(entry) else None
 
 
-def _record(entry: Entry) -> str:
-    return "".join(file.read_text() for file in fragments(entry))
+def _fits(entry: Entry, kernel: Kernel) -> bool:
+    """Tell whether a kernel has every option that is wanted, and was built for no other."""
+    config = kernel.tree / f"boot/config-{kernel.release}"
+    if not config.is_file() or not (kernel.tree / RECORD).is_file():
+        return False
+    wanted = wanted_options(fragments(entry))
+    unwanted = wanted_options([kernel.tree / RECORD]).keys() - wanted
+    return not unwanted and not missing_options(wanted, config.read_text())
 
 
 def fetch(entry: Entry) -> Kernel:
@@ -101,7 +107,7 @@ def _build(entry: Entry) -> Kernel:
         release = _compile(entry, tree, suite_dir(suite), make_args)
         vmlinuz = f"boot/vmlinuz-{release}"
         _arrange(tree, release, vmlinuz)
-        (tree / "fragments").write_text(_record(entry))
+        (tree / RECORD).write_text("".join(file.read_text() for file in fragments(entry)))
         Kernel(entry.name, suite, entry.image, version, release, vmlinuz, list(make_args)).save(
             tree
         )

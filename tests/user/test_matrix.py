@@ -14,6 +14,7 @@ from fakelab import fake_emulator
 from kernelsuite import Outcome
 from ktap import Tally
 from lablib import LabError, catalogue, debugkernel, triage
+from lablib.catalogue import Entry
 
 KTAP = "# suite: boot\nok 1 clean\n# suite: orders\nok 2 all\nok 3 some # SKIP no time\n"
 GOOD = f'printf "{KTAP}1..3\\n" >"$status"; finish 0\n'
@@ -25,6 +26,8 @@ PANIC = """\
 [    9.1]  exc_page_fault+0x1/0x2
 [    9.1] Kernel panic - not syncing: Fatal exception
 """
+WARNING_ON_PURPOSE = WARNING.replace("markers", kernelsuite.WARN_MODULE)
+ALARM = kernelsuite.alarm
 OUR_PANIC = PANIC.replace("exc_page_fault+0x1/0x2", "patcher_apply+0x1f/0x20 [patcher]")
 
 
@@ -39,7 +42,11 @@ def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def build(name: str, modules: Path, log: Path) -> Tally:
         return Tally(passed=1)
 
+    def alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
+        return Tally(passed=1)
+
     monkeypatch.setattr(kernelsuite, "build", build)
+    monkeypatch.setattr(kernelsuite, "alarm", alarm)
     monkeypatch.setattr(
         kernelsuite, "fetch", lambda entry: catalogue.require(catalogue.default_name())
     )
@@ -67,8 +74,8 @@ def crash(console: str) -> str:
 
 def test_green_row(built: Path) -> None:
     outcome = run(built, GOOD)
-    assert outcome.tally == Tally(3, [], ["some: no time"])
-    assert list(outcome.suites) == ["build", "boot", "orders"]
+    assert outcome.tally == Tally(4, [], ["some: no time"])
+    assert list(outcome.suites) == ["build", "alarm", "boot", "orders"]
     assert not outcome.retries
 
 
@@ -76,6 +83,24 @@ def test_warning_turns_a_row_red(built: Path) -> None:
     outcome = run(built, f'echo "{WARNING}" >"$console"\n{GOOD}')
     assert outcome.suites["log"].failed == ["the kernel log has 1 faulty lines"]
     assert "1 FAILED" in matrixtable.as_text([outcome])
+
+
+@pytest.mark.parametrize(
+    ("warning", "verdict", "code", "missed"),
+    [
+        (WARNING_ON_PURPOSE, "not ok", 1, 0),
+        (WARNING_ON_PURPOSE, "ok", 0, 1),
+        ("", "not ok", 1, 1),
+        ("", "ok", 0, 2),
+    ],
+)
+def test_alarm(built: Path, warning: str, verdict: str, code: int, missed: int) -> None:
+    said = f'echo "{verdict} 1 {kernelsuite.WARN_TEST}" >"$status"; echo 1..1 >>"$status"'
+    entry = catalogue.find(catalogue.default_name())
+    with fake_emulator(built, f'{said}; echo "{warning}" >"$console"\nfinish {code}\n'):
+        tally = ALARM(entry, built / "modules", built / "out", Outcome("6.1"))
+    assert len(tally.failed) == missed
+    assert tally.passed == (0 if missed else 1)
 
 
 def test_failed_test_turns_a_row_red(built: Path) -> None:
@@ -195,6 +220,33 @@ def test_lost_option_is_named() -> None:
     wanted = {"CONFIG_A": "y", "CONFIG_B": "16", "CONFIG_C": "y", "CONFIG_D": "n"}
     config = "CONFIG_A=y\nCONFIG_B=8\n# CONFIG_C is not set\n"
     assert debugkernel.missing_options(wanted, config) == ["CONFIG_B=16", "CONFIG_C=y"]
+
+
+@pytest.mark.parametrize(
+    ("built_for", "final", "usable"),
+    [
+        ("CONFIG_A=y\n", "CONFIG_A=y\n", True),
+        ("", "CONFIG_A=y\n", True),
+        ("CONFIG_A=y\n", "", False),
+        ("CONFIG_A=y\nCONFIG_B=y\n", "CONFIG_A=y\nCONFIG_B=y\n", False),
+    ],
+)
+def test_debug_kernel_is_built_again_for_other_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built_for: str, final: str, usable: bool
+) -> None:
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path))
+    (tmp_path / "suites/s").mkdir(parents=True)
+    wanted = tmp_path / "wanted"
+    wanted.write_text("CONFIG_A=y\n")
+    monkeypatch.setattr(debugkernel, "fragments", lambda entry: [wanted])
+    tree = catalogue.kernel_dir("k")
+    (tree / "boot").mkdir(parents=True)
+    catalogue.Kernel("k", "s", "linux-source-1", "1", "1-k", "vmlinuz").save(tree)
+    (tree / "vmlinuz").touch()
+    (tree / debugkernel.RECORD).write_text(built_for)
+    (tree / "boot/config-1-k").write_text(final)
+    entry = Entry("k", "suite", "linux-source-1", "host", "debug:kasan")
+    assert (debugkernel.complete(entry) is not None) == usable
 
 
 def test_every_debug_kernel_has_its_fragments() -> None:

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Makes the kernel warn, for a test that must fail. */
+#include <linux/module.h>
+
+static int __init warn_init(void)
+{
+	WARN(1, "kmarkers_test_warn: on purpose\n");
+	return 0;
+}
+module_init(warn_init);
+
+static void __exit warn_exit(void)
+{
+}
+module_exit(warn_exit);
+
+MODULE_DESCRIPTION("A deliberate warning, which must turn a row of the table red");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
