@@ -11,6 +11,7 @@ output is `N passed, N failed`.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
@@ -22,7 +23,7 @@ import kernelsuite
 import matrixtable
 from ktap import Tally
 from lablib import LabError, catalogue
-from suites import LOGS, Suite, command, run_suite
+from suites import LOGS, Suite, command, run_main, run_suite
 
 
 def scripts(log: Path) -> Tally:
@@ -106,6 +107,8 @@ def main() -> int:
     )
     args = parser.parse_args()
     LOGS.mkdir(parents=True, exist_ok=True)
+    if os.geteuid() != 0:
+        print("check: not root: what boots a test kernel will fail; sudo make check runs it all")
     total = Tally()
     try:
         catalogue.find(args.kernel)
@@ -120,4 +123,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

@@ -19,7 +19,7 @@ import ktap
 from ktap import Tally
 from lablib import LabError, catalogue
 from lablib.machine import Request, boot, report
-from suites import LOGS, Suite, run_all
+from suites import LOGS, Suite, run_all, run_main
 
 QEMU = "trixie"
 BATCHES = 300
@@ -97,4 +97,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from pathlib import Path
 from fuzz import TARGETS
 from ktap import Tally
 from lablib import ROOT
-from suites import Suite, command, run_all, run_ktap
+from suites import Suite, command, run_all, run_ktap, run_main
 
 NATIVE = ROOT / "build" / "native"
 SANITIZED = ROOT / "build" / "sanitize"
@@ -137,4 +136,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

@@ -13,13 +13,12 @@ import argparse
 import os
 import re
 import shutil
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ktap import Tally
 from lablib import ROOT
-from suites import LOGS, command
+from suites import LOGS, command, run_main
 
 TARGETS = ("control", "insn", "table", "imv", "markers")
 FUZZ = ROOT / "build" / "fuzz"
@@ -94,4 +93,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

@@ -3,18 +3,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import ktap
 from ktap import Tally
 from lablib import ROOT
 
 LOGS = ROOT / "build" / "check"
+GRACE_SECONDS = 3.0
 SKIP_CODE = 4  # what a whole KTAP program that is skipped exits with
+
+_running: set[subprocess.Popen[bytes]] = set()
 
 
 @dataclass(frozen=True)
@@ -26,12 +34,56 @@ class Suite:
 
 
 def command(words: Sequence[object], log: Path, env: Mapping[str, str] | None = None) -> int:
-    """Run a command with its output added to a log; returns its exit code."""
+    """Run a command with its output added to a log; returns its exit code.
+
+    It gets a session of its own, so that everything that it started ends with it when somebody
+    interrupts.
+    """
     with log.open("a") as file:
-        text = [str(word) for word in words]
-        return subprocess.run(
-            text, cwd=ROOT, stdout=file, stderr=file, env=env, check=False
-        ).returncode
+        process = subprocess.Popen(
+            [str(word) for word in words],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            env=env,
+            start_new_session=True,
+        )
+        _running.add(process)
+        try:
+            return process.wait()
+        finally:
+            _end(process)
+            _running.discard(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End what a process started and left: politely, so that temporary files go, then not."""
+    _signal(process, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE_SECONDS)
+    _signal(process, signal.SIGKILL)
+    process.wait()
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> None:
+    """Send a signal to all of a process's session."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+def _interrupted(number: int, _: object) -> NoReturn:
+    """End what runs, in whichever thread it was started."""
+    for process in list(_running):
+        _signal(process, signal.SIGTERM)
+    raise SystemExit(128 + number)
+
+
+def run_main(main: Callable[[], int]) -> NoReturn:
+    """Exit with what `main` returns; interrupted, without a traceback and without a child."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupted)
+    sys.exit(main())
 
 
 def run_ktap(words: Sequence[object], log: Path, env: Mapping[str, str] | None = None) -> Tally:

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is left of a run that somebody interrupts."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from lablib import ROOT
+
+# Two processes, one of which is not waited for; both write while they live.
+SCRIPT = """
+import sys
+sys.path.insert(0, "scripts")
+from pathlib import Path
+from suites import command, run_main
+
+out = Path(sys.argv[1])
+beat = f"while sleep 0.1; do echo >>{out}/beats.$1; done"
+run_main(lambda: command(["sh", "-c", f"sh -c '{beat}' sh 1 & {beat}", "sh", 2], out / "log"))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_run_leaves_no_child(tmp_path: Path, number: signal.Signals) -> None:
+    beats = [tmp_path / f"beats.{who}" for who in (1, 2)]
+    run = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, tmp_path], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 20
+    while not all(beat.is_file() for beat in beats) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    run.send_signal(number)
+    _, said = run.communicate(timeout=20)
+    assert run.returncode == 128 + number
+    assert said == ""
+    sizes = [beat.stat().st_size for beat in beats]
+    time.sleep(0.5)
+    assert [beat.stat().st_size for beat in beats] == sizes
