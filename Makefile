@@ -6,6 +6,9 @@ PYTHON := build/venv/bin/python
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 modules: ## build the modules for the running kernel, or for KDIR=...
+	@test -e $(KDIR)/Makefile || { \
+		echo "modules: no kernel headers in $(KDIR);" \
+			"install the package linux-headers-$$(uname -r), or set KDIR" >&2; exit 2; }
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
 
 bench: setup ## set up, build, measure in every tier, report

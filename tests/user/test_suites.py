@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is left of a run that somebody interrupts."""
+"""What is left of a run that somebody interrupts, and what is said of missing headers."""
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -41,3 +42,12 @@ def test_interrupted_run_leaves_no_child(tmp_path: Path, number: signal.Signals)
     sizes = [beat.stat().st_size for beat in beats]
     time.sleep(0.5)
     assert [beat.stat().st_size for beat in beats] == sizes
+
+
+@pytest.mark.parametrize("target", ["modules", "load"])
+def test_missing_headers_are_named(tmp_path: Path, target: str) -> None:
+    words = ["make", "--no-print-directory", target, f"KDIR={tmp_path}/none"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"modules: no kernel headers in {tmp_path}/none; install the package" in done.stderr
+    assert f"linux-headers-{os.uname().release}" in done.stderr
