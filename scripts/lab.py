@@ -7,7 +7,9 @@ from __future__ import annotations
 import argparse
 import shutil
 import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 from lablib import LabError, cache_dir, catalogue, debugkernel, unpack
@@ -18,10 +20,19 @@ from lablib.catalogue import Entry
 
 def fetch(names: list[str]) -> None:
     """Unpack kernels, by default the default one."""
-    entries = [catalogue.find(name) for name in names or [catalogue.default_name()]]
-    for entry in entries:
-        kernel = debugkernel.fetch(entry) if entry.debug else unpack.fetch(entry)
-        print(f"{kernel.name}: {kernel.release} ({kernel.version}) is unpacked")
+    for entry in [catalogue.find(name) for name in names or [catalogue.default_name()]]:
+        part = debugkernel if entry.debug else unpack
+        there = part.complete(entry) is not None
+        started = time.monotonic()
+        kernel = part.fetch(entry)
+        took = "" if there else f" in {time.monotonic() - started:.0f} s; {cache_size()}"
+        print(f"{kernel.name}: {kernel.release} ({kernel.version}) is unpacked{took}")
+
+
+def cache_size() -> str:
+    """Say how much the laboratory holds."""
+    done = subprocess.run(["du", "-sm", cache_dir()], capture_output=True, text=True, check=False)
+    return f"{cache_dir()} holds {done.stdout.split()[0]} MiB"
 
 
 def show_list() -> None:

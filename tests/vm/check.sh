@@ -117,7 +117,7 @@ test_bench_files() {
 	same "blocks as before" "$(cat $bench/config/blocks)" 100
 	same "cpu as before" "$(cat $bench/config/cpu)" 0
 	same "seed as before" "$(cat $bench/config/seed)" 1
-	try "config takes blocks" put 2000 $bench/config/blocks
+	try "config takes blocks" put 20000 $bench/config/blocks
 	try "start" put "start memcpy-4096" $bench/control
 	refused "second start" "busy" put "start empty-loop" $bench/control
 	refused "reset while running" "busy" put reset $bench/control
