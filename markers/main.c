@@ -14,6 +14,24 @@ DEFINE_SHOW_ATTRIBUTE(markers);
 
 static struct dentry *dir;
 
+/* Probes of a module that is going were to be unregistered by itself. */
+static bool is_gone(void *data, const char *name, unsigned long code)
+{
+	struct module *module = data;
+
+	if (!within_module(code, module))
+		return false;
+	pr_warn("%s: %s left its probe %ps of marker %s registered: disconnected\n",
+		KBUILD_MODNAME, module->name, (void *)code, name);
+	return true;
+}
+
+static int add_module(struct module *module)
+{
+	return patcher_for_each_chunk(module, KMARKERS_SYMBOL(stubs), typed_add_chunk) ?:
+	       patcher_for_each_chunk(module, KMARKERS_SYMBOL(markers), markers_add_chunk);
+}
+
 /* COMING: before the module's init; GOING: after the last of its code ran. */
 static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -21,13 +39,14 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 	int err = 0;
 
 	if (event == MODULE_STATE_COMING) {
-		err = patcher_for_each_chunk(module, KMARKERS_SYMBOL(markers), markers_add_chunk);
+		err = add_module(module);
 		if (err) {
 			pr_err("%s: %s: table of markers refused: error %d\n",
 			       KBUILD_MODNAME, module->name, err);
 			markers_drop_module(module);
 		}
 	} else if (event == MODULE_STATE_GOING) {
+		markers_disconnect(is_gone, module);
 		markers_drop_module(module);
 	}
 	return notifier_from_errno(err);

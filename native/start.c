@@ -16,6 +16,7 @@
 	extern struct kmarkers_chunk __start_kmarkers_##kind[], __stop_kmarkers_##kind[]
 
 DECLARE_SECTION(imv);
+DECLARE_SECTION(stubs);
 DECLARE_SECTION(markers);
 
 typedef int take_chunk(struct module *module, struct kmarkers_chunk *chunk);
@@ -57,6 +58,9 @@ int kmarkers_start(void)
 	if (!err)
 		err = for_each_chunk(__start_kmarkers_imv, __stop_kmarkers_imv,
 				     "table of immediate values refused", imv_add_chunk);
+	if (!err)
+		err = for_each_chunk(__start_kmarkers_stubs, __stop_kmarkers_stubs,
+				     "table of typed markers refused", typed_add_chunk);
 	if (!err)
 		err = for_each_chunk(__start_kmarkers_markers, __stop_kmarkers_markers,
 				     "table of markers refused", markers_add_chunk);

@@ -103,6 +103,7 @@ enum marker_flavour {
 	MARKER_JUMP,
 	MARKER_CMP_FLIP,
 	MARKER_XOR_FLIP,
+	MARKER_TYPED,
 };
 
 /**
@@ -114,6 +115,7 @@ enum marker_flavour {
  * @line: the line
  * @state__imv: 1 while probes are connected; read by the site
  * @flavour: how the site reads it
+ * @nr_args: how many arguments it has
  * @probes: the probes to call, an RCU array, or NULL
  * @node: link in the registry; private
  */
@@ -125,9 +127,31 @@ struct marker {
 	unsigned int line;
 	u8 state__imv;
 	u8 flavour;
+	u8 nr_args;
 	const struct marker_probe __rcu *probes;
 	struct list_head node;
 };
+
+/**
+ * struct marker_call - what a marker hands to its probes
+ * @marker: the marker
+ * @args: its arguments
+ */
+struct marker_call {
+	const struct marker *marker;
+	va_list args;
+};
+
+/**
+ * marker_of_args() - the marker that called a probe
+ * @args: as passed to the probe; not a copy
+ *
+ * Return: the marker, which stays until the probe returns.
+ */
+static inline const struct marker *marker_of_args(va_list *args)
+{
+	return container_of(args, struct marker_call, args)->marker;
+}
 
 /* The record: where the struct marker is, relative to the record. */
 #define __MARKER_RECORD(marker)						\
@@ -145,6 +169,15 @@ struct marker {
 #define __marker_flavour_jump			MARKER_JUMP
 #define __marker_flavour_cmp_flip		MARKER_CMP_FLIP
 #define __marker_flavour_xor_flip		MARKER_XOR_FLIP
+
+/* Number of arguments, up to 32. */
+#define MARKER_MAX_ARGS		32
+#define __MARKER_COUNT(args...)						\
+	__MARKER_COUNT_NTH(0, ## args, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, \
+			   19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define __MARKER_COUNT_NTH(_0, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, \
+			   _15, _16, _17, _18, _19, _20, _21, _22, _23, _24, _25, _26, _27, \
+			   _28, _29, _30, _31, _32, nth, rest...) nth
 
 static inline __printf(1, 2) void __marker_check_format(const char *fmt, ...)
 {
@@ -167,6 +200,7 @@ do {									\
 		.file = __FILE__,					\
 		.line = __LINE__,					\
 		.flavour = __marker_flavour_##kind,			\
+		.nr_args = __MARKER_COUNT(args),			\
 	};								\
 									\
 	__MARKER_RECORD(__marker_##mark);				\
@@ -185,17 +219,70 @@ do {									\
 #define trace_mark(name, format, args...)				\
 	trace_mark_flavour(jump, name, NULL, format, ## args)
 
-/* The same with the state in memory: for __init and __exit text. */
+/**
+ * _trace_mark() - a marker with its state in memory, for __init and __exit text
+ * @name: its name, an identifier
+ * @format: its format, a literal; MARK_NOARGS if there are no arguments
+ * @args: its arguments
+ */
 #define _trace_mark(name, format, args...)				\
 	trace_mark_flavour(generic, name, NULL, format, ## args)
 
-/* A marker as in 2006. */
+/**
+ * MARK() - a marker, as in 2006
+ * @name: its name, an identifier
+ * @format: its format, a literal; MARK_NOARGS if there are no arguments
+ * @args: its arguments
+ *
+ * The same as trace_mark(): either calls probes of either kind.
+ */
 #define MARK(name, format, args...)	trace_mark(name, format, ## args)
 
 void marker_probe_call(const struct marker *marker, void *call_private, const char *fmt, ...);
 int marker_probe_register(const char *name, const char *format,
 			  marker_probe_func *probe, void *probe_private);
 int marker_probe_unregister(const char *name, marker_probe_func *probe, void *probe_private);
+int marker_probe_unregister_private_data(marker_probe_func *probe, void *probe_private);
+void *marker_get_private_data(const char *name, marker_probe_func *probe, int num);
 void marker_synchronize_unregister(void);
+
+/**
+ * typedef marker_probe_2006 - a probe as in 2006
+ * @fmt: the marker's format; its arguments follow, integers and pointers
+ */
+typedef void marker_probe_2006(const char *fmt, ...);
+
+/* What its clients passed: the function, or the function cast to marker_probe_func. */
+union marker_any_probe {
+	marker_probe_2006 *probe;
+	marker_probe_func *cast;
+} __attribute__((__transparent_union__));
+
+int marker_set_probe(const char *name, const char *format, union marker_any_probe probe);
+int marker_remove_probe(union marker_any_probe probe);
+int marker_list_probe(union marker_any_probe probe);
+
+/**
+ * struct marker_iter - a walk through all markers
+ * @module: the module of @marker; NULL in user space
+ * @marker: where the walk has come to; NULL at its end
+ * @pos: private
+ * @index: private
+ * @table: private
+ * @locked: private
+ */
+struct marker_iter {
+	struct module *module;
+	struct marker *marker;
+	unsigned int pos;
+	unsigned int index;
+	struct marker_table *table;
+	bool locked;
+};
+
+void marker_iter_reset(struct marker_iter *iter);
+void marker_iter_start(struct marker_iter *iter);
+void marker_iter_next(struct marker_iter *iter);
+void marker_iter_stop(struct marker_iter *iter);
 
 #endif /* KMARKERS_MARKER_H */

@@ -46,6 +46,8 @@ IGNORED = {
     "patcher/main.c": ("OPEN_BRACE",),
     # A macro that exports what another macro defines.
     "include/kmarkers/immediate.h": ("EXPORT_SYMBOL",),
+    # The same; what takes parameters as an argument; the comment stands in the macro, above.
+    "include/kmarkers/typed.h": ("EXPORT_SYMBOL", "FUNCTION_ARGUMENTS", "MEMORY_BARRIER"),
     # The one file for versions.
     "include/compat/compat.h": ("LINUX_VERSION_CODE", "CONSTANT_COMPARISON"),
 }

@@ -32,6 +32,12 @@ const struct test_case test_cases[] = {
 	{ "markers_storm_of_pairs", markers_storm_pairs, markers_forget },
 	{ "imv_unchanged_without_memory", imv_without_memory, nomem_forget },
 	{ "markers_unchanged_without_memory", markers_without_memory, nomem_forget },
+	{ "typed_call_probes", typed_call, typed_forget },
+	{ "typed_arguments", typed_args, typed_forget },
+	{ "typed_errors", typed_errors, typed_forget },
+	{ "typed_probes_by_name", typed_by_name, typed_forget },
+	{ "typed_storm", typed_storm, typed_forget },
+	{ "typed_storm_exactly_once", typed_exactly_once, typed_forget },
 };
 
 const unsigned int test_nr_cases = ARRAY_SIZE(test_cases);

@@ -38,4 +38,12 @@ const char *markers_storm_pairs(void);
 const char *markers_flavours(void);
 void markers_forget(void);
 
+const char *typed_call(void);
+const char *typed_args(void);
+const char *typed_errors(void);
+const char *typed_by_name(void);
+const char *typed_storm(void);
+const char *typed_exactly_once(void);
+void typed_forget(void);
+
 #endif /* TESTS_COMMON_CASES_H */

@@ -15,6 +15,7 @@ typedef struct {
 #define atomic_read_acquire(v)		__atomic_load_n(&(v)->counter, __ATOMIC_ACQUIRE)
 #define atomic_dec(v)			((void)__atomic_sub_fetch(&(v)->counter, 1, __ATOMIC_RELAXED))
 #define atomic_dec_return_release(v)	__atomic_sub_fetch(&(v)->counter, 1, __ATOMIC_RELEASE)
+#define atomic_long_set(v, i)		__atomic_store_n(&(v)->counter, i, __ATOMIC_RELAXED)
 #define atomic_long_inc(v)		((void)__atomic_add_fetch(&(v)->counter, 1, __ATOMIC_RELAXED))
 #define atomic_long_read(v)		__atomic_load_n(&(v)->counter, __ATOMIC_RELAXED)
 

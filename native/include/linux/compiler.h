@@ -6,6 +6,7 @@
 #define noinline		__attribute__((noinline))
 #define __rcu
 #define notrace
+#define __maybe_unused		__attribute__((unused))
 #define __used		__attribute__((used))
 #define __aligned(bytes)	__attribute__((aligned(bytes)))
 #define __printf(fmt, args)	__attribute__((format(printf, fmt, args)))

@@ -7,5 +7,6 @@
 #else
 #define pr_warn(fmt, args...)	fprintf(stderr, fmt, ## args)
 #endif
+#define pr_info(fmt, args...)	fprintf(stderr, fmt, ## args)
 #define pr_err(fmt, args...)	fprintf(stderr, fmt, ## args)
 #endif

@@ -36,6 +36,14 @@ static inline void synchronize_rcu(void)
 	NATIVE_RCU_ACQUIRE();
 }
 
+/* No grace period is taken for passed without waiting for one. */
+#define get_state_synchronize_rcu()	0UL
+#define cond_synchronize_rcu(state)					\
+do {									\
+	(void)(state);							\
+	synchronize_rcu();						\
+} while (0)
+
 /* liburcu's own takes no pointer to const. */
 #undef rcu_assign_pointer
 #define rcu_assign_pointer(p, v)	smp_store_release(&(p), v)

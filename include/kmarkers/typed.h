@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Typed markers: markers whose arguments have types that the compiler checks.
+ *
+ * OVERVIEW
+ *
+ * A typed marker is declared once, in a header that the marked code and the
+ * probes include.  The compiler checks the arguments where it stands and the
+ * probe where it is registered; arguments travel in registers and no format is
+ * parsed.  A single probe is called by a direct call that is patched into the
+ * code, several through one RCU array.
+ *
+ * It is also a marker as in <kmarkers/marker.h>: it is in the same list, and
+ * whoever registers a probe under its name is called with a va_list.
+ *
+ * EXAMPLE
+ *
+ *	disk.h:
+ *
+ *	DECLARE_MARKER(disk_request,
+ *		MARKER_PROTO(u64 sector, u32 bytes),
+ *		MARKER_ARGS(sector, bytes),
+ *		"sector %llu bytes %u");
+ *
+ *	one .c file of the module that owns it:
+ *
+ *	DEFINE_MARKER(disk_request);
+ *	EXPORT_MARKER_SYMBOL_GPL(disk_request);	(if other modules use it)
+ *
+ *	where it happens, in any module:
+ *
+ *	mark_typed(disk_request, sector, bytes);
+ *
+ *	a probe:
+ *
+ *	static void probe(void *private, u64 sector, u32 bytes)
+ *	...
+ *	err = marker_register_disk_request(probe, private);
+ *	...
+ *	marker_unregister_disk_request(probe, private);
+ *	marker_synchronize_unregister();
+ *
+ * CONTEXT
+ *
+ *	function			may sleep  irq	nmi
+ *	mark_typed()			no	   yes	yes (if the probes can)
+ *	marker_register_NAME()		yes	   no	no
+ *	marker_unregister_NAME()	yes	   no	no
+ *
+ * PROMISES
+ *
+ * Those of marker.h: a probe always meets its own private data, and none runs
+ * after marker_synchronize_unregister().  A probe that hits its own marker is
+ * called again, without end: there is no guard, as with tracepoints.
+ *
+ * HOW A PROBE IS CALLED
+ *
+ * The site calls a stub, which every typed marker has in its module's text:
+ *
+ *	jmp iterator		or a nop, while there is exactly one probe
+ *	movabs $private, %rdi
+ *	jmp probe
+ *
+ * The last two instructions change only while no CPU can be between them: the
+ * first one has led elsewhere for a grace period, and sites disable preemption.
+ * A probe out of reach of a jump is called by the iterator.
+ */
+#ifndef KMARKERS_TYPED_H
+#define KMARKERS_TYPED_H
+
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <kmarkers/marker.h>
+
+#if defined(__x86_64__) && !defined(CONFIG_UML)
+#define MARKER_STUBS
+KMARKERS_CHUNK(stubs, marker_tables_need_markers, 12);
+#endif
+
+/* Any function, until it is cast back to its type. */
+typedef void marker_typed_func(void);
+
+/**
+ * struct marker_typed - a typed marker
+ * @marker: what all markers have
+ * @probes: its typed probes, an RCU array, or NULL; func is cast to the marker's type
+ * @iterator: calls all probes, those of @marker included
+ * @nothing: of the type of a probe, does nothing
+ * @stub: the first instruction of its stub, or NULL
+ * @array: private to the registry, which holds its lock
+ * @idle: grace period after which no CPU is in the part of the stub behind the first instruction
+ * @direct: whether that part is in use
+ */
+struct marker_typed {
+	struct marker marker;
+	const struct marker_probe __rcu *probes;
+	marker_typed_func *iterator;
+	marker_typed_func *nothing;
+	u8 *stub;
+	struct probe_array *array;
+	unsigned long idle;
+	bool direct;
+};
+
+int marker_typed_register(struct marker_typed *typed, marker_typed_func *probe, void *private);
+int marker_typed_unregister(struct marker_typed *typed, marker_typed_func *probe, void *private);
+void marker_typed_nothing(void);
+
+#ifdef MARKER_STUBS
+
+#ifdef CONFIG_X86_KERNEL_IBT
+#define __MARKER_ENDBR	"	endbr64\n"
+#else
+#define __MARKER_ENDBR
+#endif
+
+/* A struct patcher_site: instruction, marker, length. */
+#define __MARKER_STUB_SITE(mark, label, len)				\
+	"	.long " label " - ., __typed_marker_" #mark " - .\n"		\
+	"	.byte " #len ", 0\n"					\
+	"	.short 0\n"
+
+#define __DEFINE_MARKER_STUB(mark)					\
+asm(".pushsection .text\n"						\
+	"	.p2align 4\n"						\
+	"	.globl __marker_stub_" #mark "\n"			\
+	"	.type __marker_stub_" #mark ", @function\n"		\
+	"__marker_stub_" #mark ":\n"					\
+	__MARKER_ENDBR							\
+	"1:	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"			\
+	"2:	movabsq $0, %rdi\n"					\
+	"3:	jmp marker_typed_nothing\n"				\
+	"	.size __marker_stub_" #mark ", . - __marker_stub_" #mark "\n" \
+	KMARKERS_RECORD(stubs,						\
+			__MARKER_STUB_SITE(mark, "1b", 5)		\
+			__MARKER_STUB_SITE(mark, "2b", 10)		\
+			__MARKER_STUB_SITE(mark, "3b", 5))		\
+	".popsection\n")
+
+#define __marker_stub(mark)		__marker_stub_##mark
+#define __EXPORT_MARKER(export, mark)					\
+	export(__typed_marker_##mark);					\
+	export(__marker_stub_##mark)
+
+/* The stub loads its first argument itself: whatever the register holds will do. */
+static __always_inline void *__marker_hole(void)
+{
+	void *hole;
+
+	asm("" : "=D" (hole));
+	return hole;
+}
+
+#else
+
+#define __DEFINE_MARKER_STUB(mark)	extern struct marker_typed __typed_marker_##mark
+#define __marker_stub(mark)		__marker_iterate_##mark
+#define __EXPORT_MARKER(export, mark)	export(__typed_marker_##mark)
+
+static __always_inline void *__marker_hole(void)
+{
+	return NULL;
+}
+
+#endif /* MARKER_STUBS */
+
+/**
+ * MARKER_PROTO() - the parameters of a typed marker
+ * @args: as in a prototype
+ */
+#define MARKER_PROTO(args...)		args
+
+/**
+ * MARKER_ARGS() - the names of the parameters of a typed marker
+ * @args: in the same order
+ */
+#define MARKER_ARGS(args...)		args
+
+/**
+ * DECLARE_MARKER() - declare a typed marker, in a header
+ * @mark: its name, an identifier
+ * @proto: its parameters, in MARKER_PROTO(): integers and pointers
+ * @args: their names, in MARKER_ARGS()
+ * @fmt: the format for probes that are registered by name, a literal
+ *
+ * Declares mark_typed() for it, and marker_register_NAME(probe, private) and
+ * marker_unregister_NAME(probe, private), which return what marker_typed_register()
+ * and marker_typed_unregister() do.
+ */
+#define DECLARE_MARKER(mark, proto, args, fmt)				\
+	__DECLARE_MARKER(mark, fmt, MARKER_PROTO(proto), MARKER_ARGS(args), \
+			 MARKER_PROTO(void *__data, proto),		\
+			 MARKER_ARGS(__data, args), MARKER_ARGS(fmt, args))
+
+/**
+ * DECLARE_MARKER_NOARGS() - declare a typed marker without arguments
+ * @mark: its name, an identifier
+ */
+#define DECLARE_MARKER_NOARGS(mark)					\
+	__DECLARE_MARKER(mark, MARK_NOARGS, void, MARKER_ARGS(),	\
+			 void *__data, __data, MARK_NOARGS)
+
+#define __DECLARE_MARKER(mark, fmt, proto, args, probe_proto, probe_args, fmt_args) \
+extern struct marker_typed __typed_marker_##mark;			\
+void __marker_stub_##mark(probe_proto);					\
+static const char __marker_format_##mark[] __maybe_unused = fmt;	\
+enum { __marker_nr_##mark = __MARKER_COUNT(args) };			\
+									\
+/* The ways to a probe that was registered by name, */			\
+static inline void __marker_classic_##mark(proto)			\
+{									\
+	if (0)								\
+		__marker_check_format(fmt_args);			\
+	marker_probe_call(&__typed_marker_##mark.marker, NULL, fmt_args); \
+}									\
+									\
+/* to all probes, with preemption off, */				\
+static inline void __marker_iterate_##mark(probe_proto)			\
+{									\
+	const struct marker_probe *__probe;				\
+	marker_probe_func *__func;					\
+									\
+	/* These two pair with the stores of a registration. */	\
+	__probe = rcu_dereference_raw(__typed_marker_##mark.probes);	\
+	for (; __probe && (__func = smp_load_acquire(&__probe->func)); __probe++) { \
+		__data = __probe->private;				\
+		((void (*)(probe_proto))(marker_typed_func *)__func)(probe_args); \
+	}								\
+	if (READ_ONCE(__typed_marker_##mark.marker.probes))		\
+		__marker_classic_##mark(args);				\
+}									\
+									\
+static inline void __marker_nothing_##mark(probe_proto)			\
+{									\
+}									\
+									\
+/* and from the site. */						\
+static __always_inline void __marker_call_##mark(proto)			\
+{									\
+	void *__data;						\
+									\
+	preempt_disable_notrace();					\
+	__data = __marker_hole();					\
+	__marker_stub(mark)(probe_args);				\
+	preempt_enable_notrace();					\
+}									\
+									\
+static inline int marker_register_##mark(void (*probe)(probe_proto), void *private) \
+{									\
+	return marker_typed_register(&__typed_marker_##mark,		\
+				     (marker_typed_func *)probe, private); \
+}									\
+									\
+static inline int marker_unregister_##mark(void (*probe)(probe_proto), void *private) \
+{									\
+	return marker_typed_unregister(&__typed_marker_##mark,		\
+				       (marker_typed_func *)probe, private); \
+}									\
+									\
+extern struct marker_typed __typed_marker_##mark
+
+/**
+ * DEFINE_MARKER() - define a typed marker, in one file
+ * @mark: as declared
+ */
+#define DEFINE_MARKER(mark)						\
+struct marker_typed __typed_marker_##mark = {				\
+	.marker = {							\
+		.name = #mark,						\
+		.format = __marker_format_##mark,			\
+		.func = "-",						\
+		.file = __FILE__,					\
+		.line = __LINE__,					\
+		.flavour = MARKER_TYPED,				\
+		.nr_args = __marker_nr_##mark,				\
+	},								\
+	.iterator = (marker_typed_func *)__marker_iterate_##mark,	\
+	.nothing = (marker_typed_func *)__marker_nothing_##mark,	\
+};									\
+asm(KMARKERS_RECORD(markers, "	.long __typed_marker_" #mark " - .\n")); \
+__DEFINE_MARKER_STUB(mark)
+
+/**
+ * EXPORT_MARKER_SYMBOL() - let other modules use a typed marker, and probe it
+ * @mark: as defined
+ */
+#define EXPORT_MARKER_SYMBOL(mark)	__EXPORT_MARKER(EXPORT_SYMBOL, mark)
+
+/**
+ * EXPORT_MARKER_SYMBOL_GPL() - the same for modules under a compatible licence
+ * @mark: as defined
+ */
+#define EXPORT_MARKER_SYMBOL_GPL(mark)	__EXPORT_MARKER(EXPORT_SYMBOL_GPL, mark)
+
+/**
+ * mark_typed() - a typed marker
+ * @mark: as declared
+ * @args: its arguments, evaluated only while a probe is connected
+ *
+ * One nop while it is off.
+ */
+#define mark_typed(mark, args...)					\
+do {									\
+	if (unlikely(imv_branch(__typed_marker_##mark.marker.state)))	\
+		__marker_call_##mark(args);				\
+} while (0)
+
+#endif /* KMARKERS_TYPED_H */

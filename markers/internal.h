@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of this directory share: names, their probes and their markers. */
+#ifndef MARKERS_INTERNAL_H
+#define MARKERS_INTERNAL_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/string.h>
+
+#include <kmarkers/marker.h>
+
+struct module;
+
+/**
+ * struct probe_array - probes as they are published: the last one has func NULL
+ * @rcu: for the grace period before it is freed
+ * @nr: probes, those that were taken out in place included
+ * @live: probes that were not
+ * @room: how many fit
+ * @probe: the probes
+ *
+ * Readers walk @probe while probes are appended: what is behind the end is all
+ * zero, and func is stored last.
+ */
+struct probe_array {
+	struct rcu_head rcu;
+	unsigned int nr;
+	unsigned int live;
+	unsigned int room;
+	struct marker_probe probe[];
+};
+
+/**
+ * struct marker_entry - a name: it exists while it has markers or probes
+ * @node: in the hash of names
+ * @markers: list of struct marker
+ * @probes: NULL if none
+ * @format: of its first user while probes exist, else NULL
+ * @name: the name
+ */
+struct marker_entry {
+	struct hlist_node node;
+	struct list_head markers;
+	struct probe_array *probes;
+	char *format;
+	char name[];
+};
+
+/* The markers of one translation unit. */
+struct marker_table {
+	struct list_head node;
+	struct module *module;
+	s32 *records;
+	unsigned int nr;
+};
+
+struct marker_registry {
+	struct mutex lock;		/* before that of immediate values */
+	struct hlist_head *names;	/* 1 << @order buckets */
+	unsigned int order;
+	unsigned int nr_names;
+	struct list_head tables;
+};
+
+extern struct marker_registry registry;
+
+/* Every name; not to be removed meanwhile. */
+#define for_each_name(entry, bucket)					\
+	for ((bucket) = 0; (bucket) < 1U << registry.order; (bucket)++)	\
+		hlist_for_each_entry(entry, &registry.names[bucket], node)
+
+static inline struct marker *record_marker(s32 *record)
+{
+	return (struct marker *)((unsigned long)record + *record);
+}
+
+static inline unsigned int live_probes(const struct probe_array *array)
+{
+	return array ? array->live : 0;
+}
+
+static inline bool format_fits(const struct marker_entry *entry, const char *format)
+{
+	return !entry->format || !strcmp(entry->format, format);
+}
+
+/* registry.c; the lock is held in all of them. */
+struct marker_entry *find_entry(const char *name);
+struct marker_entry *get_entry(const char *name);
+void put_entry(struct marker_entry *entry);
+
+/* probes.c; the lock is held in all of them. */
+int array_find(const struct probe_array *array, marker_probe_func *func, void *private);
+int array_add(struct probe_array **array, marker_probe_func *func, void *private,
+	      marker_probe_func *empty, struct probe_array **old);
+void array_del(struct probe_array **array, unsigned int index, marker_probe_func *empty,
+	       struct probe_array **old);
+int fix_format(struct marker_entry *entry, const char *format);
+int add_probe(struct marker_entry *entry, const char *format,
+	      marker_probe_func *func, void *private);
+void del_probe(struct marker_entry *entry, unsigned int index);
+int switch_sites(struct marker **markers, unsigned int nr, bool on);
+void log_mismatch(const struct marker_entry *entry, const struct marker *marker);
+
+/* Tells whether the code at an address, of a probe for a name, goes away. */
+typedef bool probe_gone(void *data, const char *name, unsigned long code);
+
+unsigned int probes_disconnect(probe_gone *gone, void *data);
+
+/* typed.c; the lock is held in all of them. */
+unsigned int typed_probes(const struct marker *marker);
+int typed_leave_direct(struct marker *marker);
+void typed_settle(struct marker *marker);
+unsigned int typed_disconnect(probe_gone *gone, void *data);
+void typed_drop(struct marker *marker);
+void typed_drop_stubs(struct module *module);
+
+/* legacy.c */
+bool is_2006(const struct marker_probe *probe);
+
+#endif /* MARKERS_INTERNAL_H */
