@@ -98,7 +98,16 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
  */
 #define DECLARE_IMV(type, name)		extern __typeof__(type) name##__imv
 
+/**
+ * EXPORT_IMV_SYMBOL() - let other modules read and set an immediate value
+ * @name: its name; not static
+ */
 #define EXPORT_IMV_SYMBOL(name)		EXPORT_SYMBOL(name##__imv)
+
+/**
+ * EXPORT_IMV_SYMBOL_GPL() - let other modules with a compatible licence do so
+ * @name: its name; not static
+ */
 #define EXPORT_IMV_SYMBOL_GPL(name)	EXPORT_SYMBOL_GPL(name##__imv)
 
 /**
@@ -226,8 +235,24 @@ on:
 	return true;
 }
 
-/* As imv_branch(), for comparison. */
+/**
+ * imv_cmp_flip() - imv_branch() in two instructions, for comparison
+ * @name: its name; of one byte
+ *
+ * cmp of a register with itself, and jne or je.
+ *
+ * Return: whether it is not 0.
+ */
 #define imv_cmp_flip(name)	__imv_cmp_flip(&name##__imv)
+
+/**
+ * imv_xor_flip() - imv_branch() in two instructions and a register, for comparison
+ * @name: its name; of one byte
+ *
+ * xor of a register with itself, and jne or je.
+ *
+ * Return: whether it is not 0.
+ */
 #define imv_xor_flip(name)	__imv_xor_flip(&name##__imv)
 
 #endif /* IMV_PLAIN */
@@ -246,7 +271,11 @@ struct imv_change {
 
 int imv_set_many(struct imv_change *changes, unsigned int nr);
 
-/* Initialiser of a struct imv_change, for integers. */
+/**
+ * IMV_CHANGE() - initialise a struct imv_change
+ * @name: name of the immediate value; an integer, enum or bool
+ * @to: its new value
+ */
 #define IMV_CHANGE(name, to)						\
 	{ .var = &name##__imv, .value = (u64)(to), .size = sizeof(name##__imv) }
 

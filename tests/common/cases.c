@@ -30,6 +30,7 @@ const struct test_case test_cases[] = {
 	{ "markers_of_every_flavour", markers_flavours, markers_forget },
 	{ "markers_storm", markers_storm, markers_forget },
 	{ "markers_storm_of_pairs", markers_storm_pairs, markers_forget },
+	{ "imv_plain_fallback", imv_plain, plain_forget },
 	{ "imv_unchanged_without_memory", imv_without_memory, nomem_forget },
 	{ "markers_unchanged_without_memory", markers_without_memory, nomem_forget },
 	{ "typed_call_probes", typed_call, typed_forget },

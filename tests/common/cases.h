@@ -25,6 +25,9 @@ const char *imv_branches(void);
 const char *imv_alignments(void);
 const char *imv_branch_storm(void);
 
+const char *imv_plain(void);
+void plain_forget(void);
+
 const char *imv_without_memory(void);
 const char *markers_without_memory(void);
 void nomem_forget(void);

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The fallback: with IMV_PLAIN values are plain loads, and all else is as ever. */
+#define IMV_PLAIN
+
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <kmarkers/marker.h>
+#include <kmarkers/patcher.h>
+
+#include "cases.h"
+
+static DEFINE_IMV(bool, flag) = true;
+static DEFINE_IMV(s8, small) = -5;
+static DEFINE_IMV(u16, medium) = 0xabcd;
+static DEFINE_IMV(long, large) = -1;
+static DEFINE_IMV(const char *, pointer) = "text";
+static int sum;
+
+static void probe(void *probe_private, void *call_private, const char *fmt, va_list *args)
+{
+	sum += va_arg(*args, int);
+}
+
+static noinline int branches(void)
+{
+	return imv_branch(flag) + imv_cmp_flip(flag) + imv_xor_flip(flag);
+}
+
+static noinline int hit(int *evaluated)
+{
+	trace_mark(test_plain, "%d", ++*evaluated);
+	return *evaluated;
+}
+
+static const char *values(void)
+{
+	struct imv_change changes[] = {
+		IMV_CHANGE(small, -128), IMV_CHANGE(medium, 7), IMV_CHANGE(large, 1L << 62),
+	};
+
+	EXPECT(imv_read(flag) && branches() == 3);
+	EXPECT(imv_read(small) == -5 && imv_read(medium) == 0xabcd && imv_read(large) == -1);
+	EXPECT(!strcmp(imv_read(pointer), "text"));
+	EXPECT(!imv_set(flag, false) && !imv_read(flag) && !branches());
+	EXPECT(!imv_set(pointer, "other") && !strcmp(imv_read(pointer), "other"));
+	EXPECT(!imv_set_many(changes, ARRAY_SIZE(changes)));
+	EXPECT(imv_read(small) == -128 && imv_read(medium) == 7 && imv_read(large) == 1L << 62);
+	changes[1] = changes[0];
+	EXPECT(imv_set_many(changes, ARRAY_SIZE(changes)) == -EINVAL);
+	return NULL;
+}
+
+const char *imv_plain(void)
+{
+	struct patcher_stats before, after;
+	const char *failed;
+	int evaluated = 0;
+
+	patcher_read_stats(&before);
+	failed = values();
+	if (failed)
+		return failed;
+	EXPECT(hit(&evaluated) == 0);
+	EXPECT(!marker_probe_register("test_plain", "%d", probe, &sum));
+	EXPECT(hit(&evaluated) == 1 && sum == 1);
+	EXPECT(!marker_probe_unregister("test_plain", probe, &sum));
+	EXPECT(hit(&evaluated) == 1 && sum == 1);
+	patcher_read_stats(&after);
+	/* No text was written. */
+	EXPECT(after.batches == before.batches);
+	return NULL;
+}
+
+void plain_forget(void)
+{
+	struct imv_change changes[] = {
+		IMV_CHANGE(flag, true), IMV_CHANGE(small, -5), IMV_CHANGE(medium, 0xabcd),
+		IMV_CHANGE(large, -1),
+	};
+
+	imv_set_many(changes, ARRAY_SIZE(changes));
+	imv_set(pointer, "text");
+	marker_probe_unregister("test_plain", probe, &sum);
+	marker_synchronize_unregister();
+	sum = 0;
+}
