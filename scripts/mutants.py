@@ -12,6 +12,7 @@ kept in build/mutants/. Returns 1 if a breakage survives.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import signal
@@ -91,20 +92,27 @@ def broken(mutant: Mutant, text: str) -> str:
 
 
 def run_logged(words: Sequence[object], log: Path, seconds: float) -> int | None:
-    """Run a command with its output in a log; its exit code, or None if it hangs."""
-    with log.open("a") as file:
+    """Run a command with its output in a log; its exit code, or None if it hangs.
+
+    It has a session of its own, so that none of its children stays behind.
+    """
+    with (
+        log.open("a") as file,
+        subprocess.Popen(
+            [str(word) for word in words],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+        ) as process,
+    ):
         try:
-            done = subprocess.run(
-                [str(word) for word in words],
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=file,
-                timeout=seconds,
-                check=False,
-            )
+            return process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
             return None
-        return done.returncode
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def build_user(ground: Ground, log: Path) -> Path:
