@@ -33,15 +33,26 @@ static const u16 reg_offset[16] = {
 	offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
 };
 
-/* A little-endian signed number of 1, 2, 4 or 8 bytes. */
+/* A signed number of 1, 2, 4 or 8 bytes. */
 static s64 read_signed(const u8 *bytes, unsigned int size)
 {
-	u64 value = 0;
-	unsigned int i;
+	s16 two;
+	s32 four;
+	s64 eight;
 
-	for (i = 0; i < size; i++)
-		value |= (u64)bytes[i] << (8 * i);
-	return (s64)(value << (64 - 8 * size)) >> (64 - 8 * size);
+	switch (size) {
+	case 1:
+		return (s8)bytes[0];
+	case 2:
+		memcpy(&two, bytes, 2);
+		return two;
+	case 4:
+		memcpy(&four, bytes, 4);
+		return four;
+	default:
+		memcpy(&eight, bytes, 8);
+		return eight;
+	}
 }
 NOKPROBE_SYMBOL(read_signed);
 
