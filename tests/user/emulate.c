@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Compares the emulator with the CPU on random instructions with random
- * registers and flags.  Arguments: how many comparisons, and a seed.
+ * registers and flags.  Arguments: how many comparisons, and a seed.  A timer
+ * ticks meanwhile, as in a fuzzer, and must not meet the random stack pointer.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include <linux/kernel.h>
 
@@ -72,14 +75,22 @@ static bool next_case(struct oracle_case *test)
 	return true;
 }
 
+static void on_tick(int sig)
+{
+}
+
 int main(int argc, char **argv)
 {
+	const struct itimerval tick = { { 0, 1000 }, { 0, 1000 } }, never = { { 0 } };
 	struct oracle_result result;
 	int err;
 
 	left = argc > 1 ? strtoull(argv[1], NULL, 0) : 100000;
 	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	signal(SIGALRM, on_tick);
+	setitimer(ITIMER_REAL, &tick, NULL);
 	err = oracle_run(next_case, &result);
+	setitimer(ITIMER_REAL, &never, NULL);
 	printf("KTAP version 1\n1..1\n");
 	printf("# %llu instructions emulated and executed, %llu unknown to the decoder\n",
 	       result.compared, result.refused);

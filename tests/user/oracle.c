@@ -136,13 +136,35 @@ static void leave_sandbox(ucontext_t *context, int sig)
 	memset((void *)oracle.test.regs.ip, INT3, ORACLE_MAX);
 }
 
+static const int signals[] = { SIGTRAP, SIGSEGV, SIGILL, SIGBUS };
+
+/* In the sandbox the stack pointer may be anything: no other signal may come, a timer's say. */
+static void block_others(ucontext_t *context)
+{
+	unsigned long mask = ~0UL;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(signals); i++)
+		mask &= ~(1UL << (signals[i] - 1));
+	/* The kernel's frame has 8 bytes where the C library's type has more. */
+	memcpy(&context->uc_sigmask, &mask, sizeof(mask));
+}
+
 static void enter_sandbox(ucontext_t *context)
 {
 	unsigned long into = oracle.expected.ip - oracle.test.regs.ip;
 
+	block_others(context);
 	store(context, &oracle.test.regs);
 	if (into < ORACLE_MAX && *(u8 *)oracle.expected.ip != INT3)
 		context->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+}
+
+/* Registers and signal mask. */
+static void copy_context(ucontext_t *to, const ucontext_t *from)
+{
+	memcpy(&to->uc_mcontext.gregs, &from->uc_mcontext.gregs, sizeof(to->uc_mcontext.gregs));
+	memcpy(&to->uc_sigmask, &from->uc_sigmask, sizeof(unsigned long));
 }
 
 static void on_trap(int sig, siginfo_t *info, void *frame)
@@ -152,14 +174,12 @@ static void on_trap(int sig, siginfo_t *info, void *frame)
 	if (oracle.running)
 		leave_sandbox(context, sig);
 	else
-		memcpy(&oracle.resume.uc_mcontext.gregs, &context->uc_mcontext.gregs,
-		       sizeof(context->uc_mcontext.gregs));
+		copy_context(&oracle.resume, context);
 	oracle.running = !oracle.result->different && prepare();
 	if (oracle.running)
 		enter_sandbox(context);
 	else
-		memcpy(&context->uc_mcontext.gregs, &oracle.resume.uc_mcontext.gregs,
-		       sizeof(context->uc_mcontext.gregs));
+		copy_context(context, &oracle.resume);
 }
 
 /* Breakpoints everywhere that a jump can lead: one small file, mapped over and over. */
@@ -203,9 +223,7 @@ static int build_sandbox(void)
 	return 0;
 }
 
-static const int signals[] = { SIGTRAP, SIGSEGV, SIGILL, SIGBUS };
-
-/* Any stack pointer may be loaded in the sandbox: the handler has a stack of its own. */
+/* The handler has a stack of its own, because the sandbox may have none. */
 static int install(struct sigaction *old)
 {
 	static u8 stack[1 << 16];
