@@ -28,6 +28,7 @@ from lablib import ROOT, LabError, catalogue
 from lablib.build import build_modules
 from lablib.machine import Request, boot
 from mutations import MUTANTS, Ground, Mutant
+from suites import run_main
 
 SCRATCH = ROOT / "build" / "mutants"
 TREE = SCRATCH / "tree"
@@ -160,20 +161,28 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     modules = SCRATCH / "modules"
     if build_modules(kernel, TREE, modules, ["-s", "KMARKERS_TESTS=m"]):
         raise MutantError(f"does not build for {kernel}")
-    cases = " ".join(["imv_every_size", *(name for name in mutant.tests if " " not in name)])
+    cases = ["imv_every_size", *(name for name in mutant.tests if " " not in name)]
     request = Request(
         kernel=kernel,
         job=TREE / "tests" / "vm" / "mutant.sh",
         out=log.with_suffix(""),
         modules=modules,
         additions=[(TREE / "tests" / "vm", "/tests")],
-        settings={"KMARKERS_CASES": cases},
+        settings={"KMARKERS_CASES": " ".join(cases)},
+        # Only a kernel that preempts itself preempts a task inside a run.
+        append="preempt=full",
         timeout=BOOT_SECONDS,
     )
     result = boot(request)
-    failed = ktap.parse(result.status.splitlines()).failed
+    said = result.status.splitlines()
     log.write_text(result.status)
+    failed = ktap.parse(said).failed
     caught = [f"{test} fails" for test in mutant.tests if test in failed]
+    if result.exit_code is None and not caught:
+        # The first that has said nothing is what was running.
+        running = next((case for case in cases if not any(case in line for line in said)), "")
+        how_it_ended = "crashes" if result.dirt else "hangs"
+        caught = [f"{test} {how_it_ended}" for test in mutant.tests if test == running]
     if not caught and not result.ok:
         raise MutantError(f"the run failed otherwise: {result.reason}; {', '.join(failed)}")
     return caught
@@ -289,4 +298,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

@@ -45,6 +45,7 @@ UNLOCK_PARENT = "\tpthread_rwlock_unlock(&native_fork_gate);\n}\n\nstatic void a
 STEPS = ("protocol_steps",)
 ORDER = ("protocol_steps", "imv_storm")
 REFUSES = ("patcher_refuses_bad_batches",)
+RUNS = ("patcher_storm_of_runs",)
 HANDLERS = ("protocol_waits_for_handlers",)
 
 MUTANTS = (
@@ -267,6 +268,23 @@ MUTANTS = (
             )
         ],
         ("protocol_keeps_red_zone",),
+    ),
+    Mutant(
+        "no-tasks",
+        "tasks preempted inside a run are not waited for",
+        BATCH,
+        [("\t\ttext_wait_tasks();\n", "\t\tcpu_relax();\n")],
+        RUNS,
+        Ground.KERNEL,
+        model="no-tasks",
+    ),
+    Mutant(
+        "runs-tails-first",
+        "tails of runs are written before the breakpoints",
+        BATCH,
+        [(INT3_STORE, "@@@"), (TAIL_STORE, INT3_STORE), ("@@@", TAIL_STORE)],
+        RUNS,
+        Ground.KERNEL,
     ),
     Mutant(
         "alias-left",
