@@ -2,7 +2,8 @@
 """Runs a command inside a suite's tree.
 
 Mounts live in a namespace of their own: they vanish with the last process of the command,
-however it ends.
+however it ends. So does /tmp: make puts a file there that is named by its process, whose number
+is the same in every namespace.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ MOUNT_AND_RUN = """
 tree=$1 count=$2; shift 2
 fail() { echo "chroot: cannot mount $1 in $tree" >&2; exit 125; }
 mount -t proc proc "$tree/proc" || fail /proc
+mount -t tmpfs tmpfs "$tree/tmp" || fail /tmp
 while [ "$count" -gt 0 ]; do
     mount --bind "$1" "$tree/$2" || fail "$2"
     count=$((count - 1)); shift 2
