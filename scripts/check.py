@@ -20,6 +20,7 @@ from pathlib import Path
 import checknative
 import counts
 import kernelsuite
+import lint
 import matrixtable
 from ktap import Tally
 from lablib import LabError, catalogue
@@ -89,6 +90,7 @@ def suites(kernel: str, integration: bool) -> list[Suite]:
         Suite(f"counts-{kernel}", exact_counts(kernel, modules)),
     ]
     if integration:
+        found.append(Suite("lint", lint.run_all))
         others = [entry.name for entry in catalogue.with_role("gates") if entry.name != kernel]
         found += [Suite(f"kernel-{name}", in_kernel(name)) for name in others]
         newest = [entry.name for entry in catalogue.with_role("reports")]
@@ -103,7 +105,7 @@ def main() -> int:
     parser.add_argument(
         "--integration",
         action="store_true",
-        help="also the other kernels whose role in kernels.txt is gates or reports",
+        help="also make lint, and the other kernels whose role is gates or reports",
     )
     args = parser.parse_args()
     LOGS.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ Names of tools as arguments run only those.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import kernelsuite
+from ktap import Tally
 from lablib import ROOT, LabError, catalogue, checkpatch, require_root, unpack
 from lablib.apt import PrivateApt
 from lablib.build import mirror, object_dir, run_make, sources
@@ -205,17 +207,27 @@ TOOLS: dict[str, Callable[[Sources], list[str]]] = {
 }
 
 
-def run(name: str, tree: Sources) -> int:
-    """Run one tool and say how it went; return the number of findings."""
+def run(name: str, tree: Sources) -> Tally:
+    """Run one tool and say how it went."""
     try:
         found = TOOLS[name](tree)
     except (UnavailableError, LabError) as error:
         print(f"{name:<11} SKIP: {error}", flush=True)
-        return 0
+        return Tally(skipped=[f"{name}: {error}"])
     print(f"{name:<11} {f'{len(found)} lines of findings' if found else 'clean'}", flush=True)
     for line in found:
         print(f"    {line}")
-    return len(found)
+    return Tally(failed=[f"{name}: {line}" for line in found]) if found else Tally(passed=1)
+
+
+def run_all(log: Path) -> Tally:
+    """Run every tool, as a suite of tests."""
+    total = Tally()
+    tree = Sources()
+    with log.open("w") as file, contextlib.redirect_stdout(file):
+        for name in TOOLS:
+            total.add(run(name, tree))
+    return total
 
 
 def main() -> int:
@@ -228,7 +240,8 @@ def main() -> int:
         parser.error(f"no tool {unknown[0]!r}; there are: {', '.join(TOOLS)}")
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
     tree = Sources()
-    return 1 if sum(run(name, tree) for name in args.tools or TOOLS) else 0
+    results = [run(name, tree) for name in args.tools or TOOLS]
+    return 1 if any(result.failed for result in results) else 0
 
 
 if __name__ == "__main__":
