@@ -16,7 +16,7 @@ from typing import NoReturn
 
 import ktap
 from ktap import Tally
-from lablib import ROOT
+from lablib import ROOT, LabError
 
 LOGS = ROOT / "build" / "check"
 GRACE_SECONDS = 3.0
@@ -108,14 +108,18 @@ def run_suite(suite: Suite) -> Tally:
     LOGS.mkdir(parents=True, exist_ok=True)
     log = LOGS / f"{suite.name}.log"
     log.unlink(missing_ok=True)
-    tally = suite.run(log)
+    try:
+        tally = suite.run(log)
+    except LabError as error:
+        # The others are run nevertheless.
+        tally = Tally(failed=[str(error)])
     seconds = time.monotonic() - started
     print(f"{suite.name}: {tally.closing_line()} in {seconds:.0f} s", flush=True)
     for name in tally.failed:
         print(f"  FAILED {name}")
     for name in tally.skipped:
         print(f"  SKIP {name}")
-    if tally.failed:
+    if tally.failed and log.exists():
         print(f"  see {log}")
     return tally
 
