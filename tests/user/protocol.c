@@ -48,22 +48,22 @@ static noinline int run_sites(void)
  */
 unsigned int protocol_leaf(void);
 asm(".pushsection .text\n"
-    "protocol_leaf:\n"
-    "	movq $-128, %rax\n"
-    "1:	movq %rax, (%rsp,%rax)\n"
-    "	addq $8, %rax\n"
-    "	jnz 1b\n"
-    "protocol_site_leaf:\n"
-    "	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
-    "	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
-    "	movq $-128, %rdx\n"
-    "2:	cmpq %rdx, (%rsp,%rdx)\n"
-    "	je 3f\n"
-    "	incl %eax\n"
-    "3:	addq $8, %rdx\n"
-    "	jnz 2b\n"
-    "	ret\n"
-    ".popsection\n");
+	"protocol_leaf:\n"
+	"	movq $-128, %rax\n"
+	"1:	movq %rax, (%rsp,%rax)\n"
+	"	addq $8, %rax\n"
+	"	jnz 1b\n"
+	"protocol_site_leaf:\n"
+	"	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+	"	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+	"	movq $-128, %rdx\n"
+	"2:	cmpq %rdx, (%rsp,%rdx)\n"
+	"	je 3f\n"
+	"	incl %eax\n"
+	"3:	addq $8, %rdx\n"
+	"	jnz 2b\n"
+	"	ret\n"
+	".popsection\n");
 
 static const char owner[] = "protocol";
 static struct patcher_site records[SITES];

@@ -39,7 +39,8 @@ def test_gives_the_published_result() -> None:
 
 
 def test_errors_propagate() -> None:
-    assert impact.share(Value(100, 3), Value(1000, 0)) == Value(10, pytest.approx(0.3))
+    assert impact.share(Value(100, 3), Value(1000, 0)).value == pytest.approx(10)
+    assert impact.share(Value(100, 3), Value(1000, 0)).half == pytest.approx(0.3)
     assert impact.share(Value(100, 0), Value(1000, 50)).half == pytest.approx(0.5)
     assert impact.share(Value(100, 3), Value(1000, 40)).half == pytest.approx(0.5)
 

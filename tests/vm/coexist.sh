@@ -130,12 +130,13 @@ test_owner_of_entry() {
 	same "$1: bytes as before" "$(call_bytes)" "$bytes"
 }
 
-# come_and_go KIND FILE: until FILE is gone
+# come_and_go KIND FILE: until FILE is gone; there for a while, and not there for a while
 come_and_go() {
 	while [ -e "$2" ]; do
 		make_owner "$1"
 		pid_is real >/dev/null
 		remove_owner "$1"
+		sleep 0.05
 	done 2>/dev/null
 }
 
