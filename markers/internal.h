@@ -18,16 +18,20 @@ struct module;
  * @nr: probes, those that were taken out in place included
  * @live: probes that were not
  * @room: how many fit
+ * @mask: number of @slots, a power of two, less one
+ * @slots: a hash of the probes: their numbers, from 1
  * @probe: the probes
  *
  * Readers walk @probe while probes are appended: what is behind the end is all
- * zero, and func is stored last.
+ * zero, and func is stored last.  A probe that is not live has an empty func.
  */
 struct probe_array {
 	struct rcu_head rcu;
 	unsigned int nr;
 	unsigned int live;
 	unsigned int room;
+	unsigned int mask;
+	u32 *slots;
 	struct marker_probe probe[];
 };
 

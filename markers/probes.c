@@ -10,6 +10,7 @@
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/export.h>
+#include <linux/jhash.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
 #include <linux/printk.h>
@@ -18,35 +19,60 @@
 
 #include "internal.h"
 
-#define FIRST_ROOM	2
+#define FIRST_ROOM	2	/* a power of two */
+#define COPY_MOST	16
 
+static unsigned int hash_probe(const struct probe_array *array, marker_probe_func *func,
+			       void *private)
+{
+	struct marker_probe key = { func, private };
+
+	return jhash(&key, sizeof(key), 0) & array->mask;
+}
+
+/* Open addressing; there are twice as many slots as probes. */
 int array_find(const struct probe_array *array, marker_probe_func *func, void *private)
 {
-	unsigned int i;
+	unsigned int slot;
 
-	for (i = 0; array && i < array->nr; i++)
-		if (array->probe[i].func == func && array->probe[i].private == private)
-			return i;
+	if (!array)
+		return -ENOENT;
+	slot = hash_probe(array, func, private);
+	for (; array->slots[slot]; slot = (slot + 1) & array->mask) {
+		const struct marker_probe *probe = &array->probe[array->slots[slot] - 1];
+
+		if (probe->func == func && probe->private == private)
+			return probe - array->probe;
+	}
 	return -ENOENT;
 }
 
+/* One allocation: the probes and their end, then the slots. */
 static struct probe_array *alloc_array(unsigned int room)
 {
+	size_t probes = sizeof(struct probe_array) + (room + 1) * sizeof(struct marker_probe);
 	struct probe_array *array;
 
-	array = kzalloc(sizeof(*array) + (room + 1) * sizeof(array->probe[0]), GFP_KERNEL);
-	if (array)
-		array->room = room;
+	array = kzalloc(probes + 2 * room * sizeof(u32), GFP_KERNEL);
+	if (!array)
+		return NULL;
+	array->room = room;
+	array->mask = 2 * room - 1;
+	array->slots = (void *)array + probes;
 	return array;
 }
 
 static void append(struct probe_array *array, marker_probe_func *func, void *private)
 {
 	struct marker_probe *probe = &array->probe[array->nr++];
+	unsigned int slot = hash_probe(array, func, private);
 
+	while (array->slots[slot])
+		slot = (slot + 1) & array->mask;
+	array->slots[slot] = array->nr;
 	array->live++;
 	probe->private = private;
-	/* Pairs with the load in marker_next_probe(): who sees it has its data. */
+	/* Pairs with the load in marker_probe_call(): who sees it has its data. */
 	smp_store_release(&probe->func, func);
 }
 
@@ -61,6 +87,16 @@ static struct probe_array *copy_array(const struct probe_array *array, unsigned 
 		if (i != without && array->probe[i].func != empty)
 			append(copy, array->probe[i].func, array->probe[i].private);
 	return copy;
+}
+
+/* Room for as many again as there are. */
+static unsigned int room_for(const struct probe_array *array)
+{
+	unsigned int room = FIRST_ROOM;
+
+	while (array && room < 2 * array->live)
+		room *= 2;
+	return room;
 }
 
 /**
@@ -85,7 +121,7 @@ int array_add(struct probe_array **array, marker_probe_func *func, void *private
 		append(now, func, private);
 		return 0;
 	}
-	copy = copy_array(now, -1U, empty, now ? 2 * now->nr : FIRST_ROOM);
+	copy = copy_array(now, -1U, empty, room_for(now));
 	if (!copy)
 		return -ENOMEM;
 	append(copy, func, private);
@@ -94,29 +130,38 @@ int array_add(struct probe_array **array, marker_probe_func *func, void *private
 	return 0;
 }
 
+/*
+ * An array is copied without the probe; a long one only when half of it is no more.
+ * Until then, and when there is no memory, something empty is called in its place.
+ */
+static struct probe_array *shrink(struct probe_array *now, unsigned int index,
+				  marker_probe_func *empty)
+{
+	struct probe_array *copy = NULL;
+
+	if (now->live <= COPY_MOST || now->live <= now->nr / 2)
+		copy = copy_array(now, index, empty, room_for(now));
+	if (copy)
+		return copy;
+	now->live--;
+	WRITE_ONCE(now->probe[index].func, empty);
+	return now;
+}
+
 /**
  * array_del() - take a probe out; cannot fail
  * @array: where readers find the array; may become another one, or NULL, not yet published
  * @index: which probe
- * @empty: what is called in its place when there is no memory for another array
+ * @empty: what may be called in its place; of the probe's type
  * @old: to be freed after the new one was published, or NULL
  */
 void array_del(struct probe_array **array, unsigned int index, marker_probe_func *empty,
 	       struct probe_array **old)
 {
-	struct probe_array *now = *array, *copy = NULL;
+	struct probe_array *now = *array;
 
-	*old = now;
-	if (now->live > 1) {
-		copy = copy_array(now, index, empty, now->live);
-		if (!copy) {
-			now->live--;
-			WRITE_ONCE(now->probe[index].func, empty);
-			*old = NULL;
-			return;
-		}
-	}
-	*array = copy;
+	*array = now->live > 1 ? shrink(now, index, empty) : NULL;
+	*old = *array == now ? NULL : now;
 }
 
 static void probe_nothing(void *private, void *call_private, const char *fmt, va_list *args)

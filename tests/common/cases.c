@@ -39,6 +39,17 @@ const struct test_case test_cases[] = {
 	{ "typed_probes_by_name", typed_by_name, typed_forget },
 	{ "typed_storm", typed_storm, typed_forget },
 	{ "typed_storm_exactly_once", typed_exactly_once, typed_forget },
+	{ "markers_2006", legacy_2006, legacy_forget },
+	{ "markers_2006_arguments", legacy_2006_arguments, legacy_forget },
+	{ "markers_2006_errors", legacy_2006_errors, legacy_forget },
+	{ "markers_private_data", legacy_private_data, legacy_forget },
+	{ "markers_iteration", legacy_iteration, legacy_forget },
+	{ "markers_hostile_formats", legacy_hostile_formats, legacy_forget },
+	{ "markers_storm_exactly_once", legacy_exactly_once, legacy_forget },
+	{ "unregistering_without_memory", unregistering_without_memory, nomem_forget },
+	{ "typed_unchanged_without_memory", typed_without_memory, nomem_forget },
+	{ "markers_scale_on_one_name", markers_scale_one_name, scale_forget },
+	{ "markers_scale_on_many_names", markers_scale_names, scale_forget },
 };
 
 const unsigned int test_nr_cases = ARRAY_SIZE(test_cases);

@@ -30,6 +30,8 @@ void plain_forget(void);
 
 const char *imv_without_memory(void);
 const char *markers_without_memory(void);
+const char *unregistering_without_memory(void);
+const char *typed_without_memory(void);
 void nomem_forget(void);
 
 const char *markers_call(void);
@@ -48,5 +50,18 @@ const char *typed_by_name(void);
 const char *typed_storm(void);
 const char *typed_exactly_once(void);
 void typed_forget(void);
+
+const char *legacy_2006(void);
+const char *legacy_2006_arguments(void);
+const char *legacy_2006_errors(void);
+const char *legacy_private_data(void);
+const char *legacy_iteration(void);
+const char *legacy_hostile_formats(void);
+const char *legacy_exactly_once(void);
+void legacy_forget(void);
+
+const char *markers_scale_one_name(void);
+const char *markers_scale_names(void);
+void scale_forget(void);
 
 #endif /* TESTS_COMMON_CASES_H */

@@ -8,8 +8,12 @@
 #include <linux/kernel.h>
 
 #include <kmarkers/marker.h>
+#include <kmarkers/typed.h>
 
 #include "cases.h"
+
+DECLARE_MARKER(test_typed_nomem, MARKER_PROTO(int number), MARKER_ARGS(number), "%d");
+DEFINE_MARKER(test_typed_nomem);
 
 #define FAR	1000
 
@@ -118,6 +122,88 @@ const char *markers_without_memory(void)
 	return NULL;
 }
 
+/* With several probes: whichever allocation fails, the one that goes is gone, the others stay. */
+static unsigned int others;
+
+static int unregister_other(void)
+{
+	return marker_probe_unregister("test_nomem", probe, &others);
+}
+
+const char *unregistering_without_memory(void)
+{
+	unsigned int nth;
+	int err = 0;
+
+	if (test_fail_allocations())
+		return "SKIP no way to make allocations fail";
+	EXPECT(!register_probe());
+	for (nth = 1; nth < FAR; nth++) {
+		EXPECT(!marker_probe_register("test_nomem", "%d", probe, &others));
+		calls = 0;
+		if (!fails_at(nth, unregister_other, &err))
+			break;
+		EXPECT(!err);
+		hit();
+		EXPECT(calls == 1);
+		EXPECT(unregister_other() == -ENOENT);
+	}
+	EXPECT(nth > 1 && nth < FAR && !err);
+	return NULL;
+}
+
+static unsigned int typed_calls;
+
+static void typed_probe(void *private, int number)
+{
+	typed_calls++;
+}
+
+static noinline void hit_typed(void)
+{
+	mark_typed(test_typed_nomem, 1);
+}
+
+static int register_typed(void)
+{
+	return marker_register_test_typed_nomem(typed_probe, &typed_calls);
+}
+
+static int unregister_typed(void)
+{
+	return marker_unregister_test_typed_nomem(typed_probe, &typed_calls);
+}
+
+static bool typed_called(void)
+{
+	typed_calls = 0;
+	hit_typed();
+	return typed_calls == 1;
+}
+
+/* A probe is connected, directly or not, or there is an error. */
+const char *typed_without_memory(void)
+{
+	unsigned int nth;
+	int err = 0;
+
+	if (test_fail_allocations())
+		return "SKIP no way to make allocations fail";
+	for (nth = 1; nth < FAR && fails_at(nth, register_typed, &err); nth++) {
+		EXPECT(!err || err == -ENOMEM);
+		EXPECT(typed_called() == !err);
+		EXPECT(unregister_typed() == (err ? -ENOENT : 0));
+	}
+	EXPECT(nth > 1 && nth < FAR && !err && typed_called());
+	for (nth = 1; nth < FAR && fails_at(nth, unregister_typed, &err); nth++) {
+		EXPECT(!err || err == -ENOMEM);
+		EXPECT(typed_called() == !!err);
+		EXPECT(err || !register_typed());
+	}
+	EXPECT(nth > 1 && nth < FAR && !err && !typed_called());
+	return NULL;
+}
+
 void nomem_forget(void)
 {
 	struct imv_change changes[] = {
@@ -126,6 +212,8 @@ void nomem_forget(void)
 
 	test_stop_failing();
 	unregister_probe();
+	unregister_other();
+	unregister_typed();
 	imv_set_many(changes, ARRAY_SIZE(changes));
 	calls = 0;
 }

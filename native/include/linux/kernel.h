@@ -3,6 +3,7 @@
 #define NATIVE_KERNEL_H
 #include_next <linux/kernel.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <linux/types.h>
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 #define container_of(ptr, type, member)					\

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Markers through the historical interfaces: those of 2006, and what 2.6.25 to
+ * 2.6.31 had beside marker_probe_register(), in the style of their clients.
+ */
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/marker.h>
+#include <linux/string.h>
+
+#include "cases.h"
+
+/* ---- 2006 ---- */
+
+#define SUBSYS_EVENT_FORMAT "%d %s"
+#define SUBSYS_WIDE_FORMAT "%d %lld %p %s %u %ld %lld %d %hhd %d"
+
+static int subsys_calls, subsys_value;
+static const char *subsys_text, *subsys_format;
+static bool subsys_wide_seen;
+
+static void probe_subsys_event(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	subsys_value = va_arg(ap, typeof(subsys_value));
+	subsys_text = va_arg(ap, typeof(subsys_text));
+	va_end(ap);
+	subsys_format = format;
+	subsys_calls++;
+}
+
+static void probe_subsys_wide(const char *format, ...)
+{
+	bool good;
+	va_list ap;
+
+	va_start(ap, format);
+	good = va_arg(ap, int) == -1;
+	good &= va_arg(ap, long long) == -(1LL << 40);
+	good &= va_arg(ap, void *) == &subsys_calls;
+	good &= va_arg(ap, char *) == subsys_text;
+	good &= va_arg(ap, unsigned int) == 0xf0000005;
+	good &= va_arg(ap, long) == -6L;
+	good &= va_arg(ap, long long) == 1LL << 50;
+	good &= va_arg(ap, int) == -8;
+	good &= va_arg(ap, int) == 9;
+	good &= va_arg(ap, int) == -10;
+	va_end(ap);
+	subsys_wide_seen = good;
+}
+
+static void probe_noargs_2006(const char *format, ...)
+{
+	subsys_format = format;
+	subsys_calls++;
+}
+
+static noinline void subsys_event(int value, const char *text)
+{
+	MARK(test_2006, SUBSYS_EVENT_FORMAT, value, text);
+	MARK(test_2006, SUBSYS_EVENT_FORMAT, value + 1, text);
+	MARK(test_2006, "%ld %s", (long)value + 2, text);
+}
+
+static noinline void subsys_wide(void)
+{
+	MARK(test_2006_wide, SUBSYS_WIDE_FORMAT, -1, -(1LL << 40), &subsys_calls, subsys_text,
+	     0xf0000005, -6L, 1LL << 50, -8, 9, -10);
+}
+
+static noinline void subsys_noargs(void)
+{
+	MARK(test_2006_noargs, MARK_NOARGS);
+}
+
+/* ---- 2.6.25 ---- */
+
+static unsigned long calls[3];
+
+static void probe(void *probe_private, void *call_private, const char *fmt, va_list *args)
+{
+	(*(unsigned long *)probe_private)++;
+}
+
+static void probe_other(void *probe_private, void *call_private, const char *fmt, va_list *args)
+{
+}
+
+void legacy_forget(void)
+{
+	unsigned int i;
+
+	marker_remove_probe(probe_subsys_event);
+	marker_remove_probe(probe_subsys_wide);
+	marker_remove_probe(probe_noargs_2006);
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		marker_probe_unregister("test_2006", probe, &calls[i]);
+		marker_probe_unregister("test_legacy_none", probe, &calls[i]);
+	}
+	marker_synchronize_unregister();
+	memset(calls, 0, sizeof(calls));
+	subsys_calls = 0;
+}
+
+const char *legacy_2006(void)
+{
+	static const char text[] = "text";
+
+	EXPECT(marker_set_probe("test_2006", SUBSYS_EVENT_FORMAT, probe_subsys_event) == 2);
+	subsys_event(41, text);
+	EXPECT(subsys_calls == 2 && subsys_value == 42 && subsys_text == text);
+	EXPECT(!strcmp(subsys_format, SUBSYS_EVENT_FORMAT));
+	EXPECT(marker_list_probe(probe_subsys_event) == 2);
+
+	/* With one of 2.6.25 on the same markers; then alone again. */
+	EXPECT(!marker_probe_register("test_2006", NULL, probe, &calls[0]));
+	subsys_event(51, text);
+	EXPECT(subsys_calls == 4 && subsys_value == 52 && calls[0] == 2);
+	EXPECT(!marker_probe_unregister("test_2006", probe, &calls[0]));
+
+	EXPECT(marker_remove_probe(probe_subsys_event) == 2);
+	subsys_event(61, text);
+	EXPECT(subsys_calls == 4 && subsys_value == 52);
+	EXPECT(marker_list_probe(probe_subsys_event) == 0);
+	return NULL;
+}
+
+const char *legacy_2006_arguments(void)
+{
+	/* As a client wrote whose header had another type for probes. */
+	EXPECT(marker_set_probe("test_2006_wide", SUBSYS_WIDE_FORMAT,
+				(marker_probe_func *)probe_subsys_wide) == 1);
+	subsys_wide_seen = false;
+	subsys_wide();
+	EXPECT(subsys_wide_seen);
+	EXPECT(marker_set_probe("test_2006_noargs", MARK_NOARGS, probe_noargs_2006) == 1);
+	subsys_noargs();
+	EXPECT(subsys_calls == 1 && !strcmp(subsys_format, MARK_NOARGS));
+	return NULL;
+}
+
+const char *legacy_2006_errors(void)
+{
+	EXPECT(marker_set_probe("test_nowhere", NULL, probe_subsys_event) == 0);
+	EXPECT(marker_set_probe(NULL, NULL, probe_subsys_event) == 0);
+	EXPECT(marker_set_probe("test_2006", NULL, (marker_probe_2006 *)NULL) == 0);
+	EXPECT(marker_set_probe("test_2006", "%p", probe_subsys_event) == 0);
+	EXPECT(marker_remove_probe(probe_subsys_event) == 0);
+	EXPECT(marker_set_probe("test_2006", NULL, probe_subsys_event) == 2);
+	EXPECT(marker_set_probe("test_2006", NULL, probe_subsys_event) == 0);
+	EXPECT(marker_set_probe("test_2006", "%ld %s", probe_noargs_2006) == 0);
+	subsys_event(1, "");
+	EXPECT(subsys_calls == 2);
+	EXPECT(marker_remove_probe(probe_subsys_event) == 2);
+	/* A failed attempt fixes no format. */
+	EXPECT(marker_set_probe("test_2006", "%ld %s", probe_noargs_2006) == 1);
+	EXPECT(marker_remove_probe(probe_noargs_2006) == 1);
+	return NULL;
+}
+
+const char *legacy_private_data(void)
+{
+	EXPECT(marker_get_private_data("test_legacy_none", probe, 0) == ERR_PTR(-ENOENT));
+	EXPECT(marker_get_private_data(NULL, probe, 0) == ERR_PTR(-ENOENT));
+	EXPECT(marker_probe_unregister_private_data(probe, &calls[0]) == -ENOENT);
+
+	EXPECT(!marker_probe_register("test_2006", SUBSYS_EVENT_FORMAT, probe, &calls[0]));
+	EXPECT(!marker_probe_register("test_2006", NULL, probe_other, &calls[2]));
+	EXPECT(!marker_probe_register("test_2006", NULL, probe, &calls[1]));
+	EXPECT(!marker_probe_register("test_legacy_none", NULL, probe, &calls[1]));
+	EXPECT(marker_get_private_data("test_2006", probe, 0) == &calls[0]);
+	EXPECT(marker_get_private_data("test_2006", probe, 1) == &calls[1]);
+	EXPECT(marker_get_private_data("test_2006", probe, 2) == ERR_PTR(-ENOENT));
+	EXPECT(marker_get_private_data("test_2006", probe, -1) == ERR_PTR(-ENOENT));
+	EXPECT(marker_get_private_data("test_2006", probe_other, 0) == &calls[2]);
+
+	/* Only the very pair goes, and under one name only. */
+	EXPECT(marker_probe_unregister_private_data(probe_other, &calls[0]) == -ENOENT);
+	EXPECT(!marker_probe_unregister_private_data(probe, &calls[0]));
+	EXPECT(marker_probe_unregister_private_data(probe, &calls[0]) == -ENOENT);
+	subsys_event(1, "");
+	EXPECT(calls[0] == 0 && calls[1] == 2);
+	EXPECT(!marker_probe_unregister_private_data(probe, &calls[1]));
+	EXPECT(!marker_probe_unregister_private_data(probe, &calls[1]));
+	EXPECT(marker_probe_unregister_private_data(probe, &calls[1]) == -ENOENT);
+	EXPECT(!marker_probe_unregister_private_data(probe_other, &calls[2]));
+	return NULL;
+}
+
+static bool is_ours(const struct marker *marker)
+{
+	return marker && !strcmp(marker->name, "test_2006");
+}
+
+const char *legacy_iteration(void)
+{
+	unsigned int all = 0, ours = 0, lines = 0;
+	struct marker_iter iter;
+	struct marker *first;
+
+	marker_iter_reset(&iter);
+	marker_iter_start(&iter);
+	for (; iter.marker; marker_iter_next(&iter)) {
+		all++;
+		if (!is_ours(iter.marker))
+			continue;
+		ours += iter.module == THIS_MODULE;
+		lines += !strcmp(iter.marker->func, "subsys_event") && iter.marker->line;
+	}
+	marker_iter_next(&iter);
+	marker_iter_stop(&iter);
+	EXPECT(!iter.marker && all > ours && ours == 3 && lines == 3);
+
+	/* Interrupted, with something else in between. */
+	marker_iter_reset(&iter);
+	for (marker_iter_start(&iter); !is_ours(iter.marker); marker_iter_next(&iter))
+		;
+	first = iter.marker;
+	marker_iter_stop(&iter);
+	EXPECT(marker_set_probe("test_2006", SUBSYS_EVENT_FORMAT, probe_subsys_event) == 2);
+	marker_iter_start(&iter);
+	EXPECT(iter.marker == first);
+	marker_iter_next(&iter);
+	EXPECT(is_ours(iter.marker) && iter.marker != first);
+	marker_iter_stop(&iter);
+	marker_iter_stop(&iter);
+	return NULL;
+}
+
+/* ---- formats that must do no harm ---- */
+
+#define TIMES_4(x)	x x x x
+#define LONG_FORMAT	TIMES_4(TIMES_4(TIMES_4(TIMES_4("sixteen letters "))))
+
+static int victim = 1;
+
+static noinline void hostile(void)
+{
+	trace_mark(test_hostile_n, "%d %n", 1, &victim);
+	MARK(test_hostile_s, "%s", (const char *)8);
+	trace_mark(test_hostile_long, LONG_FORMAT);
+	trace_mark(test_hostile_percent, "%%n %%s");
+}
+
+static int join(int (*change)(const char *name))
+{
+	return change("test_hostile_n") + change("test_hostile_s") + change("test_hostile_long") +
+	       change("test_hostile_percent");
+}
+
+static int set_2006(const char *name)
+{
+	return marker_set_probe(name, NULL, probe_noargs_2006);
+}
+
+static int set_classic(const char *name)
+{
+	return marker_probe_register(name, NULL, probe, &calls[0]);
+}
+
+static int unset_classic(const char *name)
+{
+	return marker_probe_unregister(name, probe, &calls[0]);
+}
+
+const char *legacy_hostile_formats(void)
+{
+	EXPECT(sizeof(LONG_FORMAT) > 4096);
+	EXPECT(join(set_2006) == 4 && join(set_classic) == 0);
+	hostile();
+	EXPECT(subsys_calls == 4 && calls[0] == 4 && victim == 1);
+	EXPECT(marker_probe_register("test_hostile_long", LONG_FORMAT "x", probe_other, NULL) == -EPERM);
+	EXPECT(marker_probe_register("test_hostile_n", "%n", probe_other, NULL) == -EPERM);
+	EXPECT(join(unset_classic) == 0);
+	EXPECT(marker_remove_probe(probe_noargs_2006) == 4);
+	hostile();
+	EXPECT(subsys_calls == 4 && calls[0] == 4);
+	return NULL;
+}
+
+/*
+ * Every execution calls each of the probes that stay exactly once, with what is
+ * theirs, while others come and go: data that were unregistered become a trap.
+ */
+#define STAYING		3
+#define COMING		4
+
+static atomic_long_t counted[STAYING], counted_2006;
+static unsigned long wrong;
+static bool dead[COMING];
+
+static void count(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	if (va_arg(*args, long) != 7)
+		WRITE_ONCE(wrong, wrong + 1);
+	atomic_long_inc((atomic_long_t *)private);
+}
+
+static void count_2006(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	if (va_arg(args, long) != 7)
+		WRITE_ONCE(wrong, wrong + 1);
+	va_end(args);
+	atomic_long_inc(&counted_2006);
+}
+
+static void check_alive(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	if (READ_ONCE(*(bool *)private))
+		WRITE_ONCE(wrong, wrong + 1);
+}
+
+static void come_and_go_2006(const char *fmt, ...)
+{
+	if (READ_ONCE(dead[0]))
+		WRITE_ONCE(wrong, wrong + 1);
+}
+
+static void pass(void)
+{
+	MARK(test_count, "%ld", 7L);
+}
+
+static int come_and_go(unsigned int i)
+{
+	bool *mine = &dead[i % COMING];
+	int err;
+
+	WRITE_ONCE(*mine, false);
+	err = marker_probe_register("test_count", NULL, check_alive, mine);
+	if (!err && !(i % COMING))
+		err = marker_set_probe("test_count", NULL, come_and_go_2006) == 0 ||
+		      marker_remove_probe(come_and_go_2006) == 0;
+	err = err ?: marker_probe_unregister("test_count", check_alive, mine);
+	marker_synchronize_unregister();
+	WRITE_ONCE(*mine, true);
+	return err;
+}
+
+const char *legacy_exactly_once(void)
+{
+	unsigned long passes;
+	unsigned int i;
+	int err = 0;
+
+	wrong = 0;
+	atomic_long_set(&counted_2006, 0);
+	for (i = 0; i < STAYING; i++) {
+		atomic_long_set(&counted[i], 0);
+		EXPECT(!marker_probe_register("test_count", "%ld", count, &counted[i]));
+	}
+	EXPECT(marker_set_probe("test_count", "%ld", count_2006));
+	EXPECT(!test_start_threads(pass));
+	for (i = 0; i < test_batches / 20 && !err; i++)
+		err = come_and_go(i);
+	passes = test_stop_threads();
+	for (i = 0; i < STAYING; i++)
+		EXPECT(!marker_probe_unregister("test_count", count, &counted[i]));
+	EXPECT(marker_remove_probe(count_2006));
+	EXPECT(!err && passes && !wrong);
+	for (i = 0; i < STAYING; i++)
+		EXPECT(atomic_long_read(&counted[i]) == passes);
+	EXPECT(atomic_long_read(&counted_2006) == passes);
+	return NULL;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Many probes: the work to register them is in proportion to their number. */
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/timekeeping.h>
+
+#include <kmarkers/marker.h>
+
+#include "cases.h"
+
+#define FEW		1000
+#define MANY		4000
+#define TRIES		5
+#define NAME_LEN	32
+
+static u8 tags[MANY];
+static unsigned long calls;
+static bool by_name;
+
+static void probe(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	calls++;
+}
+
+static noinline void hit(void)
+{
+	trace_mark(test_scale, MARK_NOARGS);
+}
+
+/* All under one name, or each under a name of its own. */
+static const char *name_of(unsigned int i, char *name)
+{
+	if (!by_name)
+		return "test_scale";
+	snprintf(name, NAME_LEN, "test_scale_%u", i);
+	return name;
+}
+
+static int register_probes(unsigned int nr)
+{
+	char name[NAME_LEN];
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < nr && !err; i++)
+		err = marker_probe_register(name_of(i, name), NULL, probe, &tags[i]);
+	return err;
+}
+
+static int unregister_probes(unsigned int nr)
+{
+	char name[NAME_LEN];
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < nr && !err; i++)
+		err = marker_probe_unregister(name_of(i, name), probe, &tags[i]);
+	return err;
+}
+
+/* Nanoseconds to register @nr probes, or 0 after an error. */
+static u64 time_probes(unsigned int nr)
+{
+	u64 start = ktime_get_ns(), ns;
+
+	if (register_probes(nr))
+		return 0;
+	ns = ktime_get_ns() - start;
+	calls = 0;
+	hit();
+	if (unregister_probes(nr) || calls != (by_name ? 0 : nr))
+		return 0;
+	return ns ?: 1;
+}
+
+/* The least of several tries: whatever disturbs one adds to it. */
+static u64 least(unsigned int nr)
+{
+	u64 ns, least = ~0ULL;
+	unsigned int i;
+
+	for (i = 0; i < TRIES && least; i++) {
+		ns = time_probes(nr);
+		if (ns < least)
+			least = ns;
+	}
+	return least;
+}
+
+/* Four times as many take about four times as long; 16 times if each met all others. */
+static const char *scales(void)
+{
+	u64 few = least(FEW), many = least(MANY);
+
+	EXPECT(few && many);
+	EXPECT(many < 8 * few);
+	return NULL;
+}
+
+const char *markers_scale_one_name(void)
+{
+	by_name = false;
+	return scales();
+}
+
+const char *markers_scale_names(void)
+{
+	by_name = true;
+	return scales();
+}
+
+void scale_forget(void)
+{
+	char name[NAME_LEN];
+	unsigned int i;
+
+	for (i = 0; i < MANY; i++)
+		marker_probe_unregister(name_of(i, name), probe, &tags[i]);
+	marker_synchronize_unregister();
+}
