@@ -19,6 +19,7 @@
 
 #include <linux/compiler.h>
 #include <linux/irqflags.h>
+#include <linux/sched.h>
 #include <linux/types.h>
 
 struct bench_sample;
@@ -176,6 +177,19 @@ static __always_inline u64 bench_tsc(void)
 #define BENCH_ALIGN(layout)						\
 	asm volatile(".p2align 6\n\t.rept 16 * " #layout "\n\tnop\n\t.endr")
 
+/*
+ * Interrupts off, and nothing waiting to run: enabling preemption would look
+ * there, and take an instruction or two more.
+ */
+#define BENCH_BEGIN(irqs)						\
+do {									\
+	local_irq_save(irqs);						\
+	if (likely(!need_resched()))					\
+		break;							\
+	local_irq_restore(irqs);					\
+	bench_pause();							\
+} while (1)
+
 /* A variant at one layout: a window around a loop of the statements. */
 #define BENCH_OP(id, layout, ...)					\
 static noinline u64 id##_##layout(u32 loops)				\
@@ -184,7 +198,7 @@ static noinline u64 id##_##layout(u32 loops)				\
 	u64 start, end;							\
 	u32 i;								\
 									\
-	local_irq_save(irqs);						\
+	BENCH_BEGIN(irqs);						\
 	start = bench_tsc();						\
 	BENCH_ALIGN(layout);						\
 	for (i = 0; i < loops; i++) {					\
@@ -206,7 +220,7 @@ static noinline u64 id##_##layout(u32 loops)				\
 									\
 	for (i = 0; i < loops; i++) {					\
 		prepare;						\
-		local_irq_save(irqs);					\
+		BENCH_BEGIN(irqs);					\
 		BENCH_ALIGN(layout);					\
 		start = bench_tsc();					\
 		{ __VA_ARGS__; }					\

@@ -7,6 +7,7 @@
 const struct bench_group *const bench_groups[] = {
 	&bench_empty_loop,
 	&bench_memcpy_4096,
+	&bench_marker_enabled,
 	&bench_cold_branch,
 	&bench_cold_branch_overlapped,
 	&bench_getppid_quiet,

@@ -6,6 +6,7 @@
 
 extern const struct bench_group bench_empty_loop;
 extern const struct bench_group bench_memcpy_4096;
+extern const struct bench_group bench_marker_enabled;
 extern const struct bench_group bench_cold_branch;
 extern const struct bench_group bench_cold_branch_overlapped;
 extern const struct bench_group bench_getppid_quiet;

@@ -12,7 +12,6 @@
 #include <linux/export.h>
 #include <linux/jhash.h>
 #include <linux/module.h>
-#include <linux/preempt.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -72,7 +71,7 @@ static void append(struct probe_array *array, marker_probe_func *func, void *pri
 	array->slots[slot] = array->nr;
 	array->live++;
 	probe->private = private;
-	/* Pairs with the load in marker_probe_call(): who sees it has its data. */
+	/* Pairs with the loads in marker_probe_call(): who sees it has its data. */
 	smp_store_release(&probe->func, func);
 }
 
@@ -484,35 +483,6 @@ void marker_synchronize_unregister(void)
 	synchronize_rcu();
 }
 EXPORT_SYMBOL_GPL(marker_synchronize_unregister);
-
-/**
- * marker_probe_call() - call the probes of a marker
- * @marker: the marker
- * @call_private: passed to the probes
- * @fmt: its format
- *
- * Called by trace_mark() while the marker is on.
- *
- * Context: any.
- */
-void marker_probe_call(const struct marker *marker, void *call_private, const char *fmt, ...)
-{
-	struct marker_call call = { .marker = marker };
-	const struct marker_probe *probe;
-	marker_probe_func *func;
-
-	preempt_disable_notrace();
-	/* Pairs with rcu_assign_pointer() in publish(). */
-	probe = rcu_dereference_raw(marker->probes);
-	/* Pairs with the release in append(). */
-	for (; probe && (func = smp_load_acquire(&probe->func)); probe++) {
-		va_start(call.args, fmt);
-		func(probe->private, call_private, fmt, &call.args);
-		va_end(call.args);
-	}
-	preempt_enable_notrace();
-}
-EXPORT_SYMBOL_GPL(marker_probe_call);
 
 /* The code behind a probe: of one of 2006 its own, not what forwards to it. */
 static unsigned long probe_code(const struct marker_probe *probe)

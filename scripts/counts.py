@@ -22,6 +22,9 @@ MARKER_INSTRUCTIONS = {
     "marker-xor-flip": 2,
 }
 
+# What an enabled marker may cost, in units of a tracepoint with one empty probe.
+TRACEPOINTS = {"typed-direct-call": 1, "marker-1-probe": 3}
+
 Counts = dict[tuple[str, str], set[Fraction]]
 
 
@@ -56,7 +59,23 @@ def judge(first: Counts, second: Counts) -> Tally:
             tally.passed += 1
         else:
             tally.failed.append(f"empty-loop/{variant} does not add {added} instructions")
+    judge_enabled(first, tally)
     return tally
+
+
+def judge_enabled(counts: Counts, tally: Tally) -> None:
+    """An enabled marker beside a tracepoint, over the empty loop of their benchmark."""
+    base = max(counts.get(("marker-enabled", "none"), {Fraction(0)}))
+    tracepoint = min(counts.get(("marker-enabled", "tracepoint"), {base})) - base
+    for variant, times in TRACEPOINTS.items():
+        added = max(counts.get(("marker-enabled", variant), {base})) - base
+        if 0 < added <= times * tracepoint:
+            tally.passed += 1
+        else:
+            tally.failed.append(
+                f"marker-enabled/{variant} adds {float(added)} instructions,"
+                f" a tracepoint {float(tracepoint)}"
+            )
 
 
 def compare(kernel: str, modules: Path, log: Path) -> Tally:

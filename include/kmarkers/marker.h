@@ -135,10 +135,14 @@ struct marker {
 /**
  * struct marker_call - what a marker hands to its probes
  * @marker: the marker
+ * @private: passed to each as call_private
+ * @format: its format
  * @args: its arguments
  */
 struct marker_call {
 	const struct marker *marker;
+	void *private;
+	const char *format;
 	va_list args;
 };
 

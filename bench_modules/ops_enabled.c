@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * marker-enabled: what a marker costs while probes are connected, as measured
+ * for Markers 0.20 in 2006.
+ *
+ * The rows named after those of 2006 are a marker that calls one probe through a
+ * pointer, as it did then, with two arguments.  Those behind are the markers of
+ * today, with one, two and eight probes that do nothing, and in the kernel a
+ * tracepoint with one.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/preempt.h>
+#include <linux/string.h>
+
+#include "groups.h"
+#include "typed_markers.h"
+
+#if defined(__KERNEL__) && defined(CONFIG_TRACEPOINTS)
+#define WITH_TRACEPOINT
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+#endif
+
+DEFINE_MARKER(bench_typed_1);
+DEFINE_MARKER(bench_typed_2);
+DEFINE_MARKER(bench_typed_8);
+
+static DEFINE_IMV(bool, enabled_2006);
+
+/* Where probes copy their arguments to. */
+static struct {
+	int number;
+	void *pointer;
+} copy;
+
+static noinline void empty_registers(const char *fmt, int number, void *pointer)
+{
+	barrier();
+}
+
+static noinline void empty_varargs(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	barrier();
+	va_end(args);
+}
+
+static void copy_stack(const char *fmt, int number, void *pointer)
+{
+	WRITE_ONCE(copy.number, number);
+	WRITE_ONCE(copy.pointer, pointer);
+}
+
+static void copy_varargs(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	WRITE_ONCE(copy.number, va_arg(args, int));
+	WRITE_ONCE(copy.pointer, va_arg(args, void *));
+	va_end(args);
+}
+
+/* Takes what the format says: %d and %p. */
+static void decode_format(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	for (; *fmt; fmt++) {
+		if (*fmt != '%')
+			continue;
+		switch (*++fmt) {
+		case 'd':
+			WRITE_ONCE(copy.number, va_arg(args, int));
+			break;
+		case 'p':
+			WRITE_ONCE(copy.pointer, va_arg(args, void *));
+			break;
+		default:
+			fmt--;
+		}
+	}
+	va_end(args);
+}
+
+typedef void registers_func(const char *fmt, int number, void *pointer);
+typedef void varargs_func(const char *fmt, ...);
+
+static registers_func *call_registers = empty_registers, *call_copy_stack = copy_stack;
+static varargs_func *call_varargs = empty_varargs, *call_copy_varargs = copy_varargs;
+static varargs_func *call_decode = decode_format;
+
+#define CALL_2006(probe)						\
+do {									\
+	if (unlikely(imv_branch(enabled_2006))) {			\
+		preempt_disable_notrace();				\
+		READ_ONCE(probe)("%d %p", 1, NULL);			\
+		preempt_enable_notrace();				\
+	}								\
+} while (0)
+
+#define CALL_2006_PREEMPTIBLE(probe)					\
+do {									\
+	if (unlikely(imv_branch(enabled_2006)))				\
+		READ_ONCE(probe)("%d %p", 1, NULL);			\
+} while (0)
+
+BENCH_OPS(enabled_none, (void)0)
+BENCH_OPS(enabled_clone, (void)0)
+BENCH_OPS(enabled_registers, CALL_2006(call_registers))
+BENCH_OPS(enabled_varargs, CALL_2006(call_varargs))
+BENCH_OPS(enabled_preemptible, CALL_2006_PREEMPTIBLE(call_varargs))
+BENCH_OPS(enabled_copy_stack, CALL_2006(call_copy_stack))
+BENCH_OPS(enabled_copy_varargs, CALL_2006(call_copy_varargs))
+BENCH_OPS(enabled_decode, CALL_2006(call_decode))
+BENCH_OPS(enabled_classic_1, trace_mark(bench_classic_1, "%d %p", 1, NULL))
+BENCH_OPS(enabled_classic_2, trace_mark(bench_classic_2, "%d %p", 1, NULL))
+BENCH_OPS(enabled_classic_8, trace_mark(bench_classic_8, "%d %p", 1, NULL))
+BENCH_OPS(enabled_typed_1, mark_typed(bench_typed_1, 1, NULL))
+BENCH_OPS(enabled_typed_2, mark_typed(bench_typed_2, 1, NULL))
+BENCH_OPS(enabled_typed_8, mark_typed(bench_typed_8, 1, NULL))
+#ifdef WITH_TRACEPOINT
+BENCH_OPS(enabled_tracepoint, trace_kmarkers_bench(1, NULL))
+#endif
+
+static const struct bench_variant variants[] = {
+	BENCH_ROW("none", enabled_none),
+	BENCH_ROW("none-clone", enabled_clone),
+	BENCH_ROW("register-args-empty-probe", enabled_registers),
+	BENCH_ROW("varargs-empty-probe", enabled_varargs),
+	BENCH_ROW("varargs-empty-probe-no-preempt-disable", enabled_preemptible),
+	BENCH_ROW("stack-args-probe-copies-data", enabled_copy_stack),
+	BENCH_ROW("varargs-probe-copies-data", enabled_copy_varargs),
+	BENCH_ROW("varargs-probe-decodes-format", enabled_decode),
+	BENCH_ROW("marker-1-probe", enabled_classic_1),
+	BENCH_ROW("marker-2-probes", enabled_classic_2),
+	BENCH_ROW("marker-8-probes", enabled_classic_8),
+	BENCH_ROW("typed-direct-call", enabled_typed_1),
+	BENCH_ROW("typed-direct-call-2-probes", enabled_typed_2),
+	BENCH_ROW("typed-direct-call-8-probes", enabled_typed_8),
+#ifdef WITH_TRACEPOINT
+	BENCH_ROW("tracepoint", enabled_tracepoint),
+#endif
+};
+
+static void probe(void *private, void *call_private, const char *fmt, va_list *args)
+{
+}
+
+static void typed_probe(void *private, int number, void *pointer)
+{
+}
+
+#ifdef WITH_TRACEPOINT
+static int add_tracepoint(void)
+{
+	return register_trace_kmarkers_bench(typed_probe, NULL);
+}
+
+static void del_tracepoint(void)
+{
+	unregister_trace_kmarkers_bench(typed_probe, NULL);
+	tracepoint_synchronize_unregister();
+}
+#else
+static int add_tracepoint(void)
+{
+	return 0;
+}
+
+static void del_tracepoint(void)
+{
+}
+#endif
+
+#define MOST_PROBES	8
+
+static u8 tags[MOST_PROBES];
+
+/* The nth of the probes; with which of the markers. */
+static int add_probe(unsigned int n)
+{
+	int err = marker_probe_register("bench_classic_8", NULL, probe, &tags[n]);
+
+	if (!err)
+		err = marker_register_bench_typed_8(typed_probe, &tags[n]);
+	if (!err && n < 2)
+		err = marker_probe_register("bench_classic_2", NULL, probe, &tags[n]);
+	if (!err && n < 2)
+		err = marker_register_bench_typed_2(typed_probe, &tags[n]);
+	if (!err && n < 1)
+		err = marker_probe_register("bench_classic_1", NULL, probe, &tags[n]);
+	if (!err && n < 1)
+		err = marker_register_bench_typed_1(typed_probe, &tags[n]);
+	return err;
+}
+
+/* Those that were not added are not found. */
+static void del_probe(unsigned int n)
+{
+	marker_probe_unregister("bench_classic_1", probe, &tags[n]);
+	marker_probe_unregister("bench_classic_2", probe, &tags[n]);
+	marker_probe_unregister("bench_classic_8", probe, &tags[n]);
+	marker_unregister_bench_typed_1(typed_probe, &tags[n]);
+	marker_unregister_bench_typed_2(typed_probe, &tags[n]);
+	marker_unregister_bench_typed_8(typed_probe, &tags[n]);
+}
+
+static void del_probes(void)
+{
+	unsigned int n;
+
+	for (n = 0; n < MOST_PROBES; n++)
+		del_probe(n);
+	marker_synchronize_unregister();
+	imv_set(enabled_2006, false);
+}
+
+static int setup(void)
+{
+	unsigned int n;
+	int err = imv_set(enabled_2006, true);
+
+	for (n = 0; n < MOST_PROBES && !err; n++)
+		err = add_probe(n);
+	if (!err)
+		err = add_tracepoint();
+	if (err)
+		del_probes();
+	return err;
+}
+
+static void teardown(void)
+{
+	del_tracepoint();
+	del_probes();
+}
+
+const struct bench_group bench_marker_enabled = {
+	.name = "marker-enabled",
+	.variants = variants,
+	.nr_variants = ARRAY_SIZE(variants),
+	.loops = { 200, 1000 },
+	.setup = setup,
+	.teardown = teardown,
+};

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From a marker to its probes.  A file of its own because it is compiled without
+ * what the kernel puts around functions with arrays, of which it has none but a
+ * va_list: every enabled marker runs through here.
+ */
+#include <linux/compiler.h>
+#include <linux/export.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+
+#include <kmarkers/marker.h>
+
+/**
+ * marker_probe_call() - call the probes of a marker
+ * @marker: the marker
+ * @call_private: passed to the probes
+ * @fmt: its format
+ *
+ * Called by trace_mark() while the marker is on.
+ *
+ * Context: any.
+ */
+void marker_probe_call(const struct marker *marker, void *call_private, const char *fmt, ...)
+{
+	const struct marker_probe *probe;
+	marker_probe_func *func;
+	struct marker_call call;
+
+	/* What the next probe needs is kept here, not in registers to save and restore. */
+	call.marker = marker;
+	call.private = call_private;
+	call.format = fmt;
+	preempt_disable_notrace();
+	/* Pairs with rcu_assign_pointer() in publish(); an array that is published is not empty. */
+	probe = rcu_dereference_raw(marker->probes);
+	if (!probe)
+		goto out;
+	/* Pairs with the release in append(). */
+	func = smp_load_acquire(&probe->func);
+	do {
+		va_start(call.args, fmt);
+		func(probe->private, call.private, call.format, &call.args);
+		va_end(call.args);
+		probe++;
+		/* As above. */
+		func = smp_load_acquire(&probe->func);
+	} while (func);
+out:
+	preempt_enable_notrace();
+}
+EXPORT_SYMBOL_GPL(marker_probe_call);
