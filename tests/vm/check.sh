@@ -7,6 +7,8 @@
 . /tests/orders.sh
 # shellcheck source-path=SCRIPTDIR source=core.sh
 . /tests/core.sh
+# shellcheck source-path=SCRIPTDIR source=typed.sh
+. /tests/typed.sh
 
 test_cases() {
 	try "test module loads, values in place before init" \
@@ -24,6 +26,9 @@ test_cases() {
 		grep -q "^ok [0-9]* $case\$" $cases/results
 		result $? "$case"
 	done
+	try "formats that differ" put markers_formats $cases/run
+	logged 'test_format in hit_formats(): format "%ld %s" is not the registered "%d %s"'
+	result $? "the log names both"
 	refused "unknown case" "Invalid argument" put nothing $cases/run
 	cat $debugfs/patcher/stats | sed 's/^/# patcher /'
 	# Kernels that can look for such mappings.
@@ -163,6 +168,9 @@ suite modules
 test_across_modules
 suite examples
 test_examples
+suite typed
+test_typed_example
+test_leavers
 suite settable
 test_settable
 suite core

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A module that leaves without unregistering its probes, one of each kind. */
+#include <linux/module.h>
+
+#include "../../examples/typed/example_typed.h"
+
+static unsigned long typed, classic, of_2006;
+module_param(typed, ulong, 0444);
+module_param(classic, ulong, 0444);
+module_param(of_2006, ulong, 0444);
+
+static void leaver_typed(void *private, u64 sector, u32 bytes)
+{
+	typed++;
+}
+
+static void leaver_classic(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	classic++;
+}
+
+static void leaver_2006(const char *fmt, ...)
+{
+	of_2006++;
+}
+
+/* Only with the typed one alone is there a direct call. */
+static bool all = true;
+module_param(all, bool, 0444);
+
+static int __init leaver_init(void)
+{
+	int err = marker_register_example_request(leaver_typed, NULL);
+
+	if (err || !all)
+		return err;
+	err = marker_probe_register("example_request", NULL, leaver_classic, NULL);
+	if (err)
+		return err;
+	return marker_set_probe("example_request", NULL, leaver_2006) == 1 ? 0 : -EINVAL;
+}
+
+static void __exit leaver_exit(void)
+{
+}
+
+module_init(leaver_init);
+module_exit(leaver_exit);
+
+MODULE_DESCRIPTION("A test module that leaves its probes behind");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
