@@ -322,14 +322,14 @@ MUTANTS = (
     Mutant(
         "probe-without-data",
         "a probe is published before its private data",
-        "markers/registry.c",
+        "markers/probes.c",
         [
-            ("\tarray->probe[nr].private = private;\n", ""),
+            ("\tprobe->private = private;\n", ""),
             (
-                "\terr = set_probes(entry, array);\n\tif (err) {\n\t\tkfree(array);\n"
-                "\t\treturn err;\n\t}\n",
-                "\terr = set_probes(entry, array);\n\tif (err) {\n\t\tkfree(array);\n"
-                "\t\treturn err;\n\t}\n\tWRITE_ONCE(array->probe[nr].private, private);\n",
+                "\tsmp_store_release(&probe->func, func);\n",
+                "\tsmp_store_release(&probe->func, func);\n"
+                "\tfor (slot = 0; slot < 100000; slot++)\n\t\tbarrier();\n"
+                "\tWRITE_ONCE(probe->private, private);\n",
             ),
         ],
         ("markers_storm_of_pairs",),
@@ -337,23 +337,47 @@ MUTANTS = (
     Mutant(
         "probes-freed-at-once",
         "the list of probes is freed while markers may read it",
-        "markers/registry.c",
-        [("\t\t\tkfree_rcu(old, rcu);\n", "\t\t\tkfree(old);\n")],
+        "markers/probes.c",
+        [("\tif (old)\n\t\tkfree_rcu(old, rcu);\n}\n", "\tkfree(old);\n}\n")],
         ("markers_storm_of_pairs",),
         Ground.SANITIZED,
     ),
     Mutant(
+        "slot-rewritten-at-once",
+        "private data and probe of a typed marker change while a CPU is between them",
+        "markers/typed.c",
+        [("\tcond_synchronize_rcu(typed->idle);\n", "")],
+        ("typed_storm_waits",),
+        Ground.KERNEL,
+    ),
+    Mutant(
+        "slot-kept",
+        "a typed probe that was unregistered is still called directly",
+        "markers/typed.c",
+        [
+            (
+                "\terr = typed_leave_direct(marker);\n\tif (err)\n\t\treturn err;\n"
+                "\tarray_del",
+                "\terr = 0;\n\tif (err)\n\t\treturn err;\n\tarray_del",
+            )
+        ],
+        ("typed_call_probes",),
+    ),
+    Mutant(
         "arguments-used-up",
         "all probes of a marker share one list of arguments",
-        "markers/registry.c",
+        "markers/call.c",
         [
-            ("\t\tva_start(args, fmt);\n", ""),
-            ("\t\tva_end(args);\n", ""),
+            ("\t\tva_start(call.args, fmt);\n", ""),
+            ("\t\tva_end(call.args);\n", ""),
             (
                 "\tpreempt_disable_notrace();\n",
-                "\tva_start(args, fmt);\n\tpreempt_disable_notrace();\n",
+                "\tva_start(call.args, fmt);\n\tpreempt_disable_notrace();\n",
             ),
-            ("\tpreempt_enable_notrace();\n", "\tpreempt_enable_notrace();\n\tva_end(args);\n"),
+            (
+                "\tpreempt_enable_notrace();\n",
+                "\tpreempt_enable_notrace();\n\tva_end(call.args);\n",
+            ),
         ],
         ("markers_call_probes",),
     ),

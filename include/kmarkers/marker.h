@@ -29,6 +29,27 @@
  *	marker_probe_unregister("disk_request", probe, NULL);
  *	marker_synchronize_unregister();
  *
+ *	As in 2006, on the same markers:
+ *
+ *	MARK(disk_request, "sector %llu bytes %u", sector, bytes);
+ *
+ *	static void probe(const char *fmt, ...)
+ *	...
+ *	if (!marker_set_probe("disk_request", "sector %llu bytes %u", probe))
+ *		...
+ *	marker_remove_probe(probe);
+ *
+ *	Through all markers:
+ *
+ *	struct marker_iter iter;
+ *
+ *	marker_iter_reset(&iter);
+ *	for (marker_iter_start(&iter); iter.marker; marker_iter_next(&iter))
+ *		...
+ *	marker_iter_stop(&iter);
+ *
+ * Markers with types that the compiler checks are in <kmarkers/typed.h>.
+ *
  * FLAVOURS
  *
  *	jump		one nop or jump (the default)
@@ -43,9 +64,7 @@
  *
  *	function			may sleep  irq	nmi
  *	trace_mark(), MARK()		no	   yes	yes (if the probes can)
- *	marker_probe_register()		yes	   no	no
- *	marker_probe_unregister()	yes	   no	no
- *	marker_synchronize_unregister()	yes	   no	no
+ *	all others			yes	   no	no
  *
  * Probes run in the context of the marked code, with preemption disabled, and
  * must not sleep.  Each gets a va_list of its own.
@@ -55,7 +74,9 @@
  * A probe is always called with the private data it was registered with.  After
  * marker_synchronize_unregister() returned, no probe unregistered before it
  * still runs.  A marker whose format differs from the one registered under its
- * name stays off, and the log says so.
+ * name stays off, and the log says so.  Probes of a module that goes without
+ * unregistering them are disconnected, and the log says so.  A probe that hits
+ * its own marker is called again, without end: there is no guard.
  *
  * Source: Linux Kernel Markers, 2006 (MARK) and 2.6.24-2.6.31 (trace_mark).
  */

@@ -38,6 +38,7 @@ const struct test_case test_cases[] = {
 	{ "typed_errors", typed_errors, typed_forget },
 	{ "typed_probes_by_name", typed_by_name, typed_forget },
 	{ "typed_storm", typed_storm, typed_forget },
+	{ "typed_storm_waits", typed_waits, typed_forget },
 	{ "typed_storm_exactly_once", typed_exactly_once, typed_forget },
 	{ "markers_2006", legacy_2006, legacy_forget },
 	{ "markers_2006_arguments", legacy_2006_arguments, legacy_forget },

@@ -49,6 +49,7 @@ const char *typed_errors(void);
 const char *typed_by_name(void);
 const char *typed_storm(void);
 const char *typed_exactly_once(void);
+const char *typed_waits(void);
 void typed_forget(void);
 
 const char *legacy_2006(void);

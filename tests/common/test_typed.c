@@ -4,8 +4,10 @@
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/preempt.h>
 #include <linux/processor.h>
 #include <linux/string.h>
+#include <linux/timekeeping.h>
 
 #include "cases.h"
 #include "test_typed.h"
@@ -140,6 +142,9 @@ const char *typed_call(void)
 	EXPECT(!marker_unregister_test_typed(probe_too, &records[1]));
 	hit(5, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2 && evaluated == 4);
+	/* One that had passed the branch when the marker went off. */
+	__marker_call_test_typed(5, 512, text);
+	EXPECT(records[0].calls == 3 && records[1].calls == 2);
 
 	/* The same function with other data. */
 	EXPECT(!marker_register_test_typed(probe_too, &records[2]));
@@ -269,6 +274,23 @@ static int go(unsigned int i)
 	return err;
 }
 
+/* One, at once another one, without waiting in between. */
+static int exchange(unsigned int times)
+{
+	static struct tag fixed[2] = { { typed_probe_a }, { typed_probe_b } };
+	unsigned int i;
+	int err;
+
+	err = marker_register_test_typed_storm(fixed[0].probe, &fixed[0]);
+	for (i = 0; i < times && !err; i++) {
+		struct tag *old = &fixed[i % 2], *new = &fixed[(i + 1) % 2];
+
+		err = marker_unregister_test_typed_storm(old->probe, old) ?:
+		      marker_register_test_typed_storm(new->probe, new);
+	}
+	return err ?: marker_unregister_test_typed_storm(fixed[i % 2].probe, &fixed[i % 2]);
+}
+
 const char *typed_storm(void)
 {
 	unsigned int i;
@@ -281,10 +303,87 @@ const char *typed_storm(void)
 		err = come(i) ?: go(i);
 	for (i = 0; i < test_batches / 20 && !err; i++)
 		err = (i ? 0 : come(0)) ?: come(i + 1) ?: go(i);
-	err = err ?: go(i);
+	err = err ?: go(i) ?: exchange(test_batches / 10);
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
 	EXPECT(!wrong);
+	return NULL;
+}
+
+/*
+ * The slot of a stub is rewritten only when nobody can be in it any more: who
+ * was in a section like a site's when the last probe left it is waited for.
+ */
+#define HOLD_NS		100000000ULL
+
+static atomic_t tickets;
+static bool wanted, inside, released;
+
+static void hold_pass(void)
+{
+	u64 start;
+
+	/* Only the first thread that comes. */
+	if (!READ_ONCE(wanted) || atomic_dec_return_release(&tickets))
+		return;
+	preempt_disable_notrace();
+	WRITE_ONCE(wanted, false);
+	start = ktime_get_ns();
+	WRITE_ONCE(inside, true);
+	while (!READ_ONCE(released) && ktime_get_ns() - start < HOLD_NS)
+		cpu_relax();
+	smp_store_release(&inside, false);
+	preempt_enable_notrace();
+}
+
+/* Is some thread in a section now?  It may take a while until one runs. */
+static bool await_section(void)
+{
+	u64 start = ktime_get_ns();
+
+	WRITE_ONCE(released, false);
+	atomic_set_release(&tickets, 1);
+	WRITE_ONCE(wanted, true);
+	while (!READ_ONCE(inside) && ktime_get_ns() - start < 10 * HOLD_NS)
+		cpu_relax();
+	return READ_ONCE(inside);
+}
+
+/*
+ * A registered probe goes while a section lasts, and another one comes; -EAGAIN
+ * if the section was over before anything was done.
+ */
+static int replace_in_section(void)
+{
+	static struct tag a = { typed_probe_a }, b = { typed_probe_b };
+	int err;
+
+	err = marker_register_test_typed_storm(a.probe, &a);
+	if (err)
+		return err;
+	if (!await_section())
+		err = -EAGAIN;
+	err = marker_unregister_test_typed_storm(a.probe, &a) ?: err;
+	if (err)
+		return err;
+	err = marker_register_test_typed_storm(b.probe, &b);
+	if (!err && smp_load_acquire(&inside))
+		err = -EBUSY;
+	WRITE_ONCE(released, true);
+	return marker_unregister_test_typed_storm(b.probe, &b) ?: err;
+}
+
+const char *typed_waits(void)
+{
+	unsigned int i;
+	int err = -EAGAIN;
+
+	EXPECT(!test_start_threads(hold_pass));
+	for (i = 0; i < 10 && err == -EAGAIN; i++)
+		err = replace_in_section();
+	WRITE_ONCE(wanted, false);
+	test_stop_threads();
+	EXPECT(!err);
 	return NULL;
 }
 

@@ -18,8 +18,6 @@ NO_COMMENTS = {".csv", ".json", ".svg", ".png", ".gz"}
 NO_SPDX = {"LICENSE", ".gitignore"}
 # Second names of something that has kernel-doc; to get their own, this may only shrink.
 WITHOUT_KERNEL_DOC = {
-    "MARK",
-    "_trace_mark",
 }
 
 LINK = re.compile(r"!?\[[^]]*\]\(([^)\s]+)\)")
