@@ -236,7 +236,7 @@ static struct tag {
 static void check_tag(const struct tag *tag, void (*probe)(void *, unsigned long),
 		      unsigned long number)
 {
-	if (tag->probe != probe || READ_ONCE(tag->dead) || number != 7)
+	if (READ_ONCE(tag->probe) != probe || READ_ONCE(tag->dead) || number != 7)
 		WRITE_ONCE(wrong, wrong + 1);
 }
 
@@ -259,7 +259,7 @@ static int come(unsigned int i)
 {
 	struct tag *tag = &tags[i % TAGS];
 
-	tag->probe = i & 1 ? typed_probe_a : typed_probe_b;
+	WRITE_ONCE(tag->probe, i & 1 ? typed_probe_a : typed_probe_b);
 	WRITE_ONCE(tag->dead, false);
 	return marker_register_test_typed_storm(tag->probe, tag);
 }
