@@ -356,8 +356,7 @@ MUTANTS = (
         "markers/typed.c",
         [
             (
-                "\terr = typed_leave_direct(marker);\n\tif (err)\n\t\treturn err;\n"
-                "\tarray_del",
+                "\terr = typed_leave_direct(marker);\n\tif (err)\n\t\treturn err;\n\tarray_del",
                 "\terr = 0;\n\tif (err)\n\t\treturn err;\n\tarray_del",
             )
         ],
