@@ -314,7 +314,12 @@ const char *typed_storm(void)
  * The slot of a stub is rewritten only when nobody can be in it any more: who
  * was in a section like a site's when the last probe left it is waited for.
  */
-#define HOLD_NS		100000000ULL
+/* Long beside a few batches on a busy machine, under emulation in the kernel. */
+#ifdef __KERNEL__
+#define HOLD_NS		4000000000ULL
+#else
+#define HOLD_NS		500000000ULL
+#endif
 
 static atomic_t tickets;
 static bool wanted, inside, released;
@@ -344,7 +349,7 @@ static bool await_section(void)
 	WRITE_ONCE(released, false);
 	atomic_set_release(&tickets, 1);
 	WRITE_ONCE(wanted, true);
-	while (!READ_ONCE(inside) && ktime_get_ns() - start < 10 * HOLD_NS)
+	while (!READ_ONCE(inside) && ktime_get_ns() - start < 4 * HOLD_NS)
 		cpu_relax();
 	return READ_ONCE(inside);
 }
