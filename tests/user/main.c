@@ -14,6 +14,7 @@
 #include <kmarkers/user.h>
 
 #include "../common/test.h"
+#include "format.h"
 #include "listings.h"
 #include "process.h"
 #include "protocol.h"
@@ -95,11 +96,13 @@ int main(int argc, char **argv)
 		printf("1..0 # SKIP live patching: the reason is on stderr\n");
 		return 4;
 	}
-	printf("1..%u\n", count(pure_cases, pure_nr_cases) + count(test_cases, test_nr_cases) +
+	printf("1..%u\n", count(pure_cases, pure_nr_cases) +
+	       count(format_cases, format_nr_cases) + count(test_cases, test_nr_cases) +
 	       count(protocol_cases, protocol_nr_cases) +
 	       count(process_cases, process_nr_cases) +
 	       count(listing_cases, listing_nr_cases) + count(table_cases, table_nr_cases));
 	run_cases(pure_cases, pure_nr_cases);
+	run_cases(format_cases, format_nr_cases);
 	run_cases(test_cases, test_nr_cases);
 	run_cases(protocol_cases, protocol_nr_cases);
 	run_cases(process_cases, process_nr_cases);

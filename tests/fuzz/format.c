@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Fuzz target: formats of markers, with arguments that are anything. */
+#include <stdarg.h>
+
+#include "../../markers/format.h"
+#include "fuzz.h"
+
+#define MAX_FORMAT	128
+#define GUARD		0x5a
+
+static unsigned int print(char *text, unsigned int size, const char *format, ...)
+{
+	struct {
+		va_list args;
+	} call;
+	unsigned int length;
+
+	va_start(call.args, format);
+	length = format_print(text, size, format, &call.args);
+	va_end(call.args);
+	return length;
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct input input = { data, size };
+	unsigned int room = 1 + take_below(&input, 200), length, i;
+	u64 args[4];
+	char format[MAX_FORMAT + 1], text[256];
+
+	for (i = 0; i < 4; i++)
+		args[i] = take(&input, 8);
+	for (i = 0; i < MAX_FORMAT && input.left; i++)
+		format[i] = take(&input, 1);
+	format[i] = '\0';
+	format_check(format);
+	memset(text, GUARD, sizeof(text));
+	/* As many as a format can ask for: they are numbers, whatever it takes them for. */
+#define FOUR	args[0], args[1], args[2], args[3]
+#define SIXTEEN	FOUR, FOUR, FOUR, FOUR
+	length = print(text, room, format, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN,
+		       SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN);
+	MUST(length < room && !text[length]);
+	for (i = room; i < sizeof(text); i++)
+		MUST(text[i] == GUARD);
+	return 0;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Formats of markers: printed as printf() does, or refused. */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <linux/kernel.h>
+
+#include "../../markers/format.h"
+#include "format.h"
+
+#define GUARD	0x5a
+
+static char text[256], wanted[256];
+
+static unsigned int print_into(char *to, unsigned int size, const char *format, ...)
+{
+	struct {
+		va_list args;
+	} call;
+	unsigned int length;
+
+	va_start(call.args, format);
+	length = format_print(to, size, format, &call.args);
+	va_end(call.args);
+	return length;
+}
+
+/* What printf() makes of it is what is wanted. */
+#define EXPECT_AS_PRINTF(format, args...)					\
+do {										\
+	snprintf(wanted, sizeof(wanted), format, ## args);			\
+	EXPECT(print_into(text, sizeof(text), format, ## args) == strlen(wanted)); \
+	EXPECT(!strcmp(text, wanted));						\
+	EXPECT(!format_check(format));						\
+} while (0)
+
+static const char *prints_numbers(void)
+{
+	EXPECT_AS_PRINTF("plain text, 100%%");
+	EXPECT_AS_PRINTF("%d %i %u", INT_MIN, INT_MAX, UINT_MAX);
+	EXPECT_AS_PRINTF("%ld %lu %lld %llu", LONG_MIN, ULONG_MAX, LLONG_MIN, ULLONG_MAX);
+	EXPECT_AS_PRINTF("%zu %td", (size_t)-1, (ptrdiff_t)-1);
+	EXPECT_AS_PRINTF("%hhd %hhu %hd %hu", (char)-3, (unsigned char)253, (short)-4,
+			 (unsigned short)65532);
+	EXPECT_AS_PRINTF("%x %X %o %#x %#o %#lx", 0xabcu, 0xabcu, 8u, 1u, 8u, ULONG_MAX);
+	EXPECT_AS_PRINTF("[%5d] [%-5d] [%05d] [%+d] [% d]", 1, 2, 3, 4, 5);
+	EXPECT_AS_PRINTF("[%*d] [%-*d] [%*d] [%.*d] [%.*d]", 6, 1, 6, 2, -6, 3, 4, 5, -1, 6);
+	EXPECT_AS_PRINTF("[%.3d] [%8.3d] [%-8.3x]", 1, 2, 3u);
+	EXPECT_AS_PRINTF("%c%c", 'a', 'b');
+	EXPECT_AS_PRINTF("%d %d %d %d %d %d %d %d %d", 1, 2, 3, 4, 5, 6, 7, 8, 9);
+	return NULL;
+}
+
+static const char *prints_strings(void)
+{
+	EXPECT_AS_PRINTF("%s", "");
+	EXPECT_AS_PRINTF("[%s] [%5s] [%-5s] [%1s]", "abc", "abc", "abc", "abc");
+	EXPECT_AS_PRINTF("[%.2s] [%.0s] [%6.2s] [%-6.2s]", "abc", "abc", "abc", "abc");
+	EXPECT_AS_PRINTF("[%*s] [%*s] [%.*s] [%.*s]", 5, "abc", -5, "abc", 1, "abc", -1, "abc");
+	return NULL;
+}
+
+static const char *prints_bad_strings(void)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	EXPECT(two != MAP_FAILED && !munmap(two + page, page));
+	EXPECT(print_into(text, sizeof(text), "%s|%s|%s|%d", (char *)NULL, (char *)1, two + page, 7));
+	EXPECT(!strcmp(text, "(null)|(fault)|(fault)|7"));
+	/* Without an end, and with nothing readable behind it. */
+	memset(two + page - 3, 'x', 3);
+	print_into(text, sizeof(text), "%s|%.2s|%d", two + page - 3, two + page - 3, 7);
+	EXPECT(!strcmp(text, "xxx|xx|7"));
+	/* Nothing is read that is not asked for. */
+	print_into(text, sizeof(text), "%.0s|%.*s|%d", (char *)1, 0, (char *)1, 7);
+	EXPECT(!strcmp(text, "||7"));
+	munmap(two, page);
+	return NULL;
+}
+
+static const char *refuses(void)
+{
+	static const char *const bad[] = {
+		"%", "a%", "%n", "%hn", "%d %n", "%f", "%Lf", "%a", "%m", "%y", "%256d", "%.256d",
+		"%99999999999999999999d", "%-", "%.", "%l", "%*", "%1$d", "%5.5", "%hhhd", "%ld%",
+		"%jd", "%C", "%S", "% ",
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		EXPECT(format_check(bad[i]) == -EINVAL);
+	/* Met all the same, they end the text. */
+	EXPECT(print_into(text, sizeof(text), "%d %n %d", 1, (int *)1, 2) == 2);
+	EXPECT(!strcmp(text, "1 "));
+	EXPECT(print_into(text, sizeof(text), "%") == 0);
+	EXPECT(!format_check("%pISpfsc %pV"));
+	return NULL;
+}
+
+/* Whatever the size, a text of that size and not a byte more. */
+static const char *stays_inside(void)
+{
+	static const char format[] = "abc %8d %s %-9x %.7d %p %c %%";
+	unsigned int size, length;
+
+	for (size = 1; size < 100; size++) {
+		memset(text, GUARD, sizeof(text));
+		length = print_into(text, size, format, 1, "string", 2, 3, (void *)0, 'c');
+		EXPECT(length < size && length == strlen(text));
+		EXPECT(text[size] == GUARD && !memchr(text + size, 0, sizeof(text) - size));
+	}
+	EXPECT(print_into(text, sizeof(text), "%*d%.*d", INT_MAX, 1, INT_MIN, 1) == sizeof(text) - 1);
+	return NULL;
+}
+
+const struct test_case format_cases[] = {
+	{ "format_prints_numbers", prints_numbers, NULL },
+	{ "format_prints_strings", prints_strings, NULL },
+	{ "format_prints_bad_strings", prints_bad_strings, NULL },
+	{ "format_refuses", refuses, NULL },
+	{ "format_stays_inside", stays_inside, NULL },
+};
+
+const unsigned int format_nr_cases = ARRAY_SIZE(format_cases);
