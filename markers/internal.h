@@ -103,7 +103,12 @@ void array_del(struct probe_array **array, unsigned int index, marker_probe_func
 int fix_format(struct marker_entry *entry, const char *format);
 int add_probe(struct marker_entry *entry, const char *format,
 	      marker_probe_func *func, void *private);
+bool withdraw_probe(struct marker_entry *entry, unsigned int index);
 void del_probe(struct marker_entry *entry, unsigned int index);
+void publish_probes(struct marker_entry *entry, struct probe_array *array);
+void want(struct imv_change *changes, unsigned int *nr, struct marker *marker, bool on);
+void probe_nothing(void *private, void *call_private, const char *fmt, va_list *args);
+unsigned long probe_code(const struct marker_probe *probe);
 int switch_sites(struct marker **markers, unsigned int nr, bool on);
 void log_mismatch(const struct marker_entry *entry, const struct marker *marker);
 

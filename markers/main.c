@@ -8,6 +8,8 @@
 #include <kmarkers/marker.h>
 #include <kmarkers/patcher.h>
 
+#include "control.h"
+#include "event_probe.h"
 #include "registry.h"
 
 DEFINE_SHOW_ATTRIBUTE(markers);
@@ -29,7 +31,22 @@ static bool is_gone(void *data, const char *name, unsigned long code)
 static int add_module(struct module *module)
 {
 	return patcher_for_each_chunk(module, KMARKERS_SYMBOL(stubs), typed_add_chunk) ?:
-	       patcher_for_each_chunk(module, KMARKERS_SYMBOL(markers), markers_add_chunk);
+	       patcher_for_each_chunk(module, KMARKERS_SYMBOL(markers), markers_add_chunk) ?:
+	       control_names_come(module);
+}
+
+static int any(void *data, const struct marker *marker)
+{
+	return 1;
+}
+
+static void drop_module(struct module *module)
+{
+	bool marked = markers_for_each(NULL, module, any, NULL);
+
+	markers_drop_module(module);
+	if (marked)
+		control_names_go();
 }
 
 /* COMING: before the module's init; GOING: after the last of its code ran. */
@@ -43,11 +60,11 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 		if (err) {
 			pr_err("%s: %s: table of markers refused: error %d\n",
 			       KBUILD_MODNAME, module->name, err);
-			markers_drop_module(module);
+			drop_module(module);
 		}
 	} else if (event == MODULE_STATE_GOING) {
 		markers_disconnect(is_gone, module);
-		markers_drop_module(module);
+		drop_module(module);
 	}
 	return notifier_from_errno(err);
 }
@@ -58,23 +75,39 @@ static struct notifier_block module_notifier = {
 	.priority = 0,
 };
 
+static int stats_show(struct seq_file *m, void *unused)
+{
+	seq_printf(m, "nested %lu\n", event_nested());
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(stats);
+
 static int __init markers_init(void)
 {
 	int err;
 
-	err = register_module_notifier(&module_notifier);
+	err = event_init();
 	if (err)
 		return err;
 	dir = debugfs_create_dir("markers", patcher_debugfs_dir());
 	debugfs_create_file("list", 0400, dir, NULL, &markers_fops);
-	return 0;
+	debugfs_create_file("stats", 0400, dir, NULL, &stats_fops);
+	control_init(dir);
+	err = register_module_notifier(&module_notifier);
+	if (err) {
+		debugfs_remove_recursive(dir);
+		event_exit();
+	}
+	return err;
 }
 
+/* No client is left: they hold this module. */
 static void __exit markers_exit(void)
 {
 	debugfs_remove_recursive(dir);
 	unregister_module_notifier(&module_notifier);
 	markers_free();
+	event_exit();
 }
 
 module_init(markers_init);

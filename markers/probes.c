@@ -163,7 +163,7 @@ void array_del(struct probe_array **array, unsigned int index, marker_probe_func
 	*old = *array == now ? NULL : now;
 }
 
-static void probe_nothing(void *private, void *call_private, const char *fmt, va_list *args)
+void probe_nothing(void *private, void *call_private, const char *fmt, va_list *args)
 {
 }
 
@@ -177,7 +177,7 @@ int fix_format(struct marker_entry *entry, const char *format)
 }
 
 /* Add to @changes what brings a marker to @on, if it is not. */
-static void want(struct imv_change *changes, unsigned int *nr, struct marker *marker, bool on)
+void want(struct imv_change *changes, unsigned int *nr, struct marker *marker, bool on)
 {
 	if (marker->state__imv == on)
 		return;
@@ -235,7 +235,7 @@ static int switch_name(struct marker_entry *entry, bool on)
 }
 
 /* Let the markers of a name whose format fits call @array. */
-static void publish(struct marker_entry *entry, struct probe_array *array)
+void publish_probes(struct marker_entry *entry, struct probe_array *array)
 {
 	struct marker *marker;
 
@@ -281,7 +281,7 @@ static int add_first(struct marker_entry *entry, marker_probe_func *func, void *
 		kfree(array);
 		return err;
 	}
-	publish(entry, array);
+	publish_probes(entry, array);
 	list_for_each_entry(marker, &entry->markers, node)
 		if (!format_fits(entry, marker->format))
 			log_mismatch(entry, marker);
@@ -296,7 +296,7 @@ static int add_another(struct marker_entry *entry, marker_probe_func *func, void
 	err = array_add(&array, func, private, probe_nothing, &old);
 	if (err || !old)
 		return err;
-	publish(entry, array);
+	publish_probes(entry, array);
 	kfree_rcu(old, rcu);
 	return 0;
 }
@@ -319,25 +319,32 @@ int add_probe(struct marker_entry *entry, const char *format,
 	return entry->probes ? add_another(entry, func, private) : add_first(entry, func, private);
 }
 
+/* Take a probe out; tells whether it was the last, so that markers are to go off. */
+bool withdraw_probe(struct marker_entry *entry, unsigned int index)
+{
+	struct probe_array *array = entry->probes, *old;
+
+	array_del(&array, index, probe_nothing, &old);
+	publish_probes(entry, array);
+	if (old)
+		kfree_rcu(old, rcu);
+	return !array;
+}
+
 /* Disconnect a probe from a name. */
 void del_probe(struct marker_entry *entry, unsigned int index)
 {
-	struct probe_array *array = entry->probes, *old;
 	struct marker *marker;
 
-	array_del(&array, index, probe_nothing, &old);
-	publish(entry, array);
-	if (!array) {
-		/*
-		 * A site that cannot be switched off for lack of memory calls
-		 * nothing, and is switched by the next change.
-		 */
-		switch_name(entry, false);
-		list_for_each_entry(marker, &entry->markers, node)
-			typed_settle(marker);
-	}
-	if (old)
-		kfree_rcu(old, rcu);
+	if (!withdraw_probe(entry, index))
+		return;
+	/*
+	 * A site that cannot be switched off for lack of memory calls nothing,
+	 * and is switched by the next change.
+	 */
+	switch_name(entry, false);
+	list_for_each_entry(marker, &entry->markers, node)
+		typed_settle(marker);
 }
 
 /**
@@ -485,7 +492,7 @@ void marker_synchronize_unregister(void)
 EXPORT_SYMBOL_GPL(marker_synchronize_unregister);
 
 /* The code behind a probe: of one of 2006 its own, not what forwards to it. */
-static unsigned long probe_code(const struct marker_probe *probe)
+unsigned long probe_code(const struct marker_probe *probe)
 {
 	return (unsigned long)(is_2006(probe) ? probe->private : (void *)probe->func);
 }

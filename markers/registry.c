@@ -9,7 +9,6 @@
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/printk.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -298,52 +297,4 @@ unsigned int markers_disconnect(bool (*gone)(void *data, const char *name, unsig
 	if (count)
 		marker_synchronize_unregister();
 	return count;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static const char *const flavours[] = {
-	[MARKER_GENERIC] = "generic",
-	[MARKER_IMMEDIATE] = "immediate",
-	[MARKER_JUMP] = "jump",
-	[MARKER_CMP_FLIP] = "cmp-flip",
-	[MARKER_XOR_FLIP] = "xor-flip",
-	[MARKER_TYPED] = "typed",
-};
-
-static void show_marker(struct seq_file *m, struct module *module, const struct marker *marker)
-{
-	const struct marker_entry *entry = find_entry(marker->name);
-
-	seq_printf(m, "%s %s %s %u %s %s %s:%u \"%s\"\n", marker->name,
-		   marker->state__imv ? "on" : "off",
-		   flavours[marker->flavour],
-		   (marker->probes ? live_probes(entry->probes) : 0) + typed_probes(marker),
-		   module_name(module),
-		   marker->func, base_name(marker->file), marker->line, marker->format);
-}
-
-/* Every marker, then every name that has probes and no marker yet. */
-int markers_show(struct seq_file *m, void *unused)
-{
-	struct marker_table *table;
-	struct marker_entry *entry;
-	unsigned int i;
-
-	seq_puts(m, "name state flavour probes module function file:line format\n");
-	mutex_lock(&registry.lock);
-	list_for_each_entry(table, &registry.tables, node)
-		for (i = 0; i < table->nr; i++)
-			show_marker(m, table->module, record_marker(&table->records[i]));
-	for_each_name(entry, i)
-		if (list_empty(&entry->markers))
-			seq_printf(m, "%s waiting - %u - - - \"%s\"\n", entry->name,
-				   live_probes(entry->probes), entry->format ?: "");
-	mutex_unlock(&registry.lock);
-	return 0;
 }

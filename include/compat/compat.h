@@ -93,4 +93,14 @@ static inline unsigned int compat_timer_irqs(void)
 #endif
 }
 
+/*
+ * 2c92ca849fcc ("tracing/treewide: Remove second parameter of __assign_str()"),
+ * v6.10: __string() keeps the source.  Expanded by the headers in trace/ only.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define compat_assign_str(field, source)	__assign_str(field)
+#else
+#define compat_assign_str(field, source)	__assign_str(field, source)
+#endif
+
 #endif /* KMARKERS_COMPAT_H */

@@ -132,13 +132,14 @@ enum marker_flavour {
  * @name: the marker's name
  * @format: its format
  * @func: the function it stands in
- * @file: the source file
+ * @file: the source file; NULL for a function that nobody marked
  * @line: the line
  * @state__imv: 1 while probes are connected; read by the site
  * @flavour: how the site reads it
  * @nr_args: how many arguments it has
  * @probes: the probes to call, an RCU array, or NULL
  * @node: link in the registry; private
+ * @module: the module it is in
  */
 struct marker {
 	const char *name;
@@ -151,6 +152,7 @@ struct marker {
 	u8 nr_args;
 	const struct marker_probe __rcu *probes;
 	struct list_head node;
+	const char *module;
 };
 
 /**
@@ -183,6 +185,12 @@ static inline const struct marker *marker_of_args(va_list *args)
 	asm volatile(KMARKERS_RECORD(markers,				\
 		     "	.long %c0 - .\n")				\
 		     : : "i" (&(marker)))
+
+#ifdef __KERNEL__
+#define __MARKER_MODULE		KBUILD_MODNAME
+#else
+#define __MARKER_MODULE		"program"
+#endif
 
 #define __marker_state_generic(marker)		READ_ONCE((marker).state__imv)
 #define __marker_state_immediate(marker)	imv_read((marker).state)
@@ -226,6 +234,7 @@ do {									\
 		.line = __LINE__,					\
 		.flavour = __marker_flavour_##kind,			\
 		.nr_args = __MARKER_COUNT(args),			\
+		.module = __MARKER_MODULE,				\
 	};								\
 									\
 	__MARKER_RECORD(__marker_##mark);				\

@@ -273,6 +273,7 @@ struct marker_typed __typed_marker_##mark = {				\
 		.line = __LINE__,					\
 		.flavour = MARKER_TYPED,				\
 		.nr_args = __marker_nr_##mark,				\
+		.module = __MARKER_MODULE,				\
 	},								\
 	.iterator = (marker_typed_func *)__marker_iterate_##mark,	\
 	.nothing = (marker_typed_func *)__marker_nothing_##mark,	\

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The trace probe: passes a marker on as the trace event kmarkers:marker, which
+ * ftrace, perf and BPF read.
+ *
+ * It runs wherever markers do, NMIs included.  Each CPU has a buffer for every
+ * kind of context, and a context that is inside the probe does not enter it
+ * again: a marker, or a function with a marker, that the probe itself comes past
+ * is passed over and counted.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/string.h>
+#include <linux/trace_events.h>
+
+#include "event_probe.h"
+#include "format.h"
+#include "registry.h"
+
+#define CREATE_TRACE_POINTS
+#include "event.h"
+
+#define TEXT_BYTES	512
+#define SITE_BYTES	256
+#define NAME_BYTES	128
+
+enum { IN_TASK, IN_SOFTIRQ, IN_IRQ, IN_NMI, CONTEXTS };
+
+struct texts {
+	char name[NAME_BYTES];
+	char site[SITE_BYTES];
+	char text[TEXT_BYTES];
+};
+
+/**
+ * struct event_buffers - of one CPU
+ * @inside: a bit for each context that is in the probe; each context leaves it
+ *	as it found it
+ * @nested: hits passed over
+ * @texts: what each context prints into
+ */
+struct event_buffers {
+	unsigned long inside;
+	unsigned long nested;
+	struct texts texts[CONTEXTS];
+};
+
+static struct event_buffers __percpu *buffers;
+
+static unsigned int current_context(void)
+{
+	if (in_nmi())
+		return IN_NMI;
+	if (hardirq_count())
+		return IN_IRQ;
+	return softirq_count() & SOFTIRQ_OFFSET ? IN_SOFTIRQ : IN_TASK;
+}
+
+static void describe_site(char *site, const struct marker *marker)
+{
+	if (marker->file)
+		snprintf(site, SITE_BYTES, "%s %s %s:%u", marker->module, marker->func,
+			 kbasename(marker->file), marker->line);
+	else
+		snprintf(site, SITE_BYTES, "%s %s", marker->module, marker->func);
+}
+
+/* Preemption is disabled, as always in a probe. */
+void probe_trace(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	const struct marker *marker = marker_of_args(args);
+	struct event_buffers *own;
+	unsigned int context;
+	struct texts *texts;
+
+	if (!trace_marker_enabled())
+		return;
+	own = this_cpu_ptr(buffers);
+	context = current_context();
+	if (own->inside & BIT(context)) {
+		own->nested++;
+		return;
+	}
+	own->inside |= BIT(context);
+	barrier();
+	texts = &own->texts[context];
+	strscpy(texts->name, marker->name, NAME_BYTES);
+	describe_site(texts->site, marker);
+	format_print(texts->text, TEXT_BYTES, fmt, args);
+	trace_marker(texts->name, texts->site, texts->text);
+	barrier();
+	own->inside &= ~BIT(context);
+}
+
+unsigned long event_nested(void)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(buffers, cpu)->nested);
+	return sum;
+}
+
+int event_enable(void)
+{
+	return trace_set_clr_event("kmarkers", "marker", 1);
+}
+
+int __init event_init(void)
+{
+	buffers = alloc_percpu(struct event_buffers);
+	return buffers ? 0 : -ENOMEM;
+}
+
+void event_exit(void)
+{
+	free_percpu(buffers);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Looking at what is registered: lists, and walks over markers. */
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/string.h>
+
+#include "internal.h"
+#include "registry.h"
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static const char *const flavours[] = {
+	[MARKER_GENERIC] = "generic",
+	[MARKER_IMMEDIATE] = "immediate",
+	[MARKER_JUMP] = "jump",
+	[MARKER_CMP_FLIP] = "cmp-flip",
+	[MARKER_XOR_FLIP] = "xor-flip",
+	[MARKER_TYPED] = "typed",
+};
+
+/* As in the list of all; the registry's lock is held. */
+void markers_show_marker(struct seq_file *m, const struct marker *marker)
+{
+	const struct marker_entry *entry = find_entry(marker->name);
+
+	seq_printf(m, "%s %s %s %u %s %s %s:%u \"%s\"\n", marker->name,
+		   marker->state__imv ? "on" : "off",
+		   flavours[marker->flavour],
+		   (marker->probes ? live_probes(entry->probes) : 0) + typed_probes(marker),
+		   marker->module, marker->func, marker->file ? base_name(marker->file) : "-",
+		   marker->line, marker->format);
+}
+
+/* Every marker, then every name that has probes and no marker yet. */
+int markers_show(struct seq_file *m, void *unused)
+{
+	struct marker_table *table;
+	struct marker_entry *entry;
+	unsigned int i;
+
+	seq_puts(m, MARKERS_LIST_HEAD);
+	mutex_lock(&registry.lock);
+	list_for_each_entry(table, &registry.tables, node)
+		for (i = 0; i < table->nr; i++)
+			markers_show_marker(m, record_marker(&table->records[i]));
+	for_each_name(entry, i)
+		if (list_empty(&entry->markers))
+			seq_printf(m, "%s waiting - %u - - - \"%s\"\n", entry->name,
+				   live_probes(entry->probes), entry->format ?: "");
+	mutex_unlock(&registry.lock);
+	return 0;
+}
+
+static int visit_name(const char *name, marker_visitor *visit, void *data)
+{
+	struct marker_entry *entry = find_entry(name);
+	struct marker *marker;
+	int err = 0;
+
+	if (!entry)
+		return 0;
+	list_for_each_entry(marker, &entry->markers, node) {
+		err = visit(data, marker);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+static int visit_tables(const struct module *module, marker_visitor *visit, void *data)
+{
+	struct marker_table *table;
+	unsigned int i;
+	int err = 0;
+
+	list_for_each_entry(table, &registry.tables, node) {
+		if (module && table->module != module)
+			continue;
+		for (i = 0; i < table->nr && !err; i++)
+			err = visit(data, record_marker(&table->records[i]));
+	}
+	return err;
+}
+
+/**
+ * markers_for_each() - look at markers, under the registry's lock
+ * @name: those of this name; NULL: of any
+ * @module: with @name NULL, those of this module; NULL: of any
+ * @visit: called for each; what is not 0 ends the walk
+ * @data: passed to it
+ *
+ * Context: may sleep; @visit must not call the registry.
+ * Return: 0 or what @visit returned.
+ */
+int markers_for_each(const char *name, const struct module *module, marker_visitor *visit,
+		     void *data)
+{
+	int err;
+
+	mutex_lock(&registry.lock);
+	err = name ? visit_name(name, visit, data) : visit_tables(module, visit, data);
+	mutex_unlock(&registry.lock);
+	return err;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Markers with every kind of format, hit on request: debugfs
+ * kmarkers_test_events/hit takes "what" or "what times"; in interrupts, where
+ * kprobes run, and while the trace probe is at work.
+ */
+#include <linux/debugfs.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include <kmarkers/marker.h>
+
+#define MAX_LINE	64
+
+#define TEN(t)	t t t t t t t t t t
+#define LONG		TEN(TEN(TEN("long ")))	/* 5000 bytes */
+
+static DEFINE_MUTEX(lock);
+static struct dentry *dir;
+
+static void hit_plain(void)
+{
+	trace_mark(ev_plain, "number %d text %s", 42, "abc");
+}
+
+static void hit_noargs(void)
+{
+	MARK(ev_noargs, MARK_NOARGS);
+}
+
+static void hit_integers(void)
+{
+	trace_mark(ev_integers, "%hhd %hhu %hd %u %ld %llx %#lx %c %5d|%-5d|%05d %% %*d %.3d",
+		   (signed char)-1, (unsigned char)255, (short)-2, ~0U, -3L, ~0ULL, 255UL, 'x',
+		   1, 2, 3, 4, 5, 6);
+}
+
+static void hit_strings(void)
+{
+	trace_mark(ev_strings, "%s|%5s|%-5s|%.2s|%.*s|%s", "abc", "de", "fg", "hij", 1, "klm",
+		   (const char *)NULL);
+}
+
+static void hit_pointers(void)
+{
+	trace_mark(ev_pointers, "%ps %p", hit_plain, &lock);
+}
+
+/* Of user space, not canonical, not mapped, without an end. */
+static char endless[PAGE_SIZE];
+
+static void hit_bad_strings(void)
+{
+	trace_mark(ev_bad_strings, "%s %s %s", (char *)0x1234, (char *)0xdead000000000000,
+		   (char *)-4096L);
+}
+
+static void hit_endless(void)
+{
+	memset(endless, 'e', sizeof(endless));
+	trace_mark(ev_endless, "%s", endless);
+}
+
+static void hit_hostile(void)
+{
+	int unused = 0;
+
+	trace_mark(ev_count, "%d %n", 1, &unused);
+	if (unused)
+		pr_err("%%n was obeyed\n");
+}
+
+static void hit_long(void)
+{
+	trace_mark(ev_long, LONG "%d", 1);
+}
+
+static void hit_wide(void)
+{
+	trace_mark(ev_wide, "%100000d", 1);
+	trace_mark(ev_wide_argument, "%*d|%.*d", 100000, 1, 100000, 1);
+}
+
+static void hit_taken(void)
+{
+	trace_mark(list, "%d", 1);
+}
+
+/* Two sites, one of another flavour. */
+static void hit_twice(void)
+{
+	trace_mark(ev_twice, "%d", 1);
+	_trace_mark(ev_twice, "%d", 2);
+}
+
+static void hit_on_cpu(void *unused)
+{
+	trace_mark(ev_irq, "irq %d", !!hardirq_count());
+}
+
+static void hit_irq(void)
+{
+	on_each_cpu(hit_on_cpu, NULL, 1);
+}
+
+static noinline void hit_nmi(void)
+{
+	asm volatile("nop" : : : "memory");
+}
+
+static int at_breakpoint(struct kprobe *probe, struct pt_regs *regs)
+{
+	trace_mark(ev_nmi, "nmi %d", !!in_nmi());
+	return 0;
+}
+
+/* Keeps the kprobe a breakpoint. */
+static void after_breakpoint(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static struct kprobe breakpoint = {
+	.pre_handler = at_breakpoint,
+	.post_handler = after_breakpoint,
+};
+
+/* Behind the entry that ftrace owns, or that and an ENDBR. */
+static int add_breakpoint(void)
+{
+	static const unsigned int offsets[] = { 5, 9 };
+	unsigned int i;
+	int err = -EINVAL;
+
+	for (i = 0; i < ARRAY_SIZE(offsets) && err; i++) {
+		breakpoint.addr = (void *)hit_nmi + offsets[i];
+		breakpoint.flags = 0;
+		err = register_kprobe(&breakpoint);
+	}
+	return err;
+}
+
+/* Runs where the trace probe calls format_print(): through ftrace, so in the same context. */
+static int at_print(struct kprobe *probe, struct pt_regs *regs)
+{
+	trace_mark(ev_nested, "nested %d", 1);
+	return 0;
+}
+
+static struct kprobe inside = {
+	.symbol_name = "format_print",
+	.pre_handler = at_print,
+};
+
+static void hit_nested(void)
+{
+	if (register_kprobe(&inside))
+		return;
+	trace_mark(ev_outer, "outer %d", 1);
+	unregister_kprobe(&inside);
+	inside.addr = NULL;
+}
+
+static const struct {
+	const char *name;
+	void (*hit)(void);
+} places[] = {
+	{ "plain", hit_plain },
+	{ "noargs", hit_noargs },
+	{ "integers", hit_integers },
+	{ "strings", hit_strings },
+	{ "pointers", hit_pointers },
+	{ "bad_strings", hit_bad_strings },
+	{ "endless", hit_endless },
+	{ "hostile", hit_hostile },
+	{ "long", hit_long },
+	{ "wide", hit_wide },
+	{ "taken", hit_taken },
+	{ "twice", hit_twice },
+	{ "irq", hit_irq },
+	{ "nmi", hit_nmi },
+	{ "nested", hit_nested },
+};
+
+static int hit(char *line)
+{
+	char *name = strsep(&line, " ");
+	unsigned int i, times = 1;
+
+	if (line && kstrtouint(line, 0, &times))
+		return -EINVAL;
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		if (strcmp(name, places[i].name))
+			continue;
+		while (times--)
+			places[i].hit();
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static ssize_t hit_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+{
+	char *line;
+	int err;
+
+	if (!count || count > MAX_LINE)
+		return -EINVAL;
+	line = memdup_user_nul(buf, count);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	mutex_lock(&lock);
+	err = hit(strim(line));
+	mutex_unlock(&lock);
+	kfree(line);
+	return err ?: count;
+}
+
+static const struct file_operations hit_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = hit_write,
+	.llseek = noop_llseek,
+};
+
+static int __init events_init(void)
+{
+	int err = add_breakpoint();
+
+	if (err)
+		return err;
+	dir = debugfs_create_dir("kmarkers_test_events", NULL);
+	debugfs_create_file("hit", 0200, dir, NULL, &hit_fops);
+	return 0;
+}
+
+static void __exit events_exit(void)
+{
+	debugfs_remove_recursive(dir);
+	unregister_kprobe(&breakpoint);
+}
+
+module_init(events_init);
+module_exit(events_exit);
+
+MODULE_DESCRIPTION("Markers with every kind of format");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
