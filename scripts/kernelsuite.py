@@ -18,6 +18,7 @@ from lablib.catalogue import Entry
 from lablib.machine import Request, Result, boot, report
 
 TESTS = ROOT / "tests" / "vm"
+READER = ROOT / "examples" / "reader"
 MODULES = ROOT / "build" / "modules"
 MAKE_ARGS = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-Werror"]
 TIMEOUT_SECONDS = 1200.0
@@ -90,7 +91,7 @@ def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome, job: 
         job=TESTS / job,
         out=out,
         modules=modules,
-        additions=[(TESTS, "/tests")],
+        additions=[(TESTS, "/tests"), (READER, "/examples")],
         settings=DEBUG_SETTINGS if entry.debug else {},
         append=" ".join(filter(None, (APPEND[part] for part in entry.debug))),
         timeout=TIMEOUT_SECONDS,

@@ -9,6 +9,8 @@
 . /tests/core.sh
 # shellcheck source-path=SCRIPTDIR source=typed.sh
 . /tests/typed.sh
+# shellcheck source-path=SCRIPTDIR source=events.sh
+. /tests/events.sh
 
 test_cases() {
 	try "test module loads, values in place before init" \
@@ -173,6 +175,8 @@ test_typed_example
 test_leavers
 suite settable
 test_settable
+suite events
+test_events
 suite core
 test_core
 suite bench

@@ -254,6 +254,22 @@ test_leaving() {
 	same "untraced" "$(cat $markers/ev_plain/enable)" 0
 }
 
+# The example of a program in user space, on a marker that is hit all the time.
+test_reader() {
+	try "marked module" insmod /modules/example_client.ko
+	put 10 /sys/module/example_client/parameters/period_ms
+	sh /examples/reader.sh example_tick 5 >/tmp/read
+	result $? "reader ends by itself"
+	same "reader prints each tick once" \
+		"$(sed 's/^example_tick: tick [0-9]* (example_client tick example_client.c:[0-9]*)$/tick/' \
+			/tmp/read | sort | uniq -c | tr -s ' ')" " 5 tick"
+	same "ticks in their order" "$(sort -k 3 -n /tmp/read)" "$(cat /tmp/read)"
+	same "reader leaves the marker off" "$(cat $markers/example_tick/enable)" 0
+	same "and no trace instance" "$(find $tracing/instances -mindepth 1)" ""
+	refused "reader of an unknown name" "no marker" sh /examples/reader.sh example_none 1
+	try "marked module leaves" rmmod example_client
+}
+
 test_events() {
 	try "test module" insmod /modules/kmarkers_test_events.ko
 	logged "markers: list: no directory of this name"
@@ -266,6 +282,7 @@ test_events() {
 	test_bad_writes
 	test_leaving
 	test_concurrent
+	test_reader
 	put 0 $tracing/events/kmarkers/marker/enable
 	try "test module leaves" rmmod kmarkers_test_events
 }

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Switches a marker on and prints its events until interrupted, or the first COUNT of them:
+#
+#	examples/reader/reader.sh NAME [COUNT]
+#
+# Events are read from a trace instance of its own, so that no other reader loses any.
+set -eu
+
+[ $# -ge 1 ] || {
+	echo "usage: $0 NAME [COUNT]" >&2
+	exit 2
+}
+marker=/sys/kernel/debug/kmarkers/markers/$1
+[ -d "$marker" ] || {
+	echo "$0: no marker $1" >&2
+	exit 1
+}
+instance=/sys/kernel/tracing/instances/reader.$$
+event=$instance/events/kmarkers/marker
+
+clean_up() {
+	[ "$before" = 1 ] || echo -trace >"$marker/probe"
+	echo 0 >"$event/enable"
+	rmdir "$instance"
+}
+
+before=$(cat "$marker/enable")
+mkdir "$instance"
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+echo "name == \"$1\"" >"$event/filter"
+echo 1 >"$event/enable"
+echo trace >"$marker/probe"
+awk -v count="${2:-0}" '
+	sub(/.*: marker: /, "") { print; fflush(); if (++seen == count) exit }
+' "$instance/trace_pipe"
