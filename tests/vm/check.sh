@@ -9,8 +9,8 @@
 . /tests/core.sh
 # shellcheck source-path=SCRIPTDIR source=typed.sh
 . /tests/typed.sh
-# shellcheck source-path=SCRIPTDIR source=events.sh
-. /tests/events.sh
+# shellcheck source-path=SCRIPTDIR source=many.sh
+. /tests/many.sh
 
 test_cases() {
 	try "test module loads, values in place before init" \
@@ -177,6 +177,8 @@ suite settable
 test_settable
 suite events
 test_events
+suite many
+test_many
 suite core
 test_core
 suite bench

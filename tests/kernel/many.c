@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Ten thousand markers of different names, many_0000 to many_9999; writing a
+ * number to the parameter pass passes all of them that often.
+ */
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#include <kmarkers/marker.h>
+
+/* Four of the same: a macro is not expanded inside itself. */
+#define EACH_1(what, n)						\
+	what(n##0) what(n##1) what(n##2) what(n##3) what(n##4)		\
+	what(n##5) what(n##6) what(n##7) what(n##8) what(n##9)
+#define EACH_2(what, n)						\
+	what(n##0) what(n##1) what(n##2) what(n##3) what(n##4)		\
+	what(n##5) what(n##6) what(n##7) what(n##8) what(n##9)
+#define EACH_3(what, n)						\
+	what(n##0) what(n##1) what(n##2) what(n##3) what(n##4)		\
+	what(n##5) what(n##6) what(n##7) what(n##8) what(n##9)
+#define EACH_4(what, n)						\
+	what(n##0) what(n##1) what(n##2) what(n##3) what(n##4)		\
+	what(n##5) what(n##6) what(n##7) what(n##8) what(n##9)
+
+#define ONE(n)		trace_mark(many_##n, "%d", value);
+#define TEN(n)		EACH_4(ONE, n)
+#define HUNDRED(n)							\
+static noinline void pass_##n(int value)				\
+{									\
+	EACH_3(TEN, n)							\
+}
+#define THOUSAND(n)	EACH_2(HUNDRED, n)
+
+EACH_1(THOUSAND, )
+
+#define NAME(n)		pass_##n,
+#define NAMES(n)	EACH_2(NAME, n)
+
+static void (*const passes[])(int value) = {
+	EACH_1(NAMES, )
+};
+
+static int pass(const char *text, const struct kernel_param *unused)
+{
+	unsigned int i, times;
+	int err = kstrtouint(text, 0, &times);
+
+	if (err)
+		return err;
+	while (times--)
+		for (i = 0; i < ARRAY_SIZE(passes); i++)
+			passes[i](times);
+	return 0;
+}
+
+static const struct kernel_param_ops pass_ops = {
+	.set = pass,
+};
+module_param_cb(pass, &pass_ops, NULL, 0200);
+MODULE_PARM_DESC(pass, "pass all markers that often");
+
+static int __init many_init(void)
+{
+	return 0;
+}
+
+static void __exit many_exit(void)
+{
+}
+
+module_init(many_init);
+module_exit(many_exit);
+
+MODULE_DESCRIPTION("Ten thousand markers");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
