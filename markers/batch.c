@@ -58,7 +58,7 @@ static int collect(struct marker_entry *entry, struct imv_change *changes, unsig
 	list_for_each_entry(marker, &entry->markers, node) {
 		if (!format_fits(entry, marker->format))
 			continue;
-		err = typed_leave_direct(marker);
+		err = before_on(marker);
 		if (err)
 			break;
 		want(changes, nr, marker, true);
@@ -107,7 +107,7 @@ static void undo_link(const struct marker_link *link, struct link_state *state)
 						   link->private));
 	if (state->array)
 		list_for_each_entry(marker, &state->entry->markers, node)
-			typed_settle(marker);
+			after_off(marker);
 	kfree(state->array);
 	if (state->entry)
 		put_entry(state->entry);
@@ -189,7 +189,7 @@ static void settle(struct marker_entry *entry)
 	struct marker *marker;
 
 	list_for_each_entry(marker, &entry->markers, node)
-		typed_settle(marker);
+		after_off(marker);
 	put_entry(entry);
 }
 

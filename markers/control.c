@@ -8,6 +8,7 @@
  * and removed, and no operation of their files takes it; @lock protects what
  * they look at.
  */
+#include <linux/ctype.h>
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -26,6 +27,7 @@
 #include "event_probe.h"
 #include "control.h"
 #include "format.h"
+#include "functions.h"
 #include "registry.h"
 
 #define NAME_BITS	10
@@ -35,7 +37,7 @@ static struct {
 	struct mutex lock;		/* before that of the registry */
 	DECLARE_HASHTABLE(names, NAME_BITS);
 	unsigned int nr;
-	struct dentry *dir;
+	struct dentry *dir, *file;
 } controls = {
 	.tree = __MUTEX_INITIALIZER(controls.tree),
 	.lock = __MUTEX_INITIALIZER(controls.lock),
@@ -57,6 +59,15 @@ const struct control_command *control_command(const char *word)
 		if (!strcmp(word, commands[i].word))
 			return &commands[i];
 	return NULL;
+}
+
+bool control_is_identifier(const char *name)
+{
+	const char *at;
+
+	for (at = name; isalnum(*at) || *at == '_'; at++)
+		;
+	return at > name && !*at;
 }
 
 static u32 hash(const char *name)
@@ -230,19 +241,35 @@ static char *next_word(char **line)
 	return word && *word ? word : NULL;
 }
 
-static int run_command(char *line)
+static int run_words(const char *first, const char *second, const char *third)
 {
 	const struct control_command *command;
-	char *pattern = next_word(&line), *word = next_word(&line);
 	int err;
 
-	command = pattern && word && !line ? control_command(word) : NULL;
+	if (!strcmp(first, "attach"))
+		return function_attach(second, third ?: second);
+	if (!strcmp(first, "detach"))
+		return third ? -EINVAL : function_detach(second);
+	command = third ? NULL : control_command(second);
 	if (!command)
 		return -EINVAL;
 	mutex_lock(&controls.lock);
-	err = apply_to_matching(pattern, command);
+	err = apply_to_matching(first, command);
 	mutex_unlock(&controls.lock);
 	return err;
+}
+
+static int run_command(char *line)
+{
+	char *words[3] = { NULL };
+	unsigned int nr = 0;
+
+	while (line && nr < ARRAY_SIZE(words)) {
+		words[nr] = next_word(&line);
+		if (!words[nr++])
+			return -EINVAL;
+	}
+	return line || nr < 2 ? -EINVAL : run_words(words[0], words[1], words[2]);
 }
 
 char *control_line(const char __user *buf, size_t count, size_t most)
@@ -385,5 +412,11 @@ void control_names_go(void)
 void control_init(struct dentry *dir)
 {
 	controls.dir = dir;
-	debugfs_create_file("control", 0200, dir, NULL, &control_fops);
+	controls.file = debugfs_create_file("control", 0200, dir, NULL, &control_fops);
+}
+
+/* On return nobody attaches a marker any more. */
+void control_exit(void)
+{
+	debugfs_remove(controls.file);
 }

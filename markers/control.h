@@ -49,12 +49,16 @@ struct control_command {
 };
 
 void control_init(struct dentry *dir);
+void control_exit(void);
 int control_names_come(struct module *module);
 void control_names_go(void);
 
 const struct control_command *control_command(const char *word);
 int control_apply(struct marker_control *control, const struct control_command *command);
 bool control_is_connected(struct marker_control *control, unsigned int builtin);
+
+/* Letters, digits and underscores: what can be the name of a directory. */
+bool control_is_identifier(const char *name);
 
 /* What was written, without the newline; to be freed, or an error pointer. */
 char *control_line(const char __user *buf, size_t count, size_t most);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The files in the directory of a name. */
-#include <linux/ctype.h>
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -195,16 +194,12 @@ static const struct file_operations enable_fops = {
 static bool can_be_directory(const char *name)
 {
 	static const char *const taken[] = { "list", "control", "stats" };
-	const char *at;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(taken); i++)
 		if (!strcmp(name, taken[i]))
 			return false;
-	for (at = name; *at; at++)
-		if (!isalnum(*at) && *at != '_')
-			return false;
-	return at > name && at - name <= NAME_MAX;
+	return control_is_identifier(name) && strlen(name) <= NAME_MAX;
 }
 
 /**

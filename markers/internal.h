@@ -125,6 +125,20 @@ unsigned int typed_disconnect(probe_gone *gone, void *data);
 void typed_drop(struct marker *marker);
 void typed_drop_stubs(struct module *module);
 
+/* functions.c; ftrace knows of a function while its marker is on. */
+#ifdef __KERNEL__
+int function_switch(struct marker *marker, bool on);
+#else
+static inline int function_switch(struct marker *marker, bool on)
+{
+	return 0;
+}
+#endif
+
+/* What a marker needs besides its value: before that is 1, and after it is 0. */
+int before_on(struct marker *marker);
+void after_off(struct marker *marker);
+
 /* legacy.c */
 bool is_2006(const struct marker_probe *probe);
 

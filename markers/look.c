@@ -22,6 +22,7 @@ static const char *const flavours[] = {
 	[MARKER_CMP_FLIP] = "cmp-flip",
 	[MARKER_XOR_FLIP] = "xor-flip",
 	[MARKER_TYPED] = "typed",
+	[MARKER_FUNCTION] = "ftrace",
 };
 
 /* As in the list of all; the registry's lock is held. */
@@ -29,12 +30,16 @@ void markers_show_marker(struct seq_file *m, const struct marker *marker)
 {
 	const struct marker_entry *entry = find_entry(marker->name);
 
-	seq_printf(m, "%s %s %s %u %s %s %s:%u \"%s\"\n", marker->name,
+	seq_printf(m, "%s %s %s %u %s %s ", marker->name,
 		   marker->state__imv ? "on" : "off",
 		   flavours[marker->flavour],
 		   (marker->probes ? live_probes(entry->probes) : 0) + typed_probes(marker),
-		   marker->module, marker->func, marker->file ? base_name(marker->file) : "-",
-		   marker->line, marker->format);
+		   marker->module, marker->func);
+	if (marker->file)
+		seq_printf(m, "%s:%u \"%s\"\n", base_name(marker->file), marker->line,
+			   marker->format);
+	else
+		seq_printf(m, "- \"%s\"\n", marker->format);
 }
 
 /* Every marker, then every name that has probes and no marker yet. */

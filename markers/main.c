@@ -10,6 +10,7 @@
 
 #include "control.h"
 #include "event_probe.h"
+#include "functions.h"
 #include "registry.h"
 
 DEFINE_SHOW_ATTRIBUTE(markers);
@@ -63,6 +64,7 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 			drop_module(module);
 		}
 	} else if (event == MODULE_STATE_GOING) {
+		functions_drop_module(module);
 		markers_disconnect(is_gone, module);
 		drop_module(module);
 	}
@@ -104,6 +106,8 @@ static int __init markers_init(void)
 /* No client is left: they hold this module. */
 static void __exit markers_exit(void)
 {
+	control_exit();
+	functions_drop_module(NULL);
 	debugfs_remove_recursive(dir);
 	unregister_module_notifier(&module_notifier);
 	markers_free();

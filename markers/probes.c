@@ -245,19 +245,45 @@ void publish_probes(struct marker_entry *entry, struct probe_array *array)
 			rcu_assign_pointer(marker->probes, array ? array->probe : NULL);
 }
 
+int before_on(struct marker *marker)
+{
+	return marker->flavour == MARKER_FUNCTION ? function_switch(marker, true) :
+						    typed_leave_direct(marker);
+}
+
+void after_off(struct marker *marker)
+{
+	if (marker->flavour == MARKER_FUNCTION)
+		function_switch(marker, false);
+	else
+		typed_settle(marker);
+}
+
+static void all_after_off(struct marker_entry *entry)
+{
+	struct marker *marker;
+
+	list_for_each_entry(marker, &entry->markers, node)
+		after_off(marker);
+}
+
 static int turn_on(struct marker_entry *entry)
 {
 	struct marker *marker;
-	int err;
+	int err = 0;
 
 	list_for_each_entry(marker, &entry->markers, node) {
 		if (!format_fits(entry, marker->format))
 			continue;
-		err = typed_leave_direct(marker);
+		err = before_on(marker);
 		if (err)
-			return err;
+			break;
 	}
-	return switch_name(entry, true);
+	if (!err)
+		err = switch_name(entry, true);
+	if (err)
+		all_after_off(entry);
+	return err;
 }
 
 void log_mismatch(const struct marker_entry *entry, const struct marker *marker)
@@ -334,8 +360,6 @@ bool withdraw_probe(struct marker_entry *entry, unsigned int index)
 /* Disconnect a probe from a name. */
 void del_probe(struct marker_entry *entry, unsigned int index)
 {
-	struct marker *marker;
-
 	if (!withdraw_probe(entry, index))
 		return;
 	/*
@@ -343,8 +367,7 @@ void del_probe(struct marker_entry *entry, unsigned int index)
 	 * and is switched by the next change.
 	 */
 	switch_name(entry, false);
-	list_for_each_entry(marker, &entry->markers, node)
-		typed_settle(marker);
+	all_after_off(entry);
 }
 
 /**

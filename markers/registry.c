@@ -172,6 +172,8 @@ static int connect_table(struct marker_table *table)
 		/* Its code does not run yet: the order does not matter. */
 		rcu_assign_pointer(marker->probes, entry->probes->probe);
 		on[count++] = marker;
+		if (marker->flavour == MARKER_FUNCTION)
+			err = function_switch(marker, true);
 	}
 	if (count && !err)
 		err = switch_sites(on, count, true);
@@ -249,6 +251,32 @@ void markers_drop_module(struct module *module)
 		kfree(table);
 	}
 	typed_drop_stubs(module);
+	mutex_unlock(&registry.lock);
+}
+
+/**
+ * markers_drop_chunk() - forget markers whose code may still run
+ * @chunk: as added
+ *
+ * They call no probe any more, but may be in one until a grace period has passed.
+ *
+ * Context: may sleep.
+ */
+void markers_drop_chunk(struct kmarkers_chunk *chunk)
+{
+	struct marker_table *table, *next;
+	unsigned int i;
+
+	mutex_lock(&registry.lock);
+	list_for_each_entry_safe(table, next, &registry.tables, node) {
+		if (table->records != (void *)(chunk + 1))
+			continue;
+		list_del(&table->node);
+		for (i = 0; i < table->nr; i++)
+			rcu_assign_pointer(record_marker(&table->records[i])->probes, NULL);
+		drop_markers(table, table->nr);
+		kfree(table);
+	}
 	mutex_unlock(&registry.lock);
 }
 

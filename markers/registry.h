@@ -28,6 +28,7 @@ typedef int marker_visitor(void *data, const struct marker *marker);
 int typed_add_chunk(struct module *module, struct kmarkers_chunk *chunk);
 int markers_add_chunk(struct module *module, struct kmarkers_chunk *chunk);
 void markers_drop_module(struct module *module);
+void markers_drop_chunk(struct kmarkers_chunk *chunk);
 unsigned int markers_disconnect(bool (*gone)(void *data, const char *name, unsigned long code),
 				void *data);
 void markers_free(void);

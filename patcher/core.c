@@ -74,6 +74,19 @@ unsigned long core_resolve(const char *symbol)
 	return (unsigned long)probe.addr;
 }
 
+/**
+ * patcher_symbol() - find a symbol of the kernel or of a module
+ * @symbol: its name
+ *
+ * Context: may sleep.
+ * Return: its address, or 0; on IBT builds 4 past the start of a function.
+ */
+unsigned long patcher_symbol(const char *symbol)
+{
+	return core_resolve(symbol);
+}
+EXPORT_SYMBOL_GPL(patcher_symbol);
+
 bool core_is_text(unsigned long addr)
 {
 	return addr >= text.start && addr < text.end;

@@ -64,6 +64,32 @@ static __always_inline void compat_ftrace_set_ip(struct compat_ftrace_regs *regs
 }
 
 /*
+ * a25d036d939a ("ftrace: Reverse what the RECURSION flag means in the ftrace_ops"),
+ * v5.11: before, callbacks were guarded unless they said no; 94d095ffa0e1 ("ftrace:
+ * abstract DYNAMIC_FTRACE_WITH_ARGS accesses"), v6.2: arguments can be had without
+ * saving all registers.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define COMPAT_FTRACE_FLAGS	FTRACE_OPS_FL_RECURSION
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
+#define COMPAT_FTRACE_FLAGS	(FTRACE_OPS_FL_RECURSION | FTRACE_OPS_FL_SAVE_REGS)
+#else
+#define COMPAT_FTRACE_FLAGS	FTRACE_OPS_FL_SAVE_REGS
+#endif
+
+static __always_inline unsigned long compat_ftrace_argument(struct compat_ftrace_regs *regs,
+							    unsigned int nr)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	return ftrace_regs_get_argument(regs, nr);
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
+	return regs_get_kernel_argument(ftrace_get_regs(regs), nr);
+#else
+	return regs_get_kernel_argument(regs, nr);
+#endif
+}
+
+/*
  * 908a1d775422 ("hrtimers: Introduce hrtimer_setup() to replace hrtimer_init()"),
  * v6.13: took over the function as well.
  */

@@ -125,6 +125,7 @@ enum marker_flavour {
 	MARKER_CMP_FLIP,
 	MARKER_XOR_FLIP,
 	MARKER_TYPED,
+	MARKER_FUNCTION,
 };
 
 /**

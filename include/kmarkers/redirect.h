@@ -107,4 +107,6 @@ struct patcher_detour {
 int patcher_redirect_function(struct patcher_detour *detour);
 int patcher_restore_function(struct patcher_detour *detour);
 
+unsigned long patcher_symbol(const char *symbol);
+
 #endif /* KMARKERS_REDIRECT_H */

@@ -10,9 +10,9 @@
 #include <kmarkers/marker.h>
 
 /* Four of the same: a macro is not expanded inside itself. */
-#define EACH_1(what, n)						\
-	what(n##0) what(n##1) what(n##2) what(n##3) what(n##4)		\
-	what(n##5) what(n##6) what(n##7) what(n##8) what(n##9)
+#define EACH_1(what)							\
+	what(0) what(1) what(2) what(3) what(4)				\
+	what(5) what(6) what(7) what(8) what(9)
 #define EACH_2(what, n)						\
 	what(n##0) what(n##1) what(n##2) what(n##3) what(n##4)		\
 	what(n##5) what(n##6) what(n##7) what(n##8) what(n##9)
@@ -23,7 +23,7 @@
 	what(n##0) what(n##1) what(n##2) what(n##3) what(n##4)		\
 	what(n##5) what(n##6) what(n##7) what(n##8) what(n##9)
 
-#define ONE(n)		trace_mark(many_##n, "%d", value);
+#define ONE(n)		{ trace_mark(many_##n, "%d", value); }
 #define TEN(n)		EACH_4(ONE, n)
 #define HUNDRED(n)							\
 static noinline void pass_##n(int value)				\
@@ -32,13 +32,13 @@ static noinline void pass_##n(int value)				\
 }
 #define THOUSAND(n)	EACH_2(HUNDRED, n)
 
-EACH_1(THOUSAND, )
+EACH_1(THOUSAND)
 
 #define NAME(n)		pass_##n,
 #define NAMES(n)	EACH_2(NAME, n)
 
 static void (*const passes[])(int value) = {
-	EACH_1(NAMES, )
+	EACH_1(NAMES)
 };
 
 static int pass(const char *text, const struct kernel_param *unused)

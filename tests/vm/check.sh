@@ -11,6 +11,8 @@
 . /tests/typed.sh
 # shellcheck source-path=SCRIPTDIR source=many.sh
 . /tests/many.sh
+# shellcheck source-path=SCRIPTDIR source=functions.sh
+. /tests/functions.sh
 
 test_cases() {
 	try "test module loads, values in place before init" \
@@ -179,6 +181,8 @@ suite events
 test_events
 suite many
 test_many
+suite functions
+test_functions
 suite core
 test_core
 suite bench

@@ -5,11 +5,15 @@
 . /tests/lib.sh
 # shellcheck source-path=SCRIPTDIR source=many.sh
 . /tests/many.sh
+# shellcheck source-path=SCRIPTDIR source=functions.sh
+. /tests/functions.sh
 
 load_core || exit 1
 suite events
 test_events
 suite many
 test_many
+suite functions
+test_functions
 unload_core || exit 1
 finish

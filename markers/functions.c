@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Markers on functions that nobody marked: their entry belongs to ftrace, which
+ * calls us while the marker is on and knows nothing of us while it is off.
+ *
+ * ftrace keeps a function from being entered again from within its own handling
+ * in the same context, so probes may call functions that have a marker.
+ */
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/ftrace.h>
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <kmarkers/redirect.h>
+
+#include "control.h"
+#include "functions.h"
+#include "internal.h"
+#include "registry.h"
+
+#define FORMAT		"caller %pS args %lx %lx %lx %lx %lx %lx"
+#define FORMAT_ARGS	7
+#define ENDBR_LEN	4
+#define NAME_BYTES	128
+
+/**
+ * struct function_marker - a marker at the entry of a function
+ * @node: in the list of all
+ * @marker: what the registry knows
+ * @chunk: a table with the marker as its only record
+ * @ops: registered while the marker is on
+ * @name: the marker's name
+ * @function: as kallsyms calls it
+ * @module: whose function it is; "kernel" if no module's
+ */
+struct function_marker {
+	struct list_head node;
+	struct marker marker;
+	struct {
+		struct kmarkers_chunk head;
+		s32 record;
+	} chunk;
+	struct ftrace_ops ops;
+	char name[NAME_BYTES];
+	char function[KSYM_NAME_LEN];
+	char module[MODULE_NAME_LEN];
+};
+
+static DEFINE_MUTEX(lock);		/* before those of control.c */
+static LIST_HEAD(functions);
+
+static void notrace on_function(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+				struct compat_ftrace_regs *regs)
+{
+	struct function_marker *function = container_of(ops, struct function_marker, ops);
+
+	marker_probe_call(&function->marker, NULL, FORMAT, (void *)parent_ip,
+			  compat_ftrace_argument(regs, 0), compat_ftrace_argument(regs, 1),
+			  compat_ftrace_argument(regs, 2), compat_ftrace_argument(regs, 3),
+			  compat_ftrace_argument(regs, 4), compat_ftrace_argument(regs, 5));
+}
+
+/* Called by the registry, for markers of flavour MARKER_FUNCTION. */
+int function_switch(struct marker *marker, bool on)
+{
+	struct function_marker *function = container_of(marker, struct function_marker, marker);
+
+	if (!!(function->ops.flags & FTRACE_OPS_FL_ENABLED) == on)
+		return 0;
+	return on ? register_ftrace_function(&function->ops) :
+		    unregister_ftrace_function(&function->ops);
+}
+
+/* From "function+offset/size [module]". */
+static void read_symbol(struct function_marker *function, unsigned long addr)
+{
+	char text[KSYM_SYMBOL_LEN], *end, *module;
+
+	sprint_symbol(text, addr);
+	end = strchrnul(text, '+');
+	module = strchr(end, '[');
+	*end = '\0';
+	strscpy(function->function, text, sizeof(function->function));
+	strscpy(function->module, "kernel", sizeof(function->module));
+	if (!module)
+		return;
+	*strchrnul(module, ']') = '\0';
+	/* Behind the name may be more: a build ID. */
+	*strchrnul(module, ' ') = '\0';
+	strscpy(function->module, module + 1, sizeof(function->module));
+}
+
+static int set_filter(struct function_marker *function, unsigned long addr)
+{
+	struct ftrace_ops *ops = &function->ops;
+
+	ops->func = on_function;
+	ops->flags = COMPAT_FTRACE_FLAGS | FTRACE_OPS_FL_RCU;
+	if (!ftrace_set_filter_ip(ops, addr, 0, 0) ||
+	    !ftrace_set_filter_ip(ops, addr + ENDBR_LEN, 0, 0))
+		return 0;
+	pr_info("markers: %s cannot be traced\n", function->function);
+	return -EPERM;
+}
+
+static void fill_marker(struct function_marker *function)
+{
+	struct marker *marker = &function->marker;
+
+	marker->name = function->name;
+	marker->format = FORMAT;
+	marker->nr_args = FORMAT_ARGS;
+	marker->func = function->function;
+	marker->module = function->module;
+	marker->flavour = MARKER_FUNCTION;
+	function->chunk.head.bytes = sizeof(function->chunk.head) + sizeof(s32);
+	function->chunk.head.record = sizeof(s32);
+	function->chunk.head.version = KMARKERS_TABLE_VERSION;
+	function->chunk.record = (long)marker - (long)&function->chunk.record;
+}
+
+static int prepare(struct function_marker *function, const char *symbol)
+{
+	unsigned long addr = patcher_symbol(symbol);
+
+	if (!addr) {
+		pr_info("markers: no function %.64s\n", symbol);
+		return -ENOENT;
+	}
+	read_symbol(function, addr);
+	fill_marker(function);
+	return set_filter(function, addr);
+}
+
+static int is_there(void *data, const struct marker *marker)
+{
+	return -EEXIST;
+}
+
+/*
+ * On return ftrace does not call us any more; if it refuses to stop, what it
+ * calls us with must stay.
+ */
+static int forget(struct function_marker *function)
+{
+	int err = function_switch(&function->marker, false);
+
+	if (err) {
+		pr_warn("markers: %s: ftrace does not let go: error %d\n", function->name, err);
+		return err;
+	}
+	/* An empty filter holds no memory; ftrace_free_filter() is not exported everywhere. */
+	ftrace_set_filter(&function->ops, NULL, 0, 1);
+	kfree(function);
+	return 0;
+}
+
+static int attach(const char *symbol, const char *name)
+{
+	struct function_marker *function;
+	int err;
+
+	err = markers_for_each(name, NULL, is_there, NULL);
+	if (err)
+		return err;
+	function = kzalloc(sizeof(*function), GFP_KERNEL);
+	if (!function)
+		return -ENOMEM;
+	strscpy(function->name, name, sizeof(function->name));
+	err = prepare(function, symbol) ?: markers_add_chunk(NULL, &function->chunk.head);
+	if (err) {
+		forget(function);
+		return err;
+	}
+	list_add_tail(&function->node, &functions);
+	/* Without controls for lack of memory it can still be detached. */
+	return control_names_come(NULL);
+}
+
+/**
+ * function_attach() - put a marker on a function
+ * @symbol: the function's name
+ * @name: the marker's name, an identifier; not yet that of a marker
+ *
+ * Context: may sleep.
+ * Return: 0; -EINVAL for a malformed name; -ENOENT if there is no such symbol;
+ * -EPERM if ftrace cannot trace it; -EEXIST if a marker has that name; -ENOMEM;
+ * or what ftrace returns, if probes wait for the name.
+ */
+int function_attach(const char *symbol, const char *name)
+{
+	int err;
+
+	if (!control_is_identifier(name) || strlen(name) >= NAME_BYTES ||
+	    strlen(symbol) >= KSYM_NAME_LEN)
+		return -EINVAL;
+	mutex_lock(&lock);
+	err = attach(symbol, name);
+	mutex_unlock(&lock);
+	return err;
+}
+
+static int detach(struct function_marker *function)
+{
+	list_del(&function->node);
+	markers_drop_chunk(&function->chunk.head);
+	control_names_go();
+	return forget(function);
+}
+
+/**
+ * function_detach() - take a marker off its function
+ * @name: the marker's name
+ *
+ * Context: may sleep; waits for functions that are being traced.
+ * Return: 0; -ENOENT if no function has that marker; or what ftrace returns.
+ */
+int function_detach(const char *name)
+{
+	struct function_marker *function;
+	int err = -ENOENT;
+
+	mutex_lock(&lock);
+	list_for_each_entry(function, &functions, node) {
+		if (strcmp(function->name, name))
+			continue;
+		err = detach(function);
+		break;
+	}
+	mutex_unlock(&lock);
+	return err;
+}
+
+/**
+ * functions_drop_module() - detach markers from functions of a module
+ * @module: the module, before ftrace forgets its functions; NULL: from all functions
+ *
+ * Context: may sleep.
+ */
+void functions_drop_module(const struct module *module)
+{
+	struct function_marker *function, *next;
+
+	mutex_lock(&lock);
+	list_for_each_entry_safe(function, next, &functions, node) {
+		if (module && strcmp(function->module, module->name))
+			continue;
+		if (module)
+			pr_info("markers: %s: detached, %s leaves\n", function->name, module->name);
+		detach(function);
+	}
+	mutex_unlock(&lock);
+}

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Markers on functions that nobody marked.
+
+# command LINE
+command() {
+	put "$1" "$markers/control"
+}
+
+# traced_function FUNCTION: does ftrace have something on it?
+traced_function() {
+	grep -q "^$1 " $tracing/enabled_functions
+}
+
+test_attach() {
+	try "attach" command "attach do_sys_openat2 opened"
+	grep -q '^opened off ftrace 0 kernel do_sys_openat2 - "caller %pS args' $markers/list
+	result $? "it is in the list"
+	! traced_function do_sys_openat2
+	result $? "ftrace knows nothing of it while off"
+	clear_trace
+	try "trace" trace_on opened
+	traced_function do_sys_openat2
+	result $? "ftrace calls it while on"
+	cat /etc/dirt >/dev/null
+	traced | grep -q "^opened: caller .*sys_openat.* args .*(kernel do_sys_openat2)$"
+	result $? "calls are traced, with caller and arguments"
+	try "count" put count $markers/opened/probe
+	grep -q "^opened on ftrace 2 " $markers/list
+	result $? "list shows it on"
+	try "trace goes" put -trace $markers/opened/probe
+	before=$(hits_of opened)
+	for _ in 1 2 3 4 5; do
+		cat /etc/dirt >/dev/null
+	done
+	[ "$(hits_of opened)" -ge $((before + 5)) ]
+	result $? "calls are counted"
+	try "count goes" put none $markers/opened/probe
+	! traced_function do_sys_openat2
+	result $? "ftrace knows nothing of it once off"
+	try "on again" command "open* count"
+	try "detach while on" command "detach opened"
+	! traced_function do_sys_openat2
+	result $? "ftrace knows nothing of it once detached"
+	[ ! -e $markers/opened ] && ! grep -q "^opened " $markers/list
+	result $? "nothing of it is left"
+	try "under its own name" command "attach vfs_read"
+	[ -e $markers/vfs_read/probe ]
+	result $? "it has files"
+	try "twice on a function" command "attach vfs_read read_again"
+	try "both on" command "*read* count"
+	cat /etc/dirt >/dev/null
+	[ "$(hits_of vfs_read)" -gt 0 ] && [ "$(hits_of read_again)" -gt 0 ]
+	result $? "both are called"
+	refused "twice of a name" "File exists" command "attach vfs_write vfs_read"
+	command "detach vfs_read"
+	command "detach read_again"
+}
+
+hits_of() {
+	sed -n 's/^hits //p' "$markers/$1/stats"
+}
+
+test_attach_refusals() {
+	before=$(cat $markers/list)
+	refused "attach: unknown function" "No such file" command "attach no_such_function"
+	logged "markers: no function no_such_function"
+	result $? "and the log says so"
+	refused "attach: data" "Operation not permitted" command "attach jiffies_64"
+	logged "markers: .* cannot be traced"
+	result $? "and the log says so"
+	refused "attach: what ftrace cannot trace" "Operation not permitted" command "attach asm_exc_int3"
+	refused "attach: a malformed name" "Invalid argument" command "attach vfs_read a/b"
+	refused "attach: a name that is a path" "Invalid argument" command "attach vfs_read .."
+	refused "attach: a pattern" "Invalid argument" command "attach vfs_*"
+	refused "attach: a long name" "Invalid argument" command "attach vfs_read $(head -c 400 /dev/zero | tr '\0' n)"
+	refused "attach: nothing" "Invalid argument" command "attach"
+	refused "attach: a word too many" "Invalid argument" command "attach vfs_read name more"
+	refused "detach: unknown marker" "No such file" command "detach no_such_marker"
+	refused "detach: a marker in the code" "No such file" command "detach example_tick"
+	refused "detach: nothing" "Invalid argument" command "detach"
+	refused "detach: a word too many" "Invalid argument" command "detach a b"
+	refused "attach: the name of a marker in the code" "File exists" command "attach vfs_read example_tick"
+	same "nothing changed" "$(cat $markers/list)" "$before"
+}
+
+# The trace probe itself calls functions that have a marker.
+test_attach_recursion() {
+	functions="marker_probe_call probe_trace format_print copy_from_kernel_nofault"
+	for function in $functions; do
+		try "attach $function" command "attach $function rec_$function"
+	done
+	try "functions of the trace probe" command "rec_* trace"
+	try "and a marker" trace_on ev_plain
+	before=$(sed -n 's/^nested //p' $markers/stats)
+	clear_trace
+	hit "plain 10"
+	same "each hit comes to its end" "$(traced | grep -c '^ev_plain: ')" 10
+	[ "$(traced | grep -c '^rec_marker_probe_call: ')" -ge 10 ]
+	result $? "with the functions on its way"
+	[ "$(sed -n 's/^nested //p' $markers/stats)" -gt "$before" ]
+	result $? "what is inside the probe is counted"
+	try "off again" command "rec_* none"
+	put none $markers/ev_plain/probe
+	for function in $functions; do
+		command "detach rec_$function"
+	done
+}
+
+test_attach_modules() {
+	try "function of a module" command "attach hit_write module_function"
+	grep -q "^module_function off ftrace 0 kmarkers_test_events hit_write - " $markers/list
+	result $? "list shows the module"
+	command "module_function count"
+	hit "plain 1"
+	same "it is counted" "$(hits_of module_function)" 1
+	try "the module leaves" rmmod kmarkers_test_events
+	logged "markers: module_function: detached, kmarkers_test_events leaves"
+	result $? "the log says so"
+	! grep -q module_function $markers/list
+	result $? "the marker left too"
+	insmod /modules/kmarkers_test_events.ko
+}
+
+attach_detach() {
+	while [ ! -e /tmp/stop ]; do
+		command "attach vfs_read $1"
+		command "v* count"
+		cat $markers/*/sites >/dev/null
+		command "detach $1"
+	done 2>/dev/null
+}
+
+test_attach_concurrent() {
+	rm -f /tmp/stop
+	attach_detach v1 &
+	attach_detach v2 &
+	attach_detach v1 &
+	for _ in $(seq 10); do
+		command "v* none" 2>/dev/null
+		sleep 0.5
+	done
+	touch /tmp/stop
+	wait
+	command "detach v1" 2>/dev/null
+	command "detach v2" 2>/dev/null
+	! grep -q "^v[12] " $markers/list && ! traced_function vfs_read
+	result $? "attached, connected, listed and detached at the same time"
+}
+
+# Probes that wait for a name are connected to the function that gets it.
+test_attach_waiting() {
+	insmod /modules/example_probe.ko
+	before=$(cat $markers/list)
+	try "attach: a name whose probes want another format" command "attach vfs_read example_tick"
+	logged "markers: example_tick in vfs_read.*is not the registered"
+	result $? "the log says so"
+	grep -q "^example_tick off ftrace 0 " $markers/list && ! traced_function vfs_read
+	result $? "it stays off"
+	command "detach example_tick"
+	same "and waits again" "$(cat $markers/list)" "$before"
+	rmmod example_probe
+}
+
+test_functions() {
+	# Makes the kernel's trace buffer as large as it is for those who use it.
+	put 0 $tracing/events/kmarkers/marker/enable
+	insmod /modules/kmarkers_test_events.ko
+	insmod /modules/example_client.ko
+	test_attach
+	test_attach_refusals
+	test_attach_recursion
+	test_attach_modules
+	test_attach_concurrent
+	rmmod example_client
+	test_attach_waiting
+	# Left for the modules' unloading.
+	command "attach vfs_read"
+	command "vfs_read trace"
+	put 0 $tracing/events/kmarkers/marker/enable
+	rmmod kmarkers_test_events
+}
