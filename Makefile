@@ -46,6 +46,9 @@ check-mutants: setup ## the code broken on purpose, and the test that notices ea
 check-coexist: setup ## changes of text beside kprobes, ftrace, live patches, CPUs that go, NMIs
 	@$(PYTHON) scripts/checkcoexist.py $(if $(K),--kernel $(K))
 
+check-tracers: setup ## our trace event as trace-cmd, perf and bpftrace show it
+	@$(PYTHON) scripts/checktracers.py $(if $(K),--kernel $(K))
+
 check-aa: setup native ## 20 runs: how often do two copies of the same code differ?
 	@$(PYTHON) scripts/aa.py
 
@@ -77,4 +80,4 @@ lab-clean: ## remove the test kernels
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-.PHONY: modules bench check check-matrix check-debug check-native check-model check-mutants check-coexist check-aa load unload bench-host native lint setup clean lab-clean help
+.PHONY: modules bench check check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-aa load unload bench-host native lint setup clean lab-clean help

@@ -32,7 +32,7 @@ void marker_probe_call(const struct marker *marker, void *call_private, const ch
 	call.private = call_private;
 	call.format = fmt;
 	preempt_disable_notrace();
-	/* Pairs with rcu_assign_pointer() in publish(); an array that is published is not empty. */
+	/* Pairs with rcu_assign_pointer() in publish_probes(); an array that is published is not empty. */
 	probe = rcu_dereference_raw(marker->probes);
 	if (!probe)
 		goto out;

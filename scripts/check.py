@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import checknative
+import checktracers
 import counts
 import kernelsuite
 import lint
@@ -90,6 +91,7 @@ def suites(kernel: str, integration: bool) -> list[Suite]:
         Suite("scripts", scripts),
         Suite(f"kernel-{kernel}", in_kernel(kernel)),
         Suite(f"counts-{kernel}", exact_counts(kernel, modules)),
+        Suite(f"tracers-{kernel}", checktracers.in_kernel(kernel, modules)),
     ]
     if integration:
         found.append(Suite("lint", lint.run_all))
