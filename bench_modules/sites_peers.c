@@ -48,9 +48,9 @@ static noinline __used notrace void keys_text(void)
 		     SHARED_SITES(100, 2)
 		     SHARED_SITES(1000, 3)
 		     SHARED_SITES(10000, 4)
-		     ".set sites_key, own_keys\n"
+		     ".set sites_key, 0\n"
 		     ".rept " __stringify(OWN_KEYS) "\n"
-		     KEY_SITE("sites_key")
+		     KEY_SITE("own_keys + sites_key")
 		     ".set sites_key, sites_key + %c0\n"
 		     ".endr\n"
 		     "sites_keys_end:"

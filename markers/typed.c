@@ -139,7 +139,7 @@ static const struct marker_probe *only_probe(const struct marker_typed *typed)
 {
 	const struct marker_probe *probe = typed->array->probe;
 
-	while (probe->func == (marker_probe_func *)typed->nothing)
+	while (probe->func == (marker_probe_func *)(void *)typed->nothing)
 		probe++;
 	return probe;
 }
@@ -178,7 +178,7 @@ static int add_typed(struct marker_typed *typed, marker_probe_func *func, void *
 	struct marker *marker = &typed->marker;
 	int err;
 
-	err = array_add(&array, func, private, (marker_probe_func *)typed->nothing, &old);
+	err = array_add(&array, func, private, (marker_probe_func *)(void *)typed->nothing, &old);
 	if (err)
 		return err;
 	if (!typed->array) {
@@ -230,7 +230,7 @@ int marker_typed_register(struct marker_typed *typed, marker_typed_func *probe, 
 	if (!probe)
 		return -EINVAL;
 	mutex_lock(&registry.lock);
-	err = register_typed(typed, (marker_probe_func *)probe, private);
+	err = register_typed(typed, (marker_probe_func *)(void *)probe, private);
 	mutex_unlock(&registry.lock);
 	return err;
 }
@@ -245,7 +245,7 @@ static int del_typed(struct marker_typed *typed, unsigned int index)
 	err = typed_leave_direct(marker);
 	if (err)
 		return err;
-	array_del(&array, index, (marker_probe_func *)typed->nothing, &old);
+	array_del(&array, index, (marker_probe_func *)(void *)typed->nothing, &old);
 	publish(typed, array);
 	/* As with other markers, one that cannot be switched off calls nothing. */
 	if (!array && !marker->probes)
@@ -273,7 +273,7 @@ int marker_typed_unregister(struct marker_typed *typed, marker_typed_func *probe
 	int index;
 
 	mutex_lock(&registry.lock);
-	index = array_find(typed->array, (marker_probe_func *)probe, private);
+	index = array_find(typed->array, (marker_probe_func *)(void *)probe, private);
 	if (index >= 0)
 		index = del_typed(typed, index);
 	mutex_unlock(&registry.lock);
@@ -288,7 +288,7 @@ static unsigned int disconnect(struct marker_typed *typed, probe_gone *gone, voi
 	while (typed->array && i < typed->array->nr) {
 		marker_probe_func *func = typed->array->probe[i].func;
 
-		if (func == (marker_probe_func *)typed->nothing ||
+		if (func == (marker_probe_func *)(void *)typed->nothing ||
 		    !gone(data, typed->marker.name, (unsigned long)func)) {
 			i++;
 			continue;

@@ -224,7 +224,7 @@ static inline void __marker_iterate_##mark(probe_proto)			\
 	__probe = rcu_dereference_raw(__typed_marker_##mark.probes);	\
 	for (; __probe && (__func = smp_load_acquire(&__probe->func)); __probe++) { \
 		__data = __probe->private;				\
-		((void (*)(probe_proto))(marker_typed_func *)__func)(probe_args); \
+		((void (*)(probe_proto))(void *)__func)(probe_args); \
 	}								\
 	if (READ_ONCE(__typed_marker_##mark.marker.probes))		\
 		__marker_classic_##mark(args);				\
@@ -248,13 +248,13 @@ static __always_inline void __marker_call_##mark(proto)			\
 static inline int marker_register_##mark(void (*probe)(probe_proto), void *private) \
 {									\
 	return marker_typed_register(&__typed_marker_##mark,		\
-				     (marker_typed_func *)probe, private); \
+				     (marker_typed_func *)(void *)probe, private); \
 }									\
 									\
 static inline int marker_unregister_##mark(void (*probe)(probe_proto), void *private) \
 {									\
 	return marker_typed_unregister(&__typed_marker_##mark,		\
-				       (marker_typed_func *)probe, private); \
+				       (marker_typed_func *)(void *)probe, private); \
 }									\
 									\
 extern struct marker_typed __typed_marker_##mark
@@ -275,8 +275,8 @@ struct marker_typed __typed_marker_##mark = {				\
 		.nr_args = __marker_nr_##mark,				\
 		.module = __MARKER_MODULE,				\
 	},								\
-	.iterator = (marker_typed_func *)__marker_iterate_##mark,	\
-	.nothing = (marker_typed_func *)__marker_nothing_##mark,	\
+	.iterator = (marker_typed_func *)(void *)__marker_iterate_##mark,	\
+	.nothing = (marker_typed_func *)(void *)__marker_nothing_##mark,	\
 };									\
 asm(KMARKERS_RECORD(markers, "	.long __typed_marker_" #mark " - .\n")); \
 __DEFINE_MARKER_STUB(mark)

@@ -134,7 +134,7 @@ const char *legacy_2006_arguments(void)
 {
 	/* As a client wrote whose header had another type for probes. */
 	EXPECT(marker_set_probe("test_2006_wide", SUBSYS_WIDE_FORMAT,
-				(marker_probe_func *)probe_subsys_wide) == 1);
+				(marker_probe_func *)(void *)probe_subsys_wide) == 1);
 	subsys_wide_seen = false;
 	subsys_wide();
 	EXPECT(subsys_wide_seen);

@@ -184,7 +184,7 @@ const char *typed_errors(void)
 	EXPECT(marker_unregister_test_typed(probe_too, &records[0]) == -ENOENT);
 	EXPECT(!marker_unregister_test_typed(probe, &records[0]));
 	EXPECT(marker_unregister_test_typed(probe, &records[0]) == -ENOENT);
-	EXPECT(marker_typed_register(&unknown, (marker_typed_func *)probe, NULL) == -ENOENT);
+	EXPECT(marker_typed_register(&unknown, (marker_typed_func *)(void *)probe, NULL) == -ENOENT);
 	return NULL;
 }
 
