@@ -338,7 +338,12 @@ MUTANTS = (
         "probes-freed-at-once",
         "the list of probes is freed while markers may read it",
         "markers/probes.c",
-        [("\tif (old)\n\t\tkfree_rcu(old, rcu);\n}\n", "\tkfree(old);\n}\n")],
+        [
+            (
+                "\tif (old)\n\t\tkfree_rcu(old, rcu);\n\treturn !array;\n",
+                "\tkfree(old);\n\treturn !array;\n",
+            )
+        ],
         ("markers_storm_of_pairs",),
         Ground.SANITIZED,
     ),
@@ -383,8 +388,32 @@ MUTANTS = (
     Mutant(
         "any-format",
         "formats are not compared",
-        "markers/registry.c",
+        "markers/internal.h",
         [("return !entry->format || !strcmp(entry->format, format);", "return true;")],
         ("markers_errors", "markers_formats"),
+    ),
+    Mutant(
+        "format-reads-strings-itself",
+        "a string is read as if its address were good",
+        "markers/format.c",
+        [
+            ("copy_from_kernel_nofault(&c, string + nr, 1) || !c", "!(c = string[nr])"),
+            ("most && copy_from_kernel_nofault(&c, string, 1)", "!string"),
+        ],
+        ("format_prints_bad_strings",),
+    ),
+    Mutant(
+        "format-fills-its-buffer",
+        "no room is kept for the end of a text",
+        "markers/format.c",
+        [("return out->at + 1 >= out->size;", "return out->at >= out->size;")],
+        ("format_stays_inside",),
+    ),
+    Mutant(
+        "format-takes-percent-n",
+        "%n is taken for a number",
+        "markers/format.c",
+        [('"diuxXocsp%"', '"diuxXocsp%n"')],
+        ("format_refuses",),
     ),
 )
