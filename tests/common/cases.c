@@ -13,6 +13,7 @@ const struct test_case test_cases[] = {
 	{ "patcher_three_rounds_per_batch", patcher_rounds, patcher_forget },
 	{ "patcher_storm_of_jumps", patcher_storm, patcher_forget },
 	{ "patcher_storm_of_kinds", patcher_storm_kinds, kinds_forget },
+	{ "patcher_storm_of_thousands", patcher_storm_thousands, kinds_forget },
 	{ "patcher_storm_of_runs", patcher_storm_runs, kinds_forget },
 	{ "patcher_prefixes", patcher_prefixes, kinds_forget },
 	{ "imv_initial_values", imv_initial, NULL },

@@ -12,6 +12,7 @@ const char *patcher_storm(void);
 void patcher_forget(void);
 
 const char *patcher_storm_kinds(void);
+const char *patcher_storm_thousands(void);
 const char *patcher_storm_runs(void);
 const char *patcher_prefixes(void);
 void kinds_forget(void);

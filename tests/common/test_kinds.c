@@ -18,7 +18,9 @@
 #define ASM_CALL_CONSTRAINT	"+r" (unused)
 #endif
 
-#define MAX_SITES	256
+#define MAX_SITES	2048
+#define MANY		2000
+#define FEW		64
 #define RUN_LEN		11
 
 /* What a site holds by turns; JCC + c is the short jump on condition c. */
@@ -87,30 +89,42 @@ extern const struct record test_ ## name[], test_ ## name ## _end[]
 #define ASM_RUN		25
 
 RECORDS(kinds);
+RECORDS(many);
 RECORDS(runs);
 RECORDS(prefixes);
 
-#define COPIES		16
-
 /* Each copy counts unless a jump passes over the increment, which has two bytes. */
+#define COUNT_BRANCHES(name, copies)					\
+({									\
+	u32 a = 0, c = 0, d = 0, s = 0;					\
+									\
+	asm volatile(".rept " __stringify(copies) "\n"			\
+		     SITE(name, ASM_JMP32, "0x0f, 0x1f, 0x44, 0, 0")	\
+		     "	incl %%eax\n"					\
+		     SITE(name, ASM_JMP8, "0x66, 0x90")			\
+		     "	incl %%ecx\n"					\
+		     "	cmpl %%eax, %%eax\n"				\
+		     SITE(name, ASM_JCC8, "0x66, 0x90")			\
+		     "	incl %%edx\n"					\
+		     "	cmpl %%eax, %%eax\n"				\
+		     SITE(name, ASM_JCC32, "0x66, 0x0f, 0x1f, 0x44, 0, 0") \
+		     "	incl %%esi\n"					\
+		     ".endr\n"						\
+		     : "+a" (a), "+c" (c), "+d" (d), "+S" (s) : : "cc"); \
+	a | (u64)c << 16 | (u64)d << 32 | (u64)s << 48;			\
+})
+
+#define COPIES		4
+#define MANY_COPIES	500
+
 static noinline u64 pass_branches(void)
 {
-	u32 a = 0, c = 0, d = 0, s = 0;
+	return COUNT_BRANCHES(kinds, COPIES);
+}
 
-	asm volatile(".rept " __stringify(COPIES) "\n"
-		     SITE(kinds, ASM_JMP32, "0x0f, 0x1f, 0x44, 0, 0")
-		     "	incl %%eax\n"
-		     SITE(kinds, ASM_JMP8, "0x66, 0x90")
-		     "	incl %%ecx\n"
-		     "	cmpl %%eax, %%eax\n"
-		     SITE(kinds, ASM_JCC8, "0x66, 0x90")
-		     "	incl %%edx\n"
-		     "	cmpl %%eax, %%eax\n"
-		     SITE(kinds, ASM_JCC32, "0x66, 0x0f, 0x1f, 0x44, 0, 0")
-		     "	incl %%esi\n"
-		     ".endr\n"
-		     : "+a" (a), "+c" (c), "+d" (d), "+S" (s) : : "cc");
-	return a | (u64)c << 16 | (u64)d << 32 | (u64)s << 48;
+static noinline u64 pass_many(void)
+{
+	return COUNT_BRANCHES(many, MANY_COPIES);
 }
 
 #define JCC_SITE(c)							\
@@ -213,7 +227,8 @@ static struct patcher_site sites[MAX_SITES];
 static struct patcher_table table = { .sites = sites, .owner = owner };
 static struct patcher_poke pokes[MAX_SITES];
 static const struct record *records, *records_end;
-static unsigned int state;
+/* Which of its two instructions each site holds. */
+static u8 state[MAX_SITES];
 static bool registered;
 
 static u8 *record_addr(const struct record *record)
@@ -265,29 +280,54 @@ static int register_records(const struct record *first, const struct record *end
 		site->flags = flags;
 	}
 	table.module = THIS_MODULE;
-	state = 0;
+	memset(state, 0, sizeof(state));
 	err = patcher_register(&table);
 	registered = !err;
 	return err;
 }
 
-/* All sites from one state to the other. */
-static int flip(void)
+static void fill(struct patcher_poke *poke, unsigned int site)
 {
-	const struct record *record;
-	unsigned int nr = 0;
+	const struct record *record = &records[site];
+
+	memset(poke, 0, sizeof(*poke));
+	poke->addr = record_addr(record);
+	poke->len = record_len(record);
+	get_insn(record, state[site], poke->old);
+	get_insn(record, !state[site], poke->new);
+}
+
+/* @nr sites in a row, beginning with @first and going round, to their other state. */
+static int flip(unsigned int first, unsigned int nr)
+{
+	unsigned int i, all = records_end - records;
 	int err;
 
-	for (record = records; record < records_end; record++, nr++) {
-		memset(&pokes[nr], 0, sizeof(pokes[nr]));
-		pokes[nr].addr = record_addr(record);
-		pokes[nr].len = record_len(record);
-		get_insn(record, state, pokes[nr].old);
-		get_insn(record, !state, pokes[nr].new);
-	}
+	for (i = 0; i < nr; i++)
+		fill(&pokes[i], (first + i) % all);
 	err = patcher_apply(owner, pokes, nr);
+	for (i = 0; i < nr && !err; i++)
+		state[(first + i) % all] ^= 1;
+	return err;
+}
+
+static int flip_all(void)
+{
+	return flip(0, records_end - records);
+}
+
+/* To the first state, in which the code was compiled. */
+static int flip_back(void)
+{
+	unsigned int i, nr = 0;
+	int err;
+
+	for (i = 0; i < records_end - records; i++)
+		if (state[i])
+			fill(&pokes[nr++], i);
+	err = nr ? patcher_apply(owner, pokes, nr) : 0;
 	if (!err)
-		state = !state;
+		memset(state, 0, sizeof(state));
 	return err;
 }
 
@@ -295,14 +335,14 @@ void kinds_forget(void)
 {
 	if (!registered)
 		return;
-	if (state)
-		flip();
+	flip_back();
 	patcher_unregister(&table);
 	registered = false;
 }
 
 /* Two patterns of flags that take each condition, and not. */
-#define NR_PASSES	6
+#define NR_PASSES	7
+#define PASS_MANY	6
 
 static u64 pass_number(unsigned int i)
 {
@@ -317,14 +357,23 @@ static u64 pass_number(unsigned int i)
 		return pass_conditions(0x00, 0);
 	case 4:
 		return pass_conditions(0xc5, 1);
-	default:
+	case 5:
 		return pass_conditions(0x81, 0);
+	default:
+		return pass_many();
 	}
 }
 
-/* What a pass gives in either state, and how often a pass gave anything else. */
-static u64 expected[2][NR_PASSES];
+/*
+ * What passes give after each flip, for the last few; and how often one gave
+ * anything else.
+ */
+#define KEPT	4
+
+static u64 expected[KEPT][NR_PASSES];
 static unsigned long started, done, wrong;
+/* The passes that meet the sites of this storm. */
+static unsigned int first_pass, end_pass;
 
 /*
  * started and done count flips: a pass that begins when done is d and ends when
@@ -334,14 +383,59 @@ static void check_pass(void)
 {
 	unsigned long low;
 	unsigned int i;
-	u64 seen;
+	u64 seen, right;
 
-	for (i = 0; i < NR_PASSES; i++) {
+	for (i = first_pass; i < end_pass; i++) {
 		low = smp_load_acquire(&done);
 		seen = pass_number(i);
-		if (low == smp_load_acquire(&started) && seen != expected[low & 1][i])
+		/* Before the look at the flips: it may be overwritten by later ones. */
+		right = smp_load_acquire(&expected[low % KEPT][i]);
+		if (low == READ_ONCE(started) && seen != right)
 			WRITE_ONCE(wrong, wrong + 1);
 	}
+}
+
+/* How many sites of a kind hold the second instruction. */
+static u64 count_second(enum kind kind)
+{
+	unsigned int i;
+	u64 nr = 0;
+
+	for (i = 0; i < records_end - records; i++)
+		nr += records[i].kind == kind && state[i];
+	return nr;
+}
+
+static u64 branches_left(unsigned int copies)
+{
+	return copies - count_second(JMP32) + ((copies - count_second(JMP8)) << 16) +
+	       ((copies - count_second(JCC8)) << 32) + ((copies - count_second(JCC32)) << 48);
+}
+
+/*
+ * Conditions and moves are run by the one who has just changed them; of the
+ * others it is known how many count.
+ */
+static u64 expected_of(unsigned int pass)
+{
+	switch (pass) {
+	case 0:
+		return branches_left(COPIES);
+	case 2:
+		return test_callee(0) ? count_second(CALL32) : 0;
+	case PASS_MANY:
+		return branches_left(MANY_COPIES);
+	default:
+		return pass_number(pass);
+	}
+}
+
+static void expect_passes(unsigned long flips)
+{
+	unsigned int i;
+
+	for (i = first_pass; i < end_pass; i++)
+		WRITE_ONCE(expected[flips % KEPT][i], expected_of(i));
 }
 
 static void check_run(void)
@@ -350,20 +444,34 @@ static void check_run(void)
 		WRITE_ONCE(wrong, wrong + 1);
 }
 
-/* @pause: who was preempted goes on between the flips. */
-static const char *storm(void (*pass)(void), unsigned int flips, bool pause)
+/*
+ * Every site is changed again and again: of few, up to all at a time; of
+ * thousands, and of runs, all.
+ */
+static const char *storm(void (*pass)(void), unsigned int flips)
 {
-	unsigned int i;
+	unsigned int i, all = records_end - records, first = 0;
+	bool few = pass == check_pass && all <= FEW;
+	unsigned long number = done;
 	int err = 0;
 
-	started = done = wrong = 0;
+	wrong = 0;
 	EXPECT(!test_start_threads(pass));
 	for (i = 0; i < flips && !err; i++) {
-		smp_store_release(&started, i + 1);
-		err = flip();
-		smp_store_release(&done, i + 1);
-		if (pause)
+		unsigned int size = few ? 1 + i % all : all;
+
+		smp_store_release(&started, ++number);
+		err = flip(first, size);
+		if (pass == check_pass)
+			expect_passes(number);
+		smp_store_release(&done, number);
+		/*
+		 * Who was preempted in a run must go on; and few large batches
+		 * would be over before the others run.
+		 */
+		if (pass == check_run || (!few && i % 16 == 0))
 			test_wait_pass();
+		first = (first + size) % all;
 	}
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
@@ -371,25 +479,51 @@ static const char *storm(void (*pass)(void), unsigned int flips, bool pause)
 	return NULL;
 }
 
+static const char *check_states(void)
+{
+	unsigned int i;
+	u64 first[NR_PASSES];
+
+	for (i = 0; i < PASS_MANY; i++)
+		first[i] = pass_number(i);
+	EXPECT(first[0] == branches_left(COPIES) && first[0]);
+	EXPECT(!flip_all());
+	EXPECT(pass_number(0) == 0);
+	EXPECT(pass_number(1) != first[1]);
+	EXPECT(pass_number(2) == first[2] + (test_callee(0) ? COPIES : 0));
+	/* Each condition is the opposite in the other state. */
+	for (i = 3; i < PASS_MANY; i++)
+		EXPECT((pass_number(i) ^ first[i]) == 0xffff);
+	EXPECT(!flip_all());
+	for (i = 0; i < PASS_MANY; i++)
+		EXPECT(pass_number(i) == first[i]);
+	return NULL;
+}
+
+static const char *storm_passes(unsigned int first, unsigned int end, unsigned int flips)
+{
+	first_pass = first;
+	end_pass = end;
+	started = done = 0;
+	expect_passes(0);
+	return storm(check_pass, flips);
+}
+
 const char *patcher_storm_kinds(void)
 {
-	unsigned int i, which;
+	const char *failed;
 
-	EXPECT(test_kinds_end - test_kinds <= MAX_SITES);
 	EXPECT(!register_records(test_kinds, test_kinds_end, 0));
-	for (which = 0; which < 2; which++) {
-		for (i = 0; i < NR_PASSES; i++)
-			expected[which][i] = pass_number(i);
-		EXPECT(!flip());
-	}
-	EXPECT(expected[0][0] == (COPIES | COPIES << 16 | (u64)COPIES << 32 | (u64)COPIES << 48));
-	EXPECT(expected[1][0] == 0);
-	EXPECT(expected[0][1] != expected[1][1]);
-	EXPECT(expected[1][2] == expected[0][2] + (test_callee(0) ? COPIES : 0));
-	/* Each condition is the opposite in the other state. */
-	for (i = 3; i < NR_PASSES; i++)
-		EXPECT((expected[0][i] ^ expected[1][i]) == 0xffff);
-	return storm(check_pass, test_batches & ~1U, false);
+	failed = check_states();
+	return failed ?: storm_passes(0, PASS_MANY, 10 * test_batches);
+}
+
+const char *patcher_storm_thousands(void)
+{
+	EXPECT(test_many_end - test_many >= MANY);
+	EXPECT(test_many_end - test_many <= MAX_SITES);
+	EXPECT(!register_records(test_many, test_many_end, 0));
+	return storm_passes(PASS_MANY, NR_PASSES, test_batches / 10);
 }
 
 const char *patcher_storm_runs(void)
@@ -405,7 +539,7 @@ const char *patcher_storm_runs(void)
 	}
 	EXPECT(!err);
 	/* Each change of a run waits for a tasks-RCU grace period. */
-	return storm(check_run, (test_batches / 50 + 8) & ~1U, true);
+	return storm(check_run, (test_batches / 50 + 8) & ~1U);
 }
 
 static int exchange(const char *who, u8 *addr, u8 old, u8 new)
