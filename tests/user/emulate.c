@@ -2,7 +2,8 @@
 /*
  * Compares the emulator with the CPU on random instructions with random
  * registers and flags.  Arguments: how many comparisons, and a seed.  A timer
- * ticks meanwhile, as in a fuzzer, and must not meet the random stack pointer.
+ * ticks meanwhile, as in a fuzzer, and must not meet the random stack pointer,
+ * which at times is that of the handler.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -68,6 +69,8 @@ static bool next_case(struct oracle_case *test)
 		words[i] = next_random();
 	memcpy(test, words, sizeof(*test));
 	test->offset %= ORACLE_OFFSETS;
+	if (next_random() % 8 == 0)
+		test->regs.sp = (unsigned long)oracle_stack + next_random() % ORACLE_STACK_BYTES;
 	at = put_form(test->code, forms[next_random() % ARRAY_SIZE(forms)]);
 	/* Small displacements and zeros come up seldom by themselves. */
 	if (next_random() % 8 == 0)

@@ -70,6 +70,8 @@ static void store(ucontext_t *context, const struct pt_regs *regs)
 		context->uc_mcontext.gregs[frame_index[i]] = reg[i];
 }
 
+u8 oracle_stack[ORACLE_STACK_BYTES];
+
 /* Emulate the case; false if the decoder does not know the bytes. */
 static bool expect(struct oracle_case *test)
 {
@@ -82,6 +84,9 @@ static bool expect(struct oracle_case *test)
 	memcpy(at, test->code, insn.len);
 	test->regs.ip = (unsigned long)at;
 	test->regs.flags = (test->regs.flags & FLAGS) | ALWAYS_SET;
+	/* The kernel takes who is on the handler's stack to be in the handler. */
+	if (test->regs.sp - (unsigned long)oracle_stack <= ORACLE_STACK_BYTES)
+		test->regs.sp = 0;
 	for (i = 0; i < STACK_WORDS; i++)
 		oracle.stack[i] = ~test->regs.ip;
 	if (insn.kind == PATCHER_INSN_CALL)
@@ -226,8 +231,7 @@ static int build_sandbox(void)
 /* The handler has a stack of its own, because the sandbox may have none. */
 static int install(struct sigaction *old)
 {
-	static u8 stack[1 << 16];
-	stack_t own = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	stack_t own = { .ss_sp = oracle_stack, .ss_size = sizeof(oracle_stack) };
 	struct sigaction action = {
 		.sa_sigaction = on_trap,
 		.sa_flags = SA_SIGINFO | SA_ONSTACK,

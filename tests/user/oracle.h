@@ -24,6 +24,10 @@ struct oracle_case {
 /* Offsets cross the boundary of two pages. */
 #define ORACLE_OFFSETS	(2 * 4096 - ORACLE_MAX)
 
+/* What the oracle's signal handler runs on; a case with its sp there gets another. */
+#define ORACLE_STACK_BYTES	(1 << 16)
+extern u8 oracle_stack[ORACLE_STACK_BYTES];
+
 /* Fill in the next case; false if there is none. */
 typedef bool oracle_next(struct oracle_case *test);
 
