@@ -313,8 +313,8 @@ MUTANTS = (
         "immediate/imv.c",
         [
             (
-                "\terr = patch_sites(changes, nr);\n\tif (!err) {\n",
-                "\terr = patch_sites(changes, nr);\n\t{\n",
+                "\tfor (i = 0; !err && i < nr; i++)\n\t\tstore_value",
+                "\tfor (i = 0; i < nr; i++)\n\t\tstore_value",
             )
         ],
         ("imv_refuses_bad_changes",),
