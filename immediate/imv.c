@@ -84,6 +84,38 @@ static void flip(u8 *insn, u64 value)
 	*opcode = value ? *opcode & ~1 : *opcode | 1;
 }
 
+#define REX_MASK	0xf0
+#define REX		0x40
+#define REX_W		0x08
+
+/* mov $imm,%reg with at most a REX prefix, and an immediate of the site's size. */
+static bool holds_mov(const struct patcher_site *site, const u8 *insn)
+{
+	unsigned int size = operand_size(site), prefixes = site->len - size - 1;
+	u8 rex = prefixes ? insn[0] : REX;
+
+	if (prefixes > 1 || (rex & REX_MASK) != REX)
+		return false;
+	if (size == 1)
+		return (insn[prefixes] & 0xf8) == 0xb0;
+	return (insn[prefixes] & 0xf8) == 0xb8 && !(rex & REX_W) == (size == 4);
+}
+
+/* Does a registered site hold what reads a value of its kind? */
+static bool holds_read(const struct patcher_site *site)
+{
+	const u8 *insn = (u8 *)patcher_site_addr(site);
+
+	if (site->flags & IMV_BRANCH)
+		return !memcmp(insn, branch_compiled, sizeof(branch_compiled)) ||
+		       !memcmp(insn, branch_off, sizeof(branch_off)) ||
+		       !memcmp(insn, branch_on, sizeof(branch_on));
+	if (site->flags & IMV_FLIP)
+		return site->len == 2 ? (insn[0] & 0xfe) == 0x74
+				      : insn[0] == 0x0f && (insn[1] & 0xfe) == 0x84;
+	return holds_mov(site, insn);
+}
+
 static void fill_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
 {
 	unsigned int size = operand_size(site);
@@ -92,6 +124,9 @@ static void fill_poke(struct patcher_poke *poke, const struct patcher_site *site
 	poke->len = site->len;
 	memcpy(poke->old, poke->addr, site->len);
 	memcpy(poke->new, poke->addr, site->len);
+	/* Somebody else's bytes are not what is expected: the patcher says whose. */
+	if (!holds_read(site))
+		poke->old[0] = ~poke->old[0];
 	if (site->flags & IMV_BRANCH)
 		memcpy(poke->new, value ? branch_on : branch_off, sizeof(branch_on));
 	else if (site->flags & IMV_FLIP)
@@ -206,38 +241,6 @@ static bool valid_site(const struct patcher_site *site)
 	if (site->size != 1 && site->size != 2 && site->size != 4 && site->size != 8)
 		return false;
 	return site->len > operand_size(site);
-}
-
-#define REX_MASK	0xf0
-#define REX		0x40
-#define REX_W		0x08
-
-/* mov $imm,%reg with at most a REX prefix, and an immediate of the site's size. */
-static bool holds_mov(const struct patcher_site *site, const u8 *insn)
-{
-	unsigned int size = operand_size(site), prefixes = site->len - size - 1;
-	u8 rex = prefixes ? insn[0] : REX;
-
-	if (prefixes > 1 || (rex & REX_MASK) != REX)
-		return false;
-	if (size == 1)
-		return (insn[prefixes] & 0xf8) == 0xb0;
-	return (insn[prefixes] & 0xf8) == 0xb8 && !(rex & REX_W) == (size == 4);
-}
-
-/* Does a registered site hold what reads a value of its kind? */
-static bool holds_read(const struct patcher_site *site)
-{
-	const u8 *insn = (u8 *)patcher_site_addr(site);
-
-	if (site->flags & IMV_BRANCH)
-		return !memcmp(insn, branch_compiled, sizeof(branch_compiled)) ||
-		       !memcmp(insn, branch_off, sizeof(branch_off)) ||
-		       !memcmp(insn, branch_on, sizeof(branch_on));
-	if (site->flags & IMV_FLIP)
-		return site->len == 2 ? (insn[0] & 0xfe) == 0x74
-				      : insn[0] == 0x0f && (insn[1] & 0xfe) == 0x84;
-	return holds_mov(site, insn);
 }
 
 /* Bring a new table, compiled with 0 in every site and branches open, up to date. */

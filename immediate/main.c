@@ -64,10 +64,13 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 	return notifier_from_errno(err);
 }
 
-/* Before anyone who sets values of a module that is coming. */
+/*
+ * Before anyone who sets values of a module that is coming, and before kprobes
+ * that wait for it, whose notifier has 1.
+ */
 static struct notifier_block module_notifier = {
 	.notifier_call = on_module,
-	.priority = 1,
+	.priority = 3,
 };
 
 static int __init immediate_init(void)

@@ -74,7 +74,7 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 /* After the immediate values of a module that is coming have been taken over. */
 static struct notifier_block module_notifier = {
 	.notifier_call = on_module,
-	.priority = 0,
+	.priority = 2,
 };
 
 static int stats_show(struct seq_file *m, void *unused)

@@ -71,6 +71,11 @@ void text_unlock(bool core)
 {
 }
 
+int text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked)
+{
+	return 0;
+}
+
 /* A program has no text but its own. */
 int text_vet_core(const struct patcher_poke *pokes, unsigned int nr)
 {

@@ -328,13 +328,13 @@ int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigne
 	mutex_lock(&patcher.lock);
 	start = ktime_get_ns();
 	sort_pokes(pokes, nr);
-	err = check_batch(owner, pokes, nr, &core);
+	err = text_vet(pokes, nr, false) ?: check_batch(owner, pokes, nr, &core);
 	if (!err && core)
 		err = text_vet_core(pokes, nr);
 	patcher.stats.check_ns += ktime_get_ns() - start;
 	if (!err) {
 		text_lock(core);
-		err = map_and_apply(pokes, nr, chunk, apply_chunks);
+		err = text_vet(pokes, nr, true) ?: map_and_apply(pokes, nr, chunk, apply_chunks);
 		text_unlock(core);
 	}
 	count_batch(err, nr, ktime_get_ns() - start);
@@ -354,7 +354,8 @@ EXPORT_SYMBOL_GPL(patcher_apply_chunked);
  * Context: may sleep.
  * Return: 0; or, with nothing changed, -EINVAL for a length, an overlap or a
  * new instruction that cannot be emulated, -ENOENT for an address that is no
- * registered site, -EPERM if a site is another owner's, -EILSEQ if the live
+ * registered site, -EPERM if a site is another owner's, -EBUSY if a kprobe is
+ * registered on one or up to 4 bytes before, armed or not, -EILSEQ if the live
  * bytes are not @old, -ENOMEM; for core text also what its vetting says.
  */
 int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr)
@@ -414,7 +415,9 @@ int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsign
 	err = check_prefixes(owner, pokes, nr);
 	if (!err) {
 		text_lock(false);
-		err = text_alone() ? map_and_apply(pokes, nr, nr, store_prefixes) : -EBUSY;
+		err = text_alone() ? text_vet(pokes, nr, true) : -EBUSY;
+		if (!err)
+			err = map_and_apply(pokes, nr, nr, store_prefixes);
 		text_unlock(false);
 	}
 	count_batch(err, nr, ktime_get_ns() - start);

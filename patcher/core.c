@@ -242,20 +242,8 @@ void core_text_unlock(void)
 	mutex_unlock(text.mutex);
 }
 
-/**
- * struct extent - where a function is
- * @start: its first byte
- * @size: its bytes
- * @name: one of its names
- */
-struct extent {
-	unsigned long start;
-	unsigned long size;
-	char name[KSYM_NAME_LEN];
-};
-
-/* The function at an address, from what kallsyms says: name+offset/size. */
-static int find_extent(unsigned long addr, struct extent *extent)
+/* It says name+offset/size. */
+int core_find_extent(unsigned long addr, struct extent *extent)
 {
 	char text[KSYM_SYMBOL_LEN], *plus;
 	unsigned long offset;
@@ -275,7 +263,7 @@ static int resolve_function(const char *name, struct extent *extent)
 {
 	unsigned long addr = core_resolve(name);
 
-	if (!addr || !core_is_text(addr) || find_extent(addr, extent))
+	if (!addr || !core_is_text(addr) || core_find_extent(addr, extent))
 		return -ENOENT;
 	/* Data and the middle of something have no function around them. */
 	return addr - extent->start <= ENDBR_LEN ? 0 : -ENOENT;
@@ -429,5 +417,5 @@ int __init core_init(void)
 		pr_err("patcher: the kernel's text or its text_mutex cannot be found\n");
 		return -ENOENT;
 	}
-	return 0;
+	return kprobes_init();
 }

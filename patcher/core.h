@@ -5,6 +5,7 @@
 
 #include <linux/ftrace.h>
 #include <linux/init.h>
+#include <linux/kallsyms.h>
 #include <kmarkers/patcher.h>
 
 int core_init(void);
@@ -24,6 +25,27 @@ unsigned long core_resolve(const char *symbol);
 
 /* Free what ftrace_set_filter_ip() allocated for ops that are not registered. */
 void core_free_filter(struct ftrace_ops *ops);
+
+/**
+ * struct extent - where a symbol's bytes are
+ * @start: its first byte
+ * @size: its bytes
+ * @name: one of its names
+ */
+struct extent {
+	unsigned long start;
+	unsigned long size;
+	char name[KSYM_NAME_LEN];
+};
+
+/* What kallsyms says of an address; 0 or -ENOENT. */
+int core_find_extent(unsigned long addr, struct extent *extent);
+
+/* Other people's kprobes. */
+int __init kprobes_init(void);
+void kprobes_lock(void);
+void kprobes_unlock(void);
+int kprobes_vet(const struct patcher_poke *pokes, unsigned int nr);
 
 int core_find_call(const char *function, const char *callee, unsigned long *offset);
 

@@ -87,6 +87,7 @@ void text_unmap(struct text_alias *alias)
 
 void text_lock(bool core)
 {
+	kprobes_lock();
 	cpus_read_lock();
 	if (core)
 		core_text_lock();
@@ -97,6 +98,19 @@ void text_unlock(bool core)
 	if (core)
 		core_text_unlock();
 	cpus_read_unlock();
+	kprobes_unlock();
+}
+
+int text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked)
+{
+	int err;
+
+	if (locked)
+		return kprobes_vet(pokes, nr);
+	kprobes_lock();
+	err = kprobes_vet(pokes, nr);
+	kprobes_unlock();
+	return err;
 }
 
 int text_vet_core(const struct patcher_poke *pokes, unsigned int nr)

@@ -38,9 +38,18 @@ int text_vet_core(const struct patcher_poke *pokes, unsigned int nr);
 int text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr);
 void text_unmap(struct text_alias *alias);
 
-/* Keep the set of CPUs (threads) as it is, and with @core other writers of core text out. */
+/*
+ * Keep the set of CPUs (threads) as it is, kprobes where they are, and with @core
+ * other writers of core text out.
+ */
 void text_lock(bool core);
 void text_unlock(bool core);
+
+/*
+ * Has anyone else a claim to the text of the pokes, sorted?  0 or -EBUSY.
+ * @locked: text_lock() is held, and the answer holds as long
+ */
+int text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked);
 
 /*
  * On return, every CPU has executed a serialising instruction after the call

@@ -55,14 +55,14 @@
  *		instruction that cannot be emulated, an instruction boundary
  *	-ENOENT	no site, function or call of that name or address
  *	-EPERM	text that may not be changed at all, or not by this caller
- *	-EBUSY	someone else has it now; try later
+ *	-EBUSY	someone else has it now, a kprobe for instance; try later
  *	-EILSEQ	the bytes in memory are not those expected
  *	-ENOMEM	no memory
  *
  * LOCKS
  *
- * The patcher's own mutex, then cpus_read_lock(), then, for core text, the
- * kernel's text_mutex.
+ * The patcher's own mutex, then the kernel's kprobe_mutex, then
+ * cpus_read_lock(), then, for core text, the kernel's text_mutex.
  *
  * Sources: Intel SDM vol. 3A, 9.1.3 "Handling Self- and Cross-Modifying Code";
  * Linux text_poke_bp(), commit fd4363fff3d9 (2013), and its batched form,

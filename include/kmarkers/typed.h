@@ -114,6 +114,13 @@ void marker_typed_nothing(void);
 #define __MARKER_ENDBR
 #endif
 
+/* Where no kprobe may be: a stub is switched whenever a probe comes or goes. */
+#ifdef __KERNEL__
+#define __MARKER_STUB_TEXT	".kprobes.text, \"ax\", @progbits"
+#else
+#define __MARKER_STUB_TEXT	".text"
+#endif
+
 /* A struct patcher_site: instruction, marker, length. */
 #define __MARKER_STUB_SITE(mark, label, len)				\
 	"	.long " label " - ., __typed_marker_" #mark " - .\n"		\
@@ -121,7 +128,7 @@ void marker_typed_nothing(void);
 	"	.short 0\n"
 
 #define __DEFINE_MARKER_STUB(mark)					\
-asm(".pushsection .text\n"						\
+asm(".pushsection " __MARKER_STUB_TEXT "\n"			\
 	"	.p2align 4\n"						\
 	"	.globl __marker_stub_" #mark "\n"			\
 	"	.type __marker_stub_" #mark ", @function\n"		\

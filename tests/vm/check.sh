@@ -7,6 +7,8 @@
 . /tests/orders.sh
 # shellcheck source-path=SCRIPTDIR source=core.sh
 . /tests/core.sh
+# shellcheck source-path=SCRIPTDIR source=kprobes.sh
+. /tests/kprobes.sh
 # shellcheck source-path=SCRIPTDIR source=typed.sh
 . /tests/typed.sh
 # shellcheck source-path=SCRIPTDIR source=many.sh
@@ -185,6 +187,8 @@ suite functions
 test_functions
 suite core
 test_core
+suite kprobes
+test_kprobes
 suite bench
 test_bench_files
 unload_core || exit 1
