@@ -135,10 +135,13 @@ static int add_breakpoint(void)
 {
 	static const unsigned int offsets[] = { 5, 9 };
 	unsigned int i;
+	void *start = hit_nmi;
 	int err = -EINVAL;
 
+	/* objtool wants no pointer into the middle of a function. */
+	OPTIMIZER_HIDE_VAR(start);
 	for (i = 0; i < ARRAY_SIZE(offsets) && err; i++) {
-		breakpoint.addr = (void *)hit_nmi + offsets[i];
+		breakpoint.addr = start + offsets[i];
 		breakpoint.flags = 0;
 		err = register_kprobe(&breakpoint);
 	}
