@@ -14,7 +14,9 @@
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/pgtable.h>
 #include <linux/printk.h>
+#include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -97,7 +99,47 @@ static void read_symbol(struct function_marker *function, unsigned long addr)
 	strscpy(function->module, module + 1, sizeof(function->module));
 }
 
-static int set_filter(struct function_marker *function, unsigned long addr)
+/*
+ * The kernel's own search is not exported.  The list's head is the only member
+ * that is no module: it is the kernel's, thus below where modules are.
+ */
+static const struct module *module_at(unsigned long addr)
+{
+	const struct module *module = THIS_MODULE;
+
+	do {
+		if ((unsigned long)module >= MODULES_VADDR && within_module(addr, module))
+			return module;
+		module = list_entry_rcu(module->list.next, struct module, list);
+	} while (module != THIS_MODULE);
+	return NULL;
+}
+
+/*
+ * A module that is LIVE under our lock is still to go through
+ * functions_drop_module(), and its functions stay until it did.
+ */
+static int check_module(unsigned long addr, const char *symbol)
+{
+	const struct module *module;
+	int err = 0;
+
+	if (addr < MODULES_VADDR)
+		return 0;
+	rcu_read_lock();
+	module = module_at(addr);
+	if (module && within_module_init(addr, module))
+		err = -EPERM;
+	else if (!module || READ_ONCE(module->state) != MODULE_STATE_LIVE)
+		err = -ENOENT;
+	rcu_read_unlock();
+	if (err)
+		pr_info("markers: %.64s: %s\n", symbol, err == -EPERM ?
+			"is freed after init" : "its module is coming or leaving");
+	return err;
+}
+
+static int set_filter(struct function_marker *function, unsigned long addr, const char *symbol)
 {
 	struct ftrace_ops *ops = &function->ops;
 
@@ -106,7 +148,7 @@ static int set_filter(struct function_marker *function, unsigned long addr)
 	if (!ftrace_set_filter_ip(ops, addr, 0, 0) ||
 	    !ftrace_set_filter_ip(ops, addr + ENDBR_LEN, 0, 0))
 		return 0;
-	pr_info("markers: %s cannot be traced\n", function->function);
+	pr_info("markers: %.64s cannot be traced\n", symbol);
 	return -EPERM;
 }
 
@@ -129,14 +171,21 @@ static void fill_marker(struct function_marker *function)
 static int prepare(struct function_marker *function, const char *symbol)
 {
 	unsigned long addr = patcher_symbol(symbol);
+	int err;
 
 	if (!addr) {
 		pr_info("markers: no function %.64s\n", symbol);
 		return -ENOENT;
 	}
+	err = check_module(addr, symbol);
+	if (err)
+		return err;
 	read_symbol(function, addr);
+	/* An alias, or another module is there by now. */
+	if (strcmp(function->function, symbol) && patcher_symbol(symbol) != addr)
+		return -ENOENT;
 	fill_marker(function);
-	return set_filter(function, addr);
+	return set_filter(function, addr, symbol);
 }
 
 static int is_there(void *data, const struct marker *marker)
@@ -168,8 +217,10 @@ static int attach(const char *symbol, const char *name)
 	int err;
 
 	err = markers_for_each(name, NULL, is_there, NULL);
-	if (err)
+	if (err) {
+		pr_info("markers: there is a marker %s\n", name);
 		return err;
+	}
 	function = kzalloc(sizeof(*function), GFP_KERNEL);
 	if (!function)
 		return -ENOMEM;
@@ -190,9 +241,10 @@ static int attach(const char *symbol, const char *name)
  * @name: the marker's name, an identifier; not yet that of a marker
  *
  * Context: may sleep.
- * Return: 0; -EINVAL for a malformed name; -ENOENT if there is no such symbol;
- * -EPERM if ftrace cannot trace it; -EEXIST if a marker has that name; -ENOMEM;
- * or what ftrace returns, if probes wait for the name.
+ * Return: 0; -EINVAL for a malformed name; -ENOENT if there is no such symbol, or
+ * if its module has not come yet or is leaving; -EPERM if ftrace cannot trace it or
+ * it is a module's init text; -EEXIST if a marker has that name; -ENOMEM; or what
+ * ftrace returns, if probes wait for the name.
  */
 int function_attach(const char *symbol, const char *name)
 {

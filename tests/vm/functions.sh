@@ -53,12 +53,18 @@ test_attach() {
 	[ "$(hits_of vfs_read)" -gt 0 ] && [ "$(hits_of read_again)" -gt 0 ]
 	result $? "both are called"
 	refused "twice of a name" "File exists" command "attach vfs_write vfs_read"
+	logged "markers: there is a marker vfs_read"
+	result $? "the log says so"
 	command "detach vfs_read"
 	command "detach read_again"
 }
 
 hits_of() {
 	sed -n 's/^hits //p' "$markers/$1/stats"
+}
+
+was_hit() {
+	[ "$(hits_of "$1")" -gt 0 ]
 }
 
 test_attach_refusals() {
@@ -69,6 +75,10 @@ test_attach_refusals() {
 	refused "attach: data" "Operation not permitted" command "attach jiffies_64"
 	logged "markers: .* cannot be traced"
 	result $? "and the log says so"
+	# The kernel has its functions for memory under more than one name.
+	refused "attach: an alias" "Operation not permitted" command "attach memcpy"
+	logged "markers: memcpy cannot be traced"
+	result $? "the log has the name that was given"
 	refused "attach: what ftrace cannot trace" "Operation not permitted" command "attach asm_exc_int3"
 	refused "attach: a malformed name" "Invalid argument" command "attach vfs_read a/b"
 	refused "attach: a name that is a path" "Invalid argument" command "attach vfs_read .."
@@ -122,6 +132,67 @@ test_attach_modules() {
 	insmod /modules/kmarkers_test_events.ko
 }
 
+slow=/sys/module/kmarkers_test_slow/parameters
+
+# Functions of a module that has not come yet, or is leaving, and its init text.
+test_attach_coming_and_leaving() {
+	before=$(cat $markers/list)
+	insmod /modules/kmarkers_test_slow.ko stay_in_init=1 &
+	try "a module in its init function" within 5 grep -q "^kmarkers_test_slow .* Loading" /proc/modules
+	refused "attach: init text" "Operation not permitted" command "attach slow_begins"
+	logged "markers: slow_begins: is freed after init"
+	result $? "the log says so"
+	refused "attach: a module that is coming" "No such file" command "attach slow_stays"
+	logged "markers: slow_stays: its module is coming or leaving"
+	result $? "the log says so"
+	put 0 $slow/stay_in_init
+	wait
+	refused "attach: init text that is gone" "No such file" command "attach slow_begins"
+	same "nothing changed" "$(cat $markers/list)" "$before"
+	try "attach: once it is there" command "attach slow_stays"
+	put 1 $slow/stay_in_exit
+	rmmod kmarkers_test_slow &
+	try "a module in its exit function" within 5 grep -q "^kmarkers_test_slow .* Unloading" /proc/modules
+	refused "attach: a module that is leaving" "No such file" command "attach slow_stays too_late"
+	command "slow_stays count"
+	try "what was there before is still called" within 5 was_hit slow_stays
+	put 0 $slow/stay_in_exit
+	wait
+	same "nothing is left" "$(cat $markers/list)" "$before"
+}
+
+attach_again_and_again() {
+	while [ ! -e /tmp/stop ]; do
+		command "attach hit_write late"
+	done 2>/dev/null
+}
+
+attached_late() {
+	grep -q "^late " $markers/list
+}
+
+# The module's own marker is on, which takes time to undo after "late" was detached.
+test_attach_race() {
+	rm -f /tmp/stop
+	attach_again_and_again &
+	met=0
+	stale=0
+	for _ in $(seq 10); do
+		trace_on ev_plain
+		within 5 attached_late && met=$((met + 1))
+		rmmod kmarkers_test_events
+		attached_late && stale=$((stale + 1))
+		command "detach late" 2>/dev/null
+		insmod /modules/kmarkers_test_events.ko
+	done
+	touch /tmp/stop
+	wait
+	command "detach late" 2>/dev/null
+	put none $markers/ev_plain/probe
+	same "attached to a module each time before it leaves" $met 10
+	same "nothing is left, attached though it is all the while" $stale 0
+}
+
 attach_detach() {
 	while [ ! -e /tmp/stop ]; do
 		command "attach vfs_read $1"
@@ -171,6 +242,8 @@ test_functions() {
 	test_attach_refusals
 	test_attach_recursion
 	test_attach_modules
+	test_attach_coming_and_leaving
+	test_attach_race
 	test_attach_concurrent
 	rmmod example_client
 	test_attach_waiting

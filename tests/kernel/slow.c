@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A module that stays in its init function, and in its exit function, until it is told to go on. */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+
+static bool stay_in_init, stay_in_exit;
+module_param(stay_in_init, bool, 0644);
+module_param(stay_in_exit, bool, 0644);
+static ulong calls;
+module_param(calls, ulong, 0444);
+
+static noinline void slow_stays(void)
+{
+	calls++;
+	msleep(20);
+}
+
+static noinline void __init slow_begins(void)
+{
+	slow_stays();
+}
+
+/* Not for ever, lest a test that fails keep the module. */
+static int __init slow_init(void)
+{
+	unsigned long end = jiffies + 60 * HZ;
+
+	do
+		slow_begins();
+	while (READ_ONCE(stay_in_init) && time_before(jiffies, end));
+	return 0;
+}
+
+static void __exit slow_exit(void)
+{
+	unsigned long end = jiffies + 60 * HZ;
+
+	while (READ_ONCE(stay_in_exit) && time_before(jiffies, end))
+		slow_stays();
+}
+
+module_init(slow_init);
+module_exit(slow_exit);
+
+MODULE_DESCRIPTION("A test module that takes its time to come and to leave");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
