@@ -144,7 +144,8 @@ static int set_filter(struct function_marker *function, unsigned long addr, cons
 	struct ftrace_ops *ops = &function->ops;
 
 	ops->func = on_function;
-	ops->flags = COMPAT_FTRACE_FLAGS | FTRACE_OPS_FL_RCU;
+	/* PERMANENT: ftrace warns if it is disabled by sysctl while we are on. */
+	ops->flags = COMPAT_FTRACE_FLAGS | FTRACE_OPS_FL_RCU | FTRACE_OPS_FL_PERMANENT;
 	if (!ftrace_set_filter_ip(ops, addr, 0, 0) ||
 	    !ftrace_set_filter_ip(ops, addr + ENDBR_LEN, 0, 0))
 		return 0;

@@ -159,7 +159,7 @@ static void notrace take_detour(unsigned long ip, unsigned long parent_ip, struc
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such traceable function; -EBUSY if someone
- * else redirects it; or what ftrace returns.
+ * else redirects it or kernel.ftrace_enabled is 0; or what ftrace returns.
  */
 int patcher_redirect_function(struct patcher_detour *detour)
 {
@@ -173,7 +173,9 @@ int patcher_redirect_function(struct patcher_detour *detour)
 		return -ENOENT;
 	memset(&detour->ops, 0, sizeof(detour->ops));
 	detour->ops.func = take_detour;
-	detour->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
+	/* PERMANENT: else ftrace can be disabled by sysctl, and the detour with it. */
+	detour->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY |
+			    FTRACE_OPS_FL_PERMANENT;
 	err = ftrace_set_filter_ip(&detour->ops, addr, 0, 0);
 	if (err) {
 		module_put(detour->module);

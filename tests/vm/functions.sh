@@ -193,6 +193,24 @@ test_attach_race() {
 	same "nothing is left, attached though it is all the while" $stale 0
 }
 
+ftrace_enabled=/proc/sys/kernel/ftrace_enabled
+
+# ftrace would not clean up after functions that it was told to forget while it was off.
+test_attach_ftrace_off() {
+	command "attach vfs_read"
+	command "vfs_read count"
+	refused "ftrace stays while a marker is on" "busy" put 0 $ftrace_enabled
+	same "it is on" "$(cat $ftrace_enabled)" 1
+	try "detach" command "detach vfs_read"
+	command "attach vfs_read"
+	try "ftrace off" put 0 $ftrace_enabled
+	refused "then no marker can be switched on" "busy" command "vfs_read count"
+	grep -q "^vfs_read off ftrace 0 " $markers/list
+	result $? "and is as before"
+	try "detach" command "detach vfs_read"
+	try "ftrace on" put 1 $ftrace_enabled
+}
+
 attach_detach() {
 	while [ ! -e /tmp/stop ]; do
 		command "attach vfs_read $1"
@@ -244,6 +262,7 @@ test_functions() {
 	test_attach_modules
 	test_attach_coming_and_leaving
 	test_attach_race
+	test_attach_ftrace_off
 	test_attach_concurrent
 	rmmod example_client
 	test_attach_waiting
