@@ -16,6 +16,30 @@
 # shellcheck source-path=SCRIPTDIR source=functions.sh
 . /tests/functions.sh
 
+# Marked modules and probe modules come and go until the file is gone.
+come_and_go() {
+	while [ -e /tmp/loading ]; do
+		insmod /modules/example_probe.ko && insmod /modules/example_client.ko &&
+			rmmod example_client && rmmod example_probe && echo >>/tmp/loads
+	done
+}
+
+test_counts_during_loads() {
+	: >/tmp/loads
+	: >/tmp/loading
+	come_and_go &
+	for case in markers_storm_exactly_once typed_storm_exactly_once; do
+		put "$case" $cases/run
+		sed -n "s/^# $case: /# /p" $cases/results
+		grep -q "^ok [0-9]* $case\$" $cases/results
+		result $? "$case while modules come and go"
+	done
+	rm /tmp/loading
+	wait
+	[ "$(wc -l </tmp/loads)" -gt 1 ]
+	result $? "modules came and went"
+}
+
 test_cases() {
 	try "test module loads, values in place before init" \
 		insmod /modules/kmarkers_test.ko batches="$batches"
@@ -36,6 +60,7 @@ test_cases() {
 	logged 'test_format in hit_formats(): format "%ld %s" is not the registered "%d %s"'
 	result $? "the log names both"
 	refused "unknown case" "Invalid argument" put nothing $cases/run
+	test_counts_during_loads
 	cat $debugfs/patcher/stats | sed 's/^/# patcher /'
 	# Kernels that can look for such mappings.
 	wx=/sys/kernel/debug/page_tables/check_wx_pages

@@ -124,11 +124,11 @@ find_reach() {
 	# Rarely executed, so that an emulator which confuses breakpoints has no occasion to.
 	for function in vfs_rename vfs_link vfs_rmdir vfs_mkdir vfs_mknod do_symlinkat vfs_symlink \
 		vfs_fsync_range do_fcntl vfs_write vfs_read; do
-		[ "$(address $function)" ] || continue
-		size=$(extent $function)
-		for offset in $(ask scan "$(address $function)" "$size" b8 f8); do
+		[ "$(address "$function")" ] || continue
+		size=$(extent "$function")
+		for offset in $(ask scan "$(address "$function")" "$size" b8 f8); do
 			[ "$offset" -gt 9 ] || continue
-			command_core site $function "$offset" 5 2>/dev/null || continue
+			command_core site "$function" "$offset" 5 2>/dev/null || continue
 			for distance in 4 3 2 1; do
 				add_probe reach "$function" $((offset - distance)) 2>/dev/null || continue
 				enable_probe reach

@@ -74,6 +74,7 @@ test_kprobes() {
 	same "bytes of one that is off" "$(tick_bytes)" "$off_bytes"
 
 	insmod /modules/example_typed.ko
+	# shellcheck disable=SC2013 # a name is one word
 	for stub in $(sed -n 's/.* \(__marker_stub_[a-z_]*\)\t\[example_typed\]/\1/p' /proc/kallsyms); do
 		! echo "p:kmarkers/stub example_typed:$stub" 2>/dev/null >>"$tracing"/kprobe_events
 		result $? "no kprobe on $stub"
