@@ -212,6 +212,14 @@ static int forget(struct function_marker *function)
 	return 0;
 }
 
+static int detach(struct function_marker *function)
+{
+	list_del(&function->node);
+	markers_drop_chunk(&function->chunk.head);
+	control_names_go();
+	return forget(function);
+}
+
 static int attach(const char *symbol, const char *name)
 {
 	struct function_marker *function;
@@ -232,8 +240,10 @@ static int attach(const char *symbol, const char *name)
 		return err;
 	}
 	list_add_tail(&function->node, &functions);
-	/* Without controls for lack of memory it can still be detached. */
-	return control_names_come(NULL);
+	err = control_names_come(NULL);
+	if (err)
+		detach(function);
+	return err;
 }
 
 /**
@@ -258,14 +268,6 @@ int function_attach(const char *symbol, const char *name)
 	err = attach(symbol, name);
 	mutex_unlock(&lock);
 	return err;
-}
-
-static int detach(struct function_marker *function)
-{
-	list_del(&function->node);
-	markers_drop_chunk(&function->chunk.head);
-	control_names_go();
-	return forget(function);
 }
 
 /**

@@ -2,7 +2,8 @@
 /*
  * The common cases in a module.  debugfs kmarkers_test/run takes "all" or the
  * name of a case and returns when it is done; kmarkers_test/results shows what
- * came out, as KTAP.
+ * came out, as KTAP.  Writing N to kmarkers_test/fail_at lets the N-th allocation
+ * of the writing task fail; it reads as 0 when that has happened.
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
@@ -115,6 +116,34 @@ static int results_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(results);
 
+static bool failing;
+
+/* 0 ends it. */
+static int fail_at_set(void *unused, u64 nth)
+{
+	int err = 0;
+
+	mutex_lock(&lock);
+	if (failing)
+		test_stop_failing();
+	failing = false;
+	if (nth) {
+		err = test_fail_allocations();
+		failing = true;
+		test_fail_at(nth);
+	}
+	mutex_unlock(&lock);
+	return err;
+}
+
+/* 1 while the allocation that shall fail has not come. */
+static int fail_at_get(void *unused, u64 *left)
+{
+	*left = failing && !test_has_failed();
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(fail_at_fops, fail_at_get, fail_at_set, "%llu\n");
+
 static int __init test_init(void)
 {
 	/* A plain load is the form for init text. */
@@ -125,12 +154,15 @@ static int __init test_init(void)
 	dir = debugfs_create_dir("kmarkers_test", NULL);
 	debugfs_create_file("run", 0200, dir, NULL, &run_fops);
 	debugfs_create_file("results", 0400, dir, NULL, &results_fops);
+	debugfs_create_file("fail_at", 0600, dir, NULL, &fail_at_fops);
 	return 0;
 }
 
 static void __exit test_exit(void)
 {
 	debugfs_remove_recursive(dir);
+	if (failing)
+		test_stop_failing();
 }
 
 module_init(test_init);

@@ -7,6 +7,8 @@
 . /tests/orders.sh
 # shellcheck source-path=SCRIPTDIR source=core.sh
 . /tests/core.sh
+# shellcheck source-path=SCRIPTDIR source=nomem.sh
+. /tests/nomem.sh
 # shellcheck source-path=SCRIPTDIR source=kprobes.sh
 . /tests/kprobes.sh
 # shellcheck source-path=SCRIPTDIR source=typed.sh
@@ -210,6 +212,8 @@ suite many
 test_many
 suite functions
 test_functions
+suite nomem
+test_without_memory
 suite core
 test_core
 suite kprobes

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Writes to the files of markers, with every allocation failing once: what is
+# refused changes nothing.
+
+fail_at=/sys/kernel/debug/kmarkers_test/fail_at
+
+# The first try may be what fails.
+stop_failing() {
+	until put 0 $fail_at 2>/dev/null; do
+		:
+	done
+}
+
+# without_memory TEXT FILE UNDO: the n-th allocation fails, for every n that there is
+without_memory() {
+	nth=0
+	refusals=0
+	odd=0
+	while [ $nth -lt 300 ]; do
+		nth=$((nth + 1))
+		cat $markers/list >/tmp/list.before
+		put $nth $fail_at
+		put "$1" "$2" 2>/tmp/said
+		code=$?
+		# Nothing that forks; and opening a file allocates as well.
+		read -r left 2>/dev/null <$fail_at || left=1
+		stop_failing
+		[ "$left" -eq 0 ] || break
+		if [ $code -eq 0 ]; then
+			# It could do without.
+			put "$3" $markers/control
+			continue
+		fi
+		refusals=$((refusals + 1))
+		cat $markers/list >/tmp/list.after
+		if ! grep -q "annot allocate\|ut of memory" /tmp/said || ! cmp -s /tmp/list.before /tmp/list.after; then
+			odd=$((odd + 1))
+			sed "s/^/# $nth: /" /tmp/said
+			diff /tmp/list.before /tmp/list.after | sed 's/^/# /'
+		fi
+	done
+	[ "$code" -eq 0 ] && [ $odd -eq 0 ] && [ $refusals -gt 0 ] && [ $nth -lt 300 ]
+	result $? "'$1' without memory"
+	echo "# $refusals refusals"
+	put "$3" $markers/control
+}
+
+test_without_memory() {
+	insmod /modules/kmarkers_test.ko || return
+	insmod /modules/kmarkers_test_events.ko || return
+	if ! put 1 $fail_at; then
+		stop_failing
+		skip "writes without memory" "no way to make allocations fail"
+		return
+	fi
+	stop_failing
+	# The kernel's own part of enabling an event warns if it has no memory.
+	put 1 /sys/kernel/tracing/events/kmarkers/marker/enable
+	without_memory trace $markers/ev_plain/probe "ev_plain none"
+	without_memory count $markers/ev_plain/probe "ev_plain none"
+	without_memory "ev_* count" $markers/control "ev_* none"
+	without_memory "attach do_sys_openat2 opened" $markers/control "detach opened"
+	put "attach do_sys_openat2 opened" $markers/control
+	without_memory "opened count" $markers/control "opened none"
+	put "detach opened" $markers/control
+	put 0 /sys/kernel/tracing/events/kmarkers/marker/enable
+	same "nothing is left on" "$(grep -c '^ev_[a-z]* on\|ftrace' $markers/list)" 0
+	rmmod kmarkers_test_events
+	rmmod kmarkers_test
+}
