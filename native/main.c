@@ -26,6 +26,7 @@ static const char usage[] =
 	"usage: kmbench list\n"
 	"       kmbench env [OPTION...]\n"
 	"       kmbench run [OPTION...] [BENCHMARK...]\n"
+	"       kmbench --help\n"
 	"  -b, --blocks N   blocks of each benchmark (default 200)\n"
 	"  -s, --seed N     seed of the order of variants (default 1)\n"
 	"  -c, --cpu N      CPU to run on (default: the last one allowed)\n"
@@ -117,6 +118,24 @@ static FILE *create(const char *dir, const char *name, const char *suffix)
 	return file;
 }
 
+/* Was everything written?  Says so if not; what failed first may have been long ago. */
+static int check_written(FILE *file, const char *name)
+{
+	errno = 0;
+	if (!fflush(file) && !ferror(file))
+		return 0;
+	fprintf(stderr, "kmbench: %s: not written: %s\n", name, strerror(errno ?: EIO));
+	return -EIO;
+}
+
+static int close_file(FILE *file, const char *name)
+{
+	int err = check_written(file, name);
+
+	fclose(file);
+	return err;
+}
+
 static int write_env(const char *dir, const struct bench_config *config)
 {
 	FILE *file = create(dir, "env", "");
@@ -124,7 +143,7 @@ static int write_env(const char *dir, const struct bench_config *config)
 	if (!file)
 		return -EIO;
 	show_env(file, config);
-	return fclose(file) ? -EIO : 0;
+	return close_file(file, "env");
 }
 
 static int write_samples(const char *dir, const struct bench_group *group,
@@ -135,18 +154,20 @@ static int write_samples(const char *dir, const struct bench_group *group,
 	if (!m.file)
 		return -EIO;
 	bench_show_samples(&m, group, result);
-	return fclose(m.file) ? -EIO : 0;
+	return close_file(m.file, group->name);
 }
 
 static int report(const struct bench_group *group, const struct bench_result *result,
 		  const char *dir)
 {
 	struct seq_file out = { .file = stdout };
+	int err;
 
 	if (dir)
 		return write_samples(dir, group, result);
 	printf("%s\n", group->name);
-	return bench_show_summary(&out, group, result);
+	err = bench_show_summary(&out, group, result);
+	return err ?: check_written(stdout, "standard output");
 }
 
 /* What is complete when it is interrupted is kept. */
@@ -207,7 +228,7 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 	return err;
 }
 
-static int list_groups(void)
+static void list_groups(void)
 {
 	unsigned int i, j;
 
@@ -218,7 +239,6 @@ static int list_groups(void)
 			printf(" %s", bench_groups[i]->variants[j].name);
 		printf("\n");
 	}
-	return 0;
 }
 
 /* The names on the command line, through the parser that debugfs uses. */
@@ -313,6 +333,20 @@ static int do_run(char **names, int nr, struct options *options)
 	return run_all(groups, &options->config, options->dir);
 }
 
+static int do_env(char **words, int nr, struct options *options)
+{
+	int err;
+
+	if (nr) {
+		fprintf(stderr, "kmbench: env takes no '%s'\n", words[0]);
+		return -EINVAL;
+	}
+	err = pin(&options->config, options->cpu_chosen);
+	if (!err)
+		show_env(stdout, &options->config);
+	return err;
+}
+
 static int exit_code(int err)
 {
 	switch (err) {
@@ -333,20 +367,20 @@ int main(int argc, char **argv)
 {
 	struct options options = { .config = { .blocks = 200, .seed = 1 } };
 	const char *command = argc > 1 ? argv[1] : "";
-	int err;
+	int err = 0;
 
-	if (!strcmp(command, "list") && argc == 2)
-		return list_groups();
-	if (strcmp(command, "run") && strcmp(command, "env")) {
+	if (!strcmp(command, "run") || !strcmp(command, "env")) {
+		err = parse_options(argc - 1, argv + 1, &options);
+		if (!err)
+			err = (*command == 'r' ? do_run : do_env)(argv + 1 + optind,
+								  argc - 1 - optind, &options);
+	} else if (!strcmp(command, "list") && argc == 2) {
+		list_groups();
+	} else if (!strcmp(command, "--help") && argc == 2) {
+		fputs(usage, stdout);
+	} else {
 		fputs(usage, stderr);
-		return EXIT_USAGE;
+		err = -EINVAL;
 	}
-	if (parse_options(argc - 1, argv + 1, &options))
-		return EXIT_USAGE;
-	if (!strcmp(command, "run"))
-		return exit_code(do_run(argv + 1 + optind, argc - 1 - optind, &options));
-	err = pin(&options.config, options.cpu_chosen);
-	if (!err)
-		show_env(stdout, &options.config);
-	return exit_code(err);
+	return exit_code(err ?: check_written(stdout, "standard output"));
 }

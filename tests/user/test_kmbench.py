@@ -96,6 +96,8 @@ def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
         ("run", "-c", "1023", "empty-loop"),
         ("run", "--frequently"),
         ("list", "all"),
+        ("env", "extra"),
+        ("--help", "more"),
     ],
 )
 def test_wrong_arguments_are_refused(words: tuple[str, ...]) -> None:
@@ -104,6 +106,41 @@ def test_wrong_arguments_are_refused(words: tuple[str, ...]) -> None:
     assert done.returncode == EXIT_USAGE
     assert done.stderr
     assert done.stdout == ""
+
+
+def test_help_is_no_error() -> None:
+    """The usage, where it can be read page by page."""
+    done = kmbench("--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith("usage: kmbench list")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "words", [("--help",), ("list",), ("env",), ("run", "-b", "2", "empty-loop")]
+)
+def test_a_full_device_is_a_failure(words: tuple[str, ...]) -> None:
+    """Exit code 1 and a word on stderr, whatever was to be printed."""
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [str(KMBENCH), *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "standard output: not written: No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize(("name", "blocks"), [("env", 2), ("empty-loop.csv", 2000)])
+def test_files_on_a_full_device_are_a_failure(name: str, blocks: int, tmp_path: Path) -> None:
+    """Also where more is written than fits a buffer."""
+    (tmp_path / name).symlink_to("/dev/full")
+    done = kmbench("run", "-b", blocks, "-o", tmp_path, "empty-loop")
+    assert done.returncode == 1
+    assert f"{name.removesuffix('.csv')}: not written" in done.stderr
 
 
 def test_progress_is_shown_on_a_terminal() -> None:
