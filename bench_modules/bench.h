@@ -58,6 +58,7 @@ struct bench_variant {
  * @block_samples: how many samples @block gives, always the same
  * @most_blocks: runs of this group have no more blocks; 0 for no such limit
  * @most_seconds: no block begins later than this; 0 for no such limit
+ * @arms: @setup switches markers on; else they are all to be off
  *
  * A @setup that returns -ENODEV says that the group cannot be measured here: it is
  * passed over when several are run.
@@ -74,6 +75,7 @@ struct bench_group {
 	unsigned int (*block_samples)(void);
 	u32 most_blocks;
 	u32 most_seconds;
+	bool arms;
 };
 
 extern const struct bench_group *const bench_groups[];

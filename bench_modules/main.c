@@ -21,6 +21,7 @@
 
 #include "bench.h"
 #include "bystander.h"
+#include "dormant.h"
 #include "live.h"
 #include "sites.h"
 
@@ -116,9 +117,22 @@ u64 bench_read_cycles(void)
 	return low | (u64)high << 32;
 }
 
+/* A marker that is on ends the run, whoever switched it on. */
 static bool should_stop(void)
 {
-	return kthread_should_stop();
+	if (!bench_groups[bench.current_group]->arms && dormant_check("run failed"))
+		WRITE_ONCE(bench.err, -EBUSY);
+	return bench.err || kthread_should_stop();
+}
+
+/* After it no marker is on, whatever the group switched on for itself. */
+static int run_group(unsigned int i)
+{
+	int err = bench_run_group(bench_groups[i], &bench.results[i], should_stop);
+
+	if (err && err != -EINTR)
+		return err;
+	return bench.err ?: dormant_check("run failed") ?: err;
 }
 
 static enum run_state run_groups(void)
@@ -130,7 +144,7 @@ static enum run_state run_groups(void)
 		if (!(bench.groups & (1ULL << i)))
 			continue;
 		WRITE_ONCE(bench.current_group, i);
-		err = bench_run_group(bench_groups[i], &bench.results[i], should_stop);
+		err = run_group(i);
 		if (err == -EINTR)
 			return RUN_STOPPED;
 		/* Not here; nobody asked for it alone. */
@@ -199,6 +213,9 @@ static int start_run(u64 groups)
 	reap_thread();
 	if (!cpu_online(bench.config.cpu))
 		return -EINVAL;
+	err = dormant_check("not started");
+	if (err)
+		return err;
 	err = alloc_results(groups);
 	if (err)
 		return err;

@@ -247,4 +247,5 @@ const struct bench_group bench_marker_enabled = {
 	.loops = { 200, 1000 },
 	.setup = setup,
 	.teardown = teardown,
+	.arms = true,
 };

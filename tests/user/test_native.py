@@ -55,6 +55,7 @@ NOT_SHARED = {
     "bench_modules/main.c",
     "bench_modules/bystander_thread.c",
     "bench_modules/live.c",
+    "bench_modules/dormant.c",
     "bench_modules/sites_peers.c",
 }
 

@@ -140,6 +140,37 @@ test_settable() {
 	same "its files are gone" "$(ls $values)" ""
 }
 
+measured_some() {
+	! grep -q " 0/" "$bench"/status
+}
+
+arm_while_running() {
+	put "bench_memcpy count" "$debugfs"/markers/control && within 60 not_running
+}
+
+# What is measured off must be off.
+test_bench_dormant() {
+	control=$debugfs/markers/control
+	try "a marker of the benchmarks is on" put "bench_memcpy count" $control
+	refused "start while it is on" "busy" put "start empty-loop" $bench/control
+	logged "kmarkers_bench: not started: marker bench_memcpy is on"
+	result $? "and the log names it"
+	same "samples as before" "$(grep -c '^empty-loop,' $bench/empty-loop/samples)" "$1"
+	try "it is off" put "bench_memcpy none" $control
+	try "a benchmark that switches its own on" put "start marker-enabled empty-loop" $bench/control
+	try "comes to its end" within 60 not_running
+	same "it is done" "$(cut -d' ' -f1 $bench/status)" "done"
+	try "config takes blocks" put 100000 $bench/config/blocks
+	try "start of a long run" put "start empty-loop" $bench/control
+	try "first samples" within 60 measured_some
+	try "a marker is switched on in the run, which ends" arm_while_running
+	logged "kmarkers_bench: run failed: marker bench_memcpy is on"
+	result $? "and the log says why"
+	grep -q "^failed - .* error -16 in empty-loop$" $bench/status
+	result $? "it has failed"
+	try "it is off again" put "bench_memcpy none" $control
+}
+
 test_bench_files() {
 	bench=$debugfs/bench
 	same "idle at first" "$(cut -d' ' -f1 $bench/status)" idle
@@ -172,10 +203,11 @@ test_bench_files() {
 	grep -q '^done - \([0-9]*\)/\1$' $bench/status
 	result $? "every window was taken"
 	# 3 blocks of 2 windows of each variant; the first line of the summary is its head.
-	same "samples" "$(grep -c '^empty-loop,' $bench/empty-loop/samples)" \
-		$((6 * ($(wc -l <$bench/empty-loop/summary) - 1)))
+	samples=$((6 * ($(wc -l <$bench/empty-loop/summary) - 1)))
+	same "samples" "$(grep -c '^empty-loop,' $bench/empty-loop/samples)" $samples
 	grep -q "^marker-immediate 3 0 " $bench/empty-loop/summary
 	result $? "summary"
+	test_bench_dormant $samples
 	try "reset" put reset $bench/control
 	same "reset leaves nothing" "$(grep -c '^empty-loop,' $bench/empty-loop/samples)" 0
 }

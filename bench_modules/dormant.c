@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Whether the markers that are measured while off are off. */
+#include <linux/errno.h>
+#include <linux/module.h>
+#include <linux/printk.h>
+
+#include <kmarkers/marker.h>
+
+#include "dormant.h"
+
+/**
+ * dormant_check() - is every marker of this module off
+ * @what: what cannot be if one is on, for the log
+ *
+ * Context: may sleep.
+ * Return: 0, or -EBUSY and the log names one that is on.
+ */
+int dormant_check(const char *what)
+{
+	struct marker_iter iter;
+	int err = 0;
+
+	marker_iter_reset(&iter);
+	for (marker_iter_start(&iter); iter.marker && !err; marker_iter_next(&iter)) {
+		if (iter.module != THIS_MODULE || !READ_ONCE(iter.marker->state__imv))
+			continue;
+		pr_warn("%s: %s: marker %s is on\n", KBUILD_MODNAME, what, iter.marker->name);
+		err = -EBUSY;
+	}
+	marker_iter_stop(&iter);
+	return err;
+}

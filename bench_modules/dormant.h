@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Whether the markers that are measured while off are off. */
+#ifndef BENCH_MODULES_DORMANT_H
+#define BENCH_MODULES_DORMANT_H
+
+int dormant_check(const char *what);
+
+#endif /* BENCH_MODULES_DORMANT_H */
