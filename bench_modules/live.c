@@ -95,6 +95,8 @@ static ssize_t live_write(struct file *file, const char __user *buf, size_t coun
 		return -EINVAL;
 	if (copy_from_user(name, buf, count))
 		return -EFAULT;
+	if (strlen(name) != count)
+		return -EINVAL;
 	if (name[count - 1] == '\n')
 		name[count - 1] = '\0';
 	mutex_lock(&lock);

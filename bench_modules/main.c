@@ -27,6 +27,7 @@
 
 #define MAX_GROUPS	64
 #define MAX_COMMAND	1024
+#define MAX_NUMBER	32
 
 enum run_state {
 	RUN_IDLE,
@@ -424,13 +425,26 @@ static int set_config(enum config_item item, u64 value)
 	return err;
 }
 
+/* Nothing but a number, and at most a newline behind it. */
+static int read_number(const char __user *buf, size_t count, u64 *value)
+{
+	char text[MAX_NUMBER];
+
+	if (count >= sizeof(text))
+		return -EINVAL;
+	if (copy_from_user(text, buf, count))
+		return -EFAULT;
+	text[count] = '\0';
+	return strlen(text) == count ? kstrtou64(text, 0, value) : -EINVAL;
+}
+
 static ssize_t config_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	unsigned long item = (unsigned long)file_inode(file)->i_private;
 	u64 value;
 	int err;
 
-	err = kstrtou64_from_user(buf, count, 0, &value);
+	err = read_number(buf, count, &value);
 	if (err)
 		return err;
 	mutex_lock(&bench.lock);

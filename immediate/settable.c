@@ -16,6 +16,7 @@
 #include "imv.h"
 
 #define MAX_FILE_NAME	128
+#define MAX_NUMBER	32
 
 /* The settable values of one translation unit. */
 struct settable_table {
@@ -59,6 +60,21 @@ static int value_open(struct inode *inode, struct file *file)
 	return single_open(file, value_show, inode->i_private);
 }
 
+/* Nothing but a number, and at most a newline behind it. */
+static int read_number(const char __user *buf, size_t count, s64 *value)
+{
+	char text[MAX_NUMBER];
+
+	if (count >= sizeof(text))
+		return -EINVAL;
+	if (copy_from_user(text, buf, count))
+		return -EFAULT;
+	text[count] = '\0';
+	if (strlen(text) != count || kstrtos64(text, 0, value))
+		return -EINVAL;
+	return 0;
+}
+
 static ssize_t value_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	const struct imv_settable *settable = file_inode(file)->i_private;
@@ -66,8 +82,10 @@ static ssize_t value_write(struct file *file, const char __user *buf, size_t cou
 	s64 value;
 	int err;
 
-	err = kstrtos64_from_user(buf, count, 0, &value);
-	if (err || value < settable->min || value > settable->max)
+	err = read_number(buf, count, &value);
+	if (err)
+		return err;
+	if (value < settable->min || value > settable->max)
 		return -EINVAL;
 	memcpy(&change.value, &value, settable->size);
 	err = imv_set_many(&change, 1);

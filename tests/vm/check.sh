@@ -111,6 +111,15 @@ test_examples() {
 	try "probe unloads" rmmod example_probe
 }
 
+# put_raw FORMAT FILE: in one write, with escapes, and with 0 for %d
+put_raw() {
+	# shellcheck disable=SC2059 # it is a format
+	printf "$1" 0 >/tmp/raw
+	dd if=/tmp/raw of="$2" bs=1M conv=notrunc 2>/tmp/said && return
+	cat /tmp/said
+	return 1
+}
+
 not_running() {
 	! grep -q "^running" "$bench"/status
 }
@@ -124,6 +133,15 @@ test_settable() {
 	for bad in 0 1001 -1 x 1x "" 99999999999999999999; do
 		refused "prof_step refuses '$bad'" "Invalid argument" \
 			put "$bad" $values/example_profile.prof_step
+	done
+	for bad in '7\0junk\n' '7\0' '7\n\n' '%066d9zzzz garbage' '%0100000d' '%031d7'; do
+		refused "prof_step refuses '$bad'" "Invalid argument" \
+			put_raw "$bad" $values/example_profile.prof_step
+	done
+	try "prof_step takes the same way a number" put_raw '1\n' $values/example_profile.prof_step
+	for bad in '0\0' '%066d9zzzz garbage' '%0100000d'; do
+		refused "prof_on refuses '$bad'" "Invalid argument" \
+			put_raw "$bad" $values/example_profile.prof_on
 	done
 	refused "prof_on refuses 2" "Invalid argument" put 2 $values/example_profile.prof_on
 	same "value as before" "$(cat $values/example_profile.prof_step)" 1
@@ -183,6 +201,14 @@ test_bench_files() {
 		refused "config refuses $bad" "Invalid argument\|out of range" \
 			put "${bad#* }" "$bench/config/${bad% *}"
 	done
+	for bad in '5\0x' '5\0' '5x\n' '%066d9zzzz' '%0100000d'; do
+		for item in blocks cpu seed; do
+			refused "config refuses $item '$bad'" "Invalid argument" \
+				put_raw "$bad" "$bench/config/$item"
+		done
+	done
+	refused "getppid-live refuses more than a name" "Invalid argument" \
+		put_raw 'original\0x' $bench/getppid-live
 	same "blocks as before" "$(cat $bench/config/blocks)" 100
 	same "cpu as before" "$(cat $bench/config/cpu)" 0
 	same "seed as before" "$(cat $bench/config/seed)" 1
