@@ -44,6 +44,7 @@ NOT_SHARED = {
     "patcher/main.c",
     "patcher/text.c",
     "patcher/core.c",
+    "patcher/kprobes.c",
     "patcher/redirect.c",
     "immediate/main.c",
     "immediate/settable.c",
