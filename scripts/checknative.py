@@ -45,11 +45,11 @@ class Variant:
 
 
 VARIANTS = (
-    Variant("native", NATIVE, "", 10_000),
-    Variant("native-asan", SANITIZED / "asan", "-fsanitize=address", 2_000),
-    Variant("native-ubsan", SANITIZED / "ubsan", "-fsanitize=undefined", 2_000),
+    Variant("native", NATIVE, "", 6_000),
+    Variant("native-asan", SANITIZED / "asan", "-fsanitize=address", 1_000),
+    Variant("native-ubsan", SANITIZED / "ubsan", "-fsanitize=undefined", 1_000),
     # Its shadow memory may collide with a program that is mapped at random.
-    Variant("native-tsan", SANITIZED / "tsan", "-fsanitize=thread", 2_000, True),
+    Variant("native-tsan", SANITIZED / "tsan", "-fsanitize=thread", 1_000, True),
 )
 
 
