@@ -39,6 +39,8 @@ FIGURES = {
     "cold-native": "Branches on immediate values, on cached and on cold memory",
     "getppid-native": "The system call, every paired difference",
     "instructions-icount": "Exact instructions per operation inside the kernel",
+    "switching-native": "Time to switch sites in user space on the real CPU",
+    "switching-vm": "Time to switch sites in the kernel, emulated: ratios only",
     "then-and-now": "Published costs and the ones measured here",
 }
 FORMATS = (".svg", ".png")
@@ -90,9 +92,25 @@ def row(entry: dict[str, Any]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def switching_lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """One benchmark of switching sites, which has a row for each number of them and no verdicts."""
+    yield f"**{entries[0]['benchmark']}**: per switch, not compared"
+    yield ""
+    yield "| variant | sites | median | 95 % interval |"
+    yield "|---|---:|---:|---|"
+    for entry in entries:
+        interval = f"[{number(entry, 'ci_lo')}, {number(entry, 'ci_hi')}]"
+        sites = f"{entry['sites']:,}"
+        yield f"| {entry['variant']} | {sites} | {number(entry, 'median')} | {interval} |"
+    yield ""
+
+
 def benchmark_lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
     """One benchmark of one tier."""
     first = entries[0]
+    if "sites" in first:
+        yield from switching_lines(entries)
+        return
     judged = "exact counts"
     if first["unit"] != rundir.UNIT_INSTRUCTIONS:
         judged = f"margin {number(first, 'margin')}, noise floor {number(first, 'noise_floor')}"

@@ -9,6 +9,7 @@ from pathlib import Path
 import collect
 import pytest
 import rawdata
+import reference
 import report
 import rundir
 import switching
@@ -115,3 +116,17 @@ def test_truncated(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     rawdata.write_raw(raw / "arm-scaling.csv", scaling_lines()[:-1])
     assert collect.main([str(tmp_path / "run"), f"--raw=vm={raw}"]) == 1
     assert "truncated" in capsys.readouterr().err
+
+
+def test_reference_has_a_row_for_each_number_of_sites() -> None:
+    entry = {
+        "benchmark": "arm-scaling",
+        "variant": "batched",
+        "sites": 10_000,
+        "unit": "TSC cycles",
+        "median": 399867.0,
+        "ci_lo": 390000.0,
+        "ci_hi": 410000.0,
+    }
+    lines = list(reference.benchmark_lines([entry]))
+    assert "| batched | 10,000 | 399867 | [390000, 410000] |" in lines
