@@ -20,12 +20,14 @@ without_memory() {
 	while [ $nth -lt 300 ]; do
 		nth=$((nth + 1))
 		cat $markers/list >/tmp/list.before
-		put $nth $fail_at
-		put "$1" "$2" 2>/tmp/said
-		code=$?
-		# Nothing that forks; and opening a file allocates as well.
-		read -r left 2>/dev/null <$fail_at || left=1
-		stop_failing
+		# Nothing in here forks or opens other files: that allocates as well.
+		{
+			put $nth $fail_at
+			put "$1" "$2"
+			code=$?
+			read -r left <$fail_at || left=1
+			stop_failing
+		} 2>/tmp/said
 		[ "$left" -eq 0 ] || break
 		if [ $code -eq 0 ]; then
 			# It could do without.
