@@ -9,17 +9,15 @@ version 10 breaks the kernel's own breakpoints, with no module of ours loaded.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import kernelsuite
-import ktap
 from ktap import Tally
-from lablib import LabError, catalogue
-from lablib.machine import Request, boot, report
-from suites import LOGS, Suite, run_all, run_main
+from lablib import catalogue
+from lablib.machine import Request
+from suites import Suite, run_main
 
 QEMU = "trixie"
 BATCHES = 300
@@ -59,13 +57,7 @@ def in_kernel(kernel: str, modules: Path, part: Part) -> Callable[[Path], Tally]
             nmi=part.nmi,
             qemu=QEMU,
         )
-        result = boot(request)
-        log.write_text(result.status)
-        tally = ktap.parse(result.status.splitlines())
-        if not result.ok:
-            report(result)
-            tally.failed.append(result.reason)
-        return tally
+        return kernelsuite.run_alone(request, log)
 
     return run
 
@@ -76,24 +68,15 @@ def main() -> int:
     parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
     parser.add_argument("--part", choices=[part.name for part in PARTS], help="only this one")
     args = parser.parse_args()
-    modules = kernelsuite.MODULES / args.kernel
     parts = [part for part in PARTS if args.part in (None, part.name)]
-    try:
-        kernelsuite.fetch(catalogue.find(args.kernel))
-        LOGS.mkdir(parents=True, exist_ok=True)
-        total = kernelsuite.build(args.kernel, modules, LOGS / f"build-{args.kernel}.log")
-        if not total.failed:
-            total.add(
-                run_all(
-                    Suite(f"{part.name}-{args.kernel}", in_kernel(args.kernel, modules, part))
-                    for part in parts
-                )
-            )
-    except LabError as error:
-        print(f"check-coexist: {error}", file=sys.stderr)
-        total = Tally(failed=[str(error)])
-    print(total.closing_line())
-    return 1 if total.failed else 0
+    return kernelsuite.check_one(
+        args.kernel,
+        "check-coexist",
+        lambda modules: (
+            Suite(f"{part.name}-{args.kernel}", in_kernel(args.kernel, modules, part))
+            for part in parts
+        ),
+    )
 
 
 if __name__ == "__main__":

@@ -9,17 +9,15 @@ fetched is a SKIP with the reason.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import kernelsuite
-import ktap
 from ktap import Tally
 from lablib import LabError, catalogue, programs
 from lablib.apt import NotOnMirrorError
-from lablib.machine import Request, boot, report
-from suites import LOGS, Suite, run_all
+from lablib.machine import Request
+from suites import Suite, run_main
 
 # bpftrace comes with a compiler of 200 MB.
 MEMORY = 2048
@@ -58,13 +56,8 @@ def in_kernel(kernel: str, modules: Path) -> Callable[[Path], Tally]:
             timeout=kernelsuite.TIMEOUT_SECONDS,
             memory=MEMORY,
         )
-        result = boot(request)
-        log.write_text(result.status)
-        tally = ktap.parse(result.status.splitlines())
+        tally = kernelsuite.run_alone(request, log)
         tally.skipped += missing
-        if not result.ok:
-            report(result)
-            tally.failed.append(result.reason)
         return tally
 
     return run
@@ -75,19 +68,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
     args = parser.parse_args()
-    modules = kernelsuite.MODULES / args.kernel
-    try:
-        kernelsuite.fetch(catalogue.find(args.kernel))
-        LOGS.mkdir(parents=True, exist_ok=True)
-        total = kernelsuite.build(args.kernel, modules, LOGS / f"build-{args.kernel}.log")
-        if not total.failed:
-            total.add(run_all([Suite(f"tracers-{args.kernel}", in_kernel(args.kernel, modules))]))
-    except LabError as error:
-        print(f"check-tracers: {error}", file=sys.stderr)
-        total = Tally(failed=[str(error)])
-    print(total.closing_line())
-    return 1 if total.failed else 0
+    return kernelsuite.check_one(
+        args.kernel,
+        "check-tracers",
+        lambda modules: [Suite(f"tracers-{args.kernel}", in_kernel(args.kernel, modules))],
+    )
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

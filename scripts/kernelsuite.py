@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from lablib import ROOT, LabError, catalogue, debugkernel, emulator, triage, unp
 from lablib.build import build_modules, object_dir
 from lablib.catalogue import Entry
 from lablib.machine import Request, Result, boot, report
+from suites import LOGS, Suite, run_all
 
 TESTS = ROOT / "tests" / "vm"
 READER = ROOT / "examples" / "reader"
@@ -82,6 +84,33 @@ def build(name: str, modules: Path, log: Path) -> Tally:
         # What is compiled is not compiled again, and would not warn again.
         shutil.rmtree(object_dir(name, ROOT), ignore_errors=True)
     return Tally(passed=0 if found else 1, failed=found)
+
+
+def run_alone(request: Request, log: Path) -> Tally:
+    """Boot once for a script of its own; `log` gets what it said."""
+    result = boot(request)
+    log.write_text(result.status)
+    tally = ktap.parse(result.status.splitlines())
+    if not result.ok:
+        report(result)
+        tally.failed.append(result.reason)
+    return tally
+
+
+def check_one(name: str, who: str, suites: Callable[[Path], Iterable[Suite]]) -> int:
+    """Build for one kernel, run what `suites` makes of the modules; 1 if anything failed."""
+    modules = MODULES / name
+    try:
+        fetch(catalogue.find(name))
+        LOGS.mkdir(parents=True, exist_ok=True)
+        total = build(name, modules, LOGS / f"build-{name}.log")
+        if not total.failed:
+            total.add(run_all(suites(modules)))
+    except LabError as error:
+        print(f"{who}: {error}", file=sys.stderr)
+        total = Tally(failed=[str(error)])
+    print(total.closing_line())
+    return 1 if total.failed else 0
 
 
 def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome, job: str) -> Result:
