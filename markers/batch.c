@@ -53,17 +53,14 @@ static int prepare_link(const struct marker_link *link, struct link_state *state
 static int collect(struct marker_entry *entry, struct imv_change *changes, unsigned int *nr)
 {
 	struct marker *marker;
-	int err = 0;
+	int err = all_before_on(entry);
 
-	list_for_each_entry(marker, &entry->markers, node) {
-		if (!format_fits(entry, marker->format))
-			continue;
-		err = before_on(marker);
-		if (err)
-			break;
-		want(changes, nr, marker, true);
-	}
-	return err;
+	if (err)
+		return err;
+	list_for_each_entry(marker, &entry->markers, node)
+		if (format_fits(entry, marker->format))
+			want(changes, nr, marker, true);
+	return 0;
 }
 
 static int switch_all_on(const struct link_state *states, unsigned int nr)
@@ -100,14 +97,11 @@ static void publish_link(struct link_state *state)
 
 static void undo_link(const struct marker_link *link, struct link_state *state)
 {
-	struct marker *marker;
-
 	if (state->added)
 		del_probe(state->entry, array_find(state->entry->probes, link->func,
 						   link->private));
 	if (state->array)
-		list_for_each_entry(marker, &state->entry->markers, node)
-			after_off(marker);
+		all_after_off(state->entry);
 	kfree(state->array);
 	if (state->entry)
 		put_entry(state->entry);
@@ -186,10 +180,7 @@ static int switch_all_off(const struct link_state *states, unsigned int nr)
 
 static void settle(struct marker_entry *entry)
 {
-	struct marker *marker;
-
-	list_for_each_entry(marker, &entry->markers, node)
-		after_off(marker);
+	all_after_off(entry);
 	put_entry(entry);
 }
 

@@ -135,9 +135,9 @@ static inline int function_switch(struct marker *marker, bool on)
 }
 #endif
 
-/* What a marker needs besides its value: before that is 1, and after it is 0. */
-int before_on(struct marker *marker);
-void after_off(struct marker *marker);
+/* What the markers of a name need beside their values, before these are 1 and after they are 0. */
+int all_before_on(struct marker_entry *entry);
+void all_after_off(struct marker_entry *entry);
 
 /* legacy.c */
 bool is_2006(const struct marker_probe *probe);

@@ -245,13 +245,13 @@ void publish_probes(struct marker_entry *entry, struct probe_array *array)
 			rcu_assign_pointer(marker->probes, array ? array->probe : NULL);
 }
 
-int before_on(struct marker *marker)
+static int before_on(struct marker *marker)
 {
 	return marker->flavour == MARKER_FUNCTION ? function_switch(marker, true) :
 						    typed_leave_direct(marker);
 }
 
-void after_off(struct marker *marker)
+static void after_off(struct marker *marker)
 {
 	if (marker->flavour == MARKER_FUNCTION)
 		function_switch(marker, false);
@@ -259,15 +259,8 @@ void after_off(struct marker *marker)
 		typed_settle(marker);
 }
 
-static void all_after_off(struct marker_entry *entry)
-{
-	struct marker *marker;
-
-	list_for_each_entry(marker, &entry->markers, node)
-		after_off(marker);
-}
-
-static int turn_on(struct marker_entry *entry)
+/* On an error, all_after_off() undoes it. */
+int all_before_on(struct marker_entry *entry)
 {
 	struct marker *marker;
 	int err = 0;
@@ -279,8 +272,21 @@ static int turn_on(struct marker_entry *entry)
 		if (err)
 			break;
 	}
-	if (!err)
-		err = switch_name(entry, true);
+	return err;
+}
+
+void all_after_off(struct marker_entry *entry)
+{
+	struct marker *marker;
+
+	list_for_each_entry(marker, &entry->markers, node)
+		after_off(marker);
+}
+
+static int turn_on(struct marker_entry *entry)
+{
+	int err = all_before_on(entry) ?: switch_name(entry, true);
+
 	if (err)
 		all_after_off(entry);
 	return err;
