@@ -11,7 +11,7 @@ modules="$core example_client example_probe kmarkers_test"
 read_needs() {
 	mkdir -p /tmp/needs
 	for module in $modules; do
-		tr '\0' '\n' <"/modules/$module.ko" | sed -n 's/^depends=//p' | tr ',' ' ' \
+		grep -ao "depends=[a-z_,]*" "/modules/$module.ko" | sed 's/depends=//' | tr ',' ' ' \
 			>"/tmp/needs/$module"
 	done
 }
