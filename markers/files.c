@@ -71,7 +71,7 @@ static void show_entry(struct seq_file *m, const struct marker_entry *entry)
 		struct marker_typed *typed = container_of(marker, struct marker_typed, marker);
 
 		if (marker->flavour == MARKER_TYPED)
-			show_array(m, typed->array, (marker_probe_func *)typed->nothing);
+			show_array(m, typed->array, (marker_probe_func *)(void *)typed->nothing);
 	}
 }
 
