@@ -20,7 +20,7 @@ KTAP = "# suite: boot\nok 1 clean\n# suite: orders\nok 2 all\nok 3 some # SKIP n
 GOOD = f'printf "{KTAP}1..3\\n" >"$status"; finish 0\n'
 WARNING = "[ 9.0] WARNING: CPU: 0 PID: 7 at /src/x.c:1 f+0x1/0x2 [markers]"
 PANIC = """\
-[    9.1] BUG: unable to handle page fault for address: ffffffffdeadbeef
+[    9.1] BUG: unable to handle page fault for address: 0000000000000010
 [    9.1] Modules linked in: markers(OE) immediate(OE) patcher(OE)
 [    9.1] Call Trace:
 [    9.1]  exc_page_fault+0x1/0x2
@@ -119,7 +119,7 @@ def test_emulators_crash_is_tried_again_and_told(built: Path) -> None:
     outcome = run(built, on_boot(crash(PANIC), GOOD))
     assert not outcome.tally.failed
     assert outcome.retries == [
-        "BUG: unable to handle page fault for address: ffffffffdeadbeef",
+        "BUG: unable to handle page fault for address: 0000000000000010",
     ]
     assert (built / "out" / "boot.crash-1" / "console.log").read_text() == PANIC
     assert "RETRIED 6.1" in matrixtable.as_text([outcome])
@@ -155,6 +155,30 @@ def test_modules_linked_in_is_no_frame() -> None:
     assert len(triage.our_frames(OUR_PANIC, ["patcher"])) == 1
     with_build_id = "[ 1.0] RIP: 0010:f+0x1/0x2 [patcher 0123456789abcdef]"
     assert triage.our_frames(with_build_id, ["patcher"]) == [with_build_id]
+
+
+@pytest.mark.parametrize(
+    ("line", "ours"),
+    [
+        ("[    9.1] RIP: 0010:0xffffffffc0123456", True),
+        ("[    9.1][   T57] RIP: 0010:0xffffffffc0123456", True),
+        ("[    9.1] RIP: 0010:0x0", True),
+        ("[    9.1]  0xffffffffc0123456", True),
+        ("[    9.1]  ? 0xffffffffa0123456", True),
+        ("[    9.1] Code: Unable to access opcode bytes at 0xffffffffc012342c.", True),
+        ("[    9.1] BUG: unable to handle page fault for address: ffffffffc0123456", True),
+        ("[    9.1] BUG: unable to handle page fault for address: ffffffff81234567", False),
+        ("[    9.1] RIP: 0010:exc_page_fault+0x1/0x2", False),
+        ("[    9.1] RIP: 0033:0x7f0123456789", False),
+        ("[    9.1] RAX: ffffffffc0123456 RBX: 0000000000000000", False),
+        ("[    9.1] Kernel Offset: 0x1000000 from 0xffffffff81000000", False),
+    ],
+)
+def test_code_without_a_name_is_ours(built: Path, line: str, ours: bool) -> None:
+    assert triage.our_frames(line, ["patcher"]) == [line] * ours
+    outcome = run(built, on_boot(crash(f"{PANIC}{line}\n"), GOOD))
+    assert bool(outcome.tally.failed) == ours
+    assert len(outcome.retries) == (not ours)
 
 
 @pytest.mark.parametrize(
