@@ -11,6 +11,7 @@ output is `N passed, N failed`.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -24,7 +25,7 @@ import kernelsuite
 import lint
 import matrixtable
 from ktap import Tally
-from lablib import LabError, catalogue
+from lablib import OBSTACLES, catalogue, explain
 from suites import LOGS, Suite, command, run_main, run_suite
 
 
@@ -112,7 +113,6 @@ def main() -> int:
         help="also make lint, and the other kernels whose role is gates or reports",
     )
     args = parser.parse_args()
-    LOGS.mkdir(parents=True, exist_ok=True)
     if os.geteuid() != 0:
         print("check: not root: what boots a test kernel will fail; sudo make check runs it all")
     total = Tally()
@@ -120,11 +120,12 @@ def main() -> int:
         catalogue.find(args.kernel)
         for suite in suites(args.kernel, args.integration):
             total.add(run_suite(suite))
-    except LabError as error:
-        print(f"check: {error}", file=sys.stderr)
-        total.failed.append(str(error))
+    except OBSTACLES as error:
+        print(f"check: {explain(error)}", file=sys.stderr)
+        total.failed.append(explain(error))
     print(total.closing_line())
-    (LOGS / "closing").write_text(f"{total.closing_line()}\n")
+    with contextlib.suppress(OSError):
+        (LOGS / "closing").write_text(f"{total.closing_line()}\n")
     return 1 if total.failed else 0
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import ktap
 from ktap import Tally
-from lablib import ROOT, LabError, catalogue, debugkernel, emulator, triage, unpack
+from lablib import OBSTACLES, ROOT, catalogue, debugkernel, emulator, explain, triage, unpack
 from lablib.build import build_modules, object_dir
 from lablib.catalogue import Entry
 from lablib.machine import Request, Result, boot, report
@@ -106,9 +106,9 @@ def check_one(name: str, who: str, suites: Callable[[Path], Iterable[Suite]]) ->
         total = build(name, modules, LOGS / f"build-{name}.log")
         if not total.failed:
             total.add(run_all(suites(modules)))
-    except LabError as error:
-        print(f"{who}: {error}", file=sys.stderr)
-        total = Tally(failed=[str(error)])
+    except OBSTACLES as error:
+        print(f"{who}: {explain(error)}", file=sys.stderr)
+        total = Tally(failed=[explain(error)])
     print(total.closing_line())
     return 1 if total.failed else 0
 
@@ -151,17 +151,23 @@ def alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
     return Tally(passed=0 if missed else 1, failed=missed)
 
 
-def run(name: str, out: Path, modules: Path | None = None) -> Outcome:
+def run(outcome: Outcome, out: Path, modules: Path | None = None) -> None:
     """Do all of it for one kernel of kernels.txt; `out` gets the logs."""
-    entry = catalogue.find(name)
-    outcome = Outcome(name)
+    entry = catalogue.find(outcome.kernel)
     kernel = fetch(entry)
     outcome.version, outcome.release = kernel.version, kernel.release
     outcome.qemu = emulator.choose(entry.qemu).version
     started = time.monotonic()
-    out.mkdir(parents=True, exist_ok=True)
-    modules = modules or MODULES / name
-    outcome.suites["build"] = build(name, modules, out / "build.log")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        build_and_test(entry, modules or MODULES / entry.name, out, outcome)
+    finally:
+        outcome.seconds = time.monotonic() - started
+
+
+def build_and_test(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> None:
+    """Build, see that a warning is noticed, and run the tests."""
+    outcome.suites["build"] = build(entry.name, modules, out / "build.log")
     if not outcome.suites["build"].failed:
         outcome.suites["alarm"] = alarm(entry, modules, out / "alarm", outcome)
         result = boot_and_run(entry, modules, out / "boot", outcome, "check.sh")
@@ -171,15 +177,13 @@ def run(name: str, out: Path, modules: Path | None = None) -> Outcome:
             # Tests that failed speak for themselves.
             if not (result.exit_code and outcome.tally.failed):
                 outcome.fail("log", result.reason)
-    outcome.seconds = time.monotonic() - started
-    return outcome
 
 
-def run_or_say(name: str, out: Path) -> Outcome:
+def run_or_say(name: str, out: Path, modules: Path | None = None) -> Outcome:
     """As run(), with what stands in the way as a failure of its own."""
+    outcome = Outcome(name)
     try:
-        return run(name, out)
-    except LabError as error:
-        outcome = Outcome(name)
-        outcome.fail("fetch", str(error))
-        return outcome
+        run(outcome, out, modules)
+    except OBSTACLES as error:
+        outcome.fail("fetch" if outcome.qemu == "-" else "run", explain(error))
+    return outcome

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from lablib import LabError, cache_dir, catalogue, debugkernel, unpack
+from lablib import OBSTACLES, cache_dir, catalogue, debugkernel, explain, unpack
 from lablib.apt import NotOnMirrorError, PrivateApt
 from lablib.build import build_modules
 from lablib.catalogue import Entry
@@ -100,8 +100,8 @@ def main() -> int:
             show_list()
         else:
             clean()
-    except LabError as error:
-        print(f"lab: {error}", file=sys.stderr)
+    except OBSTACLES as error:
+        print(f"lab: {explain(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

@@ -16,7 +16,7 @@ import sys
 import kernelsuite
 import matrixtable
 from kernelsuite import Outcome
-from lablib import ROOT, LabError, catalogue, require_root
+from lablib import OBSTACLES, ROOT, catalogue, explain, require_root
 
 LOGS = ROOT / "build" / "matrix"
 PAGE = ROOT / "Documentation" / "kernels.md"
@@ -46,17 +46,17 @@ def main() -> int:
         require_root("building and booting test kernels")
         names = [catalogue.find(name).name for name in args.names]
         outcomes = run_all(names or [entry.name for entry in kind])
+        print(matrixtable.as_text(outcomes), end="")
         if not names:
             title = "Debug kernels" if args.debug else "Stock kernels"
             command = "make check-debug" if args.debug else "make check-matrix"
             text = matrixtable.as_markdown(outcomes, command)
             matrixtable.write_section(PAGE, title, text)
-    except LabError as error:
-        print(f"check: {error}", file=sys.stderr)
+    except OBSTACLES as error:
+        print(f"check: {explain(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
-    print(matrixtable.as_text(outcomes), end="")
     return 1 if any(outcome.tally.failed for outcome in outcomes) else 0
 
 

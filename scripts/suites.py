@@ -16,7 +16,7 @@ from typing import NoReturn
 
 import ktap
 from ktap import Tally
-from lablib import ROOT, LabError
+from lablib import OBSTACLES, ROOT, explain
 
 LOGS = ROOT / "build" / "check"
 GRACE_SECONDS = 3.0
@@ -105,14 +105,14 @@ def run_suite(suite: Suite) -> Tally:
     """Run one suite and say how it went."""
     started = time.monotonic()
     print(f"{suite.name} ...", flush=True)
-    LOGS.mkdir(parents=True, exist_ok=True)
     log = LOGS / f"{suite.name}.log"
-    log.unlink(missing_ok=True)
     try:
+        LOGS.mkdir(parents=True, exist_ok=True)
+        log.unlink(missing_ok=True)
         tally = suite.run(log)
-    except LabError as error:
+    except OBSTACLES as error:
         # The others are run nevertheless.
-        tally = Tally(failed=[str(error)])
+        tally = Tally(failed=[explain(error)])
     seconds = time.monotonic() - started
     print(f"{suite.name}: {tally.closing_line()} in {seconds:.0f} s", flush=True)
     for name in tally.failed:

@@ -9,7 +9,7 @@ import signal
 import sys
 from pathlib import Path
 
-from lablib import ROOT, LabError, catalogue
+from lablib import OBSTACLES, ROOT, catalogue, explain
 from lablib.emulator import TIERS
 from lablib.logscan import scan_log
 from lablib.machine import Request, Result, boot, report, usable_accel
@@ -88,8 +88,8 @@ def main() -> int:
             print(usable_accel(args.kernel))
             return 0
         return run(args)
-    except LabError as error:
-        print(f"vm: {error}", file=sys.stderr)
+    except OBSTACLES as error:
+        print(f"vm: {explain(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

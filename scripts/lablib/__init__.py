@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -11,6 +13,24 @@ ROOT = Path(__file__).resolve().parents[2]
 
 class LabError(Exception):
     """Something the caller can put right: a name, a privilege, a missing package."""
+
+
+# What may stand in the way of a run: no room, no permission, a tool that failed.
+OBSTACLES = (LabError, OSError, subprocess.CalledProcessError)
+
+
+def explain(error: Exception) -> str:
+    """Return in a sentence what stood in the way."""
+    if isinstance(error, subprocess.CalledProcessError):
+        command = error.cmd if isinstance(error.cmd, str) else " ".join(map(str, error.cmd))
+        return f"exit code {error.returncode} of {command}: {(error.stderr or '').strip()}"
+    if not isinstance(error, OSError):
+        return str(error)
+    where = error.filename2 or error.filename
+    said = f"{where}: {error.strerror}" if where else error.strerror or str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        said += "; make room and run it again"
+    return said
 
 
 def cache_dir() -> Path:

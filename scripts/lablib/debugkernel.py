@@ -126,7 +126,9 @@ def _unpack_source(tree: Path) -> None:
     target = tree / "usr/src/linux"
     target.mkdir()
     command = ["tar", "-xf", str(archive), "-C", str(target), "--strip-components=1"]
-    subprocess.run(command, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"cannot unpack {archive.name}: {done.stderr.strip()[-200:]}")
     archive.unlink()
 
 

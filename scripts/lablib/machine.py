@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lablib import LabError, catalogue, emulator, initramfs, logscan
+from lablib import LabError, catalogue, emulator, explain, initramfs, logscan
 from lablib.emulator import Emulator
 from lablib.nmi import Injector
 
@@ -32,6 +32,8 @@ POLL_SECONDS = 0.05
 # How long a guest that has said its exit code may take to power off.
 POWEROFF_SECONDS = 15.0
 PROBE_SECONDS = 20.0
+# With less than this on the disk, what an emulator wrote is not the whole of it.
+LOG_BYTES = 1 << 20
 BASE_CMDLINE = "console=ttyS0 loglevel=7 panic=-1 oops=panic"
 
 
@@ -102,7 +104,10 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     with tempfile.TemporaryDirectory(prefix="kmarkers-") as scratch:
         archive = Path(scratch, "initramfs")
         additions = [*request.additions, *_guest_files(request, Path(scratch))]
-        initramfs.write(archive, request.job, _modules(request), additions)
+        try:
+            initramfs.write(archive, request.job, _modules(request), additions)
+        except OSError as error:
+            raise LabError(f"cannot write {archive}: {explain(error)}") from error
         command = [
             *qemu.command,
             *emulator.accelerator_options(accel, request.tier, request.cpus),
@@ -120,6 +125,8 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
                 stack.enter_context(Injector(control, request.nmi, status))
             result = _run(command, qemu, request, nonce, show)
     _judge(result, request.out)
+    if not result.ok and shutil.disk_usage(request.out).free < LOG_BYTES:
+        raise LabError(f"{request.out}: no space left for the logs; make room and run it again")
     return result
 
 

@@ -3,18 +3,26 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import NoReturn
 
 import kernelsuite
 import ktap
 import lint
+import matrix
 import matrixtable
 import pytest
+import suites
 from fakelab import fake_emulator
 from kernelsuite import Outcome
 from ktap import Tally
 from lablib import LabError, catalogue, debugkernel, triage
 from lablib.catalogue import Entry
+from suites import Suite
 
 KTAP = "# suite: boot\nok 1 clean\n# suite: orders\nok 2 all\nok 3 some # SKIP no time\n"
 GOOD = f'printf "{KTAP}1..3\\n" >"$status"; finish 0\n'
@@ -59,7 +67,9 @@ def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(laboratory: Path, script: str) -> Outcome:
     """Run the suite in the fake kernel."""
     with fake_emulator(laboratory, script):
-        return kernelsuite.run(catalogue.default_name(), laboratory / "out", laboratory / "modules")
+        return kernelsuite.run_or_say(
+            catalogue.default_name(), laboratory / "out", laboratory / "modules"
+        )
 
 
 def on_boot(first: str, later: str) -> str:
@@ -206,13 +216,50 @@ warning: the compiler differs from the one used to build the kernel
     assert kernelsuite.findings(log) == []
 
 
-def test_what_stands_in_the_way_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fetch(entry: catalogue.Entry) -> catalogue.Kernel:
-        raise LabError("no room")
+OBSTACLES = [
+    (LabError("no room"), "no room"),
+    (OSError(errno.ENOSPC, "No space left", "/a", None, "/b"), "/b: No space left; make room"),
+    (subprocess.CalledProcessError(2, ["tar", "-x"], "", "bad"), "exit code 2 of tar -x: bad"),
+]
 
-    monkeypatch.setattr(kernelsuite, "fetch", fetch)
-    outcome = kernelsuite.run_or_say(catalogue.default_name(), Path("unused"))
-    assert outcome.suites["fetch"].failed == ["no room"]
+
+@pytest.mark.parametrize(("error", "said"), OBSTACLES)
+def test_what_stands_in_the_way_is_a_failure(
+    built: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+) -> None:
+    def stop(*_: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(kernelsuite, "build", stop)
+    assert said in run(built, GOOD).suites["run"].failed[0]
+    monkeypatch.setattr(kernelsuite, "fetch", stop)
+    assert said in run(built, GOOD).suites["fetch"].failed[0]
+    monkeypatch.setattr(suites, "LOGS", built)
+    tally = suites.run_all([Suite("one", stop), Suite("two", lambda log: Tally(1))])
+    assert (tally.passed, len(tally.failed)) == (1, 1)
+    assert said in tally.failed[0]
+
+
+def test_table_is_shown_though_the_page_cannot_be_written(
+    built: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(matrix, "PAGE", built / "none" / "kernels.md")
+    monkeypatch.setattr(matrix, "LOGS", built)
+    monkeypatch.setattr(matrix, "require_root", lambda action: None)
+    monkeypatch.setattr(catalogue, "stock", lambda: [catalogue.find(catalogue.default_name())])
+    monkeypatch.setattr(sys, "argv", ["matrix.py"])
+    with fake_emulator(built, GOOD):
+        assert matrix.main() == 2
+    said = capsys.readouterr()
+    assert "retries" in said.out
+    assert f"check: {built}/none/kernels.md: No such file" in said.err
+
+
+def test_full_disk_is_the_reason(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(built)._replace(free=1)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
+    assert not run(built, GOOD).tally.failed
+    assert "no space left for the logs" in run(built, crash("")).suites["run"].failed[0]
 
 
 def test_results_by_suite() -> None:
