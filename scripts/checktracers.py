@@ -15,7 +15,7 @@ from pathlib import Path
 import kernelsuite
 from ktap import Tally
 from lablib import LabError, catalogue, programs
-from lablib.apt import NotOnMirrorError
+from lablib.apt import FetchError
 from lablib.machine import Request
 from suites import Suite, run_main
 
@@ -28,7 +28,7 @@ def tracers(entry: catalogue.Entry) -> tuple[dict[Path, str], list[str]]:
     """What goes into the test kernel, and why something is missing."""
     try:
         tree = programs.fetch(entry.suite, "tracers", list(PACKAGES.values()))
-    except NotOnMirrorError as error:
+    except FetchError as error:
         return {}, [f"tracers: {error}"]
     files: dict[Path, str] = {}
     missing = []

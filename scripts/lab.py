@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from lablib import OBSTACLES, cache_dir, catalogue, debugkernel, explain, unpack
-from lablib.apt import NotOnMirrorError, PrivateApt
+from lablib.apt import FetchError, NotOnMirrorError, PrivateApt
 from lablib.build import build_modules
 from lablib.catalogue import Entry
 
@@ -59,6 +59,8 @@ def on_mirror(entry: Entry) -> str:
         return apt.candidates(entry)[0].version
     except NotOnMirrorError:
         return "gone"
+    except FetchError:
+        return "?"
 
 
 def clean() -> None:

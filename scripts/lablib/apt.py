@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 import subprocess
 import sys
@@ -19,8 +20,30 @@ from lablib.sources import Mirror, machine_mirror
 LISTS_KEPT_SECONDS = 3600
 
 
-class NotOnMirrorError(LabError):
+# How apt says that something is not there. Anything else, be it a full disk or a connection that
+# broke, tells nothing of what the mirror has.
+ABSENT = re.compile(
+    "  404  Not Found| File not found - |does not have a Release file|No packages found"
+    "|Unable to locate package|held broken packages|has no installation candidate"
+)
+SUMMARIES = ("E: Some index files failed", "E: Unable to fetch some archives")
+
+
+class FetchError(LabError):
+    """Something could not be downloaded now."""
+
+
+class NotOnMirrorError(FetchError):
     """The mirror lacks a package or a suite."""
+
+
+def failure(what: str, said: str) -> FetchError:
+    """Return the error for what apt said when it failed."""
+    errors = [line for line in said.splitlines() if line.startswith("E: ")]
+    reasons = [line for line in errors if not line.startswith(SUMMARIES)]
+    absent = reasons and all(ABSENT.search(line) for line in reasons)
+    kind = NotOnMirrorError if absent else FetchError
+    return kind(f"{what}:\n{said.strip()}")
 
 
 @dataclass(frozen=True)
@@ -57,17 +80,19 @@ class PrivateApt:
         (self.dir / "lists" / "partial").mkdir(parents=True, exist_ok=True)
         self.archives.mkdir(parents=True, exist_ok=True)
         (self.dir / "status").touch()
-        error = ""
+        missing: list[NotOnMirrorError] = []
         for lines in (mirror or machine_mirror()).candidates(self.suite):
+            if missing:
+                progress(f"{missing[0]}\n{self.suite}: trying without its security part")
             (self.dir / "sources.list").write_text("\n".join(lines) + "\n")
-            done = self._run("apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update")
-            if done.returncode == 0:
-                self._stamp.touch()
-                return
-            error = error or done.stderr.strip()
-        raise NotOnMirrorError(
-            f"suite {self.suite} cannot be read from this machine's mirror:\n{error}"
-        )
+            try:
+                self._output("apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update")
+            except NotOnMirrorError as error:
+                missing.append(error)
+                continue
+            self._stamp.touch()
+            return
+        raise missing[0]
 
     def candidates(self, entry: Entry) -> list[Candidate]:
         """Return the images that fit an entry, newest first."""
@@ -121,7 +146,12 @@ class PrivateApt:
                 f"{self.suite}: downloading {len(missing)} packages, {sum(missing) / 1e6:.0f} MB"
             )
             self.archives.mkdir(parents=True, exist_ok=True)
-            self._output("apt-get", "-qq", "download", *packages, cwd=self.archives)
+            try:
+                self._output("apt-get", "-qq", "download", *packages, cwd=self.archives)
+            except FetchError:
+                # The lists may be older than what the mirror has; the next run looks anew.
+                self._stamp.unlink(missing_ok=True)
+                raise
         return list(files)
 
     def _listed(self, *args: str) -> dict[str, int]:
@@ -141,14 +171,21 @@ class PrivateApt:
     def _output(self, *command: str, cwd: Path | None = None) -> str:
         done = self._run(*command, cwd=cwd)
         if done.returncode != 0:
-            raise NotOnMirrorError(f"{self.suite}: {' '.join(command[:4])}:\n{done.stderr.strip()}")
+            words = [word for word in command if not word.startswith(("-", "APT::"))]
+            raise failure(f"{self.suite}: {' '.join(words[:4])} failed", done.stderr)
         return done.stdout
 
     def _run(self, *command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         program, *rest = command
         options = [f"-o{option}" for option in self._options()]
         return subprocess.run(
-            [program, *options, *rest], cwd=cwd, text=True, capture_output=True, check=False
+            [program, *options, *rest],
+            cwd=cwd,
+            # Its messages are read, and it translates them.
+            env={**os.environ, "LC_ALL": "C"},
+            text=True,
+            capture_output=True,
+            check=False,
         )
 
     def _options(self) -> list[str]:

@@ -93,6 +93,7 @@ def _fetch_kernel(entry: Entry) -> Kernel:
         try:
             kernel = _unpack_candidate(apt, entry, candidate)
         except NotOnMirrorError as error:
+            progress(f"{entry.name}: there is no {candidate.package} {candidate.version}: {error}")
             problems.append(str(error))
             continue
         shutil.rmtree(apt.archives, ignore_errors=True)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A mirror whose apt is a shell script, for tests of what is fetched and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from lablib import apt, unpack
+from lablib.catalogue import Entry
+from lablib.sources import Mirror, Source
+
+ENTRY = Entry("k", "s", "linux-image-6.1.*-amd64", "host", "gates")
+OLD, NEW = "6.1.0-1-amd64", "6.1.0-2-amd64"
+NOT_FOUND = "E: Failed to fetch mirror://m/x.deb  404  Not Found [IP: ::1 80]"
+BROKEN = "E: Failed to fetch mirror://m/x.deb  Connection failed [IP: ::1 80]"
+FULL = "E: Failed to fetch mirror://m/x.deb  Error writing to file - write (28: No space left)"
+NO_SUITE = "E: The repository 'mirror://m s-security Release' does not have a Release file."
+
+# It answers from files in $MIRROR: NAME.refused holds why NAME cannot be downloaded, `stale` and
+# `no-security` why lists cannot be; `cut` lets a download end halfway.
+FAKE_APT = r"""#!/bin/sh
+program=${0##*/}
+while :; do
+    case $1 in
+    -oDir::Etc::sourcelist=*) list=${1#*=} ;;
+    --print-uris) print=1 ;;
+    -o) shift ;;
+    -*) ;;
+    *) break ;;
+    esac
+    shift
+done
+verb=$1
+shift
+say_and_fail() { cat "$1" >&2; exit 100; }
+cd_out=$PWD
+cd "$MIRROR" || exit
+case $program.$verb in
+apt-cache.pkgnames) ls | sed -n "s/_.*//; /^$1/p" ;;
+apt-cache.show)
+    for name; do
+        [ "$name" = --no-all-versions ] && continue
+        version=$(ls "$name"_*.deb) || { echo "E: No packages found" >&2; exit 100; }
+        version=${version#*_}
+        printf 'Package: %s\nVersion: %s\n\n' "$name" "${version%%_*}"
+    done ;;
+apt-get.update)
+    echo update >>log
+    [ ! -e stale ] || say_and_fail stale
+    ! grep -q -e -security "$list" || [ ! -e no-security ] || say_and_fail no-security ;;
+apt-get.install | apt-get.download)
+    [ -n "$print" ] || echo "$verb" >>log
+    for name; do
+        file=$(ls "$name"_*.deb 2>/dev/null) || continue
+        if [ -n "$print" ]; then
+            echo "'mirror://m/$file' $file $(stat -c %s "$file") SHA256:0"
+        elif [ -e "$name.refused" ]; then
+            say_and_fail "$name.refused"
+        elif [ -e cut ]; then
+            head -c 100 "$file" >"$cd_out/$file"
+            kill -KILL $$
+        else
+            cp "$file" "$cd_out"
+        fi
+    done ;;
+esac
+"""
+
+
+class FakeMirror:
+    """Packages of two releases of a kernel, and a compiler."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.dir = root / "mirror"
+        self.cache = root / "cache"
+        programs = root / "bin"
+        for directory in (self.dir, programs):
+            directory.mkdir()
+        for name in ("apt-get", "apt-cache"):
+            (programs / name).write_text(FAKE_APT)
+            (programs / name).chmod(0o755)
+        monkeypatch.setenv("PATH", str(programs), prepend=":")
+        monkeypatch.setenv("MIRROR", str(self.dir))
+        monkeypatch.setenv("KMARKERS_CACHE", str(self.cache))
+        source = Source("mirror://m", "s", ("main",))
+        monkeypatch.setattr(apt, "machine_mirror", lambda: Mirror(source, source))
+        # Device nodes are for root alone, and so is all of it.
+        monkeypatch.setattr("os.geteuid", lambda: 0)
+        monkeypatch.setattr("os.mknod", lambda path, *_: Path(path).touch())
+        monkeypatch.setattr(unpack, "NEEDED_BYTES", 1 << 20)
+        for number, release in enumerate((OLD, NEW), 1):
+            self.package(f"linux-image-{release}", str(number), f"boot/vmlinuz-{release}")
+            self.package(f"linux-headers-{release}", str(number), f"usr/src/linux-{release}/x")
+        self.package("make", "1", "usr/bin/make")
+
+    def package(self, name: str, version: str, file: str) -> None:
+        """Offer a package with one file."""
+        tree = self.dir.parent / "package"
+        (tree / "DEBIAN").mkdir(parents=True)
+        fields = {"Package": name, "Version": version, "Architecture": "amd64"}
+        fields |= {"Maintainer": "a <a@b>", "Description": "x"}
+        control = "".join(f"{field}: {to}\n" for field, to in fields.items())
+        (tree / "DEBIAN/control").write_text(control)
+        (tree / file).parent.mkdir(parents=True)
+        (tree / file).write_text(name)
+        deb = self.dir / f"{name}_{version}_amd64.deb"
+        words = ["dpkg-deb", "--root-owner-group", "-Znone", "-b", str(tree), str(deb)]
+        subprocess.run(words, check=True, capture_output=True)
+        shutil.rmtree(tree)
+
+    def say(self, file: str, text: str) -> None:
+        """Let something go wrong, with apt's words for it."""
+        (self.dir / file).write_text(f"{text}\n")
+
+    def well_again(self) -> None:
+        """Let nothing go wrong any more."""
+        for path in self.dir.iterdir():
+            if path.suffix != ".deb":
+                path.unlink()
+
+    @property
+    def log(self) -> list[str]:
+        """What was asked of apt over the network."""
+        return (self.dir / "log").read_text().split()

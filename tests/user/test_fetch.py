@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Fetching kernels when things go wrong: what is said, what is left, and how it goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakemirror import BROKEN, ENTRY, FULL, NEW, NO_SUITE, NOT_FOUND, OLD, FakeMirror
+from lablib import unpack
+from lablib.apt import FetchError, NotOnMirrorError, PrivateApt, failure
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeMirror:
+    """Make a mirror that has two releases of one kernel."""
+    return FakeMirror(tmp_path, monkeypatch)
+
+
+def test_newest_is_fetched_once(mirror: FakeMirror) -> None:
+    kernel = unpack.fetch(ENTRY)
+    assert (kernel.release, kernel.version) == (NEW, "2")
+    assert kernel.image.read_text() == f"linux-image-{NEW}"
+    assert (unpack.suite_dir("s") / "usr/bin/make").is_file()
+    asked = mirror.log
+    assert unpack.fetch(ENTRY) == kernel
+    assert mirror.log == asked
+
+
+@pytest.mark.parametrize("said", [BROKEN, FULL, f"{NOT_FOUND}\n{BROKEN}", ""])
+def test_trouble_is_no_reason_for_an_older_kernel(mirror: FakeMirror, said: str) -> None:
+    mirror.say(f"linux-headers-{NEW}.refused", said)
+    with pytest.raises(FetchError) as caught:
+        unpack.fetch(ENTRY)
+    assert said in str(caught.value)
+    assert not isinstance(caught.value, NotOnMirrorError)
+    assert unpack.complete(ENTRY) is None
+    mirror.well_again()
+    assert unpack.fetch(ENTRY).release == NEW
+    # The lists are as young as before, but a download failed.
+    assert mirror.log[0] == "update"
+
+
+def test_older_kernel_is_taken_for_one_that_is_gone(
+    mirror: FakeMirror, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mirror.say(f"linux-headers-{NEW}.refused", NOT_FOUND)
+    assert unpack.fetch(ENTRY).release == OLD
+    said = capsys.readouterr().err
+    assert f"k: there is no linux-image-{NEW} 2: s: apt-get download" in said
+    assert NOT_FOUND in said
+
+
+def test_all_gone(mirror: FakeMirror) -> None:
+    for release in (OLD, NEW):
+        mirror.say(f"linux-image-{release}.refused", NOT_FOUND)
+    with pytest.raises(NotOnMirrorError, match="k: nothing could be downloaded"):
+        unpack.fetch(ENTRY)
+
+
+def test_name_that_is_gone_says_what_is_there(mirror: FakeMirror) -> None:
+    for deb in mirror.dir.glob("linux-headers-*"):
+        deb.unlink()
+    with pytest.raises(NotOnMirrorError, match=rf"s has no linux-image-6.1.*\n  linux-image-{OLD}"):
+        unpack.fetch(ENTRY)
+
+
+def test_suite_without_security_is_told(
+    mirror: FakeMirror, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mirror.say("no-security", NO_SUITE)
+    apt = PrivateApt("s")
+    apt.update()
+    assert "-security" not in (apt.dir / "sources.list").read_text()
+    assert f"{NO_SUITE}\ns: trying without its security part" in capsys.readouterr().err
+
+
+def test_security_that_cannot_be_reached_ends_it(mirror: FakeMirror) -> None:
+    mirror.say("no-security", BROKEN)
+    apt = PrivateApt("s")
+    with pytest.raises(FetchError, match="Connection failed"):
+        apt.update()
+    assert not apt.has_lists
+    assert "-security" in (apt.dir / "sources.list").read_text()
+
+
+def test_suite_that_is_gone(mirror: FakeMirror) -> None:
+    mirror.say("stale", NO_SUITE)
+    with pytest.raises(NotOnMirrorError, match="does not have a Release file"):
+        PrivateApt("s").update()
+
+
+@pytest.mark.parametrize(
+    ("said", "absent"),
+    [
+        (NOT_FOUND, True),
+        (f"{NOT_FOUND}\nE: Unable to fetch some archives, maybe run apt-get update?", True),
+        (f"{NO_SUITE}\nE: Some index files failed to download. They have been ignored.", True),
+        ("E: Failed to fetch file:/m/x  File not found - /m/x (2: No such file)", True),
+        ("E: Unable to locate package x", True),
+        ("N: Unable to locate package x\nE: No packages found", True),
+        ("E: Unable to correct problems, you have held broken packages.", True),
+        ("E: Failed to fetch mirror://m/x  503  Service Unavailable [IP: ::1 80]", False),
+        ("E: Failed to fetch mirror://m/404x  Could not resolve 'm'", False),
+        ("E: Some index files failed to download.", False),
+        (FULL, False),
+        ("", False),
+    ],
+)
+def test_what_is_absent(said: str, absent: bool) -> None:
+    assert isinstance(failure("x", said), NotOnMirrorError) is absent
