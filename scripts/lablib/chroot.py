@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from lablib import require_root
+from lablib import LabError, require_root
 
 # $1 tree, $2 how many mounts, then pairs of source and mount point, then the command.
 MOUNT_AND_RUN = """
@@ -42,12 +42,34 @@ def run(
     require_root("building in a suite's tree")
     for _, point in binds:
         (tree / point).mkdir(parents=True, exist_ok=True)
-    words = [
+    code = _run(_words(tree, binds, command), log)
+    if code != 0:
+        _require_that_anything_runs(tree, binds)
+    return code
+
+
+def _require_that_anything_runs(tree: Path, binds: Sequence[tuple[Path, str]]) -> None:
+    """Tell a machine that allows no mounts from a command that failed."""
+    words = _words(tree, binds, ["true"])
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise LabError(
+            f"this machine lets nothing be run in {tree}: {done.stderr.strip()}; it takes"
+            " namespaces, bind mounts and a new /proc, which a container may have to be given"
+        )
+
+
+def _words(tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str]) -> list[str]:
+    """Return the command that mounts, changes its root and runs another command."""
+    return [
         *("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork"),
         *("--kill-child", "sh", "-c", MOUNT_AND_RUN, "chroot", str(tree), str(len(binds))),
         *(str(part) for bind in binds for part in bind),
         *("/usr/bin/env", "-i", *ENVIRONMENT, *command),
     ]
+
+
+def _run(words: Sequence[str], log: Path | None) -> int:
     if log is None:
         return _wait(subprocess.Popen(words, stdin=subprocess.DEVNULL))
     with log.open("a") as out:
