@@ -5,14 +5,14 @@
 from __future__ import annotations
 
 import argparse
-import shutil
+import contextlib
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from lablib import OBSTACLES, cache_dir, catalogue, debugkernel, explain, unpack
+from lablib import OBSTACLES, cache, cache_dir, catalogue, debugkernel, explain, unpack
 from lablib.apt import FetchError, NotOnMirrorError, PrivateApt
 from lablib.build import build_modules
 from lablib.catalogue import Entry
@@ -20,7 +20,11 @@ from lablib.catalogue import Entry
 
 def fetch(names: list[str]) -> None:
     """Unpack kernels, by default the default one."""
-    for entry in [catalogue.find(name) for name in names or [catalogue.default_name()]]:
+    entries = [catalogue.find(name) for name in names or [catalogue.default_name()]]
+    # Without permission to write, what is there may be all that is needed.
+    with contextlib.suppress(OSError):
+        cache.claim()
+    for entry in entries:
         part = debugkernel if entry.debug else unpack
         there = part.complete(entry) is not None
         started = time.monotonic()
@@ -63,16 +67,6 @@ def on_mirror(entry: Entry) -> str:
         return "?"
 
 
-def clean() -> None:
-    """Remove everything that was downloaded, unpacked and built, and nothing else."""
-    with unpack.locked("fetch"):
-        for part in ("apt", "suites", "kernels", "qemu", "objects", "checkpatch"):
-            shutil.rmtree(cache_dir() / part, ignore_errors=True)
-        for pattern in ("*.log", "build-*.lock", "checkpatch.lock", "accel.json"):
-            for file in cache_dir().glob(pattern):
-                file.unlink()
-
-
 def parser() -> argparse.ArgumentParser:
     """Describe the command line."""
     top = argparse.ArgumentParser(description=__doc__)
@@ -85,7 +79,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--out", type=Path, required=True, help="where the modules go")
     sub.add_argument("make_args", nargs="*", metavar="ARG", help="further arguments of make")
     commands.add_parser("list", help="show the supported kernels and their state")
-    commands.add_parser("clean", help="remove everything the laboratory unpacked")
+    commands.add_parser("clean", help="remove everything that the laboratory made")
     return top
 
 
@@ -101,7 +95,7 @@ def main() -> int:
         elif args.command == "list":
             show_list()
         else:
-            clean()
+            cache.clean()
     except OBSTACLES as error:
         print(f"lab: {explain(error)}", file=sys.stderr)
         return 2

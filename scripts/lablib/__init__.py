@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+DEFAULT_CACHE = ROOT / "build" / "lab"
 
 
 class LabError(Exception):
@@ -35,7 +36,7 @@ def explain(error: Exception) -> str:
 
 def cache_dir() -> Path:
     """Return the directory that holds everything that was downloaded and unpacked."""
-    return Path(os.environ.get("KMARKERS_CACHE") or ROOT / "build" / "lab").resolve()
+    return Path(os.environ.get("KMARKERS_CACHE") or DEFAULT_CACHE).resolve()
 
 
 def require_root(action: str) -> None:

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lablib import LabError, cache_dir, chroot, require_root
+from lablib.cache import locked
 from lablib.catalogue import Kernel, require
-from lablib.unpack import locked, suite_dir
+from lablib.unpack import suite_dir
 
 # Never part of a source tree: history, results, caches and what an earlier build left.
 SKIPPED_DIRS = {

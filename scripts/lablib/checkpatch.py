@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lablib import LabError, cache_dir
 from lablib.apt import PrivateApt, progress
-from lablib.unpack import locked
+from lablib.cache import locked
 
 SUITE = "bookworm"
 PACKAGE = "linux-source-6.1"

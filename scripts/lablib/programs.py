@@ -14,7 +14,8 @@ from pathlib import Path
 
 from lablib import LabError, require_root
 from lablib.apt import PrivateApt
-from lablib.unpack import ensure_suite, locked, suite_dir
+from lablib.cache import locked
+from lablib.unpack import ensure_suite, suite_dir
 
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x", re.M)

@@ -9,7 +9,6 @@ nothing that looks finished.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -22,6 +21,7 @@ from pathlib import Path
 
 from lablib import LabError, cache_dir, require_root
 from lablib.apt import Candidate, NotOnMirrorError, PrivateApt, progress
+from lablib.cache import locked
 from lablib.catalogue import Entry, Kernel, kernel_dir, unpacked
 
 # What Kbuild runs besides the compiler that the headers depend on.
@@ -226,7 +226,6 @@ def extract(deb: Path, tree: Path) -> None:
 def _require_space(needed_bytes: int) -> None:
     """Refuse to start what the disk cannot hold."""
     cache = cache_dir()
-    cache.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(cache).free
     if free < needed_bytes:
         raise LabError(
@@ -239,16 +238,3 @@ def _remove_leftovers() -> None:
     """Remove what an interrupted run left; the lock says that nobody fills it now."""
     for leftover in cache_dir().glob("*/.new-*"):
         shutil.rmtree(leftover, ignore_errors=True)
-
-
-@contextmanager
-def locked(name: str) -> Iterator[None]:
-    """Hold a lock of the laboratory, waiting for another process that has it."""
-    cache_dir().mkdir(parents=True, exist_ok=True)
-    with (cache_dir() / f"{name}.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            progress(f"waiting for another process that holds {lock.name}")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

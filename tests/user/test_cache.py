@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Whose a directory is: what the laboratory fills, what it removes, and what it leaves alone."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import lab
+import pytest
+from fakemirror import ENTRY, FakeMirror
+from lablib import LabError, cache, catalogue, unpack
+
+FOREIGN_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by somebody else.\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a directory with somebody's files, and name it as the laboratory's."""
+    directory = tmp_path / "home"
+    for name in ("apt/list", "kernels/linux/README", "suites/bach", "mail.log", "fetch.lock"):
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).touch()
+    monkeypatch.setenv("KMARKERS_CACHE", str(directory))
+    return directory
+
+
+def files(directory: Path) -> set[str]:
+    """Return all that is below a directory."""
+    return {str(path.relative_to(directory)) for path in directory.rglob("*")}
+
+
+@pytest.mark.parametrize("tag", ["", FOREIGN_TAG])
+def test_directory_of_somebody_else_is_left_alone(home: Path, tag: str) -> None:
+    if tag:
+        (home / cache.TAG).write_text(tag)
+    before = files(home)
+    with pytest.raises(LabError, match=r"nothing is removed: .*TAG does not say"):
+        cache.clean()
+    with pytest.raises(LabError, match="is not empty, and no laboratory made it"):
+        lab.fetch([])
+    with pytest.raises(LabError, match="is not empty"), cache.locked("fetch"):
+        pass
+    assert files(home) == before
+
+
+def test_clean_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "none"))
+    with pytest.raises(LabError, match="nothing is removed"):
+        cache.clean()
+    assert files(tmp_path) == set()
+
+
+def test_clean_removes_all_that_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mirror = FakeMirror(tmp_path, monkeypatch)
+    unpack.fetch(ENTRY)
+    assert (mirror.cache / cache.TAG).read_text().startswith("Signature: 8a477f597d28d172789f06")
+    for name in ("build-6.1.lock", "k.log", "6.1-kasan.log", "accel.json"):
+        (mirror.cache / name).touch()
+    (mirror.cache / "objects/6.1").mkdir(parents=True)
+    cache.clean()
+    assert not mirror.cache.exists()
+
+
+def test_clean_leaves_what_others_put_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirror = FakeMirror(tmp_path, monkeypatch)
+    unpack.fetch(ENTRY)
+    for name in ("mail.log", "notes/apt"):
+        (mirror.cache / name).parent.mkdir(exist_ok=True)
+        (mirror.cache / name).touch()
+    cache.clean()
+    assert files(mirror.cache) == {"mail.log", "notes", "notes/apt"}
+
+
+def test_older_cache_is_adopted_by_the_next_fetch(
+    laboratory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (laboratory / "cache/kernels/6.1/kernel.json").rename(laboratory / "kept")
+    with pytest.raises(LabError, match="is not empty"):
+        cache.claim()
+    (laboratory / "kept").rename(laboratory / "cache/kernels/6.1/kernel.json")
+    with pytest.raises(LabError, match="fetching a kernel writes it"):
+        cache.clean()
+    monkeypatch.setattr(
+        unpack, "complete", lambda entry: catalogue.unpacked(catalogue.default_name())
+    )
+    lab.fetch([])
+    cache.clean()
+    assert not (laboratory / "cache").exists()
+
+
+def test_lock_that_was_removed_meanwhile_is_taken_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
+    waits = threading.Event()
+    monkeypatch.setattr(cache, "progress", lambda message: waits.set())
+    held = []
+
+    def wait() -> None:
+        with cache.locked("x"):
+            held.append((tmp_path / "cache/x.lock").exists())
+
+    other = threading.Thread(target=wait)
+    with cache.locked("x"):
+        other.start()
+        assert waits.wait(20)
+        (tmp_path / "cache/x.lock").unlink()
+    other.join(20)
+    assert held == [True]
