@@ -516,6 +516,23 @@ static int check_site(const struct patcher_table *table, const struct patcher_si
 	return is_single(bytes, site->len) ? 0 : -EINVAL;
 }
 
+static int register_table(struct patcher_table *table, bool allowed)
+{
+	unsigned int i;
+	int err;
+
+	mutex_lock(&patcher.lock);
+	err = allowed ? 0 : -EPERM;
+	for (i = 0; i < table->nr && !err; i++)
+		err = check_site(table, &table->sites[i]);
+	if (!err)
+		err = sites_add(table);
+	if (err)
+		patcher.stats.refused++;
+	mutex_unlock(&patcher.lock);
+	return err;
+}
+
 /**
  * patcher_register() - make the sites of a table known
  * @table: sites, nr, module and owner filled in; must stay until unregistered
@@ -527,24 +544,20 @@ static int check_site(const struct patcher_table *table, const struct patcher_si
  * Return: 0; -EINVAL if a site holds anything else or two sites overlap; -EBUSY
  * if one overlaps a site of another table; -EPERM
  * if a site is outside the module's text or in text freed after init, or a run
- * where tasks cannot be waited for.
+ * where tasks cannot be waited for, or if the table says that it is of core text.
  */
 int patcher_register(struct patcher_table *table)
 {
-	unsigned int i;
-	int err = 0;
-
-	mutex_lock(&patcher.lock);
-	for (i = 0; i < table->nr && !err; i++)
-		err = check_site(table, &table->sites[i]);
-	if (!err)
-		err = sites_add(table);
-	if (err)
-		patcher.stats.refused++;
-	mutex_unlock(&patcher.lock);
-	return err;
+	return register_table(table, !table->core);
 }
 EXPORT_SYMBOL_GPL(patcher_register);
+
+/* The same for core text: not exported, the caller has asked whose it is. */
+int patcher_register_core(struct patcher_table *table)
+{
+	table->core = true;
+	return register_table(table, true);
+}
 
 /**
  * patcher_unregister() - forget the sites of a table

@@ -24,6 +24,7 @@
 #include <kmarkers/redirect.h>
 
 #include "core.h"
+#include "sites.h"
 
 /* An optimised kprobe replaces up to 5 bytes: it may begin 4 bytes before a site. */
 #define REACH		4
@@ -341,8 +342,7 @@ int patcher_core_register(struct patcher_core_site *core)
 	core->table.nr = 1;
 	core->table.module = NULL;
 	core->table.owner = core->owner;
-	core->table.core = true;
-	err = patcher_register(&core->table);
+	err = patcher_register_core(&core->table);
 	/* A kprobe that was armed after we asked. */
 	return err == -EINVAL && READ_ONCE(*core->addr) == INT3 ? -EBUSY : err;
 }

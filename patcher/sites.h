@@ -44,6 +44,7 @@ static inline const struct patcher_site *sites_walk(struct sites_cursor *cursor,
 }
 
 /* In batch.c, which has the lock. */
+int patcher_register_core(struct patcher_table *table);
 void patcher_for_each_site(void (*show)(void *data, const struct patcher_table *table,
 					const struct patcher_site *site), void *data);
 

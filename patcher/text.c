@@ -21,7 +21,7 @@ bool text_owned(struct module *module, unsigned long addr, unsigned int len)
 {
 	unsigned long last = addr + len - 1;
 
-	return within_module_core(addr, module) && within_module_core(last, module) &&
+	return module && within_module_core(addr, module) && within_module_core(last, module) &&
 	       compat_module_text(module, addr) && compat_module_text(module, last);
 }
 

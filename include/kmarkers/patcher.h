@@ -125,7 +125,8 @@ static inline unsigned long patcher_site_key(const struct patcher_site *site)
  * @nr: how many
  * @module: the module whose text holds the sites; NULL in user space and for core text
  * @owner: who may change them: a string, compared by address
- * @core: the sites are in the text of the kernel itself
+ * @core: private: the sites are in the text of the kernel itself, which only
+ *	<kmarkers/redirect.h> can say; false for everybody else
  * @node: link in the patcher's list; private
  * @start: lowest address of a site; private
  * @end: one past the last byte of the highest site; private

@@ -189,6 +189,10 @@ const char *patcher_refuses_tables(void)
 	EXPECT(patcher_register(&bad) == -EINVAL);
 	bad.nr = 0;
 	EXPECT(patcher_register(&bad) == -EINVAL);
+	/* Nobody gets past the door to core text by saying that he is through. */
+	bad.nr = 1;
+	bad.core = true;
+	EXPECT(patcher_register(&bad) == -EPERM);
 	return NULL;
 }
 
