@@ -323,12 +323,12 @@ int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigne
 	bool core;
 	int err;
 
-	if (!nr || !chunk)
-		return -EINVAL;
 	mutex_lock(&patcher.lock);
 	start = ktime_get_ns();
 	sort_pokes(pokes, nr);
-	err = text_vet(pokes, nr, false) ?: check_batch(owner, pokes, nr, &core);
+	err = nr && chunk ? text_vet(pokes, nr, false) : -EINVAL;
+	if (!err)
+		err = check_batch(owner, pokes, nr, &core);
 	if (!err && core)
 		err = text_vet_core(pokes, nr);
 	patcher.stats.check_ns += ktime_get_ns() - start;
@@ -388,6 +388,17 @@ static int check_prefixes(const char *owner, const struct patcher_poke *pokes, u
 	return 0;
 }
 
+/* Does an instruction lose its LOCK?  It makes sense only while one CPU is online. */
+static bool drops_lock(const struct patcher_poke *pokes, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (pokes[i].new[0] == PREFIX_DS)
+			return true;
+	return false;
+}
+
 /**
  * patcher_store_prefixes() - exchange LOCK and DS prefixes
  * @owner: as in the table of every site
@@ -396,26 +407,27 @@ static int check_prefixes(const char *owner, const struct patcher_poke *pokes, u
  *
  * An instruction keeps its length and its boundaries under either prefix, so a
  * store and one round of synchronisation do.  What it loses without LOCK makes
- * sense only while a single CPU is online, and that is all that is allowed.
+ * sense only while a single CPU is online: with more, DS is refused and LOCK is
+ * not.  Nobody watches the CPUs: the caller must be back at LOCK before another
+ * one comes.  A callback for CPUs that come cannot do it, because the lock that
+ * it holds is taken here.
  *
  * Context: may sleep.
  * Return: 0; or, with nothing changed, as patcher_apply(), and -EBUSY if more
- * than one CPU is online.
+ * than one CPU is online and a new byte is DS.
  */
 int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsigned int nr)
 {
 	u64 start;
 	int err;
 
-	if (!nr)
-		return -EINVAL;
 	mutex_lock(&patcher.lock);
 	start = ktime_get_ns();
 	sort_pokes(pokes, nr);
-	err = check_prefixes(owner, pokes, nr);
+	err = nr ? check_prefixes(owner, pokes, nr) : -EINVAL;
 	if (!err) {
 		text_lock(false);
-		err = text_alone() ? text_vet(pokes, nr, true) : -EBUSY;
+		err = drops_lock(pokes, nr) && !text_alone() ? -EBUSY : text_vet(pokes, nr, true);
 		if (!err)
 			err = map_and_apply(pokes, nr, nr, store_prefixes);
 		text_unlock(false);

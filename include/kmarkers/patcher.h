@@ -102,7 +102,10 @@ struct patcher_site {
 
 /* The site holds several instructions, which nothing jumps into. */
 #define PATCHER_SITE_RUN	0x1
-/* The site is a LOCK or DS prefix of one byte, for patcher_store_prefixes(). */
+/*
+ * The site is a LOCK or DS prefix of one byte, for patcher_store_prefixes().  Who
+ * stores DS, with one CPU online, must store LOCK before another one comes.
+ */
 #define PATCHER_SITE_PREFIX	0x2
 /* @addr is the address itself, sign-extended: a site in the text of the kernel. */
 #define PATCHER_SITE_ABSOLUTE	0x4

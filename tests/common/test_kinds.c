@@ -222,6 +222,17 @@ static noinline u32 add_prefixed(u32 *counter)
 	return one;
 }
 
+/* Compiled without LOCK; what it is given is never taken away. */
+static noinline u32 add_unlocked(u32 *counter)
+{
+	u32 one = 1;
+
+	asm volatile(SITE(prefixes, 1, "0x3e")
+		     "	xaddl %0, %1\n"
+		     : "+r" (one), "+m" (*counter) : : "cc", "memory");
+	return one;
+}
+
 static const char owner[] = "test_kinds";
 static struct patcher_site sites[MAX_SITES];
 static struct patcher_table table = { .sites = sites, .owner = owner };
@@ -552,9 +563,49 @@ static int exchange(const char *who, u8 *addr, u8 old, u8 new)
 	return patcher_store_prefixes(who, pokes, 1);
 }
 
+/* With any number of CPUs: an instruction gets its LOCK. */
+static const char *gets_lock(u8 *prefix)
+{
+	struct patcher_stats before, after;
+	u32 counter = 5;
+
+	patcher_read_stats(&before);
+	/* An earlier run has done it already. */
+	EXPECT(exchange(owner, prefix, *prefix, 0xf0) == 0 && *prefix == 0xf0);
+	patcher_read_stats(&after);
+	EXPECT(after.rounds == before.rounds + 1 && after.refused == before.refused);
+	EXPECT(test_alone() || exchange(owner, prefix, 0xf0, 0x3e) == -EBUSY);
+	EXPECT(*prefix == 0xf0);
+	EXPECT(add_unlocked(&counter) == 5 && counter == 6);
+	return NULL;
+}
+
+/* Nothing, and the same site twice. */
+static const char *prefixes_refused(u8 *prefix)
+{
+	struct patcher_stats before, after;
+
+	patcher_read_stats(&before);
+	EXPECT(exchange(owner, prefix, 0xf0, 0x90) == -EINVAL);
+	EXPECT(exchange(owner + 1, prefix, 0xf0, 0xf0) == -EPERM);
+	EXPECT(exchange(owner, prefix + 1, 0xf0, 0xf0) == -ENOENT);
+	EXPECT(exchange(owner, prefix, 0x3e, 0xf0) == -EILSEQ);
+	EXPECT(exchange(owner, prefix, 0xf0, 0xf0) == 0);
+	pokes[1] = pokes[0];
+	EXPECT(patcher_store_prefixes(owner, pokes, 2) == -EINVAL);
+	EXPECT(patcher_store_prefixes(owner, pokes, 0) == -EINVAL);
+	pokes[0].len = 2;
+	EXPECT(patcher_store_prefixes(owner, pokes, 1) == -EINVAL);
+	patcher_read_stats(&after);
+	EXPECT(after.refused == before.refused + 7 && after.rounds == before.rounds + 1);
+	return NULL;
+}
+
 const char *patcher_prefixes(void)
 {
-	u8 *prefix = record_addr(test_prefixes);
+	/* Whichever of the two functions the compiler has put first. */
+	const struct record *second = test_prefixes + !test_prefixes->kind;
+	u8 *prefix = record_addr(test_prefixes + test_prefixes->kind);
 	struct patcher_stats before, after;
 	int err = test_alone() ? 0 : -EBUSY;
 	u32 counter = 5;
@@ -571,12 +622,10 @@ const char *patcher_prefixes(void)
 		EXPECT(exchange(owner, prefix, 0xf0, 0x3e) == -EILSEQ);
 		EXPECT(exchange(owner, prefix, 0x3e, 0xf0) == 0 && *prefix == 0xf0);
 	}
-	EXPECT(exchange(owner, prefix, 0xf0, 0x90) == -EINVAL);
-	EXPECT(exchange(owner + 1, prefix, 0xf0, 0x3e) == -EPERM);
 	EXPECT(exchange(owner, prefix + 1, 0xf0, 0x3e) == -ENOENT);
 	EXPECT(patcher_apply(owner, pokes, 1) == -ENOENT);
 	pokes[0].addr = prefix;
 	EXPECT(patcher_apply(owner, pokes, 1) == -EINVAL);
 	EXPECT(*prefix == 0xf0);
-	return NULL;
+	return gets_lock(record_addr(second)) ?: prefixes_refused(prefix);
 }
