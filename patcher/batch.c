@@ -576,10 +576,13 @@ int patcher_register_core(struct patcher_table *table)
  * @table: as registered
  *
  * Context: may sleep; waits for an RCU grace period, after which no breakpoint
- * handler looks at @table.
+ * handler looks at @table, and for core text for another one before.
  */
 void patcher_unregister(struct patcher_table *table)
 {
+	/* Core text runs on: who is on the way to the handler finds the site yet. */
+	if (table->core)
+		synchronize_rcu();
 	mutex_lock(&patcher.lock);
 	sites_del(table);
 	mutex_unlock(&patcher.lock);

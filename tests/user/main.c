@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs the common cases, those of the pure parts, of the protocol and of
+ * Runs the common cases, those of the pure parts, of the protocol, of the engine and of
  * processes, and prints KTAP.  Arguments: how many batches the storms apply, and a word that
  * the names of the cases to run contain.
  */
@@ -14,6 +14,7 @@
 #include <kmarkers/user.h>
 
 #include "../common/test.h"
+#include "engine.h"
 #include "format.h"
 #include "listings.h"
 #include "process.h"
@@ -99,12 +100,14 @@ int main(int argc, char **argv)
 	printf("1..%u\n", count(pure_cases, pure_nr_cases) +
 	       count(format_cases, format_nr_cases) + count(test_cases, test_nr_cases) +
 	       count(protocol_cases, protocol_nr_cases) +
+	       count(engine_cases, engine_nr_cases) +
 	       count(process_cases, process_nr_cases) +
 	       count(listing_cases, listing_nr_cases) + count(table_cases, table_nr_cases));
 	run_cases(pure_cases, pure_nr_cases);
 	run_cases(format_cases, format_nr_cases);
 	run_cases(test_cases, test_nr_cases);
 	run_cases(protocol_cases, protocol_nr_cases);
+	run_cases(engine_cases, engine_nr_cases);
 	run_cases(process_cases, process_nr_cases);
 	run_cases(listing_cases, listing_nr_cases);
 	run_cases(table_cases, table_nr_cases);

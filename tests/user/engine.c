@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The batch engine where its public interface does not lead: tables of core
+ * text, which a program has none of, and bytes that somebody else has changed.
+ */
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/rcupdate.h>
+
+#include <kmarkers/patcher.h>
+
+#include "../../patcher/sites.h"
+#include "../../patcher/text.h"
+#include "engine.h"
+
+#define INSN	5
+
+extern u8 engine_site[];
+
+static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+static const u8 jump[INSN] = { 0xe9, 0x00, 0x00, 0x00, 0x00 };
+
+static __used noinline void site(void)
+{
+	asm volatile("engine_site:\n\t"
+		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00");
+}
+
+static const char owner[] = "engine";
+static struct patcher_site record;
+static struct patcher_table table;
+static struct patcher_poke poke;
+static bool registered, can_wait;
+
+static void prepare(u16 flags)
+{
+	memset(&record, 0, sizeof(record));
+	record.addr = (long)engine_site - (long)&record.addr;
+	record.len = INSN;
+	record.flags = flags;
+	memset(&table, 0, sizeof(table));
+	table.sites = &record;
+	table.nr = 1;
+	table.owner = owner;
+}
+
+static int change(const u8 *old, const u8 *new)
+{
+	memset(&poke, 0, sizeof(poke));
+	poke.addr = engine_site;
+	poke.len = INSN;
+	memcpy(poke.old, old, INSN);
+	memcpy(poke.new, new, INSN);
+	return patcher_apply(owner, &poke, 1);
+}
+
+static void forget(void)
+{
+	can_wait = false;
+	if (registered)
+		patcher_unregister(&table);
+	registered = false;
+}
+
+/* The linker puts this in the place of what says whether tasks can be waited for. */
+bool __wrap_text_can_wait(void);
+
+bool __wrap_text_can_wait(void)
+{
+	return can_wait;
+}
+
+/* Who may be in the middle of a run in core text, nobody knows: nothing was recorded there. */
+static const char *no_runs_in_core_text(void)
+{
+	prepare(PATCHER_SITE_RUN);
+	EXPECT(patcher_register(&table) == -EPERM);
+	can_wait = true;
+	registered = !patcher_register(&table);
+	EXPECT(registered);
+	patcher_unregister(&table);
+	registered = !patcher_register_core(&table);
+	EXPECT(!registered);
+	EXPECT(patcher_register_core(&table) == -EPERM);
+	return NULL;
+}
+
+/* A program has no text but its own: what is of core text is not written. */
+static const char *no_core_text(void)
+{
+	prepare(0);
+	registered = !patcher_register_core(&table);
+	EXPECT(registered);
+	EXPECT(change(nop, jump) == -EPERM);
+	EXPECT(!memcmp(engine_site, nop, INSN));
+	return NULL;
+}
+
+static void pause_for_ms(long ms)
+{
+	const struct timespec pause = { .tv_nsec = ms * 1000000 };
+
+	nanosleep(&pause, NULL);
+}
+
+static bool inside, found;
+
+/* Like a handler that was on its way when the table left: slow. */
+static void *look(void *unused)
+{
+	rcu_read_lock();
+	WRITE_ONCE(inside, true);
+	pause_for_ms(50);
+	found = sites_find((unsigned long)engine_site, NULL);
+	rcu_read_unlock();
+	return NULL;
+}
+
+static const char *core_tables_are_drained(void)
+{
+	pthread_t late;
+
+	prepare(0);
+	EXPECT(!patcher_register_core(&table));
+	inside = found = false;
+	EXPECT(!pthread_create(&late, NULL, look, NULL));
+	while (!READ_ONCE(inside))
+		pause_for_ms(1);
+	patcher_unregister(&table);
+	pthread_join(late, NULL);
+	EXPECT(found);
+	EXPECT(!sites_find((unsigned long)engine_site, NULL));
+	return NULL;
+}
+
+/* Somebody who asks nobody: one byte at an offset. */
+static int write_byte(unsigned int offset, u8 byte)
+{
+	struct text_alias alias;
+	int err;
+
+	poke.addr = engine_site;
+	poke.len = INSN;
+	err = text_map(&alias, &poke, 1);
+	if (err)
+		return err;
+	WRITE_ONCE(poke.alias[offset], byte);
+	text_unmap(&alias);
+	return 0;
+}
+
+static const char *notices_changed_bytes(void)
+{
+	struct patcher_stats before, after;
+	unsigned int i;
+	u8 now[INSN];
+
+	prepare(0);
+	registered = !patcher_register(&table);
+	EXPECT(registered);
+	for (i = 0; i < INSN; i++) {
+		EXPECT(!write_byte(i, nop[i] ^ 0x10));
+		memcpy(now, engine_site, INSN);
+		patcher_read_stats(&before);
+		EXPECT(change(nop, jump) == -EILSEQ);
+		patcher_read_stats(&after);
+		EXPECT(after.rounds == before.rounds && after.refused == before.refused + 1);
+		EXPECT(!memcmp(engine_site, now, INSN));
+		EXPECT(!write_byte(i, nop[i]));
+	}
+	EXPECT(!change(nop, jump));
+	EXPECT(!change(jump, nop));
+	return NULL;
+}
+
+const struct test_case engine_cases[] = {
+	{ "engine_no_runs_in_core_text", no_runs_in_core_text, forget },
+	{ "engine_no_core_text", no_core_text, forget },
+	{ "engine_drains_core_tables", core_tables_are_drained, forget },
+	{ "engine_notices_changed_bytes", notices_changed_bytes, forget },
+};
+
+const unsigned int engine_nr_cases = ARRAY_SIZE(engine_cases);
