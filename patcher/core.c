@@ -157,6 +157,12 @@ static int judge(const struct oracle *oracle, unsigned int len, const char **own
 {
 	unsigned int i;
 
+	for (i = 0; i < oracle->nr; i++) {
+		if (oracle->errors[i] == -ENOMEM) {
+			*owner = "no memory to ask";
+			return -ENOMEM;
+		}
+	}
 	for (i = 0; i < REACH + len; i++) {
 		if (has_company(oracle, i)) {
 			*owner = "a kprobe";
@@ -276,20 +282,24 @@ void core_free_filter(struct ftrace_ops *ops)
 	ftrace_set_filter(ops, NULL, 0, 1);
 }
 
-/* Only what can be traced: neither entry code nor noinstr nor anything in assembly. */
-static bool has_ftrace_entry(const struct extent *extent)
+/*
+ * Only what can be traced: neither entry code nor noinstr nor anything in
+ * assembly.  0, -EPERM or -ENOMEM.
+ */
+static int vet_ftrace_entry(const struct extent *extent)
 {
 	struct ftrace_ops *ops;
-	bool has;
+	int err;
 
 	ops = kzalloc(sizeof(*ops), GFP_KERNEL);
 	if (!ops)
-		return false;
-	has = !ftrace_set_filter_ip(ops, extent->start, 0, 0) ||
-	      !ftrace_set_filter_ip(ops, extent->start + ENDBR_LEN, 0, 0);
+		return -ENOMEM;
+	err = ftrace_set_filter_ip(ops, extent->start, 0, 0);
+	if (err == -EINVAL)
+		err = ftrace_set_filter_ip(ops, extent->start + ENDBR_LEN, 0, 0);
 	core_free_filter(ops);
 	kfree(ops);
-	return has;
+	return err && err != -ENOMEM ? -EPERM : err;
 }
 
 /* One that a caller may name for a change. */
@@ -299,12 +309,12 @@ static int find_function(const char *name, struct extent *extent)
 
 	if (err)
 		return err;
-	if (on_handler_path(name) || on_handler_path(extent->name) || !has_ftrace_entry(extent)) {
+	err = on_handler_path(name) || on_handler_path(extent->name) ? -EPERM :
+	      vet_ftrace_entry(extent);
+	if (err == -EPERM)
 		pr_info("patcher: %s refused: runs where a breakpoint is handled, or cannot be traced\n",
 			name);
-		return -EPERM;
-	}
-	return 0;
+	return err;
 }
 
 /**
@@ -388,7 +398,7 @@ static bool calls(unsigned long addr, const struct extent *callee)
  * @offset: set to where in @function
  *
  * Context: may sleep.
- * Return: 0, -ENOENT or -EPERM.
+ * Return: 0, -ENOENT, -EPERM or -ENOMEM.
  */
 int core_find_call(const char *function, const char *callee, unsigned long *offset)
 {

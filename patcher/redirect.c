@@ -159,7 +159,8 @@ static void notrace take_detour(unsigned long ip, unsigned long parent_ip, struc
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such traceable function; -EBUSY if someone
- * else redirects it or kernel.ftrace_enabled is 0; or what ftrace returns.
+ * else redirects it or kernel.ftrace_enabled is 0; -ENOMEM; or what else ftrace
+ * returns.
  */
 int patcher_redirect_function(struct patcher_detour *detour)
 {
@@ -179,7 +180,7 @@ int patcher_redirect_function(struct patcher_detour *detour)
 	err = ftrace_set_filter_ip(&detour->ops, addr, 0, 0);
 	if (err) {
 		module_put(detour->module);
-		return -ENOENT;
+		return err == -ENOMEM ? err : -ENOENT;
 	}
 	err = register_ftrace_function(&detour->ops);
 	if (err) {

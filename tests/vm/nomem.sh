@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Writes to the files of markers, with every allocation failing once: what is
-# refused changes nothing.
+# Writes to the files of markers, and commands of kmarkers_test_core, with every
+# allocation failing once: what is refused changes nothing.
 
 fail_at=/sys/kernel/debug/kmarkers_test/fail_at
 
@@ -12,14 +12,15 @@ stop_failing() {
 	done
 }
 
-# without_memory TEXT FILE UNDO: the n-th allocation fails, for every n that there is
+# without_memory TEXT FILE UNDO: the n-th allocation fails, for every n that there is;
+# $list shows what may not change, and $undo takes UNDO
 without_memory() {
 	nth=0
 	refusals=0
 	odd=0
 	while [ $nth -lt 300 ]; do
 		nth=$((nth + 1))
-		cat $markers/list >/tmp/list.before
+		cat $list >/tmp/list.before
 		# Nothing in here forks or opens other files: that allocates as well.
 		{
 			put $nth $fail_at
@@ -31,11 +32,11 @@ without_memory() {
 		[ "$left" -eq 0 ] || break
 		if [ $code -eq 0 ]; then
 			# It could do without.
-			put "$3" $markers/control
+			put "$3" $undo
 			continue
 		fi
 		refusals=$((refusals + 1))
-		cat $markers/list >/tmp/list.after
+		cat $list >/tmp/list.after
 		if ! grep -q "annot allocate\|ut of memory" /tmp/said || ! cmp -s /tmp/list.before /tmp/list.after; then
 			odd=$((odd + 1))
 			sed "s/^/# $nth: /" /tmp/said
@@ -45,7 +46,23 @@ without_memory() {
 	[ "$code" -eq 0 ] && [ $odd -eq 0 ] && [ $refusals -gt 0 ] && [ $nth -lt 300 ]
 	result $? "'$1' without memory"
 	echo "# $refusals refusals"
-	put "$3" $markers/control
+	put "$3" $undo
+}
+
+# The door to core text says that it has no memory, and not that somebody may not.
+test_core_without_memory() {
+	# shellcheck source=tests/vm/corelib.sh
+	. /tests/corelib.sh
+	insmod /modules/kmarkers_test_core.ko || return
+	read_symbols
+	find_call
+	list=$debugfs/patcher/sites
+	undo=$core_test/command
+	# shellcheck disable=SC2154 # find_call sets it
+	without_memory "site $getppid $call 5" $undo "symbol $call_addr"
+	without_memory "redirect $getppid $callee" $undo restore
+	without_memory "detour $getppid" $undo undetour
+	rmmod kmarkers_test_core
 }
 
 test_without_memory() {
@@ -59,7 +76,9 @@ test_without_memory() {
 	stop_failing
 	# The kernel's own part of enabling an event warns if it has no memory.
 	put 1 /sys/kernel/tracing/events/kmarkers/marker/enable
-	all=$(cat $markers/list)
+	list=$markers/list
+	undo=$markers/control
+	all=$(cat $list)
 	without_memory trace $markers/ev_plain/probe "ev_plain none"
 	without_memory count $markers/ev_plain/probe "ev_plain none"
 	without_memory "ev_* count" $markers/control "ev_* none"
@@ -68,7 +87,8 @@ test_without_memory() {
 	without_memory "opened count" $markers/control "opened none"
 	put "detach opened" $markers/control
 	put 0 /sys/kernel/tracing/events/kmarkers/marker/enable
-	same "all is as it was" "$(cat $markers/list)" "$all"
+	same "all is as it was" "$(cat $list)" "$all"
+	test_core_without_memory
 	rmmod kmarkers_test_events
 	rmmod kmarkers_test
 }
