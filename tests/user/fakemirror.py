@@ -20,7 +20,7 @@ FULL = "E: Failed to fetch mirror://m/x.deb  Error writing to file - write (28: 
 NO_SUITE = "E: The repository 'mirror://m s-security Release' does not have a Release file."
 
 # It answers from files in $MIRROR: NAME.refused holds why NAME cannot be downloaded, `stale` and
-# `no-security` why lists cannot be; `cut` lets a download end halfway.
+# `no-security` why lists cannot be; NAME.cut lets its download end halfway.
 FAKE_APT = r"""#!/bin/sh
 program=${0##*/}
 while :; do
@@ -59,7 +59,7 @@ apt-get.install | apt-get.download)
             echo "'mirror://m/$file' $file $(stat -c %s "$file") SHA256:0"
         elif [ -e "$name.refused" ]; then
             say_and_fail "$name.refused"
-        elif [ -e cut ]; then
+        elif [ -e "$name.cut" ]; then
             head -c 100 "$file" >"$cd_out/$file"
             kill -KILL $$
         else

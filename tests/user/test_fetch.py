@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from fakemirror import BROKEN, ENTRY, FULL, NEW, NO_SUITE, NOT_FOUND, OLD, FakeMirror
-from lablib import unpack
+from lablib import LabError, cache, catalogue, unpack
 from lablib.apt import FetchError, NotOnMirrorError, PrivateApt, failure
 
 
@@ -109,3 +111,72 @@ def test_suite_that_is_gone(mirror: FakeMirror) -> None:
 )
 def test_what_is_absent(said: str, absent: bool) -> None:
     assert isinstance(failure("x", said), NotOnMirrorError) is absent
+
+
+def test_fetching_needs_root(mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(LabError, match="fetching a kernel needs root"):
+        unpack.fetch(ENTRY)
+    assert not mirror.cache.exists()
+
+
+def test_no_space_is_said_before_anything_is_asked_for(
+    mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(mirror.dir)
+    monkeypatch.setattr(unpack, "NEEDED_BYTES", 3 << 30)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage._replace(free=100 << 20))
+    with pytest.raises(LabError, match=r"has 100 MiB free, a kernel .* needs up to 3072 MiB"):
+        unpack.fetch(ENTRY)
+    assert not (mirror.dir / "log").exists()
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage._replace(free=4 << 30))
+    assert unpack.fetch(ENTRY).release == NEW
+
+
+def test_interrupted_download_is_gone_on_with(mirror: FakeMirror) -> None:
+    mirror.say(f"linux-image-{NEW}.cut", "")
+    with pytest.raises(FetchError):
+        unpack.fetch(ENTRY)
+    sizes = {deb.name: deb.stat().st_size for deb in PrivateApt("s").archives.iterdir()}
+    assert len(sizes) == 2
+    assert sizes[f"linux-image-{NEW}_2_amd64.deb"] == 100
+    assert unpack.complete(ENTRY) is None
+    mirror.well_again()
+    assert unpack.fetch(ENTRY).release == NEW
+
+
+def test_broken_package_is_downloaded_again(mirror: FakeMirror) -> None:
+    whole = {deb: deb.read_bytes() for deb in mirror.dir.glob("linux-headers-*")}
+    for deb, content in whole.items():
+        deb.write_bytes(content[:200] + bytes(len(content) - 200))
+    with pytest.raises(LabError, match="cannot unpack linux-headers-"):
+        unpack.fetch(ENTRY)
+    assert not catalogue.kernel_dir("k").exists()
+    for deb, content in whole.items():
+        deb.write_bytes(content)
+    assert unpack.fetch(ENTRY).image.read_text() == f"linux-image-{NEW}"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+def test_interrupted_unpacking_leaves_nothing_that_looks_finished(
+    mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def stop(*_: object) -> NoReturn:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(unpack, "_find_vmlinuz", stop)
+        with pytest.raises(type(error)):
+            unpack.fetch(ENTRY)
+    assert unpack.complete(ENTRY) is None
+    assert list((mirror.cache / "kernels").iterdir()) == []
+    assert unpack.fetch(ENTRY).release == NEW
+
+
+def test_leftovers_of_a_killed_run_go(mirror: FakeMirror) -> None:
+    left = [mirror.cache / "kernels/.new-k-abc", mirror.cache / "suites/.new-s-abc"]
+    cache.claim()
+    for tree in left:
+        (tree / "usr").mkdir(parents=True)
+    unpack.fetch(ENTRY)
+    assert not any(tree.exists() for tree in left)

@@ -320,6 +320,34 @@ def test_debug_kernel_is_built_again_for_other_options(
     assert (debugkernel.complete(entry) is not None) == usable
 
 
+# What each part of a debug kernel is there for; without one of these it would find less.
+REQUIRED = {
+    "base": """SMP PREEMPT HOTPLUG_CPU RANDOMIZE_BASE MODULES MODULE_UNLOAD KALLSYMS KALLSYMS_ALL
+        JUMP_LABEL KPROBES FTRACE FUNCTION_TRACER DYNAMIC_FTRACE KPROBE_EVENTS PERF_EVENTS BUG
+        DEBUG_FS STRICT_KERNEL_RWX STRICT_MODULE_RWX UNWINDER_ORC PRINTK PRINTK_TIME""",
+    "kasan": """KASAN KASAN_GENERIC KASAN_VMALLOC PROVE_LOCKING PROVE_RCU DEBUG_ATOMIC_SLEEP
+        DEBUG_PREEMPT DEBUG_OBJECTS DEBUG_OBJECTS_FREE DEBUG_OBJECTS_TIMERS DEBUG_OBJECTS_WORK
+        DEBUG_OBJECTS_RCU_HEAD DEBUG_OBJECTS_PERCPU_COUNTER DEBUG_KMEMLEAK DEBUG_LIST
+        DEBUG_NOTIFIERS SCHED_STACK_END_CHECK DEBUG_WX PTDUMP_DEBUGFS""",
+    "kcsan": "KCSAN DEBUG_LIST",
+    "clang": "CC_IS_CLANG LD_IS_LLD",
+}
+
+
+@pytest.mark.parametrize("part", REQUIRED)
+def test_debug_part_looks_for_what_it_is_there_for(part: str) -> None:
+    wanted = debugkernel.wanted_options([debugkernel.FRAGMENTS / f"{part}.config"])
+    missing = [name for name in REQUIRED[part].split() if wanted.get(f"CONFIG_{name}") != "y"]
+    assert missing == []
+
+
+def test_every_debug_part_is_known() -> None:
+    used = {part for entry in catalogue.debug() for part in entry.debug}
+    assert used == set(kernelsuite.APPEND) == set(REQUIRED) - {"base"}
+    assert {file.stem for file in debugkernel.FRAGMENTS.glob("*.config")} == set(REQUIRED)
+    assert {"kasan", "kcsan", "clang"} <= used
+
+
 def test_every_debug_kernel_has_its_fragments() -> None:
     for entry in catalogue.debug():
         wanted = debugkernel.wanted_options(debugkernel.fragments(entry))
