@@ -23,6 +23,9 @@ building, booting and testing.
 """
 
 
+SLOW_SECONDS = 240
+
+
 def cell(tally: Tally | None) -> str:
     """Return one suite's results in a few characters."""
     if tally is None:
@@ -62,7 +65,7 @@ def short_version(qemu: str) -> str:
 
 
 def notes(outcomes: Iterable[Outcome]) -> list[str]:
-    """Return a line for every failure, skip and retry."""
+    """Return a line for every failure, skip, retry and kernel that took long."""
     lines = []
     for one in outcomes:
         for suite, tally in one.suites.items():
@@ -72,7 +75,15 @@ def notes(outcomes: Iterable[Outcome]) -> list[str]:
             f"RETRIED {one.kernel}: crash of the emulator, nothing of ours in it: {why}"
             for why in one.retries
         ]
+        if one.seconds > SLOW_SECONDS:
+            lines.append(f"SLOW {one.kernel}: slower than {SLOW_SECONDS // 60} minutes")
     return lines
+
+
+def total_time(outcomes: Sequence[Outcome]) -> str:
+    """Return what all rows took, and what of."""
+    seconds = sum(one.seconds for one in outcomes)
+    return f"Building, booting and testing took {seconds:.0f} s in all."
 
 
 def as_text(outcomes: Sequence[Outcome]) -> str:
@@ -82,7 +93,7 @@ def as_text(outcomes: Sequence[Outcome]) -> str:
     lines = [
         "  ".join(field.ljust(width) for field, width in zip(row, widths)).rstrip() for row in table
     ]
-    return "\n".join([*lines, *notes(outcomes)]) + "\n"
+    return "\n".join([*lines, total_time(outcomes), *notes(outcomes)]) + "\n"
 
 
 def as_markdown(outcomes: Sequence[Outcome], command: str) -> str:
@@ -94,6 +105,8 @@ def as_markdown(outcomes: Sequence[Outcome], command: str) -> str:
         "| " + " | ".join(head) + " |",
         "|" + " --- |" * 3 + " ---: |" * (len(head) - 3),
         *("| " + " | ".join(row) + " |" for row in body),
+        "",
+        total_time(outcomes),
     ]
     if said := notes(outcomes):
         lines += ["", *(f"- {note}" for note in said)]

@@ -287,6 +287,23 @@ def test_table_names_no_path_of_this_machine(tmp_path: Path) -> None:
     assert "/" not in text.replace(" / ", "")
 
 
+def test_times_and_retries_are_told() -> None:
+    outcomes = [
+        Outcome("quick", seconds=240.0),
+        Outcome("slow", seconds=240.6, retries=["BUG: x", "the kernel did not boot"]),
+    ]
+    text = matrixtable.as_text(outcomes)
+    page = matrixtable.as_markdown(outcomes, "make check-matrix")
+    said = "Building, booting and testing took 481 s in all."
+    notes = [
+        "RETRIED slow: crash of the emulator, nothing of ours in it: BUG: x",
+        "RETRIED slow: crash of the emulator, nothing of ours in it: the kernel did not boot",
+        "SLOW slow: slower than 4 minutes",
+    ]
+    assert text.splitlines()[3:] == [said, *notes]
+    assert page.splitlines()[-6:] == ["", said, "", *(f"- {note}" for note in notes)]
+
+
 def test_lost_option_is_named() -> None:
     wanted = {"CONFIG_A": "y", "CONFIG_B": "16", "CONFIG_C": "y", "CONFIG_D": "n"}
     config = "CONFIG_A=y\nCONFIG_B=8\n# CONFIG_C is not set\n"
