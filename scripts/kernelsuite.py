@@ -28,7 +28,8 @@ WARN_MODULE = "kmarkers_test_warn"
 WARN_TEST = "module that warns loads"
 
 # What the parts of debug kernels are booted with, and what they have time for.
-APPEND = {"kasan": "panic_on_warn=1", "kcsan": "", "clang": ""}
+PANIC_ON_WARN = "panic_on_warn=1"
+APPEND = {"kasan": PANIC_ON_WARN, "kcsan": "", "clang": ""}
 DEBUG_SETTINGS = {"KMARKERS_BATCHES": 100, "KMARKERS_CYCLES": 10}
 
 FINDING = re.compile(r"\b(warning|error|WARNING|ERROR)\b[: ]|\bundefined!")
@@ -113,6 +114,11 @@ def check_one(name: str, who: str, suites: Callable[[Path], Iterable[Suite]]) ->
     return 1 if total.failed else 0
 
 
+def appended(entry: Entry) -> list[str]:
+    """Return what a kernel's command line has besides what all have."""
+    return [words for part in entry.debug if (words := APPEND[part])]
+
+
 def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome, job: str) -> Result:
     """Boot and run a script, again if the emulator crashed; keep the logs of each attempt."""
     request = Request(
@@ -122,7 +128,7 @@ def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome, job: 
         modules=modules,
         additions=[(TESTS, "/tests"), (READER, "/examples")],
         settings=DEBUG_SETTINGS if entry.debug else {},
-        append=" ".join(filter(None, (APPEND[part] for part in entry.debug))),
+        append=" ".join(appended(entry)),
         timeout=TIMEOUT_SECONDS,
         memory=2048 if entry.debug else 1024,
     )
@@ -145,8 +151,11 @@ def alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
     missed = []
     if result.ok or not any(WARN_MODULE in line for line in result.dirt):
         missed.append("a warning in the kernel log does not fail the run")
-    # Some kernels are told to panic by it, in the middle of the test.
-    if result.exit_code is not None and said.failed != [WARN_TEST]:
+    if PANIC_ON_WARN in appended(entry):
+        # It ends in the middle of the test.
+        if result.exit_code is not None or not any("Kernel panic" in line for line in result.dirt):
+            missed.append("a warning does not make a kernel panic that is told to")
+    elif result.exit_code is None or said.failed != [WARN_TEST]:
         missed.append(f"a warning does not fail the test during which it came: {said}")
     return Tally(passed=0 if missed else 1, failed=missed)
 

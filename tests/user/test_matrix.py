@@ -113,6 +113,34 @@ def test_alarm(built: Path, warning: str, verdict: str, code: int, missed: int) 
     assert tally.passed == (0 if missed else 1)
 
 
+PANICKED = f"{WARNING_ON_PURPOSE}\nKernel panic - not syncing: kernel: panic_on_warn set ..."
+
+
+@pytest.mark.parametrize(
+    ("role", "log", "end", "missed"),
+    [
+        ("debug:kasan", PANICKED, "", 0),
+        ("debug:kasan+clang", PANICKED, "", 0),
+        ("debug:kasan", WARNING_ON_PURPOSE, "finish 1", 1),
+        ("debug:kasan", WARNING_ON_PURPOSE, "", 1),
+        ("debug:kcsan", WARNING_ON_PURPOSE, "finish 1", 0),
+        ("debug:kcsan", PANICKED, "", 1),
+        ("gates", PANICKED, "", 1),
+    ],
+)
+def test_kernel_that_is_told_to_panic_must(
+    built: Path, role: str, log: str, end: str, missed: int
+) -> None:
+    said = f'echo "not ok 1 {kernelsuite.WARN_TEST}" >"$status"; echo 1..1 >>"$status"'
+    (built / "modules" / f"{kernelsuite.WARN_MODULE}.ko").touch()
+    entry = Entry(catalogue.default_name(), "s", "linux-source-1", "host", role)
+    outcome = Outcome(entry.name)
+    with fake_emulator(built, f'{said}; echo "{log}" >"$console"\n{end}\n'):
+        tally = ALARM(entry, built / "modules", built / "out", outcome)
+    assert len(tally.failed) == missed
+    assert not outcome.retries
+
+
 def test_failed_test_turns_a_row_red(built: Path) -> None:
     script = 'printf "# suite: orders\\nnot ok 1 x\\n1..1\\n" >"$status"; finish 1\n'
     outcome = run(built, script)
