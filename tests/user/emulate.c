@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Compares the emulator with the CPU on random instructions with random
- * registers and flags.  Arguments: how many comparisons, and a seed.  A timer
+ * registers and flags.  Arguments: how many comparisons, and a seed.  What the
+ * decoder does not know is not compared, and another takes its place.  A timer
  * ticks meanwhile, as in a fuzzer, and must not meet the random stack pointer,
  * which at times is that of the handler.
  */
@@ -15,7 +16,11 @@
 
 #include "oracle.h"
 
-static u64 state, left;
+/* So few of those generated may be unknown that this is never reached. */
+#define CASES_PER_COMPARISON	4
+
+static u64 state, wanted, generated;
+static struct oracle_result result;
 
 /* splitmix64 */
 static u64 next_random(void)
@@ -63,8 +68,9 @@ static bool next_case(struct oracle_case *test)
 	u64 words[sizeof(*test) / 8 + 1];
 	unsigned int i, at;
 
-	if (!left--)
+	if (result.compared >= wanted || generated >= wanted * CASES_PER_COMPARISON)
 		return false;
+	generated++;
 	for (i = 0; i < ARRAY_SIZE(words); i++)
 		words[i] = next_random();
 	memcpy(test, words, sizeof(*test));
@@ -85,22 +91,23 @@ static void on_tick(int sig)
 int main(int argc, char **argv)
 {
 	const struct itimerval tick = { { 0, 1000 }, { 0, 1000 } }, never = { { 0 } };
-	struct oracle_result result;
+	bool good;
 	int err;
 
-	left = argc > 1 ? strtoull(argv[1], NULL, 0) : 100000;
+	wanted = argc > 1 ? strtoull(argv[1], NULL, 0) : 100000;
 	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	signal(SIGALRM, on_tick);
 	setitimer(ITIMER_REAL, &tick, NULL);
 	err = oracle_run(next_case, &result);
 	setitimer(ITIMER_REAL, &never, NULL);
 	printf("KTAP version 1\n1..1\n");
-	printf("# %llu instructions emulated and executed, %llu unknown to the decoder\n",
-	       result.compared, result.refused);
+	printf("# %llu of %llu instructions emulated and executed, %llu unknown to the decoder\n",
+	       result.compared, wanted, result.refused);
 	if (result.different)
 		oracle_print(&result);
 	if (err)
 		printf("# error %d\n", err);
-	printf("%s 1 insn_emulated_as_executed\n", err || result.different ? "not ok" : "ok");
-	return err || result.different;
+	good = !err && !result.different && result.compared == wanted;
+	printf("%s 1 insn_emulated_as_executed\n", good ? "ok" : "not ok");
+	return !good;
 }
