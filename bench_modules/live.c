@@ -7,6 +7,7 @@
  * and measures (kmlive).
  */
 #include <linux/debugfs.h>
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -14,11 +15,12 @@
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 
 #include <kmarkers/marker.h>
 #include <kmarkers/redirect.h>
+#include <kmarkers/words.h>
 
 #include "live.h"
 
@@ -87,23 +89,18 @@ static int select_variant(const struct live_variant *variant)
 
 static ssize_t live_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
-	char name[MAX_NAME + 1] = "";
+	char *name = patcher_read_line(buf, count, MAX_NAME);
 	unsigned int i;
 	int err = -EINVAL;
 
-	if (!count || count > MAX_NAME)
-		return -EINVAL;
-	if (copy_from_user(name, buf, count))
-		return -EFAULT;
-	if (strlen(name) != count)
-		return -EINVAL;
-	if (name[count - 1] == '\n')
-		name[count - 1] = '\0';
+	if (IS_ERR(name))
+		return PTR_ERR(name);
 	mutex_lock(&lock);
 	for (i = 0; i < ARRAY_SIZE(variants); i++)
 		if (!strcmp(name, variants[i].name))
 			err = select_variant(&variants[i]);
 	mutex_unlock(&lock);
+	kfree(name);
 	return err ?: count;
 }
 

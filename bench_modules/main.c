@@ -10,7 +10,6 @@
 #include <linux/sched/task.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <linux/utsname.h>
 #include <asm/cpufeature.h>
 #include <asm/msr.h>
@@ -18,6 +17,7 @@
 #include <asm/tsc.h>
 
 #include <kmarkers/patcher.h>
+#include <kmarkers/words.h>
 
 #include "bench.h"
 #include "bystander.h"
@@ -27,7 +27,6 @@
 
 #define MAX_GROUPS	64
 #define MAX_COMMAND	1024
-#define MAX_NUMBER	32
 
 enum run_state {
 	RUN_IDLE,
@@ -266,16 +265,14 @@ static ssize_t control_write(struct file *file, const char __user *buf, size_t c
 {
 	enum bench_verb verb;
 	u64 groups;
-	char *text;
+	char *line;
 	int err;
 
-	if (!count || count > MAX_COMMAND)
-		return -EINVAL;
-	text = memdup_user_nul(buf, count);
-	if (IS_ERR(text))
-		return PTR_ERR(text);
-	err = strlen(text) == count ? bench_parse_control(text, &verb, &groups) : -EINVAL;
-	kfree(text);
+	line = patcher_read_line(buf, count, MAX_COMMAND);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	err = bench_parse_control(line, &verb, &groups);
+	kfree(line);
 	if (!err)
 		err = do_command(verb, groups);
 	return err ?: count;
@@ -425,26 +422,13 @@ static int set_config(enum config_item item, u64 value)
 	return err;
 }
 
-/* Nothing but a number, and at most a newline behind it. */
-static int read_number(const char __user *buf, size_t count, u64 *value)
-{
-	char text[MAX_NUMBER];
-
-	if (count >= sizeof(text))
-		return -EINVAL;
-	if (copy_from_user(text, buf, count))
-		return -EFAULT;
-	text[count] = '\0';
-	return strlen(text) == count ? kstrtou64(text, 0, value) : -EINVAL;
-}
-
 static ssize_t config_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	unsigned long item = (unsigned long)file_inode(file)->i_private;
 	u64 value;
 	int err;
 
-	err = read_number(buf, count, &value);
+	err = patcher_read_number(buf, count, false, &value);
 	if (err)
 		return err;
 	mutex_lock(&bench.lock);

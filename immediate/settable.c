@@ -9,14 +9,13 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 
 #include <kmarkers/immediate.h>
+#include <kmarkers/words.h>
 
 #include "imv.h"
 
 #define MAX_FILE_NAME	128
-#define MAX_NUMBER	32
 
 /* The settable values of one translation unit. */
 struct settable_table {
@@ -60,31 +59,18 @@ static int value_open(struct inode *inode, struct file *file)
 	return single_open(file, value_show, inode->i_private);
 }
 
-/* Nothing but a number, and at most a newline behind it. */
-static int read_number(const char __user *buf, size_t count, s64 *value)
-{
-	char text[MAX_NUMBER];
-
-	if (count >= sizeof(text))
-		return -EINVAL;
-	if (copy_from_user(text, buf, count))
-		return -EFAULT;
-	text[count] = '\0';
-	if (strlen(text) != count || kstrtos64(text, 0, value))
-		return -EINVAL;
-	return 0;
-}
-
 static ssize_t value_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	const struct imv_settable *settable = file_inode(file)->i_private;
 	struct imv_change change = { .var = settable->var, .size = settable->size };
 	s64 value;
+	u64 bits;
 	int err;
 
-	err = read_number(buf, count, &value);
+	err = patcher_read_number(buf, count, true, &bits);
 	if (err)
 		return err;
+	value = bits;
 	if (value < settable->min || value > settable->max)
 		return -EINVAL;
 	memcpy(&change.value, &value, settable->size);

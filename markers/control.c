@@ -8,7 +8,6 @@
  * and removed, and no operation of their files takes it; @lock protects what
  * they look at.
  */
-#include <linux/ctype.h>
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -22,7 +21,8 @@
 #include <linux/printk.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
+
+#include <kmarkers/words.h>
 
 #include "event_probe.h"
 #include "control.h"
@@ -42,33 +42,6 @@ static struct {
 	.tree = __MUTEX_INITIALIZER(controls.tree),
 	.lock = __MUTEX_INITIALIZER(controls.lock),
 };
-
-static const struct control_command commands[] = {
-	{ "trace", CONTROL_TRACE, 0 },
-	{ "count", CONTROL_COUNT, 0 },
-	{ "-trace", 0, CONTROL_TRACE },
-	{ "-count", 0, CONTROL_COUNT },
-	{ "none", 0, CONTROL_TRACE | CONTROL_COUNT },
-};
-
-const struct control_command *control_command(const char *word)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		if (!strcmp(word, commands[i].word))
-			return &commands[i];
-	return NULL;
-}
-
-bool control_is_identifier(const char *name)
-{
-	const char *at;
-
-	for (at = name; isalnum(*at) || *at == '_'; at++)
-		;
-	return at > name && !*at;
-}
 
 static u32 hash(const char *name)
 {
@@ -233,70 +206,29 @@ static int apply_to_matching(const char *pattern, const struct control_command *
 	return err;
 }
 
-/* The next word of a line whose words have one space between them; NULL at its end. */
-static char *next_word(char **line)
+static int run(const struct control_request *request)
 {
-	char *word = strsep(line, " ");
-
-	return word && *word ? word : NULL;
-}
-
-static int run_words(const char *first, const char *second, const char *third)
-{
-	const struct control_command *command;
 	int err;
 
-	if (!strcmp(first, "attach"))
-		return function_attach(second, third ?: second);
-	if (!strcmp(first, "detach"))
-		return third ? -EINVAL : function_detach(second);
-	command = third ? NULL : control_command(second);
-	if (!command)
-		return -EINVAL;
+	if (request->verb == CONTROL_ATTACH)
+		return function_attach(request->object, request->name);
+	if (request->verb == CONTROL_DETACH)
+		return function_detach(request->object);
 	mutex_lock(&controls.lock);
-	err = apply_to_matching(first, command);
+	err = apply_to_matching(request->object, request->command);
 	mutex_unlock(&controls.lock);
 	return err;
 }
 
-static int run_command(char *line)
-{
-	char *words[3] = { NULL };
-	unsigned int nr = 0;
-
-	while (line && nr < ARRAY_SIZE(words)) {
-		words[nr] = next_word(&line);
-		if (!words[nr++])
-			return -EINVAL;
-	}
-	return line || nr < 2 ? -EINVAL : run_words(words[0], words[1], words[2]);
-}
-
-char *control_line(const char __user *buf, size_t count, size_t most)
-{
-	char *line;
-
-	if (!count || count > most)
-		return ERR_PTR(-EINVAL);
-	line = memdup_user_nul(buf, count);
-	if (IS_ERR(line))
-		return line;
-	if (line[count - 1] == '\n')
-		line[--count] = '\0';
-	if (count && strlen(line) == count)
-		return line;
-	kfree(line);
-	return ERR_PTR(-EINVAL);
-}
-
 static ssize_t control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
-	char *line = control_line(buf, count, CONTROL_LINE);
+	char *line = patcher_read_line(buf, count, CONTROL_LINE);
+	struct control_request request;
 	int err;
 
 	if (IS_ERR(line))
 		return PTR_ERR(line);
-	err = run_command(line);
+	err = control_parse(line, &request) ?: run(&request);
 	kfree(line);
 	return err ?: count;
 }

@@ -7,14 +7,9 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
+#include "command.h"
+
 struct module;
-
-#define CONTROL_TRACE	1
-#define CONTROL_COUNT	2
-
-/* Longest command, and longest word for a file in a name's directory. */
-#define CONTROL_LINE	512
-#define CONTROL_WORD	32
 
 /**
  * struct marker_control - the controls of a name that has markers
@@ -36,32 +31,13 @@ struct marker_control {
 	char name[];
 };
 
-/**
- * struct control_command - what a word asks for
- * @word: the word
- * @add: the probe to connect, or 0
- * @del: the probes to disconnect
- */
-struct control_command {
-	const char *word;
-	unsigned int add;
-	unsigned int del;
-};
-
 void control_init(struct dentry *dir);
 void control_exit(void);
 int control_names_come(struct module *module);
 void control_names_go(void);
 
-const struct control_command *control_command(const char *word);
 int control_apply(struct marker_control *control, const struct control_command *command);
 bool control_is_connected(struct marker_control *control, unsigned int builtin);
-
-/* Letters, digits and underscores: what can be the name of a directory. */
-bool control_is_identifier(const char *name);
-
-/* What was written, without the newline; to be freed, or an error pointer. */
-char *control_line(const char __user *buf, size_t count, size_t most);
 
 /* files.c */
 void files_create(struct marker_control *control, struct dentry *parent);

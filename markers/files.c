@@ -12,28 +12,30 @@
 #include <linux/string.h>
 
 #include <kmarkers/typed.h>
+#include <kmarkers/words.h>
 
 #include "control.h"
 #include "internal.h"
 #include "registry.h"
 
-static int write_command(struct file *file, const char *word)
+static ssize_t write_command(struct file *file, const char __user *buf, size_t count,
+			     const struct control_command *understand(const char *word))
 {
-	const struct control_command *command = control_command(word);
-
-	return command ? control_apply(file_inode(file)->i_private, command) : -EINVAL;
-}
-
-static ssize_t probe_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
-{
-	char *word = control_line(buf, count, CONTROL_WORD);
+	char *word = patcher_read_line(buf, count, CONTROL_WORD);
+	const struct control_command *command;
 	int err;
 
 	if (IS_ERR(word))
 		return PTR_ERR(word);
-	err = write_command(file, word);
+	command = understand(word);
+	err = command ? control_apply(file_inode(file)->i_private, command) : -EINVAL;
 	kfree(word);
 	return err ?: count;
+}
+
+static ssize_t probe_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+{
+	return write_command(file, buf, count, control_command);
 }
 
 /* How many probes in a part of an array have this code. */
@@ -90,17 +92,7 @@ static int probe_show(struct seq_file *m, void *unused)
 
 static ssize_t enable_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
-	char *word = control_line(buf, count, CONTROL_WORD);
-	int err = -EINVAL;
-
-	if (IS_ERR(word))
-		return PTR_ERR(word);
-	if (!strcmp(word, "0"))
-		err = write_command(file, "-trace");
-	else if (!strcmp(word, "1"))
-		err = write_command(file, "trace");
-	kfree(word);
-	return err ?: count;
+	return write_command(file, buf, count, control_enable);
 }
 
 static int enable_show(struct seq_file *m, void *unused)
@@ -199,7 +191,7 @@ static bool can_be_directory(const char *name)
 	for (i = 0; i < ARRAY_SIZE(taken); i++)
 		if (!strcmp(name, taken[i]))
 			return false;
-	return control_is_identifier(name) && strlen(name) <= NAME_MAX;
+	return patcher_is_identifier(name) && strlen(name) <= NAME_MAX;
 }
 
 /**

@@ -21,6 +21,7 @@
 #include <linux/string.h>
 
 #include <kmarkers/redirect.h>
+#include <kmarkers/words.h>
 
 #include "control.h"
 #include "functions.h"
@@ -261,7 +262,7 @@ int function_attach(const char *symbol, const char *name)
 {
 	int err;
 
-	if (!control_is_identifier(name) || strlen(name) >= NAME_BYTES ||
+	if (!patcher_is_identifier(name) || strlen(name) >= NAME_BYTES ||
 	    strlen(symbol) >= KSYM_NAME_LEN)
 		return -EINVAL;
 	mutex_lock(&lock);

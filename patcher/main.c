@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The patcher as a module: breakpoint notifier and debugfs. */
 #include <linux/debugfs.h>
+#include <linux/err.h>
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/ptrace.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 
 #include <kmarkers/patcher.h>
+#include <kmarkers/words.h>
 
 #include "core.h"
 #include "sites.h"
+#include "words.h"
+
+/* Of a number that is written to a file, with its newline. */
+#define MAX_NUMBER	31
 
 static struct dentry *kmarkers_dir;
 
@@ -100,6 +108,57 @@ int patcher_for_each_chunk(struct module *module, const char *symbol,
 	return err;
 }
 EXPORT_SYMBOL_GPL(patcher_for_each_chunk);
+
+/**
+ * patcher_read_line() - the line that was written to a file
+ * @buf: what was written
+ * @count: how much
+ * @most: how much it may be
+ *
+ * Context: may sleep.
+ * Return: it, without a newline at its end, for kfree(); or an error pointer:
+ * -EINVAL if it is empty, too long or has a NUL within, -EFAULT, -ENOMEM.
+ */
+char *patcher_read_line(const char __user *buf, size_t count, size_t most)
+{
+	char *line;
+	int err;
+
+	if (!count || count > most)
+		return ERR_PTR(-EINVAL);
+	line = memdup_user_nul(buf, count);
+	if (IS_ERR(line))
+		return line;
+	err = words_end_line(line, count);
+	if (!err)
+		return line;
+	kfree(line);
+	return ERR_PTR(err);
+}
+EXPORT_SYMBOL_GPL(patcher_read_line);
+
+/**
+ * patcher_read_number() - the number that was written to a file
+ * @buf: what was written: the number, and at most a newline behind it
+ * @count: how much
+ * @is_signed: it may be negative, and must fit into an s64
+ * @value: the number; an s64 if @is_signed
+ *
+ * Context: may sleep.
+ * Return: 0, -EINVAL for anything else, -EFAULT or -ENOMEM.
+ */
+int patcher_read_number(const char __user *buf, size_t count, bool is_signed, u64 *value)
+{
+	char *line = patcher_read_line(buf, count, MAX_NUMBER);
+	int err;
+
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	err = words_parse_number(line, is_signed, value);
+	kfree(line);
+	return err;
+}
+EXPORT_SYMBOL_GPL(patcher_read_number);
 
 /*
  * Runs from do_int3() with interrupts off, in NMI-like context.  User-space

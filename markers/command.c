@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands for names of markers, understood; nothing here is carried out. */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <kmarkers/words.h>
+
+#include "command.h"
+
+static const struct control_command commands[] = {
+	{ "trace", CONTROL_TRACE, 0 },
+	{ "count", CONTROL_COUNT, 0 },
+	{ "-trace", 0, CONTROL_TRACE },
+	{ "-count", 0, CONTROL_COUNT },
+	{ "none", 0, CONTROL_TRACE | CONTROL_COUNT },
+};
+
+/* NULL for a word that is none. */
+const struct control_command *control_command(const char *word)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(word, commands[i].word))
+			return &commands[i];
+	return NULL;
+}
+
+/* What 0 and 1 stand for in the file enable; NULL for other words. */
+const struct control_command *control_enable(const char *word)
+{
+	if (!strcmp(word, "1"))
+		return control_command("trace");
+	return strcmp(word, "0") ? NULL : control_command("-trace");
+}
+
+/**
+ * control_parse() - understand a line written to control
+ * @line: "PATTERN COMMAND", "attach FUNCTION [NAME]" or "detach NAME", with one
+ *	space between words; modified
+ * @request: what it asks for, pointing into @line
+ *
+ * Return: 0, or -EINVAL for anything else.
+ */
+int control_parse(char *line, struct control_request *request)
+{
+	char *words[3] = { NULL };
+
+	if (patcher_split_words(line, words, ARRAY_SIZE(words)) < 2)
+		return -EINVAL;
+	*request = (struct control_request) { .object = words[1] };
+	if (!strcmp(words[0], "attach")) {
+		request->verb = CONTROL_ATTACH;
+		request->name = words[2] ?: words[1];
+		return 0;
+	}
+	if (words[2])
+		return -EINVAL;
+	if (!strcmp(words[0], "detach")) {
+		request->verb = CONTROL_DETACH;
+		return 0;
+	}
+	request->verb = CONTROL_APPLY;
+	request->object = words[0];
+	request->command = control_command(words[1]);
+	return request->command ? 0 : -EINVAL;
+}

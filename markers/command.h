@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What root may write to control, enable and probe: what it asks for. */
+#ifndef MARKERS_COMMAND_H
+#define MARKERS_COMMAND_H
+
+#define CONTROL_TRACE	1
+#define CONTROL_COUNT	2
+
+/* Longest command, and longest word for a file in a name's directory. */
+#define CONTROL_LINE	512
+#define CONTROL_WORD	32
+
+/**
+ * struct control_command - what a word asks for
+ * @word: the word
+ * @add: the probe to connect, or 0
+ * @del: the probes to disconnect
+ */
+struct control_command {
+	const char *word;
+	unsigned int add;
+	unsigned int del;
+};
+
+enum control_verb {
+	CONTROL_APPLY,
+	CONTROL_ATTACH,
+	CONTROL_DETACH,
+};
+
+/**
+ * struct control_request - what a line asks for
+ * @verb: what to do
+ * @command: to apply it, the command; else NULL
+ * @object: the pattern of names, the function to attach to, or the marker to detach
+ * @name: to attach, the name of the marker; else NULL
+ */
+struct control_request {
+	enum control_verb verb;
+	const struct control_command *command;
+	const char *object;
+	const char *name;
+};
+
+const struct control_command *control_command(const char *word);
+const struct control_command *control_enable(const char *word);
+int control_parse(char *line, struct control_request *request);
+
+#endif /* MARKERS_COMMAND_H */

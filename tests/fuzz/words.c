@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Fuzz target: what may be written to the files in debugfs.  The input is text,
+ * or chooses pieces of text that mean something; each reader is judged by one
+ * that is written another way.
+ */
+#include <errno.h>
+
+#include <kmarkers/words.h>
+
+#include "../../markers/command.h"
+#include "../../patcher/words.h"
+#include "fuzz.h"
+
+#define MAX_TEXT	600
+#define WORDS		3
+
+static const char *const words[] = {
+	"attach", "detach", "trace", "-trace", "count", "-count", "none", "*", "ev_plain", "a1",
+	"vfs_read", "Zz", "", "0", "1", "+trace",
+};
+
+static const char *const digits[] = {
+	"0", "1", "7", "8", "f", "0x", "00", "18446744073709551615", "9223372036854775807",
+	"9223372036854775808", "99999999999", "0xffffffffffffffff", "01777777777777777777777",
+	"_", " ", "\t",
+};
+
+static char text[MAX_TEXT + 1];
+static size_t length;
+
+static void add(const char *piece, size_t bytes)
+{
+	if (length + bytes > MAX_TEXT)
+		return;
+	memcpy(text + length, piece, bytes);
+	length += bytes;
+}
+
+static void add_one_of(struct input *in, const char *const *list, unsigned int nr)
+{
+	const char *piece = list[take_below(in, nr)];
+
+	add(piece, strlen(piece));
+}
+
+static void fill(struct input *in)
+{
+	static const char *const signs[] = { "", "", "-", "+" };
+	static const char *const ends[] = { "", "", "\n", "\n\n", " ", "x" };
+	unsigned int kind = take_below(in, 4), nr = take_below(in, 5);
+
+	length = 0;
+	if (!kind) {
+		length = in->left < MAX_TEXT ? in->left : MAX_TEXT;
+		memcpy(text, in->data, length);
+	} else if (kind == 1) {
+		add_one_of(in, signs, ARRAY_SIZE(signs));
+		while (nr--)
+			add_one_of(in, digits, ARRAY_SIZE(digits));
+	} else {
+		add_one_of(in, words, ARRAY_SIZE(words));
+		for (; nr; nr--) {
+			add(" ", 1);
+			add_one_of(in, words, ARRAY_SIZE(words));
+		}
+	}
+	if (kind)
+		add_one_of(in, ends, ARRAY_SIZE(ends));
+	text[length] = '\0';
+}
+
+/* Of exactly its size, so that a read behind its end is noticed. */
+static char *copy_of(const char *from, size_t bytes)
+{
+	char *copy = malloc(bytes + 1);
+
+	memcpy(copy, from, bytes);
+	copy[bytes] = '\0';
+	return copy;
+}
+
+/* Digits before anything else, of which none is too large for the base. */
+static bool magnitude(const char *at, __uint128_t *value)
+{
+	static const char all[] = "0123456789abcdef0123456789ABCDEF";
+	unsigned int base = 10, nr;
+
+	if (at[0] == '0' && at[1]) {
+		base = at[1] == 'x' || at[1] == 'X' ? 16 : 8;
+		at += base == 16 ? 2 : 1;
+	}
+	*value = 0;
+	for (nr = 0; at[nr]; nr++) {
+		const char *digit = strchr(all, at[nr]);
+
+		if (!digit || (digit - all) % 16 >= base)
+			return false;
+		*value = *value * base + (digit - all) % 16;
+		if (*value >> 64)
+			return false;
+	}
+	return nr;
+}
+
+static void check_number(const char *line, bool is_signed)
+{
+	bool minus = is_signed && *line == '-';
+	u64 value = 0;
+	__uint128_t size;
+	int err = words_parse_number(line, is_signed, &value);
+	bool good = magnitude(line + (minus || *line == '+'), &size);
+
+	if (is_signed && size > ((u64)1 << 63) - !minus)
+		good = false;
+	MUST(err == (good ? 0 : -EINVAL));
+	MUST(err || value == (minus ? -(u64)size : (u64)size));
+}
+
+static void check_identifier(const char *line)
+{
+	static const char good_ones[] =
+		"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t good = strspn(line, good_ones);
+
+	MUST(patcher_is_identifier(line) == (good && !line[good]));
+}
+
+/* Where each word begins, if all are words: no space first, last or beside another. */
+static unsigned int find_words(const char *line, const char **word)
+{
+	unsigned int nr = 1;
+	const char *at;
+
+	word[0] = line;
+	for (at = line; *at; at++) {
+		if (*at != ' ')
+			continue;
+		if (nr == WORDS)
+			return 0;
+		word[nr++] = at + 1;
+	}
+	if (*line == ' ' || at[-1] == ' ' || strstr(line, "  "))
+		return 0;
+	return nr;
+}
+
+static bool is_word(const char *at, const char *word)
+{
+	size_t bytes = strlen(word);
+
+	return !strncmp(at, word, bytes) && (!at[bytes] || at[bytes] == ' ');
+}
+
+static bool is_command(const char *at)
+{
+	return is_word(at, "none") || is_word(at + (*at == '-'), "trace") ||
+	       is_word(at + (*at == '-'), "count");
+}
+
+/* trace and count are one bit each, a minus takes away, none takes both. */
+static void check_command(const struct control_command *command, const char *at)
+{
+	unsigned int trace = is_word(at + (*at == '-'), "trace") ? CONTROL_TRACE : 0;
+	unsigned int count = is_word(at + (*at == '-'), "count") ? CONTROL_COUNT : 0;
+	unsigned int which = is_word(at, "none") ? CONTROL_TRACE | CONTROL_COUNT : trace | count;
+	bool takes = *at == '-' || is_word(at, "none");
+
+	MUST(command->add == (takes ? 0 : which) && command->del == (takes ? which : 0));
+}
+
+static bool good_request(const char *line, const char **word, unsigned int nr)
+{
+	if (nr < 2)
+		return false;
+	if (is_word(line, "attach"))
+		return true;
+	return nr == 2 && (is_word(line, "detach") || is_command(word[1]));
+}
+
+static void check_request(const struct control_request *request, const char **word,
+			  unsigned int nr)
+{
+	bool attach = is_word(word[0], "attach"), detach = is_word(word[0], "detach");
+	enum control_verb verb = attach ? CONTROL_ATTACH : detach ? CONTROL_DETACH : CONTROL_APPLY;
+
+	MUST(request->verb == verb);
+	MUST(is_word(word[attach || detach], request->object));
+	MUST(!request->name == !attach && !request->command == (attach || detach));
+	if (attach)
+		MUST(is_word(word[nr - 1], request->name));
+	if (request->command)
+		check_command(request->command, word[1]);
+}
+
+static void check_control(const char *line)
+{
+	const char *word[WORDS];
+	unsigned int nr = find_words(line, word);
+	char *copy = copy_of(line, strlen(line));
+	struct control_request request;
+	int err = control_parse(copy, &request);
+
+	MUST(err == (good_request(line, word, nr) ? 0 : -EINVAL));
+	if (!err)
+		check_request(&request, word, nr);
+	free(copy);
+}
+
+/* A file of a name's own takes one of the words, or 0 and 1. */
+static void check_word(const char *line)
+{
+	const struct control_command *command = control_command(line);
+	bool digit = (*line == '0' || *line == '1') && !line[1];
+
+	MUST(!command == !(is_command(line) && !strchr(line, ' ')));
+	if (command)
+		check_command(command, line);
+	command = control_enable(line);
+	MUST(!command == !digit);
+	if (command)
+		check_command(command, *line == '1' ? "trace" : "-trace");
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct input in = { data, size };
+	size_t wanted;
+	char *line;
+	int err;
+
+	fill(&in);
+	check_identifier(text);
+	line = copy_of(text, length);
+	wanted = length - (length && text[length - 1] == '\n');
+	err = words_end_line(line, length);
+	MUST(err == (wanted && !memchr(text, 0, wanted) ? 0 : -EINVAL));
+	if (!err) {
+		MUST(strlen(line) == wanted && !memcmp(line, text, wanted));
+		check_number(line, false);
+		check_number(line, true);
+		check_word(line);
+		check_control(line);
+	}
+	free(line);
+	return 0;
+}
