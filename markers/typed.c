@@ -356,9 +356,23 @@ static bool valid_stub(const struct patcher_site *site)
 	return true;
 }
 
-/* Let every stub of a table lead to its iterator. */
+static struct marker_typed *site_marker(const struct patcher_site *site)
+{
+	return (void *)patcher_site_key(site);
+}
+
+static int aim_stub(struct patcher_poke *poke, const struct patcher_site *site)
+{
+	if (!valid_stub(site))
+		return -EINVAL;
+	return poke_jmp(poke, (void *)patcher_site_addr(site),
+			(unsigned long)site_marker(site)->iterator);
+}
+
+/* Let every stub of a table lead to its iterator or, with an error, none. */
 static int init_stubs(const struct patcher_table *table)
 {
+	const struct patcher_site *site = table->sites;
 	unsigned int i, nr = table->nr / SITES;
 	struct patcher_poke *pokes;
 	int err = 0;
@@ -366,20 +380,12 @@ static int init_stubs(const struct patcher_table *table)
 	pokes = kvcalloc(nr, sizeof(*pokes), GFP_KERNEL);
 	if (!pokes)
 		return -ENOMEM;
-	for (i = 0; i < nr && !err; i++) {
-		const struct patcher_site *site = &table->sites[i * SITES];
-		struct marker_typed *typed = (void *)patcher_site_key(site);
-		u8 *stub = (void *)patcher_site_addr(site);
-
-		if (!valid_stub(site))
-			err = -EINVAL;
-		else
-			err = poke_jmp(&pokes[i], stub, (unsigned long)typed->iterator);
-		if (!err)
-			typed->stub = stub;
-	}
+	for (i = 0; i < nr && !err; i++)
+		err = aim_stub(&pokes[i], &site[i * SITES]);
 	if (!err)
 		err = patcher_apply(owner, pokes, nr);
+	for (i = 0; i < nr && !err; i++)
+		site_marker(&site[i * SITES])->stub = (void *)patcher_site_addr(&site[i * SITES]);
 	kvfree(pokes);
 	return err;
 }
