@@ -20,7 +20,7 @@ from ktap import Tally
 from lablib import ROOT
 from suites import LOGS, command, run_main
 
-TARGETS = ("control", "words", "format", "insn", "table", "imv", "markers")
+TARGETS = ("control", "words", "format", "insn", "table", "imv", "markers", "typed")
 FUZZ = ROOT / "build" / "fuzz"
 SECONDS = 60
 MAX_BYTES = 2048
