@@ -67,11 +67,10 @@ bool machine_has_invariant_tsc(void)
 	       words[3] & INVARIANT_TSC_BIT;
 }
 
-void machine_show(FILE *file)
+void machine_show(FILE *file, bool invariant_tsc)
 {
 	char model[49] = "", name[13];
 	struct utsname system;
-	bool invariant = machine_has_invariant_tsc();
 
 	uname(&system);
 	read_model(model);
@@ -79,8 +78,8 @@ void machine_show(FILE *file)
 	fprintf(file, "kernel=%s\n", system.release);
 	fprintf(file, "cpu_model=%s\n", model);
 	fprintf(file, "cpus=%ld\n", sysconf(_SC_NPROCESSORS_ONLN));
-	fprintf(file, "invariant_tsc=%d\n", invariant);
-	if (invariant)
+	fprintf(file, "invariant_tsc=%d\n", invariant_tsc);
+	if (invariant_tsc)
 		fprintf(file, "tsc_khz=%lu\n", measure_tsc_khz());
 	fprintf(file, "hypervisor=%s\n", name);
 	fprintf(file, "emulated=%d\n", machine_is_emulated());

@@ -12,7 +12,7 @@ bool machine_is_emulated(void);
 /* True if the TSC runs at one frequency in every state of the core. */
 bool machine_has_invariant_tsc(void);
 
-/* Lines of key=value. */
-void machine_show(FILE *file);
+/* Lines of key=value; without an invariant TSC its frequency is not among them. */
+void machine_show(FILE *file, bool invariant_tsc);
 
 #endif /* NATIVE_MACHINE_H */

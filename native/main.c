@@ -50,7 +50,7 @@ static bool should_stop(void)
 
 static void show_env(FILE *file, const struct bench_config *config)
 {
-	machine_show(file);
+	machine_show(file, machine_has_invariant_tsc());
 	fprintf(file, "blocks=%u\n", config->blocks);
 	fprintf(file, "cpu=%u\n", config->cpu);
 	fprintf(file, "seed=%llu\n", config->seed);

@@ -24,7 +24,7 @@ EXIT_USAGE, EXIT_SKIP, EXIT_INTERRUPTED = 2, 4, 130
 @pytest.fixture(autouse=True, scope="module")
 def _built() -> None:
     """Everything these tests run."""
-    programs = [str(NATIVE / name) for name in ("kmbench", "test", "deny")]
+    programs = [str(NATIVE / name) for name in ("kmbench", "kmbench-no-tsc", "test", "deny")]
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), *programs], check=True)
 
 
@@ -228,6 +228,31 @@ def test_without_perf_events_cycles_are_estimated(error: int, why: str, tmp_path
     assert "core cycles are estimated" in done.stderr
     assert why in done.stderr
     assert env_of(raw)["cycles"] == "estimated"
+
+
+def test_without_an_invariant_tsc_its_frequency_is_skipped(tmp_path: Path) -> None:
+    """Named once, left out of env, and the samples are as good as ever."""
+    raw = tmp_path / "raw"
+    done = run(NATIVE / "kmbench-no-tsc", "run", "-b", 2, "-o", raw, "empty-loop")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("SKIP tsc_khz") == 1
+    assert "without an invariant TSC" in done.stderr
+    env = env_of(raw)
+    assert env["invariant_tsc"] == "0"
+    assert "tsc_khz" not in env
+    assert collect.load_raw("native", raw).rows
+
+
+def test_an_invariant_tsc_has_a_frequency(tmp_path: Path) -> None:
+    """Where /proc/cpuinfo says that there is one."""
+    flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    if "nonstop_tsc" not in flags:
+        pytest.skip("the TSC of this CPU is not invariant")
+    done = kmbench("run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
+    assert "SKIP tsc_khz" not in done.stderr
+    env = env_of(tmp_path / "raw")
+    assert env["invariant_tsc"] == "1"
+    assert int(env["tsc_khz"]) > 100_000
 
 
 def test_a_single_cpu_has_no_bystander() -> None:
