@@ -75,8 +75,9 @@ void progress_show(void)
 void progress_end(int err)
 {
 	show_head();
+	/* In a program that is all that a benchmark may lack. */
 	if (err == -ENODEV) {
-		fprintf(stderr, "SKIP, it cannot be measured here\n");
+		fprintf(stderr, "SKIP, there is no second CPU for its bystander\n");
 		return;
 	}
 	show_share();

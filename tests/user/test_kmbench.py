@@ -260,9 +260,11 @@ def test_a_single_cpu_has_no_bystander() -> None:
     what = f"sched_setaffinity={errno.EPERM}"
     done = denied(what, "run", "-b", 1, "arm-stall", one_cpu=True)
     assert done.returncode == EXIT_SKIP
-    assert "arm-stall: SKIP" in done.stderr
+    assert done.stderr.count("no second CPU") == 1
+    assert "arm-stall: SKIP, there is no second CPU for its bystander\n" in done.stderr
     done = denied(what, "run", "-b", 1, "empty-loop", "arm-stall", one_cpu=True)
     assert done.returncode == 0
+    assert done.stderr.count("no second CPU") == 1
 
 
 def test_a_single_cpu_has_no_storms() -> None:
