@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""aa.py: copies of the same code are judged in core cycles, or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import aa
+import collect
+import pytest
+import rawdata
+from corecycles import CoreCycles
+from rundir import parse_sample
+from verdicts import Result, analyse
+
+BLOCKS = 24
+
+
+@pytest.fixture
+def clones(tmp_path: Path) -> list[Result]:
+    """The clones of one run, of which no cycles are known."""
+    raw = rawdata.write_tier(tmp_path / "raw", BLOCKS, 1, rawdata.BENCHES[:2], emulated="0")
+    loaded = collect.load_raw("native", raw)
+    results = analyse((parse_sample(row) for row in loaded.rows), [loaded.tier])
+    found = [result for result in results if result.is_clone]
+    assert {result.benchmark for result in found} == set(aa.HOT)
+    return found
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *runs: list[Result]) -> int:
+    """aa.py, whose measurements are these."""
+    measured = iter(runs)
+    monkeypatch.setattr("sys.argv", ["aa.py", "--runs", str(len(runs))])
+    monkeypatch.setattr(aa, "clones", lambda _seed, _blocks: next(measured))
+    return aa.main()
+
+
+def test_without_core_cycles_nothing_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clones: list[Result]
+) -> None:
+    """A spread in ticks is not held against a limit in cycles."""
+    assert run(monkeypatch, clones, clones) == 1
+    said = capsys.readouterr()
+    assert "no core cycles of empty-loop are known here" in said.err
+    assert "core cycles" not in said.out
+
+
+def test_differences_are_in_core_cycles(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clones: list[Result]
+) -> None:
+    """Each of two runs twice as far from its original in cycles as in ticks."""
+    core = CoreCycles("estimated", 2.0)
+    near, far = (
+        [replace(result, core=core, delta=delta, verdict="same") for result in clones]
+        for delta in (0.0, 0.04)
+    )
+    assert run(monkeypatch, near, far) == 0
+    out = capsys.readouterr().out
+    assert "empty-loop: A/A differences within 0.080 core cycles" in out
+    assert "0 of 4 A/A clones slower or faster" in out
