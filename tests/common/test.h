@@ -49,6 +49,13 @@ unsigned long test_stop_threads(void);
 /* Wait until each of these threads has come to the end of a pass. */
 void test_wait_pass(void);
 
+/* The same for a pass that also began meanwhile. */
+static inline void test_wait_whole_pass(void)
+{
+	test_wait_pass();
+	test_wait_pass();
+}
+
 /*
  * Between test_fail_allocations(), which returns 0 if it can be done, and
  * test_stop_failing(), the @nth allocation of this task from test_fail_at() on

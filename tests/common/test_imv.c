@@ -267,13 +267,15 @@ const char *imv_storm(void)
 
 /* The same for branches: in generation g the value is g & 1. */
 static DEFINE_IMV(bool, storm_branch);
-static unsigned long branch_started, branch_done;
+static unsigned long branch_started, branch_done, compared;
 
+/* While it changes either is right. */
 static void check_branch(bool seen, unsigned long low)
 {
-	unsigned long high = smp_load_acquire(&branch_started);
-
-	if (low == high && seen != (low & 1))
+	if (low != smp_load_acquire(&branch_started))
+		return;
+	WRITE_ONCE(compared, READ_ONCE(compared) + 1);
+	if (seen != (low & 1))
 		WRITE_ONCE(wrong, wrong + 1);
 }
 
@@ -299,15 +301,18 @@ const char *imv_branch_storm(void)
 	unsigned long generation = branch_started, last = generation + test_batches;
 	int err = 0;
 
-	wrong = 0;
+	wrong = compared = 0;
 	EXPECT(!test_start_threads(branch_storm_pass));
 	while (generation < last && !err) {
 		smp_store_release(&branch_started, ++generation);
 		err = imv_set(storm_branch, generation & 1);
 		smp_store_release(&branch_done, generation);
+		if (generation % 64 < 2)
+			test_wait_whole_pass();
 	}
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
 	EXPECT(!wrong);
+	EXPECT(compared);
 	return NULL;
 }

@@ -25,19 +25,26 @@ asm(".pushsection " KMARKERS_SECTION(test) ", \"aw\", @progbits\n"
 static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
 
-/* Two sites; a jump skips the five bytes of the mov that follows. */
+#define FIRST	1
+#define SECOND	4
+#define BOTH	(FIRST | SECOND)
+
+/*
+ * Two sites; a jump skips the five bytes of the addition that follows.  What is
+ * done twice gives a bit that is neither.
+ */
 static noinline int read_sites(void)
 {
-	int first = 0, second = 0;
+	int sum = 0;
 
 	asm volatile("test_first:\n\t"
 		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
-		     "movl $1, %%eax\n"
+		     ".byte 0x05, 1, 0, 0, 0\n"
 		     "test_second:\n\t"
 		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
-		     "movl $2, %%edx"
-		     : "+a" (first), "+d" (second));
-	return first | second;
+		     ".byte 0x05, 4, 0, 0, 0"
+		     : "+a" (sum) : : "cc");
+	return sum;
 }
 
 static const char owner[] = "test";
@@ -94,11 +101,11 @@ void patcher_forget(void)
 const char *patcher_replaces(void)
 {
 	EXPECT(!register_sites());
-	EXPECT(read_sites() == 3);
+	EXPECT(read_sites() == BOTH);
 
 	fill(&pokes[0], test_site_first, nop, jump);
 	EXPECT(!patcher_apply(owner, pokes, 1));
-	EXPECT(read_sites() == 2);
+	EXPECT(read_sites() == SECOND);
 	EXPECT(!memcmp(test_site_first, jump, INSN));
 
 	fill(&pokes[0], test_site_second, nop, jump);
@@ -107,7 +114,7 @@ const char *patcher_replaces(void)
 
 	fill_both(jump, nop);
 	EXPECT(!patcher_apply(owner, pokes, 2));
-	EXPECT(read_sites() == 3);
+	EXPECT(read_sites() == BOTH);
 	EXPECT(!memcmp(test_site_first, nop, INSN));
 	EXPECT(!memcmp(test_site_second, nop, INSN));
 	return NULL;
@@ -172,7 +179,7 @@ const char *patcher_refuses(void)
 	EXPECT(refused(1, -ENOENT));
 	fill(&pokes[0], (u8 *)&table, nop, jump);
 	EXPECT(refused(1, -ENOENT));
-	EXPECT(read_sites() == 3);
+	EXPECT(read_sites() == BOTH);
 	return NULL;
 }
 
@@ -223,7 +230,7 @@ const char *patcher_rounds(void)
  * started and done count flips: a pass that begins when done is d and ends when
  * started is s may see the sites in any state from d to s.
  */
-static unsigned long started, done, wrong;
+static unsigned long started, done, wrong, compared;
 
 static void check_pass(void)
 {
@@ -231,11 +238,14 @@ static void check_pass(void)
 	int seen = read_sites();
 
 	high = smp_load_acquire(&started);
-	/* In one state only: both sites agree with it. */
-	if (low == high && seen != (low & 1 ? 0 : 3))
+	/* In any state each site is a whole nop or a whole jump. */
+	if (seen & ~BOTH)
 		WRITE_ONCE(wrong, wrong + 1);
-	/* Between states: each site is a whole nop or a whole jump. */
-	if (seen & ~3)
+	if (low != high)
+		return;
+	/* In one state only: both sites agree with it. */
+	WRITE_ONCE(compared, READ_ONCE(compared) + 1);
+	if (seen != (low & 1 ? 0 : BOTH))
 		WRITE_ONCE(wrong, wrong + 1);
 }
 
@@ -245,16 +255,19 @@ const char *patcher_storm(void)
 	int err = 0;
 
 	EXPECT(!register_sites());
-	started = done = wrong = 0;
+	started = done = wrong = compared = 0;
 	EXPECT(!test_start_threads(check_pass));
 	for (i = 0; i < test_batches && !err; i++) {
 		fill_both(i & 1 ? jump : nop, i & 1 ? nop : jump);
 		smp_store_release(&started, i + 1);
 		err = patcher_apply(owner, pokes, 2);
 		smp_store_release(&done, i + 1);
+		if (i % 64 < 2)
+			test_wait_whole_pass();
 	}
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
 	EXPECT(!wrong);
+	EXPECT(compared);
 	return NULL;
 }
