@@ -5,12 +5,15 @@
 #include "cases.h"
 
 unsigned int test_batches = 1000;
+unsigned int test_seconds;
+unsigned long test_stormed_ms;
 
 const struct test_case test_cases[] = {
 	{ "patcher_replaces_and_restores", patcher_replaces, patcher_forget },
 	{ "patcher_refuses_bad_batches", patcher_refuses, patcher_forget },
 	{ "patcher_refuses_bad_tables", patcher_refuses_tables, NULL },
 	{ "patcher_three_rounds_per_batch", patcher_rounds, patcher_forget },
+	{ "patcher_rounds_per_chunk", patcher_chunks, kinds_forget },
 	{ "patcher_storm_of_jumps", patcher_storm, patcher_forget },
 	{ "patcher_storm_of_kinds", patcher_storm_kinds, kinds_forget },
 	{ "patcher_storm_of_thousands", patcher_storm_thousands, kinds_forget },

@@ -11,6 +11,7 @@ const char *patcher_rounds(void);
 const char *patcher_storm(void);
 void patcher_forget(void);
 
+const char *patcher_chunks(void);
 const char *patcher_storm_kinds(void);
 const char *patcher_storm_thousands(void);
 const char *patcher_storm_runs(void);

@@ -39,6 +39,10 @@ extern const unsigned int test_nr_cases;
 /* How many batches the storms apply. */
 extern unsigned int test_batches;
 
+/* How long the storm of kinds goes on at least, and how long the last storm did. */
+extern unsigned int test_seconds;
+extern unsigned long test_stormed_ms;
+
 /*
  * A thread on every CPU that calls @pass until test_stop_threads(), which
  * returns how many passes there were in all, or 0 if a thread made none.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Runs the common cases, those of the pure parts, of the protocol, of the engine and of
- * processes, and prints KTAP.  Arguments: how many batches the storms apply, and a word that
- * the names of the cases to run contain.
+ * processes, and prints KTAP.  Arguments: how many batches the storms apply, a word that
+ * the names of the cases to run contain, and how many seconds the storm of kinds goes on at least.
  */
 #include <sched.h>
 #include <signal.h>
@@ -62,6 +62,9 @@ static void run_case(const struct test_case *test)
 	failed = test->run();
 	if (test->cleanup)
 		test->cleanup();
+	if (test_stormed_ms)
+		printf("# %s: %lu.%03lu s\n", test->name, test_stormed_ms / 1000, test_stormed_ms % 1000);
+	test_stormed_ms = 0;
 	report(test, failed);
 }
 
@@ -90,6 +93,8 @@ int main(int argc, char **argv)
 		test_batches = strtoul(argv[1], NULL, 0);
 	if (argc > 2)
 		wanted = argv[2];
+	if (argc > 3)
+		test_seconds = strtoul(argv[3], NULL, 0);
 	printf("KTAP version 1\n");
 	fflush(stdout);
 	signal(SIGTRAP, process_count_trap);

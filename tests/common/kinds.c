@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The code that the storms on every kind of instruction change while it runs. */
+#include <linux/compiler.h>
+#include <linux/kernel.h>
+#include <linux/stringify.h>
+#include <linux/string.h>
+
+#include "kinds.h"
+
+#ifdef __KERNEL__
+#include <asm/asm.h>
+#else
+#define ASM_CALL_CONSTRAINT	"+r" (unused)
+#endif
+
+#define RUN_LEN		11
+#define NR_NOPS		6
+#define NR_REGS		16
+
+static const struct {
+	u8 len;
+	u8 insn[2][PATCHER_INSN_MAX];
+} kinds[] = {
+	[JMP32] = { 5, { { 0x0f, 0x1f, 0x44, 0, 0 }, { 0xe9, 3, 0, 0, 0 } } },
+	[JMP8] = { 2, { { 0x66, 0x90 }, { 0xeb, 3 } } },
+	[JCC8] = { 2, { { 0x66, 0x90 }, { 0x74, 3 } } },
+	[JCC32] = { 6, { { 0x66, 0x0f, 0x1f, 0x44, 0, 0 }, { 0x0f, 0x84, 3, 0, 0, 0 } } },
+	[MOV8] = { 2, { { 0xb6, 0x11 }, { 0xb6, 0xee } } },
+	[MOV16] = { 4, { { 0x66, 0xb9, 0x11, 0x22 }, { 0x66, 0xb9, 0xee, 0xdd } } },
+	[MOV32] = { 6, { { 0x41, 0xb9, 1, 2, 3, 4 }, { 0x41, 0xb9, 5, 6, 7, 8 } } },
+	[MOV64] = { 10, { { 0x49, 0xbb, 1, 2, 3, 4, 5, 6, 7, 8 },
+			  { 0x49, 0xbb, 9, 8, 7, 6, 5, 4, 3, 2 } } },
+	[NOP] = { 1, { { 0x90 }, { 0x90 } } },
+	[NOP + 1] = { 3, { { 0x0f, 0x1f, 0 }, { 0x66, 0x66, 0x90 } } },
+	[NOP + 2] = { 4, { { 0x0f, 0x1f, 0x40, 0 }, { 0x66, 0x66, 0x66, 0x90 } } },
+	[NOP + 3] = { 7, { { 0x0f, 0x1f, 0x80, 0, 0, 0, 0 }, { 0x66, 0x66, 0x0f, 0x1f, 0x44, 0, 0 } } },
+	[NOP + 4] = { 8, { { 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 },
+			   { 0x66, 0x0f, 0x1f, 0x80, 0, 0, 0, 0 } } },
+	[NOP + 5] = { 9, { { 0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 },
+			   { 0x66, 0x66, 0x0f, 0x1f, 0x80, 0, 0, 0, 0 } } },
+};
+
+/* What the moves of 32 bits into any register load. */
+static const u8 reg_value[2][4] = { { 0x44, 0x33, 0x22, 0x11 }, { 0xbb, 0xcc, 0xdd, 0xee } };
+
+/*
+ * Jumps to what follows them let an emulator, which looks for interrupts only
+ * behind a jump, preempt inside a run.  Who returns into the tail of the jump
+ * that replaced it is found out: there is ud2.
+ */
+#define RUN_BYTES	0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0x90
+
+static const u8 run_insn[2][RUN_LEN] = {
+	{ RUN_BYTES },
+	{ 0xeb, 0x09, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0b },
+};
+
+/* The first record and the end, around those that SITE() adds. */
+#define RECORDS(name)							\
+asm(".pushsection .discard_test_" #name ", 0, \"aw\", @progbits\n"	\
+	"	.balign 4\n"						\
+	"	.globl test_" #name ", test_" #name "_end\n"		\
+	"test_" #name ":\n"						\
+	".popsection\n"							\
+	".pushsection .discard_test_" #name ", 2, \"aw\", @progbits\n"	\
+	"test_" #name "_end:\n"						\
+	".popsection\n")
+
+#define SITE(name, kind, bytes)						\
+	"77:	.byte " bytes "\n"					\
+	".pushsection .discard_test_" #name ", 1, \"aw\", @progbits\n"	\
+	"	.long 77b - ., " __stringify(kind) "\n"			\
+	".popsection\n"
+
+/* Assembly knows no enums. */
+#define ASM_JMP32	0
+#define ASM_JMP8	1
+#define ASM_JCC8	2
+#define ASM_JCC32	3
+#define ASM_MOV8	4
+#define ASM_MOV16	5
+#define ASM_MOV32	6
+#define ASM_MOV64	7
+#define ASM_CALL32	8
+#define ASM_NOP		9
+#define ASM_REG		16
+#define ASM_JCC		32
+#define ASM_NEAR	48
+#define ASM_RUN		64
+
+RECORDS(kinds);
+RECORDS(many);
+RECORDS(runs);
+RECORDS(prefixes);
+
+/*
+ * Each copy adds its step unless a jump passes over the addition, which has
+ * three bytes: 83, the register and the step.
+ */
+#define ADD(reg, step)	"	.byte 0x83, " reg ", " step "\n"
+
+#define ADD_UNLESS_JUMPED(name, copies, step)				\
+({									\
+	u32 a = 0, c = 0, d = 0, s = 0;					\
+									\
+	asm volatile(".set test_copy, 0\n"				\
+		     ".rept " __stringify(copies) "\n"			\
+		     SITE(name, ASM_JMP32, "0x0f, 0x1f, 0x44, 0, 0")	\
+		     ADD("0xc0", step)					\
+		     SITE(name, ASM_JMP8, "0x66, 0x90")			\
+		     ADD("0xc1", step)					\
+		     "	cmpl %%eax, %%eax\n"				\
+		     SITE(name, ASM_JCC8, "0x66, 0x90")			\
+		     ADD("0xc2", step)					\
+		     "	cmpl %%eax, %%eax\n"				\
+		     SITE(name, ASM_JCC32, "0x66, 0x0f, 0x1f, 0x44, 0, 0") \
+		     ADD("0xc6", step)					\
+		     ".set test_copy, test_copy + 1\n"			\
+		     ".endr\n"						\
+		     : "+a" (a), "+c" (c), "+d" (d), "+S" (s) : : "cc"); \
+	a | (u64)c << 16 | (u64)d << 32 | (u64)s << 48;			\
+})
+
+/* Two bits for each copy: one that counted twice is found out. */
+static noinline u64 pass_branches(void)
+{
+	return ADD_UNLESS_JUMPED(kinds, KINDS_COPIES, "1 << (2 * test_copy)");
+}
+
+static noinline u64 pass_many(void)
+{
+	return ADD_UNLESS_JUMPED(many, MANY_COPIES, "1");
+}
+
+#define CONDITION(kind, c, first, rest)					\
+	"	movb $0x7f, %%al\n"					\
+	"	addb %%cl, %%al\n"					\
+	"	sahf\n"							\
+	SITE(kinds, kind + 0x ## c, first " + 0x" #c ", 5" rest)	\
+	"	btsq $0x" #c ", %%rdx\n"
+
+#define CONDITIONS(kind, first, rest)					\
+	CONDITION(kind, 0, first, rest) CONDITION(kind, 1, first, rest)	\
+	CONDITION(kind, 2, first, rest) CONDITION(kind, 3, first, rest)	\
+	CONDITION(kind, 4, first, rest) CONDITION(kind, 5, first, rest)	\
+	CONDITION(kind, 6, first, rest) CONDITION(kind, 7, first, rest)	\
+	CONDITION(kind, 8, first, rest) CONDITION(kind, 9, first, rest)	\
+	CONDITION(kind, a, first, rest) CONDITION(kind, b, first, rest)	\
+	CONDITION(kind, c, first, rest) CONDITION(kind, d, first, rest)	\
+	CONDITION(kind, e, first, rest) CONDITION(kind, f, first, rest)
+
+/*
+ * Every condition, under the flags that are given: those that sahf loads, and
+ * overflow.  Each bit of the result is a jump not taken; the btsq has 5 bytes.
+ */
+static noinline u64 pass_short(u8 flags, u8 overflow)
+{
+	u64 a = (u64)flags << 8, d = 0;
+
+	asm volatile(CONDITIONS(ASM_JCC, "0x70", "")
+		     : "+a" (a), "+d" (d) : "c" (overflow) : "cc");
+	return d;
+}
+
+static noinline u64 pass_near(u8 flags, u8 overflow)
+{
+	u64 a = (u64)flags << 8, d = 0;
+
+	asm volatile(CONDITIONS(ASM_NEAR, "0x0f, 0x80", ", 0, 0, 0")
+		     : "+a" (a), "+d" (d) : "c" (overflow) : "cc");
+	return d;
+}
+
+/* Patterns of flags, with which each condition is met and is not. */
+#define ZF	0x40
+#define SF	0x80
+#define PF	0x04
+#define CF	0x01
+
+static const struct {
+	u8 flags, overflow;
+} patterns[] = { { 0, 0 }, { SF | ZF | PF | CF, 1 }, { SF | CF, 0 } };
+
+static bool is_met(unsigned int condition, u8 flags, bool overflow)
+{
+	bool less = !!(flags & SF) != overflow;
+	bool met[] = {
+		overflow, flags & CF, flags & ZF, flags & (CF | ZF),
+		flags & SF, flags & PF, less, less || flags & ZF,
+	};
+
+	/* Conditions come in pairs of opposites. */
+	return met[condition / 2] != (condition & 1);
+}
+
+/* Which of two values is it?  2 for neither. */
+static u64 which(u64 value, u64 first, u64 second)
+{
+	return value == first ? 0 : value == second ? 1 : 2;
+}
+
+static noinline u64 pass_moves(void)
+{
+	u64 a = 0, b = 0, c = 0, d = 0;
+
+	asm volatile("xorl %%ecx, %%ecx\n\t"
+		     "xorl %%edx, %%edx\n"
+		     SITE(kinds, ASM_MOV8, "0xb6, 0x11")
+		     SITE(kinds, ASM_MOV16, "0x66, 0xb9, 0x11, 0x22")
+		     SITE(kinds, ASM_MOV32, "0x41, 0xb9, 1, 2, 3, 4")
+		     SITE(kinds, ASM_MOV64, "0x49, 0xbb, 1, 2, 3, 4, 5, 6, 7, 8")
+		     "movq %%rdx, %0\n\t"
+		     "movq %%rcx, %1\n\t"
+		     "movq %%r9, %2\n\t"
+		     "movq %%r11, %3"
+		     : "=r" (a), "=r" (b), "=r" (c), "=r" (d) : : "rcx", "rdx", "r9", "r11", "cc");
+	/* The first is dh. */
+	return which(a, 0x1100, 0xee00) | which(b, 0x2211, 0xddee) << 2 |
+	       which(c, 0x04030201, 0x08070605) << 4 |
+	       which(d, 0x0807060504030201, 0x0203040506070809) << 6;
+}
+
+#define READ_REG(seen, nr, name, first)					\
+do {									\
+	register u64 value asm(name);					\
+									\
+	asm volatile(SITE(kinds, ASM_REG + nr, first ", 0x44, 0x33, 0x22, 0x11") : "=r" (value)); \
+	(seen) |= which(value, 0x11223344, 0xeeddccbb) << (2 * (nr));	\
+} while (0)
+
+/* Every register but those that hold the stack. */
+static noinline u64 pass_registers(void)
+{
+	u64 seen = 0;
+
+	READ_REG(seen, 0, "rax", "0xb8");
+	READ_REG(seen, 1, "rcx", "0xb9");
+	READ_REG(seen, 2, "rdx", "0xba");
+	READ_REG(seen, 3, "rbx", "0xbb");
+	READ_REG(seen, 6, "rsi", "0xbe");
+	READ_REG(seen, 7, "rdi", "0xbf");
+	READ_REG(seen, 8, "r8", "0x41, 0xb8");
+	READ_REG(seen, 9, "r9", "0x41, 0xb9");
+	READ_REG(seen, 10, "r10", "0x41, 0xba");
+	READ_REG(seen, 11, "r11", "0x41, 0xbb");
+	READ_REG(seen, 12, "r12", "0x41, 0xbc");
+	READ_REG(seen, 13, "r13", "0x41, 0xbd");
+	READ_REG(seen, 14, "r14", "0x41, 0xbe");
+	READ_REG(seen, 15, "r15", "0x41, 0xbf");
+	return seen;
+}
+
+/* Lengths that no other site has; whatever they hold, nothing else happens. */
+static noinline u64 pass_nops(void)
+{
+	u64 a = 0;
+
+	asm volatile(SITE(kinds, ASM_NOP, "0x90")
+		     "	incl %%eax\n"
+		     SITE(kinds, ASM_NOP + 1, "0x0f, 0x1f, 0")
+		     "	incl %%eax\n"
+		     SITE(kinds, ASM_NOP + 2, "0x0f, 0x1f, 0x40, 0")
+		     "	incl %%eax\n"
+		     SITE(kinds, ASM_NOP + 3, "0x0f, 0x1f, 0x80, 0, 0, 0, 0")
+		     "	incl %%eax\n"
+		     SITE(kinds, ASM_NOP + 4, "0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0")
+		     "	incl %%eax\n"
+		     SITE(kinds, ASM_NOP + 5, "0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0")
+		     "	incl %%eax\n"
+		     : "+a" (a) : : "cc");
+	return a;
+}
+
+#ifdef __KERNEL__
+static noinline __used u64 test_callee(u64 value)
+{
+	return value + 1;
+}
+
+/* A call that is emulated writes below the stack pointer: not where a red zone is. */
+static noinline u64 pass_calls(void)
+{
+	u64 a = 0, di;
+
+	asm volatile(".rept " __stringify(KINDS_COPIES) "\n"
+		     "	movq %%rax, %%rdi\n"
+		     SITE(kinds, ASM_CALL32, "0x0f, 0x1f, 0x44, 0, 0")
+		     ".endr\n"
+		     : "+a" (a), "=D" (di), ASM_CALL_CONSTRAINT : : "rcx", "rdx", "rsi", "r8", "r9",
+		       "r10", "r11", "memory", "cc");
+	return a;
+}
+#else
+static u64 test_callee(u64 value)
+{
+	return value;
+}
+
+static u64 pass_calls(void)
+{
+	return 0;
+}
+#endif
+
+noinline u64 kinds_run_runs(void)
+{
+	u32 a = 0;
+
+	asm volatile(".rept " __stringify(RUN_PASSES) "\n"
+		     SITE(runs, ASM_RUN, __stringify(RUN_BYTES))
+		     "	incl %%eax\n"
+		     ".endr\n"
+		     : "+a" (a) : : "cc");
+	return a;
+}
+
+noinline u32 kinds_add_locked(u32 *counter)
+{
+	u32 one = 1;
+
+	asm volatile(SITE(prefixes, 0, "0xf0")
+		     "	xaddl %0, %1\n"
+		     : "+r" (one), "+m" (*counter) : : "cc", "memory");
+	return one;
+}
+
+noinline u32 kinds_add_unlocked(u32 *counter)
+{
+	u32 one = 1;
+
+	asm volatile(SITE(prefixes, 1, "0x3e")
+		     "	xaddl %0, %1\n"
+		     : "+r" (one), "+m" (*counter) : : "cc", "memory");
+	return one;
+}
+
+u8 *kinds_addr(const struct kinds_record *record)
+{
+	return (u8 *)&record->addr + record->addr;
+}
+
+unsigned int kinds_len(const struct kinds_record *record)
+{
+	if (record->kind >= RUN)
+		return RUN_LEN;
+	if (record->kind >= NEAR)
+		return 6;
+	if (record->kind >= JCC)
+		return 2;
+	if (record->kind >= REG)
+		return record->kind < REG + 8 ? 5 : 6;
+	return record->kind == CALL32 ? 5 : kinds[record->kind].len;
+}
+
+void kinds_insn(const struct kinds_record *record, bool second, u8 *insn)
+{
+	int kind = record->kind;
+	s32 displacement;
+
+	memset(insn, 0, PATCHER_INSN_MAX);
+	if (kind >= RUN) {
+		memcpy(insn, run_insn[second], RUN_LEN);
+	} else if (kind >= NEAR) {
+		insn[0] = 0x0f;
+		insn[1] = 0x80 + ((kind - NEAR) ^ second);
+		insn[2] = 5;
+	} else if (kind >= JCC) {
+		insn[0] = 0x70 + ((kind - JCC) ^ second);
+		insn[1] = 5;
+	} else if (kind >= REG) {
+		insn[0] = 0x41;
+		insn[kind >= REG + 8] = 0xb8 + (kind & 7);
+		memcpy(insn + kinds_len(record) - 4, reg_value[second], 4);
+	} else if (kind == CALL32 && second) {
+		displacement = (long)test_callee - ((long)kinds_addr(record) + 5);
+		insn[0] = 0xe8;
+		memcpy(insn + 1, &displacement, sizeof(displacement));
+	} else {
+		memcpy(insn, kinds[kind == CALL32 ? JMP32 : kind].insn[second],
+		       kinds_len(record));
+	}
+}
+
+u64 kinds_run(enum kinds_pass pass)
+{
+	switch (pass) {
+	case PASS_BRANCHES:
+		return pass_branches();
+	case PASS_MOVES:
+		return pass_moves();
+	case PASS_CALLS:
+		return pass_calls();
+	case PASS_NOPS:
+		return pass_nops();
+	case PASS_REGISTERS:
+		return pass_registers();
+	case PASS_MANY:
+		return pass_many();
+	default:
+		if (pass >= PASS_NEAR)
+			return pass_near(patterns[pass - PASS_NEAR].flags,
+					 patterns[pass - PASS_NEAR].overflow);
+		return pass_short(patterns[pass - PASS_SHORT].flags,
+				  patterns[pass - PASS_SHORT].overflow);
+	}
+}
+
+/* What one site adds to the result of a pass, @number sites of its kind having come before. */
+static u64 share(enum kinds_pass pass, int kind, unsigned int number, bool second)
+{
+	unsigned int pattern = (pass - PASS_SHORT) % 3;
+
+	switch (pass) {
+	case PASS_BRANCHES:
+		return kind <= JCC32 && !second ? 1ULL << (16 * kind + 2 * number) : 0;
+	case PASS_MANY:
+		return kind <= JCC32 && !second ? 1ULL << (16 * kind) : 0;
+	case PASS_MOVES:
+		return kind >= MOV8 && kind <= MOV64 && second ? 1ULL << (2 * (kind - MOV8)) : 0;
+	case PASS_CALLS:
+		return kind == CALL32 && second ? test_callee(0) : 0;
+	case PASS_NOPS:
+		return kind >= NOP && kind < NOP + NR_NOPS;
+	case PASS_REGISTERS:
+		return kind >= REG && kind < JCC && second ? 1ULL << (2 * (kind - REG)) : 0;
+	default:
+		kind -= pass >= PASS_NEAR ? NEAR : JCC;
+		return kind >= 0 && kind < 16 &&
+		       !is_met(kind ^ second, patterns[pattern].flags, patterns[pattern].overflow) ?
+		       1ULL << kind : 0;
+	}
+}
+
+u64 kinds_expected(enum kinds_pass pass, const struct kinds_record *records, unsigned int nr,
+		   const u8 *state)
+{
+	unsigned int before[RUN + 1] = { 0 }, i;
+	u64 sum = 0;
+
+	for (i = 0; i < nr; i++)
+		sum += share(pass, records[i].kind, before[records[i].kind]++, state[i]);
+	return sum;
+}
+
+bool kinds_possible(enum kinds_pass pass, u64 seen)
+{
+	unsigned int i;
+
+	switch (pass) {
+	case PASS_BRANCHES:
+		return !(seen & ~0x0055005500550055ULL);
+	case PASS_MOVES:
+		return !(seen & ~0x55ULL);
+	case PASS_CALLS:
+		return seen <= KINDS_COPIES;
+	case PASS_NOPS:
+		return seen == NR_NOPS;
+	case PASS_REGISTERS:
+		return !(seen & ~0x55555555ULL);
+	case PASS_MANY:
+		for (i = 0; i < 64; i += 16)
+			if ((seen >> i & 0xffff) > MANY_COPIES)
+				return false;
+		return true;
+	default:
+		return !(seen >> 16);
+	}
+}
