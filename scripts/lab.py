@@ -18,18 +18,18 @@ from lablib.build import build_modules
 from lablib.catalogue import Entry
 
 
-def fetch(names: list[str]) -> None:
-    """Unpack kernels, by default the default one."""
+def fetch(names: list[str], update: bool = False) -> None:
+    """Unpack kernels, by default the default one; `update` those that are there, too."""
     entries = [catalogue.find(name) for name in names or [catalogue.default_name()]]
     # Without permission to write, what is there may be all that is needed.
     with contextlib.suppress(OSError):
         cache.claim()
     for entry in entries:
         part = debugkernel if entry.debug else unpack
-        there = part.complete(entry) is not None
+        before = part.complete(entry)
         started = time.monotonic()
-        kernel = part.fetch(entry)
-        took = "" if there else f" in {time.monotonic() - started:.0f} s; {cache_size()}"
+        kernel = part.fetch(entry, update)
+        took = "" if kernel == before else f" in {time.monotonic() - started:.0f} s; {cache_size()}"
         print(f"{kernel.name}: {kernel.release} ({kernel.version}) is unpacked{took}")
 
 
@@ -73,6 +73,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True)
     sub = commands.add_parser("fetch", help="download and unpack kernels (default: the first)")
     sub.add_argument("names", nargs="*", metavar="NAME")
+    sub.add_argument("--update", action="store_true", help="replace an older one by the newest")
     sub = commands.add_parser("build", help="build modules for an unpacked kernel")
     sub.add_argument("name", metavar="NAME")
     sub.add_argument("--src", type=Path, required=True, help="tree with a Kbuild file")
@@ -89,7 +90,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         if args.command == "fetch":
-            fetch(args.names)
+            fetch(args.names, args.update)
         elif args.command == "build":
             return build_modules(args.name, args.src, args.out, args.make_args)
         elif args.command == "list":

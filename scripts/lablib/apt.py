@@ -73,9 +73,13 @@ class PrivateApt:
         """Tell whether package lists were downloaded before."""
         return self._stamp.exists()
 
-    def update(self, mirror: Mirror | None = None) -> None:
-        """Download the package lists unless they are recent."""
-        if self.has_lists and time.time() - self._stamp.stat().st_mtime < LISTS_KEPT_SECONDS:
+    def update(self, mirror: Mirror | None = None, anew: bool = False) -> None:
+        """Download the package lists unless they are recent, or in any case."""
+        if (
+            not anew
+            and self.has_lists
+            and time.time() - self._stamp.stat().st_mtime < LISTS_KEPT_SECONDS
+        ):
             return
         (self.dir / "lists" / "partial").mkdir(parents=True, exist_ok=True)
         self.archives.mkdir(parents=True, exist_ok=True)

@@ -16,14 +16,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lablib import ROOT, LabError, cache_dir, chroot, require_root
-from lablib.apt import PrivateApt, progress
-from lablib.catalogue import Entry, Kernel, kernel_dir, unpacked
+from lablib.apt import PrivateApt, compare_versions, progress
+from lablib.catalogue import Entry, Kernel, unpacked
 from lablib.unpack import (
     BUILD_TOOLS,
-    build_tree,
     ensure_suite,
     fetching,
     have_qemu,
+    replace_kernel,
     suite_dir,
 )
 
@@ -80,26 +80,29 @@ def _fits(entry: Entry, kernel: Kernel) -> bool:
     return not unwanted and not missing_options(wanted, config.read_text())
 
 
-def fetch(entry: Entry) -> Kernel:
-    """Make sure that a debug kernel is built."""
+def fetch(entry: Entry, update: bool = False) -> Kernel:
+    """Make sure that a debug kernel is built, with `update` from the newest source."""
     kernel = complete(entry)
-    if kernel is not None:
+    if kernel is not None and not update:
         return kernel
     require_root("building a kernel")
     with fetching(entry, NEEDED_BYTES):
-        return complete(entry) or _build(entry)
+        kernel = complete(entry)
+        return _build(entry, kernel) if kernel is None or update else kernel
 
 
-def _build(entry: Entry) -> Kernel:
+def _build(entry: Entry, there: Kernel | None) -> Kernel:
     clang = "clang" in entry.debug
     suite = f"{entry.suite}-{'clang' if clang else 'kernel'}"
     make_args = ["LLVM=1"] if clang else []
     progress(f"{entry.name}: asking the mirror for {entry.suite}")
     apt = PrivateApt(entry.suite)
-    apt.update()
+    apt.update(anew=there is not None)
+    version = apt.version(entry.image)
+    if there and compare_versions(version, there.version) <= 0:
+        return there
     tools = [*KERNEL_BUILD_TOOLS, *(CLANG_TOOLS if clang else ())]
     ensure_suite(apt, suite, apt.closure(tools))
-    version = apt.version(entry.image)
     (source,) = apt.download([entry.image])
 
     def finish(tree: Path) -> None:
@@ -112,10 +115,8 @@ def _build(entry: Entry) -> Kernel:
             tree
         )
 
-    build_tree(kernel_dir(entry.name), [source], finish)
+    kernel = replace_kernel(entry, [source], finish)
     shutil.rmtree(apt.archives, ignore_errors=True)
-    kernel = unpacked(entry.name)
-    assert kernel is not None
     return kernel
 
 

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lablib import LabError, cache_dir, require_root
-from lablib.apt import Candidate, NotOnMirrorError, PrivateApt, progress
+from lablib.apt import Candidate, NotOnMirrorError, PrivateApt, compare_versions, progress
 from lablib.cache import locked
 from lablib.catalogue import Entry, Kernel, kernel_dir, unpacked
 
@@ -48,15 +48,19 @@ def qemu_dir(suite: str) -> Path:
     return cache_dir() / "qemu" / suite
 
 
-def fetch(entry: Entry) -> Kernel:
-    """Make sure that a kernel and what builds and runs it are unpacked."""
+def fetch(entry: Entry, update: bool = False) -> Kernel:
+    """Make sure that a kernel and what builds and runs it are unpacked.
+
+    A kernel that is there stays, or with `update` makes room for a newer one.
+    """
     kernel = complete(entry)
-    if kernel is not None:
+    if kernel is not None and not update:
         return kernel
     require_root("fetching a kernel")
     with fetching(entry, NEEDED_BYTES):
         # Another process may have done it while this one waited.
-        return complete(entry) or _fetch_kernel(entry)
+        kernel = complete(entry)
+        return _fetch_kernel(entry, kernel) if kernel is None or update else kernel
 
 
 @contextmanager
@@ -83,13 +87,15 @@ def complete(entry: Entry) -> Kernel | None:
     return kernel if fits and have_qemu(entry) and suite_dir(entry.suite).is_dir() else None
 
 
-def _fetch_kernel(entry: Entry) -> Kernel:
+def _fetch_kernel(entry: Entry, there: Kernel | None) -> Kernel:
     """Unpack the newest kernel of an entry that the mirror can still deliver."""
     progress(f"{entry.name}: asking the mirror for {entry.suite}")
     apt = PrivateApt(entry.suite)
-    apt.update()
+    apt.update(anew=there is not None)
     problems = []
     for candidate in apt.candidates(entry):
+        if there and compare_versions(candidate.version, there.version) <= 0:
+            return there
         try:
             kernel = _unpack_candidate(apt, entry, candidate)
         except NotOnMirrorError as error:
@@ -127,7 +133,17 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
             str(vmlinuz.relative_to(tree)),
         ).save(tree)
 
-    build_tree(kernel_dir(entry.name), debs, finish)
+    return replace_kernel(entry, debs, finish)
+
+
+def replace_kernel(entry: Entry, debs: Collection[Path], finish: Callable[[Path], None]) -> Kernel:
+    """Put a kernel in place, and remove what was compiled for the one before."""
+    with locked(f"build-{entry.name}"):
+        build_tree(kernel_dir(entry.name), debs, finish)
+        # make compares times, and the new headers may be older than the objects.
+        for objects in (cache_dir() / "objects").glob("*"):
+            if objects.name == entry.name or objects.name.startswith(f"{entry.name}."):
+                shutil.rmtree(objects)
     kernel = unpacked(entry.name)
     assert kernel is not None
     return kernel

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import NoReturn
 
+import lab
 import pytest
 from fakemirror import BROKEN, ENTRY, FULL, NEW, NO_SUITE, NOT_FOUND, OLD, FakeMirror
 from lablib import LabError, cache, catalogue, unpack
@@ -27,6 +28,36 @@ def test_newest_is_fetched_once(mirror: FakeMirror) -> None:
     asked = mirror.log
     assert unpack.fetch(ENTRY) == kernel
     assert mirror.log == asked
+
+
+def test_newer_one_is_taken_when_asked_for(
+    mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(catalogue, "find", lambda name: ENTRY)
+    aside = mirror.dir.parent / "aside"
+    aside.mkdir()
+    for deb in mirror.dir.glob(f"*{NEW}*"):
+        deb.rename(aside / deb.name)
+    assert unpack.fetch(ENTRY).release == OLD
+    objects = [mirror.cache / "objects" / name for name in ("k", "k.lint", "k2")]
+    for directory in objects:
+        directory.mkdir(parents=True)
+    for deb in aside.iterdir():
+        deb.rename(mirror.dir / deb.name)
+    lab.fetch(["k"])
+    assert (mirror.dir / "log").read_text().count("update") == 1
+    lab.fetch(["k"], update=True)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"k: {OLD} (1) is unpacked"
+    assert said[1].startswith(f"k: {NEW} (2) is unpacked in ")
+    assert [directory.exists() for directory in objects] == [False, False, True]
+    mirror.well_again()
+    lab.fetch(["k"], update=True)
+    for deb in mirror.dir.glob(f"*{NEW}*"):
+        deb.unlink()
+    lab.fetch(["k"], update=True)
+    assert capsys.readouterr().out == f"k: {NEW} (2) is unpacked\n" * 2
+    assert mirror.log == ["update", "update"]
 
 
 @pytest.mark.parametrize("said", [BROKEN, FULL, f"{NOT_FOUND}\n{BROKEN}", ""])
