@@ -32,7 +32,7 @@ fuzz: setup ## fuzz parsers, tables and emulator, FUZZ_SECONDS each (default 60)
 coverage: setup ## line coverage of the pure parts; fails below 90 %
 	@$(PYTHON) scripts/coverage.py
 
-check-long: setup ## a million batches on real cores, ten million instructions emulated
+check-long: setup ## a million batches and ten minutes of them on real cores, ten million instructions emulated
 	@$(PYTHON) scripts/checknative.py --long
 
 .PHONY: fuzz coverage check-long

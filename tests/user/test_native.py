@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 
+import checknative
 import pytest
 from lablib import ROOT
 
@@ -170,3 +171,16 @@ def test_every_shim_is_used() -> None:
         named |= set(re.findall(r"#include <linux/([\w/]+\.h)>", source.read_text("utf-8")))
     shims = {path.name for path in (ROOT / "native" / "include" / "linux").glob("*.h")}
     assert shims <= named
+
+
+@pytest.mark.parametrize(
+    ("said", "short"),
+    [
+        ("# patcher_storm_of_kinds: 10.003 s\nok 7 patcher_storm_of_kinds\n", False),
+        ("# patcher_storm_of_kinds: 9.999 s\nok 7 patcher_storm_of_kinds\n", True),
+        ("# patcher_storm_of_thousands: 99.0 s\nok 7 patcher_storm_of_kinds\n", True),
+        ("ok 7 patcher_storm_of_kinds # SKIP one CPU\n", False),
+    ],
+)
+def test_a_storm_that_ends_early_is_noticed(said: str, short: bool) -> None:
+    assert checknative.too_short(said, 10) is short
