@@ -58,7 +58,9 @@ def claim() -> None:
 def clean() -> None:
     """Remove what the laboratory put into its directory, and the directory if that was all."""
     cache = cache_dir()
-    if cache == DEFAULT_CACHE.resolve() and cache.is_dir():
+    if not cache.exists():
+        return
+    if cache == DEFAULT_CACHE.resolve():
         claim()
     if not is_ours():
         raise LabError(
