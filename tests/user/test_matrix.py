@@ -20,7 +20,7 @@ import suites
 from fakelab import fake_emulator
 from kernelsuite import Outcome
 from ktap import Tally
-from lablib import LabError, catalogue, debugkernel, triage
+from lablib import LabError, catalogue, triage
 from lablib.catalogue import Entry
 from suites import Suite
 
@@ -330,73 +330,6 @@ def test_times_and_retries_are_told() -> None:
     ]
     assert text.splitlines()[3:] == [said, *notes]
     assert page.splitlines()[-6:] == ["", said, "", *(f"- {note}" for note in notes)]
-
-
-def test_lost_option_is_named() -> None:
-    wanted = {"CONFIG_A": "y", "CONFIG_B": "16", "CONFIG_C": "y", "CONFIG_D": "n"}
-    config = "CONFIG_A=y\nCONFIG_B=8\n# CONFIG_C is not set\n"
-    assert debugkernel.missing_options(wanted, config) == ["CONFIG_B=16", "CONFIG_C=y"]
-
-
-@pytest.mark.parametrize(
-    ("built_for", "final", "usable"),
-    [
-        ("CONFIG_A=y\n", "CONFIG_A=y\n", True),
-        ("", "CONFIG_A=y\n", True),
-        ("CONFIG_A=y\n", "", False),
-        ("CONFIG_A=y\nCONFIG_B=y\n", "CONFIG_A=y\nCONFIG_B=y\n", False),
-    ],
-)
-def test_debug_kernel_is_built_again_for_other_options(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built_for: str, final: str, usable: bool
-) -> None:
-    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path))
-    (tmp_path / "suites/s").mkdir(parents=True)
-    wanted = tmp_path / "wanted"
-    wanted.write_text("CONFIG_A=y\n")
-    monkeypatch.setattr(debugkernel, "fragments", lambda entry: [wanted])
-    tree = catalogue.kernel_dir("k")
-    (tree / "boot").mkdir(parents=True)
-    catalogue.Kernel("k", "s", "linux-source-1", "1", "1-k", "vmlinuz").save(tree)
-    (tree / "vmlinuz").touch()
-    (tree / debugkernel.RECORD).write_text(built_for)
-    (tree / "boot/config-1-k").write_text(final)
-    entry = Entry("k", "suite", "linux-source-1", "host", "debug:kasan")
-    assert (debugkernel.complete(entry) is not None) == usable
-
-
-# What each part of a debug kernel is there for; without one of these it would find less.
-REQUIRED = {
-    "base": """SMP PREEMPT HOTPLUG_CPU RANDOMIZE_BASE MODULES MODULE_UNLOAD KALLSYMS KALLSYMS_ALL
-        JUMP_LABEL KPROBES FTRACE FUNCTION_TRACER DYNAMIC_FTRACE KPROBE_EVENTS PERF_EVENTS BUG
-        DEBUG_FS STRICT_KERNEL_RWX STRICT_MODULE_RWX UNWINDER_ORC PRINTK PRINTK_TIME""",
-    "kasan": """KASAN KASAN_GENERIC KASAN_VMALLOC PROVE_LOCKING PROVE_RCU DEBUG_ATOMIC_SLEEP
-        DEBUG_PREEMPT DEBUG_OBJECTS DEBUG_OBJECTS_FREE DEBUG_OBJECTS_TIMERS DEBUG_OBJECTS_WORK
-        DEBUG_OBJECTS_RCU_HEAD DEBUG_OBJECTS_PERCPU_COUNTER DEBUG_KMEMLEAK DEBUG_LIST
-        DEBUG_NOTIFIERS SCHED_STACK_END_CHECK DEBUG_WX PTDUMP_DEBUGFS""",
-    "kcsan": "KCSAN DEBUG_LIST",
-    "clang": "CC_IS_CLANG LD_IS_LLD",
-}
-
-
-@pytest.mark.parametrize("part", REQUIRED)
-def test_debug_part_looks_for_what_it_is_there_for(part: str) -> None:
-    wanted = debugkernel.wanted_options([debugkernel.FRAGMENTS / f"{part}.config"])
-    missing = [name for name in REQUIRED[part].split() if wanted.get(f"CONFIG_{name}") != "y"]
-    assert missing == []
-
-
-def test_every_debug_part_is_known() -> None:
-    used = {part for entry in catalogue.debug() for part in entry.debug}
-    assert used == set(kernelsuite.APPEND) == set(REQUIRED) - {"base"}
-    assert {file.stem for file in debugkernel.FRAGMENTS.glob("*.config")} == set(REQUIRED)
-    assert {"kasan", "kcsan", "clang"} <= used
-
-
-def test_every_debug_kernel_has_its_fragments() -> None:
-    for entry in catalogue.debug():
-        wanted = debugkernel.wanted_options(debugkernel.fragments(entry))
-        assert wanted["CONFIG_MODULES"] == "y"
 
 
 def test_versions_outside_compat_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

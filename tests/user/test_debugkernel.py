@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Kernels that look for faults: what they must be built with, and when they are built anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+import kernelsuite
+import pytest
+from lablib import LabError, catalogue, debugkernel
+from lablib.catalogue import Entry, Kernel
+
+
+def test_lost_option_is_named() -> None:
+    wanted = {"CONFIG_A": "y", "CONFIG_B": "16", "CONFIG_C": "y", "CONFIG_D": "n"}
+    config = "CONFIG_A=y\nCONFIG_B=8\n# CONFIG_C is not set\n"
+    assert debugkernel.missing_options(wanted, config) == ["CONFIG_B=16", "CONFIG_C=y"]
+
+
+@pytest.mark.parametrize(
+    ("built_for", "final", "usable"),
+    [
+        ("CONFIG_A=y\n", "CONFIG_A=y\n", True),
+        ("", "CONFIG_A=y\n", True),
+        ("CONFIG_A=y\n", "", False),
+        ("CONFIG_A=y\nCONFIG_B=y\n", "CONFIG_A=y\nCONFIG_B=y\n", False),
+    ],
+)
+def test_debug_kernel_is_built_again_for_other_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built_for: str, final: str, usable: bool
+) -> None:
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path))
+    (tmp_path / "suites/s").mkdir(parents=True)
+    wanted = tmp_path / "wanted"
+    wanted.write_text("CONFIG_A=y\n")
+    monkeypatch.setattr(debugkernel, "fragments", lambda entry: [wanted])
+    tree = catalogue.kernel_dir("k")
+    (tree / "boot").mkdir(parents=True)
+    catalogue.Kernel("k", "s", "linux-source-1", "1", "1-k", "vmlinuz").save(tree)
+    (tree / "vmlinuz").touch()
+    (tree / debugkernel.RECORD).write_text(built_for)
+    (tree / "boot/config-1-k").write_text(final)
+    entry = Entry("k", "suite", "linux-source-1", "host", "debug:kasan")
+    assert (debugkernel.complete(entry) is not None) == usable
+
+
+# What each part of a debug kernel is there for; without one of these it would find less.
+REQUIRED = {
+    "base": """SMP PREEMPT HOTPLUG_CPU RANDOMIZE_BASE MODULES MODULE_UNLOAD KALLSYMS KALLSYMS_ALL
+        JUMP_LABEL KPROBES FTRACE FUNCTION_TRACER DYNAMIC_FTRACE KPROBE_EVENTS PERF_EVENTS BUG
+        DEBUG_FS STRICT_KERNEL_RWX STRICT_MODULE_RWX UNWINDER_ORC PRINTK PRINTK_TIME""",
+    "kasan": """KASAN KASAN_GENERIC KASAN_VMALLOC PROVE_LOCKING PROVE_RCU DEBUG_ATOMIC_SLEEP
+        DEBUG_PREEMPT DEBUG_OBJECTS DEBUG_OBJECTS_FREE DEBUG_OBJECTS_TIMERS DEBUG_OBJECTS_WORK
+        DEBUG_OBJECTS_RCU_HEAD DEBUG_OBJECTS_PERCPU_COUNTER DEBUG_KMEMLEAK DEBUG_LIST
+        DEBUG_NOTIFIERS SCHED_STACK_END_CHECK DEBUG_WX PTDUMP_DEBUGFS""",
+    "kcsan": "KCSAN DEBUG_LIST",
+    "clang": "CC_IS_CLANG LD_IS_LLD",
+}
+
+
+@pytest.mark.parametrize("part", REQUIRED)
+def test_debug_part_looks_for_what_it_is_there_for(part: str) -> None:
+    wanted = debugkernel.wanted_options([debugkernel.FRAGMENTS / f"{part}.config"])
+    missing = [name for name in REQUIRED[part].split() if wanted.get(f"CONFIG_{name}") != "y"]
+    assert missing == []
+
+
+def test_every_debug_part_is_known() -> None:
+    used = {part for entry in catalogue.debug() for part in entry.debug}
+    assert used == set(kernelsuite.APPEND) == set(REQUIRED) - {"base"}
+    assert {file.stem for file in debugkernel.FRAGMENTS.glob("*.config")} == set(REQUIRED)
+    assert {"kasan", "kcsan", "clang"} <= used
+
+
+def test_every_debug_kernel_has_its_fragments() -> None:
+    for entry in catalogue.debug():
+        wanted = debugkernel.wanted_options(debugkernel.fragments(entry))
+        assert wanted["CONFIG_MODULES"] == "y"
+
+
+@pytest.mark.parametrize(("on_mirror", "built"), [("1", False), ("2", True), ("0.9", False)])
+def test_newer_source_is_built_when_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_mirror: str, built: bool
+) -> None:
+    there = Kernel("k", "s-kernel", "linux-source-1", "1", "1-k", "vmlinuz")
+    new = Kernel("k", "s-kernel", "linux-source-1", on_mirror, "2-k", "vmlinuz")
+    entry = Entry("k", "s", "linux-source-1", "host", "debug:kasan")
+
+    class Apt:
+        archives = tmp_path / "archives"
+
+        def __init__(self, suite: str) -> None:
+            pass
+
+        def update(self, anew: bool) -> None:
+            assert anew
+
+        def version(self, package: str) -> str:
+            return on_mirror
+
+        def closure(self, packages: Collection[str]) -> list[str]:
+            return list(packages)
+
+        def download(self, packages: Collection[str]) -> list[Path]:
+            return [tmp_path / name for name in packages]
+
+    def replace(entry: Entry, debs: Collection[Path], finish: Callable[[Path], None]) -> Kernel:
+        assert list(debs) == [tmp_path / "linux-source-1"]
+        return new
+
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("lablib.unpack._require_space", lambda needed: None)
+    monkeypatch.setattr(debugkernel, "PrivateApt", Apt)
+    monkeypatch.setattr(debugkernel, "complete", lambda entry: there)
+    monkeypatch.setattr(debugkernel, "ensure_suite", lambda *words: None)
+    monkeypatch.setattr(debugkernel, "replace_kernel", replace)
+    assert debugkernel.fetch(entry) is there
+    assert debugkernel.fetch(entry, update=True) is (new if built else there)
+
+
+def test_source_that_cannot_be_unpacked_is_told(tmp_path: Path) -> None:
+    (tmp_path / "usr/src").mkdir(parents=True)
+    (tmp_path / "usr/src/linux-source-1.tar.xz").write_text("no archive")
+    with pytest.raises(LabError, match=r"cannot unpack linux-source-1.tar.xz: .*tar: "):
+        debugkernel._unpack_source(tmp_path)
