@@ -20,7 +20,7 @@ from lablib.machine import Request
 from suites import Suite, run_main
 
 QEMU = "trixie"
-BATCHES = 300
+BATCHES = 1000
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,14 @@ WARN_TEST = "module that warns loads"
 
 # What the parts of debug kernels are booted with, and what they have time for.
 PANIC_ON_WARN = "panic_on_warn=1"
+# Without randomness no address is hashed.
+RANDOMNESS = "random.trust_cpu=on"
 APPEND = {"kasan": PANIC_ON_WARN, "kcsan": "", "clang": ""}
-DEBUG_SETTINGS = {"KMARKERS_BATCHES": 100, "KMARKERS_CYCLES": 10}
+DEBUG_SETTINGS = {
+    "KMARKERS_BATCHES": 100,
+    "KMARKERS_CYCLES": 10,
+    "KMARKERS_SAMPLE": "many_*[05]0",
+}
 
 FINDING = re.compile(r"\b(warning|error|WARNING|ERROR)\b[: ]|\bundefined!")
 # Said on every build with another minor version of the compiler; both versions follow it.
@@ -116,7 +122,14 @@ def check_one(name: str, who: str, suites: Callable[[Path], Iterable[Suite]]) ->
 
 def appended(entry: Entry) -> list[str]:
     """Return what a kernel's command line has besides what all have."""
-    return [words for part in entry.debug if (words := APPEND[part])]
+    words = [APPEND[part] for part in entry.debug if APPEND[part]]
+    return [RANDOMNESS, *words] if entry.debug else []
+
+
+def major(qemu: str) -> int:
+    """Return the first number of what QEMU says of its version; 0 if there is none."""
+    match = re.search(r"version (\d+)", qemu)
+    return int(match[1]) if match else 0
 
 
 def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome, job: str) -> Result:
@@ -127,7 +140,7 @@ def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome, job: 
         out=out,
         modules=modules,
         additions=[(TESTS, "/tests"), (READER, "/examples")],
-        settings=DEBUG_SETTINGS if entry.debug else {},
+        settings={"KMARKERS_QEMU": major(outcome.qemu), **(DEBUG_SETTINGS if entry.debug else {})},
         append=" ".join(appended(entry)),
         timeout=TIMEOUT_SECONDS,
         memory=2048 if entry.debug else 1024,

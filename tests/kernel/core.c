@@ -15,8 +15,8 @@
  *					those that are writable and executable
  *
  * The write returns the error, so that a shell can see it; what a command found
- * out is read from kmarkers_test_core/answer.  The replacement stays for
- * delay_ms; left_inside counts the tasks still in it when restore returned.
+ * out is read from kmarkers_test_core/answer.  A replacement stays for delay_ms;
+ * left_inside counts the tasks still in one when restore or undetour returned.
  */
 #include <linux/atomic.h>
 #include <linux/debugfs.h>
@@ -51,18 +51,23 @@ static u32 calls, delay_ms, left_inside;
 static atomic_t inside;
 static struct dentry *dir;
 
-static noinline long replacement(void)
+static __always_inline void stay(void)
 {
 	atomic_inc(&inside);
 	WRITE_ONCE(calls, calls + 1);
 	mdelay(READ_ONCE(delay_ms));
 	atomic_dec(&inside);
+}
+
+static noinline long replacement(void)
+{
+	stay();
 	return 4242;
 }
 
 static noinline long detour_replacement(void)
 {
-	WRITE_ONCE(calls, calls + 1);
+	stay();
 	return 4343;
 }
 
@@ -117,6 +122,7 @@ static int do_undetour(char **words)
 	if (!detoured)
 		return -EINVAL;
 	err = patcher_restore_function(&detour);
+	left_inside = atomic_read(&inside);
 	detoured = !!err;
 	return err;
 }

@@ -7,6 +7,8 @@
 . /tests/orders.sh
 # shellcheck source-path=SCRIPTDIR source=core.sh
 . /tests/core.sh
+# shellcheck source-path=SCRIPTDIR source=handler_path.sh
+. /tests/handler_path.sh
 # shellcheck source-path=SCRIPTDIR source=nomem.sh
 . /tests/nomem.sh
 # shellcheck source-path=SCRIPTDIR source=kprobes.sh
@@ -238,11 +240,6 @@ test_bench_files() {
 	same "reset leaves nothing" "$(grep -c '^empty-loop,' $bench/empty-loop/samples)" 0
 }
 
-# expedite 0/1: are grace periods of RCU to be short?
-expedite() {
-	put "$1" /sys/kernel/rcu_expedited
-}
-
 # All modules in and out, again and again: most of the times without the grace periods that
 # unloading waits for, which is where the time goes.
 test_cycles() {
@@ -281,6 +278,13 @@ suite nomem
 test_without_memory
 suite core
 test_core
+suite path
+if [ "${KMARKERS_QEMU:-0}" -ge 10 ]; then
+	test_handler_path
+else
+	skip "what runs where a breakpoint is handled" \
+		"QEMU before 10 breaks the function tracer's breakpoints; check-coexist has a newer one"
+fi
 suite kprobes
 test_kprobes
 suite bench

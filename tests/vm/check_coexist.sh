@@ -13,11 +13,7 @@ read_symbols
 case $KMARKERS_PART in
 owners)
 	suite handler path
-	insmod /modules/kmarkers_test_core.ko
-	insmod /modules/kmarkers_test.ko batches=100
 	test_handler_path
-	rmmod kmarkers_test
-	rmmod kmarkers_test_core
 	suite owners
 	test_owners
 	;;
@@ -25,6 +21,8 @@ storms)
 	suite storms
 	test_storms
 	test_special
+	suite drains
+	test_drains
 	;;
 nmis)
 	suite nmis

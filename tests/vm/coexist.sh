@@ -7,6 +7,7 @@
 
 test=/sys/kernel/debug/kmarkers_test
 noise=/sys/kernel/debug/kmarkers_test_noise
+cpu1=/sys/devices/system/cpu/cpu1/online
 
 redirect() {
 	command_core redirect "$getppid" "$callee"
@@ -32,15 +33,13 @@ new_hits() {
 	[ "${hits:-0}" -gt "$old_hits" ]
 }
 
-# make_owner KIND: put a kprobe on the call, or another owner on the function
+# make_owner KIND: put a kprobe on the call, which no kernel optimises, or another owner on the
+# function
 make_owner() {
 	last_hits=0
 	case $1 in
 	disabled) add_probe site "$getppid" "$call" ;;
-	armed | optimised)
-		put "$([ "$1" = armed ] && echo 0 || echo 1)" /proc/sys/debug/kprobes-optimization
-		add_probe site "$getppid" "$call" && enable_probe site
-		;;
+	armed) add_probe site "$getppid" "$call" && enable_probe site ;;
 	ftrace)
 		# One of the names that the function has.
 		put "$(grep -m 1 getppid $tracing/available_filter_functions)" \
@@ -53,7 +52,7 @@ make_owner() {
 remove_owner() {
 	case $1 in
 	disabled) remove_probe site ;;
-	armed | optimised)
+	armed)
 		disable_probe site
 		remove_probe site
 		;;
@@ -75,7 +74,7 @@ rmmod_livepatch() {
 # owner_sees KIND: does it work while the call is as it is?
 owner_sees() {
 	case $1 in
-	armed | optimised) pid_is "$2" && new_hits ;;
+	armed) pid_is "$2" && new_hits ;;
 	ftrace)
 		put "" "$tracing"/trace
 		pid_is "$2" && grep -q getppid "$tracing"/trace
@@ -180,9 +179,9 @@ test_during() {
 test_owners() {
 	insmod /modules/kmarkers_test_core.ko || return
 	read_symbols
-	try "a call to redirect" find_call
+	try "a call to redirect" find_call "$getppid"
 	bytes=$(call_bytes)
-	for owner in disabled armed optimised; do
+	for owner in disabled armed; do
 		test_owner_of_call $owner
 		test_during $owner
 	done
@@ -225,50 +224,76 @@ noise_of() {
 	sed -n "s/^$1 //p" $noise/counts
 }
 
-# in_background NAME COMMAND: a loop, until stop_background; counts its turns in /tmp/turns.NAME
+# in_background NAME COMMAND: a loop, until /tmp/background goes; what worked and what did not is
+# counted in /tmp/turns.NAME and /tmp/vain.NAME
 in_background() {
 	name=$1
 	shift
+	echo 0 >"/tmp/turns.$name"
+	echo 0 >"/tmp/vain.$name"
 	(
 		turns=0
+		vain=0
 		while [ -e /tmp/background ]; do
-			"$@" >/dev/null 2>&1
-			turns=$((turns + 1))
+			if "$@" >/dev/null 2>"/tmp/said.$name"; then
+				turns=$((turns + 1))
+			else
+				vain=$((vain + 1))
+				cp "/tmp/said.$name" "/tmp/why.$name"
+			fi
 			echo $turns >"/tmp/turns.$name"
+			echo $vain >"/tmp/vain.$name"
 		done
 	) &
 }
 
+# went_on NAME...: did each work, more often than not?
+went_on() {
+	for name in "$@"; do
+		turns=$(cat "/tmp/turns.$name")
+		vain=$(cat "/tmp/vain.$name")
+		echo "# $name: $turns turns, $vain in vain"
+		[ "$vain" -eq 0 ] || sed 's/^/# /' "/tmp/why.$name"
+		[ "$turns" -gt "$vain" ]
+		result $? "$name went on"
+	done
+}
+
 toggle_tracer() {
-	put function "$tracing"/current_tracer
-	sleep 0.2
-	put nop "$tracing"/current_tracer
-	sleep 0.2
+	put function "$tracing"/current_tracer &&
+		sleep 0.2 &&
+		put nop "$tracing"/current_tracer &&
+		sleep 0.2
 }
 
 toggle_keys() {
-	put 1 /proc/sys/kernel/sched_schedstats
-	put 1 "$tracing"/events/sched/enable
-	put 0 "$tracing"/events/sched/enable
-	put 0 /proc/sys/kernel/sched_schedstats
+	put 1 /proc/sys/kernel/sched_schedstats &&
+		put 1 "$tracing"/events/sched/enable &&
+		put 0 "$tracing"/events/sched/enable &&
+		put 0 /proc/sys/kernel/sched_schedstats
 }
 
 toggle_cpu() {
-	put 0 /sys/devices/system/cpu/cpu1/online
-	sleep 0.2
-	put 1 /sys/devices/system/cpu/cpu1/online
-	sleep 0.3
+	put 0 "$cpu1" && [ "$(cat "$cpu1")" = 0 ] && sleep 0.2 && put 1 "$cpu1" && sleep 0.3
 }
 
 # Two loops, so that a client comes and goes at any moment of a change of its own sites.
 toggle_client() {
-	insmod /modules/example_client.ko
-	rmmod example_client
+	insmod /modules/example_client.ko && rmmod example_client
 }
 
 toggle_marker() {
-	insmod /modules/example_probe.ko
-	rmmod example_probe
+	insmod /modules/example_probe.ko && rmmod example_probe
+}
+
+# A module of somebody else's: it has no site.
+toggle_stranger() {
+	insmod /modules/kmarkers_test_stranger.ko && rmmod kmarkers_test_stranger
+}
+
+toggle_livepatch() {
+	[ -e /modules/kmarkers_test_livepatch.ko ] || return 0
+	make_owner livepatch && remove_owner livepatch
 }
 
 # Looks at the page tables while text is being written.
@@ -276,12 +301,22 @@ look_at_mappings() {
 	ask mappings "$text" >>/tmp/mappings
 }
 
+# A breakpoint of somebody else's in the kernel, and one in a program.
 toggle_probes() {
-	add_probe noise vfs_write 0
-	enable_probe noise
-	sleep 0.1
+	add_probe noise "$getpid" "$call" &&
+		echo "p:kmarkers/user /bin/busybox:$entry" >>"$tracing"/uprobe_events &&
+		enable_probe noise && enable_probe user &&
+		sh -c : && [ "$(probe_hits noise)" -gt 0 ] && user_probe_hits
+	code=$?
 	disable_probe noise
+	disable_probe user
 	remove_probe noise
+	echo "-:kmarkers/user" >>"$tracing"/uprobe_events
+	return "$code"
+}
+
+user_probe_hits() {
+	[ "$(sed -n 's/.* user *\([0-9]*\)$/\1/p' "$tracing"/uprobe_profile)" -gt 0 ]
 }
 
 # The clean-up of a case that failed would leave sites changed.
@@ -305,30 +340,23 @@ test_storms() {
 	insmod /modules/kmarkers_test.ko batches="$batches" || return
 	try "noise" insmod /modules/kmarkers_test_noise.ko changes=1
 	insmod /modules/kmarkers_test_core.ko
+	read_symbols
+	try "a call to probe" find_call $getpid
+	# Where a program begins in its file, whether it is linked to 4 MiB or to 0.
+	entry=$(($(od -A n -t u8 -j 24 -N 8 /bin/busybox) & 0x3fffff))
 	text=$(sed -n '/ pass_branches\t\[kmarkers_test\]/{s/ .*//p;q}' /proc/kallsyms)
 	: >/tmp/mappings
 	hits=$(stat_of hits)
 	: >/tmp/background
-	in_background tracer toggle_tracer
-	in_background keys toggle_keys
-	in_background mappings look_at_mappings
-	storms "the function tracer and static keys" patcher_storm_of_jumps patcher_storm_of_kinds
-	rm /tmp/background
-	wait
-	: >/tmp/background
-	in_background cpu toggle_cpu
-	in_background client toggle_client
-	in_background marker toggle_marker
-	in_background probes toggle_probes
-	storms "CPUs, modules and kprobes that come and go" \
-		patcher_storm_of_jumps patcher_storm_of_kinds markers_storm
-	rm /tmp/background
-	wait
-	for turns in tracer keys cpu client marker probes mappings; do
-		echo "# $turns: $(cat /tmp/turns.$turns) turns"
-		[ "$(cat /tmp/turns.$turns)" -gt 0 ]
-		result $? "$turns went on"
+	for each in tracer keys cpu client marker stranger livepatch probes; do
+		in_background $each toggle_$each
 	done
+	in_background mappings look_at_mappings
+	storms "everything else" patcher_storm_of_jumps patcher_storm_of_kinds \
+		patcher_storm_of_thousands markers_storm
+	rm /tmp/background
+	wait
+	went_on tracer keys cpu client marker stranger livepatch probes mappings
 	sed 's/^/# /' $noise/counts
 	for kind in timers samples keys kprobes changes; do
 		[ "$(noise_of $kind)" -gt 0 ]
@@ -360,13 +388,37 @@ test_aliases() {
 	try "no area waits to be purged" within 5 nothing_unpurged
 }
 
+# stays_until_drained UNDO COMMAND...: nobody is left in the replacement, though nothing but a
+# grace period of RCU tasks waits for who is: getpid makes its call outside of RCU's sections
+stays_until_drained() {
+	undo=$1
+	shift
+	before=$(cat "$core_test"/calls)
+	put 2000 "$core_test"/delay_ms
+	try "$*" command_core "$@"
+	sh -c : &
+	within 5 called_since "$before"
+	result $? "$1: a task is in the replacement"
+	try "$undo while it is" command_core "$undo"
+	same "$undo: nobody was left inside" "$(cat "$core_test"/left_inside)" 0
+	put 0 "$core_test"/delay_ms
+	wait
+}
+
+test_drains() {
+	insmod /modules/kmarkers_test_core.ko || return
+	stays_until_drained restore redirect $getpid "$callee"
+	stays_until_drained undetour detour $getpid
+	rmmod kmarkers_test_core
+}
+
 # Runs need a kernel that preempts itself, prefixes one with a single CPU.
 test_special() {
 	run_case patcher_storm_of_runs "runs"
 	run_case patcher_prefixes "two CPUs"
-	put 0 /sys/devices/system/cpu/cpu1/online
+	put 0 $cpu1
 	run_case patcher_prefixes "one CPU"
-	put 1 /sys/devices/system/cpu/cpu1/online
+	put 1 $cpu1
 	rmmod kmarkers_test
 }
 

@@ -5,6 +5,8 @@
 core_test=/sys/kernel/debug/kmarkers_test_core
 tracing=/sys/kernel/tracing
 getppid=__x64_sys_getppid
+# shellcheck disable=SC2034 # for the scripts that source this
+getpid=__x64_sys_getpid
 callee=__task_pid_nr_ns
 
 # command_core WORDS...
@@ -47,12 +49,12 @@ parent_pid() {
 	sh -c 'echo $PPID'
 }
 
-# The call in getppid: its offset, from the list of sites while it is redirected.
+# find_call FUNCTION: the offset of its call, from the list of sites while it is redirected.
 find_call() {
-	command_core redirect "$getppid" "$callee" || return
-	call=$(sed -n "s/^redirect .*getppid+\(0x[0-9a-f]*\).*/\1/p" "$debugfs"/patcher/sites)
+	command_core redirect "$1" "$callee" || return
+	call=$(sed -n "s/^redirect [^ ]*+\(0x[0-9a-f]*\).*/\1/p" "$debugfs"/patcher/sites)
 	command_core restore
-	call_addr=$(add "$(address "$getppid")" "$call")
+	call_addr=$(add "$(address "$1")" "$call")
 }
 
 # call_bytes: the instruction and what is around it
@@ -81,4 +83,9 @@ remove_probe() {
 # probe_hits NAME
 probe_hits() {
 	sed -n "s/^ *$1 *\([0-9]*\) .*/\1/p" "$tracing"/kprobe_profile
+}
+
+# called_since CALLS: was the replacement called more often?
+called_since() {
+	[ "$(cat "$core_test"/calls)" -gt "$1" ]
 }

@@ -29,6 +29,9 @@ of_the_kernel() {
 }
 
 test_handler_path() {
+	insmod /modules/kmarkers_test_core.ko || return
+	insmod /modules/kmarkers_test.ko batches=20 || return
+	read_symbols
 	trace_path >/tmp/path
 	of_the_kernel </tmp/path >/tmp/kernel_path
 	echo "# $(tr '\n' ' ' </tmp/path)"
@@ -41,4 +44,6 @@ test_handler_path() {
 		logged "patcher: $function refused: runs where a breakpoint is handled"
 		result $? "by its name"
 	done </tmp/kernel_path
+	rmmod kmarkers_test
+	rmmod kmarkers_test_core
 }

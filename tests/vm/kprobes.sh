@@ -1,21 +1,56 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Kprobes on a marker's site in a module: before, on and after it is switched.
+# Kprobes on sites in modules, a marker's and a value's: before, while and after they are changed.
+# shellcheck source=tests/vm/corelib.sh
+. /tests/corelib.sh
 
 tick_probe=/sys/kernel/debug/kmarkers/markers/example_tick/probe
+prof_step=/sys/kernel/debug/kmarkers/immediate/values/example_profile.prof_step
+prof_hits=/sys/module/example_profile/parameters/hits
 
-# What the site holds.
-tick_bytes() {
-	sed -n "s/^immediate tick+$tick_offset.*\[example_client\] //p" "$debugfs"/patcher/sites
+# offset_of FUNCTION MODULE: where its first site is
+offset_of() {
+	sed -n "s/^immediate $1+\(0x[0-9a-f]*\)\/.*\[$2\].*/\1/p" "$debugfs"/patcher/sites | head -n 1
 }
 
-# site_kprobe KIND: on the site
+# bytes_of FUNCTION OFFSET MODULE: what a site holds
+bytes_of() {
+	sed -n "s/^immediate $1+$2\/.*\[$3\] //p" "$debugfs"/patcher/sites
+}
+
+tick_bytes() {
+	bytes_of tick "$tick_offset" example_client
+}
+
+step_bytes() {
+	bytes_of profile_hit "$step_offset" example_profile
+}
+
+step_jumps() {
+	case $(step_bytes) in
+	e9*) ;;
+	*) return 1 ;;
+	esac
+}
+
+# optimise 0/1: may kprobes become jumps?
+optimise() {
+	put "$1" /proc/sys/debug/kprobes-optimization
+}
+
+# site_kprobe KIND: on the marker's site, which no kernel optimises a kprobe on
 site_kprobe() {
 	add_probe site example_client:tick "$tick_offset" || return
-	[ "$1" = disabled ] && return
-	put "$([ "$1" = armed ] && echo 0 || echo 1)" /proc/sys/debug/kprobes-optimization
-	enable_probe site || return
-	[ "$1" = armed ] || sleep 0.3
+	[ "$1" = disabled ] || enable_probe site
+}
+
+# step_kprobe KIND: on the value's
+step_kprobe() {
+	add_probe site example_profile:profile_hit "$step_offset" || return
+	case $1 in
+	armed) optimise 0 && enable_probe site ;;
+	optimised) optimise 1 && enable_probe site && within 5 step_jumps ;;
+	esac
 }
 
 no_site_kprobe() {
@@ -40,8 +75,9 @@ test_kprobe_on_site() {
 	on_bytes=$(tick_bytes)
 	try "$1 kprobe on a site that is on" site_kprobe "$1"
 	# The probe is disconnected; the site waits.
-	put none "$tick_probe" 2>/dev/null
-	result 0 "$1 kprobe: switched off as far as it goes"
+	try "$1 kprobe: off as far as it goes" put none "$tick_probe"
+	logged "change refused: a kprobe at tick+"
+	result $? "$1 kprobe: and the log names it"
 	[ "$1" = disabled ] || try "$1 kprobe works" within 5 site_kprobe_hits
 	try "$1 kprobe goes" no_site_kprobe "$1"
 	same "$1 kprobe: bytes as before" "$(tick_bytes)" "$on_bytes"
@@ -50,13 +86,89 @@ test_kprobe_on_site() {
 	same "bytes of one that is off" "$(tick_bytes)" "$off_bytes"
 }
 
+# step_is STEP: does each hit count that much?
+step_is() {
+	first=$(cat "$prof_hits")
+	within 5 step_moves "$first" || return
+	[ $((($(cat "$prof_hits") - first) % $1)) -eq 0 ]
+}
+
+step_moves() {
+	[ "$(cat "$prof_hits")" != "$1" ]
+}
+
+test_kprobe_on_value() {
+	bytes=$(step_bytes)
+	try "$1 kprobe on a value" step_kprobe "$1"
+	refused "$1 kprobe: the value stays" "busy" put 7 "$prof_step"
+	logged "change refused: a kprobe at profile_hit+"
+	result $? "$1 kprobe: and the log names it"
+	same "$1 kprobe: the value is as before" "$(cat "$prof_step")" 500
+	try "$1 kprobe: so is what is counted" step_is 500
+	[ "$1" = disabled ] || try "$1 kprobe works" within 5 site_kprobe_hits
+	try "$1 kprobe goes" no_site_kprobe "$1"
+	same "$1 kprobe: bytes as before" "$(step_bytes)" "$bytes"
+
+	try "the value changes" put 7 "$prof_step"
+	changed=$(step_bytes)
+	try "$1 kprobe on a changed value" step_kprobe "$1"
+	try "$1 kprobe: what is counted" step_is 7
+	[ "$1" = disabled ] || try "$1 kprobe works" within 5 site_kprobe_hits
+	refused "$1 kprobe: the value stays" "busy" put 500 "$prof_step"
+	try "$1 kprobe goes" no_site_kprobe "$1"
+	same "$1 kprobe: bytes as changed" "$(step_bytes)" "$changed"
+
+	try "$1 kprobe that comes and goes" kprobe_comes_and_goes "$1"
+	try "the value changes back" put 500 "$prof_step"
+	same "bytes as before" "$(step_bytes)" "$bytes"
+	try "what is counted" step_is 500
+}
+
+# While values change; what is refused is refused because of it, and some of it is not.
+kprobe_comes_and_goes() {
+	: >/tmp/during
+	while [ -e /tmp/during ]; do
+		step_kprobe "$1"
+		no_site_kprobe "$1"
+		sleep 0.05
+	done 2>/dev/null &
+	changes=0
+	for turn in $(seq 60); do
+		if said=$( (put $((turn + 1)) "$prof_step") 2>&1); then
+			changes=$((changes + 1))
+		else
+			case $said in
+			*busy* | *"Illegal byte"* | *"Invalid or incomplete"*) ;;
+			*)
+				echo "# $said"
+				changes=-1000
+				;;
+			esac
+		fi
+	done
+	rm /tmp/during
+	wait
+	echo "# $changes of 60 changes made"
+	[ "$changes" -gt 0 ]
+}
+
+test_kprobes_on_values() {
+	insmod /modules/example_profile.ko || return
+	put 1 /sys/kernel/debug/kmarkers/immediate/values/example_profile.prof_on
+	put 500 "$prof_step"
+	step_offset=$(offset_of profile_hit example_profile)
+	for kind in disabled armed optimised; do
+		test_kprobe_on_value $kind
+	done
+	try "module with values leaves" rmmod example_profile
+}
+
 test_kprobes() {
 	insmod /modules/example_client.ko || return
 	put 1 /sys/module/example_client/parameters/period_ms
-	tick_offset=$(sed -n 's/^immediate tick+\(0x[0-9a-f]*\)\/.*\[example_client\].*/\1/p' \
-		"$debugfs"/patcher/sites | head -n 1)
+	tick_offset=$(offset_of tick example_client)
 	off_bytes=$(tick_bytes)
-	for kind in disabled armed optimised; do
+	for kind in disabled armed; do
 		test_kprobe_on_site $kind
 	done
 	try "marked module leaves" rmmod example_client
@@ -81,4 +193,5 @@ test_kprobes() {
 	done
 	rmmod example_typed
 	try "marked module leaves" rmmod example_client
+	test_kprobes_on_values
 }

@@ -103,6 +103,11 @@ stat_of() {
 	sed -n "s/^$1 //p" "$debugfs"/patcher/stats
 }
 
+# expedite 0/1: are grace periods of RCU to be short?
+expedite() {
+	put "$1" /sys/kernel/rcu_expedited
+}
+
 loaded() {
 	grep -q "^$1 " /proc/modules
 }

@@ -5,6 +5,8 @@
 . /tests/events.sh
 
 many=10000
+# Those whose own files are read; slow kernels are given fewer.
+sample=${KMARKERS_SAMPLE:-many_*}
 # Seconds that a command for all of them may take, under emulation with other work beside it.
 patience=${KMARKERS_PATIENCE:-10}
 
@@ -32,7 +34,8 @@ hit_many() {
 
 # counts NUMBER: how many of the names were hit that often
 counts() {
-	cat $markers/many_*/stats | grep -c "^hits $1\$"
+	# shellcheck disable=SC2086 # a pattern
+	cat $markers/$sample/stats | grep -c "^hits $1\$"
 }
 
 test_many() {
@@ -45,12 +48,13 @@ test_many() {
 	same "every site was switched" $(($(stat_of sites) - sites)) $many
 	same "all are on" "$(in_state on)" $many
 	hit_many 2
-	same "each counted its hits" "$(counts 2)" $many
+	sampled=$(find $markers -maxdepth 1 -name "$sample" | wc -l)
+	same "each counted its hits" "$(counts 2)" "$sampled"
 	for_all "many_* count" 0
 	for_all "many_* none" 3
 	same "all are off" "$(in_state off)" $many
 	hit_many 1
-	same "none counted more" "$(counts 2)" $many
+	same "none counted more" "$(counts 2)" "$sampled"
 
 	for_all "many_00?[0-4] trace" 3
 	same "a part is on" "$(in_state on)" 50

@@ -55,7 +55,7 @@ test_core_without_memory() {
 	. /tests/corelib.sh
 	insmod /modules/kmarkers_test_core.ko || return
 	read_symbols
-	find_call
+	find_call "$getppid"
 	list=$debugfs/patcher/sites
 	undo=$core_test/command
 	# shellcheck disable=SC2154 # find_call sets it

@@ -96,7 +96,9 @@ explore() {
 test_orders() {
 	read_needs
 	seen=
+	expedite 1
 	explore ""
+	expedite 0
 	! grep -q -E "^(kmarkers|example|patcher|immediate|markers)" /proc/modules
 	result $? "nothing is left loaded"
 	[ ! -e "$debugfs" ]

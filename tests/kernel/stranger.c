@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A module that has nothing to do with us: text of its own that the kernel changes. */
+#include <linux/jump_label.h>
+#include <linux/module.h>
+
+static DEFINE_STATIC_KEY_FALSE(strange);
+
+static noinline bool is_strange(void)
+{
+	return static_branch_unlikely(&strange);
+}
+
+static int __init stranger_init(void)
+{
+	bool before = is_strange();
+
+	static_branch_enable(&strange);
+	return !before && is_strange() ? 0 : -EILSEQ;
+}
+
+static void __exit stranger_exit(void)
+{
+	static_branch_disable(&strange);
+}
+
+module_init(stranger_init);
+module_exit(stranger_exit);
+
+MODULE_DESCRIPTION("A test module without sites");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
