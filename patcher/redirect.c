@@ -96,10 +96,11 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 EXPORT_SYMBOL_GPL(patcher_redirect_call);
 
 /*
- * A kprobe that was registered between the vetting of the last change and its
- * first byte may work on a copy of the call to the replacement, although the
- * original is back.  The bytes that are there now tell whether that is so; it
- * must be gone before the replacement may go.
+ * While a change is made no kprobe can come, because kprobe_mutex is held: one
+ * that is on the call already makes exchange() refuse.  One that came while the
+ * call was redirected works on a copy of that, whatever the bytes are now: the
+ * site is vetted once more before the replacement may go.  A try that was
+ * refused there has left the original bytes.
  */
 static int put_back(struct patcher_redirect *redirect)
 {

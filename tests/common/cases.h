@@ -7,6 +7,8 @@
 const char *patcher_replaces(void);
 const char *patcher_refuses(void);
 const char *patcher_refuses_tables(void);
+const char *patcher_refuses_overlaps(void);
+void overlaps_forget(void);
 const char *patcher_rounds(void);
 const char *patcher_storm(void);
 void patcher_forget(void);

@@ -15,11 +15,12 @@
  * Where the sites are. The pointers stand in a section that objtool passes over,
  * since what they point at is no target of an indirect branch.
  */
-extern u8 *const test_site_first, *const test_site_second;
+extern u8 *const test_site_first, *const test_site_second, *const test_site_nested;
 
 asm(".pushsection " KMARKERS_SECTION(test) ", \"aw\", @progbits\n"
 	"test_site_first:	.quad test_first\n"
 	"test_site_second:	.quad test_second\n"
+	"test_site_nested:	.quad test_nested\n"
 	".popsection");
 
 static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
@@ -45,6 +46,17 @@ static noinline int read_sites(void)
 		     ".byte 0x05, 4, 0, 0, 0"
 		     : "+a" (sum) : : "cc");
 	return sum;
+}
+
+/*
+ * Instructions inside others: a mov of 16 bits, whose second byte begins one of
+ * 32 bits, in which there are nops.
+ */
+static noinline __used void nested(void)
+{
+	asm volatile("test_nested:\n\t"
+		     ".byte 0x66, 0xb8, 0x90, 0x90, 0x90, 0x90\n\t"
+		     "nop" : : : "eax");
 }
 
 static const char owner[] = "test";
@@ -206,6 +218,48 @@ const char *patcher_refuses_tables(void)
 	bad.core = true;
 	EXPECT(patcher_register(&bad) == -EPERM);
 	return NULL;
+}
+
+/* A site of one more table with a mov of 32 bits in it: 0, or why not. */
+static int try_beside(int offset, u8 len)
+{
+	static struct patcher_site site;
+	static struct patcher_table other = { .sites = &site, .nr = 1, .owner = owner };
+	int err;
+
+	point_site(&site, test_site_nested + 1 + offset, len);
+	other.module = THIS_MODULE;
+	err = patcher_register(&other);
+	if (!err)
+		patcher_unregister(&other);
+	return err;
+}
+
+/* The first byte, the last byte and all that is between of a site are its own. */
+const char *patcher_refuses_overlaps(void)
+{
+	unsigned int i;
+
+	EXPECT(!try_beside(-1, 4) && !try_beside(0, INSN) && !try_beside(1, 1));
+	point_site(&sites[0], test_site_nested + 1, INSN);
+	table.nr = 1;
+	table.module = THIS_MODULE;
+	registered = !patcher_register(&table);
+	EXPECT(registered);
+	EXPECT(try_beside(-1, 4) == -EBUSY);
+	EXPECT(try_beside(0, INSN) == -EBUSY);
+	for (i = 1; i < INSN; i++)
+		EXPECT(try_beside(i, 1) == -EBUSY);
+	EXPECT(!try_beside(INSN, 1));
+	return NULL;
+}
+
+void overlaps_forget(void)
+{
+	if (registered)
+		patcher_unregister(&table);
+	registered = false;
+	table.nr = 2;
 }
 
 const char *patcher_rounds(void)

@@ -6,6 +6,8 @@
  *	restore
  *	detour FUNCTION			the function returns 4343 from now on
  *	undetour
+ *	far FUNCTION CALLEE		the same to where no call reaches
+ *	nothing				are requests that lack something refused?
  *	site FUNCTION OFFSET LEN	may this be a site? (and forget it again)
  *	bytes ADDRESS LEN		what is in memory
  *	scan ADDRESS LEN VALUE MASK	offsets of bytes that are VALUE under MASK
@@ -127,6 +129,51 @@ static int do_undetour(char **words)
 	return err;
 }
 
+/* A stack or a page is never within 2 GiB of text. */
+static int do_far(char **words)
+{
+	struct patcher_redirect far = {
+		.function = words[1], .callee = words[2], .replacement = words,
+		.module = THIS_MODULE,
+	};
+	int err = patcher_redirect_call(&far);
+
+	if (!err)
+		patcher_restore_call(&far);
+	return err;
+}
+
+/* Each request lacks one thing; 0 if -EINVAL was said to all. */
+static int do_nothing(char **words)
+{
+	static const char name[] = "getpid";
+	static struct patcher_redirect calls_to[] = {
+		{ .callee = name, .replacement = replacement },
+		{ .function = name, .replacement = replacement },
+		{ .function = name, .callee = name },
+	};
+	static struct patcher_detour detours[] = {
+		{ .replacement = detour_replacement }, { .function = name },
+	};
+	static struct patcher_core_site sites[] = {
+		{ .len = 5, .owner = name }, { .function = name, .owner = name },
+		{ .function = name, .len = 5 },
+		{ .function = name, .len = PATCHER_INSN_MAX + 1, .owner = name },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(calls_to); i++)
+		if (patcher_redirect_call(&calls_to[i]) != -EINVAL)
+			return -EPROTO;
+	for (i = 0; i < ARRAY_SIZE(detours); i++)
+		if (patcher_redirect_function(&detours[i]) != -EINVAL)
+			return -EPROTO;
+	for (i = 0; i < ARRAY_SIZE(sites); i++)
+		if (patcher_core_register(&sites[i]) != -EINVAL)
+			return -EPROTO;
+	return 0;
+}
+
 static int do_site(char **words)
 {
 	static const char owner[] = "test_core";
@@ -228,6 +275,8 @@ static const struct command {
 	{ "restore", 1, do_restore },
 	{ "detour", 2, do_detour },
 	{ "undetour", 1, do_undetour },
+	{ "far", 3, do_far },
+	{ "nothing", 1, do_nothing },
 	{ "site", 4, do_site },
 	{ "bytes", 3, do_bytes },
 	{ "scan", 5, do_scan },

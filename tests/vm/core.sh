@@ -25,6 +25,7 @@ test_names() {
 	refused "unknown callee" "No such file" command_core redirect "$getppid" no_such_function
 	refused "no such call" "No such file" command_core redirect "$getppid" vfs_read
 	refused "empty length" "Invalid" command_core site "$getppid" 0 0
+	try "requests that lack something are refused" command_core nothing
 	refused "length of no instruction" "Invalid" command_core site "$getppid" 0 12
 	# The first kind is entry code, then noinstr, assembly, notrace.
 	for function in asm_exc_int3 asm_exc_page_fault entry_SYSCALL_64 error_entry \
@@ -172,6 +173,10 @@ test_kprobes() {
 
 test_redirect() {
 	bytes=$(call_bytes)
+	refused "replacement out of reach" "Invalid" command_core far "$getppid" "$callee"
+	same "every byte stays" "$(call_bytes)" "$bytes"
+	! grep -q "^redirect" $debugfs/patcher/sites
+	result $? "no site is left of it"
 	try "redirect" command_core redirect "$getppid" "$callee"
 	same "what the call returns" "$(parent_pid)" 4242
 	[ "$bytes" != "$(call_bytes)" ]
