@@ -39,9 +39,11 @@ static int stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "check_us %lu\n", stats.check_ns / 1000);
 	seq_printf(m, "map_us %lu\n", stats.map_ns / 1000);
 	seq_printf(m, "apply_us %lu\n", stats.apply_ns / 1000);
-	for (i = 0; i < PATCHER_BUCKETS; i++)
+	for (i = 0; i < PATCHER_BUCKETS - 1; i++)
 		if (stats.durations[i])
 			seq_printf(m, "batches_below_us_%lu %lu\n", 1UL << i, stats.durations[i]);
+	if (stats.durations[i])
+		seq_printf(m, "batches_more %lu\n", stats.durations[i]);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);

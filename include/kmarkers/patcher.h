@@ -163,7 +163,10 @@ struct patcher_poke {
 	u8 flags;
 };
 
-/* Batches by duration: bucket b counts those of less than 2^b microseconds. */
+/*
+ * Batches by duration: bucket b counts those of less than 2^b microseconds that
+ * are in none before it, the last one all that took longer.
+ */
 #define PATCHER_BUCKETS		24
 
 /**
@@ -174,7 +177,7 @@ struct patcher_poke {
  * @hits: breakpoints for which the new instruction was emulated
  * @stale: breakpoints met at a site no longer being changed, and retried
  * @refused: batches and tables refused
- * @longest_round_ns: the longest that one round of synchronisation took
+ * @longest_round_ns: the longest that one round of synchronisation took its writer
  * @check_ns: time spent on validation
  * @map_ns: time spent on mapping and unmapping text
  * @apply_ns: time spent on writing and synchronising
