@@ -285,3 +285,49 @@ def test_a_missing_peer_is_named(tmp_path: Path) -> None:
     assert "systemtap-sdt-dev" in done.stderr
     assert "liblttng-ust-dev" in done.stderr
     assert "empty-loop-peers: none none-clone marker-jump-off marker-jump-on\n" in done.stdout
+
+
+PEERS = {"lttng-ust": "liblttng-ust-dev", "sdt": "systemtap-sdt-dev"}
+
+
+@pytest.fixture(params=PEERS)
+def peer(request: pytest.FixtureRequest) -> str:
+    """The name of a peer whose package is here."""
+    name: str = request.param
+    built = NATIVE / f"peer-{name}.so"
+    subprocess.run(["make", "-s", "-C", str(ROOT / "native"), "peers"], check=True)
+    if not built.exists():
+        pytest.skip(f"{built.name} is not built: apt-get install {PEERS[name]}")
+    return f"peer-{name}"
+
+
+def test_a_peer_is_listed(peer: str) -> None:
+    """With both of its rows, and nothing said to be missing."""
+    done = kmbench("list")
+    lines = dict(line.split(":", 1) for line in done.stdout.splitlines())
+    rows = lines["empty-loop-peers"].split()
+    assert rows[rows.index(f"{peer}-off") + 1] == f"{peer}-on"
+    assert f"SKIP {peer}:" not in done.stderr
+
+
+def test_a_peer_is_measured(peer: str, tmp_path: Path) -> None:
+    """Off in any case; on, or the reason why not."""
+    raw = tmp_path / "raw"
+    done = kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
+    assert done.returncode == 0, done.stderr
+    measured = {row["variant"] for row in collect.load_raw("native", raw).rows}
+    assert f"{peer}-off" in measured
+    skipped = re.search(rf"^kmbench: SKIP {peer}-on: \S.*$", done.stderr, re.MULTILINE)
+    assert (f"{peer}-on" in measured) == (skipped is None)
+
+
+def test_a_peer_that_cannot_be_on_is_named(peer: str, tmp_path: Path) -> None:
+    """Without perf events, and without the tracer's command."""
+    raw = tmp_path / "raw"
+    words = ["env", "PATH=/nowhere", NATIVE / "deny", f"perf_event_open={errno.EACCES}", "--"]
+    done = run(*words, KMBENCH, "run", "-b", 2, "-o", raw, "empty-loop-peers")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(f"kmbench: SKIP {peer}-on: ") == 1
+    measured = {row["variant"] for row in collect.load_raw("native", raw).rows}
+    assert f"{peer}-off" in measured
+    assert f"{peer}-on" not in measured
