@@ -28,7 +28,7 @@
  *
  * with K the directory of kmarkers:
  *
- *	cc -std=gnu11 -D_GNU_SOURCE -IK/native/include -IK/include -c program.c
+ *	cc -std=gnu11 -Og -D_GNU_SOURCE -IK/native/include -IK/include -c program.c
  *	cc program.o K/build/native/libkmarkers.a -lurcu-bp -lpthread
  *
  * CONTEXT
@@ -59,6 +59,10 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+
+#ifndef __OPTIMIZE__
+#error "kmarkers needs optimisation, -Og or more: sites name their variables by constants"
+#endif
 
 #include <kmarkers/immediate.h>
 #include <kmarkers/marker.h>
