@@ -604,7 +604,7 @@ proctype writer()
 			begun = batch;
 			rounds = 0
 		}
-#ifndef PUBLISH_LATE
+#if !defined(PUBLISH_LATE) && !defined(NO_PUBLISH)
 		publish();
 #endif
 
@@ -631,7 +631,9 @@ proctype writer()
 		atomic { WRITER -> settled = batch };
 #endif
 #ifndef FIRST_BEFORE_TAIL
+#ifndef NO_TAILS
 		write_tails();
+#endif
 		round(2);
 #endif
 #endif
@@ -639,7 +641,9 @@ proctype writer()
 #ifdef WITHDRAW_EARLY
 		withdraw();
 #endif
+#ifndef NO_FIRST
 		write_first();
+#endif
 #ifdef REWRITE_EARLY
 		write_first();
 #endif
@@ -652,10 +656,10 @@ proctype writer()
 #ifdef WITHDRAW_BEFORE_REWRITE
 		withdraw();
 #endif
-#if GROUND == EMULATOR && !defined(NO_REWRITE) && !defined(REWRITE_EARLY)
+#if GROUND == EMULATOR && !defined(NO_REWRITE) && !defined(REWRITE_EARLY) && !defined(NO_FIRST)
 		write_first();
 #endif
-#if !defined(WITHDRAW_EARLY) && !defined(WITHDRAW_BEFORE_REWRITE)
+#if !defined(WITHDRAW_EARLY) && !defined(WITHDRAW_BEFORE_REWRITE) && !defined(NO_WITHDRAW) && !defined(NO_PUBLISH)
 		withdraw();
 #endif
 		atomic {

@@ -218,6 +218,32 @@ MUTANTS = [
         "INTERRUPTS_ON NO_RETRY",
         {KERNEL: UNCLAIMED},
     ),
+    Variant(
+        "no-publish",
+        "not published at all",
+        "NO_PUBLISH BATCHES=1",
+        everywhere(ENDLESS, ENDLESS, ENDLESS),
+    ),
+    Variant("no-tails", "tails left out", "NO_TAILS BATCHES=1", everywhere(TORN, TORN, TORN)),
+    Variant(
+        "no-first",
+        "first bytes left out: int3 stays",
+        "NO_FIRST BATCHES=1",
+        everywhere(ENDLESS, ENDLESS, ENDLESS),
+    ),
+    Variant(
+        "no-withdraw",
+        "not withdrawn: the writer waits for itself",
+        "NO_WITHDRAW BATCHES=1",
+        everywhere(ENDLESS, ENDLESS, ENDLESS),
+    ),
+    Variant(
+        "no-withdraw-no-wait",
+        "not withdrawn, and not waited for",
+        "NO_WITHDRAW NO_WAIT",
+        everywhere(HOLDS, FREED, FREED),
+        kept=DRAINED,
+    ),
     Variant("no-tasks", "runs: tasks not waited for", "RUN NO_TASKS", {KERNEL: TORN}),
     Variant("no-rewrite", "no second store", "NO_REWRITE BATCHES=1", {EMULATOR: ENDLESS}),
     Variant(
