@@ -15,6 +15,7 @@
 
 #include <kmarkers/user.h>
 
+#include "../../native/text.h"
 #include "process.h"
 
 /* Every byte of every value is the same, so that half a value is recognised. */
@@ -83,6 +84,21 @@ static int reap(pid_t child)
 static int change(u64 to)
 {
 	return imv_set(value, to) || imv_read(value) != to;
+}
+
+static u64 read_first;
+
+/* main() starts us before anything else. */
+static __attribute__((constructor)) void read_before_main(void)
+{
+	read_first = imv_read(value);
+}
+
+static const char *reads_zero_before_start(void)
+{
+	EXPECT(read_first == 0);
+	EXPECT(_imv_read(value) != 0);
+	return NULL;
 }
 
 static const char *starts_once(void)
@@ -177,16 +193,37 @@ static void *read_with_sigtrap_blocked(void *unused)
 }
 
 /* The one thing that a thread must not do: the kernel ends the program, in a child here. */
-static const char *blocked_sigtrap_storm(void)
+static const char *dies_of(void *(*run)(void *))
 {
 	pid_t child = fork();
 
 	if (!child) {
 		test_batches = 100000;
-		storm(read_with_sigtrap_blocked);
+		storm(run);
 		_exit(0);
 	}
 	EXPECT(reap(child) == 128 + SIGTRAP);
+	return NULL;
+}
+
+static const char *blocked_sigtrap_storm(void)
+{
+	return dies_of(read_with_sigtrap_blocked);
+}
+
+/* To start so would be to end at the first breakpoint. */
+static const char *blocked_sigtrap_is_refused(void)
+{
+	pid_t child = fork();
+	sigset_t set;
+
+	if (!child) {
+		sigemptyset(&set);
+		sigaddset(&set, SIGTRAP);
+		pthread_sigmask(SIG_BLOCK, &set, NULL);
+		_exit(trap_start() != -EPERM);
+	}
+	EXPECT(reap(child) == 0);
 	return NULL;
 }
 
@@ -196,6 +233,25 @@ static void on_signal(int sig)
 
 	for (i = 0; i < 1000; i++)
 		read_value();
+}
+
+static void *read_in_masking_handler(void *unused)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	sigaddset(&action.sa_mask, SIGTRAP);
+	sigaction(SIGUSR1, &action, NULL);
+	while (!READ_ONCE(stop))
+		raise(SIGUSR1);
+	return NULL;
+}
+
+static const char *masking_handler_storm(void)
+{
+#ifdef __SANITIZE_THREAD__
+	return "SKIP ThreadSanitizer runs handlers with masks of its own";
+#endif
+	return dies_of(read_in_masking_handler);
 }
 
 static void *read_on_signal_stack(void *unused)
@@ -268,12 +324,15 @@ static const char *foreign_traps(void)
 }
 
 const struct test_case process_cases[] = {
+	{ "process_reads_zero_before_start", reads_zero_before_start, NULL },
+	{ "process_blocked_sigtrap_is_refused", blocked_sigtrap_is_refused, NULL },
 	{ "process_starts_once", starts_once, NULL },
 	{ "process_passes_on_foreign_traps", foreign_traps, NULL },
 	{ "process_fork_separates", fork_separates, NULL },
 	{ "process_fork_storm", fork_storm, NULL },
 	{ "process_clone_is_refused", clone_is_refused, NULL },
 	{ "process_blocked_sigtrap_storm", blocked_sigtrap_storm, NULL },
+	{ "process_masking_handler_storm", masking_handler_storm, NULL },
 	{ "process_signal_stack_storm", signal_stack_storm, NULL },
 	{ "process_short_threads_storm", short_threads_storm, NULL },
 };
