@@ -13,8 +13,9 @@ int bystander_start(bool first);
 void bystander_stop(void);
 
 /*
- * The longest gap between two readings, in ticks, since the last call; gaps in
- * which the timer of that CPU interrupted are left out: they come anyway.
+ * The longest gap between two readings, in ticks, since the last call.  Gaps that
+ * an interrupt of that CPU's timer makes by itself are left out: they come anyway.
+ * The first call takes a tenth of a second, in which that is learnt.
  */
 u64 bystander_gap(void);
 

@@ -3,9 +3,9 @@
 """Runs all tests that a machine without special hardware can run.
 
 In user space: the C cases on the real CPU, also under sanitizers, and pytest for the scripts. In a
-test kernel: the modules' own cases and every file they have. Under instruction counting: that two
-runs agree to the instruction. Each suite's output is kept in build/check/. The last line of the
-output is `N passed, N failed`.
+test kernel: the modules' own cases and every file they have, also beside everyone else who changes
+text. Under instruction counting: that two runs agree to the instruction. Each suite's output is
+kept in build/check/. The last line of the output is `N passed, N failed`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 
+import checkcoexist
 import checknative
 import checktracers
 import counts
@@ -93,6 +94,7 @@ def suites(kernel: str, integration: bool) -> list[Suite]:
         Suite(f"kernel-{kernel}", in_kernel(kernel)),
         Suite(f"counts-{kernel}", exact_counts(kernel, modules)),
         Suite(f"tracers-{kernel}", checktracers.in_kernel(kernel, modules)),
+        *checkcoexist.suites(kernel, modules, checkcoexist.FEW_BATCHES),
     ]
     if integration:
         found.append(Suite("lint", lint.run_all))

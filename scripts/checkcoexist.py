@@ -9,7 +9,7 @@ version 10 breaks the kernel's own breakpoints, with no module of ours loaded.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from suites import Suite, run_main
 
 QEMU = "trixie"
 BATCHES = 1000
+# In "make check".
+FEW_BATCHES = 100
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ PARTS = (
 )
 
 
-def in_kernel(kernel: str, modules: Path, part: Part) -> Callable[[Path], Tally]:
+def in_kernel(kernel: str, modules: Path, part: Part, batches: int) -> Callable[[Path], Tally]:
     """The suite that boots a kernel for one part."""
 
     def run(log: Path) -> Tally:
@@ -51,7 +53,7 @@ def in_kernel(kernel: str, modules: Path, part: Part) -> Callable[[Path], Tally]
             out=log.with_suffix(""),
             modules=modules,
             additions=[(kernelsuite.TESTS, "/tests")],
-            settings={"KMARKERS_PART": part.name, "KMARKERS_BATCHES": BATCHES},
+            settings={"KMARKERS_PART": part.name, "KMARKERS_BATCHES": batches},
             append=part.append,
             timeout=kernelsuite.TIMEOUT_SECONDS,
             nmi=part.nmi,
@@ -60,6 +62,15 @@ def in_kernel(kernel: str, modules: Path, part: Part) -> Callable[[Path], Tally]
         return kernelsuite.run_alone(request, log)
 
     return run
+
+
+def suites(
+    kernel: str, modules: Path, batches: int = BATCHES, parts: Iterable[Part] = PARTS
+) -> list[Suite]:
+    """The parts as suites, with storms as long as `batches` says."""
+    return [
+        Suite(f"{part.name}-{kernel}", in_kernel(kernel, modules, part, batches)) for part in parts
+    ]
 
 
 def main() -> int:
@@ -72,10 +83,7 @@ def main() -> int:
     return kernelsuite.check_one(
         args.kernel,
         "check-coexist",
-        lambda modules: (
-            Suite(f"{part.name}-{args.kernel}", in_kernel(args.kernel, modules, part))
-            for part in parts
-        ),
+        lambda modules: suites(args.kernel, modules, parts=parts),
     )
 
 
