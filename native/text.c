@@ -129,9 +129,8 @@ void text_sync(void)
 	serialise();
 }
 
-bool text_rewrite_needed(void)
+void text_rewrite(struct patcher_poke *pokes, unsigned int nr)
 {
-	return false;
 }
 
 /* The executable segment of the program itself, which comes first. */

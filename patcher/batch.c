@@ -211,9 +211,9 @@ static bool replaces_run(const struct patcher_poke *pokes, unsigned int nr)
  * A handler that finds no batch any more was entered for an int3 that has been
  * replaced since; it returns to the site, which by now holds an instruction.
  *
- * Emulators that translate code may go on executing an int3 that was replaced
- * between their fetch and their bookkeeping.  Storing the same byte once more
- * makes them look again; no CPU is affected by it.
+ * Emulators that translate code may go on executing an int3 that is no longer in
+ * memory.  Storing the same byte once more makes them look again; no CPU is
+ * affected by it.
  */
 static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 {
@@ -238,8 +238,7 @@ static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 	write_first_bytes(pokes, nr);
 	sync_round();
 
-	if (text_rewrite_needed())
-		write_first_bytes(pokes, nr);
+	text_rewrite(pokes, nr);
 
 	atomic_dec(&batch->refs);
 	/* Pairs with the release in put_batch(): no handler looks any more. */

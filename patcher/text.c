@@ -147,7 +147,7 @@ void text_sync(void)
 	on_each_cpu(serialise, NULL, 1);
 }
 
-bool text_rewrite_needed(void)
+static bool is_translated(void)
 {
 	unsigned int eax, sig[3];
 
@@ -155,4 +155,31 @@ bool text_rewrite_needed(void)
 		return false;
 	cpuid(0x40000000, &eax, &sig[0], &sig[1], &sig[2]);
 	return !memcmp(sig, "TCGTCGTCGTCG", sizeof(sig));
+}
+
+static bool same_page(const u8 *a, const u8 *b)
+{
+	return (unsigned long)a >> PAGE_SHIFT == (unsigned long)b >> PAGE_SHIFT;
+}
+
+/*
+ * QEMU, with a thread for each CPU, translates a page between a thread's fetch and
+ * its bookkeeping, so that a store between the two is missed.  And one that finds
+ * no translation in the page (notdirty_write()) may note that down after another
+ * has added one: its stores there go unseen until it looks the mapping up anew.
+ */
+void text_rewrite(struct patcher_poke *pokes, unsigned int nr)
+{
+	unsigned int i, first = 0;
+
+	if (!is_translated())
+		return;
+	while (first < nr) {
+		preempt_disable();
+		asm volatile("invlpg %0" : : "m" (*pokes[first].alias) : "memory");
+		for (i = first; i < nr && same_page(pokes[i].alias, pokes[first].alias); i++)
+			WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
+		preempt_enable();
+		first = i;
+	}
 }

@@ -64,7 +64,7 @@ bool text_can_wait(void);
 /* True if no CPU but this one executes anything; text_lock() is held. */
 bool text_alone(void);
 
-/* True where a CPU may keep executing an int3 that is no longer in memory. */
-bool text_rewrite_needed(void);
+/* Where a CPU may go on executing an int3 that is no longer in memory: store the first bytes again. */
+void text_rewrite(struct patcher_poke *pokes, unsigned int nr);
 
 #endif /* PATCHER_TEXT_H */

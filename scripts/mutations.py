@@ -14,7 +14,7 @@ from enum import Enum
 BATCH = "patcher/batch.c"
 INT3_STORE = "\t\tWRITE_ONCE(*pokes[i].alias, INT3);\n"
 TAIL_STORE = "\t\tmemcpy(pokes[i].alias + 1, pokes[i].new + 1, pokes[i].len - 1);\n"
-FIRST_STORES = "\twrite_first_bytes(pokes, nr);\n\tsync_round();\n\n\tif (text_rewrite_needed())"
+FIRST_STORES = "\twrite_first_bytes(pokes, nr);\n\tsync_round();\n\n\ttext_rewrite(pokes, nr);"
 
 
 class Ground(Enum):
@@ -74,7 +74,7 @@ MUTANTS = (
             (
                 FIRST_STORES,
                 f"\tfor (i = 0; i < nr; i++)\n{TAIL_STORE}"
-                "\tsync_round();\n\n\tif (text_rewrite_needed())",
+                "\tsync_round();\n\n\ttext_rewrite(pokes, nr);",
             ),
         ],
         ORDER,
@@ -103,8 +103,8 @@ MUTANTS = (
         BATCH,
         [
             (
-                "\tsync_round();\n\n\tif (text_rewrite_needed())",
-                "\n\tif (text_rewrite_needed())",
+                "\tsync_round();\n\n\ttext_rewrite(pokes, nr);",
+                "\n\ttext_rewrite(pokes, nr);",
             )
         ],
         ORDER,

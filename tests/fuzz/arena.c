@@ -144,9 +144,8 @@ bool text_alone(void)
 	return arena_alone;
 }
 
-bool text_rewrite_needed(void)
+void text_rewrite(struct patcher_poke *pokes, unsigned int nr)
 {
-	return arena_alone;
 }
 
 /* A breakpoint in the middle of a batch: what comes out must be the new instruction, whole. */
