@@ -5,6 +5,7 @@
 #include <linux/export.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
+#include <linux/printk.h>
 #include <linux/slab.h>
 #include <linux/stringify.h>
 #include <linux/string.h>
@@ -61,13 +62,6 @@ static void fill_records(void)
 #endif
 }
 
-static void teardown(void)
-{
-	patcher_unregister(&table);
-	kvfree(buffer);
-	kvfree(pokes);
-}
-
 static int setup(void)
 {
 	int err = -ENOMEM;
@@ -100,6 +94,29 @@ static void fill_poke(struct patcher_poke *poke, u32 site, bool on)
 	poke->len = INSN;
 	memcpy(poke->old, on ? nop : jump, INSN);
 	memcpy(poke->new, on ? jump : nop, INSN);
+}
+
+/* A run that ends between a switch and its reverse leaves sites on. */
+static int put_back(void)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < SITES_MOST; i++)
+		if (!memcmp(bench_sites_text + i * INSN, jump, INSN))
+			fill_poke(&pokes[nr++], i, false);
+	sites_peers_put_back();
+	return nr ? patcher_apply(owner, pokes, nr) : 0;
+}
+
+static void teardown(void)
+{
+	int err = put_back();
+
+	if (err)
+		pr_err("sites stay switched: error %d\n", err);
+	patcher_unregister(&table);
+	kvfree(buffer);
+	kvfree(pokes);
 }
 
 static int set_batched(u32 nr, u32 chunk, bool on)

@@ -22,7 +22,7 @@ enum sites_way {
 /**
  * struct bench_sites - what the module with the sites offers
  * @setup: makes them known to the patcher; returns 0 or an error
- * @teardown: forgets them
+ * @teardown: switches off what is still on, and forgets them
  * @set: switches the first @nr sites of a way; returns 0 or an error
  */
 struct bench_sites {
@@ -43,6 +43,7 @@ struct sites_stores {
 
 /* Static keys and stop_machine(): only in the kernel. */
 int sites_peers_set(enum sites_way way, u32 nr, bool on);
+void sites_peers_put_back(void);
 int sites_stop_and_write(struct sites_stores *stores);
 
 #endif /* BENCH_MODULES_SITES_H */

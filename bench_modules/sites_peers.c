@@ -126,6 +126,16 @@ int sites_peers_set(enum sites_way way, u32 nr, bool on)
 	}
 }
 
+void sites_peers_put_back(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(shared_keys); i++)
+		static_key_disable(&shared_keys[i]);
+	for (i = 0; i < OWN_KEYS; i++)
+		static_key_disable(&own_keys[i]);
+}
+
 MODULE_DESCRIPTION("Sites for the benchmarks of switching many");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");

@@ -92,6 +92,10 @@ int sites_peers_set(enum sites_way way, u32 nr, bool on)
 	return -EINVAL;
 }
 
+void sites_peers_put_back(void)
+{
+}
+
 int sites_stop_and_write(struct sites_stores *stores)
 {
 	return -EINVAL;

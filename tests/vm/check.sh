@@ -236,6 +236,15 @@ test_bench_files() {
 	grep -q "^marker-immediate 3 0 " $bench/empty-loop/summary
 	result $? "summary"
 	test_bench_dormant $samples
+	insmod /modules/kmarkers_bench_sites.ko
+	try "config takes blocks" put 1 $bench/config/blocks
+	for turn in first second; do
+		try "sites are switched, the $turn time" put "start arm-stall" $bench/control
+		try "comes to its end" within 60 not_running
+		grep -q '^done - \([0-9]*\)/\1$' $bench/status
+		result $? "no site was in another state"
+	done
+	try "the sites leave" rmmod kmarkers_bench_sites
 	try "reset" put reset $bench/control
 	same "reset leaves nothing" "$(grep -c '^empty-loop,' $bench/empty-loop/samples)" 0
 }
