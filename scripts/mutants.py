@@ -168,7 +168,7 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         out=log.with_suffix(""),
         modules=modules,
         additions=[(TREE / "tests" / "vm", "/tests")],
-        settings={"KMARKERS_CASES": " ".join(cases)},
+        settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
         # Only a kernel that preempts itself preempts a task inside a run.
         append="preempt=full",
         timeout=BOOT_SECONDS,
@@ -216,7 +216,8 @@ def check_sound(mutants: Sequence[Mutant], kernel: str) -> None:
         if not of_ground:
             continue
         tests = sorted({test for mutant in of_ground for test in mutant.tests})
-        all_of_them = Mutant("sound", "", "", [], tests, ground)
+        suites = sorted({suite for mutant in of_ground for suite in mutant.suites})
+        all_of_them = Mutant("sound", "", "", [], tests, ground, suites=suites)
         failed = run_tests(all_of_them, kernel, SCRATCH / f"sound-{ground.name.lower()}.log")
         if failed:
             raise MutantError(f"with the code as it is: {', '.join(failed)}")

@@ -29,7 +29,8 @@ class Ground(Enum):
 class Mutant:
     """One breakage: what to replace by what, and the tests of which one must fail.
 
-    `model` names the variant of tests/model/variants.py that is broken in the same way.
+    `model` names the variant of tests/model/variants.py that is broken in the same way, `suites`
+    those of tests/vm/check.sh that the tests are in, if they are no cases.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Mutant:
     tests: Sequence[str]
     ground: Ground = Ground.USER
     model: str = ""
+    suites: Sequence[str] = ()
 
 
 UNLOCK_PARENT = "\tpthread_rwlock_unlock(&native_fork_gate);\n}\n\nstatic void after_fork_child"
@@ -46,6 +48,7 @@ STEPS = ("protocol_steps",)
 ORDER = ("protocol_steps", "imv_storm")
 REFUSES = ("patcher_refuses_bad_batches",)
 RUNS = ("patcher_storm_of_runs",)
+CORE = ("core",)
 HANDLERS = ("protocol_waits_for_handlers",)
 
 MUTANTS = (
@@ -306,6 +309,80 @@ MUTANTS = (
         ],
         ("patcher_refuses_bad_tables",),
         Ground.KERNEL,
+    ),
+    Mutant(
+        "no-text-mutex",
+        "core text is written although others may write it",
+        "patcher/core.c",
+        [
+            ("\tmutex_lock(text.mutex);\n", "\tmight_sleep();\n"),
+            ("\tmutex_unlock(text.mutex);\n", "\tmight_sleep();\n"),
+        ],
+        ("no byte changes while text_mutex is held",),
+        Ground.KERNEL,
+        suites=CORE,
+    ),
+    Mutant(
+        "any-name",
+        "what runs where a breakpoint is handled may be changed",
+        "patcher/core.c",
+        [("\t\tif (strstarts(function, handler_path[i]))\n", "\t\tif (!function)\n")],
+        (
+            "on the handler's path: __rcu_read_lock",
+            "on the handler's path: hw_breakpoint_exceptions_notify",
+        ),
+        Ground.KERNEL,
+        suites=CORE,
+    ),
+    Mutant(
+        "any-function",
+        "a function need not be one that ftrace traces",
+        "patcher/core.c",
+        [("\treturn err && err != -ENOMEM ? -EPERM : err;\n", "\treturn 0;\n")],
+        ("denied: memset", "denied: clear_page_erms", "denied: trace_clock_local"),
+        Ground.KERNEL,
+        suites=CORE,
+    ),
+    Mutant(
+        "any-address",
+        "nobody is asked whose an instruction of the kernel is",
+        "patcher/core.c",
+        [("\terr = judge(oracle, len, &owner);\n", "\terr = judge ? 0 : -EPERM;\n")],
+        ("static calls", "jump labels", "disabled kprobe"),
+        Ground.KERNEL,
+        suites=CORE,
+    ),
+    Mutant(
+        "no-company",
+        "an oracle does not see that another kprobe was there first",
+        "patcher/core.c",
+        [("list->next != list->prev;", "list->next == NULL;")],
+        ("disabled kprobe",),
+        Ground.KERNEL,
+        suites=CORE,
+    ),
+    Mutant(
+        "kprobes-overlooked",
+        "a kprobe on what is changed is no reason to refuse",
+        "patcher/kprobes.c",
+        [("\t\t\treturn -EBUSY;\n", "\t\t\tcontinue;\n")],
+        ("disabled kprobe: the marker stays off",),
+        Ground.KERNEL,
+        suites=("kprobes",),
+    ),
+    Mutant(
+        "replacement-not-drained",
+        "tasks in a replacement are not waited for when its call is restored",
+        "patcher/redirect.c",
+        [
+            (
+                "\tsynchronize_rcu_tasks();\n\tmodule_put(redirect->module);\n",
+                "\tmodule_put(redirect->module);\n",
+            )
+        ],
+        ("nobody was left inside",),
+        Ground.KERNEL,
+        suites=CORE,
     ),
     Mutant(
         "value-without-sites",

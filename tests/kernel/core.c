@@ -7,6 +7,8 @@
  *	detour FUNCTION			the function returns 4343 from now on
  *	undetour
  *	far FUNCTION CALLEE		the same to where no call reaches
+ *	race FUNCTION CALLEE		redirect and restore, again and again, while
+ *					text_mutex is held in between
  *	nothing				are requests that lack something refused?
  *	site FUNCTION OFFSET LEN	may this be a site? (and forget it again)
  *	bytes ADDRESS LEN		what is in memory
@@ -23,9 +25,11 @@
 #include <linux/atomic.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
@@ -141,6 +145,61 @@ static int do_far(char **words)
 	if (!err)
 		patcher_restore_call(&far);
 	return err;
+}
+
+#define RACES	5
+
+/**
+ * struct holder - a thread that holds the kernel's text_mutex most of the time
+ * @mutex: text_mutex
+ * @text: bytes that must not change meanwhile
+ * @changes: how often they did
+ * @turns: how often it was held
+ */
+struct holder {
+	struct mutex *mutex;
+	const u8 *text;
+	unsigned int changes, turns;
+};
+
+static int hold(void *data)
+{
+	struct holder *holder = data;
+	u8 before[5];
+
+	while (!kthread_should_stop()) {
+		mutex_lock(holder->mutex);
+		memcpy(before, holder->text, sizeof(before));
+		usleep_range(2000, 3000);
+		holder->changes += !!memcmp(before, holder->text, sizeof(before));
+		holder->turns++;
+		mutex_unlock(holder->mutex);
+		usleep_range(100, 200);
+	}
+	return 0;
+}
+
+/* -EPROTO if a byte changed that should not have. */
+static int do_race(char **words)
+{
+	struct holder holder = { .mutex = (struct mutex *)patcher_symbol("text_mutex") };
+	struct task_struct *thread;
+	int err, restored, i;
+
+	err = do_redirect(words);
+	if (err)
+		return err;
+	holder.text = redirect.core.addr;
+	thread = kthread_run(hold, &holder, "text_mutex");
+	if (IS_ERR(thread))
+		return do_restore(words) ?: PTR_ERR(thread);
+	for (i = 0; i < RACES && !err; i++)
+		err = do_restore(words) ?: do_redirect(words);
+	kthread_stop(thread);
+	restored = redirected ? do_restore(words) : 0;
+	if (!holder.turns || holder.changes)
+		err = err ?: -EPROTO;
+	return err ?: restored;
 }
 
 /* Each request lacks one thing; 0 if -EINVAL was said to all. */
@@ -276,6 +335,7 @@ static const struct command {
 	{ "detour", 2, do_detour },
 	{ "undetour", 1, do_undetour },
 	{ "far", 3, do_far },
+	{ "race", 3, do_race },
 	{ "nothing", 1, do_nothing },
 	{ "site", 4, do_site },
 	{ "bytes", 3, do_bytes },

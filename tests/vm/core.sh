@@ -33,7 +33,7 @@ test_names() {
 		memset clear_page_erms trace_clock_local \
 		notify_die atomic_notifier_call_chain kprobe_int3_handler; do
 		[ "$(address $function)" ] || continue
-		deny "$function" "not permitted" $function 5 5
+		deny "denied: $function" "not permitted" $function 5 5
 		logged "patcher: $function $name_refused\|$function.* $not_to_be_probed"
 		result $? "and the log says why"
 	done
@@ -43,7 +43,7 @@ test_names() {
 test_handler_names() {
 	for function in __rcu_read_lock hw_breakpoint_exceptions_notify get_kprobe; do
 		[ "$(address $function)" ] || continue
-		deny "$function" "not permitted" $function 5 5
+		deny "on the handler's path: $function" "not permitted" $function 5 5
 		logged "patcher: $function $name_refused"
 		result $? "and the log says why"
 	done
@@ -142,7 +142,7 @@ find_reach() {
 	return 1
 }
 
-test_kprobes() {
+test_core_kprobes() {
 	add_probe site "$getppid" "$call"
 	deny_kprobe "disabled kprobe" "$getppid" "$call" 5
 	enable_probe site
@@ -212,6 +212,12 @@ test_drain() {
 	same "every byte as before" "$(call_bytes)" "$bytes"
 }
 
+# Whoever holds text_mutex finds that no byte changes, for as long as it is held.
+test_text_mutex() {
+	try "no byte changes while text_mutex is held" command_core race "$getppid" "$callee"
+	same "every byte as before" "$(call_bytes)" "$bytes"
+}
+
 test_detour() {
 	bytes=$(ask bytes "$(address "$getppid")" 16)
 	try "detour" command_core detour "$getppid"
@@ -241,9 +247,10 @@ test_core() {
 	test_instructions
 	deny_table __jump_table 16 "jump labels"
 	deny_table static_call_sites 8 "static calls"
-	test_kprobes
+	test_core_kprobes
 	test_redirect
 	test_drain
+	test_text_mutex
 	test_detour
 	test_mappings
 	try "unload" rmmod kmarkers_test_core

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# A few cases, for modules that were broken on purpose. KMARKERS_CASES names them.
-# shellcheck source=tests/vm/lib.sh
+# A few cases, for modules that were broken on purpose. KMARKERS_CASES names them, and
+# KMARKERS_SUITES suites of check.sh: core, kprobes.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
 . /tests/lib.sh
+# shellcheck source-path=SCRIPTDIR source=core.sh
+. /tests/core.sh
+# shellcheck source-path=SCRIPTDIR source=kprobes.sh
+. /tests/kprobes.sh
 
 load_core || exit 1
 insmod /modules/kmarkers_test.ko batches=50 || exit 1
@@ -11,6 +16,13 @@ for case in ${KMARKERS_CASES?}; do
 	put "$case" $cases/run
 	grep -q "^ok [0-9]* $case\$" $cases/results
 	result $? "$case"
+done
+for suite in ${KMARKERS_SUITES:-}; do
+	case $suite in
+	core) test_core ;;
+	kprobes) test_kprobes ;;
+	*) try "suite $suite" false ;;
+	esac
 done
 ! grep -q '\[patcher\]' /proc/vmallocinfo
 result $? "no area of ours is mapped"
