@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Kernel side of patcher/text.h: module text, all CPUs. */
 #include <linux/cpu.h>
+#include <linux/irqflags.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
@@ -25,15 +26,32 @@ bool text_owned(struct module *module, unsigned long addr, unsigned int len)
 	       compat_module_text(module, addr) && compat_module_text(module, last);
 }
 
-/* Core text is mapped linearly from phys_base; module text page by page. */
+/*
+ * Core text is mapped linearly from phys_base; module text page by page.
+ *
+ * Newer kernels join small pages of module text into large ones and free the
+ * table that held them, for which walkers are to hold a lock of init_mm that is
+ * not exported.  The table is freed after a TLB flush on every CPU: where that
+ * is an IPI, a walk with interrupts off is over by then.
+ */
 static struct page *text_page(unsigned long addr)
 {
-	if (!core_is_text(addr))
-		return vmalloc_to_page((void *)addr);
+	struct page *page;
+	unsigned long flags;
+
+	if (!core_is_text(addr)) {
+		local_irq_save(flags);
+		page = vmalloc_to_page((void *)addr);
+		local_irq_restore(flags);
+		return page;
+	}
 	return pfn_to_page((addr - __START_KERNEL_map + phys_base) >> PAGE_SHIFT);
 }
 
-/* Distinct pages of the pokes, in order; set each alias as an offset into them. */
+/*
+ * Distinct pages of the pokes, in order, or with no @pages how many there are;
+ * set each alias as an offset into them.
+ */
 static unsigned int collect_pages(struct page **pages, struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned long page, last_page = 0;
@@ -46,7 +64,9 @@ static unsigned int collect_pages(struct page **pages, struct patcher_poke *poke
 		for (page = PAGE_OF(addr); page <= PAGE_OF(end); page += PAGE_SIZE) {
 			if (count && page <= last_page)
 				continue;
-			pages[count++] = text_page(page);
+			if (pages)
+				pages[count] = text_page(page);
+			count++;
 			last_page = page;
 		}
 		pokes[i].alias = (u8 *)((count - 1) * PAGE_SIZE + addr - last_page);
@@ -59,11 +79,11 @@ int text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int 
 	struct page **pages;
 	unsigned int i;
 
-	/* A site may cross into a second page. */
-	pages = kvmalloc_array(nr, 2 * sizeof(*pages), GFP_KERNEL);
+	alias->nr_pages = collect_pages(NULL, pokes, nr);
+	pages = kvmalloc_array(alias->nr_pages, sizeof(*pages), GFP_KERNEL);
 	if (!pages)
 		return -ENOMEM;
-	alias->nr_pages = collect_pages(pages, pokes, nr);
+	collect_pages(pages, pokes, nr);
 	alias->base = NULL;
 	for (i = 0; i < alias->nr_pages && pages[i]; i++)
 		;
