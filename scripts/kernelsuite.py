@@ -36,6 +36,7 @@ DEBUG_SETTINGS = {
     "KMARKERS_BATCHES": 100,
     "KMARKERS_CYCLES": 10,
     "KMARKERS_SAMPLE": "many_*[05]0",
+    "KMARKERS_ORDERS": "example_client example_probe",
 }
 
 FINDING = re.compile(r"\b(warning|error|WARNING|ERROR)\b[: ]|\bundefined!")

@@ -57,11 +57,13 @@ test_core_without_memory() {
 	read_symbols
 	find_call "$getppid"
 	list=$debugfs/patcher/sites
+	expedite 1
 	undo=$core_test/command
 	# shellcheck disable=SC2154 # find_call sets it
 	without_memory "site $getppid $call 5" $undo "symbol $call_addr"
 	without_memory "redirect $getppid $callee" $undo restore
 	without_memory "detour $getppid" $undo undetour
+	expedite 0
 	rmmod kmarkers_test_core
 }
 

@@ -5,7 +5,7 @@
 # a graph, whose steps are single insmods and rmmods; an order is a path in it. Each set is
 # reached once, and from it each step is taken, legal or not.
 
-modules="$core example_client example_probe kmarkers_test"
+modules="$core ${KMARKERS_ORDERS-example_client example_probe kmarkers_test}"
 
 # What each module depends on, as it says itself; in /tmp/needs/.
 read_needs() {
