@@ -143,13 +143,16 @@ static int check_module(unsigned long addr, const char *symbol)
 static int set_filter(struct function_marker *function, unsigned long addr, const char *symbol)
 {
 	struct ftrace_ops *ops = &function->ops;
+	int err;
 
 	ops->func = on_function;
 	/* PERMANENT: ftrace warns if it is disabled by sysctl while we are on. */
 	ops->flags = COMPAT_FTRACE_FLAGS | FTRACE_OPS_FL_RCU | FTRACE_OPS_FL_PERMANENT;
-	if (!ftrace_set_filter_ip(ops, addr, 0, 0) ||
-	    !ftrace_set_filter_ip(ops, addr + ENDBR_LEN, 0, 0))
-		return 0;
+	err = ftrace_set_filter_ip(ops, addr, 0, 0);
+	if (err == -EINVAL)
+		err = ftrace_set_filter_ip(ops, addr + ENDBR_LEN, 0, 0);
+	if (!err || err == -ENOMEM)
+		return err;
 	pr_info("markers: %.64s cannot be traced\n", symbol);
 	return -EPERM;
 }
@@ -207,8 +210,7 @@ static int forget(struct function_marker *function)
 		pr_warn("markers: %s: ftrace does not let go: error %d\n", function->name, err);
 		return err;
 	}
-	/* An empty filter holds no memory; ftrace_free_filter() is not exported everywhere. */
-	ftrace_set_filter(&function->ops, NULL, 0, 1);
+	compat_ftrace_free_filter(&function->ops);
 	kfree(function);
 	return 0;
 }

@@ -276,12 +276,6 @@ static int resolve_function(const char *name, struct extent *extent)
 	return addr - extent->start <= ENDBR_LEN ? 0 : -ENOENT;
 }
 
-/* An empty filter holds no memory; ftrace_free_filter() is not exported everywhere. */
-void core_free_filter(struct ftrace_ops *ops)
-{
-	ftrace_set_filter(ops, NULL, 0, 1);
-}
-
 /*
  * Only what can be traced: neither entry code nor noinstr nor anything in
  * assembly.  0, -EPERM or -ENOMEM.
@@ -297,7 +291,7 @@ static int vet_ftrace_entry(const struct extent *extent)
 	err = ftrace_set_filter_ip(ops, extent->start, 0, 0);
 	if (err == -EINVAL)
 		err = ftrace_set_filter_ip(ops, extent->start + ENDBR_LEN, 0, 0);
-	core_free_filter(ops);
+	compat_ftrace_free_filter(ops);
 	kfree(ops);
 	return err && err != -ENOMEM ? -EPERM : err;
 }

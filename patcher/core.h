@@ -23,9 +23,6 @@ void core_text_unlock(void);
 /* Address of a symbol of the kernel, or 0; on IBT builds 4 past the start of a function. */
 unsigned long core_resolve(const char *symbol);
 
-/* Free what ftrace_set_filter_ip() allocated for ops that are not registered. */
-void core_free_filter(struct ftrace_ops *ops);
-
 /**
  * struct extent - where a symbol's bytes are
  * @start: its first byte

@@ -185,7 +185,7 @@ int patcher_redirect_function(struct patcher_detour *detour)
 	}
 	err = register_ftrace_function(&detour->ops);
 	if (err) {
-		core_free_filter(&detour->ops);
+		compat_ftrace_free_filter(&detour->ops);
 		module_put(detour->module);
 	}
 	return err;
@@ -208,7 +208,7 @@ int patcher_restore_function(struct patcher_detour *detour)
 	err = unregister_ftrace_function(&detour->ops);
 	if (err)
 		return err;
-	core_free_filter(&detour->ops);
+	compat_ftrace_free_filter(&detour->ops);
 	synchronize_rcu_tasks();
 	module_put(detour->module);
 	return 0;

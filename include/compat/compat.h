@@ -46,6 +46,7 @@ static inline bool compat_module_text(struct module *mod, unsigned long addr)
  * accesses"), v6.2, which gave the setter its name.
  */
 #include <linux/ftrace.h>
+#include <linux/sched.h>
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
 #define compat_ftrace_regs	ftrace_regs
 #else
@@ -60,6 +61,21 @@ static __always_inline void compat_ftrace_set_ip(struct compat_ftrace_regs *regs
 	ftrace_get_regs(regs)->ip = ip;
 #else
 	regs->ip = ip;
+#endif
+}
+
+/*
+ * 8be9fbd5345d ("ftrace: Export ftrace_free_filter() to modules"), v6.2 and some
+ * older ones.  An empty filter holds no memory either, but to empty it takes some
+ * for a moment.
+ */
+static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	ftrace_free_filter(ops);
+#else
+	while (ftrace_set_filter(ops, NULL, 0, 1) == -ENOMEM)
+		schedule_timeout_uninterruptible(1);
 #endif
 }
 

@@ -65,10 +65,8 @@ static void execute(enum source source)
 /* Behind what is ftrace's, so that a kprobe is a breakpoint; in timers and out of them. */
 static noinline notrace void probed(void)
 {
-	asm volatile("kmarkers_test_noise_probed: xor %%eax, %%eax" : : : "rax", "cc", "memory");
+	asm volatile("xor %%eax, %%eax" : : : "rax", "cc", "memory");
 }
-
-extern const char kmarkers_test_noise_probed[];
 
 static enum hrtimer_restart on_timer(struct hrtimer *timer)
 {
@@ -135,7 +133,7 @@ static int on_kprobe(struct kprobe *probe, struct pt_regs *regs)
 static int come_and_go(void)
 {
 	struct kprobe probe = {
-		.addr = (kprobe_opcode_t *)kmarkers_test_noise_probed,
+		.symbol_name = "kmarkers_test_noise:probed",
 		.pre_handler = on_kprobe,
 	};
 	int err = register_kprobe(&probe);

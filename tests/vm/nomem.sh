@@ -59,8 +59,6 @@ test_core_without_memory() {
 	list=$debugfs/patcher/sites
 	expedite 1
 	undo=$core_test/command
-	# shellcheck disable=SC2154 # find_call sets it
-	without_memory "site $getppid $call 5" $undo "symbol $call_addr"
 	without_memory "redirect $getppid $callee" $undo restore
 	without_memory "detour $getppid" $undo undetour
 	expedite 0
