@@ -65,7 +65,12 @@ test_cases() {
 	result $? "the log names both"
 	refused "unknown case" "Invalid argument" put nothing $cases/run
 	test_counts_during_loads
-	cat $debugfs/patcher/stats | sed 's/^/# patcher /'
+	sed 's/^/# patcher /' $debugfs/patcher/stats
+	same "every batch is in the histogram" \
+		"$(awk '/^batches_/ { n += $2 } END { print n }' $debugfs/patcher/stats)" \
+		"$(stat_of batches)"
+	[ "$(stat_of longest_round_us)" -gt 0 ]
+	result $? "and the longest round is known"
 	# Kernels that can look for such mappings.
 	wx=/sys/kernel/debug/page_tables/check_wx_pages
 	[ ! -r $wx ] || same "no mapping is writable and executable" "$(cat $wx)" SUCCESS

@@ -103,8 +103,9 @@ stat_of() {
 	sed -n "s/^$1 //p" "$debugfs"/patcher/stats
 }
 
-# expedite 0/1: are grace periods of RCU to be short?
+# expedite 0/1: are grace periods of RCU to be short?  Kernels with PREEMPT_RT say no by themselves.
 expedite() {
+	[ "$1" = 0 ] || put 0 /sys/kernel/rcu_normal
 	put "$1" /sys/kernel/rcu_expedited
 }
 

@@ -57,11 +57,9 @@ test_core_without_memory() {
 	read_symbols
 	find_call "$getppid"
 	list=$debugfs/patcher/sites
-	expedite 1
 	undo=$core_test/command
 	without_memory "redirect $getppid $callee" $undo restore
 	without_memory "detour $getppid" $undo undetour
-	expedite 0
 	rmmod kmarkers_test_core
 }
 
@@ -74,6 +72,7 @@ test_without_memory() {
 		return
 	fi
 	stop_failing
+	expedite 1
 	# The kernel's own part of enabling an event warns if it has no memory.
 	put 1 /sys/kernel/tracing/events/kmarkers/marker/enable
 	list=$markers/list
@@ -89,6 +88,7 @@ test_without_memory() {
 	put 0 /sys/kernel/tracing/events/kmarkers/marker/enable
 	same "all is as it was" "$(cat $list)" "$all"
 	test_core_without_memory
+	expedite 0
 	rmmod kmarkers_test_events
 	rmmod kmarkers_test
 }
