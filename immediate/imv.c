@@ -101,11 +101,9 @@ static bool holds_mov(const struct patcher_site *site, const u8 *insn)
 	return (insn[prefixes] & 0xf8) == 0xb8 && !(rex & REX_W) == (size == 4);
 }
 
-/* Does a registered site hold what reads a value of its kind? */
-static bool holds_read(const struct patcher_site *site)
+/* Is @insn, found at a registered site, what reads a value of its kind? */
+static bool is_read(const struct patcher_site *site, const u8 *insn)
 {
-	const u8 *insn = (u8 *)patcher_site_addr(site);
-
 	if (site->flags & IMV_BRANCH)
 		return !memcmp(insn, branch_compiled, sizeof(branch_compiled)) ||
 		       !memcmp(insn, branch_off, sizeof(branch_off)) ||
@@ -116,16 +114,22 @@ static bool holds_read(const struct patcher_site *site)
 	return holds_mov(site, insn);
 }
 
-static void fill_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
+/*
+ * The bytes are read once: kprobes come and go meanwhile.  Return false if they
+ * are somebody else's; the patcher, which will not find what is expected then,
+ * says whose.
+ */
+static bool fill_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
 {
 	unsigned int size = operand_size(site);
+	bool ours;
 
 	poke->addr = (u8 *)patcher_site_addr(site);
 	poke->len = site->len;
 	memcpy(poke->old, poke->addr, site->len);
-	memcpy(poke->new, poke->addr, site->len);
-	/* Somebody else's bytes are not what is expected: the patcher says whose. */
-	if (!holds_read(site))
+	memcpy(poke->new, poke->old, site->len);
+	ours = is_read(site, poke->new);
+	if (!ours)
 		poke->old[0] = ~poke->old[0];
 	if (site->flags & IMV_BRANCH)
 		memcpy(poke->new, value ? branch_on : branch_off, sizeof(branch_on));
@@ -133,6 +137,7 @@ static void fill_poke(struct patcher_poke *poke, const struct patcher_site *site
 		flip(poke->new, value);
 	else
 		memcpy(poke->new + site->len - size, &value, size);
+	return ours;
 }
 
 static int compare_changes(const void *a, const void *b)
@@ -153,9 +158,11 @@ static const struct imv_change *find_change(const struct imv_change *changes, un
 
 /*
  * Collect the sites that @changes concern; with @pokes NULL only count them.
- * -EINVAL if a site reads the variable at another size.
+ * Clear @ours if one of them holds what is not ours.  -EINVAL if a site reads the
+ * variable at another size.
  */
-static int collect(const struct imv_change *changes, unsigned int nr, struct patcher_poke *pokes)
+static int collect(const struct imv_change *changes, unsigned int nr, struct patcher_poke *pokes,
+		   bool *ours)
 {
 	const struct imv_change *change;
 	struct imv_table *table;
@@ -171,8 +178,8 @@ static int collect(const struct imv_change *changes, unsigned int nr, struct pat
 				continue;
 			if (change->size != site->size)
 				return -EINVAL;
-			if (pokes)
-				fill_poke(&pokes[count], site, change->value);
+			if (pokes && !fill_poke(&pokes[count], site, change->value))
+				*ours = false;
 			count++;
 		}
 	}
@@ -182,6 +189,7 @@ static int collect(const struct imv_change *changes, unsigned int nr, struct pat
 static int patch_sites(struct imv_change *changes, unsigned int nr)
 {
 	struct patcher_poke *pokes;
+	bool ours = true;
 	unsigned int i;
 	int count, err;
 
@@ -189,7 +197,7 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
 	for (i = 1; i < nr; i++)
 		if (changes[i - 1].var == changes[i].var)
 			return -EINVAL;
-	count = collect(changes, nr, NULL);
+	count = collect(changes, nr, NULL, NULL);
 	if (count <= 0)
 		return count;
 	err = imv_updates_reserve(changes, nr);
@@ -198,8 +206,11 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
 	pokes = kvcalloc(count, sizeof(*pokes), GFP_KERNEL);
 	if (!pokes)
 		return -ENOMEM;
-	collect(changes, nr, pokes);
+	collect(changes, nr, pokes, &ours);
 	err = patcher_apply(owner, pokes, count);
+	/* What is made of somebody else's bytes need not be an instruction. */
+	if (err == -EINVAL && !ours)
+		err = -EILSEQ;
 	if (!err)
 		imv_updates_count(changes, nr);
 	kvfree(pokes);
@@ -257,11 +268,11 @@ static int patch_table(const struct patcher_table *table)
 		const struct patcher_site *site = &table->sites[i];
 		struct patcher_poke *poke = &pokes[count];
 
-		if (!holds_read(site)) {
+		if (!fill_poke(poke, site,
+			       load_value((void *)patcher_site_key(site), site->size))) {
 			err = -EINVAL;
 			break;
 		}
-		fill_poke(poke, site, load_value((void *)patcher_site_key(site), site->size));
 		count += !!memcmp(poke->old, poke->new, poke->len);
 	}
 	if (count && !err)

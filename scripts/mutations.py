@@ -209,7 +209,7 @@ MUTANTS = (
         "any-instruction",
         "a table of values may point at any instruction",
         "immediate/imv.c",
-        [("\t\tif (!holds_read(site)) {\n", "\t\tif (!holds_read(site) && !site) {\n")],
+        [("site->size))) {\n\t\t\terr =", "site->size)) && !site) {\n\t\t\terr =")],
         ("tables_of_others_are_refused",),
     ),
     Mutant(
