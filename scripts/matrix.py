@@ -4,7 +4,8 @@
 
 By default the kernels as their distribution made them, with --debug those that are built here to
 look for faults. The logs of each kernel are in build/matrix/; a table of all kernels is also
-written to Documentation/kernels.md. The exit code is 1 if anything failed.
+written to Documentation/kernels.md, in which kernels that are named get new rows. The exit code
+is 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -52,6 +53,9 @@ def main() -> int:
             command = "make check-debug" if args.debug else "make check-matrix"
             text = matrixtable.as_markdown(outcomes, command)
             matrixtable.write_section(PAGE, title, text)
+        for outcome in outcomes if names else []:
+            if matrixtable.update_row(PAGE, outcome):
+                print(f"{outcome.kernel}: its row of {PAGE.name} is updated")
     except OBSTACLES as error:
         print(f"check: {explain(error)}", file=sys.stderr)
         return 2

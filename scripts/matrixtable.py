@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kernelsuite import Outcome
 from ktap import Tally
+from lablib import LabError
 
 PAGE_HEAD = """\
 <!-- SPDX-License-Identifier: GPL-2.0-only -->
@@ -128,3 +129,42 @@ def write_section(page: Path, title: str, text: str) -> None:
     else:
         sections.append(section)
     page.write_text((head + "".join(sections)).rstrip("\n") + "\n")
+
+
+def cells(line: str) -> list[str]:
+    """Return the fields of a row of the page."""
+    return [field.strip() for field in line.strip("|").split(" | ")]
+
+
+def update_row(page: Path, one: Outcome) -> bool:
+    """Put a kernel that was run by itself into its row and its notes; False if it has no row."""
+    if not page.is_file():
+        return False
+    head, *sections = re.split(r"^(?=## )", page.read_text(), flags=re.M)
+    for number, section in enumerate(sections):
+        if f"\n| {one.kernel} | " in section:
+            sections[number] = _with_row(section, one)
+            page.write_text((head + "".join(sections)).rstrip("\n") + "\n")
+            return True
+    return False
+
+
+def _with_row(section: str, one: Outcome) -> str:
+    """Return a section of the page with another outcome of one of its kernels."""
+    of_kernel = re.compile(rf"- [A-Z]+ {re.escape(one.kernel)}[ :]")
+    row = dict(zip(*rows([one])))
+    head: list[str] = []
+    lines = []
+    for line in section.rstrip("\n").splitlines():
+        if line.startswith("| kernel |"):
+            head = cells(line)
+        if line.startswith(f"| {one.kernel} |"):
+            lines.append("| " + " | ".join(row.get(name, "-") for name in head) + " |")
+        elif not of_kernel.match(line):
+            lines.append(line)
+    if missing := set(row) - set(head):
+        raise LabError(f"the page has no column {', '.join(sorted(missing))}: run all kernels")
+    if not lines[-1].startswith("- "):
+        lines.append("")
+    said = [*notes([one]), f"AGAIN {one.kernel}: by itself, {datetime.now(UTC):%Y-%m-%d %H:%M}"]
+    return "\n".join([*lines, *(f"- {note}" for note in said)]) + "\n\n"
