@@ -7,7 +7,8 @@
 
 /*
  * On a CPU other than the caller's; -ENODEV if there is none.  With @first it
- * goes before all threads there but those of stop_machine(): for short runs.
+ * goes before all threads there but those of stop_machine(): for short runs, and
+ * not with PREEMPT_RT.
  */
 int bystander_start(bool first);
 void bystander_stop(void);

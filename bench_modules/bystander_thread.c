@@ -43,7 +43,8 @@ int bystander_start(bool first)
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	kthread_bind(thread, cpu);
-	if (first)
+	/* With PREEMPT_RT, timers and RCU have threads that it would go before, too. */
+	if (first && !IS_ENABLED(CONFIG_PREEMPT_RT))
 		sched_set_fifo(thread);
 	wake_up_process(thread);
 	return 0;

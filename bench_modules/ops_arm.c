@@ -96,6 +96,7 @@ struct window {
 
 static const struct bench_sites *sites;
 
+/* Nothing that waits for RCU is done beside the bystander, which may keep it from working. */
 static int setup(bool first)
 {
 	int err;
@@ -103,25 +104,25 @@ static int setup(bool first)
 	sites = bench_get_sites();
 	if (!sites)
 		return -ENODEV;
+	err = sites->setup();
+	if (err)
+		goto err_put;
 	err = bystander_start(first);
 	if (err)
 		goto err_sites;
-	err = sites->setup();
-	if (err)
-		goto err_bystander;
 	return 0;
 
-err_bystander:
-	bystander_stop();
 err_sites:
+	sites->teardown();
+err_put:
 	bench_put_sites();
 	return err;
 }
 
 static void teardown(void)
 {
-	sites->teardown();
 	bystander_stop();
+	sites->teardown();
 	bench_put_sites();
 }
 
