@@ -211,8 +211,10 @@ static bool good_poke(const struct patcher_poke *poke, const char *owner, bool p
 	    !(site->flags & PATCHER_SITE_PREFIX) != !prefix ||
 	    memcmp(poke->old, poke->addr, poke->len))
 		return false;
+	/* Without LOCK only for one CPU. */
 	if (prefix)
-		return poke->len == 1 && is_prefix(poke->new[0]);
+		return poke->len == 1 && is_prefix(poke->new[0]) &&
+		       (poke->new[0] == 0xf0 || arena_alone);
 	return is_one(poke->new, poke->len) ||
 	       (site->flags & PATCHER_SITE_RUN && (is_skip(poke->new, poke->len) ||
 						   is_skip(poke->old, poke->len)));
@@ -229,7 +231,7 @@ static bool good_batch(unsigned int nr, const char *owner, bool prefix)
 			if (pokes[j].addr == pokes[i].addr)
 				return false;
 	}
-	return nr && (!prefix || arena_alone);
+	return nr;
 }
 
 static void do_apply(struct input *in, bool prefix)
