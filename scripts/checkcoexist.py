@@ -22,7 +22,7 @@ from suites import Suite, run_main
 QEMU = "trixie"
 BATCHES = 1000
 # In "make check".
-FEW_BATCHES = 100
+FEW_BATCHES = 200
 
 
 @dataclass(frozen=True)
