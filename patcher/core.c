@@ -41,15 +41,17 @@ static struct {
 
 /*
  * What may run between a breakpoint and our handler and still be traceable, on
- * debug kernels too, by the beginnings of names: the notifier chain and those in
- * it with our own priority, the kernel's debuggers, RCU, and what instruments
- * all of that.  tests/vm/handler_path.sh walks that path on a running kernel and
+ * debug kernels too, by the beginnings of names: the notifier chain, what checks
+ * its pointers and those in it with our own priority, the kernel's debuggers,
+ * RCU, and what instruments all of that.  tests/vm/handler_path.sh walks that path on a running kernel and
  * asks for each function it finds.
  */
 static const char *const handler_path[] = {
 	"__rcu_", "rcu_", "lock_", "lockdep_", "debug_lockdep_", "notify_die", "notifier_",
 	"atomic_notifier_", "kprobe", "get_kprobe", "hw_breakpoint_", "kgdb_", "preempt_", "ct_", "irqentry_",
-	"ftrace_", "__ftrace_", "kasan_", "__kasan_", "kcsan_", "__kcsan_",
+	"ftrace_", "__ftrace_", "kasan_", "__kasan_", "kcsan_", "__kcsan_", "do_int3",
+	"func_ptr_is_", "kernel_text_", "__kernel_text_", "core_kernel_text", "in_gate_area",
+	"is_module_", "__module_", "mod_find",
 };
 
 static bool on_handler_path(const char *function)
