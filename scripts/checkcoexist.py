@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Changes text beside everyone else who does: other owners, CPUs that go, interrupts.
 
-Each part is a boot of its own. All of them run on the newest emulator there is: QEMU before
-version 10 breaks the kernel's own breakpoints, with no module of ours loaded.
+Each part is a boot of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from lablib import catalogue
 from lablib.machine import Request
 from suites import Suite, run_main
 
-QEMU = "trixie"
 BATCHES = 1000
 # In "make check".
 FEW_BATCHES = 200
@@ -57,7 +55,6 @@ def in_kernel(kernel: str, modules: Path, part: Part, batches: int) -> Callable[
             append=part.append,
             timeout=kernelsuite.TIMEOUT_SECONDS,
             nmi=part.nmi,
-            qemu=QEMU,
         )
         return kernelsuite.run_alone(request, log)
 

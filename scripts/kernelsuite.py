@@ -127,12 +127,6 @@ def appended(entry: Entry) -> list[str]:
     return [RANDOMNESS, *words] if entry.debug else []
 
 
-def major(qemu: str) -> int:
-    """Return the first number of what QEMU says of its version; 0 if there is none."""
-    match = re.search(r"version (\d+)", qemu)
-    return int(match[1]) if match else 0
-
-
 def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome, job: str) -> Result:
     """Boot and run a script, again if the emulator crashed; keep the logs of each attempt."""
     request = Request(
@@ -141,7 +135,7 @@ def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome, job: 
         out=out,
         modules=modules,
         additions=[(TESTS, "/tests"), (READER, "/examples")],
-        settings={"KMARKERS_QEMU": major(outcome.qemu), **(DEBUG_SETTINGS if entry.debug else {})},
+        settings=DEBUG_SETTINGS if entry.debug else {},
         append=" ".join(appended(entry)),
         timeout=TIMEOUT_SECONDS,
         memory=2048 if entry.debug else 1024,

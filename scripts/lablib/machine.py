@@ -55,8 +55,6 @@ class Request:
     accel: str | None = None
     # Non-maskable interrupts a second; 0 sends none.
     nmi: float = 0.0
-    # Another emulator than the one that kernels.txt names.
-    qemu: str = ""
 
 
 @dataclass
@@ -95,7 +93,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     if request.tier not in emulator.TIERS:
         raise LabError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
     kernel = catalogue.require(request.kernel)
-    qemu = emulator.choose(request.qemu or catalogue.find(request.kernel).qemu)
+    qemu = emulator.choose(catalogue.find(request.kernel).qemu)
     accel = "tcg" if request.tier == "icount" else request.accel or usable_accel(request.kernel)
     nonce = secrets.token_hex(8)
     cmdline = f"{BASE_CMDLINE} kmarkers.tier={request.tier} kmarkers.kernel={kernel.name}"

@@ -293,12 +293,7 @@ test_without_memory
 suite core
 test_core
 suite path
-if [ "${KMARKERS_QEMU:-0}" -ge 10 ]; then
-	test_handler_path
-else
-	skip "what runs where a breakpoint is handled" \
-		"QEMU before 10 breaks the function tracer's breakpoints; check-coexist has a newer one"
-fi
+test_handler_path
 suite kprobes
 test_kprobes
 suite bench

@@ -3,8 +3,6 @@
 # The tests of coexistence; KMARKERS_PART says which of them.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /tests/lib.sh
-# shellcheck source-path=SCRIPTDIR source=handler_path.sh
-. /tests/handler_path.sh
 # shellcheck source-path=SCRIPTDIR source=coexist.sh
 . /tests/coexist.sh
 
@@ -12,8 +10,6 @@ load_core || exit 1
 read_symbols
 case $KMARKERS_PART in
 owners)
-	suite handler path
-	test_handler_path
 	suite owners
 	test_owners
 	;;
