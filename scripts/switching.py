@@ -8,7 +8,7 @@ is not divided by anything, and nothing is subtracted: these are whole operation
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -169,6 +169,73 @@ def stall_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
     return heads, rows
 
 
+Measure = Callable[[Sequence[Point]], float | None]
+
+
+def rounds_of_any(points: Sequence[Point]) -> float | None:
+    """The most rounds that a batch took, whatever its size."""
+    return max((p.median for p in points if p.variant == ROUND_COUNT), default=None)
+
+
+def per_site(points: Sequence[Point]) -> float | None:
+    """Ticks per site of a batch of 4,096."""
+    found = find(points, SCALING, OURS, 4096)
+    return found and found.median / found.sites
+
+
+def times_ours(way: str) -> Measure:
+    """How many times as long as one batch of 10,000 sites another way takes."""
+
+    def measure(points: Sequence[Point]) -> float | None:
+        own, ours = (find(points, SCALING, w, 10_000) for w in (way, OURS))
+        return own.median / ours.median if own and ours and ours.median else None
+
+    return measure
+
+
+def stall_percent(points: Sequence[Point]) -> float | None:
+    """The gap of a CPU that executes no site, in percent of that under stop_machine."""
+    own, stopped = (find(points, STALL, w + STALL_SUFFIX, 10_000) for w in (OURS, "stop-machine"))
+    return 100 * own.median / stopped.median if own and stopped and stopped.median else None
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What switching must reach in one tier: `measure` at most or at least `limit`."""
+
+    tier: str
+    words: str
+    measure: Measure
+    most: bool
+    limit: float
+
+    def row(self, points: Sequence[Point]) -> list[str] | None:
+        """The promise, its limit, what was measured and whether it is kept; None without data."""
+        got = self.measure(points)
+        if got is None:
+            return None
+        kept = got <= self.limit if self.most else got >= self.limit
+        bound = f"{'at most' if self.most else 'at least'} {self.limit:g}"
+        return [self.words, bound, f"{got:.4g}", "kept" if kept else "BROKEN"]
+
+
+PROMISES = (
+    Promise("native", "rounds of a batch of any size", rounds_of_any, True, 3),
+    Promise("native", "ticks per site of a batch of 4,096", per_site, True, 60),
+    Promise("vm", "rounds of a batch of any size", rounds_of_any, True, 3),
+    Promise("vm", "times as long: one static key", times_ours("static-key-one"), False, 25),
+    Promise("vm", "times as long: many static keys", times_ours("static-keys-many"), False, 25),
+    Promise("vm", "times as long: one by one", times_ours("one-by-one"), False, 8),
+    Promise("vm", "gap in % of that of stop_machine", stall_percent, True, 10),
+)
+
+
+def promise_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows: what is promised for this tier, and what was measured."""
+    rows = [p.row(points) for p in PROMISES if p.tier == points[0].tier]
+    return ["promised", "limit", "measured", ""], [row for row in rows if row]
+
+
 def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Aligned lines: the first column to the left, numbers to the right."""
     sizes = [max(len(row[i]) for row in (heads, *rows)) for i in range(len(heads))]
@@ -186,6 +253,7 @@ TABLES = (
     ("time to switch sites", table_rows),
     ("where the time goes", part_rows),
     ("longest gap of a CPU that executes no site", stall_rows),
+    ("what switching must reach", promise_rows),
 )
 
 

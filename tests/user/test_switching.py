@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import gzip
 import json
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import reference
 import report
 import rundir
 import switching
+from lablib import ROOT
 
 COST = {"batched": 30, "one-by-one": 70_000, "static-key-one": 3_000}
 SIZES = (1, 100, 10_000)
@@ -96,6 +99,48 @@ def test_tables(run: Path) -> None:
         "nothing",
     ]
     assert stalls[0][-1] == "5.0 %"
+
+
+def promises(points: list[switching.Point]) -> dict[str, str]:
+    """What became of each promise of one tier."""
+    return {row[0]: row[-1] for row in switching.promise_rows(points)[1]}
+
+
+def test_promises(run: Path) -> None:
+    assert promises(points(run)) == {
+        "rounds of a batch of any size": "kept",
+        "times as long: one static key": "kept",
+        "times as long: one by one": "kept",
+        "gap in % of that of stop_machine": "kept",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "variant", "median"),
+    [
+        ("rounds of a batch of any size", switching.ROUND_COUNT, 4),
+        ("times as long: one static key", "static-key-one", 24.9 * 301_003.5),
+        ("times as long: one by one", "one-by-one", 7.9 * 301_003.5),
+        ("gap in % of that of stop_machine", "batched-stall", 0.101 * 8003.5),
+    ],
+)
+def test_broken_promise(run: Path, words: str, variant: str, median: float) -> None:
+    changed = [
+        dataclasses.replace(p, median=median) if p.variant == variant else p for p in points(run)
+    ]
+    assert promises(changed)[words] == "BROKEN"
+
+
+def test_reference_keeps_its_promises(tmp_path: Path) -> None:
+    reference_run = ROOT / "results" / "reference"
+    path = tmp_path / "samples.csv"
+    path.write_bytes(gzip.decompress((reference_run / "samples.csv.gz").read_bytes()))
+    tiers = rundir.tiers_of(rundir.read_env(reference_run / "env.json"))
+    measured = switching.analyse(rundir.read_samples(path), tiers)
+    for tier in ("native", "vm"):
+        own = [point for point in measured if point.tier == tier]
+        wanted = {p.words: "kept" for p in switching.PROMISES if p.tier == tier}
+        assert promises(own) == wanted
 
 
 def test_report(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
