@@ -118,20 +118,17 @@ DEFINE_SHOW_ATTRIBUTE(results);
 
 static bool failing;
 
-/* 0 ends it. */
+/* 0 ends it; what makes allocations fail stays until the module goes, for it takes long to come. */
 static int fail_at_set(void *unused, u64 nth)
 {
 	int err = 0;
 
 	mutex_lock(&lock);
-	if (failing)
-		test_stop_failing();
-	failing = false;
-	if (nth) {
+	if (nth && !failing) {
 		err = test_fail_allocations();
 		failing = true;
-		test_fail_at(nth);
 	}
+	test_fail_at(nth);
 	mutex_unlock(&lock);
 	return err;
 }
@@ -139,7 +136,7 @@ static int fail_at_set(void *unused, u64 nth)
 /* 1 while the allocation that shall fail has not come. */
 static int fail_at_get(void *unused, u64 *left)
 {
-	*left = failing && !test_has_failed();
+	*left = !test_has_failed();
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(fail_at_fops, fail_at_get, fail_at_set, "%llu\n");

@@ -31,9 +31,19 @@ logged() {
 	grep -q "$1" "$log"
 }
 
+# Say how many seconds went by since the last result, if that is worth a look.
+say_time() {
+	read -r now _ </proc/uptime
+	waited=$((${now%.*} - since))
+	[ $waited -lt 2 ] || echo "# took $waited s"
+	since=${now%.*}
+}
+since=0
+
 # result CODE NAME: one KTAP line
 result() {
 	number=$((number + 1))
+	say_time
 	if log_is_clean && [ "$1" -eq 0 ]; then
 		echo "ok $number $2"
 	else
