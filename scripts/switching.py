@@ -180,7 +180,7 @@ def rounds_of_any(points: Sequence[Point]) -> float | None:
 def per_site(points: Sequence[Point]) -> float | None:
     """Ticks per site of a batch of 4,096."""
     found = find(points, SCALING, OURS, 4096)
-    return found and found.median / found.sites
+    return found.median / found.sites if found else None
 
 
 def times_ours(way: str) -> Measure:
