@@ -37,6 +37,8 @@ DEBUG_SETTINGS = {
     "KMARKERS_CYCLES": 10,
     "KMARKERS_SAMPLE": "many_*[05]0",
     "KMARKERS_ORDERS": "example_client example_probe",
+    "KMARKERS_SAMPLES": 4,
+    "KMARKERS_STEP": 3,
 }
 
 FINDING = re.compile(r"\b(warning|error|WARNING|ERROR)\b[: ]|\bundefined!")

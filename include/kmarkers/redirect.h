@@ -17,6 +17,9 @@
  * writes that back: harmless while the change stays.  The next change there is
  * refused with -EBUSY until it is gone, and with -EILSEQ if it left other bytes.
  *
+ * Of several functions of one name the kernel gives us the same one as kprobes,
+ * which need not be the one that is meant.
+ *
  * EXAMPLE
  *
  *	static pid_t my_tgid(struct task_struct *task, enum pid_type type,

@@ -314,7 +314,7 @@ const char *patcher_storm_runs(void)
 	}
 	EXPECT(!err);
 	/* Each change of a run waits for a tasks-RCU grace period. */
-	return storm(check_run, (test_batches / 50 + 8) & ~1U, 0);
+	return storm(check_run, (test_batches / 100 + 8) & ~1U, 0);
 }
 
 static int exchange(const char *who, u8 *addr, u8 old, u8 new)

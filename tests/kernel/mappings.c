@@ -10,7 +10,7 @@
 #include <asm/io.h>
 #include <asm/processor.h>
 
-#include "mappings.h"
+#include "core_test.h"
 
 /**
  * struct walk - what is looked for, and how much was found

@@ -232,7 +232,7 @@ test_attach_concurrent() {
 	attach_detach v1 &
 	for _ in $(seq 10); do
 		command "v* none" 2>/dev/null
-		sleep 0.5
+		sleep 0.2
 	done
 	touch /tmp/stop
 	wait

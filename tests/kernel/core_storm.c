@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A branch and a constant in functions of the kernel, replaced again and again
+ * while every CPU calls them.
+ */
+#include <linux/compiler.h>
+#include <linux/cpu.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/kthread.h>
+#include <linux/lcm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <kmarkers/redirect.h>
+
+#include "core_test.h"
+
+#define SEARCHED	96
+#define MAX_STATES	4
+/* All forms of both come round together after so many changes. */
+#define ALL_FORMS	12
+
+/**
+ * struct changed - one instruction that takes several forms in turn
+ * @core: where it is
+ * @call: what executes it
+ * @insn: its forms; the first is the kernel's own
+ * @result: what @call returns with each
+ * @nr: how many forms
+ * @compared: calls whose result was known
+ */
+struct changed {
+	struct patcher_core_site core;
+	unsigned long (*call)(void);
+	u8 insn[MAX_STATES][PATCHER_INSN_MAX];
+	unsigned long result[MAX_STATES];
+	unsigned int nr;
+	unsigned long compared;
+};
+
+static const char owner[] = "core_storm";
+static struct changed sites[2];
+static struct task_struct **threads;
+/* Changes; a call that begins and ends while both are the same has seen none. */
+static unsigned long started, done, wrong;
+
+static unsigned long call_lcm(void)
+{
+	return lcm(4, 6);
+}
+
+static unsigned long call_int_pow(void)
+{
+	return int_pow(3, 2);
+}
+
+static void add_form(struct changed *site, const char *insn, unsigned long result)
+{
+	memcpy(site->insn[site->nr], insn, site->core.len);
+	site->result[site->nr++] = result;
+}
+
+/* test %rdi,%rdi or test %rsi,%rsi, and a branch: is an argument zero?  Neither is. */
+static bool is_branch(const u8 *text, u8 *len)
+{
+	if (text[0] != 0x48 || text[1] != 0x85 || (text[2] != 0xff && text[2] != 0xf6))
+		return false;
+	*len = (text[3] & 0xfe) == 0x74 ? 2 : text[3] == 0x0f && (text[4] & 0xfe) == 0x84 ? 6 : 0;
+	return *len;
+}
+
+static int find_branch(struct changed *site)
+{
+	const u8 *text = (const u8 *)lcm;
+	unsigned long offset, zero, other;
+	u8 len = 0, insn[6];
+
+	for (offset = 0; offset < SEARCHED && !is_branch(text + offset, &len); offset++)
+		;
+	if (offset == SEARCHED)
+		return -ENOENT;
+	offset += 3;
+	site->core = (struct patcher_core_site) {
+		.function = "lcm", .offset = offset, .len = len, .owner = owner,
+	};
+	site->call = call_lcm;
+	memcpy(insn, text + offset, len);
+	/* je is not taken, jne is. */
+	zero = insn[len == 2 ? 0 : 1] & 1 ? 0 : 12;
+	other = 12 - zero;
+	add_form(site, insn, 12);
+	insn[len == 2 ? 0 : 1] ^= 1;
+	add_form(site, insn, 0);
+	add_form(site, len == 2 ? "\x66\x90" : "\x66\x0f\x1f\x44\x00\x00", zero);
+	if (len == 2) {
+		insn[0] = 0xeb;
+		add_form(site, insn, other);
+	}
+	return 0;
+}
+
+/* mov $1,%reg: what the powers are multiplied into. */
+static int find_constant(struct changed *site)
+{
+	const u8 *text = (const u8 *)int_pow;
+	unsigned long offset;
+	unsigned int high, i;
+	u8 insn[6];
+
+	for (offset = 0; offset < SEARCHED; offset++)
+		if ((text[offset] & 0xf8) == 0xb8 && !memcmp(text + offset + 1, "\1\0\0\0", 4))
+			break;
+	if (!offset || offset == SEARCHED)
+		return -ENOENT;
+	high = text[offset - 1] == 0x41;
+	offset -= high;
+	site->core = (struct patcher_core_site) {
+		.function = "int_pow", .offset = offset, .len = 5 + high, .owner = owner,
+	};
+	site->call = call_int_pow;
+	memcpy(insn, text + offset, site->core.len);
+	for (i = 1; i <= 3; i++) {
+		insn[1 + high] = i;
+		add_form(site, insn, 9 * i);
+	}
+	return 0;
+}
+
+static void check(struct changed *site)
+{
+	unsigned long low = smp_load_acquire(&done);
+	unsigned long seen = site->call();
+	unsigned int i;
+
+	for (i = 0; i < site->nr && seen != site->result[i]; i++)
+		;
+	if (i == site->nr)
+		WRITE_ONCE(wrong, wrong + 1);
+	/* The call before the look at what has begun. */
+	smp_mb();
+	if (low != READ_ONCE(started))
+		return;
+	WRITE_ONCE(site->compared, site->compared + 1);
+	if (seen != site->result[low % site->nr])
+		WRITE_ONCE(wrong, wrong + 1);
+}
+
+static int run(void *unused)
+{
+	unsigned int i;
+
+	while (!kthread_should_stop()) {
+		for (i = 0; i < 64; i++)
+			check(&sites[i % ARRAY_SIZE(sites)]);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Each to its form of change @number, in one batch. */
+static int change(unsigned long number)
+{
+	struct patcher_poke pokes[ARRAY_SIZE(sites)] = { };
+	/* A batch is in the order of addresses. */
+	unsigned int first = sites[0].core.addr > sites[1].core.addr, i;
+
+	for (i = 0; i < ARRAY_SIZE(sites); i++) {
+		struct changed *site = &sites[i ^ first];
+
+		pokes[i].addr = site->core.addr;
+		pokes[i].len = site->core.len;
+		memcpy(pokes[i].old, site->insn[done % site->nr], site->core.len);
+		memcpy(pokes[i].new, site->insn[number % site->nr], site->core.len);
+	}
+	return patcher_apply(owner, pokes, ARRAY_SIZE(pokes));
+}
+
+static void stop_threads(void)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
+		if (threads[cpu])
+			kthread_stop(threads[cpu]);
+	kfree(threads);
+}
+
+static int start_threads(void)
+{
+	struct task_struct *thread;
+	unsigned int cpu;
+	int err = 0;
+
+	threads = kcalloc(nr_cpu_ids, sizeof(*threads), GFP_KERNEL);
+	if (!threads)
+		return -ENOMEM;
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		thread = kthread_create(run, NULL, "core_storm/%u", cpu);
+		err = PTR_ERR_OR_ZERO(thread);
+		if (err)
+			break;
+		threads[cpu] = thread;
+		kthread_bind(thread, cpu);
+		wake_up_process(thread);
+	}
+	cpus_read_unlock();
+	if (err)
+		stop_threads();
+	return err;
+}
+
+static int storm(unsigned int changes)
+{
+	int err = start_threads();
+
+	if (err)
+		return err;
+	for (changes = roundup(changes, ALL_FORMS); changes && !err; changes--) {
+		smp_store_release(&started, done + 1);
+		err = change(done + 1);
+		if (!err)
+			smp_store_release(&done, done + 1);
+		schedule_timeout_uninterruptible(1);
+	}
+	stop_threads();
+	return (done % ALL_FORMS ? change(roundup(done, ALL_FORMS)) : 0) ?: err;
+}
+
+int core_storm(unsigned int changes, char *said, size_t size)
+{
+	int err;
+
+	memset(sites, 0, sizeof(sites));
+	started = done = wrong = 0;
+	err = find_branch(&sites[0]) ?: find_constant(&sites[1]);
+	if (err)
+		return err;
+	err = patcher_core_register(&sites[0].core);
+	if (err)
+		return err;
+	err = patcher_core_register(&sites[1].core);
+	if (!err) {
+		err = storm(changes);
+		patcher_core_unregister(&sites[1].core);
+	}
+	patcher_core_unregister(&sites[0].core);
+	snprintf(said, size, "changes %lu wrong %lu compared %lu %lu\n", done, wrong,
+		 sites[0].compared, sites[1].compared);
+	return err;
+}
