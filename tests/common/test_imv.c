@@ -245,7 +245,7 @@ const char *imv_storm(void)
 
 	/* Generations go on from where the last storm ended. */
 	generation = started;
-	last = generation + test_batches / 2;
+	last = generation + test_batches / 4;
 	wrong = 0;
 	EXPECT(!storm_flip(generation));
 	patcher_read_stats(&before);
@@ -259,9 +259,9 @@ const char *imv_storm(void)
 	patcher_read_stats(&after);
 	EXPECT(!err);
 	EXPECT(!wrong);
-	EXPECT(after.batches - before.batches == test_batches / 2);
-	EXPECT(after.sites - before.sites == 256UL * (test_batches / 2));
-	EXPECT(after.rounds - before.rounds == 3UL * (test_batches / 2));
+	EXPECT(after.batches - before.batches == test_batches / 4);
+	EXPECT(after.sites - before.sites == 256UL * (test_batches / 4));
+	EXPECT(after.rounds - before.rounds == 3UL * (test_batches / 4));
 	return NULL;
 }
 
@@ -298,7 +298,7 @@ static noinline void branch_storm_pass(void)
 
 const char *imv_branch_storm(void)
 {
-	unsigned long generation = branch_started, last = generation + test_batches / 2;
+	unsigned long generation = branch_started, last = generation + test_batches / 4;
 	int err = 0;
 
 	wrong = compared = 0;

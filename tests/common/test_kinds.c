@@ -200,7 +200,7 @@ static const char *storm(void (*pass)(void), unsigned int flips, unsigned int se
 		if (pass == check_run)
 			test_wait_pass();
 		/* A whole pass without a change; and large batches do not end before others run. */
-		if (pass == check_pass && i % (few ? 128 : 16) < 2)
+		if (pass == check_pass && i % (few ? 256 : 32) < 2)
 			test_wait_whole_pass();
 		first = (first + size) % all;
 	}

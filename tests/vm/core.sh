@@ -83,9 +83,8 @@ table_sites() {
 	entries=$(((0x$stop - 0x$start) / $2))
 	for i in $(seq 0 $((entries / samples)) $((entries - 1))); do
 		ask relative "$(add "$start" $((i * $2)))"
-	done | sed -n '/\[/d;s/^\([^ ]*\)+\(0x[0-9a-f]*\)\/.*/\1 \2/p' | while read -r function offset; do
-		[ "$(grep -c " $function\$" /tmp/symbols)" -ne 1 ] || echo "$function $offset"
-	done
+	done | sed -n '/\[/d;s/^\([^ ]*\)+\(0x[0-9a-f]*\)\/.*/\1 \2/p' >/tmp/named
+	awk 'NR == FNR { times[$3]++; next } times[$1] == 1' /tmp/symbols /tmp/named
 }
 
 # deny_table TABLE ENTRY_SIZE NAME: all refused, most for their address and not for their function

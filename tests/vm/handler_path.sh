@@ -9,24 +9,22 @@
 # the flags, whose columns differ between kernels.
 trace_path() {
 	put 0 $tracing/tracing_on
-	put 500 $tracing/buffer_size_kb
+	put 200 $tracing/buffer_size_kb
 	put function $tracing/current_tracer
 	for case in patcher_storm_of_jumps imv_storm; do
 		put 1 $tracing/tracing_on
 		put $case /sys/kernel/debug/kmarkers_test/run
 		put 0 $tracing/tracing_on
-		sed -n 's/.*\] [^ ]*[zZ][^ ]* *[0-9.]*: \([^ ]*\) <-.*/\1/p' $tracing/trace
+		awk '$3 ~ /[zZ]/ && $6 ~ /^<-/ && !seen[$5]++ { print $5 }' $tracing/trace
 		put "" $tracing/trace
 	done | sort -u
 	put nop $tracing/current_tracer
 	put 1 $tracing/tracing_on
 }
 
-# The functions of the kernel itself among those named.
+# The functions of the kernel itself among those named in a file.
 of_the_kernel() {
-	while read -r function; do
-		if [ "$(address "$function")" ]; then echo "$function"; fi
-	done
+	awk 'NR == FNR { known[$3]; next } $1 in known' /tmp/symbols "$1"
 }
 
 test_handler_path() {
@@ -34,7 +32,7 @@ test_handler_path() {
 	insmod /modules/kmarkers_test.ko batches=20 || return
 	read_symbols
 	trace_path >/tmp/path
-	of_the_kernel </tmp/path >/tmp/kernel_path
+	of_the_kernel /tmp/path >/tmp/kernel_path
 	echo "# $(tr '\n' ' ' </tmp/path)"
 	grep -q patcher_handle_int3 /tmp/path
 	result $? "the walk comes to our handler"
