@@ -92,9 +92,14 @@ static u64 least(unsigned int nr)
 /* Four times as many take about four times as long; 16 times if each met all others. */
 static const char *scales(void)
 {
-	u64 few = least(FEW), many = least(MANY);
+	u64 few = least(FEW), many = ~0ULL;
+	unsigned int i;
 
-	EXPECT(few && many);
+	EXPECT(few);
+	for (i = 0; i < TRIES && many >= 8 * few; i++) {
+		many = time_probes(MANY);
+		EXPECT(many);
+	}
 	EXPECT(many < 8 * few);
 	return NULL;
 }

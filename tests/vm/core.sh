@@ -223,7 +223,13 @@ test_text_mutex() {
 # A short branch, a near one or a nop, and a constant: in functions that hardly anybody calls.
 test_core_storm() {
 	text=$(ask bytes "$(address lcm)" 64)$(ask bytes "$(address int_pow)" 64)
-	try "branch and constant replaced while every CPU executes them" command_core storm 60
+	storming="branch and constant replaced while every CPU executes them"
+	if ! command_core storm 60 2>/tmp/said && grep -q "No such file" /tmp/said; then
+		skip "$storming" "this kernel's compiler made no such instructions of lcm() or int_pow()"
+		return
+	fi
+	! grep . /tmp/said
+	result $? "$storming"
 	said=$(cat $core_test/answer)
 	echo "# $said"
 	echo "$said" | grep -q "^changes 60 wrong 0 compared [1-9][0-9]* [1-9][0-9]*$"
