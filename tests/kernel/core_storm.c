@@ -138,14 +138,14 @@ static void check(struct changed *site)
 	for (i = 0; i < site->nr && seen != site->result[i]; i++)
 		;
 	if (i == site->nr)
-		WRITE_ONCE(wrong, wrong + 1);
+		WRITE_ONCE(wrong, READ_ONCE(wrong) + 1);
 	/* The call before the look at what has begun. */
 	smp_mb();
 	if (low != READ_ONCE(started))
 		return;
-	WRITE_ONCE(site->compared, site->compared + 1);
+	WRITE_ONCE(site->compared, READ_ONCE(site->compared) + 1);
 	if (seen != site->result[low % site->nr])
-		WRITE_ONCE(wrong, wrong + 1);
+		WRITE_ONCE(wrong, READ_ONCE(wrong) + 1);
 }
 
 static int run(void *unused)
