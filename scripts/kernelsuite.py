@@ -24,6 +24,8 @@ READER = ROOT / "examples" / "reader"
 MODULES = ROOT / "build" / "modules"
 MAKE_ARGS = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-Werror"]
 TIMEOUT_SECONDS = 1200.0
+# Longer, and the table says so.
+SLOW_SECONDS, SLOW_DEBUG_SECONDS = 240.0, 360.0
 WARN_MODULE = "kmarkers_test_warn"
 WARN_TEST = "module that warns loads"
 
@@ -58,6 +60,7 @@ class Outcome:
     qemu: str = "-"
     suites: dict[str, Tally] = field(default_factory=dict)
     seconds: float = 0.0
+    may_take: float = SLOW_SECONDS
     retries: list[str] = field(default_factory=list)
 
     @property
@@ -176,6 +179,7 @@ def run(outcome: Outcome, out: Path, modules: Path | None = None) -> None:
     kernel = fetch(entry)
     outcome.version, outcome.release = kernel.version, kernel.release
     outcome.qemu = emulator.choose(entry.qemu).version
+    outcome.may_take = SLOW_DEBUG_SECONDS if entry.debug else SLOW_SECONDS
     started = time.monotonic()
     try:
         out.mkdir(parents=True, exist_ok=True)

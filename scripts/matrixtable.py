@@ -24,9 +24,6 @@ building, booting and testing.
 """
 
 
-SLOW_SECONDS = 240
-
-
 def cell(tally: Tally | None) -> str:
     """Return one suite's results in a few characters."""
     if tally is None:
@@ -76,8 +73,8 @@ def notes(outcomes: Iterable[Outcome]) -> list[str]:
             f"RETRIED {one.kernel}: crash of the emulator, nothing of ours in it: {why}"
             for why in one.retries
         ]
-        if one.seconds > SLOW_SECONDS:
-            lines.append(f"SLOW {one.kernel}: slower than {SLOW_SECONDS // 60} minutes")
+        if one.seconds > one.may_take:
+            lines.append(f"SLOW {one.kernel}: slower than {one.may_take / 60:g} minutes")
     return lines
 
 

@@ -340,17 +340,18 @@ def test_table_names_no_path_of_this_machine(tmp_path: Path) -> None:
 def test_times_and_retries_are_told() -> None:
     outcomes = [
         Outcome("quick", seconds=240.0),
+        Outcome("debug", seconds=300.0, may_take=kernelsuite.SLOW_DEBUG_SECONDS),
         Outcome("slow", seconds=240.6, retries=["BUG: x", "the kernel did not boot"]),
     ]
     text = matrixtable.as_text(outcomes)
     page = matrixtable.as_markdown(outcomes, "make check-matrix")
-    said = "Building, booting and testing took 481 s in all."
+    said = "Building, booting and testing took 781 s in all."
     notes = [
         "RETRIED slow: crash of the emulator, nothing of ours in it: BUG: x",
         "RETRIED slow: crash of the emulator, nothing of ours in it: the kernel did not boot",
         "SLOW slow: slower than 4 minutes",
     ]
-    assert text.splitlines()[3:] == [said, *notes]
+    assert text.splitlines()[4:] == [said, *notes]
     assert page.splitlines()[-6:] == ["", said, "", *(f"- {note}" for note in notes)]
 
 
