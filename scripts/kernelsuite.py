@@ -40,7 +40,7 @@ DEBUG_SETTINGS = {
     "KMARKERS_SAMPLE": "many_*[05]0",
     "KMARKERS_ORDERS": "example_client example_probe",
     "KMARKERS_SAMPLES": 4,
-    "KMARKERS_STEP": 9,
+    "KMARKERS_STEP": 6,
 }
 
 FINDING = re.compile(r"\b(warning|error|WARNING|ERROR)\b[: ]|\bundefined!")

@@ -3,7 +3,7 @@
 # Writes to the files of markers, and commands of kmarkers_test_core, with every
 # allocation failing once: what is refused changes nothing.
 
-# Slow kernels try every third allocation, say.
+# Slow kernels try one in so many allocations, from the middle of the first that many on.
 step=${KMARKERS_STEP:-1}
 fail_at=/sys/kernel/debug/kmarkers_test/fail_at
 
@@ -17,7 +17,7 @@ stop_failing() {
 # without_memory TEXT FILE UNDO: the n-th allocation fails, for every n (or some) that there is;
 # $list shows what may not change, and $undo takes UNDO
 without_memory() {
-	nth=1
+	nth=$((step / 2 + 1))
 	refusals=0
 	odd=0
 	while [ $nth -lt 300 ]; do
