@@ -17,6 +17,7 @@
 #include "engine.h"
 #include "format.h"
 #include "listings.h"
+#include "many.h"
 #include "process.h"
 #include "protocol.h"
 #include "pure.h"
@@ -107,7 +108,8 @@ int main(int argc, char **argv)
 	       count(protocol_cases, protocol_nr_cases) +
 	       count(engine_cases, engine_nr_cases) +
 	       count(process_cases, process_nr_cases) +
-	       count(listing_cases, listing_nr_cases) + count(table_cases, table_nr_cases));
+	       count(listing_cases, listing_nr_cases) + count(table_cases, table_nr_cases) +
+	       count(many_cases, many_nr_cases));
 	run_cases(pure_cases, pure_nr_cases);
 	run_cases(format_cases, format_nr_cases);
 	run_cases(test_cases, test_nr_cases);
@@ -116,6 +118,7 @@ int main(int argc, char **argv)
 	run_cases(process_cases, process_nr_cases);
 	run_cases(listing_cases, listing_nr_cases);
 	run_cases(table_cases, table_nr_cases);
+	run_cases(many_cases, many_nr_cases);
 	patcher_read_stats(&stats);
 	printf("# batches %lu rounds %lu hits %lu stale %lu\n", stats.batches, stats.rounds,
 	       stats.hits, stats.stale);
