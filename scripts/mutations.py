@@ -148,6 +148,27 @@ MUTANTS = (
         ("insn_emulates_mov", "insn_emulates_jumps"),
     ),
     Mutant(
+        "branch-negated",
+        "the handler negates the conditions of branches",
+        "patcher/insn.c",
+        [
+            (
+                "condition_holds(insn->cond, regs->flags))",
+                "!condition_holds(insn->cond, regs->flags))",
+            )
+        ],
+        ("core_text_storm",),
+        Ground.KERNEL,
+    ),
+    Mutant(
+        "constant-off-by-one",
+        "the handler loads another constant",
+        "patcher/insn.c",
+        [("*reg = (u32)insn->imm;", "*reg = (u32)insn->imm + 1;")],
+        ("core_text_storm",),
+        Ground.KERNEL,
+    ),
+    Mutant(
         "no-comparison",
         "old bytes are not compared",
         BATCH,

@@ -56,6 +56,9 @@ const struct test_case test_cases[] = {
 	{ "typed_unchanged_without_memory", typed_without_memory, nomem_forget },
 	{ "markers_scale_on_one_name", markers_scale_one_name, scale_forget },
 	{ "markers_scale_on_many_names", markers_scale_names, scale_forget },
+#ifdef __KERNEL__
+	{ "core_text_storm", core_storm, core_storm_forget },
+#endif
 };
 
 const unsigned int test_nr_cases = ARRAY_SIZE(test_cases);

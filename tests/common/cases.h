@@ -69,4 +69,9 @@ const char *markers_scale_one_name(void);
 const char *markers_scale_names(void);
 void scale_forget(void);
 
+#ifdef __KERNEL__
+const char *core_storm(void);
+void core_storm_forget(void);
+#endif
+
 #endif /* TESTS_COMMON_CASES_H */

@@ -9,8 +9,6 @@
  *	far FUNCTION CALLEE		the same to where no call reaches
  *	race FUNCTION CALLEE		redirect and restore, again and again, while
  *					text_mutex is held in between
- *	storm CHANGES			of a branch and a constant, while all CPUs
- *					execute them
  *	nothing				are requests that lack something refused?
  *	site FUNCTION OFFSET LEN	may this be a site? (and forget it again)
  *	bytes ADDRESS LEN		what is in memory
@@ -235,13 +233,6 @@ static int do_nothing(char **words)
 	return 0;
 }
 
-static int do_storm(char **words)
-{
-	unsigned int changes;
-
-	return kstrtouint(words[1], 0, &changes) ?: core_storm(changes, answer, sizeof(answer));
-}
-
 static int do_site(char **words)
 {
 	static const char owner[] = "test_core";
@@ -345,7 +336,6 @@ static const struct command {
 	{ "undetour", 1, do_undetour },
 	{ "far", 3, do_far },
 	{ "race", 3, do_race },
-	{ "storm", 2, do_storm },
 	{ "nothing", 1, do_nothing },
 	{ "site", 4, do_site },
 	{ "bytes", 3, do_bytes },

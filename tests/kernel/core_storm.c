@@ -4,19 +4,15 @@
  * while every CPU calls them.
  */
 #include <linux/compiler.h>
-#include <linux/cpu.h>
-#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/kthread.h>
 #include <linux/lcm.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 
 #include <kmarkers/redirect.h>
 
-#include "core_test.h"
+#include "../common/cases.h"
 
 #define SEARCHED	96
 #define MAX_STATES	4
@@ -30,6 +26,7 @@
  * @insn: its forms; the first is the kernel's own
  * @result: what @call returns with each
  * @nr: how many forms
+ * @registered: it may be changed
  * @compared: calls that met one change at most, so that their result is known
  */
 struct changed {
@@ -38,12 +35,12 @@ struct changed {
 	u8 insn[MAX_STATES][PATCHER_INSN_MAX];
 	unsigned long result[MAX_STATES];
 	unsigned int nr;
+	bool registered;
 	unsigned long compared;
 };
 
 static const char owner[] = "core_storm";
 static struct changed sites[2];
-static struct task_struct **threads;
 /* Changes: of those that began between its two looks a call has met some. */
 static unsigned long started, done, wrong;
 
@@ -155,16 +152,12 @@ static void check(struct changed *site)
 		WRITE_ONCE(wrong, READ_ONCE(wrong) + 1);
 }
 
-static int run(void *unused)
+static void pass(void)
 {
 	unsigned int i;
 
-	while (!kthread_should_stop()) {
-		for (i = 0; i < 64; i++)
-			check(&sites[i % ARRAY_SIZE(sites)]);
-		cond_resched();
-	}
-	return 0;
+	for (i = 0; i < 64; i++)
+		check(&sites[i % ARRAY_SIZE(sites)]);
 }
 
 /* Each to its form of change @number, in one batch. */
@@ -185,77 +178,70 @@ static int change(unsigned long number)
 	return patcher_apply(owner, pokes, ARRAY_SIZE(pokes));
 }
 
-static void stop_threads(void)
+/* As often as asked for, and on to where each has its first form again. */
+static int change_all(void)
 {
-	unsigned int cpu;
-
-	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
-		if (threads[cpu])
-			kthread_stop(threads[cpu]);
-	kfree(threads);
-}
-
-static int start_threads(void)
-{
-	struct task_struct *thread;
-	unsigned int cpu;
+	unsigned int changes = roundup(test_batches / 32 + 1, ALL_FORMS);
 	int err = 0;
 
-	threads = kcalloc(nr_cpu_ids, sizeof(*threads), GFP_KERNEL);
-	if (!threads)
-		return -ENOMEM;
-	cpus_read_lock();
-	for_each_online_cpu(cpu) {
-		thread = kthread_create(run, NULL, "core_storm/%u", cpu);
-		err = PTR_ERR_OR_ZERO(thread);
-		if (err)
-			break;
-		threads[cpu] = thread;
-		kthread_bind(thread, cpu);
-		wake_up_process(thread);
-	}
-	cpus_read_unlock();
-	if (err)
-		stop_threads();
-	return err;
-}
-
-static int storm(unsigned int changes)
-{
-	int err = start_threads();
-
-	if (err)
-		return err;
-	for (changes = roundup(changes, ALL_FORMS); changes && !err; changes--) {
+	for (; changes && !err; changes--) {
 		smp_store_release(&started, done + 1);
 		err = change(done + 1);
 		if (!err)
 			smp_store_release(&done, done + 1);
 		schedule_timeout_uninterruptible(1);
 	}
-	stop_threads();
-	return (done % ALL_FORMS ? change(roundup(done, ALL_FORMS)) : 0) ?: err;
+	if (done % ALL_FORMS)
+		err = err ?: change(roundup(done, ALL_FORMS));
+	return err;
 }
 
-int core_storm(unsigned int changes, char *said, size_t size)
+static int register_all(void)
 {
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < ARRAY_SIZE(sites) && !err; i++) {
+		err = patcher_core_register(&sites[i].core);
+		sites[i].registered = !err;
+	}
+	return err;
+}
+
+static bool text_is(const u8 (*text)[SEARCHED])
+{
+	return !memcmp(text[0], lcm, SEARCHED) && !memcmp(text[1], int_pow, SEARCHED);
+}
+
+const char *core_storm(void)
+{
+	u8 text[2][SEARCHED];
 	int err;
 
 	memset(sites, 0, sizeof(sites));
 	started = done = wrong = 0;
+	memcpy(text[0], lcm, SEARCHED);
+	memcpy(text[1], int_pow, SEARCHED);
 	err = find_branch(&sites[0]) ?: find_constant(&sites[1]);
-	if (err)
-		return err;
-	err = patcher_core_register(&sites[0].core);
-	if (err)
-		return err;
-	err = patcher_core_register(&sites[1].core);
-	if (!err) {
-		err = storm(changes);
-		patcher_core_unregister(&sites[1].core);
-	}
-	patcher_core_unregister(&sites[0].core);
-	snprintf(said, size, "changes %lu wrong %lu compared %lu %lu\n", done, wrong,
-		 sites[0].compared, sites[1].compared);
-	return err;
+	if (err && IS_ENABLED(CONFIG_CC_IS_CLANG))
+		return "SKIP clang made no such instructions of lcm() and int_pow()";
+	EXPECT(!err);
+	EXPECT(!register_all());
+	EXPECT(!test_start_threads(pass));
+	err = change_all();
+	EXPECT(test_stop_threads());
+	EXPECT(!err);
+	EXPECT(!wrong);
+	EXPECT(sites[0].compared && sites[1].compared);
+	EXPECT(text_is(text));
+	return NULL;
+}
+
+void core_storm_forget(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sites); i++)
+		if (sites[i].registered)
+			patcher_core_unregister(&sites[i].core);
 }

@@ -36,13 +36,12 @@ test_counts_during_loads() {
 		before=$(wc -l </tmp/loads)
 		# Short storms are repeated until a module has come and gone.
 		for _ in $(seq 20); do
-			put "$case" $cases/run
-			grep -q "^ok [0-9]* $case\$" $cases/results || break
+			run_case "$case"
+			code=$?
+			[ "$code" -eq 0 ] || break
 			[ "$(wc -l </tmp/loads)" -eq "$before" ] || break
 		done
-		sed -n "s/^# $case: /# /p" $cases/results
-		grep -q "^ok [0-9]* $case\$" $cases/results
-		result $? "$case while modules come and go"
+		result "$code" "$case while modules come and go"
 	done
 	rm /tmp/loading
 	wait
@@ -53,20 +52,18 @@ test_counts_during_loads() {
 test_cases() {
 	try "test module loads, values in place before init" \
 		insmod /modules/kmarkers_test.ko batches="$batches"
-	cases=/sys/kernel/debug/kmarkers_test
 	# Who forgets to wait for a grace period is found sooner if these are short.
 	expedite 1
 	# shellcheck disable=SC2013 # a name is one word
 	for case in $(sed -n 's/^ok [0-9]* \([^ ]*\) # SKIP.*/\1/p' $cases/results); do
-		put "$case" $cases/run
-		sed -n "s/^# $case: /# /p" $cases/results
+		run_case "$case"
+		code=$?
 		why=$(sed -n "s/^ok [0-9]* $case # SKIP //p" $cases/results)
 		if [ -n "$why" ]; then
 			skip "$case" "$why"
 			continue
 		fi
-		grep -q "^ok [0-9]* $case\$" $cases/results
-		result $? "$case"
+		result "$code" "$case"
 	done
 	expedite 0
 	try "formats that differ" put markers_formats $cases/run

@@ -5,7 +5,6 @@
 # shellcheck source=tests/vm/corelib.sh
 . /tests/corelib.sh
 
-test=/sys/kernel/debug/kmarkers_test
 noise=/sys/kernel/debug/kmarkers_test_noise
 cpu1=/sys/devices/system/cpu/cpu1/online
 
@@ -320,10 +319,8 @@ user_probe_hits() {
 }
 
 # The clean-up of a case that failed would leave sites changed.
-run_case() {
-	put "$1" $test/run
-	sed -n "s/^# $1: /# /p" $test/results
-	grep -q "^ok [0-9]* $1\$" $test/results
+case_with() {
+	run_case "$1"
 	result $? "$1 with $2"
 }
 
@@ -332,7 +329,7 @@ storms() {
 	what=$1
 	shift
 	for case in "$@"; do
-		run_case "$case" "$what"
+		case_with "$case" "$what"
 	done
 }
 
@@ -371,7 +368,7 @@ test_storms() {
 }
 
 nothing_unpurged() {
-	put patcher_replaces_and_restores "$test"/run
+	put patcher_replaces_and_restores "$cases/run"
 	! grep -q unpurged /proc/vmallocinfo
 }
 
@@ -414,10 +411,10 @@ test_drains() {
 
 # Runs need a kernel that preempts itself, prefixes one with a single CPU.
 test_special() {
-	run_case patcher_storm_of_runs "runs"
-	run_case patcher_prefixes "two CPUs"
+	case_with patcher_storm_of_runs "runs"
+	case_with patcher_prefixes "two CPUs"
 	put 0 $cpu1
-	run_case patcher_prefixes "one CPU"
+	case_with patcher_prefixes "one CPU"
 	put 1 $cpu1
 	rmmod kmarkers_test
 }

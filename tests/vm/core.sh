@@ -220,25 +220,6 @@ test_text_mutex() {
 	same "every byte as before" "$(call_bytes)" "$bytes"
 }
 
-# A short branch, a near one or a nop, and a constant: in functions that hardly anybody calls.
-test_core_storm() {
-	text=$(ask bytes "$(address lcm)" 64)$(ask bytes "$(address int_pow)" 64)
-	storming="branch and constant replaced while every CPU executes them"
-	if ! command_core storm 60 2>/tmp/said && grep -q "No such file" /tmp/said; then
-		skip "$storming" "this kernel's compiler made no such instructions of lcm() or int_pow()"
-		return
-	fi
-	! grep . /tmp/said
-	result $? "$storming"
-	said=$(cat $core_test/answer)
-	echo "# $said"
-	echo "$said" | grep -q "^changes 60 wrong 0 compared [1-9][0-9]* [1-9][0-9]*$"
-	result $? "each execution was wholly old or wholly new"
-	same "every byte as before" "$(ask bytes "$(address lcm)" 64)$(ask bytes "$(address int_pow)" 64)" "$text"
-	! grep -q core_storm $debugfs/patcher/sites
-	result $? "no site is left"
-}
-
 test_detour() {
 	bytes=$(ask bytes "$(address "$getppid")" 16)
 	try "detour" command_core detour "$getppid"
@@ -272,7 +253,6 @@ test_core() {
 	test_redirect
 	test_drain
 	test_text_mutex
-	test_core_storm
 	test_detour
 	test_mappings
 	try "unload" rmmod kmarkers_test_core

@@ -4,6 +4,7 @@
 # logs while a test runs belongs to that test: a fault in it is the test's failure.
 
 debugfs=/sys/kernel/debug/kmarkers
+cases=/sys/kernel/debug/kmarkers_test
 core="patcher immediate markers kmarkers_bench"
 log=/tmp/log
 number=0
@@ -141,6 +142,13 @@ finish() {
 	echo "1..$number"
 	[ "$failures" -eq 0 ]
 	exit $?
+}
+
+# run_case NAME: one of kmarkers_test, which is loaded; what did not hold is shown
+run_case() {
+	put "$1" "$cases/run"
+	sed -n "s/^# $1: /# /p" "$cases/results"
+	grep -q "^ok [0-9]* $1\$" "$cases/results"
 }
 
 # How long the storms shall be; slow kernels are given less to do.

@@ -11,10 +11,8 @@
 
 load_core || exit 1
 insmod /modules/kmarkers_test.ko batches=50 || exit 1
-cases=/sys/kernel/debug/kmarkers_test
 for case in ${KMARKERS_CASES?}; do
-	put "$case" $cases/run
-	grep -q "^ok [0-9]* $case\$" $cases/results
+	run_case "$case"
 	result $? "$case"
 done
 for suite in ${KMARKERS_SUITES:-}; do

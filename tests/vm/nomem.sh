@@ -5,7 +5,7 @@
 
 # Slow kernels try one in so many allocations, from the middle of the first that many on.
 step=${KMARKERS_STEP:-1}
-fail_at=/sys/kernel/debug/kmarkers_test/fail_at
+fail_at=$cases/fail_at
 
 # The first try may be what fails.
 stop_failing() {
@@ -31,19 +31,17 @@ without_memory() {
 			stop_failing
 		} 2>/tmp/said
 		[ "$left" -eq 0 ] || break
-		nth=$((nth + step))
+		cat $list >/tmp/list.after
 		if [ $code -eq 0 ]; then
 			# It could do without.
 			put "$3" $undo
-			continue
-		fi
-		refusals=$((refusals + 1))
-		cat $list >/tmp/list.after
-		if ! grep -q "annot allocate\|ut of memory" /tmp/said || ! cmp -s /tmp/list.before /tmp/list.after; then
+		elif ! grep -q "annot allocate\|ut of memory" /tmp/said || ! cmp -s /tmp/list.before /tmp/list.after; then
 			odd=$((odd + 1))
-			sed "s/^/# before $nth: /" /tmp/said
+			sed "s/^/# allocation $nth: /" /tmp/said
 			diff /tmp/list.before /tmp/list.after | sed 's/^/# /'
 		fi
+		[ $code -eq 0 ] || refusals=$((refusals + 1))
+		nth=$((nth + step))
 	done
 	[ "$code" -eq 0 ] && [ $odd -eq 0 ] && [ $refusals -gt 0 ] && [ $nth -lt 300 ]
 	result $? "'$1' without memory"
