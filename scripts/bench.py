@@ -226,6 +226,10 @@ def main() -> int:
     except (StepError, GuestError, NativeError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        places = f"raw data are kept in {tempfile.gettempdir()}, results in {LOCAL}"
+        print(f"bench: {error}; {places}", file=sys.stderr)
+        return 1
     except LabError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2

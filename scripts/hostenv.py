@@ -31,7 +31,6 @@ TOOLS = {
     "gcc": ("gcc", "--version"),
     "ld": ("ld", "--version"),
     "make": ("make", "--version"),
-    "qemu": ("qemu-system-x86_64", "--version"),
 }
 
 

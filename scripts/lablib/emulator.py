@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,11 +35,6 @@ def choose(qemu: str) -> Emulator:
     override = os.environ.get("KMARKERS_QEMU")
     if override:
         return _with_version((override,), ())
-    if qemu == "host":
-        found = shutil.which("qemu-system-x86_64")
-        if found is None:
-            raise LabError("qemu-system-x86_64 is missing; run scripts/setup")
-        return _with_version((found,), ())
     return _from_tree(qemu_dir(qemu), qemu)
 
 

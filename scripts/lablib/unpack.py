@@ -76,7 +76,7 @@ def fetching(entry: Entry, needed_bytes: int) -> Iterator[None]:
 
 def have_qemu(entry: Entry) -> bool:
     """Tell whether an entry's emulator needs no fetching."""
-    return entry.qemu == "host" or qemu_dir(entry.qemu).is_dir()
+    return qemu_dir(entry.qemu).is_dir()
 
 
 def complete(entry: Entry) -> Kernel | None:

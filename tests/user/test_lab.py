@@ -187,7 +187,7 @@ def test_bad_catalogue_names_the_line(text: str, message: str) -> None:
     ],
 )
 def test_image_pattern(pattern: str, package: str, fits: bool) -> None:
-    assert catalogue.Entry("name", "suite", pattern, "host", "gates").matches(package) is fits
+    assert catalogue.Entry("name", "suite", pattern, "suite", "gates").matches(package) is fits
 
 
 def test_unknown_kernel_names_the_known_ones() -> None:

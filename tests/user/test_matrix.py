@@ -133,7 +133,7 @@ def test_kernel_that_is_told_to_panic_must(
 ) -> None:
     said = f'echo "not ok 1 {kernelsuite.WARN_TEST}" >"$status"; echo 1..1 >>"$status"'
     (built / "modules" / f"{kernelsuite.WARN_MODULE}.ko").touch()
-    entry = Entry(catalogue.default_name(), "s", "linux-source-1", "host", role)
+    entry = Entry(catalogue.default_name(), "s", "linux-source-1", "suite", role)
     outcome = Outcome(entry.name)
     with fake_emulator(built, f'{said}; echo "{log}" >"$console"\n{end}\n'):
         tally = ALARM(entry, built / "modules", built / "out", outcome)
