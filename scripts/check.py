@@ -56,8 +56,7 @@ def in_kernel(kernel: str) -> Callable[[Path], Tally]:
     def run(log: Path) -> Tally:
         outcome = kernelsuite.run_or_say(kernel, log.with_suffix(""))
         log.write_text(matrixtable.as_text([outcome]))
-        for reason in outcome.retries:
-            print(f"  RETRIED after a crash of the emulator: {reason}")
+        kernelsuite.tell_retries(outcome.retries)
         return outcome.tally
 
     return run

@@ -99,9 +99,32 @@ def build(name: str, modules: Path, log: Path) -> Tally:
     return Tally(passed=0 if found else 1, failed=found)
 
 
+def boot_patiently(request: Request, retries: list[str]) -> Result:
+    """Boot, again if the emulator crashed; `retries` gets why, the logs of each are kept."""
+    built = request.modules.glob("*.ko") if request.modules else ()
+    names = [module.stem.replace("-", "_") for module in built]
+    while True:
+        result = boot(request)
+        crash = triage.emulators_crash(result, names)
+        if crash is None or len(retries) == triage.MOST_RETRIES:
+            return result
+        retries.append(crash)
+        kept = request.out.with_name(f"{request.out.name}.crash-{len(retries)}")
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(request.out, kept)
+
+
+def tell_retries(retries: Iterable[str]) -> None:
+    """Show what a boot was repeated for."""
+    for reason in retries:
+        print(f"  RETRIED after a crash of the emulator: {reason}", flush=True)
+
+
 def run_alone(request: Request, log: Path) -> Tally:
-    """Boot once for a script of its own; `log` gets what it said."""
-    result = boot(request)
+    """Boot for a script of its own; `log` gets what it said."""
+    retries: list[str] = []
+    result = boot_patiently(request, retries)
+    tell_retries(retries)
     log.write_text(result.status)
     tally = ktap.parse(result.status.splitlines())
     if not result.ok:
@@ -133,7 +156,7 @@ def appended(entry: Entry) -> list[str]:
 
 
 def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome, job: str) -> Result:
-    """Boot and run a script, again if the emulator crashed; keep the logs of each attempt."""
+    """Boot and run a script with all that it needs."""
     request = Request(
         kernel=entry.name,
         job=TESTS / job,
@@ -145,16 +168,7 @@ def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome, job: 
         timeout=TIMEOUT_SECONDS,
         memory=2048 if entry.debug else 1024,
     )
-    names = [module.stem.replace("-", "_") for module in modules.glob("*.ko")]
-    while True:
-        result = boot(request)
-        crash = triage.emulators_crash(result, names)
-        if crash is None or len(outcome.retries) == triage.MOST_RETRIES:
-            return result
-        outcome.retries.append(crash)
-        kept = out.with_name(f"{out.name}.crash-{len(outcome.retries)}")
-        shutil.rmtree(kept, ignore_errors=True)
-        shutil.copytree(out, kept)
+    return boot_patiently(request, outcome.retries)
 
 
 def alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:

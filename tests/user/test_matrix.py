@@ -22,6 +22,7 @@ from kernelsuite import Outcome
 from ktap import Tally
 from lablib import LabError, catalogue, triage
 from lablib.catalogue import Entry
+from lablib.machine import Request
 from suites import Suite
 
 KTAP = "# suite: boot\nok 1 clean\n# suite: orders\nok 2 all\nok 3 some # SKIP no time\n"
@@ -161,6 +162,23 @@ def test_emulators_crash_is_tried_again_and_told(built: Path) -> None:
     ]
     assert (built / "out" / "boot.crash-1" / "console.log").read_text() == PANIC
     assert "RETRIED 6.1" in matrixtable.as_text([outcome])
+
+
+@pytest.mark.parametrize(("console", "again"), [(PANIC, True), (OUR_PANIC, False)])
+def test_single_boots_are_tried_again_as_well(
+    built: Path, capsys: pytest.CaptureFixture[str], console: str, again: bool
+) -> None:
+    request = Request(
+        kernel=catalogue.default_name(),
+        job=kernelsuite.TESTS / "check_coexist.sh",
+        out=built / "out",
+        modules=built / "modules",
+        timeout=20.0,
+    )
+    with fake_emulator(built, on_boot(crash(console), GOOD)):
+        tally = kernelsuite.run_alone(request, built / "log")
+    assert bool(tally.failed) is not again
+    assert ("RETRIED" in capsys.readouterr().out) is again
 
 
 def test_crash_with_a_frame_of_ours_is_not_tried_again(built: Path) -> None:
