@@ -518,8 +518,11 @@ static int check_site(const struct patcher_table *table, const struct patcher_si
 
 	if (!site->len || site->len > PATCHER_INSN_MAX)
 		return -EINVAL;
-	if (!table->core && !text_owned(table->module, (unsigned long)bytes, site->len))
+	if (!table->core && (site->flags & PATCHER_SITE_ABSOLUTE ||
+			     !text_owned(table->module, (unsigned long)bytes, site->len)))
 		return -EPERM;
+	if (site->flags & PATCHER_SITE_RUN && site->flags & PATCHER_SITE_PREFIX)
+		return -EINVAL;
 	if (site->flags & PATCHER_SITE_RUN)
 		return text_can_wait() && !table->core ? 0 : -EPERM;
 	if (site->flags & PATCHER_SITE_PREFIX)
@@ -552,10 +555,11 @@ static int register_table(struct patcher_table *table, bool allowed)
  * knows, unless its flags say otherwise.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if a site holds anything else or two sites overlap; -EBUSY
- * if one overlaps a site of another table; -EPERM
+ * Return: 0; -EINVAL if a site holds anything else, is a run and a prefix, or two
+ * sites overlap; -EBUSY if one overlaps a site of another table; -EPERM
  * if a site is outside the module's text or in text freed after init, or a run
- * where tasks cannot be waited for, or if the table says that it is of core text.
+ * where tasks cannot be waited for, or if the table or a site says that it is of
+ * core text.
  */
 int patcher_register(struct patcher_table *table)
 {

@@ -201,6 +201,7 @@ const char *patcher_refuses_tables(void)
 	struct patcher_table bad = {
 		.sites = sites, .nr = 2, .module = THIS_MODULE, .owner = owner,
 	};
+	unsigned int i;
 
 	point_site(&sites[0], test_site_first, INSN);
 	point_site(&sites[1], not_text, INSN);
@@ -217,6 +218,17 @@ const char *patcher_refuses_tables(void)
 	bad.nr = 1;
 	bad.core = true;
 	EXPECT(patcher_register(&bad) == -EPERM);
+	/* Nor his sites, which would be moved as if they were relative. */
+	bad.nr = 2;
+	bad.core = false;
+	for (i = 0; i < 2; i++) {
+		sites[i].addr = (long)(i ? test_site_first : test_site_second);
+		sites[i].len = INSN;
+		sites[i].flags = PATCHER_SITE_ABSOLUTE;
+	}
+	EXPECT(patcher_register(&bad) == -EPERM);
+	sites[0].flags = 0;
+	sites[1].flags = 0;
 	return NULL;
 }
 

@@ -56,8 +56,10 @@ static bool good_site(const struct patcher_site *site)
 
 	if (!site->len || site->len > PATCHER_INSN_MAX || !inside(addr, site->len))
 		return false;
+	if (site->flags & PATCHER_SITE_ABSOLUTE)
+		return false;
 	if (site->flags & PATCHER_SITE_RUN)
-		return arena_can_wait;
+		return arena_can_wait && !(site->flags & PATCHER_SITE_PREFIX);
 	if (site->flags & PATCHER_SITE_PREFIX)
 		return site->len == 1 && is_prefix(*addr);
 	return is_one(addr, site->len);

@@ -90,6 +90,17 @@ static const char *no_runs_in_core_text(void)
 	return NULL;
 }
 
+/* Of a run no single byte may be exchanged, whatever its record says besides. */
+static const char *no_run_is_a_prefix(void)
+{
+	prepare(PATCHER_SITE_RUN | PATCHER_SITE_PREFIX);
+	can_wait = true;
+	registered = !patcher_register(&table);
+	EXPECT(!registered);
+	EXPECT(patcher_register(&table) == -EINVAL);
+	return NULL;
+}
+
 /* A program has no text but its own: what is of core text is not written. */
 static const char *no_core_text(void)
 {
@@ -180,6 +191,7 @@ static const char *notices_changed_bytes(void)
 
 const struct test_case engine_cases[] = {
 	{ "engine_no_runs_in_core_text", no_runs_in_core_text, forget },
+	{ "engine_no_run_is_a_prefix", no_run_is_a_prefix, forget },
 	{ "engine_no_core_text", no_core_text, forget },
 	{ "engine_drains_core_tables", core_tables_are_drained, forget },
 	{ "engine_notices_changed_bytes", notices_changed_bytes, forget },
