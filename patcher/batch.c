@@ -574,6 +574,17 @@ int patcher_register_core(struct patcher_table *table)
 	return register_table(table, true);
 }
 
+/* Of a struct that a caller hands in again: not exported. */
+bool patcher_is_registered(const struct patcher_table *table)
+{
+	bool is;
+
+	mutex_lock(&patcher.lock);
+	is = sites_has(table);
+	mutex_unlock(&patcher.lock);
+	return is;
+}
+
 /**
  * patcher_unregister() - forget the sites of a table
  * @table: as registered

@@ -320,7 +320,8 @@ static int find_function(const char *name, struct extent *extent)
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such function in the kernel itself; -EINVAL
  * if no single instruction of that length is there; -EPERM if it may not be
- * changed; -EBUSY if a kprobe overlaps it; -ENOMEM.
+ * changed; -EBUSY if a kprobe overlaps it, another site does, or @core is registered;
+ * -ENOMEM.
  */
 int patcher_core_register(struct patcher_core_site *core)
 {
@@ -330,6 +331,8 @@ int patcher_core_register(struct patcher_core_site *core)
 
 	if (!core->function || !core->len || core->len > PATCHER_INSN_MAX || !core->owner)
 		return -EINVAL;
+	if (patcher_is_registered(&core->table))
+		return -EBUSY;
 	err = find_function(core->function, &extent);
 	if (err)
 		return err;

@@ -11,6 +11,7 @@
 #include <kmarkers/redirect.h>
 
 #include "core.h"
+#include "sites.h"
 
 #define CALL_LEN	5
 #define CALL_OPCODE	0xe8
@@ -77,8 +78,8 @@ static int redirect_call(struct patcher_redirect *redirect)
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such function or no such call in it; -EINVAL
- * if the replacement is out of reach; or what patcher_core_register() and
- * patcher_apply() return.
+ * if the replacement is out of reach; -EBUSY if @redirect is in use; or what
+ * patcher_core_register() and patcher_apply() return.
  */
 int patcher_redirect_call(struct patcher_redirect *redirect)
 {
@@ -86,6 +87,8 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 
 	if (!redirect->function || !redirect->callee || !redirect->replacement)
 		return -EINVAL;
+	if (patcher_is_registered(&redirect->core.table))
+		return -EBUSY;
 	if (!try_module_get(redirect->module))
 		return -ENOENT;
 	err = redirect_call(redirect);
@@ -124,13 +127,15 @@ static int put_back(struct patcher_redirect *redirect)
  * On return every byte is as it was found, and no task is in the replacement.
  *
  * Context: may sleep; waits for a tasks-RCU grace period.
- * Return: 0; -EBUSY, -EILSEQ and so on as patcher_apply(), with the replacement
- * still in use: try again.
+ * Return: 0; -EINVAL if @redirect is not in use; -EBUSY, -EILSEQ and so on as
+ * patcher_apply(), with the replacement still in use: try again.
  */
 int patcher_restore_call(struct patcher_redirect *redirect)
 {
 	int err;
 
+	if (!patcher_is_registered(&redirect->core.table))
+		return -EINVAL;
 	err = put_back(redirect);
 	if (err)
 		return err;
@@ -150,6 +155,11 @@ static void notrace take_detour(unsigned long ip, unsigned long parent_ip, struc
 	compat_ftrace_set_ip(regs, (unsigned long)detour->replacement);
 }
 
+static bool in_use(const struct patcher_detour *detour)
+{
+	return detour->ops.flags & FTRACE_OPS_FL_ENABLED;
+}
+
 /**
  * patcher_redirect_function() - let a whole function go elsewhere
  * @detour: function and replacement filled in; must stay until
@@ -160,8 +170,8 @@ static void notrace take_detour(unsigned long ip, unsigned long parent_ip, struc
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such traceable function; -EBUSY if someone
- * else redirects it or kernel.ftrace_enabled is 0; -ENOMEM; or what else ftrace
- * returns.
+ * else redirects it, @detour is in use or kernel.ftrace_enabled is 0; -ENOMEM; or
+ * what else ftrace returns.
  */
 int patcher_redirect_function(struct patcher_detour *detour)
 {
@@ -170,6 +180,8 @@ int patcher_redirect_function(struct patcher_detour *detour)
 
 	if (!detour->function || !detour->replacement)
 		return -EINVAL;
+	if (in_use(detour))
+		return -EBUSY;
 	addr = core_resolve(detour->function);
 	if (!addr || !try_module_get(detour->module))
 		return -ENOENT;
@@ -199,12 +211,14 @@ EXPORT_SYMBOL_GPL(patcher_redirect_function);
  * On return no task is in the replacement.
  *
  * Context: may sleep; waits for a tasks-RCU grace period.
- * Return: 0 or what ftrace returns.
+ * Return: 0; -EINVAL if @detour is not in use; or what ftrace returns.
  */
 int patcher_restore_function(struct patcher_detour *detour)
 {
 	int err;
 
+	if (!in_use(detour))
+		return -EINVAL;
 	err = unregister_ftrace_function(&detour->ops);
 	if (err)
 		return err;

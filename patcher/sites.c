@@ -104,6 +104,17 @@ void sites_del(struct patcher_table *table)
 	list_del_rcu(&table->node);
 }
 
+/* Is it registered?  What it holds is not looked at. */
+bool sites_has(const struct patcher_table *table)
+{
+	const struct patcher_table *other;
+
+	list_for_each_entry(other, &tables, node)
+		if (other == table)
+			return true;
+	return false;
+}
+
 static const struct patcher_site *search(const struct patcher_table *table, unsigned long addr)
 {
 	unsigned int low = 0, high = table->nr;

@@ -17,6 +17,7 @@ struct sites_cursor {
 
 int sites_add(struct patcher_table *table);
 void sites_del(struct patcher_table *table);
+bool sites_has(const struct patcher_table *table);
 const struct patcher_site *sites_find(unsigned long addr, const struct patcher_table **table);
 const struct patcher_site *sites_walk_to(struct sites_cursor *cursor, unsigned long addr);
 void sites_for_each(void (*show)(void *data, const struct patcher_table *table,
@@ -45,6 +46,7 @@ static inline const struct patcher_site *sites_walk(struct sites_cursor *cursor,
 
 /* In batch.c, which has the lock. */
 int patcher_register_core(struct patcher_table *table);
+bool patcher_is_registered(const struct patcher_table *table);
 void patcher_for_each_site(void (*show)(void *data, const struct patcher_table *table,
 					const struct patcher_site *site), void *data);
 

@@ -98,7 +98,7 @@ int patcher_restore_call(struct patcher_redirect *redirect);
  * @function: the function's name
  * @replacement: what runs in its place; the same rules
  * @module: the module that holds it; cannot be unloaded meanwhile
- * @ops: private
+ * @ops: private; zero before the first use
  */
 struct patcher_detour {
 	const char *function;

@@ -49,7 +49,7 @@
 static DEFINE_MUTEX(lock);
 static struct patcher_redirect redirect;
 static struct patcher_detour detour;
-static bool redirected, detoured;
+static bool redirected;
 static char function[KSYM_NAME_LEN], callee[KSYM_NAME_LEN];
 static char detour_function[KSYM_NAME_LEN];
 static char answer[MAX_ANSWER];
@@ -81,8 +81,6 @@ static int do_redirect(char **words)
 {
 	int err;
 
-	if (redirected)
-		return -EBUSY;
 	strscpy(function, words[1], sizeof(function));
 	strscpy(callee, words[2], sizeof(callee));
 	redirect.function = function;
@@ -90,7 +88,7 @@ static int do_redirect(char **words)
 	redirect.replacement = replacement;
 	redirect.module = THIS_MODULE;
 	err = patcher_redirect_call(&redirect);
-	redirected = !err;
+	redirected |= !err;
 	return err;
 }
 
@@ -98,38 +96,27 @@ static int do_restore(char **words)
 {
 	int err;
 
-	if (!redirected)
-		return -EINVAL;
 	err = patcher_restore_call(&redirect);
 	left_inside = atomic_read(&inside);
-	redirected = !!err;
+	redirected &= !!err;
 	return err;
 }
 
 static int do_detour(char **words)
 {
-	int err;
-
-	if (detoured)
-		return -EBUSY;
 	strscpy(detour_function, words[1], sizeof(detour_function));
 	detour.function = detour_function;
 	detour.replacement = detour_replacement;
 	detour.module = THIS_MODULE;
-	err = patcher_redirect_function(&detour);
-	detoured = !err;
-	return err;
+	return patcher_redirect_function(&detour);
 }
 
 static int do_undetour(char **words)
 {
 	int err;
 
-	if (!detoured)
-		return -EINVAL;
 	err = patcher_restore_function(&detour);
 	left_inside = atomic_read(&inside);
-	detoured = !!err;
 	return err;
 }
 

@@ -186,6 +186,7 @@ test_redirect() {
 	grep -q "^redirect .*getppid+$call/" "$debugfs/patcher/sites"
 	result $? "the list of sites shows it"
 	refused "no second redirect" "busy" command_core redirect "$getppid" "$callee"
+	same "the first one stays" "$(parent_pid)" 4242
 	refused "no site over another" "busy" command_core site "$getppid" "$call" 5
 	try "restore" command_core restore
 	same "every byte as before" "$(call_bytes)" "$bytes"
@@ -225,10 +226,13 @@ test_detour() {
 	try "detour" command_core detour "$getppid"
 	same "what the function returns" "$(parent_pid)" 4343
 	refused "ftrace stays while there is a detour" "busy\|not supported" put 0 /proc/sys/kernel/ftrace_enabled
+	refused "no second detour" "busy" command_core detour "$getppid"
+	same "the first one stays" "$(parent_pid)" 4343
 	try "undetour" command_core undetour
 	[ "$(parent_pid)" != 4343 ]
 	result $? "the real function again"
 	same "every byte as before" "$(ask bytes "$(address "$getppid")" 16)" "$bytes"
+	refused "no second undetour" "Invalid" command_core undetour
 	refused "detour of data" "No such file" command_core detour jiffies_64
 	refused "detour of nothing" "No such file" command_core detour no_such_function
 	refused "detour of assembly" "No such file" command_core detour memset
