@@ -169,7 +169,8 @@ static bool in_use(const struct patcher_detour *detour)
  * interface, as for live patches.
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such traceable function; -EBUSY if someone
+ * Return: 0; -ENOENT if there is no such traceable function in the kernel itself
+ * (that of a module might go, and ftrace does not forget it then); -EBUSY if someone
  * else redirects it, @detour is in use or kernel.ftrace_enabled is 0; -ENOMEM; or
  * what else ftrace returns.
  */
@@ -183,7 +184,7 @@ int patcher_redirect_function(struct patcher_detour *detour)
 	if (in_use(detour))
 		return -EBUSY;
 	addr = core_resolve(detour->function);
-	if (!addr || !try_module_get(detour->module))
+	if (!core_is_text(addr) || !try_module_get(detour->module))
 		return -ENOENT;
 	memset(&detour->ops, 0, sizeof(detour->ops));
 	detour->ops.func = take_detour;

@@ -233,6 +233,7 @@ test_detour() {
 	result $? "the real function again"
 	same "every byte as before" "$(ask bytes "$(address "$getppid")" 16)" "$bytes"
 	refused "no second undetour" "Invalid" command_core undetour
+	refused "detour of a module's function" "No such file" command_core detour imv_apply
 	refused "detour of data" "No such file" command_core detour jiffies_64
 	refused "detour of nothing" "No such file" command_core detour no_such_function
 	refused "detour of assembly" "No such file" command_core detour memset
