@@ -201,8 +201,10 @@ const char *patcher_refuses_tables(void)
 	struct patcher_table bad = {
 		.sites = sites, .nr = 2, .module = THIS_MODULE, .owner = owner,
 	};
+	struct patcher_stats before, after;
 	unsigned int i;
 
+	patcher_read_stats(&before);
 	point_site(&sites[0], test_site_first, INSN);
 	point_site(&sites[1], not_text, INSN);
 	EXPECT(patcher_register(&bad) == -EPERM);
@@ -229,6 +231,8 @@ const char *patcher_refuses_tables(void)
 	EXPECT(patcher_register(&bad) == -EPERM);
 	sites[0].flags = 0;
 	sites[1].flags = 0;
+	patcher_read_stats(&after);
+	EXPECT(after.refused == before.refused + 7);
 	return NULL;
 }
 

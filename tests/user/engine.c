@@ -149,6 +149,59 @@ static const char *core_tables_are_drained(void)
 	return NULL;
 }
 
+static bool done;
+
+/* Like a handler that has found the table: slow. */
+static void *keep(void *unused)
+{
+	rcu_read_lock();
+	found = sites_find((unsigned long)engine_site, NULL);
+	WRITE_ONCE(inside, true);
+	pause_for_ms(50);
+	WRITE_ONCE(done, true);
+	rcu_read_unlock();
+	return NULL;
+}
+
+static const char *unregistering_waits(void)
+{
+	pthread_t holder;
+	bool waited;
+
+	prepare(0);
+	EXPECT(!patcher_register(&table));
+	inside = found = done = false;
+	EXPECT(!pthread_create(&holder, NULL, keep, NULL));
+	while (!READ_ONCE(inside))
+		pause_for_ms(1);
+	patcher_unregister(&table);
+	waited = READ_ONCE(done);
+	pthread_join(holder, NULL);
+	EXPECT(found && waited);
+	return NULL;
+}
+
+/* A run may become one that jumps, but only to what is behind it. */
+static const char *runs_jump_behind_themselves(void)
+{
+	static const u8 two[INSN] = { 0xb0, 0x01, 0x66, 0x90, 0x90 };
+	static const u8 out[INSN] = { 0xeb, 0x02, 0x90, 0x90, 0x90 };
+	static const u8 over[INSN] = { 0xeb, 0x03, 0x90, 0x90, 0x90 };
+	int errs[5];
+
+	prepare(PATCHER_SITE_RUN);
+	can_wait = true;
+	registered = !patcher_register(&table);
+	EXPECT(registered);
+	errs[0] = change(nop, two);
+	errs[1] = change(two, out);
+	errs[2] = change(two, over);
+	errs[3] = change(over, out);
+	errs[4] = change(errs[3] ? over : out, nop);
+	EXPECT(!errs[0] && errs[1] == -EINVAL && !errs[2] && !errs[3] && !errs[4]);
+	return NULL;
+}
+
 /* Somebody who asks nobody: one byte at an offset. */
 static int write_byte(unsigned int offset, u8 byte)
 {
@@ -194,6 +247,8 @@ const struct test_case engine_cases[] = {
 	{ "engine_no_run_is_a_prefix", no_run_is_a_prefix, forget },
 	{ "engine_no_core_text", no_core_text, forget },
 	{ "engine_drains_core_tables", core_tables_are_drained, forget },
+	{ "engine_unregistering_waits", unregistering_waits, forget },
+	{ "engine_runs_jump_behind_themselves", runs_jump_behind_themselves, forget },
 	{ "engine_notices_changed_bytes", notices_changed_bytes, forget },
 };
 
