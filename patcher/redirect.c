@@ -12,11 +12,20 @@
 
 #include "core.h"
 #include "sites.h"
+#include "text.h"
 
 #define CALL_LEN	5
 #define CALL_OPCODE	0xe8
 
 static const char owner[] = "redirect";
+
+/* Does the replacement stay for as long as its module, or the kernel, does? */
+static bool stays(const void *replacement, struct module *module)
+{
+	unsigned long addr = (unsigned long)replacement;
+
+	return module ? text_owned(module, addr, 1) : core_is_text(addr);
+}
 
 static int encode_call(u8 *insn, unsigned long addr, unsigned long target)
 {
@@ -78,14 +87,15 @@ static int redirect_call(struct patcher_redirect *redirect)
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such function or no such call in it; -EINVAL
- * if the replacement is out of reach; -EBUSY if @redirect is in use; or what
+ * if the replacement is no text that stays with its module; -EBUSY if @redirect is in use; or what
  * patcher_core_register() and patcher_apply() return.
  */
 int patcher_redirect_call(struct patcher_redirect *redirect)
 {
 	int err;
 
-	if (!redirect->function || !redirect->callee || !redirect->replacement)
+	if (!redirect->function || !redirect->callee ||
+	    !stays(redirect->replacement, redirect->module))
 		return -EINVAL;
 	if (patcher_is_registered(&redirect->core.table))
 		return -EBUSY;
@@ -169,17 +179,17 @@ static bool in_use(const struct patcher_detour *detour)
  * interface, as for live patches.
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such traceable function in the kernel itself
- * (that of a module might go, and ftrace does not forget it then); -EBUSY if someone
- * else redirects it, @detour is in use or kernel.ftrace_enabled is 0; -ENOMEM; or
- * what else ftrace returns.
+ * Return: 0; -EINVAL as patcher_redirect_call(); -ENOENT if there is no such
+ * traceable function in the kernel itself (that of a module might go, and ftrace does
+ * not forget it then); -EBUSY if someone else redirects it, @detour is in use or
+ * kernel.ftrace_enabled is 0; -ENOMEM; or what else ftrace returns.
  */
 int patcher_redirect_function(struct patcher_detour *detour)
 {
 	unsigned long addr;
 	int err;
 
-	if (!detour->function || !detour->replacement)
+	if (!detour->function || !stays(detour->replacement, detour->module))
 		return -EINVAL;
 	if (in_use(detour))
 		return -EBUSY;

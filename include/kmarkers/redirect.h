@@ -77,7 +77,8 @@ void patcher_core_unregister(struct patcher_core_site *core);
  * @callee: the function that it calls; the first call to it is taken
  * @replacement: what it shall call: same arguments, same result; it must not
  *	sleep, so that it can be waited for
- * @module: the module that holds the replacement; cannot be unloaded meanwhile
+ * @module: the module that holds the replacement, NULL if the kernel does; cannot be
+ *	unloaded meanwhile
  * @core: private
  * @original: private
  */
@@ -97,7 +98,8 @@ int patcher_restore_call(struct patcher_redirect *redirect);
  * struct patcher_detour - a whole function that goes elsewhere, through ftrace
  * @function: the function's name
  * @replacement: what runs in its place; the same rules
- * @module: the module that holds it; cannot be unloaded meanwhile
+ * @module: the module that holds it, NULL if the kernel does; cannot be unloaded
+ *	meanwhile
  * @ops: private; zero before the first use
  */
 struct patcher_detour {

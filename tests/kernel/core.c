@@ -194,12 +194,18 @@ static int do_nothing(char **words)
 {
 	static const char name[] = "getpid";
 	static struct patcher_redirect calls_to[] = {
-		{ .callee = name, .replacement = replacement },
-		{ .function = name, .replacement = replacement },
-		{ .function = name, .callee = name },
+		{ .callee = name, .replacement = replacement, .module = THIS_MODULE },
+		{ .function = name, .replacement = replacement, .module = THIS_MODULE },
+		{ .function = name, .callee = name, .module = THIS_MODULE },
+		/* Nobody would keep it. */
+		{ .function = name, .callee = name, .replacement = replacement },
+		{ .function = name, .callee = name, .replacement = answer, .module = THIS_MODULE },
 	};
 	static struct patcher_detour detours[] = {
-		{ .replacement = detour_replacement }, { .function = name },
+		{ .replacement = detour_replacement, .module = THIS_MODULE },
+		{ .function = name, .module = THIS_MODULE },
+		{ .function = name, .replacement = detour_replacement },
+		{ .function = name, .replacement = answer, .module = THIS_MODULE },
 	};
 	static struct patcher_core_site sites[] = {
 		{ .len = 5, .owner = name }, { .function = name, .owner = name },
