@@ -22,9 +22,8 @@
 
 static struct {
 	unsigned long start, end;
-	int file;
 	int copy;	/* for the child, while the program forks */
-	pid_t owner;	/* the process that the file belongs to */
+	pid_t owner;	/* the process that the memory file belongs to */
 } text;
 
 bool text_owned(struct module *module, unsigned long addr, unsigned int len)
@@ -35,23 +34,32 @@ bool text_owned(struct module *module, unsigned long addr, unsigned int len)
 /*
  * A child of clone(2) or vfork(2), which run no handlers of pthread_atfork(),
  * executes its parent's text and must not write it: -EPERM.
+ *
+ * No descriptor of the memory file is kept: the program may close it, and open
+ * another file that gets its number.  mremap(2) maps shared pages a second time
+ * if their old size is 0; executable as they were, until they are made writable.
  */
 int text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned long first = PAGE_OF(pokes[0].addr);
 	unsigned long last = PAGE_OF(pokes[nr - 1].addr + pokes[nr - 1].len - 1);
 	unsigned int i;
-	int populate;
+	size_t size;
 
 	if (getpid() != text.owner)
 		return -EPERM;
 	alias->nr_pages = (last - first) / PAGE_BYTES + 1;
-	/* Few pages for many pokes are all written: no fault for each. */
-	populate = alias->nr_pages <= nr ? MAP_POPULATE : 0;
-	alias->base = mmap(NULL, alias->nr_pages * PAGE_BYTES, PROT_READ | PROT_WRITE,
-			   MAP_SHARED | populate, text.file, first - text.start);
+	size = alias->nr_pages * PAGE_BYTES;
+	alias->base = mremap((void *)first, 0, size, MREMAP_MAYMOVE);
 	if (alias->base == MAP_FAILED)
 		return -ENOMEM;
+	if (mprotect(alias->base, size, PROT_READ | PROT_WRITE)) {
+		text_unmap(alias);
+		return -ENOMEM;
+	}
+	/* Few pages for many pokes are all written: no fault for each. */
+	if (alias->nr_pages <= nr)
+		madvise(alias->base, size, MADV_POPULATE_READ);
 	for (i = 0; i < nr; i++)
 		pokes[i].alias = (u8 *)alias->base + ((unsigned long)pokes[i].addr - first);
 	return 0;
@@ -174,16 +182,19 @@ static int copy_text(void)
 
 /*
  * At every moment the same bytes are mapped: threads that execute them notice
- * nothing.  Not mmap(3), because sanitizers take that for fresh memory.
+ * nothing.  Not mmap(3), because sanitizers take that for fresh memory.  Closes @file.
  */
 static int map_text(int file)
 {
+	int err = 0;
+
 	if (syscall(SYS_mmap, text.start, text.end - text.start, PROT_READ | PROT_EXEC,
 		    MAP_SHARED | MAP_FIXED, file, 0) == -1)
-		return -errno;
-	text.file = file;
-	text.owner = getpid();
-	return 0;
+		err = -errno;
+	else
+		text.owner = getpid();
+	close(file);
+	return err;
 }
 
 int text_start(void)
@@ -198,11 +209,7 @@ int text_start(void)
 	if (file < 0)
 		return start_failed("cannot copy the program's text into a memory file", file);
 	err = map_text(file);
-	if (err) {
-		close(file);
-		return start_failed("cannot map a memory file as the program's text", err);
-	}
-	return 0;
+	return err ? start_failed("cannot map a memory file as the program's text", err) : 0;
 }
 
 /* The copy is made while no batch runs: later the parent may go on before the child. */
@@ -223,9 +230,6 @@ void text_after_fork_parent(void)
  */
 void text_after_fork_child(void)
 {
-	int parents = text.file;
-
-	if (text.copy < 0 || map_text(text.copy))
-		return;
-	close(parents);
+	if (text.copy >= 0)
+		map_text(text.copy);
 }

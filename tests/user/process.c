@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -180,6 +182,39 @@ static const char *clone_is_refused(void)
 	return NULL;
 }
 
+/* As daemons do: what is opened then has the numbers of what was closed. */
+static bool change_without_descriptors(void)
+{
+	char mine[1 << 16], theirs[sizeof(mine)];
+	int file;
+
+	if (close_range(STDERR_FILENO + 1, ~0U, 0))
+		return false;
+	memset(mine, 'm', sizeof(mine));
+	for (file = 0; file <= STDERR_FILENO + 3;) {
+		file = memfd_create("mine", 0);
+		if (write(file, mine, sizeof(mine)) != sizeof(mine))
+			return false;
+	}
+	if (change(5 * ONES))
+		return false;
+	while (--file > STDERR_FILENO)
+		if (pread(file, theirs, sizeof(theirs), 0) != sizeof(theirs) ||
+		    memcmp(mine, theirs, sizeof(mine)))
+			return false;
+	return true;
+}
+
+static const char *closed_descriptors(void)
+{
+	pid_t child = fork();
+
+	if (!child)
+		_exit(!change_without_descriptors());
+	EXPECT(reap(child) == 0);
+	return NULL;
+}
+
 static void *read_with_sigtrap_blocked(void *unused)
 {
 	sigset_t set;
@@ -331,6 +366,7 @@ const struct test_case process_cases[] = {
 	{ "process_fork_separates", fork_separates, NULL },
 	{ "process_fork_storm", fork_storm, NULL },
 	{ "process_clone_is_refused", clone_is_refused, NULL },
+	{ "process_closed_descriptors", closed_descriptors, NULL },
 	{ "process_blocked_sigtrap_storm", blocked_sigtrap_storm, NULL },
 	{ "process_masking_handler_storm", masking_handler_storm, NULL },
 	{ "process_signal_stack_storm", signal_stack_storm, NULL },

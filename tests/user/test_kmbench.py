@@ -134,6 +134,14 @@ def test_a_full_device_is_a_failure(words: tuple[str, ...]) -> None:
     assert "standard output: not written: No space left on device" in done.stderr
 
 
+@pytest.mark.parametrize("words", [("list",), ("env",), ("run", "-b", "2", "empty-loop")])
+def test_a_closed_output_is_a_failure(words: tuple[str, ...]) -> None:
+    """What the program opens for itself does not stand in for it."""
+    done = run("sh", "-c", 'exec "$0" "$@" >&-', KMBENCH, *words)
+    assert done.returncode == 1
+    assert "standard output: not written: Bad file descriptor" in done.stderr
+
+
 @pytest.mark.parametrize(("name", "blocks"), [("env", 2), ("empty-loop.csv", 2000)])
 def test_files_on_a_full_device_are_a_failure(name: str, blocks: int, tmp_path: Path) -> None:
     """Also where more is written than fits a buffer."""
