@@ -37,9 +37,19 @@ static void after_fork_child(void)
 	text_after_fork_child();
 }
 
+static int watch_error;
+
+/*
+ * Before the program registers handlers of its own.  Those run after ours in the
+ * child, which has its own text then and no signal blocked, and before ours in
+ * front of the fork, where they may still change things.
+ */
+static __attribute__((constructor(101))) void watch(void)
+{
+	watch_error = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
 int fork_start(void)
 {
-	int err = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-
-	return err ? start_failed("cannot watch for fork()", -err) : 0;
+	return watch_error ? start_failed("cannot watch for fork()", -watch_error) : 0;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <linux/mutex.h>
 #include <linux/seq_file.h>
 
 #include <kmarkers/user.h>
@@ -50,7 +51,10 @@ int kmarkers_start(void)
 
 	if (started)
 		return -EBUSY;
+	/* A child has either the text of before or a copy of its own. */
+	pthread_rwlock_rdlock(&native_fork_gate);
 	err = text_start();
+	pthread_rwlock_unlock(&native_fork_gate);
 	if (!err)
 		err = trap_start();
 	if (!err)

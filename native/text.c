@@ -215,7 +215,7 @@ int text_start(void)
 /* The copy is made while no batch runs: later the parent may go on before the child. */
 void text_before_fork(void)
 {
-	text.copy = copy_text();
+	text.copy = text.owner ? copy_text() : -1;
 }
 
 void text_after_fork_parent(void)

@@ -96,6 +96,31 @@ static __attribute__((constructor)) void read_before_main(void)
 	read_first = imv_read(value);
 }
 
+static void read_often(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 1000; i++)
+		read_value();
+}
+
+static DEFINE_IMV(int, forks);
+static int fork_error;
+
+static void count_fork(void)
+{
+	int err = imv_set(forks, imv_read(forks) + 1);
+
+	if (err)
+		fork_error = err;
+}
+
+/* Handlers that are older than kmarkers_start(): one changes text, one executes sites. */
+static __attribute__((constructor)) void watch_forks(void)
+{
+	pthread_atfork(count_fork, NULL, read_often);
+}
+
 static const char *reads_zero_before_start(void)
 {
 	EXPECT(read_first == 0);
@@ -165,6 +190,7 @@ static const char *fork_storm(void)
 	const char *failed = storm(fork_often);
 
 	EXPECT(!bad_children);
+	EXPECT(!fork_error);
 	return failed;
 }
 
@@ -264,10 +290,7 @@ static const char *blocked_sigtrap_is_refused(void)
 
 static void on_signal(int sig)
 {
-	unsigned int i;
-
-	for (i = 0; i < 1000; i++)
-		read_value();
+	read_often();
 }
 
 static void *read_in_masking_handler(void *unused)
