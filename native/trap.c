@@ -47,8 +47,8 @@ static void on_sigtrap(int sig, siginfo_t *info, void *context)
 		previous.sa_sigaction(sig, info, context);
 	} else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
 		previous.sa_handler(sig);
-	} else {
-		/* What would have happened without us. */
+	} else if (previous.sa_handler == SIG_DFL || info->si_code > 0) {
+		/* What would have happened without us: only what kill(2) sends is ignored. */
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}

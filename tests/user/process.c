@@ -381,11 +381,33 @@ static const char *foreign_traps(void)
 	return NULL;
 }
 
+/* What is ignored goes on being ignored; but an int3 ends a program that ignores it. */
+static const char *ignored_traps(void)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		signal(SIGTRAP, SIG_IGN);
+		_exit(trap_start() || raise(SIGTRAP));
+	}
+	EXPECT(reap(child) == 0);
+	child = fork();
+	if (!child) {
+		signal(SIGTRAP, SIG_IGN);
+		trap_start();
+		asm volatile("int3");
+		_exit(0);
+	}
+	EXPECT(reap(child) == 128 + SIGTRAP);
+	return NULL;
+}
+
 const struct test_case process_cases[] = {
 	{ "process_reads_zero_before_start", reads_zero_before_start, NULL },
 	{ "process_blocked_sigtrap_is_refused", blocked_sigtrap_is_refused, NULL },
 	{ "process_starts_once", starts_once, NULL },
 	{ "process_passes_on_foreign_traps", foreign_traps, NULL },
+	{ "process_ignores_ignored_traps", ignored_traps, NULL },
 	{ "process_fork_separates", fork_separates, NULL },
 	{ "process_fork_storm", fork_storm, NULL },
 	{ "process_clone_is_refused", clone_is_refused, NULL },
