@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <string.h>
 
 #include <linux/compiler.h>
 
@@ -35,19 +34,22 @@ static void *run(void *unused)
 	return NULL;
 }
 
-/* The process is pinned to one CPU: ask for all, to learn which there are. */
+static cpu_set_t allowed;
+
+/* The process will be pinned to one CPU; by whom it was started may have confined it. */
+static __attribute__((constructor)) void ask_what_is_allowed(void)
+{
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+}
+
 static int another_cpu(void)
 {
-	cpu_set_t before, all;
+	cpu_set_t here;
 	int cpu;
 
-	sched_getaffinity(0, sizeof(before), &before);
-	memset(&all, 0xff, sizeof(all));
-	sched_setaffinity(0, sizeof(all), &all);
-	sched_getaffinity(0, sizeof(all), &all);
-	sched_setaffinity(0, sizeof(before), &before);
+	sched_getaffinity(0, sizeof(here), &here);
 	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &all) && !CPU_ISSET(cpu, &before))
+		if (CPU_ISSET(cpu, &allowed) && !CPU_ISSET(cpu, &here))
 			return cpu;
 	return -ENODEV;
 }

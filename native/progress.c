@@ -77,7 +77,7 @@ void progress_end(int err)
 	show_head();
 	/* In a program that is all that a benchmark may lack. */
 	if (err == -ENODEV) {
-		fprintf(stderr, "SKIP, there is no second CPU for its bystander\n");
+		fprintf(stderr, "SKIP, no second CPU can be had for its bystander\n");
 		return;
 	}
 	show_share();

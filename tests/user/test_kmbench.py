@@ -265,14 +265,21 @@ def test_an_invariant_tsc_has_a_frequency(tmp_path: Path) -> None:
 
 def test_a_single_cpu_has_no_bystander() -> None:
     """A benchmark that needs another CPU is passed over; alone it is all there is to skip."""
-    what = f"sched_setaffinity={errno.EPERM}"
-    done = denied(what, "run", "-b", 1, "arm-stall", one_cpu=True)
+    done = run(KMBENCH, "run", "-b", 1, "arm-stall", one_cpu=True)
     assert done.returncode == EXIT_SKIP
     assert done.stderr.count("no second CPU") == 1
-    assert "arm-stall: SKIP, there is no second CPU for its bystander\n" in done.stderr
-    done = denied(what, "run", "-b", 1, "empty-loop", "arm-stall", one_cpu=True)
+    assert "arm-stall: SKIP, no second CPU can be had for its bystander\n" in done.stderr
+    done = run(KMBENCH, "run", "-b", 1, "empty-loop", "arm-stall", one_cpu=True)
     assert done.returncode == 0
     assert done.stderr.count("no second CPU") == 1
+
+
+def test_where_nothing_can_be_kept_to_a_cpu_there_is_no_bystander() -> None:
+    """However many there are."""
+    done = denied(f"sched_setaffinity={errno.EPERM}", "run", "-b", 1, "arm-stall")
+    assert done.returncode == EXIT_SKIP
+    assert "SKIP pinning" in done.stderr
+    assert "no second CPU can be had" in done.stderr
 
 
 def test_a_single_cpu_has_no_storms() -> None:
