@@ -91,12 +91,19 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
  */
 #define DEFINE_IMV(type, name)		__typeof__(type) name##__imv
 
+/* In a program its address is a constant only if it is known to be in there too. */
+#ifdef __KERNEL__
+#define __IMV_EXTERN			extern
+#else
+#define __IMV_EXTERN			extern __attribute__((__visibility__("hidden")))
+#endif
+
 /**
  * DECLARE_IMV() - declare an immediate value that another file defines
  * @type: its type
  * @name: its name
  */
-#define DECLARE_IMV(type, name)		extern __typeof__(type) name##__imv
+#define DECLARE_IMV(type, name)		__IMV_EXTERN __typeof__(type) name##__imv
 
 /**
  * EXPORT_IMV_SYMBOL() - let other modules read and set an immediate value

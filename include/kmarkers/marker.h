@@ -213,7 +213,7 @@ static inline const struct marker *marker_of_args(va_list *args)
 			   _15, _16, _17, _18, _19, _20, _21, _22, _23, _24, _25, _26, _27, \
 			   _28, _29, _30, _31, _32, nth, rest...) nth
 
-static inline __printf(1, 2) void __marker_check_format(const char *fmt, ...)
+static inline __printf(1, 2) void __marker_check_format(const char *fmt __maybe_unused, ...)
 {
 }
 

@@ -60,6 +60,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#ifdef __cplusplus
+#error "kmarkers is for C: its headers are not C++"
+#endif
+#ifdef __STRICT_ANSI__
+#error "kmarkers needs the GNU dialect, as -std=gnu11"
+#endif
 #ifndef __OPTIMIZE__
 #error "kmarkers needs optimisation, -Og or more: sites name their variables by constants"
 #endif

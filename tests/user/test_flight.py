@@ -51,6 +51,72 @@ def test_every_build_of_the_example_works(
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+FILES = {
+    "main.c": """
+#include <linux/module.h>
+#include <linux/ptrace.h>
+#include <kmarkers/user.h>
+DECLARE_IMV(int, shared);
+__attribute__((noinline)) static int twice(void)
+{
+	trace_mark(twice, MARK_NOARGS);
+	return 2 * imv_read(shared);
+}
+int main(void)
+{
+	return kmarkers_start() || imv_set(shared, 21) || twice() != 42 * PTRACE_EVENT_FORK;
+}
+""",
+    "other.c": """
+#include <kmarkers/user.h>
+DECLARE_IMV(int, shared);
+DEFINE_IMV(int, shared) = 1;
+""",
+}
+
+
+@pytest.mark.parametrize("where", ["-fpie", "-fPIC", "-fno-pie"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_program_of_several_files_works(compiler: str, where: str, tmp_path: Path) -> None:
+    """One reads what another defines; words and headers of the system mean what they did."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}")
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    program = tmp_path / "program"
+    link = "-no-pie" if where == "-fno-pie" else "-pie"
+    words = [compiler, *COMMON, "-Wextra", where, link, "-O2", "-o", str(program)]
+    words += [str(tmp_path / name) for name in FILES]
+    words += [str(LIBRARY), "-lurcu-bp", "-lpthread"]
+    built = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    assert subprocess.run([program], timeout=60, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["gcc", "-std=c11", "-O2"], "kmarkers needs the GNU dialect"),
+        (["g++", "-O2"], "kmarkers is for C"),
+    ],
+)
+def test_another_language_is_refused_by_name(words: list[str], named: str) -> None:
+    """Above what else the compiler says."""
+    if shutil.which(words[0]) is None:
+        pytest.skip(f"no {words[0]}")
+    language = "c" if words[0] == "gcc" else "c++"
+    header = ["-fsyntax-only", "-x", language, "include/kmarkers/user.h"]
+    built = subprocess.run(
+        [*words, "-Inative/include", "-Iinclude", *header],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode != 0
+    assert named in built.stderr
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_without_optimisation_the_reason_is_named(compiler: str, tmp_path: Path) -> None:
     """Before the compiler finds fault with a constraint."""

@@ -3,7 +3,10 @@
 #define NATIVE_COMPILER_H
 #undef __always_inline
 #define __always_inline		inline __attribute__((always_inline))
-#define noinline		__attribute__((noinline))
+#ifdef NATIVE_BUILD
+/* Not for programs, which may write __attribute__((noinline)). */
+#define noinline		__attribute__((__noinline__))
+#endif
 #define __rcu
 #define notrace
 #define __maybe_unused		__attribute__((unused))

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef NATIVE_MODULE_H
+/* A program has the system's header. */
+#ifndef NATIVE_BUILD
+#include_next <linux/module.h>
+#elif !defined(NATIVE_MODULE_H)
 #define NATIVE_MODULE_H
 #include <linux/export.h>
 #define module_name(module)	"program"

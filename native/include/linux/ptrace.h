@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kernel's names for what a signal frame holds. */
-#ifndef NATIVE_PTRACE_H
+/* The kernel's names for what a signal frame holds; a program has the system's header. */
+#ifndef NATIVE_BUILD
+#include_next <linux/ptrace.h>
+#elif !defined(NATIVE_PTRACE_H)
 #define NATIVE_PTRACE_H
 
 struct pt_regs {
