@@ -17,6 +17,7 @@ from pathlib import Path
 
 import collect
 import nativebench
+from lablib import positive
 from rundir import parse_sample
 from verdicts import FASTER, SLOWER, Result, analyse
 
@@ -77,12 +78,12 @@ def judge(runs: int, blocks: int) -> bool:
 def main() -> int:
     """Exit code 1 if too many clones differ from their originals, or nothing can be said."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--blocks", type=int, default=250, help="blocks per process")
+    parser.add_argument("--runs", type=positive, default=20)
+    parser.add_argument("--blocks", type=positive, default=250, help="blocks per process")
     args = parser.parse_args()
     try:
         return 0 if judge(args.runs, args.blocks) else 1
-    except AaError as error:
+    except (AaError, nativebench.NativeError) as error:
         print(f"aa: {error}", file=sys.stderr)
         return 1
 

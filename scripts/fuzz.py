@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ktap import Tally
-from lablib import ROOT
+from lablib import ROOT, positive
 from suites import LOGS, command, run_main
 
 TARGETS = ("control", "words", "format", "insn", "table", "imv", "markers", "typed")
@@ -72,8 +72,9 @@ def main() -> int:
     """Run the targets named, or all; 1 if one fails."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
-    seconds = int(os.environ.get("FUZZ_SECONDS", SECONDS))
-    parser.add_argument("--seconds", type=int, default=seconds, help="for each target")
+    # To a fuzzer 0 seconds are for ever.
+    seconds = os.environ.get("FUZZ_SECONDS") or str(SECONDS)
+    parser.add_argument("--seconds", type=positive, default=seconds, help="for each target")
     args = parser.parse_args()
     if unknown := set(args.targets) - set(TARGETS):
         parser.error(f"no target {', '.join(sorted(unknown))}")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
 import os
 import subprocess
@@ -32,6 +33,13 @@ def explain(error: Exception) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         said += "; make room and run it again"
     return said
+
+
+def positive(text: str) -> int:
+    """A number of things on a command line, one at least; for argparse."""
+    if not text.isascii() or not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
 
 
 def cache_dir() -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import aa
 import collect
+import nativebench
 import pytest
 import rawdata
 from corecycles import CoreCycles
@@ -59,3 +60,30 @@ def test_differences_are_in_core_cycles(
     out = capsys.readouterr().out
     assert "empty-loop: A/A differences within 0.080 core cycles" in out
     assert "0 of 4 A/A clones slower or faster" in out
+
+
+@pytest.mark.parametrize("words", [("--runs", "0"), ("--runs", "-1"), ("--blocks", "0")])
+def test_numbers_of_nothing_are_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, str]
+) -> None:
+    """Before anything is measured."""
+    monkeypatch.setattr("sys.argv", ["aa.py", *words])
+    monkeypatch.setattr(aa, "judge", None)
+    with pytest.raises(SystemExit) as ended:
+        aa.main()
+    assert ended.value.code == 2
+    assert f"{words[0]}: '{words[1]}' is no whole number above 0" in capsys.readouterr().err
+
+
+def test_a_failed_run_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What kmbench said, without a traceback."""
+
+    def fail(_runs: int, _blocks: int) -> bool:
+        raise nativebench.NativeError("kmbench failed: no blocks")
+
+    monkeypatch.setattr("sys.argv", ["aa.py"])
+    monkeypatch.setattr(aa, "judge", fail)
+    assert aa.main() == 1
+    assert "aa: kmbench failed: no blocks" in capsys.readouterr().err

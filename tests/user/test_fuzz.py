@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""fuzz.py: how long it runs is a number that means an end."""
+
+from __future__ import annotations
+
+import fuzz
+import pytest
+
+
+@pytest.mark.parametrize("text", ["0", "-5", "1.5", "soon"])
+@pytest.mark.parametrize("variable", [True, False])
+def test_a_time_without_end_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], variable: bool, text: str
+) -> None:
+    """0 and less mean for ever to libFuzzer; from the environment it is the same."""
+    words = [] if variable else [f"--seconds={text}"]
+    if variable:
+        monkeypatch.setenv("FUZZ_SECONDS", text)
+    monkeypatch.setattr("sys.argv", ["fuzz.py", *words])
+    monkeypatch.setattr(fuzz, "build", None)
+    with pytest.raises(SystemExit) as ended:
+        fuzz.main()
+    assert ended.value.code == 2
+    assert f"argument --seconds: '{text}' is no whole number above 0" in capsys.readouterr().err
