@@ -213,6 +213,9 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 		fprintf(stderr, "kmbench: %s: %s\n", dir, strerror(errno));
 		return -EIO;
 	}
+	/* First, or that nothing can be written is known only when all is measured. */
+	if (dir && write_env(dir, config))
+		return -EIO;
 	progress_plan(count_groups(groups));
 	if (has_group(groups, "empty-loop-peers"))
 		peers_load();
@@ -223,8 +226,6 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 		if (err == -ENODEV && count_groups(groups) > 1)
 			err = 0;
 	}
-	if (dir && (!err || err == -EINTR) && write_env(dir, config))
-		err = -EIO;
 	return err;
 }
 

@@ -151,6 +151,16 @@ def test_files_on_a_full_device_are_a_failure(name: str, blocks: int, tmp_path: 
     assert f"{name.removesuffix('.csv')}: not written" in done.stderr
 
 
+def test_where_nothing_can_be_written_nothing_is_measured(tmp_path: Path) -> None:
+    """Not even the first benchmark."""
+    place = tmp_path / "file"
+    place.touch()
+    done = kmbench("run", "-b", 2, "-o", place, "empty-loop")
+    assert done.returncode == 1
+    assert f"{place}/env: Not a directory" in done.stderr
+    assert "windows" not in done.stderr
+
+
 def test_progress_is_shown_on_a_terminal() -> None:
     """A share that grows, on one line."""
     main, other = pty.openpty()
