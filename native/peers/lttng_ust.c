@@ -27,13 +27,21 @@ BENCH_OPS(on, lttng_ust_tracepoint(kmarkers, bench_on, 1, NULL))
 
 static pid_t daemon_pid;
 
-/* One daemon serves all; a second one ends at once, which does no harm. */
+/*
+ * One daemon serves all; a second one ends at once, which does no harm.  In a
+ * process group of its own, or what interrupts a run at a terminal ends it while
+ * the last blocks are still measured.
+ */
 static void start_daemon(void)
 {
 	char *const words[] = { "lttng-sessiond", "--no-kernel", "--quiet", NULL };
+	posix_spawnattr_t attributes;
 
-	if (posix_spawnp(&daemon_pid, words[0], NULL, NULL, words, environ))
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+	if (posix_spawnp(&daemon_pid, words[0], NULL, &attributes, words, environ))
 		daemon_pid = 0;
+	posix_spawnattr_destroy(&attributes);
 }
 
 static void stop_daemon(void)

@@ -7,6 +7,7 @@ import errno
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -356,3 +357,30 @@ def test_a_peer_that_cannot_be_on_is_named(peer: str, tmp_path: Path) -> None:
     measured = {row["variant"] for row in collect.load_raw("native", raw).rows}
     assert f"{peer}-off" in measured
     assert f"{peer}-on" not in measured
+
+
+def interrupted_at_a_terminal(raw: Path) -> None:
+    """Run the peers until there are samples; then a signal to all of the group, as of Ctrl-C."""
+    words = [str(KMBENCH), "run", "-b", "100000", "-o", str(raw), "empty-loop-peers"]
+    main, other = pty.openpty()
+    with subprocess.Popen(words, stderr=other, start_new_session=True) as process:
+        os.close(other)
+        shown = b""
+        while not re.search(rb": \d{3,} of", shown):
+            shown += os.read(main, 4096)
+        os.killpg(process.pid, signal.SIGINT)
+    os.close(main)
+    assert process.returncode == EXIT_INTERRUPTED
+
+
+def test_an_interruption_leaves_the_tracer_on(tmp_path: Path) -> None:
+    """As long as there are blocks that are kept: no window of the peer is as short as when off."""
+    if not (NATIVE / "peer-lttng-ust.so").exists() or not shutil.which("lttng-sessiond"):
+        pytest.skip("no LTTng-UST to be on (apt-get install liblttng-ust-dev lttng-tools)")
+    for attempt in range(5):
+        raw = tmp_path / str(attempt)
+        interrupted_at_a_terminal(raw)
+        rows = collect.load_raw("native", raw).rows
+        on = [int(row["tsc"]) for row in rows if row["variant"] == "peer-lttng-ust-on"]
+        off = [int(row["tsc"]) for row in rows if row["variant"] == "peer-lttng-ust-off"]
+        assert min(on) > 10 * sorted(off)[len(off) // 2]
