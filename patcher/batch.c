@@ -537,6 +537,9 @@ static int register_table(struct patcher_table *table, bool allowed)
 
 	mutex_lock(&patcher.lock);
 	err = allowed ? 0 : -EPERM;
+	/* Sorting it would move sites that a handler may be looking for. */
+	if (!err && sites_has(table))
+		err = -EBUSY;
 	for (i = 0; i < table->nr && !err; i++)
 		err = check_site(table, &table->sites[i]);
 	if (!err)

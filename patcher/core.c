@@ -298,6 +298,14 @@ static int vet_ftrace_entry(const struct extent *extent)
 	return err && err != -ENOMEM ? -EPERM : err;
 }
 
+bool core_handles_breakpoints(const char *name, unsigned long addr)
+{
+	struct extent extent;
+
+	return on_handler_path(name) ||
+	       (!core_find_extent(addr, &extent) && on_handler_path(extent.name));
+}
+
 /* One that a caller may name for a change. */
 static int find_function(const char *name, struct extent *extent)
 {
@@ -305,7 +313,7 @@ static int find_function(const char *name, struct extent *extent)
 
 	if (err)
 		return err;
-	err = on_handler_path(name) || on_handler_path(extent->name) ? -EPERM :
+	err = core_handles_breakpoints(name, extent->start) ? -EPERM :
 	      vet_ftrace_entry(extent);
 	if (err == -EPERM)
 		pr_info("patcher: %s refused: runs where a breakpoint is handled, or cannot be traced\n",

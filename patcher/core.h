@@ -44,6 +44,9 @@ void kprobes_lock(void);
 void kprobes_unlock(void);
 int kprobes_vet(const struct patcher_poke *pokes, unsigned int nr);
 
+/* Does a function, of this name among others, run between a breakpoint and our handler? */
+bool core_handles_breakpoints(const char *name, unsigned long addr);
+
 int core_find_call(const char *function, const char *callee, unsigned long *offset);
 
 #endif /* PATCHER_CORE_H */

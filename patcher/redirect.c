@@ -5,6 +5,7 @@
 #include <linux/ftrace.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 
@@ -18,6 +19,8 @@
 #define CALL_OPCODE	0xe8
 
 static const char owner[] = "redirect";
+static DEFINE_MUTEX(lock);
+static LIST_HEAD(redirects);
 
 /* Does the replacement stay for as long as its module, or the kernel, does? */
 static bool stays(const void *replacement, struct module *module)
@@ -80,6 +83,31 @@ static int redirect_call(struct patcher_redirect *redirect)
 	return err;
 }
 
+/* Another one of the same call hides it: what would be found is the call after it. */
+static bool is_taken(const struct patcher_redirect *redirect)
+{
+	const struct patcher_redirect *other;
+
+	list_for_each_entry(other, &redirects, node)
+		if (other == redirect || (!strcmp(other->function, redirect->function) &&
+					  !strcmp(other->callee, redirect->callee)))
+			return true;
+	return false;
+}
+
+static int redirect_once(struct patcher_redirect *redirect)
+{
+	int err = -EBUSY;
+
+	mutex_lock(&lock);
+	if (!is_taken(redirect))
+		err = redirect_call(redirect);
+	if (!err)
+		list_add(&redirect->node, &redirects);
+	mutex_unlock(&lock);
+	return err;
+}
+
 /**
  * patcher_redirect_call() - let a call inside a kernel function go elsewhere
  * @redirect: function, callee and replacement filled in; must stay until
@@ -87,8 +115,8 @@ static int redirect_call(struct patcher_redirect *redirect)
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such function or no such call in it; -EINVAL
- * if the replacement is no text that stays with its module; -EBUSY if @redirect is in use; or what
- * patcher_core_register() and patcher_apply() return.
+ * if the replacement is no text that stays with its module; -EBUSY if the call is redirected
+ * already; or what patcher_core_register() and patcher_apply() return.
  */
 int patcher_redirect_call(struct patcher_redirect *redirect)
 {
@@ -97,11 +125,9 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 	if (!redirect->function || !redirect->callee ||
 	    !stays(redirect->replacement, redirect->module))
 		return -EINVAL;
-	if (patcher_is_registered(&redirect->core.table))
-		return -EBUSY;
 	if (!try_module_get(redirect->module))
 		return -ENOENT;
-	err = redirect_call(redirect);
+	err = redirect_once(redirect);
 	if (err)
 		module_put(redirect->module);
 	return err;
@@ -142,14 +168,18 @@ static int put_back(struct patcher_redirect *redirect)
  */
 int patcher_restore_call(struct patcher_redirect *redirect)
 {
-	int err;
+	int err = -EINVAL;
 
-	if (!patcher_is_registered(&redirect->core.table))
-		return -EINVAL;
-	err = put_back(redirect);
+	mutex_lock(&lock);
+	if (patcher_is_registered(&redirect->core.table))
+		err = put_back(redirect);
+	if (!err) {
+		list_del(&redirect->node);
+		patcher_core_unregister(&redirect->core);
+	}
+	mutex_unlock(&lock);
 	if (err)
 		return err;
-	patcher_core_unregister(&redirect->core);
 	synchronize_rcu_tasks();
 	module_put(redirect->module);
 	return 0;
@@ -181,7 +211,7 @@ static bool in_use(const struct patcher_detour *detour)
  * Context: may sleep.
  * Return: 0; -EINVAL as patcher_redirect_call(); -ENOENT if there is no such
  * traceable function in the kernel itself (that of a module might go, and ftrace does
- * not forget it then); -EBUSY if someone else redirects it, @detour is in use or
+ * not forget it then); -EPERM if breakpoints are handled in it; -EBUSY if someone else redirects it, @detour is in use or
  * kernel.ftrace_enabled is 0; -ENOMEM; or what else ftrace returns.
  */
 int patcher_redirect_function(struct patcher_detour *detour)
@@ -194,7 +224,11 @@ int patcher_redirect_function(struct patcher_detour *detour)
 	if (in_use(detour))
 		return -EBUSY;
 	addr = core_resolve(detour->function);
-	if (!core_is_text(addr) || !try_module_get(detour->module))
+	if (!core_is_text(addr))
+		return -ENOENT;
+	if (core_handles_breakpoints(detour->function, addr))
+		return -EPERM;
+	if (!try_module_get(detour->module))
 		return -ENOENT;
 	memset(&detour->ops, 0, sizeof(detour->ops));
 	detour->ops.func = take_detour;

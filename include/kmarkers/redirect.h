@@ -45,6 +45,7 @@
 #define KMARKERS_REDIRECT_H
 
 #include <linux/ftrace.h>
+#include <linux/list.h>
 #include <linux/types.h>
 #include <kmarkers/patcher.h>
 
@@ -81,6 +82,7 @@ void patcher_core_unregister(struct patcher_core_site *core);
  *	unloaded meanwhile
  * @core: private
  * @original: private
+ * @node: private
  */
 struct patcher_redirect {
 	const char *function;
@@ -89,6 +91,7 @@ struct patcher_redirect {
 	struct module *module;
 	struct patcher_core_site core;
 	u8 original[5];
+	struct list_head node;
 };
 
 int patcher_redirect_call(struct patcher_redirect *redirect);

@@ -3,6 +3,7 @@
  * Core text, by commands written to debugfs kmarkers_test_core/command:
  *
  *	redirect FUNCTION CALLEE	the call returns 4242 from now on
+ *	redirect-too FUNCTION CALLEE	a second client asks for the same
  *	restore
  *	detour FUNCTION			the function returns 4343 from now on
  *	undetour
@@ -100,6 +101,18 @@ static int do_restore(char **words)
 	left_inside = atomic_read(&inside);
 	redirected &= !!err;
 	return err;
+}
+
+/* The same by another client: its call is not the one after the redirected one. */
+static int do_redirect_too(char **words)
+{
+	struct patcher_redirect other = {
+		.function = words[1], .callee = words[2], .replacement = replacement,
+		.module = THIS_MODULE,
+	};
+	int err = patcher_redirect_call(&other);
+
+	return err ?: patcher_restore_call(&other);
 }
 
 static int do_detour(char **words)
@@ -324,6 +337,7 @@ static const struct command {
 	int (*run)(char **words);
 } commands[] = {
 	{ "redirect", 3, do_redirect },
+	{ "redirect-too", 3, do_redirect_too },
 	{ "restore", 1, do_restore },
 	{ "detour", 2, do_detour },
 	{ "undetour", 1, do_undetour },

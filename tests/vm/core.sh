@@ -186,6 +186,7 @@ test_redirect() {
 	grep -q "^redirect .*getppid+$call/" "$debugfs/patcher/sites"
 	result $? "the list of sites shows it"
 	refused "no second redirect" "busy" command_core redirect "$getppid" "$callee"
+	refused "nor one of another client" "busy" command_core redirect-too "$getppid" "$callee"
 	same "the first one stays" "$(parent_pid)" 4242
 	refused "no site over another" "busy" command_core site "$getppid" "$call" 5
 	try "restore" command_core restore
@@ -233,6 +234,7 @@ test_detour() {
 	result $? "the real function again"
 	same "every byte as before" "$(ask bytes "$(address "$getppid")" 16)" "$bytes"
 	refused "no second undetour" "Invalid" command_core undetour
+	refused "detour where breakpoints are handled" "not permitted" command_core detour notify_die
 	refused "detour of a module's function" "No such file" command_core detour imv_apply
 	refused "detour of data" "No such file" command_core detour jiffies_64
 	refused "detour of nothing" "No such file" command_core detour no_such_function
