@@ -203,6 +203,20 @@ static bool has_group(u64 groups, const char *name)
 	return false;
 }
 
+/* What is in there would be taken for what comes. */
+static bool holds_run(const char *dir)
+{
+	struct stat info;
+	char *path;
+	bool found;
+
+	if (asprintf(&path, "%s/env", dir) < 0)
+		return false;
+	found = !stat(path, &info) && S_ISREG(info.st_mode);
+	free(path);
+	return found;
+}
+
 /* A group that cannot be measured here is passed over, unless it is the only one. */
 static int run_all(u64 groups, const struct bench_config *config, const char *dir)
 {
@@ -211,6 +225,10 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 
 	if (dir && mkdir(dir, 0777) && errno != EEXIST) {
 		fprintf(stderr, "kmbench: %s: %s\n", dir, strerror(errno));
+		return -EIO;
+	}
+	if (dir && holds_run(dir)) {
+		fprintf(stderr, "kmbench: %s holds another run\n", dir);
 		return -EIO;
 	}
 	/* First, or that nothing can be written is known only when all is measured. */
@@ -318,7 +336,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 
 static int do_run(char **names, int nr, struct options *options)
 {
-	struct sigaction action = { .sa_handler = on_interrupt };
+	struct sigaction action = { .sa_handler = on_interrupt }, hangup;
 	u64 groups;
 	int err;
 
@@ -331,6 +349,10 @@ static int do_run(char **names, int nr, struct options *options)
 		return -ENODEV;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	/* The terminal may go, but for nohup(1). */
+	sigaction(SIGHUP, NULL, &hangup);
+	if (hangup.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
 	return run_all(groups, &options->config, options->dir);
 }
 

@@ -185,16 +185,40 @@ def test_progress_is_shown_on_a_terminal() -> None:
     assert done[-1] > done[0]
 
 
-def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal.Signals) -> None:
     """Exit code 130, and files that can be collected."""
     words = [str(KMBENCH), "run", "-b", "100000", "-o", str(tmp_path / "raw"), "memcpy-4096"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(1)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, said = process.communicate(timeout=30)
     assert process.returncode == EXIT_INTERRUPTED
     assert "interrupted" in said
     assert collect.load_raw("native", tmp_path / "raw").rows
+
+
+def test_a_lost_terminal_ends_no_run_under_nohup(tmp_path: Path) -> None:
+    """An ignored SIGHUP stays ignored."""
+    raw = tmp_path / "raw"
+    words = ["nohup", str(KMBENCH), "run", "-b", "2000", "-o", str(raw), "memcpy-4096"]
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
+        while not (raw / "env").exists():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGHUP)
+    assert process.returncode == 0
+
+
+def test_a_directory_with_a_run_is_refused(tmp_path: Path) -> None:
+    """Its samples would be taken for the new run's."""
+    raw = tmp_path / "raw"
+    assert run(KMBENCH, "run", "-b", 2, "-o", raw, "empty-loop").returncode == 0
+    before = (raw / "env").read_text()
+    done = run(KMBENCH, "run", "-b", 2, "-o", raw, "memcpy-4096")
+    assert done.returncode == 1
+    assert "holds another run" in done.stderr
+    assert (raw / "env").read_text() == before
+    assert not list(raw.glob("memcpy*"))
 
 
 @pytest.mark.parametrize(
