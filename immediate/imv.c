@@ -124,6 +124,8 @@ static bool fill_poke(struct patcher_poke *poke, const struct patcher_site *site
 	unsigned int size = operand_size(site);
 	bool ours;
 
+	/* As the variable will have it. */
+	value = load_value(&value, site->size);
 	poke->addr = (u8 *)patcher_site_addr(site);
 	poke->len = site->len;
 	memcpy(poke->old, poke->addr, site->len);

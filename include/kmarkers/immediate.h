@@ -284,7 +284,7 @@ int imv_set_many(struct imv_change *changes, unsigned int nr);
  * @to: its new value
  */
 #define IMV_CHANGE(name, to)						\
-	{ .var = &name##__imv, .value = (u64)(to), .size = sizeof(name##__imv) }
+	{ .var = &name##__imv, .value = (u64)(__typeof__(name##__imv))(to), .size = sizeof(name##__imv) }
 
 /**
  * imv_set() - change an immediate value

@@ -68,12 +68,22 @@ static noinline int read_branches(void)
 
 const char *imv_branches(void)
 {
+	struct imv_change large = { .var = &branch__imv, .value = 0x100, .size = 1 };
+	struct imv_change assigned = IMV_CHANGE(branch, 0x100);
+
 	EXPECT(read_branches() == 7);
 	EXPECT(!imv_set(branch, false));
 	EXPECT(read_branches() == 0 && !_imv_read(branch));
 	EXPECT(!imv_set(branch, false));
 	EXPECT(read_branches() == 0);
 	EXPECT(!imv_set(branch, true));
+	EXPECT(read_branches() == 7 && _imv_read(branch));
+
+	/* Of a value that is too large the variable takes a part, and branches with it. */
+	EXPECT(!imv_set_many(&large, 1));
+	EXPECT(read_branches() == 0 && !_imv_read(branch));
+	/* As in an assignment to a bool. */
+	EXPECT(!imv_set_many(&assigned, 1));
 	EXPECT(read_branches() == 7 && _imv_read(branch));
 	return NULL;
 }
