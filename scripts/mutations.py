@@ -401,7 +401,7 @@ MUTANTS = (
                 "\tmodule_put(redirect->module);\n",
             )
         ],
-        ("nobody was left inside",),
+        ("restore: nobody was left inside",),
         Ground.KERNEL,
         suites=CORE,
     ),

@@ -17,8 +17,6 @@ storms)
 	suite storms
 	test_storms
 	test_special
-	suite drains
-	test_drains
 	;;
 nmis)
 	suite nmis

@@ -385,30 +385,6 @@ test_aliases() {
 	try "no area waits to be purged" within 5 nothing_unpurged
 }
 
-# stays_until_drained UNDO COMMAND...: nobody is left in the replacement, though nothing but a
-# grace period of RCU tasks waits for who is: getpid makes its call outside of RCU's sections
-stays_until_drained() {
-	undo=$1
-	shift
-	before=$(cat "$core_test"/calls)
-	put 2000 "$core_test"/delay_ms
-	try "$*" command_core "$@"
-	sh -c : &
-	within 5 called_since "$before"
-	result $? "$1: a task is in the replacement"
-	try "$undo while it is" command_core "$undo"
-	same "$undo: nobody was left inside" "$(cat "$core_test"/left_inside)" 0
-	put 0 "$core_test"/delay_ms
-	wait
-}
-
-test_drains() {
-	insmod /modules/kmarkers_test_core.ko || return
-	stays_until_drained restore redirect $getpid "$callee"
-	stays_until_drained undetour detour $getpid
-	rmmod kmarkers_test_core
-}
-
 # Runs need a kernel that preempts itself, prefixes one with a single CPU.
 test_special() {
 	case_with patcher_storm_of_runs "runs"

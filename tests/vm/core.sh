@@ -198,18 +198,9 @@ test_redirect() {
 	result $? "no site is left"
 }
 
-# A task is in the replacement while the call is restored.
 test_drain() {
-	command_core redirect "$getppid" "$callee"
-	before=$(cat $core_test/calls)
-	put 3000 $core_test/delay_ms
-	parent_pid >/tmp/pid &
-	within 5 called_since "$before"
-	try "restore while a task is in the replacement" command_core restore
-	same "nobody was left inside" "$(cat $core_test/left_inside)" 0
-	wait
-	same "the task came through" "$(cat /tmp/pid)" 4242
-	put 0 $core_test/delay_ms
+	stays_until_drained restore redirect "$getpid" "$callee"
+	stays_until_drained undetour detour "$getpid"
 	command_core redirect "$getppid" "$callee"
 	refused "no unloading of what is in use" "temporarily unavailable" rmmod kmarkers_test_core
 	try "restore" command_core restore

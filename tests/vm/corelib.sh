@@ -89,3 +89,21 @@ probe_hits() {
 called_since() {
 	[ "$(cat "$core_test"/calls)" -gt "$1" ]
 }
+
+# stays_until_drained UNDO COMMAND...: nobody is left in the replacement, though nothing but a
+# grace period of RCU tasks waits for who is: getpid makes its call outside of RCU's sections
+stays_until_drained() {
+	undo=$1
+	shift
+	before=$(cat "$core_test"/calls)
+	put 2000 "$core_test"/delay_ms
+	try "$*" command_core "$@"
+	sh -c : &
+	within 5 called_since "$before"
+	result $? "$1: a task is in the replacement"
+	try "$undo while it is" command_core "$undo"
+	same "$undo: nobody was left inside" "$(cat "$core_test"/left_inside)" 0
+	put 0 "$core_test"/delay_ms
+	wait $!
+	same "$undo: the task came through" $? 0
+}
