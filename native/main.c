@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <linux/seq_file.h>
 
@@ -15,6 +14,7 @@
 
 #include "../bench_modules/bench.h"
 #include "machine.h"
+#include "output.h"
 #include "peers.h"
 #include "progress.h"
 
@@ -103,58 +103,25 @@ static bool check_machine(void)
 	return false;
 }
 
-/* A file of the output directory; NULL after a message. */
-static FILE *create(const char *dir, const char *name, const char *suffix)
-{
-	char *path;
-	FILE *file = NULL;
-
-	if (asprintf(&path, "%s/%s%s", dir, name, suffix) < 0)
-		return NULL;
-	file = fopen(path, "w");
-	if (!file)
-		fprintf(stderr, "kmbench: %s: %s\n", path, strerror(errno));
-	free(path);
-	return file;
-}
-
-/* Was everything written?  Says so if not; what failed first may have been long ago. */
-static int check_written(FILE *file, const char *name)
-{
-	errno = 0;
-	if (!fflush(file) && !ferror(file))
-		return 0;
-	fprintf(stderr, "kmbench: %s: not written: %s\n", name, strerror(errno ?: EIO));
-	return -EIO;
-}
-
-static int close_file(FILE *file, const char *name)
-{
-	int err = check_written(file, name);
-
-	fclose(file);
-	return err;
-}
-
 static int write_env(const char *dir, const struct bench_config *config)
 {
-	FILE *file = create(dir, "env", "");
+	FILE *file = output_create(dir, "env", "");
 
 	if (!file)
 		return -EIO;
 	show_env(file, config);
-	return close_file(file, "env");
+	return output_close(file, "env");
 }
 
 static int write_samples(const char *dir, const struct bench_group *group,
 			 const struct bench_result *result)
 {
-	struct seq_file m = { .file = create(dir, group->name, ".csv") };
+	struct seq_file m = { .file = output_create(dir, group->name, ".csv") };
 
 	if (!m.file)
 		return -EIO;
 	bench_show_samples(&m, group, result);
-	return close_file(m.file, group->name);
+	return output_close(m.file, group->name);
 }
 
 static int report(const struct bench_group *group, const struct bench_result *result,
@@ -167,7 +134,7 @@ static int report(const struct bench_group *group, const struct bench_result *re
 		return write_samples(dir, group, result);
 	printf("%s\n", group->name);
 	err = bench_show_summary(&out, group, result);
-	return err ?: check_written(stdout, "standard output");
+	return err ?: output_check(stdout, "standard output");
 }
 
 /* What is complete when it is interrupted is kept. */
@@ -203,36 +170,14 @@ static bool has_group(u64 groups, const char *name)
 	return false;
 }
 
-/* What is in there would be taken for what comes. */
-static bool holds_run(const char *dir)
-{
-	struct stat info;
-	char *path;
-	bool found;
-
-	if (asprintf(&path, "%s/env", dir) < 0)
-		return false;
-	found = !stat(path, &info) && S_ISREG(info.st_mode);
-	free(path);
-	return found;
-}
-
 /* A group that cannot be measured here is passed over, unless it is the only one. */
 static int run_all(u64 groups, const struct bench_config *config, const char *dir)
 {
 	unsigned int i;
 	int err = 0;
 
-	if (dir && mkdir(dir, 0777) && errno != EEXIST) {
-		fprintf(stderr, "kmbench: %s: %s\n", dir, strerror(errno));
-		return -EIO;
-	}
-	if (dir && holds_run(dir)) {
-		fprintf(stderr, "kmbench: %s holds another run\n", dir);
-		return -EIO;
-	}
-	/* First, or that nothing can be written is known only when all is measured. */
-	if (dir && write_env(dir, config))
+	/* env first, or that nothing can be written is known only when all is measured. */
+	if (dir && (output_open(dir) || write_env(dir, config)))
 		return -EIO;
 	progress_plan(count_groups(groups));
 	if (has_group(groups, "empty-loop-peers"))
@@ -405,5 +350,5 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		err = -EINVAL;
 	}
-	return exit_code(err ?: check_written(stdout, "standard output"));
+	return exit_code(err ?: output_check(stdout, "standard output"));
 }

@@ -12,7 +12,7 @@ from lablib import apt, unpack
 from lablib.catalogue import Entry
 from lablib.sources import Mirror, Source
 
-ENTRY = Entry("k", "s", "linux-image-6.1.*-amd64", "host", "gates")
+ENTRY = Entry("k", "s", "linux-image-6.1.*-amd64", "emulator", "gates")
 OLD, NEW = "6.1.0-1-amd64", "6.1.0-2-amd64"
 NOT_FOUND = "E: Failed to fetch mirror://m/x.deb  404  Not Found [IP: ::1 80]"
 BROKEN = "E: Failed to fetch mirror://m/x.deb  Connection failed [IP: ::1 80]"
@@ -91,6 +91,7 @@ class FakeMirror:
         monkeypatch.setattr("os.geteuid", lambda: 0)
         monkeypatch.setattr("os.mknod", lambda path, *_: Path(path).touch())
         monkeypatch.setattr(unpack, "NEEDED_BYTES", 1 << 20)
+        monkeypatch.setattr(unpack, "have_qemu", lambda entry: True)
         for number, release in enumerate((OLD, NEW), 1):
             self.package(f"linux-image-{release}", str(number), f"boot/vmlinuz-{release}")
             self.package(f"linux-headers-{release}", str(number), f"usr/src/linux-{release}/x")

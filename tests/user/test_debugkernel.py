@@ -32,6 +32,7 @@ def test_debug_kernel_is_built_again_for_other_options(
 ) -> None:
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path))
     (tmp_path / "suites/s").mkdir(parents=True)
+    (tmp_path / "qemu/emulator").mkdir(parents=True)
     wanted = tmp_path / "wanted"
     wanted.write_text("CONFIG_A=y\n")
     monkeypatch.setattr(debugkernel, "fragments", lambda entry: [wanted])
@@ -41,7 +42,7 @@ def test_debug_kernel_is_built_again_for_other_options(
     (tree / "vmlinuz").touch()
     (tree / debugkernel.RECORD).write_text(built_for)
     (tree / "boot/config-1-k").write_text(final)
-    entry = Entry("k", "suite", "linux-source-1", "host", "debug:kasan")
+    entry = Entry("k", "suite", "linux-source-1", "emulator", "debug:kasan")
     assert (debugkernel.complete(entry) is not None) == usable
 
 
@@ -85,7 +86,7 @@ def test_newer_source_is_built_when_asked_for(
 ) -> None:
     there = Kernel("k", "s-kernel", "linux-source-1", "1", "1-k", "vmlinuz")
     new = Kernel("k", "s-kernel", "linux-source-1", on_mirror, "2-k", "vmlinuz")
-    entry = Entry("k", "s", "linux-source-1", "host", "debug:kasan")
+    entry = Entry("k", "s", "linux-source-1", "emulator", "debug:kasan")
 
     class Apt:
         archives = tmp_path / "archives"
@@ -112,6 +113,7 @@ def test_newer_source_is_built_when_asked_for(
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr("lablib.unpack._require_space", lambda needed: None)
+    monkeypatch.setattr("lablib.unpack.have_qemu", lambda entry: True)
     monkeypatch.setattr(debugkernel, "PrivateApt", Apt)
     monkeypatch.setattr(debugkernel, "complete", lambda entry: there)
     monkeypatch.setattr(debugkernel, "ensure_suite", lambda *words: None)

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "output.h"
+
+static char *path_of(const char *dir, const char *name, const char *suffix)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%s%s", dir, name, suffix) < 0 ? NULL : path;
+}
+
+/* What is in there would be taken for what comes. */
+static bool holds_run(const char *dir)
+{
+	char *path = path_of(dir, "env", "");
+	struct stat info;
+	bool found = path && !stat(path, &info) && S_ISREG(info.st_mode);
+
+	free(path);
+	return found;
+}
+
+int output_open(const char *dir)
+{
+	const char *why = NULL;
+
+	if (mkdir(dir, 0777) && errno != EEXIST)
+		why = strerror(errno);
+	else if (holds_run(dir))
+		why = "holds another run";
+	if (why)
+		fprintf(stderr, "kmbench: %s: %s\n", dir, why);
+	return why ? -EIO : 0;
+}
+
+FILE *output_create(const char *dir, const char *name, const char *suffix)
+{
+	char *path = path_of(dir, name, suffix);
+	FILE *file = path ? fopen(path, "w") : NULL;
+
+	if (!file)
+		fprintf(stderr, "kmbench: %s: %s\n", path ?: name, strerror(errno));
+	free(path);
+	return file;
+}
+
+int output_check(FILE *file, const char *name)
+{
+	errno = 0;
+	if (!fflush(file) && !ferror(file))
+		return 0;
+	fprintf(stderr, "kmbench: %s: not written: %s\n", name, strerror(errno ?: EIO));
+	return -EIO;
+}
+
+int output_close(FILE *file, const char *name)
+{
+	int err = output_check(file, name);
+
+	fclose(file);
+	return err;
+}
