@@ -237,24 +237,14 @@ MUTANTS = (
         "fork-shares-text",
         "a child goes on with its parent's text, and may write it",
         "native/text.c",
-        [
-            (
-                "\tif (text.copy < 0 || map_text(text.copy))\n\t\treturn;\n",
-                "\ttext.owner = getpid();\n\tif (parents)\n\t\treturn;\n",
-            )
-        ],
+        [("\tif (text.copy >= 0)\n\t\tmap_text(text.copy);\n", "\ttext.owner = getpid();\n")],
         ("process_fork_separates",),
     ),
     Mutant(
         "fork-copies-late",
         "the child copies the text itself, when its parent may write it again",
         "native/text.c",
-        [
-            (
-                "\tif (text.copy < 0 || map_text(text.copy))\n",
-                "\tif (map_text(copy_text()))\n",
-            )
-        ],
+        [("\tif (text.copy >= 0)\n\t\tmap_text(text.copy);\n", "\tmap_text(copy_text());\n")],
         ("process_fork_storm",),
     ),
     Mutant(
