@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import checknative
 import pytest
@@ -198,6 +199,24 @@ def test_every_shim_is_used() -> None:
         named |= set(re.findall(r"#include <linux/([\w/]+\.h)>", source.read_text("utf-8")))
     shims = {path.name for path in (ROOT / "native" / "include" / "linux").glob("*.h")}
     assert shims <= named
+
+
+PEERS = {"peer-lttng-ust.so": "lttng/tracepoint.h", "peer-sdt.so": "sys/sdt.h"}
+
+
+@pytest.mark.parametrize("present", [[], ["peer-lttng-ust.so"], ["peer-sdt.so"], list(PEERS)])
+def test_a_peer_is_built_where_its_header_is(present: list[str], tmp_path: Path) -> None:
+    """The compiler has no headers but these, whatever this machine has."""
+    for peer in present:
+        header = tmp_path / "include" / PEERS[peer]
+        header.parent.mkdir(parents=True)
+        header.touch()
+    out = tmp_path / "out"
+    compiler = f"CC=gcc -nostdinc -I{tmp_path / 'include'}"
+    words = ["make", "-n", "-C", str(ROOT / "native"), f"OUT={out}", compiler, "peers"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [peer for peer in PEERS if f"-o {out / peer} " in done.stdout] == present
 
 
 @pytest.mark.parametrize(
