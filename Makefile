@@ -15,6 +15,7 @@ bench: setup ## set up, build, measure in every tier, report
 	@$(PYTHON) scripts/bench.py $(if $(K),--kernel $(K))
 
 check: setup ## all tests that a machine without special hardware can run
+	$(if $(INTEGRATION),@scripts/setup --lint)
 	@$(PYTHON) scripts/check.py $(if $(K),--kernel $(K)) $(if $(INTEGRATION),--integration)
 
 check-matrix: setup ## the tests inside every kernel of kernels.txt (K=6.12-rt: inside one)
@@ -64,7 +65,8 @@ bench-host: setup modules ## measure in the running kernel (asks first)
 native: ## build the user-space program build/native/kmbench
 	$(MAKE) -C native
 
-lint: setup ## checkpatch, sparse, shellcheck, ruff and mypy
+lint: ## checkpatch, sparse, shellcheck, ruff and mypy
+	@scripts/setup --lint
 	@$(PYTHON) scripts/lint.py $(TOOLS)
 
 setup: ## install what is missing and fetch the default test kernel

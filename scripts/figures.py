@@ -22,6 +22,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -249,6 +250,16 @@ def _high(result: Result, reach: float) -> float:
     return finite(max(interval.hi, result.delta or 0), reach)
 
 
+def legend_above(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
+    """A legend above all panels, which make room for it; matplotlib does so itself from 3.7."""
+    legend = figure.legend(handles=handles, loc="upper left", ncols=columns)
+    figure.draw_without_rendering()
+    bottom = legend.get_window_extent().y0 / figure.bbox.height
+    layout = figure.get_layout_engine()
+    assert layout is not None
+    layout.set(rect=(0, 0, 1, bottom))  # type: ignore[call-arg]
+
+
 def forest_legend(figure: Figure, rows: Sequence[Result]) -> None:
     """Verdict marks, shading and dots, above the panels."""
     seen = [v for v in VERDICT_LOOK if any(r.verdict == v for r in rows)]
@@ -261,7 +272,7 @@ def forest_legend(figure: Figure, rows: Sequence[Result]) -> None:
         )
     handles.append(Patch(color=MUTED, alpha=0.22, label="noise floor (A/A)"))
     handles.append(Line2D([], [], color=INK, linestyle=":", label="equivalence margin"))
-    figure.legend(handles=handles, loc="outside upper left", ncols=len(handles))
+    legend_above(figure, handles, len(handles))
 
 
 def sentence(result: Result) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import re
 import shutil
 import subprocess
@@ -27,6 +26,8 @@ from lablib.apt import PrivateApt
 from lablib.build import mirror, object_dir, run_make, sources
 from lablib.unpack import BUILD_TOOLS, ensure_suite, fetching
 
+# Where scripts/setup --lint lets pip put what Debian lacks.
+LINTERS = ROOT / "build" / "lint" / "bin"
 COMPAT = Path("include/compat")
 VERSIONS = re.compile(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION|LINUX_VERSION_MAJOR|UTS_RELEASE)\b")
 # The title of a commit, and the version that has it.
@@ -147,17 +148,19 @@ def lint_shellcheck(tree: Sources) -> list[str]:
 
 def lint_ruff(_: Sources) -> list[str]:
     """Mistakes in Python."""
-    return output(["ruff", "check", "--quiet", "--output-format=concise", "."], "ruff")
+    return output([LINTERS / "ruff", "check", "--quiet", "--output-format=concise", "."], "ruff")
 
 
 def lint_format(_: Sources) -> list[str]:
     """Layout of Python."""
-    return output(["ruff", "format", "--check", "--output-format=concise", "."], "ruff format")
+    return output(
+        [LINTERS / "ruff", "format", "--check", "--output-format=concise", "."], "ruff format"
+    )
 
 
 def lint_mypy(tree: Sources) -> list[str]:
     """Types in Python."""
-    return output(["mypy", "--no-error-summary", *tree.with_suffix(".py")], "mypy")
+    return output([LINTERS / "mypy", "--no-error-summary", *tree.with_suffix(".py")], "mypy")
 
 
 def lint_compat(tree: Sources) -> list[str]:
@@ -238,7 +241,6 @@ def main() -> int:
     unknown = [name for name in args.tools if name not in TOOLS]
     if unknown:
         parser.error(f"no tool {unknown[0]!r}; there are: {', '.join(TOOLS)}")
-    os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
     tree = Sources()
     results = [run(name, tree) for name in args.tools or TOOLS]
     return 1 if any(result.failed for result in results) else 0

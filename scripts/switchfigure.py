@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from figures import MUTED, PALETTE, Picture, panels
+from figures import MUTED, PALETTE, Picture, legend_above, panels
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
@@ -57,8 +57,7 @@ def switching(points: Sequence[Point], name: str) -> tuple[Figure, Picture] | No
     figure, grid = panels([HEIGHT, HEIGHT])
     drawn = _panel(grid[0][0], times, "time of one switch")
     _panel(grid[1][0], stalls, "longest gap meanwhile of a CPU that executes no site")
-    handles, labels = grid[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=3)
+    legend_above(figure, grid[0][0].get_legend_handles_labels()[0], 3)
     last = {way: max((p for p in times if p.way == way), key=lambda p: p.sites) for way in drawn}
     words = "; ".join(
         f"{WORDS[way]} {p.median:,.0f} for {p.sites:,} sites" for way, p in last.items()

@@ -16,6 +16,7 @@ from figures import (
     ROW,
     VERMILLION,
     Picture,
+    legend_above,
     minus,
     name_rows,
     panels,
@@ -166,7 +167,7 @@ def _legend(figure: Figure, tiers: Sequence[str], differs: bool) -> None:
     for tier in tiers:
         colour, marker = TIER_LOOK.get(tier, (INK, "D"))
         handles.append(Line2D([], [], color=colour, marker=marker, label=f"here, {tier}"))
-    figure.legend(handles=handles, loc="outside upper left", ncols=len(handles))
+    legend_above(figure, handles, len(handles))
 
 
 def then_and_now(rows: Mapping[Machine, Sequence[Row]], name: str) -> tuple[Figure, Picture] | None:
