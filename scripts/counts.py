@@ -8,9 +8,9 @@ from pathlib import Path
 
 import collect
 import guestbench
-import stats
 from ktap import Tally
 from rundir import parse_sample
+from slopes import slopes
 
 # Instructions that a dormant marker adds to a loop: load or mov of its state, test, branch; one
 # nop; cmp or xor and the branch.
@@ -36,9 +36,9 @@ def count(raw: Path) -> Counts:
     for row in rows:
         by_benchmark.setdefault(row["benchmark"], []).append(row)
     for benchmark, own in by_benchmark.items():
-        series = stats.slopes((parse_sample(row) for row in own), "instructions")
-        for variant, slopes in series.items():
-            counts[benchmark, variant] = {slope.value for slope in slopes}
+        series = slopes((parse_sample(row) for row in own), "instructions")
+        for variant, fitted in series.items():
+            counts[benchmark, variant] = {slope.value for slope in fitted}
     return counts
 
 

@@ -5,7 +5,6 @@ Units follow the data: a slope is in the tier's unit per operation (TSC ticks or
 divided by loop iterations), and so are differences, intervals and medians.
 
 Where the techniques come from:
-- slope over iteration counts: the fixed cost of starting and stopping the clock cancels;
 - sign-test interval of the median: order statistics, exact for any distribution (Conover,
   "Practical Nonparametric Statistics"; Le Boudec, "Performance Evaluation", ch. 2);
 - autocorrelation: the effective number of observations n / tau, tau from the initial positive
@@ -20,11 +19,11 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 from rundir import Sample
+from slopes import Slope
 
 Floats = NDArray[np.float64]
 
@@ -64,56 +63,6 @@ class Interval:
 
 
 UNBOUNDED = Interval(-math.inf, math.inf)
-
-
-@dataclass(frozen=True)
-class Slope:
-    """One variant in one block: cost per operation, signed."""
-
-    block: int
-    layout: int
-    value: Fraction
-
-
-def fit_slope(points: Sequence[tuple[int, int]]) -> Fraction | None:
-    """Least-squares slope of (loops, value) points, exact; None below two loop counts.
-
-    With two points it is their difference quotient. Never clamped: a negative one is data."""
-    n = len(points)
-    sum_x = sum(x for x, _ in points)
-    sum_y = sum(y for _, y in points)
-    denominator = n * sum(x * x for x, _ in points) - sum_x * sum_x
-    if denominator == 0:
-        return None
-    return Fraction(n * sum(x * y for x, y in points) - sum_x * sum_y, denominator)
-
-
-def slopes(samples: Iterable[Sample], column: str) -> dict[str, list[Slope]]:
-    """Slopes of every variant of one benchmark, ordered by block.
-
-    Flagged windows take no part; a block that they leave with fewer than two loop counts of a
-    variant has no slope for it. `column` is tsc, cycles or instructions."""
-    points: dict[tuple[str, int, int], list[tuple[int, int]]] = defaultdict(list)
-    for sample in samples:
-        value = getattr(sample, column)
-        if value is not None and not sample.flags:
-            points[sample.variant, sample.block, sample.layout].append((sample.loops, value))
-    fitted: dict[str, list[Slope]] = defaultdict(list)
-    for (variant, block, layout), several in sorted(points.items()):
-        slope = fit_slope(several)
-        if slope is not None:
-            fitted[variant].append(Slope(block, layout, slope))
-    return dict(fitted)
-
-
-def paired(variant: Sequence[Slope], baseline: Sequence[Slope]) -> list[Slope]:
-    """Variant minus baseline in every block that has both."""
-    reference = {(slope.block, slope.layout): slope.value for slope in baseline}
-    return [
-        Slope(slope.block, slope.layout, slope.value - reference[slope.block, slope.layout])
-        for slope in variant
-        if (slope.block, slope.layout) in reference
-    ]
 
 
 def values(series: Sequence[Slope]) -> Floats:

@@ -15,7 +15,8 @@ from typing import Any
 
 import stats
 from rundir import Sample, Tier, is_switching, tier_order
-from stats import Interval, Slope
+from slopes import Slope
+from stats import Interval
 from table import amount
 
 SCALING, STALL = "arm-scaling", "arm-stall"

@@ -33,7 +33,8 @@ from rundir import (
     is_switching,
     tier_order,
 )
-from stats import Interval, Slope
+from slopes import Slope, paired, slopes
+from stats import Interval
 
 SLOWER, FASTER, EQUIVALENT, UNRESOLVED = "slower", "faster", "equivalent", "unresolved"
 # Of exact counts, which say nothing about time.
@@ -155,7 +156,7 @@ def difference(
 ) -> Difference:
     """Median of the paired differences with its intervals, of which none is narrower than what
     the clock resolves."""
-    deltas = stats.paired(variant, baseline)
+    deltas = paired(variant, baseline)
     if not deltas:
         return Difference(deltas, float("nan"), stats.UNBOUNDED, stats.UNBOUNDED, None)
     middle = stats.middle(deltas)
@@ -188,7 +189,7 @@ def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
     for sample in samples:
         per_variant[sample.variant].append(sample)
     column = COLUMN_OF_UNIT.get(tier.unit, "tsc")
-    fitted = stats.slopes(samples, column)
+    fitted = slopes(samples, column)
     resolution = stats.clock_resolution(samples, column)
     baseline = find_baseline(fitted)
     margin = noise = None

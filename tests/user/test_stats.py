@@ -15,7 +15,8 @@ import stats
 import verdicts
 from numpy.typing import NDArray
 from rundir import Sample, Tier
-from stats import Interval, Slope
+from slopes import Slope, fit_slope, paired, slopes
+from stats import Interval
 from verdicts import EQUIVALENT, FASTER, FEWER, IDENTICAL, MORE, SLOWER, UNRESOLVED
 
 NATIVE = Tier("native", "k", rundir.UNIT_TSC, False, {}, {})
@@ -41,20 +42,20 @@ def zeros(like: Sequence[Slope]) -> list[Slope]:
 
 
 def test_slope_of_two_points_is_exact_and_signed() -> None:
-    assert stats.fit_slope([(1000, 5090), (3000, 9090)]) == 2
-    assert stats.fit_slope([(1000, 9090), (3000, 5090)]) == -2
-    assert stats.fit_slope([(3, 0), (10, 1)]) == Fraction(1, 7)
+    assert fit_slope([(1000, 5090), (3000, 9090)]) == 2
+    assert fit_slope([(1000, 9090), (3000, 5090)]) == -2
+    assert fit_slope([(3, 0), (10, 1)]) == Fraction(1, 7)
 
 
 def test_slope_of_more_points_is_least_squares() -> None:
     points = [(1, 3), (2, 4), (4, 9), (8, 10)]
     expected = np.polyfit([1.0, 2.0, 4.0, 8.0], [3.0, 4.0, 9.0, 10.0], 1)[0]
-    found = stats.fit_slope(points)
+    found = fit_slope(points)
     assert found is not None and float(found) == pytest.approx(expected)
 
 
 def test_one_loop_count_has_no_slope() -> None:
-    assert stats.fit_slope([(5, 1), (5, 3)]) is None
+    assert fit_slope([(5, 1), (5, 3)]) is None
 
 
 def test_flagged_windows_take_no_part_but_are_counted() -> None:
@@ -66,7 +67,7 @@ def test_flagged_windows_take_no_part_but_are_counted() -> None:
                 flags = ("preempted", "migrated") if spoilt else ()
                 value = 10**9 if spoilt else 7 * loops
                 samples.append(window(variant, block, loops, value, flags=flags))
-    fitted = stats.slopes(samples, "tsc")
+    fitted = slopes(samples, "tsc")
     assert [s.block for s in fitted["x"]] == [0, 1, 2, 4, 5, 6, 7]
     assert {s.value for s in fitted["x"]} == {Fraction(7)}
     x = {r.variant: r for r in verdicts.analyse(samples, [NATIVE])}["x"]
@@ -86,7 +87,7 @@ def test_a_variant_whose_windows_are_all_flagged_is_not_lost() -> None:
 def test_differences_are_taken_inside_a_block() -> None:
     variant = [Slope(0, 0, Fraction(5)), Slope(2, 2, Fraction(9))]
     baseline = [Slope(0, 0, Fraction(3)), Slope(1, 1, Fraction(100)), Slope(2, 2, Fraction(10))]
-    assert [(d.block, int(d.value)) for d in stats.paired(variant, baseline)] == [(0, 2), (2, -1)]
+    assert [(d.block, int(d.value)) for d in paired(variant, baseline)] == [(0, 2), (2, -1)]
 
 
 @pytest.mark.parametrize(("n", "rank"), [(5, 0), (6, 1), (9, 2), (20, 6), (50, 18), (100, 40)])
