@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What can be done here; "make help" explains it.
 
+# Not only ours: make cannot name a file in such a directory.
+ifneq ($(words $(CURDIR)),1)
+$(error this directory's name holds a blank, which make cannot work with; move it: $(CURDIR))
+endif
+
 KDIR ?= /lib/modules/$(shell uname -r)/build
 PYTHON := build/venv/bin/python
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
@@ -11,8 +16,8 @@ modules: ## build the modules for the running kernel, or for KDIR=...
 			"install the package linux-headers-$$(uname -r), or set KDIR" >&2; exit 2; }
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
 
-bench: setup ## set up, build, measure in every tier, report
-	@$(PYTHON) scripts/bench.py $(if $(K),--kernel $(K))
+bench: ## set up, build, measure in every tier, report (QUICK=1: in short; RESUME=RUN: the rest of a run)
+	@scripts/bench $(if $(K),--kernel '$(K)') $(if $(QUICK),--quick) $(if $(RESUME),--resume '$(RESUME)')
 
 check: setup ## all tests that a machine without special hardware can run
 	$(if $(INTEGRATION),@scripts/setup --lint)

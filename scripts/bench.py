@@ -2,166 +2,241 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The main job: build, measure in every tier that this machine can, and report.
 
-Measures in user space on the real CPU (native), inside a stock kernel that is booted for it (vm)
-and inside the same kernel under an emulator that counts instructions (icount); with --host, in
-user space and inside the running kernel (metal). What each tier's numbers mean is in README.md.
-The run is left in results/local/<date>/, with results/local/latest pointing to it once its
-samples are complete.
+Measures in user space on the real CPU (native) and prints that table; then fetches a stock kernel,
+boots it and measures in it (vm), and again under an emulator that counts instructions (icount).
+With --host, in user space and inside the running kernel (metal). What each tier's numbers mean is
+in README.md. The run is left in results/local/<date>/, with results/local/latest pointing to it
+once all tiers are measured. What cannot be measured here is named, and the rest is; --resume
+measures what is missing later.
 """
 
 from __future__ import annotations
 
 import argparse
 import fcntl
+import importlib.util
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from subprocess import CalledProcessError
 
+import benchrun
+import collect
 import guestbench
+import lab
 import nativebench
+from benchrun import Plan, Run
 from guestbench import GuestError
-from lablib import ROOT, LabError, catalogue, require_root
+from lablib import OBSTACLES, ROOT, LabError, catalogue, explain, require_root
 from lablib.build import build_modules
 from nativebench import NativeError
+from progress import Progress
+from rundir import publish
 
-LOCAL = ROOT / "results" / "local"
+SCRIPTS = ROOT / "scripts"
+HERE = ("native", "vm", "icount")
+HOST = ("native", "metal")
 
 # Blocks per tier, in user space per process: enough for intervals a fraction of a cycle wide on
 # the real CPU; under emulation for an order of magnitude; exact counts need two, to see that they
-# agree.
-BLOCKS = {"native": 250, "vm": 40, "icount": 4, "metal": 2000}
-PROCESSES = 8
-# The kernel's own getppid is timed from user space, with interrupts on: no exact counts of it.
-LIVE_BLOCKS = {"vm": 20, "metal": 200}
+# agree. The kernel's own getppid ("live") is timed from user space, with interrupts on: no exact
+# counts of it.
+FULL = {
+    "native": 250, "processes": 8, "vm": 40, "vm live": 20, "icount": 4,
+    "metal": 2000, "metal live": 200,
+}  # fmt: skip
+# Ends within 90 seconds of measuring, and leaves out of the emulated machine what takes longest.
+QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2}
+QUICK_GUEST = ("empty-loop", "memcpy-4096", "marker-enabled", "cold-branch", "getppid-copy-quiet")
+
+NEEDS = "gcc make libc6-dev liburcu-dev"
+PAGE_NEEDS = "python3-numpy python3-matplotlib"
 
 
 class StepError(Exception):
     """A step did not succeed; the message says which and where its output is."""
 
-
-class Progress:
-    """Numbered steps with the time each took."""
-
-    def __init__(self, total: int) -> None:
-        """Expect `total` steps."""
-        self.total = total
-        self.number = 0
-        self.began = time.monotonic()
-
-    def step(self, text: str) -> None:
-        """Announce the next step."""
-        self.number += 1
-        elapsed = time.monotonic() - self.began
-        print(f"[{self.number}/{self.total}] {elapsed:4.0f} s  {text}", flush=True)
+    def __init__(self, message: str, code: int | None = None) -> None:
+        """`code` is the exit code of the command that failed."""
+        super().__init__(message)
+        self.code = code
 
 
-def command(words: Sequence[object], what: str, variables: Mapping[str, str] | None = None) -> None:
-    """Run a command that speaks for itself, with further environment variables."""
+def command(
+    words: Sequence[object],
+    what: str,
+    variables: Mapping[str, str] | None = None,
+    apart: bool = False,
+) -> None:
+    """Run a command that speaks for itself, with further environment variables.
+
+    `apart` spares one that cannot be interrupted politely the terminal's Ctrl-C; it ends with us.
+    """
     environment = {**os.environ, **(variables or {})}
+    texts = [str(word) for word in words]
     try:
-        subprocess.run([str(word) for word in words], cwd=ROOT, env=environment, check=True)
-    except (CalledProcessError, OSError) as error:
-        how = f"exit code {error.returncode}" if isinstance(error, CalledProcessError) else error
-        raise StepError(f"{what} failed: {how}") from error
+        subprocess.run(texts, cwd=ROOT, env=environment, check=True, start_new_session=apart)
+    except CalledProcessError as error:
+        how = f"exit code {error.returncode}"
+        raise StepError(f"{what} failed: {how}", error.returncode) from error
+    except OSError as error:
+        raise StepError(f"{what} failed: {explain(error)}") from error
 
 
-def build_native() -> None:
-    """Build the user-space program from the modules' sources."""
-    command(["make", "-s", "-C", "native"], "building kmbench")
+def script(name: str, *words: object) -> None:
+    """Run one of our scripts."""
+    command([sys.executable, SCRIPTS / name, *words], name.removesuffix(".py"), apart=True)
 
 
-def build_kernel(kernel: str, modules: Path) -> None:
-    """Build the modules for a test kernel with that kernel's own compiler."""
-    if build_modules(kernel, ROOT, modules, ["-s"]):
-        raise StepError(f"building the modules for {kernel} failed")
+def has_package(name: str) -> bool:
+    """Whether Python can import a package."""
+    return importlib.util.find_spec(name) is not None
 
 
-def run_native(raw: Path, seed: int) -> None:
-    """Measure on the real CPU."""
-    nativebench.measure(
-        raw, blocks=BLOCKS["native"], processes=PROCESSES, seed=seed, show=show_detail
-    )
+def can_build() -> bool:
+    """Whether the compiler, make and liburcu's headers are there."""
+    if not all(shutil.which(name) for name in ("gcc", "make")):
+        return False
+    probe = ["gcc", "-E", "-include", "urcu-bp.h", "-x", "c", "/dev/null"]
+    return not subprocess.run(probe, capture_output=True, check=False).returncode
 
 
-def run_host(modules: Path, raw: Path, seed: int) -> None:
-    """Load the modules into the running kernel, measure in it and unload them."""
-    raw.mkdir(parents=True)
-    config = raw.parent / "bench.conf"
-    config.write_text(
-        f"blocks {BLOCKS['metal']}\nseed {seed}\nlive {LIVE_BLOCKS['metal']}\n", encoding="ascii"
-    )
-    roots = {
-        "MODULES": str(modules),
-        "RESULTS": str(raw),
-        "CONFIG": str(config),
-        "KMLIVE": str(guestbench.KMLIVE),
-    }
-    command(["sh", guestbench.GUEST_JOB], "the benchmark in the running kernel", roots)
+class Bench:
+    """Measures what a run lacks, tier by tier."""
 
+    def __init__(self, run: Run, total: int) -> None:
+        self.run = run
+        self.progress = Progress(total)
+        self.modules = ROOT / "build" / "modules" / run.plan.kernel
 
-def show_detail(line: str) -> None:
-    """Show what happens within a step."""
-    print(f"           {line}", flush=True)
+    def build_native(self) -> None:
+        """Build the user-space programs from the modules' sources."""
+        self.progress.step("building kmbench", "20 s the first time")
+        try:
+            command(
+                ["make", "-s", f"-j{os.cpu_count()}", "-C", "native", "bench"], "building kmbench"
+            )
+        except StepError:
+            if can_build():
+                raise
+            raise LabError(f"building kmbench needs packages: apt-get install {NEEDS}") from None
 
+    def measure_native(self) -> None:
+        """Measure on the real CPU."""
+        self.progress.step("native: measuring on the real CPU")
+        amounts = self.run.plan.amounts
+        nativebench.measure(
+            self.run.raw("native"),
+            blocks=amounts["native"],
+            processes=amounts["processes"],
+            seed=self.run.plan.seed,
+            show=self.progress.share,
+        )
 
-def show_progress(line: str) -> None:
-    """Pass on the guest's progress, not its tables: the report has those."""
-    if line.startswith("bench:"):
-        show_detail(line)
+    def prepare_guest(self) -> None:
+        """Fetch the test kernel and build the modules with its own compiler."""
+        require_root("building in a suite's tree")
+        kernel = self.run.plan.kernel
+        self.progress.step(f"fetching kernel {kernel}", "1 to 3 minutes the first time")
+        lab.fetch([kernel])
+        self.run.require_release(catalogue.require(kernel).release)
+        self.progress.step(f"building the modules for {kernel}", "40 s the first time")
+        if build_modules(kernel, ROOT, self.modules, ["-s"]):
+            raise StepError(f"building the modules for {kernel} failed")
 
-
-def measure_here(args: argparse.Namespace, raw: Path) -> list[str]:
-    """User space and test kernels; returns the tiers measured."""
-    progress = Progress(6)
-    modules = ROOT / "build" / "modules" / args.kernel
-    progress.step("building kmbench")
-    build_native()
-    progress.step(f"building the modules for {args.kernel}")
-    build_kernel(args.kernel, modules)
-    progress.step("native: measuring on the real CPU")
-    run_native(raw / "native", args.seed)
-    for tier in ("vm", "icount"):
-        progress.step(f"{tier}: booting {args.kernel} and measuring in it")
+    def measure_guest(self, tier: str) -> None:
+        """Boot a test kernel and measure in it."""
+        plan = self.run.plan
+        self.progress.step(f"{tier}: booting {plan.kernel} and measuring in it")
         guestbench.measure(
             tier,
-            args.kernel,
-            modules,
-            raw / tier,
-            blocks=BLOCKS[tier],
-            seed=args.seed,
-            live=LIVE_BLOCKS.get(tier, 0),
-            show=show_progress,
+            plan.kernel,
+            self.modules,
+            self.run.raw(tier),
+            blocks=plan.amounts[tier],
+            seed=plan.seed,
+            live=plan.amounts.get(f"{tier} live", 0),
+            benchmarks=QUICK_GUEST if plan.quick else (),
+            show=self.progress.share,
         )
-    progress.step("collecting and plotting")
-    return ["native", "vm", "icount"]
 
+    def measure_metal(self) -> None:
+        """Load the modules into the running kernel, measure in it and unload them."""
+        plan, release = self.run.plan, os.uname().release
+        self.progress.step(f"metal: measuring in the running kernel {release}")
+        raw = self.run.raw("metal")
+        partial = raw.with_name("metal.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        config = ROOT / "build" / "bench-host.conf"
+        words = guestbench.settings(plan.amounts["metal"], plan.seed, plan.amounts["metal live"])
+        partial.mkdir(parents=True)
+        config.write_text(words, encoding="ascii")
+        roots = {
+            "MODULES": str(gather_modules(ROOT / "build" / "modules" / "host")),
+            "RESULTS": str(partial),
+            "CONFIG": str(config),
+            "KMLIVE": str(guestbench.KMLIVE),
+        }
+        command(["sh", guestbench.GUEST_JOB], "the benchmark in the running kernel", roots)
+        publish(partial, raw)
 
-def measure_host(args: argparse.Namespace, raw: Path) -> list[str]:
-    """User space and the running kernel; returns the tiers measured."""
-    progress = Progress(4)
-    modules = gather_modules(raw / "modules")
-    progress.step("building kmbench")
-    build_native()
-    progress.step("native: measuring on the real CPU")
-    run_native(raw / "native", args.seed)
-    progress.step(f"metal: measuring in the running kernel {os.uname().release}")
-    run_host(modules, raw / "metal", args.seed)
-    progress.step("collecting and plotting")
-    return ["native", "metal"]
+    def attempt(self, tiers: Sequence[str], work: str, *words: str) -> bool:
+        """Do a part of the work for some tiers; what stands in the way is kept, and said."""
+        try:
+            getattr(self, work)(*words)
+        except (StepError, GuestError, NativeError) as error:
+            return self.give_up(tiers, str(error), failed=True)
+        except OBSTACLES as error:
+            return self.give_up(tiers, explain(error), failed=False)
+        finally:
+            self.progress.close()
+        return True
+
+    def give_up(self, tiers: Sequence[str], why: str, failed: bool) -> bool:
+        """Keep why tiers are not measured."""
+        print(f"bench: {' and '.join(tiers)} not measured: {why}", file=sys.stderr, flush=True)
+        for tier in tiers:
+            self.run.obstacles[tier] = {"failed": failed, "why": why}
+        self.run.save()
+        return False
+
+    def tier_done(self, tier: str) -> None:
+        """Collect what is there by now and print the tier's table."""
+        self.run.obstacles.pop(tier, None)
+        self.run.save()
+        try:
+            script("collect.py", self.run.path)
+        except StepError as error:
+            if error.code != collect.UNUSABLE:
+                raise
+            kept = self.run.set_aside(tier)
+            self.give_up([tier], f"its samples are no good; they are kept in {kept}", failed=True)
+            return
+        script("report.py" if has_package("numpy") else "medians.py", self.run.path, "--tier", tier)
+
+    def measure(self, tiers: Sequence[str]) -> None:
+        """Measure tiers, in user space first, before anything is downloaded."""
+        guests = [tier for tier in tiers if tier in ("vm", "icount")]
+        if not self.attempt([tier for tier in tiers if tier != "icount"], "build_native"):
+            tiers = guests = [tier for tier in guests if tier == "icount"]
+        for tier in (tier for tier in tiers if tier not in guests):
+            if self.attempt([tier], f"measure_{tier}"):
+                self.tier_done(tier)
+        if guests and self.attempt(guests, "prepare_guest"):
+            for tier in guests:
+                if self.attempt([tier], "measure_guest", tier):
+                    self.tier_done(tier)
 
 
 def gather_modules(target: Path) -> Path:
     """The modules that `make modules` left in the source tree, in one directory."""
-    target.mkdir()
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
     for directory in ("patcher", "immediate", "markers", "bench_modules"):
         built = list((ROOT / directory).glob("*.ko"))
         if not built:
@@ -171,12 +246,41 @@ def gather_modules(target: Path) -> Path:
     return target
 
 
+def report(run: Run) -> bool:
+    """Collect what was measured and make the page; tells whether nothing was left out."""
+    if not run.measured():
+        return False
+    script("collect.py", run.path)
+    if has_package("numpy") and has_package("matplotlib"):
+        script("report.py", run.path, "--no-table")
+        return True
+    if has_package("numpy"):
+        script("report.py", run.path, "--no-table", "--no-figures")
+    print(f"bench: the page needs packages: apt-get install {PAGE_NEEDS}", file=sys.stderr)
+    print(f"bench: then python3 scripts/report.py '{run.path}'", file=sys.stderr)
+    return False
+
+
+def tell(run: Run) -> None:
+    """Say what is missing and how to go on."""
+    described = benchrun.describe(run)
+    for entry in described["missing"]:
+        print(f"bench: not measured: {entry['tier']}, because {entry['why']}", file=sys.stderr)
+    if described["missing"] and run.path.is_dir() and any(run.path.glob("raw/*")):
+        sudo = "" if os.geteuid() == 0 else "sudo "
+        print(f"bench: to go on: {sudo}make bench RESUME={run.name}", file=sys.stderr)
+
+
 @contextmanager
 def alone() -> Iterator[None]:
     """One at a time in a checkout: two would disturb each other's numbers and files."""
     lock = ROOT / "build" / "bench.lock"
-    lock.parent.mkdir(exist_ok=True)
-    with lock.open("w") as stream:
+    try:
+        lock.parent.mkdir(exist_ok=True)
+        stream = lock.open("w")
+    except OSError as error:
+        raise LabError(f"this checkout cannot be written to: {explain(error)}") from None
+    with stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -184,59 +288,81 @@ def alone() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def new_run_dir() -> Iterator[Path]:
-    """A fresh directory named after the time, in UTC; it is not left behind empty."""
-    run_dir = LOCAL / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    try:
-        run_dir.mkdir(parents=True)
-    except OSError as error:
-        raise LabError(f"results cannot be written: {error}") from None
-    try:
-        yield run_dir
-    finally:
-        if not any(run_dir.iterdir()):
-            run_dir.rmdir()
+def make_plan(args: argparse.Namespace, was: Plan | None) -> Plan:
+    """What was asked for; where nothing was, as the run that goes on has it."""
+    kernel = args.kernel or (was.kernel if was else catalogue.default_name())
+    catalogue.find(kernel)
+    seed = args.seed if args.seed is not None else was.seed if was else 1
+    quick = args.quick or bool(was and was.quick)
+    amounts = QUICK if quick else FULL
+    tiers = list(HOST if args.host else HERE)
+    wanted = {name: n for name, n in amounts.items() if name.split()[0] in (*tiers, "processes")}
+    return Plan(tiers, kernel, seed, quick, wanted, benchrun.source_now(), benchrun.machine_now())
 
 
-def run(args: argparse.Namespace) -> None:
-    """Measure, collect and report."""
-    catalogue.find(args.kernel)
-    if not args.host:
-        require_root("building in a suite's tree")
-    scripts = ROOT / "scripts"
-    with alone(), new_run_dir() as run_dir:
-        with tempfile.TemporaryDirectory() as raw:
-            tiers = (measure_host if args.host else measure_here)(args, Path(raw))
-            words = [word for tier in tiers for word in ("--raw", f"{tier}={Path(raw) / tier}")]
-            command([sys.executable, scripts / "collect.py", run_dir, *words], "collecting")
-        command([sys.executable, scripts / "report.py", run_dir], "reporting")
+def begin(args: argparse.Namespace) -> Run:
+    """A new run, or one that goes on where it fits."""
+    if not args.resume:
+        return benchrun.create(make_plan(args, None))
+    run = benchrun.load(benchrun.find(args.resume))
+    differs = benchrun.difference(run.plan, make_plan(args, run.plan))
+    if differs:
+        raise LabError(f"run {run.name} cannot go on: {differs}")
+    return run
+
+
+def run_all(args: argparse.Namespace) -> int:
+    """Measure what is missing and report what is there; returns the exit code."""
+    with alone(), benchrun.tidied(begin(args)) as run:
+        lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
+        guests = {"vm", "icount"} & {*lacking}
+        bench = Bench(run, len(lacking) + bool(lacking) + 2 * bool(guests) + 1)
+        interrupted = False
+        try:
+            if lacking:
+                bench.measure(lacking)
+        except KeyboardInterrupt:
+            interrupted = True
+            print("\nbench: interrupted; what is finished is reported", file=sys.stderr, flush=True)
+        if run.measured():
+            bench.progress.step("plotting", "15 s")
+        whole = report(run)
+    tell(run)
+    if interrupted:
+        return 130
+    if any(obstacle["failed"] for obstacle in run.obstacles.values()):
+        return 1
+    return 0 if whole and not benchrun.describe(run)["missing"] else 2
+
+
+def parser() -> argparse.ArgumentParser:
+    """Describe the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kernel", help="name in kernels.txt")
+    parser.add_argument("--seed", type=int, help="order of variants (default 1)")
+    parser.add_argument("--host", action="store_true", help="load into the running kernel")
+    parser.add_argument("--quick", action="store_true", help="few blocks, to see that it works")
+    parser.add_argument("--resume", metavar="RUN", help="measure what a run in results/local lacks")
+    return parser
 
 
 def main() -> int:
-    """Exit code 0 done, 1 a step failed, 2 something to put right first, 130 interrupted."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    parser.add_argument("--seed", type=int, default=1, help="order of variants (default 1)")
-    parser.add_argument("--host", action="store_true", help="load into the running kernel")
+    """Exit code 0 all measured, 1 a step failed, 2 something could not be done here (after what
+    could), 130 interrupted."""
+    args = parser().parse_args()
     # Unwinds, so that what was started is ended and what was made is removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        run(parser.parse_args())
-    except (StepError, GuestError, NativeError) as error:
+        return run_all(args)
+    except StepError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    except OSError as error:
-        places = f"raw data are kept in {tempfile.gettempdir()}, results in {LOCAL}"
-        print(f"bench: {error}; {places}", file=sys.stderr)
-        return 1
-    except LabError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 2
+    except (OSError, LabError) as error:
+        print(f"bench: {explain(error)}", file=sys.stderr)
+        return 2 if isinstance(error, LabError) else 1
     except KeyboardInterrupt:
         print("bench: interrupted", file=sys.stderr)
         return 130
-    return 0
 
 
 if __name__ == "__main__":

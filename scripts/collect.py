@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Merge the raw files of one or more tiers into a run directory.
 
-usage: collect.py RUN_DIR --raw native=DIR [--raw vm=DIR ...]
+usage: collect.py RUN_DIR [--raw native=DIR] [--raw vm=DIR ...]
 
-A raw directory holds one CSV per benchmark, a file `env` of key=value lines and, for virtual
+Without --raw, RUN_DIR is a folder of make bench, and what it has measured so far is merged. A raw
+directory holds one CSV per benchmark, a file `env` of key=value lines and, for virtual
 machines, vm.json. Everything is validated before the first byte is written; a broken or truncated
 file is an error that names file and line. The run directory receives samples.csv and env.json,
-and `latest` beside it is switched to the run once both are in place.
+and `latest` beside it is switched to the run once both are in place and no tier is missing.
 """
 
 from __future__ import annotations
@@ -23,11 +24,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import benchrun
 import hostenv
 import rundir
+from lablib import LabError, explain
 from rundir import RunError
 
 Row = dict[str, str]
+
+UNUSABLE, UNWRITTEN = 1, 3
 
 
 @dataclass
@@ -221,15 +226,16 @@ def write_run(run: Path, raws: Sequence[RawDir], env: dict[str, Any]) -> None:
     """samples.csv and env.json, each complete or absent."""
     run.mkdir(parents=True, exist_ok=True)
     partial = run / ".samples.csv.partial"
-    with partial.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, rundir.SAMPLE_COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        for raw in raws:
-            writer.writerows(raw.rows)
-    partial_env = run / ".env.json.partial"
-    partial_env.write_text(json.dumps(env, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    os.replace(partial, run / "samples.csv")
-    os.replace(partial_env, run / "env.json")
+    try:
+        with partial.open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.DictWriter(stream, rundir.SAMPLE_COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            for raw in raws:
+                writer.writerows(raw.rows)
+        partial.replace(run / "samples.csv")
+    finally:
+        partial.unlink(missing_ok=True)
+    rundir.write_whole(run / "env.json", json.dumps(env, indent=2, sort_keys=True) + "\n")
 
 
 def switch_latest(run: Path) -> None:
@@ -251,22 +257,37 @@ def parse_raw(text: str) -> tuple[str, Path]:
     return tier, Path(path)
 
 
+def measured(run: benchrun.Run | None, path: Path) -> list[tuple[str, Path]]:
+    """The raw directories of a run's own folder."""
+    if run is None or not run.measured():
+        raise RunError(f"{path}: holds no measured tier, and no --raw names one")
+    return [(tier, run.raw(tier)) for tier in run.measured()]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit code 0 on success, 1 when a raw file is unusable, 2 for a wrong command line."""
+    """Exit code 0 on success, 1 when a raw file is unusable, 2 for a wrong command line, 3 when
+    the run cannot be written."""
     parser = argparse.ArgumentParser(description="Merge raw benchmark files into a run directory.")
     parser.add_argument("run", type=Path, metavar="RUN_DIR")
-    parser.add_argument("--raw", type=parse_raw, action="append", required=True, metavar="TIER=DIR")
+    parser.add_argument("--raw", type=parse_raw, action="append", metavar="TIER=DIR")
     args = parser.parse_args(argv)
     try:
-        raws = [load_raw(tier, path) for tier, path in args.raw]
+        made = benchrun.load(args.run) if (args.run / benchrun.RECORD).exists() else None
+        raws = [load_raw(tier, path) for tier, path in args.raw or measured(made, args.run)]
         check_distinct(raws)
         env = hostenv.describe_host()
         env["tiers"] = [tier_entry(raw) for raw in raws]
+        if made is not None:
+            env["run"] = benchrun.describe(made)
         write_run(args.run, raws, env)
-        switch_latest(args.run.resolve())
-    except (RunError, OSError) as error:
+        if made is None or not env["run"]["missing"]:
+            switch_latest(args.run.resolve())
+    except (RunError, LabError) as error:
         print(f"collect: {error}", file=sys.stderr)
-        return 1
+        return UNUSABLE
+    except OSError as error:
+        print(f"collect: {explain(error)}; the samples are kept", file=sys.stderr)
+        return UNWRITTEN
     for raw in raws:
         if raw.dropped_cycles:
             dropped = f"{raw.dropped_cycles} cycle counts of an emulated CPU dropped"

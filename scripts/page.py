@@ -20,7 +20,7 @@ import thenandnow
 from figures import Picture
 from matplotlib.figure import Figure
 from published import read_aliases, read_published
-from rundir import Tier, tiers_of
+from rundir import Tier, tiers_of, warnings
 from table import amount, group_header, in_core_cycles, shown, span
 from verdicts import BASELINE, NO_BASELINE, Result
 
@@ -318,6 +318,11 @@ def headline(results: Sequence[Result]) -> str:
     return f"<ul>{''.join(lines)}</ul>"
 
 
+def warnings_html(env: Mapping[str, Any]) -> str:
+    """That a run is a quick one, and what it lacks."""
+    return "".join(f"<p class='warning'>{escape(line)}</p>" for line in warnings(env))
+
+
 def render(
     env: Mapping[str, Any],
     results: Sequence[Result],
@@ -353,6 +358,7 @@ def render(
             f"<nav>{''.join(links)}<a href='#then-and-now'>then and now</a>"
             "<a href='#reading'>how to read it</a><a href='#conditions'>conditions</a></nav>",
             headline(results),
+            warnings_html(env),
             *sections,
             "</body></html>\n",
         ]

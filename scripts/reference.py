@@ -6,7 +6,8 @@ usage: reference.py RUN_DIR [--out DIR]
 
 Copies summary.json, env.json, the compressed samples and the headline figures of a run, and
 writes a README.md with its numbers, so that prose elsewhere needs to name none. Refuses a run
-whose env.json holds a path or the name of the machine. The same run gives the same bytes.
+that was quick or lacks a tier, or whose env.json holds a path or the name of the machine. The
+same run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -193,6 +194,8 @@ def make(run: Path, out: Path) -> None:
     env = rundir.read_env(run / "env.json")
     entries = read_summary(run)
     check_private(env, platform.node())
+    for why in rundir.warnings(env):
+        raise RunError(f"{run} is no run for reference. {why}")
     for needed in (run / "samples.csv", run / "figures" / f"{HEADLINE}.png"):
         if not needed.is_file():
             raise RunError(f"{needed} is missing; run scripts/report.py {run}")

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Statistics, verdict table, figures and page of one run.
 
-usage: report.py RUN_DIR [--no-figures]
+usage: report.py RUN_DIR [--no-figures] [--no-table]
+       report.py RUN_DIR --tier TIER
 
 Reads RUN_DIR/samples.csv and env.json; writes summary.json, figures/*.svg and *.png and
-report.html beside them. The same input gives the same bytes.
+report.html beside them. The same input gives the same bytes. With --tier it prints the table of
+that tier and writes nothing.
 """
 
 from __future__ import annotations
@@ -24,27 +26,45 @@ import verdicts
 from rundir import RunError
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Exit code 0 on success, 1 when the run cannot be used, 2 for a wrong command line."""
+def parser() -> argparse.ArgumentParser:
+    """Describe the command line."""
     parser = argparse.ArgumentParser(description="Verdict table, figures and page of a run.")
     parser.add_argument("run", type=Path, metavar="RUN_DIR")
     parser.add_argument("--no-figures", action="store_true", help="table and summary.json alone")
-    args = parser.parse_args(argv)
-    try:
-        env = rundir.read_env(args.run / "env.json")
-        samples = list(rundir.read_samples(args.run / "samples.csv"))
-        results = verdicts.analyse(samples, rundir.tiers_of(env))
-        switches = switching.analyse(samples, rundir.tiers_of(env))
-        ancestors = published.ancestors()
-        summary.write(args.run / "summary.json", results, ancestors, switches)
+    parser.add_argument("--no-table", action="store_true", help="the files alone")
+    parser.add_argument("--tier", choices=rundir.TIERS, help="print its table, write nothing")
+    return parser
+
+
+def report(args: argparse.Namespace) -> None:
+    """Judge a run, print and write what was asked for."""
+    env = rundir.read_env(args.run / "env.json")
+    tiers = [tier for tier in rundir.tiers_of(env) if args.tier in (None, tier.tier)]
+    names = {tier.tier for tier in tiers}
+    read = rundir.read_samples(args.run / "samples.csv")
+    samples = [sample for sample in read if sample.tier in names]
+    results = verdicts.analyse(samples, tiers)
+    switches = switching.analyse(samples, tiers)
+    if not args.no_table:
         print(table.render(results, table.terminal_width(), table.wants_colour(sys.stdout)))
         if switches:
             print(switching.render(switches))
-        if not args.no_figures:
-            import page  # noqa: PLC0415  slow to load, and not wanted for the table alone
+        print("".join(f"\n{line}" for line in rundir.warnings(env, args.tier)))
+    if args.tier:
+        return
+    summary.write(args.run / "summary.json", results, published.ancestors(), switches)
+    if not args.no_figures:
+        import page  # noqa: PLC0415  slow to load, and not wanted for the table alone
 
-            page.write(args.run, env, results, switches)
-            print(f"\nreport: {args.run / 'report.html'}")
+        page.write(args.run, env, results, switches)
+        print(f"report: {args.run / 'report.html'}")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit code 0 on success, 1 when the run cannot be used, 2 for a wrong command line."""
+    args = parser().parse_args(argv)
+    try:
+        report(args)
     except BrokenPipeError:
         sys.stderr.close()
         return 1

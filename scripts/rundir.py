@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,9 +38,32 @@ UNIT_GUEST = "TSC cycles (guest)"
 UNIT_EMULATED = "ticks (emulated)"
 UNIT_INSTRUCTIONS = "instructions"
 
+QUICK = "QUICK RUN: few blocks, so wide intervals; it shows what works, and no number to quote."
+
 
 class RunError(Exception):
     """A run directory or a raw file that cannot be used; the message names file and line."""
+
+
+def publish(partial: Path, final: Path) -> None:
+    """Give a directory of files its name once they are on the disk: it is whole or not there."""
+    for path in [*(path for path in partial.rglob("*") if path.is_file()), partial]:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    partial.rename(final)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that is never seen half written."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +185,24 @@ def read_env(path: Path) -> dict[str, Any]:
     if not isinstance(env, dict) or not isinstance(env.get("tiers"), list):
         raise RunError(f"{path}: no list of tiers in it")
     return env
+
+
+def is_quick(env: Mapping[str, Any]) -> bool:
+    """Whether a run was made to see that everything works, not to be quoted."""
+    return bool((env.get("run") or {}).get("quick"))
+
+
+def missing_of(env: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The tiers that a run was to measure and lacks, and why."""
+    entries = (env.get("run") or {}).get("missing") or []
+    return [(str(entry["tier"]), str(entry["why"])) for entry in entries]
+
+
+def warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
+    """What a reader of any number of a run, or of one tier of it, must be told first."""
+    lines = [QUICK] if is_quick(env) else []
+    missing = [] if tier else missing_of(env)
+    return lines + [f"Not measured: {name}, because {why}." for name, why in missing]
 
 
 def tiers_of(env: Mapping[str, Any]) -> list[Tier]:

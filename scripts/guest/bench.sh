@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Job for a test kernel: run every benchmark and leave the samples in /results.
-# /bench.conf holds "name value" lines for bench/config, and "live BLOCKS" if the
-# running kernel's own getppid is to be measured too. MODULES, RESULTS, CONFIG and
-# KMLIVE name other places, for use on a running system.
+# /bench.conf holds "name value" lines for bench/config, "live BLOCKS" if the running
+# kernel's own getppid is to be measured too, and "start NAMES" if not all benchmarks
+# are wanted. MODULES, RESULTS, CONFIG and KMLIVE name other places, for use on a
+# running system.
 modules=${MODULES-/modules}
 results=${RESULTS-/results}
 
@@ -12,15 +13,16 @@ bench=/sys/kernel/debug/kmarkers/bench
 for module in patcher immediate markers kmarkers_bench_sites kmarkers_bench; do
 	insmod "$modules/$module.ko" || exit 1
 done
-live=0
+live=0 names=
 while read -r name value; do
 	case $name in
 	live) live=$value ;;
+	start) names=" $value" ;;
 	*) echo "$value" >"$bench/config/$name" || exit 1 ;;
 	esac
 done <"${CONFIG-/bench.conf}"
 
-echo start >"$bench/control" || exit 1
+echo "start$names" >"$bench/control" || exit 1
 while state=$(cat "$bench/status"); do
 	echo "bench: $state"
 	case $state in

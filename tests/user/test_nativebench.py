@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Several processes become one series of blocks."""
+"""Several processes become one series of blocks, and none that has ended is run again."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import nativebench
+import pytest
+from lablib import LabError
 
 HEAD = (
     "# schema=1\nbenchmark,variant,layout,block,position,cpu,loops,tsc,cycles,instructions,flags\n"
@@ -21,3 +23,80 @@ def test_blocks_of_later_processes_follow(tmp_path: Path) -> None:
     assert lines[:2] == HEAD.splitlines()
     assert [line.split(",")[3] for line in lines[2:]] == ["0", "1", "2", "3"]
     assert lines[5] == "b,none,1,3,0,0,10,90,,,preempted"
+
+
+# A kmbench that writes a block, and does in the process of seed 2 what the test wants.
+FAKE = r"""#!/bin/sh
+while [ $# -gt 0 ]; do
+    case $1 in
+    --seed) seed=$2 ;;
+    --out) out=$2 ;;
+    esac
+    shift
+done
+echo "$seed" >>"$HERE/ran"
+mkdir -p "$out" && echo "seed=$seed" >"$out/env"
+printf '%s' "$HEAD" >"$out/b.csv"
+[ "$seed" = 2 ] && { echo "kmbench: $SAYS" >&2; exit "$EXIT"; }
+echo "b,none,0,0,1,0,10,$seed,,," >>"$out/b.csv"
+echo "kmbench: [1/1] b: 1 of 1 windows in 0.0 s" >&2
+"""
+
+
+@pytest.fixture
+def kmbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with a kmbench whose second process fails."""
+    fake = tmp_path / "kmbench"
+    fake.write_text(FAKE)
+    fake.chmod(0o755)
+    monkeypatch.setattr(nativebench, "KMBENCH", fake)
+    for name, value in (("HERE", tmp_path), ("HEAD", HEAD), ("SAYS", "no room"), ("EXIT", 1)):
+        monkeypatch.setenv(name, str(value))
+    return tmp_path
+
+
+def measure(directory: Path) -> list[str]:
+    """Three processes of a block each; returns what is shown."""
+    shown: list[str] = []
+    nativebench.measure(
+        directory / "native",
+        blocks=1,
+        processes=3,
+        seed=1,
+        show=lambda done, total, text: shown.append(f"{done:g}/{total:g} {text}"),
+    )
+    return shown
+
+
+def test_processes_that_have_ended_are_not_run_again(
+    kmbench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(nativebench.NativeError, match="no room"):
+        measure(kmbench)
+    assert not (kmbench / "native").exists()
+    monkeypatch.setenv("EXIT", "0")
+    assert measure(kmbench) == ["2/3 process 2 of 3, b", "3/3 process 3 of 3, b"][1:]
+    assert (kmbench / "ran").read_text().split() == ["1", "2", "2", "3"]
+    lines = (kmbench / "native" / "b.csv").read_text().splitlines()
+    assert [line.split(",")[3] for line in lines[2:]] == ["0", "2"]
+    assert "processes=3" in (kmbench / "native" / "env").read_text().split()
+    assert not (kmbench / "native.parts").exists()
+
+
+def test_what_a_killed_process_left_is_not_taken_for_whole(
+    kmbench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = kmbench / "native.parts" / "process-1.partial"
+    left.mkdir(parents=True)
+    (left / "stale.csv").write_text(HEAD)
+    monkeypatch.setenv("EXIT", "0")
+    measure(kmbench)
+    assert (kmbench / "ran").read_text().split() == ["1", "2", "3"]
+    assert sorted(path.name for path in (kmbench / "native").iterdir()) == ["b.csv", "env"]
+
+
+def test_nothing_to_measure_is_no_failure(kmbench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXIT", "4")
+    monkeypatch.setenv("SAYS", "SKIP all benchmarks: no live patching here")
+    with pytest.raises(LabError, match="no live patching here"):
+        measure(kmbench)

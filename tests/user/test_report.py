@@ -6,6 +6,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,9 +15,12 @@ from typing import Any
 
 import collect
 import compare
+import medians
+import page
 import published
 import pytest
 import rawdata
+import reference
 import report
 import rundir
 import table
@@ -216,6 +221,53 @@ def test_the_table_names_tier_and_unit(results: list[verdicts.Result]) -> None:
 def test_a_missing_run_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report.main([str(tmp_path)]) == 1
     assert "env.json" in capsys.readouterr().err
+
+
+def test_a_quick_run_and_what_it_lacks_are_marked(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    env = json.loads((run / "env.json").read_text())
+    assert page.warnings_html(env) == "" and rundir.warnings(env) == []
+    lacking = [{"tier": "metal", "failed": False, "why": "<it> broke"}]
+    env["run"] = {"quick": True, "missing": lacking}
+    marked = tmp_path / "marked"
+    marked.mkdir()
+    (marked / "env.json").write_text(json.dumps(env))
+    (marked / "samples.csv").symlink_to(run / "samples.csv")
+    assert report.main([str(marked), "--no-figures"]) == 0
+    said = capsys.readouterr().out
+    assert "QUICK RUN" in said and "Not measured: metal, because <it> broke." in said
+    shown = page.warnings_html(env)
+    assert "QUICK RUN" in shown and "metal, because &lt;it&gt; broke." in shown
+    assert reference.main([str(marked), "--out", str(tmp_path / "kept")]) == 1
+    assert "QUICK RUN" in capsys.readouterr().err
+    assert not (tmp_path / "kept").exists()
+
+
+def test_one_tier_is_shown_alone_and_nothing_written(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = digests(run)
+    assert report.main([str(run), "--tier", "icount"]) == 0
+    said = capsys.readouterr().out
+    assert "icount, kernel" in said and "native, kernel" not in said
+    assert digests(run) == before
+
+
+def test_medians_need_no_numpy(
+    run: Path, results: list[verdicts.Result], capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = "import sys; sys.modules['numpy'] = None; import medians; medians.main(sys.argv[1:])"
+    words = [sys.executable, "-c", program, str(run), "--tier", "native"]
+    done = subprocess.run(
+        words, capture_output=True, text=True, check=True, cwd=Path(medians.__file__).parent
+    )
+    (row,) = [line.split() for line in done.stdout.splitlines() if line.split()[:1] == ["l1-hit"]]
+    (result,) = [r for r in results if (r.tier, r.variant) == ("native", "l1-hit")]
+    assert result.delta is not None
+    assert float(row[1]) == pytest.approx(result.median, abs=0.001)
+    assert float(row[2]) == pytest.approx(result.delta, abs=0.001)
+    assert "icount" not in done.stdout and "python3-numpy" in done.stdout
 
 
 def names_of(rows: list[dict[str, str]], *columns: str) -> set[tuple[str, ...]]:

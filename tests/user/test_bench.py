@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""make bench: nothing measured is lost, a run goes on where it fits, what is missing is named."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import bench
+import benchrun
+import collect
+import guestbench
+import lab
+import nativebench
+import pytest
+import rawdata
+from lablib import LabError, catalogue
+from lablib.catalogue import Kernel
+
+ROOT = Path(__file__).resolve().parents[2]
+LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
+TIERS = ("native", "vm", "icount")
+
+
+class Machine:
+    """Stands for all that is built, booted and measured; `trouble` is raised where it says so."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.local = tmp_path / "results" / "local"
+        self.done: list[str] = []
+        self.trouble: dict[str, BaseException | Callable[[Path], None]] = {}
+        self.release = "6.1.0-test"
+
+    def at(self, step: str, raw: Path | None = None) -> None:
+        """Note a step, unless it fails."""
+        trouble = self.trouble.get(step)
+        if isinstance(trouble, BaseException):
+            raise trouble
+        self.done.append(step)
+        if raw is not None:
+            exact = raw.name == "icount"
+            rawdata.write_tier(raw, blocks=2, benches=[LOOP], exact=exact, emulated=str(int(exact)))
+            if trouble is not None:
+                trouble(raw)
+
+    def runs(self) -> list[Path]:
+        """The folders of runs, the oldest first."""
+        return sorted(path for path in self.local.glob("2*") if path.is_dir())
+
+    def bench(self, *words: str) -> int:
+        """Run make bench's script."""
+        self.done.clear()
+        sys.argv = ["bench.py", *words]
+        return bench.main()
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """A machine on which everything works, until a test says otherwise."""
+    made = Machine(tmp_path)
+
+    def native(raw: Path, **_: object) -> None:
+        made.at("native", raw)
+
+    def guest(tier: str, kernel: str, modules: Path, raw: Path, **_: object) -> None:
+        made.at(tier, raw)
+
+    def build(*_: object) -> int:
+        made.at("modules")
+        return 0
+
+    def script(name: str, *words: object) -> None:
+        made.at(name)
+        if name == "collect.py":
+            code = collect.main([str(word) for word in words])
+            if code:
+                raise bench.StepError(f"collect failed: exit code {code}", code)
+
+    def kernel(name: str) -> Kernel:
+        return Kernel(name, "s", "p", "1", made.release, "vmlinuz")
+
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    monkeypatch.setattr(benchrun, "LOCAL", made.local)
+    monkeypatch.setattr(bench, "ROOT", tmp_path)
+    monkeypatch.setattr(bench, "command", lambda *_: made.at("kmbench"))
+    monkeypatch.setattr(bench, "require_root", lambda _: made.at("root"))
+    monkeypatch.setattr(bench, "script", script)
+    monkeypatch.setattr(bench, "build_modules", build)
+    monkeypatch.setattr(lab, "fetch", lambda _: made.at("fetch"))
+    monkeypatch.setattr(catalogue, "require", kernel)
+    monkeypatch.setattr(nativebench, "measure", native)
+    monkeypatch.setattr(guestbench, "measure", guest)
+    return made
+
+
+def env_of(run: Path) -> dict[str, object]:
+    """What env.json says of a run as a whole."""
+    env: dict[str, dict[str, object]] = json.loads((run / "env.json").read_text())
+    return env["run"]
+
+
+def tiers_of(run: Path) -> list[str]:
+    """The tiers that samples.csv holds."""
+    lines = (run / "samples.csv").read_text().splitlines()[1:]
+    return list(dict.fromkeys(line.split(",")[0] for line in lines))
+
+
+def test_the_native_table_comes_before_anything_is_downloaded(machine: Machine) -> None:
+    assert machine.bench() == 0
+    table = machine.done.index("report.py")
+    assert machine.done[:table] == ["kmbench", "native", "collect.py"]
+    assert machine.done.index("fetch") > table
+    (run,) = machine.runs()
+    assert tiers_of(run) == list(TIERS)
+    assert env_of(run) == {"quick": False, "missing": []}
+    assert (machine.local / "latest").resolve() == run
+    assert {path.name for path in (run / "raw").iterdir()} == set(TIERS)
+
+
+STEPS = ("kmbench", "native", "root", "fetch", "modules", "vm", "icount", "collect.py", "report.py")
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_killed_at_any_step_it_goes_on(machine: Machine, step: str) -> None:
+    machine.trouble[step] = KeyboardInterrupt()
+    assert machine.bench() == 130
+    runs = machine.runs()
+    finished = [path.name for path in runs for path in (path / "raw").iterdir()]
+    if step in ("kmbench", "native"):
+        assert runs == [] and finished == []
+        return
+    assert "native" in finished and not (machine.local / "latest").exists()
+    if step not in ("collect.py", "report.py"):
+        assert sorted(tiers_of(runs[0])) == sorted(finished)
+    machine.trouble.clear()
+    assert machine.bench("--resume", runs[0].name) == 0
+    assert [tier for tier in TIERS if tier in machine.done] == [
+        tier for tier in TIERS if tier not in finished
+    ]
+    assert machine.runs() == runs and tiers_of(runs[0]) == list(TIERS)
+    assert env_of(runs[0])["missing"] == []
+    assert (machine.local / "latest").resolve() == runs[0]
+
+
+@pytest.mark.parametrize(
+    ("step", "lacking"),
+    [
+        ("kmbench", ["native", "vm"]),
+        ("native", ["native"]),
+        *((step, ["vm", "icount"]) for step in ("root", "fetch", "modules")),
+        ("vm", ["vm"]),
+    ],
+)
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_tier_that_cannot_be_had_is_named_and_the_others_measured(
+    machine: Machine, step: str, lacking: list[str], failed: bool,
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(bench, "can_build", lambda: True)
+    wrong = bench.StepError("it broke") if failed else LabError("it broke")
+    machine.trouble[step] = wrong
+    assert machine.bench() == (1 if failed else 2)
+    (run,) = machine.runs()
+    assert tiers_of(run) == [tier for tier in TIERS if tier not in lacking]
+    entries = [{"tier": tier, "failed": failed, "why": "it broke"} for tier in lacking]
+    assert env_of(run)["missing"] == entries
+    said = capsys.readouterr().err
+    for tier in lacking:
+        assert f"not measured: {tier}, because it broke" in said
+    assert f"make bench RESUME={run.name}" in said
+    assert not (machine.local / "latest").exists()
+    machine.trouble.clear()
+    assert machine.bench("--resume", run.name) == 0
+    assert env_of(run)["missing"] == []
+
+
+def test_without_a_compiler_the_packages_are_named(
+    machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "can_build", lambda: False)
+    machine.trouble["kmbench"] = bench.StepError("exit code 2")
+    assert machine.bench() == 2
+    assert "apt-get install gcc make libc6-dev liburcu-dev" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("lacks", "shows"),
+    [(("numpy", "matplotlib"), "medians.py"), (("matplotlib",), "report.py")],
+)
+def test_without_numpy_there_are_medians_and_the_line_that_gives_the_page(
+    machine: Machine, lacks: tuple[str, ...], shows: str,
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(bench, "has_package", lambda name: name not in lacks)
+    assert machine.bench() == 2
+    assert machine.done.count(shows) >= 3
+    assert "apt-get install python3-numpy python3-matplotlib" in capsys.readouterr().err
+
+
+def spoil(raw: Path) -> None:
+    """Cut the samples short."""
+    file = raw / "loop.csv"
+    file.write_bytes(file.read_bytes()[:-40])
+
+
+def test_samples_that_are_refused_are_kept_and_measured_again(machine: Machine) -> None:
+    machine.trouble["vm"] = spoil
+    assert machine.bench() == 1
+    (run,) = machine.runs()
+    assert tiers_of(run) == ["native", "icount"]
+    assert (run / "raw" / "vm.refused-1" / "loop.csv").is_file()
+    machine.trouble.clear()
+    assert machine.bench("--resume", run.name) == 0
+    assert "native" not in machine.done and tiers_of(run) == list(TIERS)
+
+
+def test_a_disk_that_is_full_when_collecting_loses_nothing(
+    machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = collect.write_run
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "samples.csv")
+
+    monkeypatch.setattr(collect, "write_run", full)
+    assert machine.bench() == 1
+    assert "No space left on device; make room" in capsys.readouterr().err
+    (run,) = machine.runs()
+    assert (run / "raw" / "native" / "loop.csv").is_file()
+    monkeypatch.setattr(collect, "write_run", whole)
+    assert machine.bench("--resume", run.name) == 0
+    assert "native" not in machine.done
+
+
+@pytest.mark.parametrize(
+    ("key", "other", "words"),
+    [
+        ("kernel", "6.12", "its kernel is 6.12"),
+        ("seed", 7, "its seed is 7"),
+        ("quick", True, "its amounts is"),
+        ("source", {"commit": "abc", "sha256": "0"}, "the sources have changed since (commit abc"),
+        ("machine", {"model": "80386"}, "the machine is another"),
+    ],
+)
+def test_a_run_that_does_not_fit_is_refused(
+    machine: Machine, key: str, other: object, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.trouble["vm"] = KeyboardInterrupt()
+    assert machine.bench() == 130
+    (run,) = machine.runs()
+    record = json.loads((run / "run.json").read_text())
+    assert record[key] != other
+    (run / "run.json").write_text(json.dumps({**record, key: other}))
+    before = sorted(run.rglob("*"))
+    machine.trouble.clear()
+    asked = {"kernel": ["--kernel", catalogue.default_name()], "seed": ["--seed", "1"]}
+    assert machine.bench("--resume", run.name, *asked.get(key, [])) == 2
+    assert words in capsys.readouterr().err
+    assert machine.done == [] and sorted(run.rglob("*")) == before
+
+
+def test_another_build_of_the_kernel_is_not_put_beside_the_first(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.trouble["icount"] = KeyboardInterrupt()
+    assert machine.bench() == 130
+    machine.trouble.clear()
+    machine.release = "6.1.0-next"
+    (run,) = machine.runs()
+    assert machine.bench("--resume", run.name) == 2
+    assert "is 6.1.0-next now" in capsys.readouterr().err
+    assert "icount" not in machine.done and tiers_of(run) == ["native", "vm"]
+
+
+def test_an_unknown_or_broken_run_is_refused(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert machine.bench() == 0
+    (run,) = machine.runs()
+    assert machine.bench("--resume", "19991231T235959Z") == 2
+    assert f"there are: {run.name}\n" in capsys.readouterr().err
+    (run / "run.json").write_text("{")
+    assert machine.bench("--resume", run.name) == 2
+    assert "run.json cannot be used" in capsys.readouterr().err
+
+
+def test_a_quick_run_says_so_and_goes_on_as_one(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.trouble["vm"] = KeyboardInterrupt()
+    assert machine.bench("--quick") == 130
+    (run,) = machine.runs()
+    machine.trouble.clear()
+    assert machine.bench("--resume", run.name) == 0
+    assert env_of(run)["quick"] is True
+
+
+def test_a_clock_that_stands_or_goes_back_overwrites_nothing(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Clock:
+        year = 2031
+
+        @classmethod
+        def now(cls, zone: object) -> Clock:
+            return cls()
+
+        def strftime(self, form: str) -> str:
+            return f"{self.year}0101T000000Z"
+
+    monkeypatch.setattr(benchrun, "datetime", Clock)
+    assert machine.bench() == 0 and machine.bench() == 0
+    names = [path.name for path in machine.runs()]
+    assert names == ["20310101T000000Z", "20310101T000000Z-2"]
+    assert (machine.local / "latest").resolve().name == names[1]
+    Clock.year = 2030
+    assert machine.bench() == 0
+    assert (machine.local / "latest").resolve().name == "20300101T000000Z"
+
+
+def test_two_at_once_are_refused(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    with bench.alone():
+        assert machine.bench() == 2
+    assert "another bench is running" in capsys.readouterr().err
+    assert machine.runs() == [] and machine.bench() == 0
+
+
+@pytest.mark.parametrize("place", ["build", "results"])
+def test_a_checkout_that_cannot_be_written_is_refused(
+    machine: Machine, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A file where a directory must be stops root as well.
+    (tmp_path / place).write_text("")
+    assert machine.bench() == 2
+    said = capsys.readouterr().err
+    assert "cannot be written" in said and said.count("\n") == 1
+    assert machine.done == []
+
+
+def test_make_refuses_a_directory_with_a_blank(tmp_path: Path) -> None:
+    there = tmp_path / "two words"
+    there.mkdir()
+    (there / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
+    words = ["make", "-C", str(there), "bench"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "holds a blank, which make cannot work with; move it" in done.stderr
+    assert [path.name for path in there.iterdir()] == ["Makefile"]

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a long job shows: one line on a terminal, few lines in a log, and the time left."""
+
+from __future__ import annotations
+
+import io
+
+from progress import Progress, duration
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def run(stream: io.StringIO) -> str:
+    """A step of two minutes that reports ten times a second."""
+    clock = Clock()
+    progress = Progress(3, stream, clock)
+    progress.step("measuring")
+    for tick in range(1201):
+        clock.now = 1000 + tick / 10
+        progress.share(tick, 1200, "loop")
+    progress.step("plotting", "15 s")
+    return stream.getvalue()
+
+
+def test_a_log_gets_a_line_now_and_then() -> None:
+    lines = run(io.StringIO()).splitlines()
+    assert lines[0] == "[1/3]    0 s  measuring"
+    assert lines[1].strip() == "12 %, loop; about 1 min 45 s left"
+    assert len(lines) == 10
+    assert lines[-1] == "[2/3]  120 s  plotting (usually 15 s)"
+
+
+def test_a_terminal_gets_one_line_that_changes() -> None:
+    text = run(Terminal())
+    assert text.count("\n") == 2
+    assert 300 < text.count("\r") < 700
+    assert " 50 %, loop; about 60 s left\033[K\r" in text
+    assert text.endswith("\r\033[K[2/3]  120 s  plotting (usually 15 s)\n")
+
+
+def test_nothing_is_foretold_without_a_pace() -> None:
+    clock = Clock()
+    stream = io.StringIO()
+    progress = Progress(1, stream, clock)
+    progress.step("measuring")
+    clock.now += 60
+    progress.share(3, 8, "process 4 of 8")
+    assert stream.getvalue().splitlines()[1].strip() == "38 %, process 4 of 8"
+
+
+def test_times_are_said_as_people_say_them() -> None:
+    assert [duration(s) for s in (-1, 0.4, 99, 100, 3599)] == [
+        "0 s", "0 s", "99 s", "1 min 40 s", "59 min 59 s",
+    ]  # fmt: skip
