@@ -125,15 +125,37 @@ unsigned int typed_disconnect(probe_gone *gone, void *data);
 void typed_drop(struct marker *marker);
 void typed_drop_stubs(struct module *module);
 
-/* functions.c; ftrace knows of a function while its marker is on. */
+/*
+ * functions.c and tracepoint.c: ftrace knows of a function, and a tracepoint of a
+ * callback, while the marker is on.
+ */
 #ifdef __KERNEL__
 int function_switch(struct marker *marker, bool on);
+int tracepoint_switch(struct marker *marker, bool on);
+void tracepoint_drop(struct marker *marker);
 #else
 static inline int function_switch(struct marker *marker, bool on)
 {
 	return 0;
 }
+
+static inline int tracepoint_switch(struct marker *marker, bool on)
+{
+	return 0;
+}
+
+static inline void tracepoint_drop(struct marker *marker)
+{
+}
 #endif
+
+/* Who else has to know that a marker is on: whoever leads to it. */
+static inline int switch_outside(struct marker *marker, bool on)
+{
+	if (marker->flavour == MARKER_FUNCTION)
+		return function_switch(marker, on);
+	return marker->flavour == MARKER_TRACEPOINT ? tracepoint_switch(marker, on) : 0;
+}
 
 /* What the markers of a name need beside their values, before these are 1 and after they are 0. */
 int all_before_on(struct marker_entry *entry);

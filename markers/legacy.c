@@ -77,7 +77,8 @@ static int set_probe(struct marker_entry *entry, const char *format, void *probe
 		return 0;
 	}
 	err = add_probe(entry, format, forward_2006, probe);
-	if (err) {
+	/* Set again: other modules may have brought markers meanwhile. */
+	if (err && err != -EBUSY) {
 		pr_warn("markers: %s: probe not set: error %d\n", entry->name, err);
 		return 0;
 	}
@@ -90,7 +91,8 @@ static int set_probe(struct marker_entry *entry, const char *format, void *probe
  * @format: the format the probe expects, or NULL for any
  * @probe: the probe
  *
- * Markers of that name that come later are connected as well.
+ * Markers of that name that come later are connected as well.  A probe that is set
+ * again stays connected once.
  *
  * Context: may sleep.
  * Return: how many markers call the probe now; 0 is failure, and the log says why.
@@ -147,9 +149,16 @@ int marker_remove_probe(union marker_any_probe probe)
 }
 EXPORT_SYMBOL_GPL(marker_remove_probe);
 
+/* Without a probe it is about all markers. */
+static bool is_listed(const struct marker_entry *entry, const struct marker *marker, void *probe)
+{
+	return !probe || (array_find(entry->probes, forward_2006, probe) >= 0 &&
+			  format_fits(entry, marker->format));
+}
+
 /**
  * marker_list_probe() - log the markers that call a probe, as in 2006
- * @probe: as set
+ * @probe: as set; NULL: log every marker there is
  *
  * Context: may sleep.
  * Return: how many there are.
@@ -163,10 +172,8 @@ int marker_list_probe(union marker_any_probe probe)
 
 	mutex_lock(&registry.lock);
 	for_each_name(entry, i) {
-		if (array_find(entry->probes, forward_2006, probe.probe) < 0)
-			continue;
 		list_for_each_entry(marker, &entry->markers, node) {
-			if (!format_fits(entry, marker->format))
+			if (!is_listed(entry, marker, probe.probe))
 				continue;
 			pr_info("markers: %s in %s(), format \"%s\"\n", marker->name,
 				marker->func, marker->format);

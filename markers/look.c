@@ -23,6 +23,7 @@ static const char *const flavours[] = {
 	[MARKER_XOR_FLIP] = "xor-flip",
 	[MARKER_TYPED] = "typed",
 	[MARKER_FUNCTION] = "ftrace",
+	[MARKER_TRACEPOINT] = "tracepoint",
 };
 
 /* As in the list of all; the registry's lock is held. */

@@ -247,16 +247,13 @@ void publish_probes(struct marker_entry *entry, struct probe_array *array)
 
 static int before_on(struct marker *marker)
 {
-	return marker->flavour == MARKER_FUNCTION ? function_switch(marker, true) :
-						    typed_leave_direct(marker);
+	return switch_outside(marker, true) ?: typed_leave_direct(marker);
 }
 
 static void after_off(struct marker *marker)
 {
-	if (marker->flavour == MARKER_FUNCTION)
-		function_switch(marker, false);
-	else
-		typed_settle(marker);
+	switch_outside(marker, false);
+	typed_settle(marker);
 }
 
 /* On an error, all_after_off() undoes it. */

@@ -122,6 +122,7 @@ static void drop_markers(struct marker_table *table, unsigned int nr)
 		list_del(&marker->node);
 		marker->node.next = NULL;
 		typed_drop(marker);
+		tracepoint_drop(marker);
 		entry = find_entry(marker->name);
 		if (entry)
 			put_entry(entry);
@@ -172,8 +173,7 @@ static int connect_table(struct marker_table *table)
 		/* Its code does not run yet: the order does not matter. */
 		rcu_assign_pointer(marker->probes, entry->probes->probe);
 		on[count++] = marker;
-		if (marker->flavour == MARKER_FUNCTION)
-			err = function_switch(marker, true);
+		err = switch_outside(marker, true);
 	}
 	if (count && !err)
 		err = switch_sites(on, count, true);

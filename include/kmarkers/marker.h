@@ -78,7 +78,7 @@
  * unregistering them are disconnected, and the log says so.  A probe that hits
  * its own marker is called again, without end: there is no guard.
  *
- * Source: Linux Kernel Markers, 2006 (MARK) and 2.6.24-2.6.31 (trace_mark).
+ * Source: Linux Kernel Markers, 2006 (MARK) and 2.6.25-2.6.31 (trace_mark).
  */
 #ifndef KMARKERS_MARKER_H
 #define KMARKERS_MARKER_H
@@ -126,6 +126,7 @@ enum marker_flavour {
 	MARKER_XOR_FLIP,
 	MARKER_TYPED,
 	MARKER_FUNCTION,
+	MARKER_TRACEPOINT,
 };
 
 /**
@@ -154,6 +155,20 @@ struct marker {
 	const struct marker_probe __rcu *probes;
 	struct list_head node;
 	const char *module;
+};
+
+/**
+ * struct marker_tp - a marker inside the callback of a tracepoint
+ * @marker: what all markers have
+ * @tracepoint: the tracepoint
+ * @callback: connected to it while the marker has probes
+ * @connected: whether it is; private
+ */
+struct marker_tp {
+	struct marker marker;
+	struct tracepoint *tracepoint;
+	void *callback;
+	bool connected;
 };
 
 /**
@@ -227,26 +242,35 @@ static inline __printf(1, 2) void __marker_check_format(const char *fmt __maybe_
  */
 #define trace_mark_flavour(kind, mark, call_data, fmt, args...)	\
 do {									\
-	static struct marker __marker_##mark = {			\
-		.name = #mark,						\
-		.format = fmt,						\
-		.func = __func__,					\
-		.file = __FILE__,					\
-		.line = __LINE__,					\
-		.flavour = __marker_flavour_##kind,			\
-		.nr_args = __MARKER_COUNT(args),			\
-		.module = __MARKER_MODULE,				\
-	};								\
+	static struct marker __marker_##mark =				\
+		__MARKER_INIT(mark, fmt, __func__, __marker_flavour_##kind, \
+			      __MARKER_COUNT(args));			\
 									\
-	__MARKER_RECORD(__marker_##mark);				\
+	__MARKER_SITE(kind, __marker_##mark, call_data, fmt, ## args);	\
+} while (0)
+
+#define __MARKER_INIT(mark, fmt, where, how, nr) {			\
+	.name = #mark,							\
+	.format = fmt,							\
+	.func = where,							\
+	.file = __FILE__,						\
+	.line = __LINE__,						\
+	.flavour = how,							\
+	.nr_args = nr,							\
+	.module = __MARKER_MODULE,					\
+}
+
+#define __MARKER_SITE(kind, marker, call_data, fmt, args...)		\
+do {									\
+	__MARKER_RECORD(marker);					\
 	if (0)								\
 		__marker_check_format(fmt, ## args);			\
-	if (unlikely(__marker_state_##kind(__marker_##mark)))	\
-		marker_probe_call(&__marker_##mark, call_data, fmt, ## args); \
+	if (unlikely(__marker_state_##kind(marker)))			\
+		marker_probe_call(&(marker), call_data, fmt, ## args);	\
 } while (0)
 
 /**
- * trace_mark() - a marker, as in 2.6.24-2.6.31
+ * trace_mark() - a marker, as in 2.6.25-2.6.31
  * @name: its name, an identifier
  * @format: its format, a literal; MARK_NOARGS if there are no arguments
  * @args: its arguments
@@ -272,6 +296,56 @@ do {									\
  * The same as trace_mark(): either calls probes of either kind.
  */
 #define MARK(name, format, args...)	trace_mark(name, format, ## args)
+
+#ifdef __KERNEL__
+/**
+ * trace_mark_tp() - a marker in the callback of a tracepoint, as in 2.6.28-2.6.31
+ * @mark: its name, an identifier
+ * @tp_name: the tracepoint, whose header the file includes
+ * @tp_cb: the callback in which it stands, of the type that today's tracepoints have
+ * @fmt: its format, a literal; MARK_NOARGS if there are no arguments
+ * @args: its arguments
+ *
+ * The callback is connected to the tracepoint while the marker has probes.
+ */
+#define trace_mark_tp(mark, tp_name, tp_cb, fmt, args...)		\
+do {									\
+	static struct marker_tp __marker_##mark = {			\
+		.marker = __MARKER_INIT(mark, fmt, __func__, MARKER_TRACEPOINT, \
+					__MARKER_COUNT(args)),		\
+		.tracepoint = &__tracepoint_##tp_name,			\
+		.callback = (void *)(tp_cb),				\
+	};								\
+									\
+	check_trace_callback_type_##tp_name(tp_cb);			\
+	__MARKER_SITE(jump, __marker_##mark.marker, NULL, fmt, ## args); \
+} while (0)
+#endif
+
+/**
+ * DEFINE_MARKER() - define a marker, at file scope
+ * @args: with one, a typed marker, for which see <kmarkers/typed.h>; with two, name and
+ *	  format of a marker without a place in the code, as in 2.6.28-2.6.31
+ *
+ * What has been defined with two is GET_MARKER(name), and is hit by
+ * marker_probe_call(&GET_MARKER(name), call_private, format, arguments...).
+ * Nothing counts these: probes of 2006 get the format alone.
+ */
+#define DEFINE_MARKER(args...)						\
+	__MARKER_BY_COUNT(__DEFINE_MARKER_, __MARKER_COUNT(args))(args)
+#define __MARKER_BY_COUNT(prefix, nr)		__MARKER_BY_COUNT_NR(prefix, nr)
+#define __MARKER_BY_COUNT_NR(prefix, nr)	prefix ## nr
+
+#define __DEFINE_MARKER_2(mark, fmt)					\
+static struct marker __marker_##mark __used =				\
+	__MARKER_INIT(mark, fmt, "DEFINE_MARKER", MARKER_GENERIC, 0);	\
+asm(KMARKERS_RECORD(markers, "	.long __marker_" #mark " - .\n"))
+
+/**
+ * GET_MARKER() - what DEFINE_MARKER() of two arguments defined, as in 2.6.28-2.6.31
+ * @mark: its name
+ */
+#define GET_MARKER(mark)	(__marker_##mark)
 
 void marker_probe_call(const struct marker *marker, void *call_private, const char *fmt, ...);
 int marker_probe_register(const char *name, const char *format,

@@ -266,22 +266,11 @@ static inline int marker_unregister_##mark(void (*probe)(probe_proto), void *pri
 									\
 extern struct marker_typed __typed_marker_##mark
 
-/**
- * DEFINE_MARKER() - define a typed marker, in one file
- * @mark: as declared
- */
-#define DEFINE_MARKER(mark)						\
+/* DEFINE_MARKER() of one argument: defines a typed marker as declared, in one file. */
+#define __DEFINE_MARKER_1(mark)						\
 struct marker_typed __typed_marker_##mark = {				\
-	.marker = {							\
-		.name = #mark,						\
-		.format = __marker_format_##mark,			\
-		.func = "DEFINE_MARKER",					\
-		.file = __FILE__,					\
-		.line = __LINE__,					\
-		.flavour = MARKER_TYPED,				\
-		.nr_args = __marker_nr_##mark,				\
-		.module = __MARKER_MODULE,				\
-	},								\
+	.marker = __MARKER_INIT(mark, __marker_format_##mark, "DEFINE_MARKER", \
+				MARKER_TYPED, __marker_nr_##mark),	\
 	.iterator = (marker_typed_func *)(void *)__marker_iterate_##mark,	\
 	.nothing = (marker_typed_func *)(void *)__marker_nothing_##mark,	\
 };									\

@@ -48,6 +48,7 @@ const struct test_case test_cases[] = {
 	{ "markers_2006", legacy_2006, legacy_forget },
 	{ "markers_2006_arguments", legacy_2006_arguments, legacy_forget },
 	{ "markers_2006_errors", legacy_2006_errors, legacy_forget },
+	{ "markers_2628", legacy_2628, legacy_forget },
 	{ "markers_private_data", legacy_private_data, legacy_forget },
 	{ "markers_iteration", legacy_iteration, legacy_forget },
 	{ "markers_hostile_formats", legacy_hostile_formats, legacy_forget },

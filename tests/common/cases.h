@@ -59,6 +59,7 @@ void typed_forget(void);
 const char *legacy_2006(void);
 const char *legacy_2006_arguments(void);
 const char *legacy_2006_errors(void);
+const char *legacy_2628(void);
 const char *legacy_private_data(void);
 const char *legacy_iteration(void);
 const char *legacy_hostile_formats(void);

@@ -78,6 +78,16 @@ static noinline void subsys_noargs(void)
 	MARK(test_2006_noargs, MARK_NOARGS);
 }
 
+/* ---- 2.6.28 ---- */
+
+DEFINE_MARKER(test_2628, "%ld");
+
+static noinline void subsys_defined(long value)
+{
+	marker_probe_call(&GET_MARKER(test_2628), &subsys_calls, GET_MARKER(test_2628).format,
+			  value);
+}
+
 /* ---- 2.6.25 ---- */
 
 static unsigned long calls[3];
@@ -85,6 +95,12 @@ static unsigned long calls[3];
 static void probe(void *probe_private, void *call_private, const char *fmt, va_list *args)
 {
 	(*(unsigned long *)probe_private)++;
+}
+
+static void probe_defined(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	if (call_private == &subsys_calls && va_arg(*args, long) == -5L)
+		(*(unsigned long *)private)++;
 }
 
 static void probe_other(void *probe_private, void *call_private, const char *fmt, va_list *args)
@@ -101,6 +117,7 @@ void legacy_forget(void)
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		marker_probe_unregister("test_2006", probe, &calls[i]);
 		marker_probe_unregister("test_legacy_none", probe, &calls[i]);
+		marker_probe_unregister("test_2628", probe_defined, &calls[i]);
 	}
 	marker_synchronize_unregister();
 	memset(calls, 0, sizeof(calls));
@@ -152,7 +169,10 @@ const char *legacy_2006_errors(void)
 	EXPECT(marker_set_probe("test_2006", "%p", probe_subsys_event) == 0);
 	EXPECT(marker_remove_probe(probe_subsys_event) == 0);
 	EXPECT(marker_set_probe("test_2006", NULL, probe_subsys_event) == 2);
-	EXPECT(marker_set_probe("test_2006", NULL, probe_subsys_event) == 0);
+	/* Set again, it is connected as before, and once. */
+	EXPECT(marker_set_probe("test_2006", NULL, probe_subsys_event) == 2);
+	EXPECT(marker_set_probe("test_2006", SUBSYS_EVENT_FORMAT, probe_subsys_event) == 2);
+	EXPECT(marker_set_probe("test_2006", "%ld %s", probe_subsys_event) == 0);
 	EXPECT(marker_set_probe("test_2006", "%ld %s", probe_noargs_2006) == 0);
 	subsys_event(1, "");
 	EXPECT(subsys_calls == 2);
@@ -160,6 +180,22 @@ const char *legacy_2006_errors(void)
 	/* A failed attempt fixes no format. */
 	EXPECT(marker_set_probe("test_2006", "%ld %s", probe_noargs_2006) == 1);
 	EXPECT(marker_remove_probe(probe_noargs_2006) == 1);
+	return NULL;
+}
+
+const char *legacy_2628(void)
+{
+	EXPECT(!marker_probe_register("test_2628", "%ld", probe_defined, &calls[0]));
+	EXPECT(marker_probe_register("test_2628", "%d", probe_defined, &calls[1]) == -EPERM);
+	subsys_defined(-5);
+	EXPECT(calls[0] == 1);
+	EXPECT(marker_set_probe("test_2628", "%ld", probe_noargs_2006) == 1);
+	subsys_defined(-5);
+	EXPECT(calls[0] == 2 && subsys_calls == 1 && !strcmp(subsys_format, "%ld"));
+	EXPECT(!marker_probe_unregister("test_2628", probe_defined, &calls[0]));
+	EXPECT(marker_remove_probe(probe_noargs_2006) == 1);
+	subsys_defined(-5);
+	EXPECT(calls[0] == 2 && subsys_calls == 1);
 	return NULL;
 }
 
@@ -199,7 +235,7 @@ static bool is_ours(const struct marker *marker)
 
 const char *legacy_iteration(void)
 {
-	unsigned int all = 0, ours = 0, lines = 0;
+	unsigned int all = 0, ours = 0, lines = 0, listed;
 	struct marker_iter iter;
 	struct marker *first;
 
@@ -215,6 +251,9 @@ const char *legacy_iteration(void)
 	marker_iter_next(&iter);
 	marker_iter_stop(&iter);
 	EXPECT(!iter.marker && all > ours && ours == 3 && lines == 3);
+	/* The compiler may have duplicated one: then that is met twice. */
+	listed = marker_list_probe(NULL);
+	EXPECT(listed > ours && listed <= all);
 
 	/* Interrupted, with something else in between. */
 	marker_iter_reset(&iter);

@@ -58,6 +58,7 @@ NOT_SHARED = {
     "markers/event.c",
     "markers/files.c",
     "markers/functions.c",
+    "markers/tracepoint.c",
     "bench_modules/main.c",
     "bench_modules/bystander_thread.c",
     "bench_modules/live.c",

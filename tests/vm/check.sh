@@ -15,6 +15,8 @@
 . /tests/kprobes.sh
 # shellcheck source-path=SCRIPTDIR source=typed.sh
 . /tests/typed.sh
+# shellcheck source-path=SCRIPTDIR source=history.sh
+. /tests/history.sh
 # shellcheck source-path=SCRIPTDIR source=many.sh
 . /tests/many.sh
 # shellcheck source-path=SCRIPTDIR source=functions.sh
@@ -286,6 +288,8 @@ test_examples
 suite typed
 test_typed_example
 test_leavers
+suite history
+test_history
 suite settable
 test_settable
 suite events

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # A few cases, for modules that were broken on purpose. KMARKERS_CASES names them, and
-# KMARKERS_SUITES suites of check.sh: core, kprobes.
+# KMARKERS_SUITES suites of check.sh: core, kprobes, history.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /tests/lib.sh
 # shellcheck source-path=SCRIPTDIR source=core.sh
 . /tests/core.sh
 # shellcheck source-path=SCRIPTDIR source=kprobes.sh
 . /tests/kprobes.sh
+# shellcheck source-path=SCRIPTDIR source=history.sh
+. /tests/history.sh
 
 load_core || exit 1
 insmod /modules/kmarkers_test.ko batches=50 || exit 1
@@ -19,6 +21,7 @@ for suite in ${KMARKERS_SUITES:-}; do
 	case $suite in
 	core) test_core ;;
 	kprobes) test_kprobes ;;
+	history) test_history ;;
 	*) try "suite $suite" false ;;
 	esac
 done

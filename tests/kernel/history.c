@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A client as they were written from 2006 to 2009: no header but the historical one,
+ * and no name that it did not have.
+ *
+ * Writing a name to the parameter set connects a probe of 2006 to it; connected is
+ * what that returned.  Callbacks of a tracepoint hold markers.
+ */
+#include <linux/marker.h>
+#include <linux/module.h>
+#include <trace/events/module.h>
+
+#define HISTORY_LOAD_FORMAT "name %s"
+
+DEFINE_MARKER(history_defined, "value %d");
+
+static int connected, listed;
+module_param(connected, int, 0444);
+module_param(listed, int, 0444);
+static unsigned long hits;
+module_param(hits, ulong, 0444);
+
+static void probe_2006(const char *format, ...)
+{
+	hits++;
+}
+
+/* As the tracepoint calls it today: the first parameter came in 2.6.35. */
+void probe_module_get(void *data, struct module *module, unsigned long ip);
+
+void probe_module_get(void *data, struct module *module, unsigned long ip)
+{
+	trace_mark_tp(history_module_get, module_get, probe_module_get, "name %s ip %p",
+		      module->name, (void *)ip);
+}
+
+/* Another one, with a marker that other modules have, too. */
+void probe_module_tick(void *data, struct module *module, unsigned long ip);
+
+void probe_module_tick(void *data, struct module *module, unsigned long ip)
+{
+	trace_mark_tp(example_tick, module_get, probe_module_tick, "tick %lu", ip);
+}
+
+static int set_name(const char *name, const struct kernel_param *kp)
+{
+	char word[64];
+
+	strscpy(word, name, sizeof(word));
+	connected = marker_set_probe(strim(word), NULL, probe_2006);
+	listed = marker_list_probe(probe_2006);
+	MARK(history_load, HISTORY_LOAD_FORMAT, word);
+	return connected ? 0 : -ENOENT;
+}
+
+/* The parameter list: log all markers. */
+static int list_all(const char *unused, const struct kernel_param *kp)
+{
+	listed = marker_list_probe(NULL);
+	return 0;
+}
+
+static const struct kernel_param_ops set_ops = { .set = set_name };
+static const struct kernel_param_ops list_ops = { .set = list_all };
+module_param_cb(set, &set_ops, NULL, 0200);
+module_param_cb(list, &list_ops, NULL, 0200);
+
+/* The same marker as in another module, which comes later. */
+static int tick(const char *unused, const struct kernel_param *kp)
+{
+	trace_mark(example_tick, "tick %lu", hits);
+	marker_probe_call(&GET_MARKER(history_defined), NULL, "value %d", 1);
+	return 0;
+}
+
+static const struct kernel_param_ops tick_ops = { .set = tick };
+module_param_cb(tick, &tick_ops, NULL, 0200);
+
+static int __init history_init(void)
+{
+	_trace_mark(history_init, MARK_NOARGS);
+	return 0;
+}
+
+static void __exit history_exit(void)
+{
+	marker_remove_probe(probe_2006);
+	marker_synchronize_unregister();
+}
+
+module_init(history_init);
+module_exit(history_exit);
+
+MODULE_DESCRIPTION("A test module written for the markers of 2006 to 2009");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
