@@ -30,6 +30,7 @@ import collect
 import guestbench
 import lab
 import nativebench
+import rundir
 from benchrun import Plan, Run
 from guestbench import GuestError
 from lablib import OBSTACLES, ROOT, LabError, catalogue, explain, require_root
@@ -152,7 +153,8 @@ class Bench:
     def measure_guest(self, tier: str) -> None:
         """Boot a test kernel and measure in it."""
         plan = self.run.plan
-        self.progress.step(f"{tier}: booting {plan.kernel} and measuring in it")
+        usual = "1 to 2 minutes" if tier == "vm" and not plan.quick else "half a minute"
+        self.progress.step(f"{tier}: booting {plan.kernel} and measuring in it", usual)
         guestbench.measure(
             tier,
             plan.kernel,
@@ -264,8 +266,8 @@ def report(run: Run) -> bool:
 def tell(run: Run) -> None:
     """Say what is missing and how to go on."""
     described = benchrun.describe(run)
-    for entry in described["missing"]:
-        print(f"bench: not measured: {entry['tier']}, because {entry['why']}", file=sys.stderr)
+    for line in rundir.missing_of({"run": described}):
+        print(f"bench: {line}", file=sys.stderr)
     if described["missing"] and run.path.is_dir() and any(run.path.glob("raw/*")):
         sudo = "" if os.geteuid() == 0 else "sudo "
         print(f"bench: to go on: {sudo}make bench RESUME={run.name}", file=sys.stderr)

@@ -192,17 +192,19 @@ def is_quick(env: Mapping[str, Any]) -> bool:
     return bool((env.get("run") or {}).get("quick"))
 
 
-def missing_of(env: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The tiers that a run was to measure and lacks, and why."""
-    entries = (env.get("run") or {}).get("missing") or []
-    return [(str(entry["tier"]), str(entry["why"])) for entry in entries]
+def missing_of(env: Mapping[str, Any]) -> list[str]:
+    """The tiers that a run was to measure and lacks, and why, in sentences."""
+    tiers: dict[str, list[str]] = {}
+    for entry in (env.get("run") or {}).get("missing") or []:
+        tiers.setdefault(str(entry["why"]), []).append(str(entry["tier"]))
+    return [f"not measured: {' and '.join(names)}, because {why}" for why, names in tiers.items()]
 
 
 def warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
     """What a reader of any number of a run, or of one tier of it, must be told first."""
     lines = [QUICK] if is_quick(env) else []
     missing = [] if tier else missing_of(env)
-    return lines + [f"Not measured: {name}, because {why}." for name, why in missing]
+    return lines + [f"{line[:1].upper()}{line[1:]}." for line in missing]
 
 
 def tiers_of(env: Mapping[str, Any]) -> list[Tier]:
