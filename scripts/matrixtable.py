@@ -70,7 +70,7 @@ def notes(outcomes: Iterable[Outcome]) -> list[str]:
             lines += [f"FAILED {one.kernel} {suite}: {why}" for why in tally.failed]
             lines += [f"SKIP {one.kernel} {suite}: {why}" for why in tally.skipped]
         lines += [
-            f"RETRIED {one.kernel}: crash of the emulator, nothing of ours in it: {why}"
+            f"RETRIED {one.kernel}: the emulator was at fault, nothing of ours in it: {why}"
             for why in one.retries
         ]
         if one.seconds > one.may_take:

@@ -103,8 +103,8 @@ def _probe_key(emulator: Emulator) -> str:
     return f"{emulator.version}; host {platform.release()}; {cpu}"
 
 
-def accelerator_options(accel: str, tier: str, cpus: int) -> list[str]:
-    """Return QEMU's options for an accelerator and a tier."""
+def accelerator_options(accel: str, tier: str, cpus: int, one_thread: bool = False) -> list[str]:
+    """Return QEMU's options for an accelerator and a tier; `one_thread` runs all CPUs in one."""
     if tier == "icount":
         # One instruction is one nanosecond of virtual time; nothing else may move it.
         return [
@@ -114,4 +114,5 @@ def accelerator_options(accel: str, tier: str, cpus: int) -> list[str]:
         ]
     if accel == "kvm":
         return ["-accel", "kvm", "-cpu", "host", "-smp", str(cpus)]
-    return ["-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(cpus)]
+    threads = "single" if one_thread else "multi"
+    return ["-accel", f"tcg,thread={threads}", "-cpu", "max", "-smp", str(cpus)]

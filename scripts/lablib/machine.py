@@ -25,10 +25,16 @@ from pathlib import Path
 
 from lablib import LabError, catalogue, emulator, explain, initramfs, logscan
 from lablib.emulator import Emulator
+from lablib.look import Finding
 from lablib.nmi import Injector
+from lablib.qmp import Monitor
+from lablib.watch import Watch
 
 EXIT_WORD = "kmarkers-exit"
 POLL_SECONDS = 0.05
+SILENCE_SECONDS = 60.0
+LOOK_LOG = "look.log"
+LOOK_LINES = 60
 # How long a guest that has said its exit code may take to power off.
 POWEROFF_SECONDS = 15.0
 PROBE_SECONDS = 20.0
@@ -55,6 +61,14 @@ class Request:
     accel: str | None = None
     # Non-maskable interrupts a second; 0 sends none.
     nmi: float = 0.0
+    # Whether one thread of the emulator's runs all CPUs. Only then can no CPU translate a byte
+    # that another is about to overwrite: for guests that change the kernel's own text all the
+    # time. It takes longer.
+    one_thread: bool = False
+    # A socket for others who ask the emulator for something.
+    control: Path | None = None
+    # After how many seconds of silence the CPUs are looked at; 0 for never.
+    silence: float = SILENCE_SECONDS
 
 
 @dataclass
@@ -65,6 +79,8 @@ class Result:
     reason: str = ""
     exit_code: int | None = None
     emulator_failed: bool = False
+    # Why it stood still, if it did.
+    finding: Finding | None = None
     dirt: list[str] = field(default_factory=list)
     seconds: float = 0.0
     out: Path = Path()
@@ -108,7 +124,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
             raise LabError(f"cannot write {archive}: {explain(error)}") from error
         command = [
             *qemu.command,
-            *emulator.accelerator_options(accel, request.tier, request.cpus),
+            *emulator.accelerator_options(accel, request.tier, request.cpus, request.one_thread),
             *("-m", str(request.memory), "-no-reboot", "-display", "none", "-nodefaults"),
             *("-kernel", str(kernel.image), "-initrd", str(archive)),
             *("-append", f"{cmdline} kmarkers.nonce={nonce}"),
@@ -117,11 +133,17 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
         _describe(request, qemu, accel, kernel.release, cmdline)
         with contextlib.ExitStack() as stack:
             if request.nmi:
-                control = Path(scratch, "qmp")
-                command += Injector.options(control)
+                control = Path(scratch, "nmi")
+                command += Monitor.options(control)
                 status = request.out / "status.log"
                 stack.enter_context(Injector(control, request.nmi, status))
-            result = _run(command, qemu, request, nonce, show)
+            if request.control:
+                command += Monitor.options(request.control)
+            watch = _watch(request, Path(scratch, "watch"))
+            stack.callback(watch.close)
+            command += Monitor.options(Path(scratch, "watch"))
+            channel = StatusChannel(request.out / "status.log", nonce, show)
+            result = _run(command, qemu, request, channel, watch)
     _judge(result, request.out)
     if not result.ok and shutil.disk_usage(request.out).free < LOG_BYTES:
         raise LabError(f"{request.out}: no space left for the logs; make room and run it again")
@@ -150,7 +172,7 @@ def _prepare(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name in ("results", "results.failed"):
         shutil.rmtree(out / name, ignore_errors=True)
-    for name in ("console.log", "status.log", "results.tar.gz", "qemu.log", "vm.json"):
+    for name in ("console.log", "status.log", "results.tar.gz", "qemu.log", "vm.json", LOOK_LOG):
         (out / name).unlink(missing_ok=True)
 
 
@@ -198,16 +220,22 @@ def _describe(request: Request, qemu: Emulator, accel: str, release: str, cmdlin
     (request.out / "vm.json").write_text(json.dumps(described, indent=1) + "\n")
 
 
+def _watch(request: Request, socket: Path) -> Watch:
+    """Watch a guest, unless its instructions are counted: nothing may come between those."""
+    logs = [request.out / name for name in ("console.log", "status.log", "results.tar.gz")]
+    silence = 0.0 if request.tier == "icount" else request.silence
+    return Watch(socket, logs, silence, request.out / LOOK_LOG)
+
+
 def _run(
     command: Sequence[str],
     qemu: Emulator,
     request: Request,
-    nonce: str,
-    show: Callable[[str], None] | None,
+    channel: StatusChannel,
+    watch: Watch,
 ) -> Result:
-    """Run QEMU until it ends, the time is up or somebody interrupts."""
+    """Run QEMU until it ends, stands still, the time is up or somebody interrupts."""
     result = Result(out=request.out)
-    channel = StatusChannel(request.out / "status.log", nonce, show)
     started = time.monotonic()
     deadline = started + request.timeout
     with (request.out / "qemu.log").open("w") as log:
@@ -220,11 +248,17 @@ def _run(
         )
         try:
             while process.poll() is None and time.monotonic() < deadline:
-                if channel.poll() and result.exit_code is None:
+                if not channel.poll():
+                    result.finding = watch.poll()
+                elif result.exit_code is None:
                     result.exit_code = channel.exit_code
                     deadline = min(deadline, time.monotonic() + POWEROFF_SECONDS)
+                if result.finding:
+                    break
                 time.sleep(POLL_SECONDS)
             hung = process.poll() is None
+            if hung and result.exit_code is None and result.finding is None:
+                result.finding = watch.last_words()
             result.emulator_failed = bool(process.returncode)
         finally:
             process.kill()
@@ -233,7 +267,8 @@ def _run(
     result.exit_code = channel.exit_code
     result.seconds = time.monotonic() - started
     if hung and result.exit_code is None:
-        result.reason = f"no exit status after {request.timeout:g} s"
+        result.reason = f"no exit status after {min(round(result.seconds, 1), request.timeout):g} s"
+        result.reason += f": {result.finding.reason}" if result.finding else ""
     elif hung:
         result.reason = "the guest said its exit code and did not power off"
     return result
@@ -327,5 +362,7 @@ def report(result: Result) -> None:
     said = read_log(result.out / "qemu.log").strip()
     if said:
         lines += ["vm: the emulator said:", said]
+    if looked := read_log(result.out / LOOK_LOG).strip():
+        lines += ["vm: a look at its CPUs:", *looked.splitlines()[:LOOK_LINES]]
     lines.append(f"vm: logs are in {result.out}")
     print("\n".join(lines), file=sys.stderr)

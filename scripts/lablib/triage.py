@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tells a crash of the emulator from one of ours.
+"""Tells a crash or a hang of the emulator from one of ours.
 
 An emulator that translates code may run a breakpoint long after the byte was replaced, and
 kills stock kernels now and then without any module of ours. A crash is taken for such a one
 only if nothing of ours is in its trace; then the same boot is tried again. Code of ours that was
-unloaded has no name any more: an address without one is ours, too.
+unloaded has no name any more: an address without one is ours, too. A hang is taken for such a one
+only if a CPU was seen to execute, in the kernel's own text, a breakpoint that memory does not hold.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ def emulators_crash(result: Result, modules: Collection[str]) -> str | None:
     """Return what a crash looked like if nothing speaks for it being ours, else None."""
     if result.exit_code is not None:
         return None
+    if result.finding:
+        return f"the emulator's: {result.finding.reason}" if result.finding.stale else None
     if result.emulator_failed:
         return "the emulator itself died"
     faults = logscan.scan_log(result.console)

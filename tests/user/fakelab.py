@@ -62,7 +62,9 @@ def fake_emulator(laboratory: Path, script: str) -> Iterator[None]:
         del os.environ["KMARKERS_QEMU"]
 
 
-def run_fake(laboratory: Path, script: str, timeout: float = 20.0) -> tuple[Result, list[str]]:
+def run_fake(
+    laboratory: Path, script: str, timeout: float = 20.0, silence: float = 60.0
+) -> tuple[Result, list[str]]:
     """Boot with the fake emulator; return the verdict and what was shown."""
     said: list[str] = []
     request = Request(
@@ -71,6 +73,7 @@ def run_fake(laboratory: Path, script: str, timeout: float = 20.0) -> tuple[Resu
         out=laboratory / "out",
         timeout=timeout,
         accel="tcg",
+        silence=silence,
     )
     with fake_emulator(laboratory, script):
         return boot(request, said.append), said

@@ -197,7 +197,7 @@ def test_hang_in_a_test_is_not_the_emulators(built: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(kernelsuite, "TIMEOUT_SECONDS", 0.5)
     outcome = run(built, f"{crash('all quiet')}; exec sleep 1000\n")
     assert not outcome.retries
-    assert "no exit status after 0.5 s" in outcome.tally.failed
+    assert any(why.startswith("no exit status after 0.5 s") for why in outcome.tally.failed)
 
 
 def test_kernel_that_does_not_boot_is_tried_again(built: Path) -> None:
@@ -365,8 +365,8 @@ def test_times_and_retries_are_told() -> None:
     page = matrixtable.as_markdown(outcomes, "make check-matrix")
     said = "Building, booting and testing took 781 s in all."
     notes = [
-        "RETRIED slow: crash of the emulator, nothing of ours in it: BUG: x",
-        "RETRIED slow: crash of the emulator, nothing of ours in it: the kernel did not boot",
+        "RETRIED slow: the emulator was at fault, nothing of ours in it: BUG: x",
+        "RETRIED slow: the emulator was at fault, nothing of ours in it: the kernel did not boot",
         "SLOW slow: slower than 4 minutes",
     ]
     assert text.splitlines()[4:] == [said, *notes]

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""An emulator's monitor, whose CPUs do what a test says."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+IDT = 0xFFFFFE0000000000
+# As everything of a kernel, it may be loaded elsewhere.
+ENTRY = 0xFFFFFFFF9A200B40
+
+
+@dataclass
+class FakeCpu:
+    """What one CPU shows at each look; `next` may change it before each."""
+
+    place: int = 0xFFFFFFFF99000000
+    flags: int = 0x246
+    halted: bool = False
+    user: bool = False
+    stack: list[int] = field(default_factory=list)
+    next: Callable[[FakeCpu], None] = lambda cpu: None
+
+    def registers(self, number: int) -> str:
+        """Return what the monitor prints of it."""
+        self.next(self)
+        return (
+            f"\r\nCPU#{number}\r\nRAX=0000000000000001 RBX=0000000000000002\r\n"
+            f"RSI=0 RDI=0 RBP=0 RSP={stack_of(number):016x}\r\n"
+            f"RIP={self.place:016x} RFL={self.flags:08x} [---Z-P-] CPL={3 if self.user else 0}"
+            f" II=0 A20=1 SMM=0 HLT={int(self.halted)}\r\n"
+            f"GDT=     fffffe0000001000 0000007f\r\nIDT=     {IDT:016x} 00000fff\r\n"
+        )
+
+
+def stack_of(number: int) -> int:
+    """Return where the stack of a CPU is."""
+    return 0xFFFFC90000000000 + number * 0x10000
+
+
+def gate(entry: int) -> list[int]:
+    """Return the two words of an entry of the table of vectors."""
+    return [(entry >> 16 & 0xFFFF) << 48 | 0x8E00 << 32 | 0x10 << 16 | entry & 0xFFFF, entry >> 32]
+
+
+class FakeMonitor:
+    """Serves the protocol on a socket, one connection after the other."""
+
+    def __init__(self, path: Path, cpus: list[FakeCpu], memory: dict[int, int]) -> None:
+        self.cpus = cpus
+        self.memory = memory
+        self.state = "running"
+        self.asked: list[str] = []
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.bind(str(path))
+        self._server.listen()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            line, _ = self._server.accept()
+            with line, line.makefile("rw") as qmp:
+                self._say(qmp, {"QMP": {"version": {}}})
+                for request in qmp:
+                    # Events come whenever they like.
+                    self._say(qmp, {"event": "RTC_CHANGE"})
+                    self._say(qmp, self._answer(json.loads(request)))
+
+    @staticmethod
+    def _say(qmp: TextIO, what: dict[str, Any]) -> None:
+        qmp.write(json.dumps(what) + "\r\n")
+        qmp.flush()
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        command = request["execute"]
+        self.asked.append(command)
+        if command == "query-status":
+            return {"return": {"status": self.state}}
+        if command == "human-monitor-command":
+            arguments = request["arguments"]
+            return {"return": self._human(arguments["command-line"])}
+        if command in ("qmp_capabilities", "stop", "cont"):
+            return {"return": {}}
+        return {"error": {"desc": f"there is no {command}"}}
+
+    def _human(self, command: str) -> str:
+        if command == "info registers -a":
+            return "".join(cpu.registers(number) for number, cpu in enumerate(self.cpus))
+        words = re.fullmatch(r"x /(\d+)([gb])x 0x([0-9a-f]+)", command)
+        assert words, command
+        address, size = int(words[3], 16), 8 if words[2] == "g" else 1
+        found = [self._word(address + size * n) for n in range(int(words[1]))]
+        known = [f"0x{word:0{2 * size}x}" for word in found if word is not None]
+        # A line holds two words; what cannot be read ends it.
+        return "".join(
+            f"{address + 16 * n:016x}: {' '.join(known[2 * n : 2 * n + 2])}\r\n"
+            for n in range((len(known) + 1) // 2)
+        )
+
+    def _word(self, address: int) -> int | None:
+        if IDT + 48 <= address < IDT + 64:
+            return gate(ENTRY)[(address - IDT - 48) // 8]
+        for number, cpu in enumerate(self.cpus):
+            index = (address - stack_of(number)) // 8
+            if 0 <= index < len(cpu.stack):
+                return cpu.stack[index]
+        return self.memory.get(address)

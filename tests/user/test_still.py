@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is seen of a guest that says nothing, and what is made of it."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fakelab import run_fake
+from fakeqmp import ENTRY, FakeCpu, FakeMonitor
+from lablib import symbols, triage
+from lablib.look import Finding
+from lablib.machine import LOOK_LOG, Request, Result
+from lablib.qmp import Monitor, MonitorError
+from lablib.watch import LOOKS, Watch
+
+KERNEL_TEXT = ENTRY - 0x1234560
+MODULE_TEXT = 0xFFFFFFFFC0A01230
+NO_INTERRUPTS = 0x046
+SILENCE = 0.3
+
+
+def trapped(address: int, counter: int = 7) -> list[int]:
+    """Return the stack of a CPU that handles a breakpoint."""
+    saved = [counter, *range(1, 16), address + 1, 0x10, NO_INTERRUPTS, 0xFFFFC900000F0000, 0x18]
+    return [0xFFFFFFFF99123456, 0, ENTRY + 0x39, *saved]
+
+
+def busy() -> FakeCpu:
+    """Return a CPU that comes around."""
+    places = itertools.count(KERNEL_TEXT, 0x40)
+
+    def go_on(cpu: FakeCpu) -> None:
+        cpu.place = next(places)
+
+    return FakeCpu(next=go_on)
+
+
+def watched(tmp_path: Path, cpus: list[FakeCpu], memory: dict[int, int]) -> Finding | None:
+    """Watch a silent guest until its CPUs were judged once."""
+    FakeMonitor(tmp_path / "qmp", cpus, memory)
+    watch = Watch(tmp_path / "qmp", [tmp_path / "log"], SILENCE, tmp_path / LOOK_LOG)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / LOOK_LOG).exists() and time.monotonic() < deadline:
+        if finding := watch.poll():
+            return finding
+        time.sleep(0.002)
+    watch.close()
+    return None
+
+
+def at_breakpoint(address: int) -> FakeCpu:
+    """Return a CPU that handles the same breakpoint for ever, wherever it is in that."""
+    cpu = busy()
+    cpu.flags = NO_INTERRUPTS
+    cpu.stack = trapped(address)
+    return cpu
+
+
+def test_stale_breakpoint_in_the_kernel_is_the_emulators(tmp_path: Path) -> None:
+    cpus = [busy(), at_breakpoint(KERNEL_TEXT)]
+    finding = watched(tmp_path, cpus, {KERNEL_TEXT: 0x0F})
+    assert finding and finding.stale
+    assert f"CPU 1 executes a breakpoint at {KERNEL_TEXT:x} for ever" in finding.reason
+    assert "memory holds 0f" in finding.reason
+    record = (tmp_path / LOOK_LOG).read_text()
+    assert f"interrupted by a breakpoint at {KERNEL_TEXT:x}, which holds 0f" in record
+    assert "RAX=0000000000000001" in record
+
+
+@pytest.mark.parametrize(
+    ("address", "memory"),
+    [
+        # Ours to look into: a module's code.
+        (MODULE_TEXT, {MODULE_TEXT: 0x0F}),
+        # Somebody's breakpoint is really there.
+        (KERNEL_TEXT, {KERNEL_TEXT: 0xCC}),
+        # Nobody can tell.
+        (KERNEL_TEXT, {}),
+    ],
+)
+def test_other_breakpoints_are_not(tmp_path: Path, address: int, memory: dict[int, int]) -> None:
+    finding = watched(tmp_path, [busy(), at_breakpoint(address)], memory)
+    assert finding and not finding.stale
+    assert f"breakpoint at {address:x} for ever" in finding.reason
+
+
+def test_cpu_that_meets_breakpoints_and_goes_on_is_busy(tmp_path: Path) -> None:
+    counter = itertools.count()
+
+    def hit(cpu: FakeCpu) -> None:
+        cpu.place += 8
+        cpu.stack = trapped(KERNEL_TEXT, next(counter))
+
+    cpu = FakeCpu(flags=NO_INTERRUPTS, next=hit)
+    assert watched(tmp_path, [cpu, busy()], {KERNEL_TEXT: 0xCC}) is None
+    assert "every CPU goes on" in (tmp_path / LOOK_LOG).read_text()
+
+
+def test_cpu_without_interrupts_stands_still(tmp_path: Path) -> None:
+    finding = watched(tmp_path, [busy(), FakeCpu(MODULE_TEXT, NO_INTERRUPTS)], {})
+    assert finding == Finding(f"CPU 1 takes no interrupt and stays at {MODULE_TEXT:x}")
+
+
+@pytest.mark.parametrize("cpu", [FakeCpu(MODULE_TEXT), FakeCpu(0x401000, user=True)])
+def test_loop_that_takes_interrupts_goes_on(tmp_path: Path, cpu: FakeCpu) -> None:
+    assert watched(tmp_path, [cpu, FakeCpu(halted=True)], {}) is None
+
+
+def test_idle_guest_stands_still(tmp_path: Path) -> None:
+    finding = watched(tmp_path, [FakeCpu(halted=True), FakeCpu(halted=True)], {})
+    assert finding and "every CPU is idle" in finding.reason
+
+
+def test_guest_goes_on_after_every_look(tmp_path: Path) -> None:
+    monitor = FakeMonitor(tmp_path / "qmp", [busy()], {})
+    watch = Watch(tmp_path / "qmp", [], SILENCE, tmp_path / LOOK_LOG)
+    assert watch.last_words() is None
+    assert monitor.asked.count("stop") == monitor.asked.count("cont") == LOOKS
+
+
+def test_stopped_guest_is_named(tmp_path: Path) -> None:
+    monitor = FakeMonitor(tmp_path / "qmp", [busy()], {})
+    monitor.state = "paused"
+    watch = Watch(tmp_path / "qmp", [], SILENCE, tmp_path / LOOK_LOG)
+    finding = watch.last_words()
+    assert finding == Finding("the emulator says that the guest is paused")
+
+
+def test_emulator_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MonitorError, match="cannot be asked"):
+        Monitor(tmp_path / "none")
+
+
+def test_refusal_is_an_error(tmp_path: Path) -> None:
+    FakeMonitor(tmp_path / "qmp", [], {})
+    with pytest.raises(MonitorError, match="there is no dance"):
+        Monitor(tmp_path / "qmp").ask("dance")
+
+
+def test_whoever_talks_is_not_looked_at(tmp_path: Path) -> None:
+    monitor = FakeMonitor(tmp_path / "qmp", [FakeCpu(halted=True)], {})
+    log = tmp_path / "log"
+    watch = Watch(tmp_path / "qmp", [log], 2.0, tmp_path / LOOK_LOG)
+    for number in range(20):
+        log.write_text("x" * number)
+        assert watch.poll() is None
+    assert not monitor.asked
+
+
+def test_lockup_is_looked_at_without_delay(tmp_path: Path) -> None:
+    FakeMonitor(tmp_path / "qmp", [FakeCpu(halted=True)], {})
+    log = tmp_path / "log"
+    log.write_text("quiet\n")
+    watch = Watch(tmp_path / "qmp", [log], 1000.0, tmp_path / LOOK_LOG)
+    assert watch.poll() is None
+    log.write_text("quiet\nwatchdog: BUG: soft lockup - CPU#1 stuck for 26s! [sh:102]\n")
+    watch.poll()
+    assert len(watch.looks) == 1
+
+
+def test_silent_run_ends_with_the_evidence(laboratory: Path) -> None:
+    result, _ = run_fake(laboratory, "exec sleep 1000", timeout=600.0, silence=SILENCE)
+    assert not result.ok and result.seconds < 300
+    assert "the emulator cannot be asked" in result.reason
+
+
+Judge = Callable[[Result], str | None]
+
+
+@pytest.mark.parametrize("stale", [True, False])
+def test_only_a_stale_breakpoint_is_tried_again(tmp_path: Path, stale: bool) -> None:
+    result = Result(reason="why", out=tmp_path, finding=Finding("CPU 0 stays", stale))
+    (tmp_path / "console.log").write_text("[ 1.0] BUG: soft lockup\n")
+    (tmp_path / "status.log").write_text("ok 1 x\n")
+    found = triage.emulators_crash(result, ["patcher"])
+    assert (found is not None) is stale
+
+
+def test_request_watches_unless_told_not_to(tmp_path: Path) -> None:
+    assert Request("6.1", tmp_path, tmp_path).silence > 0
+
+
+def test_names_follow_a_kernel_that_was_moved() -> None:
+    table = symbols.parse(
+        "ffffffff81000000 T _text\nffffffff81000100 t f\nffffffff81a00000 T asm_exc_int3\n"
+        "ffffffffc0000000 t ours [patcher]\nffffffff82000000 D data\n"
+    )
+    seen = "entry of breakpoints: ffffffff91a00000\n+008 ffffffff91000104\nRIP=ffffffff91000104\n"
+    named = symbols.annotate(seen, table)
+    assert "+008 ffffffff91000104 f+0x4\n" in named
+    assert symbols.annotate("+008 ffffffff91000104", table) == "+008 ffffffff91000104"
+    assert symbols.annotate(seen, []) == seen
