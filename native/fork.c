@@ -13,7 +13,7 @@
 
 static void before_fork(void)
 {
-	pthread_rwlock_wrlock(&native_fork_gate);
+	native_gate_close();
 	text_before_fork();
 	urcu_bp_before_fork();
 }
@@ -22,19 +22,15 @@ static void after_fork_parent(void)
 {
 	urcu_bp_after_fork_parent();
 	text_after_fork_parent();
-	pthread_rwlock_unlock(&native_fork_gate);
+	native_gate_open();
 }
 
+/* liburcu unblocks signals, whose handlers may have sites: the text comes first. */
 static void after_fork_child(void)
 {
-	static const pthread_rwlock_t unlocked = PTHREAD_RWLOCK_INITIALIZER;
-
-	/* Before anything else: it unblocks signals, and there is no breakpoint now. */
-	urcu_bp_after_fork_child();
-	pthread_rwlock_unlock(&native_fork_gate);
-	/* Threads that waited for it in the parent do not exist here. */
-	native_fork_gate = unlocked;
 	text_after_fork_child();
+	native_gate_renew();
+	urcu_bp_after_fork_child();
 }
 
 static int watch_error;

@@ -3,9 +3,77 @@
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 
-pthread_rwlock_t native_fork_gate = PTHREAD_RWLOCK_INITIALIZER;
 __thread unsigned int native_mutexes_held;
 
 #ifdef __SANITIZE_THREAD__
 unsigned long native_rcu_order;
 #endif
+
+/*
+ * Everybody takes a ticket and is let in in that order, so that neither those who
+ * change things in a loop nor those who fork in a loop keep the others out.
+ */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	unsigned long tickets;	/* given out */
+	unsigned long turn;	/* the ticket that may go in */
+	unsigned int inside;	/* who hold mutexes */
+} gate = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.moved = PTHREAD_COND_INITIALIZER,
+};
+
+static void wait_turn(void)
+{
+	unsigned long ticket;
+
+	pthread_mutex_lock(&gate.lock);
+	ticket = gate.tickets++;
+	while (gate.turn != ticket)
+		pthread_cond_wait(&gate.moved, &gate.lock);
+}
+
+static void end_turn(void)
+{
+	gate.turn++;
+	pthread_cond_broadcast(&gate.moved);
+	pthread_mutex_unlock(&gate.lock);
+}
+
+void native_gate_enter(void)
+{
+	wait_turn();
+	gate.inside++;
+	end_turn();
+}
+
+void native_gate_leave(void)
+{
+	pthread_mutex_lock(&gate.lock);
+	if (!--gate.inside)
+		pthread_cond_broadcast(&gate.moved);
+	pthread_mutex_unlock(&gate.lock);
+}
+
+void native_gate_close(void)
+{
+	wait_turn();
+	while (gate.inside)
+		pthread_cond_wait(&gate.moved, &gate.lock);
+	pthread_mutex_unlock(&gate.lock);
+}
+
+void native_gate_open(void)
+{
+	pthread_mutex_lock(&gate.lock);
+	end_turn();
+}
+
+void native_gate_renew(void)
+{
+	pthread_mutex_init(&gate.lock, NULL);
+	pthread_cond_init(&gate.moved, NULL);
+	gate.tickets = 0;
+	gate.turn = 0;
+}

@@ -22,20 +22,22 @@ DECLARE_SECTION(markers);
 
 typedef int take_chunk(struct module *module, struct kmarkers_chunk *chunk);
 
-/* The chunks of the translation units follow each other, each aligned to 8. */
-static int for_each_chunk(struct kmarkers_chunk *start, struct kmarkers_chunk *stop,
-			  const char *what, take_chunk *take)
+/*
+ * The chunks of the translation units follow each other, each aligned to 8.  @chunk
+ * stands behind those that were taken: who tries again goes on there.
+ */
+static int take_chunks(struct kmarkers_chunk **chunk, struct kmarkers_chunk *stop,
+		       const char *what, take_chunk *take)
 {
-	struct kmarkers_chunk *chunk = start;
-	int err = 0;
+	while (*chunk < stop) {
+		unsigned long next = (unsigned long)*chunk + (*chunk)->bytes;
+		int err = take(NULL, *chunk);
 
-	while (chunk < stop && !err) {
-		unsigned long next = (unsigned long)chunk + chunk->bytes;
-
-		err = take(NULL, chunk);
-		chunk = (void *)((next + 7) & ~7UL);
+		if (err)
+			return start_failed(what, err);
+		*chunk = (void *)((next + 7) & ~7UL);
 	}
-	return err ? start_failed(what, err) : 0;
+	return 0;
 }
 
 int start_failed(const char *what, int err)
@@ -44,6 +46,21 @@ int start_failed(const char *what, int err)
 	return err;
 }
 
+static int take_tables(void)
+{
+	static struct kmarkers_chunk *imv = __start_kmarkers_imv;
+	static struct kmarkers_chunk *stubs = __start_kmarkers_stubs;
+	static struct kmarkers_chunk *markers = __start_kmarkers_markers;
+
+	return take_chunks(&imv, __stop_kmarkers_imv, "table of immediate values refused",
+			   imv_add_chunk) ?:
+	       take_chunks(&stubs, __stop_kmarkers_stubs, "table of typed markers refused",
+			   typed_add_chunk) ?:
+	       take_chunks(&markers, __stop_kmarkers_markers, "table of markers refused",
+			   markers_add_chunk);
+}
+
+/* Each step finds what an earlier call has done, and does not do it again. */
 int kmarkers_start(void)
 {
 	static bool started;
@@ -52,22 +69,10 @@ int kmarkers_start(void)
 	if (started)
 		return -EBUSY;
 	/* A child has either the text of before or a copy of its own. */
-	pthread_rwlock_rdlock(&native_fork_gate);
+	native_gate_enter();
 	err = text_start();
-	pthread_rwlock_unlock(&native_fork_gate);
-	if (!err)
-		err = trap_start();
-	if (!err)
-		err = fork_start();
-	if (!err)
-		err = for_each_chunk(__start_kmarkers_imv, __stop_kmarkers_imv,
-				     "table of immediate values refused", imv_add_chunk);
-	if (!err)
-		err = for_each_chunk(__start_kmarkers_stubs, __stop_kmarkers_stubs,
-				     "table of typed markers refused", typed_add_chunk);
-	if (!err)
-		err = for_each_chunk(__start_kmarkers_markers, __stop_kmarkers_markers,
-				     "table of markers refused", markers_add_chunk);
+	native_gate_leave();
+	err = err ?: trap_start() ?: fork_start() ?: take_tables();
 	started = !err;
 	return err;
 }

@@ -2,7 +2,7 @@
 /*
  * User-space side of patcher/text.h: the program's own text, all its threads.
  *
- * The text lies in a memory file.  It is mapped executable where the linker put
+ * The text lies in shared memory.  It is mapped executable where the linker put
  * it; a batch maps the pages it writes a second time, writable, and unmaps them.
  */
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,8 +23,8 @@
 
 static struct {
 	unsigned long start, end;
-	int copy;	/* for the child, while the program forks */
-	pid_t owner;	/* the process that the memory file belongs to */
+	void *copy;	/* for the child, while the program forks; NULL without memory */
+	pid_t owner;	/* the process that the shared memory belongs to */
 } text;
 
 bool text_owned(struct module *module, unsigned long addr, unsigned int len)
@@ -32,34 +33,62 @@ bool text_owned(struct module *module, unsigned long addr, unsigned int len)
 }
 
 /*
- * A child of clone(2) or vfork(2), which run no handlers of pthread_atfork(),
- * executes its parent's text and must not write it: -EPERM.
- *
- * No descriptor of the memory file is kept: the program may close it, and open
- * another file that gets its number.  mremap(2) maps shared pages a second time
- * if their old size is 0; executable as they were, until they are made writable.
+ * No descriptor stands for the memory: the program may close all it knows of.
+ * mremap(2) maps shared pages a second time if their old size is 0; executable as
+ * they were, until they are made writable.
  */
+static void *map_writable(void *pages, size_t size)
+{
+	void *view = mremap(pages, 0, size, MREMAP_MAYMOVE);
+
+	if (view == MAP_FAILED)
+		return NULL;
+	if (mprotect(view, size, PROT_READ | PROT_WRITE)) {
+		munmap(view, size);
+		return NULL;
+	}
+	return view;
+}
+
+/*
+ * membarrier(2): the other running threads of the process execute a serialising
+ * instruction.  0, or -1 if the program may not call it.
+ */
+static int sync_threads(void)
+{
+	return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+}
+
+/*
+ * What a batch needs may be gone since kmarkers_start(), and is asked for before
+ * the first store.  A child of clone(2) or vfork(2), which run no handlers of
+ * pthread_atfork(), executes its parent's text and must not write it.
+ */
+static int check_means(void)
+{
+	if (getpid() != text.owner)
+		return -EPERM;
+	if (!trap_is_ours())
+		return -ENOLINK;
+	return sync_threads() ? -ENOSYS : 0;
+}
+
 int text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned long first = PAGE_OF(pokes[0].addr);
 	unsigned long last = PAGE_OF(pokes[nr - 1].addr + pokes[nr - 1].len - 1);
+	int err = check_means();
 	unsigned int i;
-	size_t size;
 
-	if (getpid() != text.owner)
-		return -EPERM;
+	if (err)
+		return err;
 	alias->nr_pages = (last - first) / PAGE_BYTES + 1;
-	size = alias->nr_pages * PAGE_BYTES;
-	alias->base = mremap((void *)first, 0, size, MREMAP_MAYMOVE);
-	if (alias->base == MAP_FAILED)
+	alias->base = map_writable((void *)first, alias->nr_pages * PAGE_BYTES);
+	if (!alias->base)
 		return -ENOMEM;
-	if (mprotect(alias->base, size, PROT_READ | PROT_WRITE)) {
-		text_unmap(alias);
-		return -ENOMEM;
-	}
 	/* Few pages for many pokes are all written: no fault for each. */
 	if (alias->nr_pages <= nr)
-		madvise(alias->base, size, MADV_POPULATE_READ);
+		madvise(alias->base, alias->nr_pages * PAGE_BYTES, MADV_POPULATE_READ);
 	for (i = 0; i < nr; i++)
 		pokes[i].alias = (u8 *)alias->base + ((unsigned long)pokes[i].addr - first);
 	return 0;
@@ -126,11 +155,10 @@ static void serialise(void)
 		     : "=&r" (scratch) : : "cc", "memory");
 }
 
-/* membarrier(2): the other running threads of the process execute a serialising instruction. */
 void text_sync(void)
 {
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0)) {
-		/* Taken away since text_start(): no way on and no way back. */
+	if (sync_threads()) {
+		/* Taken away since check_means(): no way on and no way back. */
 		perror("kmarkers: membarrier");
 		abort();
 	}
@@ -159,77 +187,91 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *unused)
 	return -ENOENT;
 }
 
-/* A memory file with the text as it is now. */
-static int copy_text(void)
+/*
+ * Shared memory with the text as it is now, executable, at any address; NULL if
+ * there is none.  Without a file: no limit on descriptors or on files stands in
+ * its way.  Nothing is writable and executable at the same time.
+ */
+static void *copy_text(void)
 {
-	unsigned long done = 0, size = text.end - text.start;
-	int err, file = memfd_create("text", MFD_CLOEXEC);
+	size_t size = text.end - text.start;
+	void *copy, *view;
 
-	if (file < 0)
-		return -errno;
-	while (done < size) {
-		ssize_t n = write(file, (void *)(text.start + done), size - done);
-
-		if (n <= 0) {
-			err = n ? -errno : -EIO;
-			close(file);
-			return err;
-		}
-		done += n;
+	copy = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (copy == MAP_FAILED)
+		return NULL;
+	view = map_writable(copy, size);
+	if (!view) {
+		munmap(copy, size);
+		return NULL;
 	}
-	return file;
+	madvise(view, size, MADV_POPULATE_WRITE);
+	memcpy(view, (void *)text.start, size);
+	munmap(view, size);
+	return copy;
 }
 
 /*
- * At every moment the same bytes are mapped: threads that execute them notice
- * nothing.  Not mmap(3), because sanitizers take that for fresh memory.  Closes @file.
+ * Put a copy in the place of the text.  Whoever executes it meanwhile waits for
+ * the kernel, and finds the same bytes.
  */
-static int map_text(int file)
+static int move_text(void *copy)
 {
-	int err = 0;
+	size_t size = text.end - text.start;
 
-	if (syscall(SYS_mmap, text.start, text.end - text.start, PROT_READ | PROT_EXEC,
-		    MAP_SHARED | MAP_FIXED, file, 0) == -1)
-		err = -errno;
-	else
-		text.owner = getpid();
-	close(file);
-	return err;
+	if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, text.start) == MAP_FAILED)
+		return -errno;
+	text.owner = getpid();
+	return 0;
 }
 
+/* Once: what kmarkers_start() failed at later is tried again without this. */
 int text_start(void)
 {
-	int err, file;
+	void *copy;
+	int err;
 
+	if (text.owner)
+		return 0;
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0))
 		return start_failed("this kernel has no membarrier(2) with sync-core", -errno);
 	if (dl_iterate_phdr(find_text, NULL) != 1)
 		return start_failed("the program has no executable segment", -ENOENT);
-	file = copy_text();
-	if (file < 0)
-		return start_failed("cannot copy the program's text into a memory file", file);
-	err = map_text(file);
-	return err ? start_failed("cannot map a memory file as the program's text", err) : 0;
+	copy = copy_text();
+	if (!copy)
+		return start_failed("cannot copy the program's text into shared memory", -errno);
+	err = move_text(copy);
+	if (!err)
+		return 0;
+	munmap(copy, text.end - text.start);
+	return start_failed("cannot put shared memory in the place of the program's text", err);
 }
 
 /* The copy is made while no batch runs: later the parent may go on before the child. */
 void text_before_fork(void)
 {
-	text.copy = text.owner ? copy_text() : -1;
+	text.copy = text.owner ? copy_text() : NULL;
 }
 
 void text_after_fork_parent(void)
 {
-	if (text.copy >= 0)
-		close(text.copy);
+	if (text.copy)
+		munmap(text.copy, text.end - text.start);
 }
 
 /*
- * Without its own copy the child keeps executing its parent's text; text_map()
- * refuses to write it.  The registration for membarrier() was inherited.
+ * A child that went on with its parent's text would follow its changes, without
+ * being synchronised, and meet its breakpoints: better none.  The registration for
+ * membarrier() was inherited.
  */
 void text_after_fork_child(void)
 {
-	if (text.copy >= 0)
-		map_text(text.copy);
+	static const char no_copy[] =
+		"kmarkers: no memory for a copy of the text: the child of fork() ends\n";
+
+	if (!text.owner || (text.copy && !move_text(text.copy)))
+		return;
+	if (write(STDERR_FILENO, no_copy, sizeof(no_copy) - 1) < 0)
+		_exit(126);
+	_exit(127);
 }

@@ -3,13 +3,17 @@
 #ifndef NATIVE_TEXT_H
 #define NATIVE_TEXT_H
 
-/* Move the text into a memory file of this process. */
+#include <stdbool.h>
+
+/* Move the text into shared memory of this process. */
 int text_start(void);
 void text_before_fork(void);
 void text_after_fork_parent(void);
 void text_after_fork_child(void);
 /* Handle SIGTRAP. */
 int trap_start(void);
+/* Is it still handled by us? */
+bool trap_is_ours(void);
 /* Keep fork() and batches apart, and give a child its own text. */
 int fork_start(void);
 

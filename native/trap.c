@@ -54,6 +54,14 @@ static void on_sigtrap(int sig, siginfo_t *info, void *context)
 	}
 }
 
+bool trap_is_ours(void)
+{
+	struct sigaction now;
+
+	return !sigaction(SIGTRAP, NULL, &now) && now.sa_flags & SA_SIGINFO &&
+	       now.sa_sigaction == on_sigtrap;
+}
+
 /*
  * All signals are blocked, as interrupts are in the kernel: a batch waits for
  * handlers that look at it.  Except SIGTRAP, since @previous may have sites.
@@ -72,6 +80,9 @@ int trap_start(void)
 	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
 	if (sigismember(&blocked, SIGTRAP))
 		return start_failed("SIGTRAP is blocked", -EPERM);
+	/* Who tries again must not find itself as the previous one. */
+	if (trap_is_ours())
+		return 0;
 	if (sigaction(SIGTRAP, &action, &previous))
 		return start_failed("cannot handle SIGTRAP", -errno);
 	return 0;

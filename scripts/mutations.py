@@ -43,7 +43,7 @@ class Mutant:
     suites: Sequence[str] = ()
 
 
-UNLOCK_PARENT = "\tpthread_rwlock_unlock(&native_fork_gate);\n}\n\nstatic void after_fork_child"
+OWN_TEXT = "\tif (!text.owner || (text.copy && !move_text(text.copy)))\n\t\treturn;\n"
 STEPS = ("protocol_steps",)
 ORDER = ("protocol_steps", "imv_storm")
 REFUSES = ("patcher_refuses_bad_batches",)
@@ -237,25 +237,125 @@ MUTANTS = (
         "fork-shares-text",
         "a child goes on with its parent's text, and may write it",
         "native/text.c",
-        [("\tif (text.copy >= 0)\n\t\tmap_text(text.copy);\n", "\ttext.owner = getpid();\n")],
-        ("process_fork_separates",),
+        [(OWN_TEXT, "\ttext.owner = getpid();\n\tif (text.owner)\n\t\treturn;\n")],
+        ("fork_separates",),
     ),
     Mutant(
         "fork-copies-late",
         "the child copies the text itself, when its parent may write it again",
         "native/text.c",
-        [("\tif (text.copy >= 0)\n\t\tmap_text(text.copy);\n", "\tmap_text(copy_text());\n")],
+        [(OWN_TEXT, "\tif (!text.owner || !move_text(copy_text()))\n\t\treturn;\n")],
         ("process_fork_storm",),
+    ),
+    Mutant(
+        "fork-goes-on",
+        "a child that there is no copy for goes on with its parent's text",
+        "native/text.c",
+        [("\t_exit(127);\n", "")],
+        ("fork_without_memory",),
+    ),
+    Mutant(
+        "fork-signals-first",
+        "a child takes signals before it has its own text",
+        "native/fork.c",
+        [
+            ("\ttext_after_fork_child();\n", ""),
+            (
+                "\turcu_bp_after_fork_child();\n",
+                "\turcu_bp_after_fork_child();\n\ttext_after_fork_child();\n",
+            ),
+        ],
+        ("fork_signal_finds_own_text",),
+    ),
+    Mutant(
+        "fork-keeps-copy",
+        "the copy for the child stays mapped in its parent",
+        "native/text.c",
+        [("\tif (text.copy)\n\t\tmunmap(text.copy,", "\tif (!text.owner)\n\t\tmunmap(text.copy,")],
+        ("fork_leaves_no_copy",),
     ),
     Mutant(
         "no-fork-gate",
         "a program forks in the middle of a batch",
         "native/fork.c",
-        [
-            ("\tpthread_rwlock_wrlock(&native_fork_gate);\n", ""),
-            (UNLOCK_PARENT, "}\n\nstatic void after_fork_child"),
-        ],
+        [("\tnative_gate_close();\n", ""), ("\tnative_gate_open();\n", "")],
         ("process_fork_storm",),
+    ),
+    Mutant(
+        "gate-unfair",
+        "whoever changes something overtakes a fork that waits",
+        "native/lock.c",
+        [
+            (
+                "\twait_turn();\n\tgate.inside++;\n\tend_turn();\n",
+                "\tpthread_mutex_lock(&gate.lock);\n\tgate.inside++;\n"
+                "\tpthread_mutex_unlock(&gate.lock);\n",
+            )
+        ],
+        ("fork_gets_through_changes",),
+    ),
+    Mutant(
+        "trap-not-asked",
+        "a batch begins although SIGTRAP has another handler",
+        "native/text.c",
+        [("\tif (!trap_is_ours())\n\t\treturn -ENOLINK;\n", "")],
+        ("batch_without_sigtrap",),
+    ),
+    Mutant(
+        "membarrier-not-asked",
+        "a batch begins although membarrier(2) was taken away",
+        "native/text.c",
+        [("\treturn sync_threads() ? -ENOSYS : 0;\n", "\treturn 0;\n")],
+        ("batch_without_membarrier",),
+    ),
+    Mutant(
+        "handler-of-itself",
+        "the second kmarkers_start() takes our own handler for the program's",
+        "native/trap.c",
+        [("\tif (trap_is_ours())\n\t\treturn 0;\n", "")],
+        ("start_is_tried_again",),
+    ),
+    Mutant(
+        "tables-twice",
+        "the second kmarkers_start() begins with the first table again",
+        "native/start.c",
+        [("\tstatic struct kmarkers_chunk *imv =", "\tstruct kmarkers_chunk *imv =")],
+        ("start_is_tried_again",),
+    ),
+    Mutant(
+        "nop-of-rip",
+        "a nop with an address relative to itself is taken for a shorter one",
+        "patcher/insn.c",
+        [("} else if (mod == 0 && rm == 5) {", "} else if (mod == 1 && rm == 5) {")],
+        ("insn_decodes_known_and_refuses_others",),
+    ),
+    Mutant(
+        "nop-without-base",
+        "a nop with an index and no base is taken for a shorter one",
+        "patcher/insn.c",
+        [("if (mod == 0 && (bytes[1] & 7) == 5)", "if (mod == 1 && (bytes[1] & 7) == 5)")],
+        ("insn_decodes_known_and_refuses_others",),
+    ),
+    Mutant(
+        "migration-unseen",
+        "a window that ends on another CPU is not flagged",
+        "bench_modules/run.c",
+        [("\tif (raw_smp_processor_id() != cpu)\n", "\tif (sample->cpu != cpu)\n")],
+        ("run_flags_disturbed_windows",),
+    ),
+    Mutant(
+        "preemption-unseen",
+        "a window that was preempted is not flagged",
+        "bench_modules/run.c",
+        [("\tif (bench_count_switches() != switches)\n", "\tif (switches != switches)\n")],
+        ("run_flags_disturbed_windows",),
+    ),
+    Mutant(
+        "number-with-newline",
+        "a number may have a newline behind it",
+        "patcher/words.c",
+        [("\tif (strchr(text, '\\n'))\n\t\treturn -EINVAL;\n", "")],
+        ("words_numbers",),
     ),
     Mutant(
         "clone-writes",

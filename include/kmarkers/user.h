@@ -40,17 +40,27 @@
  * PROMISES
  *
  * Those of marker.h and immediate.h, with threads in place of CPUs.  Between
- * fork() and its return the child gets its own copy of the text, with every
- * marker and value as they were; what either changes later, the other does not
- * see.
+ * fork() and its return, before it takes a signal, the child gets its own copy of
+ * the text, with every marker and value as they were; what either changes later,
+ * the other does not see.  Without memory for the copy the child ends with a message and
+ * exit code 127.
+ *
+ * ERRORS
+ *
+ * Those of marker.h and immediate.h.  Also, with nothing changed, of whatever
+ * changes text:
+ *
+ *	-ENOLINK	SIGTRAP has another handler than that of kmarkers_start()
+ *	-ENOSYS		membarrier(2) was allowed then, and is no longer
+ *	-EPERM		this is a child without fork()'s handlers
  *
  * CONTRACTS
  *
  * Sites may stand in the program itself, not in shared libraries.  A thread
  * that executes sites must not block SIGTRAP, nor may a signal handler that
  * does, by its sa_mask: a breakpoint met while the signal is blocked ends the
- * program.  A child of clone(2) without fork()'s handlers must not change
- * anything, and is refused with -EPERM.  Probes must not fork.
+ * program.  SIGTRAP's handler stays.  A child of clone(2) without fork()'s
+ * handlers must not change anything.  Probes must not fork.
  *
  * Documentation/native.md explains all this.
  */
@@ -76,13 +86,14 @@
 /**
  * kmarkers_start() - make the program's sites patchable and its tables known
  *
- * Moves the program's text into a shared mapping, installs a SIGTRAP handler
+ * Moves the program's text into shared memory, installs a SIGTRAP handler
  * that passes on what is not ours, registers for membarrier() and takes over the
  * tables of immediate values and markers.  Immediate values with an initialiser
  * read 0 before.  Other threads may run, but none may read immediate values yet.
  *
- * Return: 0, -EBUSY if it was called before, or a negative errno after a message
- * on stderr that says what this machine lacks.
+ * Return: 0, -EBUSY if it has succeeded before, or a negative errno after a message
+ * on stderr that says what this machine lacks.  Then it may be called again, and
+ * goes on where it failed.
  */
 int kmarkers_start(void);
 

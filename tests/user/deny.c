@@ -5,41 +5,25 @@
  * WHAT is SYSCALL=ERRNO, for one of the names below.
  */
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <linux/kernel.h>
+
+#include "refuse.h"
 
 static const struct {
 	const char *name;
 	int number;
 } syscalls[] = {
 	{ "membarrier", SYS_membarrier },
-	{ "memfd_create", SYS_memfd_create },
+	{ "mremap", SYS_mremap },
 	{ "perf_event_open", SYS_perf_event_open },
 	{ "sched_setaffinity", SYS_sched_setaffinity },
 };
-
-static int deny_syscall(int number, int error)
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { .len = 4, .filter = filter };
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) ? -1 : 0;
-}
 
 static int deny(char *what)
 {
@@ -51,7 +35,7 @@ static int deny(char *what)
 	*error++ = 0;
 	for (i = 0; i < ARRAY_SIZE(syscalls); i++)
 		if (!strcmp(what, syscalls[i].name))
-			return deny_syscall(syscalls[i].number, atoi(error));
+			return refuse_syscall(syscalls[i].number, atoi(error));
 	return -1;
 }
 

@@ -3,27 +3,35 @@
  * Runs the common cases, those of the pure parts, of the protocol, of the engine and of
  * processes, and prints KTAP.  Arguments: how many batches the storms apply, a word that
  * the names of the cases to run contain, and how many seconds the storm of kinds goes on at least.
+ * Or --start and a scenario of start.c.
  */
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <linux/kernel.h>
 
 #include <kmarkers/patcher.h>
 #include <kmarkers/user.h>
 
 #include "../common/test.h"
 #include "engine.h"
+#include "forks.h"
 #include "format.h"
 #include "listings.h"
 #include "many.h"
 #include "process.h"
 #include "protocol.h"
 #include "pure.h"
+#include "runs.h"
+#include "start.h"
 #include "tables.h"
+#include "words.h"
 
-static unsigned int number, failures;
+static unsigned int planned, number, failures;
 static const char *wanted = "";
 
 static bool is_wanted(const struct test_case *test)
@@ -50,12 +58,10 @@ static void report(const struct test_case *test, const char *failed)
 	failures += failed && !skipped;
 }
 
-static void run_case(const struct test_case *test)
+static void run_one(const struct test_case *test)
 {
 	const char *failed;
 
-	if (!is_wanted(test))
-		return;
 	if (strstr(test->name, "storm") && one_cpu()) {
 		report(test, "SKIP one CPU: nothing runs at the same time");
 		return;
@@ -69,27 +75,48 @@ static void run_case(const struct test_case *test)
 	report(test, failed);
 }
 
-static void run_cases(const struct test_case *cases, unsigned int nr)
-{
-	unsigned int i;
+static const struct {
+	const struct test_case *cases;
+	const unsigned int *nr;
+} groups[] = {
+	{ pure_cases, &pure_nr_cases },
+	{ run_cases, &run_nr_cases },
+	{ format_cases, &format_nr_cases },
+	{ words_cases, &words_nr_cases },
+	{ test_cases, &test_nr_cases },
+	{ protocol_cases, &protocol_nr_cases },
+	{ engine_cases, &engine_nr_cases },
+	{ start_cases, &start_nr_cases },
+	{ process_cases, &process_nr_cases },
+	{ fork_cases, &fork_nr_cases },
+	{ listing_cases, &listing_nr_cases },
+	{ table_cases, &table_nr_cases },
+	{ many_cases, &many_nr_cases },
+};
 
-	for (i = 0; i < nr; i++)
-		run_case(&cases[i]);
+static void for_each_case(void (*do_it)(const struct test_case *test))
+{
+	unsigned int group, i;
+
+	for (group = 0; group < ARRAY_SIZE(groups); group++)
+		for (i = 0; i < *groups[group].nr; i++)
+			if (is_wanted(&groups[group].cases[i]))
+				do_it(&groups[group].cases[i]);
 }
 
-static unsigned int count(const struct test_case *cases, unsigned int nr)
+static void count_case(const struct test_case *test)
 {
-	unsigned int i, sum = 0;
-
-	for (i = 0; i < nr; i++)
-		sum += is_wanted(&cases[i]);
-	return sum;
+	planned++;
 }
 
 int main(int argc, char **argv)
 {
 	struct patcher_stats stats;
 
+	signal(SIGTRAP, process_count_trap);
+	if (argc == 3 && !strcmp(argv[1], "--start"))
+		/* Some leave nothing to a leak checker that it could look with. */
+		_exit(start_scenario(argv[2]));
 	if (argc > 1)
 		test_batches = strtoul(argv[1], NULL, 0);
 	if (argc > 2)
@@ -98,27 +125,13 @@ int main(int argc, char **argv)
 		test_seconds = strtoul(argv[3], NULL, 0);
 	printf("KTAP version 1\n");
 	fflush(stdout);
-	signal(SIGTRAP, process_count_trap);
 	if (kmarkers_start()) {
 		printf("1..0 # SKIP live patching: the reason is on stderr\n");
 		return 4;
 	}
-	printf("1..%u\n", count(pure_cases, pure_nr_cases) +
-	       count(format_cases, format_nr_cases) + count(test_cases, test_nr_cases) +
-	       count(protocol_cases, protocol_nr_cases) +
-	       count(engine_cases, engine_nr_cases) +
-	       count(process_cases, process_nr_cases) +
-	       count(listing_cases, listing_nr_cases) + count(table_cases, table_nr_cases) +
-	       count(many_cases, many_nr_cases));
-	run_cases(pure_cases, pure_nr_cases);
-	run_cases(format_cases, format_nr_cases);
-	run_cases(test_cases, test_nr_cases);
-	run_cases(protocol_cases, protocol_nr_cases);
-	run_cases(engine_cases, engine_nr_cases);
-	run_cases(process_cases, process_nr_cases);
-	run_cases(listing_cases, listing_nr_cases);
-	run_cases(table_cases, table_nr_cases);
-	run_cases(many_cases, many_nr_cases);
+	for_each_case(count_case);
+	printf("1..%u\n", planned);
+	for_each_case(run_one);
 	patcher_read_stats(&stats);
 	printf("# batches %lu rounds %lu hits %lu stale %lu\n", stats.batches, stats.rounds,
 	       stats.hits, stats.stale);

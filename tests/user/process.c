@@ -73,8 +73,7 @@ static const char *storm(void *(*run)(void *))
 	return NULL;
 }
 
-/* Exit code of a child, 128 and more if a signal ended it, -1 if there is none. */
-static int reap(pid_t child)
+int process_reap(pid_t child)
 {
 	int status;
 
@@ -134,36 +133,6 @@ static const char *starts_once(void)
 	return NULL;
 }
 
-/* What one changes, the other does not see: neither value nor text. */
-static const char *fork_separates(void)
-{
-	int to_child[2], to_parent[2];
-	char byte = 0;
-	pid_t child;
-
-	EXPECT(!pipe(to_child) && !pipe(to_parent));
-	EXPECT(!change(ONES));
-	child = fork();
-	if (!child) {
-		bool good = imv_read(value) == ONES && !change(2 * ONES) &&
-			    write(to_parent[1], &byte, 1) == 1 && read(to_child[0], &byte, 1) == 1 &&
-			    imv_read(value) == 2 * ONES && !change(3 * ONES);
-
-		_exit(!good);
-	}
-	EXPECT(read(to_parent[0], &byte, 1) == 1);
-	EXPECT(imv_read(value) == ONES);
-	EXPECT(!change(4 * ONES));
-	EXPECT(write(to_child[1], &byte, 1) == 1);
-	EXPECT(reap(child) == 0);
-	EXPECT(imv_read(value) == 4 * ONES);
-	close(to_child[0]);
-	close(to_child[1]);
-	close(to_parent[0]);
-	close(to_parent[1]);
-	return NULL;
-}
-
 static unsigned long bad_children;
 
 /* Forks while others flip and read: each child can read, change and fork again. */
@@ -176,9 +145,9 @@ static void *fork_often(void *unused)
 			u64 seen = imv_read(value);
 			bool good = seen == _imv_read(value) && !change(7 * ONES);
 
-			_exit(!good || reap(fork() ?: (_exit(change(8 * ONES)), 0)));
+			_exit(!good || process_reap(fork() ?: (_exit(change(8 * ONES)), 0)));
 		}
-		if (reap(child))
+		if (process_reap(child))
 			__atomic_fetch_add(&bad_children, 1, __ATOMIC_RELAXED);
 		read_value();
 	}
@@ -203,7 +172,7 @@ static const char *clone_is_refused(void)
 	child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	if (!child)
 		_exit(imv_read(value) != ONES || imv_set(value, 2 * ONES) != -EPERM);
-	EXPECT(reap(child) == 0);
+	EXPECT(process_reap(child) == 0);
 	EXPECT(imv_read(value) == ONES);
 	return NULL;
 }
@@ -237,7 +206,7 @@ static const char *closed_descriptors(void)
 
 	if (!child)
 		_exit(!change_without_descriptors());
-	EXPECT(reap(child) == 0);
+	EXPECT(process_reap(child) == 0);
 	return NULL;
 }
 
@@ -263,7 +232,7 @@ static const char *dies_of(void *(*run)(void *))
 		storm(run);
 		_exit(0);
 	}
-	EXPECT(reap(child) == 128 + SIGTRAP);
+	EXPECT(process_reap(child) == 128 + SIGTRAP);
 	return NULL;
 }
 
@@ -284,7 +253,7 @@ static const char *blocked_sigtrap_is_refused(void)
 		pthread_sigmask(SIG_BLOCK, &set, NULL);
 		_exit(trap_start() != -EPERM);
 	}
-	EXPECT(reap(child) == 0);
+	EXPECT(process_reap(child) == 0);
 	return NULL;
 }
 
@@ -369,6 +338,11 @@ void process_count_trap(int sig)
 	__atomic_fetch_add(&foreign, 1, __ATOMIC_RELAXED);
 }
 
+unsigned long process_traps_counted(void)
+{
+	return foreign;
+}
+
 /* Breakpoints and signals that are not ours go to who was there before. */
 static const char *foreign_traps(void)
 {
@@ -390,7 +364,7 @@ static const char *ignored_traps(void)
 		signal(SIGTRAP, SIG_IGN);
 		_exit(trap_start() || raise(SIGTRAP));
 	}
-	EXPECT(reap(child) == 0);
+	EXPECT(process_reap(child) == 0);
 	child = fork();
 	if (!child) {
 		signal(SIGTRAP, SIG_IGN);
@@ -398,7 +372,7 @@ static const char *ignored_traps(void)
 		asm volatile("int3");
 		_exit(0);
 	}
-	EXPECT(reap(child) == 128 + SIGTRAP);
+	EXPECT(process_reap(child) == 128 + SIGTRAP);
 	return NULL;
 }
 
@@ -408,7 +382,6 @@ const struct test_case process_cases[] = {
 	{ "process_starts_once", starts_once, NULL },
 	{ "process_passes_on_foreign_traps", foreign_traps, NULL },
 	{ "process_ignores_ignored_traps", ignored_traps, NULL },
-	{ "process_fork_separates", fork_separates, NULL },
 	{ "process_fork_storm", fork_storm, NULL },
 	{ "process_clone_is_refused", clone_is_refused, NULL },
 	{ "process_closed_descriptors", closed_descriptors, NULL },

@@ -285,24 +285,45 @@ static const char *retries_stale_breakpoints(void)
 	return NULL;
 }
 
+struct mapping {
+	unsigned long start, end, device, inode;
+	bool write, execute;
+};
+
+static bool read_mapping(FILE *maps, struct mapping *mapping)
+{
+	unsigned int major, minor;
+	char line[512], rights[5];
+
+	if (!fgets(line, sizeof(line), maps) ||
+	    sscanf(line, "%lx-%lx %4s %*x %x:%x %lu", &mapping->start, &mapping->end, rights,
+		   &major, &minor, &mapping->inode) != 6)
+		return false;
+	mapping->device = (unsigned long)major << 32 | minor;
+	mapping->write = rights[1] == 'w';
+	mapping->execute = rights[2] == 'x';
+	return true;
+}
+
 /* Mappings of the text that can be written, and of anything that can be written and executed. */
 static int bad_mappings(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
-	char line[512];
+	unsigned long site = (unsigned long)protocol_site_first;
+	struct mapping text = { 0 }, mapping;
 	int bad = 0;
 
 	if (!maps)
 		return -1;
-	while (fgets(line, sizeof(line), maps)) {
-		const char *rights = strchr(line, ' ');
-
-		if (!rights || rights[2] != 'w')
-			continue;
-		bad += rights[3] == 'x' || strstr(line, "memfd:text");
-	}
+	while (!text.inode && read_mapping(maps, &mapping))
+		if (mapping.start <= site && site < mapping.end)
+			text = mapping;
+	rewind(maps);
+	while (read_mapping(maps, &mapping))
+		bad += mapping.write && (mapping.execute || (mapping.inode == text.inode &&
+							     mapping.device == text.device));
 	fclose(maps);
-	return bad;
+	return text.inode ? bad : -1;
 }
 
 static const char *leaves_no_alias(void)

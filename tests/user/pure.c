@@ -30,6 +30,13 @@ static const struct encoding known[] = {
 	{ { 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 }, 8, PATCHER_INSN_NOP },
 	{ { 0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 }, 9, PATCHER_INSN_NOP },
 	{ { 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 }, 10, PATCHER_INSN_NOP },
+	{ { 0x0f, 0x1f, 0x05, 1, 2, 3, 4 }, 7, PATCHER_INSN_NOP },	/* 0x4030201(%rip) */
+	{ { 0x0f, 0x1f, 0x45, 0x08 }, 4, PATCHER_INSN_NOP },		/* 8(%rbp) */
+	{ { 0x0f, 0x1f, 0x85, 1, 2, 3, 4 }, 7, PATCHER_INSN_NOP },
+	{ { 0x0f, 0x1f, 0x04, 0x00 }, 4, PATCHER_INSN_NOP },		/* (%rax,%rax) */
+	{ { 0x0f, 0x1f, 0x04, 0x05, 1, 2, 3, 4 }, 8, PATCHER_INSN_NOP },	/* (,%rax) */
+	{ { 0x0f, 0x1f, 0x44, 0x05, 0x08 }, 5, PATCHER_INSN_NOP },	/* 8(%rbp,%rax) */
+	{ { 0x0f, 0x1f, 0x84, 0x05, 1, 2, 3, 4 }, 8, PATCHER_INSN_NOP },
 	{ { 0x3e, 0x0f, 0x1f, 0x44, 0x00, 0x08 }, 6, PATCHER_INSN_NOP },
 	{ { 0xeb, 0xfe }, 2, PATCHER_INSN_JMP },
 	{ { 0xe9, 1, 2, 3, 4 }, 5, PATCHER_INSN_JMP },
@@ -270,105 +277,11 @@ static const char *parses_commands(void)
 	return NULL;
 }
 
-static enum bench_cycles cycles_source;
-
-/* A counter three times as fast as the TSC is seen to be that; a chain gives something sane. */
-static const char *converts_cycles(void)
-{
-	const u64 one = 1 << BENCH_CYCLES_SHIFT;
-	u64 ratio;
-
-	cycles_source = BENCH_CYCLES_NONE;
-	EXPECT(!bench_cycles_ratio());
-	cycles_source = BENCH_CYCLES_COUNTED;
-	ratio = bench_cycles_ratio();
-	EXPECT(ratio > one * 29 / 10 && ratio < one * 31 / 10);
-	cycles_source = BENCH_CYCLES_ESTIMATED;
-	ratio = bench_cycles_ratio();
-	EXPECT(ratio > one / 20 && ratio < one * 20);
-	return NULL;
-}
-
-static bool stop_never(void)
-{
-	return false;
-}
-
-static unsigned int calls[2];
-
-static u64 count_first(u32 loops)
-{
-	calls[0]++;
-	return 3 * loops + 7;
-}
-
-static u64 count_second(u32 loops)
-{
-	calls[1]++;
-	return 5 * loops + 7;
-}
-
-/* Every variant once at every position in a square; every layout equally often. */
-static const char *randomises_blocks(void)
-{
-	static const struct bench_variant variants[] = {
-		{ "a", { count_first, count_first, count_first, count_first } },
-		{ "b", { count_second, count_second, count_second, count_second } },
-		{ "c", { count_first, count_first, count_first, count_first } },
-	};
-	static const struct bench_group group = {
-		.name = "g", .variants = variants, .nr_variants = 3, .loops = { 10, 20 },
-	};
-	struct bench_config config = { .blocks = 12, .seed = 5 };
-	unsigned int seen[3][3] = { 0 }, layouts[BENCH_LAYOUTS] = { 0 }, i;
-	struct bench_result result = { 0 };
-
-	EXPECT(!bench_alloc_result(&group, &config, &result));
-	EXPECT(!bench_run_group(&group, &result, stop_never));
-	EXPECT(result.nr == 12 * 3 * 2 && result.nr == result.planned);
-	for (i = 0; i < result.nr; i++) {
-		const struct bench_sample *s = &result.samples[i];
-
-		EXPECT(s->tsc == (s->variant == 1 ? 5 : 3) * s->loops + 7);
-		seen[s->variant][s->position]++;
-		layouts[s->layout]++;
-	}
-	for (i = 0; i < 9; i++)
-		EXPECT(seen[i / 3][i % 3] == 12 / 3 * 2);
-	for (i = 0; i < BENCH_LAYOUTS; i++)
-		EXPECT(layouts[i] == result.nr / BENCH_LAYOUTS);
-	bench_free_result(&result);
-	EXPECT(calls[0] && calls[1]);
-	return NULL;
-}
-
 const struct test_case pure_cases[] = {
 	{ "insn_decodes_known_and_refuses_others", decodes, NULL },
 	{ "insn_emulates_mov", emulates_mov, NULL },
 	{ "insn_emulates_jumps", emulates_jumps, NULL },
 	{ "control_parses_commands", parses_commands, NULL },
-	{ "run_randomises_blocks", randomises_blocks, NULL },
-	{ "run_converts_cycles", converts_cycles, NULL },
 };
 
 const unsigned int pure_nr_cases = ARRAY_SIZE(pure_cases);
-
-/* What kmbench provides to the engine; the counter is as fast as the test says. */
-u64 bench_count_switches(void)
-{
-	return 0;
-}
-
-void bench_pause(void)
-{
-}
-
-enum bench_cycles bench_cycles_source(void)
-{
-	return cycles_source;
-}
-
-u64 bench_read_cycles(void)
-{
-	return bench_tsc() * 3;
-}

@@ -228,7 +228,7 @@ def test_a_directory_with_a_run_is_refused(tmp_path: Path) -> None:
     [
         (f"membarrier={errno.ENOSYS}", "membarrier(2) with sync-core"),
         (f"membarrier={errno.EINVAL}", "membarrier(2) with sync-core"),
-        (f"memfd_create={errno.EPERM}", "memory file"),
+        (f"mremap={errno.EPERM}", "shared memory"),
     ],
 )
 def test_without_live_patching_all_is_skipped(what: str, named: str, tmp_path: Path) -> None:

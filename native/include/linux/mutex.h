@@ -8,10 +8,15 @@ struct mutex {
 };
 
 /*
- * Held for reading by whoever holds any mutex, for writing by fork(): the child
- * finds none of them locked.
+ * Whoever holds any mutex is inside the gate; fork() closes it when all have left,
+ * so that the child finds none of them locked.  There it is made anew, because the
+ * threads that wait in the parent do not exist.
  */
-extern pthread_rwlock_t native_fork_gate;
+void native_gate_enter(void);
+void native_gate_leave(void);
+void native_gate_close(void);
+void native_gate_open(void);
+void native_gate_renew(void);
 extern __thread unsigned int native_mutexes_held;
 
 #define __MUTEX_INITIALIZER(name)	{ .lock = PTHREAD_MUTEX_INITIALIZER }
@@ -19,7 +24,7 @@ extern __thread unsigned int native_mutexes_held;
 static inline void mutex_lock(struct mutex *m)
 {
 	if (!native_mutexes_held++)
-		pthread_rwlock_rdlock(&native_fork_gate);
+		native_gate_enter();
 	pthread_mutex_lock(&m->lock);
 }
 
@@ -27,6 +32,6 @@ static inline void mutex_unlock(struct mutex *m)
 {
 	pthread_mutex_unlock(&m->lock);
 	if (!--native_mutexes_held)
-		pthread_rwlock_unlock(&native_fork_gate);
+		native_gate_leave();
 }
 #endif

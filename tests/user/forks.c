@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Children: from the first instruction of theirs that may be a site, their text is their own. */
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <linux/kernel.h>
+
+#include <kmarkers/user.h>
+
+#include "forks.h"
+#include "process.h"
+
+static DEFINE_IMV(int, value) = 1;
+
+static int change(int to)
+{
+	return imv_set(value, to) || imv_read(value) != to;
+}
+
+static int to_child[2] = { -1, -1 }, to_parent[2] = { -1, -1 };
+
+static bool open_pipes(void)
+{
+	return !pipe(to_child) && !pipe(to_parent);
+}
+
+static void close_end(int *end)
+{
+	if (*end >= 0)
+		close(*end);
+	*end = -1;
+}
+
+static void close_pipes(void)
+{
+	close_end(&to_child[0]);
+	close_end(&to_child[1]);
+	close_end(&to_parent[0]);
+	close_end(&to_parent[1]);
+}
+
+static bool tell(const int *pipe)
+{
+	return write(pipe[1], "", 1) == 1;
+}
+
+static bool hear(const int *pipe)
+{
+	char byte;
+
+	return read(pipe[0], &byte, 1) == 1;
+}
+
+/* What one changes, the other does not see: neither value nor text. */
+static const char *separate(void)
+{
+	pid_t child;
+
+	EXPECT(!change(1));
+	child = fork();
+	if (!child) {
+		bool good = imv_read(value) == 1 && !change(2) && tell(to_parent) &&
+			    hear(to_child) && imv_read(value) == 2 && !change(3);
+
+		_exit(!good);
+	}
+	/* Or nobody would hear that it has ended. */
+	close_end(&to_parent[1]);
+	EXPECT(hear(to_parent));
+	EXPECT(imv_read(value) == 1);
+	EXPECT(!change(4));
+	EXPECT(tell(to_child));
+	EXPECT(process_reap(child) == 0);
+	EXPECT(imv_read(value) == 4);
+	return NULL;
+}
+
+static const char *fork_separates(void)
+{
+	EXPECT(open_pipes());
+	return separate();
+}
+
+/* The copy of the text takes none. */
+static const char *fork_without_descriptors(void)
+{
+	struct rlimit none = { 0, 0 };
+	pid_t child;
+
+	EXPECT(open_pipes());
+	child = fork();
+	if (!child) {
+		bool limited = !setrlimit(RLIMIT_NOFILE, &none) && dup(STDOUT_FILENO) < 0;
+
+		_exit(!limited || separate());
+	}
+	close_pipes();
+	EXPECT(process_reap(child) == 0);
+	return NULL;
+}
+
+/* Exit code of a child that there is no memory for; its parent goes on. */
+static int fork_once_without_memory(void)
+{
+	struct rlimit before, none;
+	pid_t child;
+
+	if (dup2(to_parent[1], STDERR_FILENO) < 0 || getrlimit(RLIMIT_AS, &before))
+		return -1;
+	none = before;
+	none.rlim_cur = 0;
+	if (setrlimit(RLIMIT_AS, &none))
+		return -1;
+	child = fork();
+	if (!child)
+		_exit(0);
+	setrlimit(RLIMIT_AS, &before);
+	return change(5) ? -1 : process_reap(child);
+}
+
+/* It does not go on with its parent's text. */
+static const char *fork_without_memory(void)
+{
+	char said[256] = "";
+	pid_t child;
+
+	EXPECT(open_pipes());
+	child = fork();
+	if (!child)
+		_exit(fork_once_without_memory());
+	EXPECT(process_reap(child) == 127);
+	close_end(&to_parent[1]);
+	EXPECT(read(to_parent[0], said, sizeof(said) - 1) > 0);
+	EXPECT(strstr(said, "kmarkers: no memory"));
+	return NULL;
+}
+
+/* Lines of the table of mappings; -1 without. */
+static int count_mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+	int nr = 0;
+
+	if (!maps)
+		return -1;
+	while (fgets(line, sizeof(line), maps))
+		nr++;
+	fclose(maps);
+	return nr;
+}
+
+/* Neither in the parent, nor beside the text in the child. */
+static const char *fork_leaves_no_copy(void)
+{
+	int nr;
+	pid_t child;
+
+	EXPECT(count_mappings() > 0);
+	nr = count_mappings();
+	child = fork();
+	if (!child)
+		_exit(count_mappings() != nr);
+	EXPECT(process_reap(child) == 0);
+	EXPECT(count_mappings() == nr);
+	return NULL;
+}
+
+/* A signal that the child gets before fork() has returned. */
+static bool send_early;
+
+void __real_urcu_bp_after_fork_child(void);
+void __wrap_urcu_bp_after_fork_child(void);
+
+void __wrap_urcu_bp_after_fork_child(void)
+{
+	if (send_early)
+		raise(SIGUSR1);
+	__real_urcu_bp_after_fork_child();
+}
+
+static int seen_early;
+
+static void read_early(int sig)
+{
+	if (tell(to_parent) && hear(to_child))
+		seen_early = imv_read(value);
+}
+
+/* The parent changes the value while the handler of its child runs. */
+static const char *fork_signal(void)
+{
+	struct sigaction action = { .sa_handler = read_early }, before;
+	pid_t child;
+
+	EXPECT(open_pipes());
+	EXPECT(!change(1));
+	EXPECT(!sigaction(SIGUSR1, &action, &before));
+	send_early = true;
+	child = fork();
+	send_early = false;
+	if (!child)
+		_exit(seen_early != 1);
+	sigaction(SIGUSR1, &before, NULL);
+	close_end(&to_parent[1]);
+	EXPECT(hear(to_parent));
+	EXPECT(!change(2));
+	EXPECT(tell(to_child));
+	EXPECT(process_reap(child) == 0);
+	return NULL;
+}
+
+#define CHANGERS	3
+#define CHANGES		20000
+#define FORKS		10
+
+static bool stop;
+static unsigned int changed, finished;
+
+static void *change_often(void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < CHANGES && !READ_ONCE(stop); i++) {
+		imv_set(value, i & 0xff);
+		__atomic_fetch_add(&changed, 1, __ATOMIC_RELAXED);
+	}
+	if (i == CHANGES)
+		__atomic_fetch_add(&finished, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* Forks that came about although others change things, with few changes in between. */
+static unsigned int fork_among_changes(void)
+{
+	unsigned int i, good = 0;
+
+	for (i = 0; i < FORKS; i++) {
+		unsigned int before = READ_ONCE(changed);
+		pid_t child = fork();
+
+		if (!child)
+			_exit(READ_ONCE(finished) || READ_ONCE(changed) - before > 100 * CHANGERS);
+		good += !process_reap(child);
+	}
+	return good;
+}
+
+/* Not all forks: whoever is preempted between the count and fork() finds many changes. */
+static const char *fork_gets_through(void)
+{
+	pthread_t threads[CHANGERS];
+	unsigned int i, nr, good = 0;
+
+	stop = false;
+	changed = finished = 0;
+	for (nr = 0; nr < CHANGERS; nr++)
+		if (pthread_create(&threads[nr], NULL, change_often, NULL))
+			break;
+	while (nr == CHANGERS && !READ_ONCE(changed))
+		;
+	if (nr == CHANGERS)
+		good = fork_among_changes();
+	WRITE_ONCE(stop, true);
+	for (i = 0; i < nr; i++)
+		pthread_join(threads[i], NULL);
+	EXPECT(nr == CHANGERS);
+	EXPECT(good > FORKS / 2);
+	return NULL;
+}
+
+const struct test_case fork_cases[] = {
+	{ "fork_separates", fork_separates, close_pipes },
+	{ "fork_without_descriptors", fork_without_descriptors, close_pipes },
+	{ "fork_without_memory", fork_without_memory, close_pipes },
+	{ "fork_leaves_no_copy", fork_leaves_no_copy, NULL },
+	{ "fork_signal_finds_own_text", fork_signal, close_pipes },
+	{ "fork_gets_through_changes", fork_gets_through, NULL },
+};
+
+const unsigned int fork_nr_cases = ARRAY_SIZE(fork_cases);

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * kmarkers_start() on machines and in programs that lack something, and batches that
+ * find that what they need was taken away since.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/kernel.h>
+
+#include <kmarkers/user.h>
+
+#include "process.h"
+#include "refuse.h"
+#include "start.h"
+
+static DEFINE_IMV(int, value) = 1;
+
+/* Does it read what the variable holds, and can it be changed? */
+static bool works(void)
+{
+	int before = _imv_read(value);
+
+	return before && imv_read(value) == before && !imv_set(value, before + 1) &&
+	       imv_read(value) == before + 1;
+}
+
+static bool limit(int what, rlim_t most)
+{
+	struct rlimit limit;
+
+	if (getrlimit(what, &limit))
+		return false;
+	limit.rlim_cur = most;
+	return !setrlimit(what, &limit);
+}
+
+/* It goes to who was there before kmarkers_start(), once. */
+static bool passes_on_traps(void)
+{
+	unsigned long before = process_traps_counted();
+
+	asm volatile("int3");
+	return process_traps_counted() == before + 1;
+}
+
+/* Each attempt gets an allocation further than the one before, from where that stopped. */
+static int after_failures(void)
+{
+	unsigned int nth;
+	int err = -ENOMEM;
+
+	for (nth = 1; err == -ENOMEM; nth++) {
+		test_fail_at(nth);
+		err = kmarkers_start();
+	}
+	test_stop_failing();
+	return err || nth < 5 || !works() || !passes_on_traps() || kmarkers_start() != -EBUSY;
+}
+
+static int without_memory(void)
+{
+	struct rlimit before;
+
+	if (getrlimit(RLIMIT_AS, &before))
+		return 1;
+	if (!limit(RLIMIT_AS, 0) || kmarkers_start() != -ENOMEM)
+		return 1;
+	return !limit(RLIMIT_AS, before.rlim_cur) || kmarkers_start() || !works();
+}
+
+static int without_descriptors(void)
+{
+	if (!limit(RLIMIT_NOFILE, 0) || dup(STDERR_FILENO) >= 0)
+		return 1;
+	return kmarkers_start() || !works();
+}
+
+static int with_limited_files(void)
+{
+	return !limit(RLIMIT_FSIZE, 0) || kmarkers_start() || !works();
+}
+
+static const struct {
+	const char *name;
+	int (*run)(void);
+} scenarios[] = {
+	{ "failures", after_failures },
+	{ "memory", without_memory },
+	{ "descriptors", without_descriptors },
+	{ "files", with_limited_files },
+};
+
+int start_scenario(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(scenarios); i++)
+		if (!strcmp(scenarios[i].name, name))
+			return scenarios[i].run();
+	return -1;
+}
+
+/* Run it in this program, executed anew; what it says on stderr has been asked for. */
+static int run_anew(char *name)
+{
+	char *const arguments[] = { "test", "--start", name, NULL };
+	pid_t child = fork();
+
+	if (!child) {
+		dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+		execv("/proc/self/exe", arguments);
+		_exit(126);
+	}
+	return process_reap(child);
+}
+
+static const char *start_is_tried_again(void)
+{
+	EXPECT(run_anew("failures") == 0);
+	return NULL;
+}
+
+static const char *start_without_memory(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	return "SKIP a sanitizer needs memory of its own";
+#endif
+	EXPECT(run_anew("memory") == 0);
+	return NULL;
+}
+
+static const char *start_without_descriptors(void)
+{
+	EXPECT(run_anew("descriptors") == 0);
+	return NULL;
+}
+
+static const char *start_with_limited_files(void)
+{
+	EXPECT(run_anew("files") == 0);
+	return NULL;
+}
+
+/* A change is refused by name, and nothing has changed. */
+static bool refuses(int error)
+{
+	int before = imv_read(value);
+
+	return imv_set(value, before + 1) == error && imv_read(value) == before &&
+	       _imv_read(value) == before;
+}
+
+static void on_trap(int sig)
+{
+}
+
+/* In a child: each way to lose the signal, and how to get it back. */
+static int lose_sigtrap(void)
+{
+	void (*const handlers[])(int) = { SIG_DFL, SIG_IGN, on_trap };
+	struct sigaction ours;
+	unsigned int i;
+
+	if (!works())
+		return 1;
+	for (i = 0; i < ARRAY_SIZE(handlers); i++) {
+		struct sigaction other = { .sa_handler = handlers[i] };
+
+		if (sigaction(SIGTRAP, &other, &ours) || !refuses(-ENOLINK))
+			return 2;
+		if (sigaction(SIGTRAP, &ours, NULL) || !works())
+			return 3;
+	}
+	return 0;
+}
+
+static const char *batch_without_sigtrap(void)
+{
+	pid_t child = fork();
+
+	if (!child)
+		_exit(lose_sigtrap());
+	EXPECT(process_reap(child) == 0);
+	return NULL;
+}
+
+static int lose_membarrier(int error)
+{
+	if (!works() || refuse_syscall(SYS_membarrier, error))
+		return 1;
+	return refuses(-ENOSYS) ? 0 : 2;
+}
+
+static const char *batch_without_membarrier(void)
+{
+	const int errors[] = { EPERM, ENOSYS };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		pid_t child = fork();
+
+		if (!child)
+			_exit(lose_membarrier(errors[i]));
+		EXPECT(process_reap(child) == 0);
+	}
+	return NULL;
+}
+
+const struct test_case start_cases[] = {
+	{ "start_is_tried_again", start_is_tried_again, NULL },
+	{ "start_without_memory", start_without_memory, NULL },
+	{ "start_without_descriptors", start_without_descriptors, NULL },
+	{ "start_with_limited_files", start_with_limited_files, NULL },
+	{ "batch_without_sigtrap", batch_without_sigtrap, NULL },
+	{ "batch_without_membarrier", batch_without_membarrier, NULL },
+};
+
+const unsigned int start_nr_cases = ARRAY_SIZE(start_cases);
