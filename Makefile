@@ -19,9 +19,17 @@ modules: ## build the modules for the running kernel, or for KDIR=...
 bench: ## set up, build, measure in every tier, report (QUICK=1: in short; RESUME=RUN: the rest of a run)
 	@scripts/bench $(if $(K),--kernel '$(K)') $(if $(QUICK),--quick) $(if $(RESUME),--resume '$(RESUME)')
 
-check: setup ## all tests that a machine without special hardware can run
-	$(if $(INTEGRATION),@scripts/setup --lint)
-	@$(PYTHON) scripts/check.py $(if $(K),--kernel $(K)) $(if $(INTEGRATION),--integration)
+# What could not be set up is named, and the tests that need it are skipped.
+check check-full:
+	@$(if $(filter %-full,$@),scripts/setup --lint;) scripts/setup $(K) || \
+		echo "$@: what could not be set up is left out" >&2
+	@python=$(PYTHON); test -x $$python || python=python3; \
+		$$python scripts/check.py $(if $(K),--kernel $(K)) $(if $(filter %-full,$@),--full)
+check: ## all tests that a machine without special hardware can run, in a short form
+check-full: ## the same at length, beside everyone who changes text, in other kernels, lint
+
+check-still: setup ## guests that stand still are found and told apart
+	@$(PYTHON) scripts/checkstill.py $(if $(K),--kernel $(K))
 
 check-matrix: setup ## the tests inside every kernel of kernels.txt (K=6.12-rt: inside one)
 	@$(PYTHON) scripts/matrix.py $(K)
@@ -87,4 +95,4 @@ lab-clean: ## remove the test kernels
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-.PHONY: modules bench check check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-aa load unload bench-host native lint setup clean lab-clean help
+.PHONY: modules bench check check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-aa load unload bench-host native lint setup clean lab-clean help

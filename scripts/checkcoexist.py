@@ -30,16 +30,18 @@ class Part:
     """A part of tests/vm/check_coexist.sh, and what it is booted with."""
 
     name: str
+    what: str
     append: str = ""
     nmi: float = 0.0
+    one_thread: bool = False
 
 
 # A task is preempted inside a run only by a kernel that preempts itself. Without apic_extnmi the
 # kernel keeps interrupts of the emulator's from all CPUs but the first.
 PARTS = (
-    Part("owners"),
-    Part("storms", append="preempt=full"),
-    Part("nmis", append="apic_extnmi=all", nmi=50.0),
+    Part("owners", "beside kprobes, ftrace and live patches on the same call", one_thread=True),
+    Part("storms", "storms beside everyone who changes text", "preempt=full", one_thread=True),
+    Part("nmis", "storms with non-maskable interrupts", "apic_extnmi=all", nmi=50.0),
 )
 
 
@@ -57,6 +59,7 @@ def in_kernel(kernel: str, modules: Path, part: Part, batches: int) -> Callable[
             append=part.append,
             timeout=max(kernelsuite.TIMEOUT_SECONDS, SECONDS_PER_BATCH * batches),
             nmi=part.nmi,
+            one_thread=part.one_thread,
         )
         return kernelsuite.run_alone(request, log)
 
@@ -68,7 +71,13 @@ def suites(
 ) -> list[Suite]:
     """The parts as suites, with storms as long as `batches` says."""
     return [
-        Suite(f"{part.name}-{kernel}", in_kernel(kernel, modules, part, batches)) for part in parts
+        Suite(
+            f"{part.name}-{kernel}",
+            in_kernel(kernel, modules, part, batches),
+            part.what,
+            kernelsuite.obstacle(kernel),
+        )
+        for part in parts
     ]
 
 

@@ -63,6 +63,14 @@ def in_kernel(kernel: str, modules: Path) -> Callable[[Path], Tally]:
     return run
 
 
+def suites(kernel: str, modules: Path) -> list[Suite]:
+    """The suite, as a list of one."""
+    what = "our trace event as trace-cmd, perf and bpftrace show it"
+    return [
+        Suite(f"tracers-{kernel}", in_kernel(kernel, modules), what, kernelsuite.obstacle(kernel))
+    ]
+
+
 def main() -> int:
     """Run it for one kernel; 1 if anything failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -71,7 +79,7 @@ def main() -> int:
     return kernelsuite.check_one(
         args.kernel,
         "check-tracers",
-        lambda modules: [Suite(f"tracers-{args.kernel}", in_kernel(args.kernel, modules))],
+        lambda modules: suites(args.kernel, modules),
     )
 
 

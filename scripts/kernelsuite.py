@@ -7,17 +7,29 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import ktap
 from ktap import Tally
-from lablib import OBSTACLES, ROOT, catalogue, debugkernel, emulator, explain, triage, unpack
+from lablib import (
+    OBSTACLES,
+    ROOT,
+    catalogue,
+    chroot,
+    debugkernel,
+    emulator,
+    explain,
+    symbols,
+    triage,
+    unpack,
+)
+from lablib.apt import FetchError
 from lablib.build import build_modules, object_dir
 from lablib.catalogue import Entry
-from lablib.machine import Request, Result, boot, report
-from suites import LOGS, Suite, run_all
+from lablib.machine import LOOK_LOG, Request, Result, boot, report
+from suites import LOGS, Suite, exit_code, run_all
 
 TESTS = ROOT / "tests" / "vm"
 READER = ROOT / "examples" / "reader"
@@ -43,11 +55,18 @@ DEBUG_SETTINGS = {
     "KMARKERS_STEP": 6,
 }
 
+# Where something else runs the long ones.
+SHORT_SETTINGS = {
+    "KMARKERS_BATCHES": 200,
+    "KMARKERS_CYCLES": 20,
+    "KMARKERS_ORDERS": "example_client example_probe",
+}
+
 FINDING = re.compile(r"\b(warning|error|WARNING|ERROR)\b[: ]|\bundefined!")
 # Said on every build with another minor version of the compiler; both versions follow it.
 HARMLESS = re.compile(r"the compiler differs from the one used to build the kernel")
 
-Say = Callable[[str], None]
+Settings = Mapping[str, object]
 
 
 @dataclass
@@ -86,6 +105,21 @@ def fetch(entry: Entry) -> catalogue.Kernel:
     return debugkernel.fetch(entry) if entry.debug else unpack.fetch(entry)
 
 
+def obstacle(kernel: str) -> Callable[[], str]:
+    """Why nothing can be built for a kernel and booted here: no right to, or no kernel."""
+
+    def why() -> str:
+        if found := chroot.obstacle():
+            return found
+        try:
+            fetch(catalogue.find(kernel))
+        except FetchError as error:
+            return f"kernel {kernel} is not here and cannot be fetched: {error}"
+        return ""
+
+    return why
+
+
 def build(name: str, modules: Path, log: Path) -> Tally:
     """Build all modules, tests and examples; a warning is a failure."""
     log.unlink(missing_ok=True)
@@ -105,6 +139,8 @@ def boot_patiently(request: Request, retries: list[str]) -> Result:
     names = [module.stem.replace("-", "_") for module in built]
     while True:
         result = boot(request)
+        if (request.out / LOOK_LOG).is_file():
+            symbols.name_addresses(request.kernel, request.out / LOOK_LOG)
         crash = triage.emulators_crash(result, names)
         if crash is None or len(retries) == triage.MOST_RETRIES:
             return result
@@ -117,7 +153,7 @@ def boot_patiently(request: Request, retries: list[str]) -> Result:
 def tell_retries(retries: Iterable[str]) -> None:
     """Show what a boot was repeated for."""
     for reason in retries:
-        print(f"  RETRIED after a crash of the emulator: {reason}", flush=True)
+        print(f"  RETRIED, the emulator was at fault: {reason}", flush=True)
 
 
 def run_alone(request: Request, log: Path) -> Tally:
@@ -133,7 +169,7 @@ def run_alone(request: Request, log: Path) -> Tally:
     return tally
 
 
-def check_one(name: str, who: str, suites: Callable[[Path], Iterable[Suite]]) -> int:
+def check_one(name: str, who: str, suites: Callable[[Path], Sequence[Suite]]) -> int:
     """Build for one kernel, run what `suites` makes of the modules; 1 if anything failed."""
     modules = MODULES / name
     try:
@@ -146,7 +182,7 @@ def check_one(name: str, who: str, suites: Callable[[Path], Iterable[Suite]]) ->
         print(f"{who}: {explain(error)}", file=sys.stderr)
         total = Tally(failed=[explain(error)])
     print(total.closing_line())
-    return 1 if total.failed else 0
+    return exit_code(total)
 
 
 def appended(entry: Entry) -> list[str]:
@@ -155,7 +191,14 @@ def appended(entry: Entry) -> list[str]:
     return [RANDOMNESS, *words] if entry.debug else []
 
 
-def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome, job: str) -> Result:
+def boot_and_run(
+    entry: Entry,
+    modules: Path,
+    out: Path,
+    outcome: Outcome,
+    job: str,
+    settings: Settings | None = None,
+) -> Result:
     """Boot and run a script with all that it needs."""
     request = Request(
         kernel=entry.name,
@@ -163,7 +206,7 @@ def boot_and_run(entry: Entry, modules: Path, out: Path, outcome: Outcome, job: 
         out=out,
         modules=modules,
         additions=[(TESTS, "/tests"), (READER, "/examples")],
-        settings=DEBUG_SETTINGS if entry.debug else {},
+        settings=settings or {},
         append=" ".join(appended(entry)),
         timeout=TIMEOUT_SECONDS,
         memory=2048 if entry.debug else 1024,
@@ -187,7 +230,9 @@ def alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
     return Tally(passed=0 if missed else 1, failed=missed)
 
 
-def run(outcome: Outcome, out: Path, modules: Path | None = None) -> None:
+def run(
+    outcome: Outcome, out: Path, modules: Path | None = None, settings: Settings | None = None
+) -> None:
     """Do all of it for one kernel of kernels.txt; `out` gets the logs."""
     entry = catalogue.find(outcome.kernel)
     kernel = fetch(entry)
@@ -197,17 +242,20 @@ def run(outcome: Outcome, out: Path, modules: Path | None = None) -> None:
     started = time.monotonic()
     try:
         out.mkdir(parents=True, exist_ok=True)
-        build_and_test(entry, modules or MODULES / entry.name, out, outcome)
+        chosen = DEBUG_SETTINGS if entry.debug else settings or {}
+        build_and_test(entry, modules or MODULES / entry.name, out, outcome, chosen)
     finally:
         outcome.seconds = time.monotonic() - started
 
 
-def build_and_test(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> None:
+def build_and_test(
+    entry: Entry, modules: Path, out: Path, outcome: Outcome, settings: Settings
+) -> None:
     """Build, see that a warning is noticed, and run the tests."""
     outcome.suites["build"] = build(entry.name, modules, out / "build.log")
     if not outcome.suites["build"].failed:
         outcome.suites["alarm"] = alarm(entry, modules, out / "alarm", outcome)
-        result = boot_and_run(entry, modules, out / "boot", outcome, "check.sh")
+        result = boot_and_run(entry, modules, out / "boot", outcome, "check.sh", settings)
         outcome.suites.update(ktap.by_suite(result.status.splitlines()))
         if not result.ok:
             report(result)
@@ -216,11 +264,13 @@ def build_and_test(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> 
                 outcome.fail("log", result.reason)
 
 
-def run_or_say(name: str, out: Path, modules: Path | None = None) -> Outcome:
+def run_or_say(
+    name: str, out: Path, modules: Path | None = None, settings: Settings | None = None
+) -> Outcome:
     """As run(), with what stands in the way as a failure of its own."""
     outcome = Outcome(name)
     try:
-        run(outcome, out, modules)
+        run(outcome, out, modules, settings)
     except OBSTACLES as error:
         outcome.fail("fetch" if outcome.qemu == "-" else "run", explain(error))
     return outcome

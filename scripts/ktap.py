@@ -18,17 +18,27 @@ SUITE = re.compile(r"# suite: (.+)$")
 
 @dataclass
 class Tally:
-    """What the results of one suite add up to."""
+    """What the results of one suite add up to.
+
+    `absent` is how many parts could not run on this machine; the reasons are among `skipped`.
+    """
 
     passed: int = 0
     failed: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    absent: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many results there are."""
+        return self.passed + len(self.failed) + len(self.skipped)
 
     def add(self, other: Tally) -> None:
         """Add the results of another suite."""
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
+        self.absent += other.absent
 
     def closing_line(self) -> str:
         """`N passed, N failed`, with the skipped if there are any."""

@@ -8,8 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -17,6 +16,7 @@ from typing import NoReturn
 import ktap
 from ktap import Tally
 from lablib import OBSTACLES, ROOT, explain
+from pace import Clock, History, Reporter, remove_logs
 
 LOGS = ROOT / "build" / "check"
 GRACE_SECONDS = 3.0
@@ -25,12 +25,24 @@ SKIP_CODE = 4  # what a whole KTAP program that is skipped exits with
 _running: set[subprocess.Popen[bytes]] = set()
 
 
+def nothing() -> str:
+    """Nothing stands in the way."""
+    return ""
+
+
 @dataclass(frozen=True)
 class Suite:
-    """A named part of the run; `run` returns its results and writes its own log."""
+    """A named part of the run; `run` returns its results and writes its own log.
+
+    `what` says what it does, `obstacle` why it cannot run on this machine and what mends that, and
+    `usual` how many seconds it takes on 2 cores that do nothing else.
+    """
 
     name: str
     run: Callable[[Path], Tally]
+    what: str = ""
+    obstacle: Callable[[], str] = nothing
+    usual: float = 0.0
 
 
 def command(words: Sequence[object], log: Path, env: Mapping[str, str] | None = None) -> int:
@@ -101,20 +113,26 @@ def run_ktap(words: Sequence[object], log: Path, env: Mapping[str, str] | None =
     return tally
 
 
-def run_suite(suite: Suite) -> Tally:
-    """Run one suite and say how it went."""
-    started = time.monotonic()
-    print(f"{suite.name} ...", flush=True)
+def run_suite(suite: Suite, history: History, place: str = "") -> Tally:
+    """Run one suite, with how far it is, and say how it went."""
     log = LOGS / f"{suite.name}.log"
+    forecast = history.forecast(suite.name, suite.usual)
+    print(f"{place}{suite.name}: {suite.what} ({forecast}) ...", flush=True)
+    clock = Clock()
     try:
+        if why := suite.obstacle():
+            print(f"  SKIP {why}", flush=True)
+            return Tally(skipped=[f"{suite.name}: {why}"], absent=1)
         LOGS.mkdir(parents=True, exist_ok=True)
-        log.unlink(missing_ok=True)
-        tally = suite.run(log)
+        remove_logs(log)
+        with Reporter(suite.name, log, history):
+            tally = suite.run(log)
     except OBSTACLES as error:
         # The others are run nevertheless.
         tally = Tally(failed=[explain(error)])
-    seconds = time.monotonic() - started
-    print(f"{suite.name}: {tally.closing_line()} in {seconds:.0f} s", flush=True)
+    print(f"{place}{suite.name}: {tally.closing_line()} in {clock.said()}", flush=True)
+    if not tally.failed:
+        history.add(suite.name, clock.seconds(), tally.count)
     for name in tally.failed:
         print(f"  FAILED {name}")
     for name in tally.skipped:
@@ -124,9 +142,15 @@ def run_suite(suite: Suite) -> Tally:
     return tally
 
 
-def run_all(suites: Iterable[Suite]) -> Tally:
+def run_all(suites: Sequence[Suite]) -> Tally:
     """Run suites one after the other; what they add up to."""
     total = Tally()
-    for suite in suites:
-        total.add(run_suite(suite))
+    history = History(LOGS / "times.json")
+    for number, suite in enumerate(suites, 1):
+        total.add(run_suite(suite, history, f"[{number}/{len(suites)}] "))
     return total
+
+
+def exit_code(total: Tally) -> int:
+    """1 if something failed, 2 if a part could not run here, else 0."""
+    return 1 if total.failed else 2 if total.absent else 0

@@ -8,6 +8,9 @@ is the same in every namespace.
 
 from __future__ import annotations
 
+import functools
+import os
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,6 +30,27 @@ done
 exec chroot "$tree" "$@"
 """
 ENVIRONMENT = ("PATH=/usr/bin:/usr/sbin", "LC_ALL=C", "HOME=/")
+
+
+@functools.cache
+def obstacle() -> str:
+    """Return why nothing can be run in a tree on this machine, and what mends it; empty if it can.
+
+    Test kernels' modules are built there.
+    """
+    if os.geteuid() != 0:
+        return "building for test kernels needs root (it mounts): run it with sudo"
+    for program, package in (("mount", "mount"), ("unshare", "util-linux")):
+        if not shutil.which(program):
+            return f"{program} is missing: apt-get install {package}"
+    words = ["unshare", "--mount", "--pid", "--fork", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    return (
+        f"this machine allows no mounts ({done.stderr.strip()}):"
+        " start the container with --privileged, or run it outside of one"
+    )
 
 
 def run(

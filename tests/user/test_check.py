@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import check
+import pace
 import pytest
 from ktap import Tally
-from lablib import catalogue
-from suites import Suite
+from lablib import catalogue, chroot
+from suites import Suite, nothing
 
 KERNELS = """\
 a s linux-image-1.*-amd64 host gates
@@ -27,20 +29,30 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogue, "load", lambda: catalogue.parse(KERNELS))
     monkeypatch.setattr(check, "LOGS", tmp_path)
     monkeypatch.setattr("suites.LOGS", tmp_path)
-    monkeypatch.setattr("checknative.native_suites", list)
+    monkeypatch.setattr("checknative.native_suites", lambda full: [])
+    monkeypatch.setattr("kernelsuite.obstacle", lambda kernel: nothing)
 
 
-def in_kernels(kernel: str, integration: bool) -> list[str]:
+def in_kernels(kernel: str, full: bool) -> list[str]:
     """Return the names of the suites that boot a test kernel."""
-    names = [suite.name for suite in check.suites(kernel, integration)]
+    names = [suite.name for suite in check.suites(kernel, full)]
     return [name for name in names if name.startswith("kernel-")]
 
 
-def test_integration_adds_those_that_gate_and_those_that_report() -> None:
+def test_full_adds_those_that_gate_and_those_that_report() -> None:
     assert in_kernels("a", False) == ["kernel-a"]
     assert in_kernels("a", True) == ["kernel-a", "kernel-c", "kernel-d"]
     assert in_kernels("b", True) == ["kernel-b", "kernel-a", "kernel-c", "kernel-d"]
-    assert "lint" in [suite.name for suite in check.suites("a", True)]
+    names = [suite.name for suite in check.suites("a", True)]
+    assert {"lint", "still-a", "tracers-a", "owners-a", "storms-a", "nmis-a"} <= set(names)
+    assert {name for name in names if name.endswith("-a")} > {"counts-a"}
+
+
+def test_full_has_everything_that_the_short_form_has() -> None:
+    short = [suite.name for suite in check.suites("a", False)]
+    full = [suite.name for suite in check.suites("a", True)]
+    assert set(short) < set(full)
+    assert all(suite.what for suite in check.suites("a", True))
 
 
 @pytest.mark.parametrize(("culprit", "code"), [("", 0), ("c", 1), ("d", 0)])
@@ -51,7 +63,7 @@ def test_failure_counts_unless_the_kernel_only_reports(
     culprit: str,
     code: int,
 ) -> None:
-    def in_kernel(kernel: str) -> object:
+    def in_kernel(kernel: str, short: bool) -> object:
         return lambda log: Tally(1, ["it broke"] if kernel == culprit else [])
 
     monkeypatch.setattr(check, "in_kernel", in_kernel)
@@ -61,7 +73,7 @@ def test_failure_counts_unless_the_kernel_only_reports(
         "suites",
         lambda *words: [suite for suite in whole(*words) if suite.name.startswith("kernel-")],
     )
-    monkeypatch.setattr(sys, "argv", ["check.py", "--integration"])
+    monkeypatch.setattr(sys, "argv", ["check.py", "--full"])
     assert check.main() == code
     said = capsys.readouterr().out.splitlines()
     assert said[-1].startswith(f"3 passed, {code} failed")
@@ -83,3 +95,105 @@ def test_unknown_kernel_runs_nothing(
     said = capsys.readouterr()
     assert "unknown kernel '0.99'; kernels.txt has: a, b, c, d, e" in said.err
     assert said.out.splitlines()[-1].startswith("0 passed, 1 failed")
+
+
+def absent() -> str:
+    return "no bread: apt-get install bread"
+
+
+def run_all_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *suites: Suite
+) -> tuple[int, list[str]]:
+    """Run these suites alone; return the exit code and what was printed."""
+    monkeypatch.setattr(check, "suites", lambda *words: list(suites))
+    code = check.main([])
+    return code, capsys.readouterr().out.splitlines()
+
+
+def test_exit_code_tells_what_cannot_run_from_what_fails(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = Suite("good", lambda log: Tally(1, [], ["a case: a reason"]))
+    bad = Suite("bad", lambda log: Tally(0, ["why"]))
+    lame = Suite("lame", lambda log: Tally(9), obstacle=absent)
+    assert run_all_of(monkeypatch, capsys, good)[0] == 0
+    code, said = run_all_of(monkeypatch, capsys, good, lame)
+    assert code == 2
+    assert "  SKIP no bread: apt-get install bread" in said
+    assert said[-1] == "1 passed, 0 failed, 2 skipped"
+    assert run_all_of(monkeypatch, capsys, good, lame, bad)[0] == 1
+
+
+def test_kernel_that_only_reports_may_be_absent() -> None:
+    suite = check.report_only(Suite("x", lambda log: Tally(9), obstacle=absent))
+    assert suite.obstacle() == ""
+    assert suite.run(Path()) == Tally(0, [], [f"x only reports: {absent()}"])
+
+
+def test_missing_module_is_named_with_what_brings_it() -> None:
+    assert check.without("json", "x")() == ""
+    assert "apt-get install python3-pytest" in check.without("no_such_module", "python3-pytest")()
+
+
+@pytest.mark.parametrize(
+    ("code", "failed"), [(0, []), (3, ["pytest: exit code 3"]), (2, ["pytest: exit code 2"])]
+)
+def test_pytest_that_ends_badly_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, failed: list[str]
+) -> None:
+    def command(words: list[str], log: Path) -> int:
+        log.with_suffix(".xml").write_text("<t><testcase classname='c' name='n'/></t>")
+        return code
+
+    monkeypatch.setattr(check, "command", command)
+    assert check.scripts(tmp_path / "scripts.log") == Tally(1, failed)
+
+
+def test_nothing_is_built_without_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    chroot.obstacle.cache_clear()
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert "sudo" in chroot.obstacle()
+    chroot.obstacle.cache_clear()
+
+
+@pytest.mark.parametrize("missing", ["mount", "unshare"])
+def test_missing_program_is_named(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    chroot.obstacle.cache_clear()
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("shutil.which", lambda name: None if name == missing else f"/bin/{name}")
+    assert f"{missing} is missing: apt-get install" in chroot.obstacle()
+    chroot.obstacle.cache_clear()
+
+
+def test_machine_without_mounts_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    chroot.obstacle.cache_clear()
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    refusal = subprocess.CompletedProcess([], 1, "", "unshare: Operation not permitted\n")
+    monkeypatch.setattr("subprocess.run", lambda *words, **how: refusal)
+    assert "allows no mounts (unshare: Operation not permitted)" in chroot.obstacle()
+    chroot.obstacle.cache_clear()
+
+
+def test_progress_counts_results_and_forecasts(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    (tmp_path / "x" / "boot").mkdir(parents=True)
+    status = tmp_path / "x" / "boot" / "status.log"
+    status.write_text("# suite: a\nok 1 one\n# note\nnot ok 2 two\nok 3 three # SKIP no\n")
+    assert pace.how_far(log, 10) == "3 of 10 results, after three"
+    assert pace.how_far(log, 0) == "3 results, after three"
+    log.write_text("....s.. [  5%]\n...F [ 62%]\n")
+    assert pace.how_far(log, 10) == "62 %"
+    history = pace.History(tmp_path / "times.json")
+    assert history.forecast("x", 90) == "90 s on 2 idle cores"
+    history.add("x", 33.3, 10)
+    again = pace.History(tmp_path / "times.json")
+    assert again.forecast("x", 90) == "33 s the last time"
+    assert again.count("x") == 10
+    assert "of 10 results" in pace.Reporter("x", tmp_path / "none.log", again).line()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"x": 3}', '{"x": []}', '{"x": [null]}', "{"])
+def test_damaged_history_is_no_history(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "times.json"
+    path.write_text(text)
+    assert pace.History(path).seconds("x") == 0
