@@ -268,7 +268,7 @@ def tell(run: Run) -> None:
     described = benchrun.describe(run)
     for line in rundir.missing_of({"run": described}):
         print(f"bench: {line}", file=sys.stderr)
-    if described["missing"] and run.path.is_dir() and any(run.path.glob("raw/*")):
+    if described["missing"] and run.holds_samples():
         sudo = "" if os.geteuid() == 0 else "sudo "
         print(f"bench: to go on: {sudo}make bench RESUME={run.name}", file=sys.stderr)
 
@@ -316,20 +316,30 @@ def begin(args: argparse.Namespace) -> Run:
 def run_all(args: argparse.Namespace) -> int:
     """Measure what is missing and report what is there; returns the exit code."""
     with alone(), benchrun.tidied(begin(args)) as run:
-        lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
-        guests = {"vm", "icount"} & {*lacking}
-        bench = Bench(run, len(lacking) + bool(lacking) + 2 * bool(guests) + 1)
-        interrupted = False
         try:
-            if lacking:
-                bench.measure(lacking)
-        except KeyboardInterrupt:
-            interrupted = True
-            print("\nbench: interrupted; what is finished is reported", file=sys.stderr, flush=True)
-        if run.measured():
-            bench.progress.step("plotting", "15 s")
-        whole = report(run)
-    tell(run)
+            return measure_and_report(run)
+        except (StepError, OSError) as error:
+            print(f"bench: {explain(error)}", file=sys.stderr)
+            return 1
+        finally:
+            tell(run)
+
+
+def measure_and_report(run: Run) -> int:
+    """Measure what is missing, as far as it goes; report what is there, also when interrupted."""
+    lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
+    guests = {"vm", "icount"} & {*lacking}
+    bench = Bench(run, len(lacking) + bool(lacking) + 2 * bool(guests) + 1)
+    interrupted = False
+    try:
+        if lacking:
+            bench.measure(lacking)
+    except KeyboardInterrupt:
+        interrupted = True
+        print("\nbench: interrupted; what is finished is reported", file=sys.stderr, flush=True)
+    if run.measured():
+        bench.progress.step("plotting", "15 s")
+    whole = report(run)
     if interrupted:
         return 130
     if any(obstacle["failed"] for obstacle in run.obstacles.values()):
@@ -356,12 +366,9 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return run_all(args)
-    except StepError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
-    except (OSError, LabError) as error:
+    except OBSTACLES as error:
         print(f"bench: {explain(error)}", file=sys.stderr)
-        return 2 if isinstance(error, LabError) else 1
+        return 2
     except KeyboardInterrupt:
         print("bench: interrupted", file=sys.stderr)
         return 130

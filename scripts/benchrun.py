@@ -12,7 +12,7 @@ import json
 import platform
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -112,6 +112,11 @@ class Run:
         """The tiers whose samples are there."""
         return [tier for tier in self.plan.tiers if self.has(tier)]
 
+    def holds_samples(self) -> bool:
+        """Whether there is anything that a run could go on from."""
+        found = self.path.glob("raw/**/*.csv")
+        return any(path.parent.suffix != ".partial" for path in found)
+
     def save(self) -> None:
         """Write the plan and the obstacles."""
         plan = asdict(self.plan)
@@ -135,14 +140,16 @@ def create(plan: Plan) -> Run:
     """A new folder, named after the time in UTC; one that is there is never used again."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     for name in (stamp, *(f"{stamp}-{number}" for number in range(2, 100))):
+        run = Run(LOCAL / name, plan)
         try:
-            (LOCAL / name).mkdir(parents=True)
+            run.path.mkdir(parents=True)
+            run.save()
         except FileExistsError:
             continue
         except OSError as error:
+            with suppress(OSError):
+                run.path.rmdir()
             raise LabError(f"results cannot be written: {explain(error)}") from None
-        run = Run(LOCAL / name, plan)
-        run.save()
         return run
     raise LabError(f"results cannot be written: {LOCAL / stamp} and 98 like it are there")
 
@@ -176,11 +183,9 @@ def tidied(run: Run) -> Iterator[Run]:
     try:
         yield run
     finally:
-        raw = run.path / "raw"
-        for partial in [*raw.rglob("*.partial")]:
-            if partial.is_dir():
-                shutil.rmtree(partial, ignore_errors=True)
-        if not any(raw.rglob("*.csv")):
+        for partial in [*run.path.glob("raw/**/*.partial")]:
+            shutil.rmtree(partial, ignore_errors=True)
+        if not run.holds_samples():
             shutil.rmtree(run.path, ignore_errors=True)
 
 

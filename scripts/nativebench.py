@@ -69,7 +69,9 @@ def run_process(part: Path, words: list[object], show: Callable[[int, int, str],
                     said.append(line)
         finally:
             process.kill()
-    why = "; ".join(said) or f"exit code {process.returncode}"
+    # What it only lacks is not why it failed.
+    why = "; ".join([line for line in said if " SKIP " not in line] or said)
+    why = why or f"exit code {process.returncode}"
     if process.returncode == NOTHING_TO_MEASURE:
         raise LabError(f"nothing can be measured in user space here: {why}")
     if process.returncode:

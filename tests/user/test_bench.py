@@ -17,6 +17,7 @@ import lab
 import nativebench
 import pytest
 import rawdata
+import rundir
 from lablib import LabError, catalogue
 from lablib.catalogue import Kernel
 
@@ -226,9 +227,11 @@ def test_a_disk_that_is_full_when_collecting_loses_nothing(
 
     monkeypatch.setattr(collect, "write_run", full)
     assert machine.bench() == 1
-    assert "No space left on device; make room" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "No space left on device; make room" in said
     (run,) = machine.runs()
     assert (run / "raw" / "native" / "loop.csv").is_file()
+    assert f"make bench RESUME={run.name}" in said
     monkeypatch.setattr(collect, "write_run", whole)
     assert machine.bench("--resume", run.name) == 0
     assert "native" not in machine.done
@@ -337,6 +340,40 @@ def test_a_checkout_that_cannot_be_written_is_refused(
     said = capsys.readouterr().err
     assert "cannot be written" in said and said.count("\n") == 1
     assert machine.done == []
+
+
+def test_a_disk_that_is_full_at_the_start_leaves_no_folder(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(benchrun, "write_whole", full)
+    assert machine.bench() == 2
+    assert "results cannot be written: No space left on device" in capsys.readouterr().err
+    assert machine.runs() == []
+
+
+def test_a_disk_that_fills_up_while_measuring_leaves_what_fits(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = rundir.write_whole
+
+    def full(raw: Path) -> None:
+        def fail(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(benchrun, "write_whole", fail)
+
+    machine.trouble["vm"] = full
+    assert machine.bench() == 1
+    (run,) = machine.runs()
+    said = capsys.readouterr().err
+    assert "make room and run it again" in said and f"make bench RESUME={run.name}" in said
+    monkeypatch.setattr(benchrun, "write_whole", whole)
+    machine.trouble.clear()
+    assert machine.bench("--resume", run.name) == 0
+    assert "vm" not in machine.done and tiers_of(run) == list(TIERS)
 
 
 def test_make_refuses_a_directory_with_a_blank(tmp_path: Path) -> None:
