@@ -183,8 +183,9 @@ def tidied(run: Run) -> Iterator[Run]:
     try:
         yield run
     finally:
-        for partial in [*run.path.glob("raw/**/*.partial")]:
-            shutil.rmtree(partial, ignore_errors=True)
+        merged = [run.raw(f"{tier}.parts") for tier in run.measured()]
+        for stale in [*run.path.glob("raw/**/*.partial"), *merged]:
+            shutil.rmtree(stale, ignore_errors=True)
         if not run.holds_samples():
             shutil.rmtree(run.path, ignore_errors=True)
 

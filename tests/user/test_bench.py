@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,6 @@ import rundir
 from lablib import LabError, catalogue
 from lablib.catalogue import Kernel
 
-ROOT = Path(__file__).resolve().parents[2]
 LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
 TIERS = ("native", "vm", "icount")
 
@@ -374,14 +372,3 @@ def test_a_disk_that_fills_up_while_measuring_leaves_what_fits(
     machine.trouble.clear()
     assert machine.bench("--resume", run.name) == 0
     assert "vm" not in machine.done and tiers_of(run) == list(TIERS)
-
-
-def test_make_refuses_a_directory_with_a_blank(tmp_path: Path) -> None:
-    there = tmp_path / "two words"
-    there.mkdir()
-    (there / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
-    words = ["make", "-C", str(there), "bench"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "holds a blank, which make cannot work with; move it" in done.stderr
-    assert [path.name for path in there.iterdir()] == ["Makefile"]

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What make bench starts with: missing packages, no Python, a name that make cannot use."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What make bench starts, where setup ends as $SETUP says and there is no python3."""
+    programs = {
+        "scripts/setup": 'exit "$SETUP"',
+        "bin/make": "mkdir -p build/native; cp fake build/native/kmbench",
+        "fake": 'echo "medians of $1"',
+    }
+    for name, text in programs.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+    (tmp_path / "scripts" / "bench").write_bytes((ROOT / "scripts" / "bench").read_bytes())
+    for name in ("bash", "sh", "dirname", "mkdir", "cp"):
+        (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    return tmp_path
+
+
+def start(checkout: Path, setup: int) -> subprocess.CompletedProcess[str]:
+    """Run what make bench starts."""
+    words = ["bash", str(checkout / "scripts" / "bench"), "--quick"]
+    env = {**os.environ, "SETUP": str(setup)}
+    return subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+
+
+def test_without_python_there_are_medians(checkout: Path) -> None:
+    done = start(checkout, 2)
+    assert done.returncode == 2 and done.stdout == "medians of run\n"
+    assert "apt-get install python3" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("setup", "code", "said"), [(0, 7, ""), (1, 7, "going on"), (130, 130, "")]
+)
+def test_what_setup_lacks_does_not_end_it(checkout: Path, setup: int, code: int, said: str) -> None:
+    python = checkout / "bin" / "python3"
+    python.write_text('#!/bin/sh\necho "$@"\nexit 7\n')
+    python.chmod(0o755)
+    done = start(checkout, setup)
+    assert done.returncode == code and said in done.stderr
+    assert done.stdout == ("scripts/bench.py --quick\n" if code == 7 else "")
+
+
+def test_make_refuses_a_directory_with_a_blank(tmp_path: Path) -> None:
+    there = tmp_path / "two words"
+    there.mkdir()
+    (there / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
+    words = ["make", "-C", str(there), "bench"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "holds a blank, which make cannot work with; move it" in done.stderr
+    assert [path.name for path in there.iterdir()] == ["Makefile"]
