@@ -44,8 +44,8 @@ OPTIONS = {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1"}
 class Variant:
     """One way to build everything.
 
-    `batches` is how many every storm applies, `short` how many where something else runs the long
-    ones, and `seconds` how long one of the long ones goes on at least.
+    `batches` is what every storm is in proportion to, `short` the same where something else runs
+    the long ones, and `seconds` how long one of the long ones goes on at least.
     """
 
     name: str

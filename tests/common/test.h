@@ -36,7 +36,10 @@ do {									\
 extern const struct test_case test_cases[];
 extern const unsigned int test_nr_cases;
 
-/* How many batches the storms apply. */
+/*
+ * What the storms do is in proportion to this, whatever number of CPUs there are and
+ * however fast they are: none goes on until something has been hit.
+ */
 extern unsigned int test_batches;
 
 /* How long the storm of kinds goes on at least, and how long the last storm did. */

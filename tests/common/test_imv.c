@@ -250,12 +250,12 @@ static int storm_flip(unsigned long generation)
 const char *imv_storm(void)
 {
 	struct patcher_stats before, after;
-	unsigned long generation, last;
+	unsigned long generation, last, nr = test_batches / 8;
 	int err;
 
 	/* Generations go on from where the last storm ended. */
 	generation = started;
-	last = generation + test_batches / 4;
+	last = generation + nr;
 	wrong = 0;
 	EXPECT(!storm_flip(generation));
 	patcher_read_stats(&before);
@@ -269,9 +269,9 @@ const char *imv_storm(void)
 	patcher_read_stats(&after);
 	EXPECT(!err);
 	EXPECT(!wrong);
-	EXPECT(after.batches - before.batches == test_batches / 4);
-	EXPECT(after.sites - before.sites == 256UL * (test_batches / 4));
-	EXPECT(after.rounds - before.rounds == 3UL * (test_batches / 4));
+	EXPECT(after.batches - before.batches == nr);
+	EXPECT(after.sites - before.sites == 256 * nr);
+	EXPECT(after.rounds - before.rounds == 3 * nr);
 	return NULL;
 }
 
@@ -308,7 +308,7 @@ static noinline void branch_storm_pass(void)
 
 const char *imv_branch_storm(void)
 {
-	unsigned long generation = branch_started, last = generation + test_batches / 4;
+	unsigned long generation = branch_started, last = generation + test_batches / 8;
 	int err = 0;
 
 	wrong = compared = 0;

@@ -217,7 +217,7 @@ const char *markers_storm(void)
 
 	mixed = 0;
 	EXPECT(!test_start_threads(storm_pass));
-	for (i = 0; i < test_batches / 10 && !err; i++) {
+	for (i = 0; i < test_batches / 20 && !err; i++) {
 		err = marker_probe_register("test_storm", "%d", probe_a, &tag_a) ?:
 		      marker_probe_unregister("test_storm", probe_a, &tag_a) ?:
 		      marker_probe_register("test_storm", "%d", probe_b, &tag_b) ?:

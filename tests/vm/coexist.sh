@@ -334,7 +334,8 @@ storms() {
 }
 
 test_storms() {
-	insmod /modules/kmarkers_test.ko batches="$batches" || return
+	# Long enough for everybody else to have turns.
+	insmod /modules/kmarkers_test.ko batches=$((5 * batches)) || return
 	try "noise" insmod /modules/kmarkers_test_noise.ko changes=1
 	insmod /modules/kmarkers_test_core.ko
 	read_symbols
@@ -397,7 +398,7 @@ test_special() {
 
 # Non-maskable interrupts in the middle of everything; the emulator sends them all the time.
 test_nmis() {
-	insmod /modules/kmarkers_test.ko batches="$batches" || return
+	insmod /modules/kmarkers_test.ko batches=$((5 * batches)) || return
 	# What is executed in them is changed as well.
 	try "noise" insmod /modules/kmarkers_test_noise.ko changes=1
 	for cpu in 0 1; do
