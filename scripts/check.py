@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import checkalone
 import checkcoexist
 import checknative
 import checkstill
@@ -135,6 +136,7 @@ def full_suites(kernel: str, modules: Path) -> list[Suite]:
     newest = [entry.name for entry in catalogue.with_role("reports")]
     return [
         *checkstill.suites(kernel, modules),
+        *checkalone.suites(kernel, modules),
         *checktracers.suites(kernel, modules),
         *checkcoexist.suites(kernel, modules, checkcoexist.FEW_BATCHES),
         Suite("lint", lint.run_all, "every linter", without("mypy", "python3-mypy")),

@@ -3,6 +3,8 @@
 # All tests that run inside a test kernel.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /tests/lib.sh
+# shellcheck source-path=SCRIPTDIR source=cases.sh
+. /tests/cases.sh
 # shellcheck source-path=SCRIPTDIR source=orders.sh
 . /tests/orders.sh
 # shellcheck source-path=SCRIPTDIR source=core.sh
@@ -54,20 +56,7 @@ test_counts_during_loads() {
 test_cases() {
 	try "test module loads, values in place before init" \
 		insmod /modules/kmarkers_test.ko batches="$batches"
-	# Who forgets to wait for a grace period is found sooner if these are short.
-	expedite 1
-	# shellcheck disable=SC2013 # a name is one word
-	for case in $(sed -n 's/^ok [0-9]* \([^ ]*\) # SKIP.*/\1/p' $cases/results); do
-		run_case "$case"
-		code=$?
-		why=$(sed -n "s/^ok [0-9]* $case # SKIP //p" $cases/results)
-		if [ -n "$why" ]; then
-			skip "$case" "$why"
-			continue
-		fi
-		result "$code" "$case"
-	done
-	expedite 0
+	run_cases
 	try "formats that differ" put markers_formats $cases/run
 	logged 'test_format in hit_formats(): format "%ld %s" is not the registered "%d %s"'
 	result $? "the log names both"
