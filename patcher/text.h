@@ -32,8 +32,8 @@ bool text_owned(struct module *module, unsigned long addr, unsigned int len);
 int text_vet_core(const struct patcher_poke *pokes, unsigned int nr);
 
 /*
- * Map the text of @nr pokes, sorted by address, and set their alias.
- * Return 0 or -ENOMEM.  May sleep.
+ * Map the text of @nr pokes, sorted by address, and set their alias.  May sleep.
+ * Return 0, -ENOMEM, or in user space why nothing can be written: see user.h.
  */
 int text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr);
 void text_unmap(struct text_alias *alias);

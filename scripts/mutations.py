@@ -295,6 +295,20 @@ MUTANTS = (
         ("fork_gets_through_changes",),
     ),
     Mutant(
+        "no-signal-stack",
+        "breakpoints are handled on whatever stack the program is on",
+        "native/trap.c",
+        [(" | SA_ONSTACK", "")],
+        ("protocol_handles_apart",),
+    ),
+    Mutant(
+        "signals-in-handler",
+        "signals interrupt the handler of breakpoints",
+        "native/trap.c",
+        [("\tsigfillset(&action.sa_mask);\n", "\tsigemptyset(&action.sa_mask);\n")],
+        ("protocol_handles_apart",),
+    ),
+    Mutant(
         "trap-not-asked",
         "a batch begins although SIGTRAP has another handler",
         "native/text.c",

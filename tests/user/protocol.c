@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -269,6 +270,45 @@ static const char *keeps_red_zone(void)
 	return NULL;
 }
 
+static char signal_stack[1 << 16];
+
+/* As documented: on the stack for signals, with all signals blocked but SIGTRAP. */
+static void check_handler(void)
+{
+	const char *here = __builtin_frame_address(0);
+	sigset_t blocked;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	amiss |= here < signal_stack || here >= signal_stack + sizeof(signal_stack) ||
+		 !sigismember(&blocked, SIGUSR1) || !sigismember(&blocked, SIGALRM) ||
+		 sigismember(&blocked, SIGTRAP);
+}
+
+static const char *handles_apart(void)
+{
+	stack_t stack = { .ss_sp = signal_stack, .ss_size = sizeof(signal_stack) }, old;
+	struct patcher_stats before, after;
+	int err;
+
+#ifdef __SANITIZE_THREAD__
+	return "SKIP ThreadSanitizer runs handlers with masks of its own";
+#endif
+	EXPECT(!start());
+	EXPECT(!sigaltstack(&stack, &old));
+	amiss = false;
+	patcher_read_stats(&before);
+	after_round = check_leaf;
+	in_handler = check_handler;
+	err = change(nop, jump);
+	after_round = NULL;
+	sigaltstack(&old, NULL);
+	patcher_read_stats(&after);
+	EXPECT(!err);
+	EXPECT(after.hits - before.hits == 2);
+	EXPECT(!amiss);
+	return NULL;
+}
+
 static const char *retries_stale_breakpoints(void)
 {
 	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };
@@ -341,6 +381,7 @@ const struct test_case protocol_cases[] = {
 	{ "protocol_steps", steps, forget },
 	{ "protocol_waits_for_handlers", waits_for_handlers, forget },
 	{ "protocol_keeps_red_zone", keeps_red_zone, forget },
+	{ "protocol_handles_apart", handles_apart, forget },
 	{ "protocol_retries_stale_breakpoints", retries_stale_breakpoints, forget },
 	{ "protocol_leaves_no_alias", leaves_no_alias, forget },
 };
