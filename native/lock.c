@@ -10,7 +10,7 @@ unsigned long native_rcu_order;
 #endif
 
 /*
- * Everybody takes a ticket and is let in in that order, so that neither those who
+ * Everybody takes a ticket and is admitted in that order, so that neither those who
  * change things in a loop nor those who fork in a loop keep the others out.
  */
 static struct {

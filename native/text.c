@@ -70,7 +70,7 @@ static int check_means(void)
 		return -EPERM;
 	if (!trap_is_ours())
 		return -ENOLINK;
-	return sync_threads() ? -ENOSYS : 0;
+	return sync_threads() ? -EOPNOTSUPP : 0;
 }
 
 int text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr)

@@ -319,7 +319,7 @@ MUTANTS = (
         "membarrier-not-asked",
         "a batch begins although membarrier(2) was taken away",
         "native/text.c",
-        [("\treturn sync_threads() ? -ENOSYS : 0;\n", "\treturn 0;\n")],
+        [("\treturn sync_threads() ? -EOPNOTSUPP : 0;\n", "\treturn 0;\n")],
         ("batch_without_membarrier",),
     ),
     Mutant(

@@ -51,7 +51,7 @@
  * changes text:
  *
  *	-ENOLINK	SIGTRAP has another handler than that of kmarkers_start()
- *	-ENOSYS		membarrier(2) was allowed then, and is no longer
+ *	-EOPNOTSUPP	membarrier(2) was allowed then, and is no longer
  *	-EPERM		this is a child without fork()'s handlers
  *
  * CONTRACTS

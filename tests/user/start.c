@@ -195,12 +195,12 @@ static int lose_membarrier(int error)
 {
 	if (!works() || refuse_syscall(SYS_membarrier, error))
 		return 1;
-	return refuses(-ENOSYS) ? 0 : 2;
+	return refuses(-EOPNOTSUPP) ? 0 : 2;
 }
 
 static const char *batch_without_membarrier(void)
 {
-	const int errors[] = { EPERM, ENOSYS };
+	const int errors[] = { EPERM, EINVAL };
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(errors); i++) {
