@@ -33,14 +33,22 @@ class Part:
     what: str
     append: str = ""
     nmi: float = 0.0
+    # A storm takes several times as long if CPUs take turns: of the batches it applies a share.
     one_thread: bool = False
+    share: int = 1
 
 
 # A task is preempted inside a run only by a kernel that preempts itself. Without apic_extnmi the
 # kernel keeps interrupts of the emulator's from all CPUs but the first.
 PARTS = (
     Part("owners", "beside kprobes, ftrace and live patches on the same call", one_thread=True),
-    Part("storms", "storms beside everyone who changes text", "preempt=full", one_thread=True),
+    Part(
+        "storms",
+        "storms beside everyone who changes text",
+        "preempt=full",
+        one_thread=True,
+        share=5,
+    ),
     Part("nmis", "storms with non-maskable interrupts", "apic_extnmi=all", nmi=50.0),
 )
 
@@ -55,7 +63,7 @@ def in_kernel(kernel: str, modules: Path, part: Part, batches: int) -> Callable[
             out=log.with_suffix(""),
             modules=modules,
             additions=[(kernelsuite.TESTS, "/tests")],
-            settings={"KMARKERS_PART": part.name, "KMARKERS_BATCHES": batches},
+            settings={"KMARKERS_PART": part.name, "KMARKERS_BATCHES": batches // part.share},
             append=part.append,
             timeout=max(kernelsuite.TIMEOUT_SECONDS, SECONDS_PER_BATCH * batches),
             nmi=part.nmi,

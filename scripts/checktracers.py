@@ -46,7 +46,7 @@ def in_kernel(kernel: str, modules: Path) -> Callable[[Path], Tally]:
     def run(log: Path) -> Tally:
         files, missing = tracers(catalogue.find(kernel))
         if not files:
-            return Tally(skipped=missing)
+            return Tally(skipped=missing, absent=1)
         request = Request(
             kernel=kernel,
             job=kernelsuite.TESTS / "check_tracers.sh",

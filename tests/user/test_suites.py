@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+import suites
 from lablib import ROOT
 
 # Two processes, one of which is not waited for; both write while they live.
@@ -51,3 +52,20 @@ def test_missing_headers_are_named(tmp_path: Path, target: str) -> None:
     assert done.returncode == 2
     assert f"modules: no kernel headers in {tmp_path}/none; install the package" in done.stderr
     assert f"linux-headers-{os.uname().release}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "failed", "skipped"),
+    [
+        ("echo 1..1; echo ok 1 a", 0, 0),
+        ("echo 1..1; echo ok 1 a; exit 4", 1, 0),
+        ("echo '1..0 # SKIP no way'; exit 4", 0, 1),
+        ("exit 4", 1, 0),
+        ("exit 0", 1, 0),
+    ],
+)
+def test_only_a_program_that_says_so_is_skipped(
+    tmp_path: Path, script: str, failed: int, skipped: int
+) -> None:
+    tally = suites.run_ktap(["sh", "-c", script], tmp_path / "log")
+    assert (len(tally.failed), len(tally.skipped)) == (failed, skipped)
