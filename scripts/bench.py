@@ -114,6 +114,8 @@ class Bench:
         self.run = run
         self.progress = Progress(total)
         self.modules = ROOT / "build" / "modules" / run.plan.kernel
+        # The tiers whose tables were printed already.
+        self.shown: set[str] = set()
 
     def build_native(self) -> None:
         """Build the user-space programs from the modules' sources."""
@@ -141,7 +143,7 @@ class Bench:
 
     def prepare_guest(self) -> None:
         """Fetch the test kernel and build the modules with its own compiler."""
-        require_root("building in a suite's tree")
+        require_root("building for a test kernel")
         kernel = self.run.plan.kernel
         self.progress.step(f"fetching kernel {kernel}", "1 to 3 minutes the first time")
         lab.fetch([kernel])
@@ -208,18 +210,21 @@ class Bench:
         return False
 
     def tier_done(self, tier: str) -> None:
-        """Collect what is there by now and print the tier's table."""
+        """Look at a tier's samples; a table that others would have to wait for is printed."""
         self.run.obstacles.pop(tier, None)
         self.run.save()
         try:
-            script("collect.py", self.run.path)
+            script("collect.py", self.run.path, "--check", "--raw", f"{tier}={self.run.raw(tier)}")
         except StepError as error:
             if error.code != collect.UNUSABLE:
                 raise
             kept = self.run.set_aside(tier)
             self.give_up([tier], f"its samples are no good; they are kept in {kept}", failed=True)
             return
-        script("report.py" if has_package("numpy") else "medians.py", self.run.path, "--tier", tier)
+        if tier == "native":
+            script("collect.py", self.run.path)
+            show_table(self.run, tier)
+            self.shown.add(tier)
 
     def measure(self, tiers: Sequence[str]) -> None:
         """Measure tiers, in user space first, before anything is downloaded."""
@@ -248,16 +253,26 @@ def gather_modules(target: Path) -> Path:
     return target
 
 
-def report(run: Run) -> bool:
-    """Collect what was measured and make the page; tells whether nothing was left out."""
+def show_table(run: Run, tier: str) -> None:
+    """Print the table of a tier, as good a one as can be made here."""
+    script("report.py" if has_package("numpy") else "medians.py", run.path, "--tier", tier)
+
+
+def report(run: Run, shown: set[str]) -> bool:
+    """Collect what was measured, print the tables that were not shown and make the page; tells
+    whether nothing was left out."""
     if not run.measured():
         return False
     script("collect.py", run.path)
+    tables = [tier for tier in run.measured() if tier not in shown]
     if has_package("numpy") and has_package("matplotlib"):
-        script("report.py", run.path, "--no-table")
+        script("report.py", run.path, "--tables", *tables)
         return True
     if has_package("numpy"):
-        script("report.py", run.path, "--no-table", "--no-figures")
+        script("report.py", run.path, "--no-figures", "--tables", *tables)
+    else:
+        for tier in tables:
+            show_table(run, tier)
     print(f"bench: the page needs packages: apt-get install {PAGE_NEEDS}", file=sys.stderr)
     print(f"bench: then python3 scripts/report.py '{run.path}'", file=sys.stderr)
     return False
@@ -269,8 +284,7 @@ def tell(run: Run) -> None:
     for line in rundir.missing_of({"run": described}):
         print(f"bench: {line}", file=sys.stderr)
     if described["missing"] and run.holds_samples():
-        sudo = "" if os.geteuid() == 0 else "sudo "
-        print(f"bench: to go on: {sudo}make bench RESUME={run.name}", file=sys.stderr)
+        print(f"bench: to go on: {described['resume']}", file=sys.stderr)
 
 
 @contextmanager
@@ -339,7 +353,7 @@ def measure_and_report(run: Run) -> int:
         print("\nbench: interrupted; what is finished is reported", file=sys.stderr, flush=True)
     if run.measured():
         bench.progress.step("plotting", "15 s")
-    whole = report(run)
+    whole = report(run, bench.shown)
     if interrupted:
         return 130
     if any(obstacle["failed"] for obstacle in run.obstacles.values()):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -194,7 +195,7 @@ def describe(run: Run) -> dict[str, Any]:
     """What env.json says of a run as a whole: whether it is a quick one, and what it lacks."""
     unknown = {"failed": False, "why": "it was not measured yet"}
     lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
-    return {
-        "quick": run.plan.quick,
-        "missing": [{"tier": tier, **run.obstacles.get(tier, unknown)} for tier in lacking],
-    }
+    missing = [{"tier": tier, **run.obstacles.get(tier, unknown)} for tier in lacking]
+    sudo = "" if os.geteuid() == 0 else "sudo "
+    go_on = {"resume": f"{sudo}make bench RESUME={run.name}"} if missing else {}
+    return {"quick": run.plan.quick, "missing": missing, **go_on}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Merge the raw files of one or more tiers into a run directory.
 
-usage: collect.py RUN_DIR [--raw native=DIR] [--raw vm=DIR ...]
+usage: collect.py RUN_DIR [--raw native=DIR] [--raw vm=DIR ...] [--check]
 
 Without --raw, RUN_DIR is a folder of make bench, and what it has measured so far is merged. A raw
 directory holds one CSV per benchmark, a file `env` of key=value lines and, for virtual
@@ -270,11 +270,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Merge raw benchmark files into a run directory.")
     parser.add_argument("run", type=Path, metavar="RUN_DIR")
     parser.add_argument("--raw", type=parse_raw, action="append", metavar="TIER=DIR")
+    parser.add_argument("--check", action="store_true", help="look at the files, write nothing")
     args = parser.parse_args(argv)
     try:
         made = benchrun.load(args.run) if (args.run / benchrun.RECORD).exists() else None
         raws = [load_raw(tier, path) for tier, path in args.raw or measured(made, args.run)]
         check_distinct(raws)
+        if args.check:
+            return 0
         env = hostenv.describe_host()
         env["tiers"] = [tier_entry(raw) for raw in raws]
         if made is not None:

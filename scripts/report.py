@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Statistics, verdict table, figures and page of one run.
 
-usage: report.py RUN_DIR [--no-figures] [--no-table]
+usage: report.py RUN_DIR [--no-figures] [--tables TIER...]
        report.py RUN_DIR --tier TIER
 
 Reads RUN_DIR/samples.csv and env.json; writes summary.json, figures/*.svg and *.png and
@@ -31,7 +31,9 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Verdict table, figures and page of a run.")
     parser.add_argument("run", type=Path, metavar="RUN_DIR")
     parser.add_argument("--no-figures", action="store_true", help="table and summary.json alone")
-    parser.add_argument("--no-table", action="store_true", help="the files alone")
+    parser.add_argument(
+        "--tables", nargs="*", choices=rundir.TIERS, help="print these tiers' tables, not all"
+    )
     parser.add_argument("--tier", choices=rundir.TIERS, help="print its table, write nothing")
     return parser
 
@@ -45,10 +47,12 @@ def report(args: argparse.Namespace) -> None:
     samples = [sample for sample in read if sample.tier in names]
     results = verdicts.analyse(samples, tiers)
     switches = switching.analyse(samples, tiers)
-    if not args.no_table:
-        print(table.render(results, table.terminal_width(), table.wants_colour(sys.stdout)))
-        if switches:
-            print(switching.render(switches))
+    wanted = names if args.tables is None else names & {*args.tables}
+    if wanted:
+        shown = [result for result in results if result.tier in wanted]
+        print(table.render(shown, table.terminal_width(), table.wants_colour(sys.stdout)))
+        if points := [point for point in switches if point.tier in wanted]:
+            print(switching.render(points))
         print("".join(f"\n{line}" for line in rundir.warnings(env, args.tier)))
     if args.tier:
         return

@@ -203,8 +203,10 @@ def missing_of(env: Mapping[str, Any]) -> list[str]:
 def warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
     """What a reader of any number of a run, or of one tier of it, must be told first."""
     lines = [QUICK] if is_quick(env) else []
-    missing = [] if tier else missing_of(env)
-    return lines + [f"{line[:1].upper()}{line[1:]}." for line in missing]
+    if tier or not (missing := missing_of(env)):
+        return lines
+    lines += [f"{line[:1].upper()}{line[1:]}." for line in missing]
+    return [*lines, f"To measure the rest: {env['run']['resume']}"]
 
 
 def tiers_of(env: Mapping[str, Any]) -> list[Tier]:

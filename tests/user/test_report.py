@@ -225,7 +225,7 @@ def test_a_quick_run_and_what_it_lacks_are_marked(
     env = json.loads((run / "env.json").read_text())
     assert page.warnings_html(env) == "" and rundir.warnings(env) == []
     lacking = [{"tier": "metal", "failed": False, "why": "<it> broke"}]
-    env["run"] = {"quick": True, "missing": lacking}
+    env["run"] = {"quick": True, "missing": lacking, "resume": "make bench RESUME=x"}
     marked = tmp_path / "marked"
     marked.mkdir()
     (marked / "env.json").write_text(json.dumps(env))
@@ -235,6 +235,7 @@ def test_a_quick_run_and_what_it_lacks_are_marked(
     assert "QUICK RUN" in said and "Not measured: metal, because <it> broke." in said
     shown = page.warnings_html(env)
     assert "QUICK RUN" in shown and "metal, because &lt;it&gt; broke." in shown
+    assert "make bench RESUME=x" in said and "make bench RESUME=x" in shown
     assert reference.main([str(marked), "--out", str(tmp_path / "kept")]) == 1
     assert "QUICK RUN" in capsys.readouterr().err
     assert not (tmp_path / "kept").exists()
