@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import re
 import subprocess
@@ -47,6 +48,28 @@ def failure(what: str, said: str) -> FetchError:
 
 
 @dataclass(frozen=True)
+class Listed:
+    """What a mirror's lists say of a file."""
+
+    size: int
+    digest: str  # with the name of its kind
+
+    def is_whole(self, path: Path) -> bool:
+        """Tell whether it was downloaded; an interrupted download leaves a shorter file.
+
+        One of the right size and another content, as a machine that lost power may leave, goes.
+        """
+        if not path.is_file() or path.stat().st_size != self.size:
+            return False
+        kind, _, digest = self.digest.partition(":")
+        with path.open("rb") as file:
+            if kind != "SHA256" or hashlib.file_digest(file, "sha256").hexdigest() == digest:
+                return True
+        path.unlink()
+        return False
+
+
+@dataclass(frozen=True)
 class Candidate:
     """An image package that fits an entry and has headers."""
 
@@ -75,11 +98,7 @@ class PrivateApt:
 
     def update(self, mirror: Mirror | None = None, anew: bool = False) -> None:
         """Download the package lists unless they are recent, or in any case."""
-        if (
-            not anew
-            and self.has_lists
-            and time.time() - self._stamp.stat().st_mtime < LISTS_KEPT_SECONDS
-        ):
+        if not anew and self._is_recent():
             return
         (self.dir / "lists" / "partial").mkdir(parents=True, exist_ok=True)
         self.archives.mkdir(parents=True, exist_ok=True)
@@ -97,6 +116,12 @@ class PrivateApt:
             self._stamp.touch()
             return
         raise missing[0]
+
+    def _is_recent(self) -> bool:
+        """Tell whether the lists are young; those of a clock that ran ahead are not."""
+        return (
+            self.has_lists and 0 <= time.time() - self._stamp.stat().st_mtime < LISTS_KEPT_SECONDS
+        )
 
     def candidates(self, entry: Entry) -> list[Candidate]:
         """Return the images that fit an entry, newest first."""
@@ -140,11 +165,8 @@ class PrivateApt:
     def download(self, packages: Sequence[str]) -> list[Path]:
         """Download exactly these packages; return the files."""
         listed = self._listed("download", *packages)
-        files = {self.archives / name: size for name, size in listed.items()}
-        # An interrupted download leaves a shorter file; what is whole was verified on arrival.
-        missing = [
-            size for path, size in files.items() if not path.exists() or path.stat().st_size != size
-        ]
+        files = {self.archives / name: one for name, one in listed.items()}
+        missing = [one.size for path, one in files.items() if not one.is_whole(path)]
         if missing:
             progress(
                 f"{self.suite}: downloading {len(missing)} packages, {sum(missing) / 1e6:.0f} MB"
@@ -158,15 +180,15 @@ class PrivateApt:
                 raise
         return list(files)
 
-    def _listed(self, *args: str) -> dict[str, int]:
-        """Return the names and sizes of the files that a command of apt-get would download."""
+    def _listed(self, *args: str) -> dict[str, Listed]:
+        """Return by name the files that a command of apt-get would download."""
         # apt leaves out what it has downloaded before, so it is asked over an empty directory.
         empty = self.dir / "empty"
         (empty / "partial").mkdir(parents=True, exist_ok=True)
         option = f"-oDir::Cache::archives={empty}"
         listed = self._output("apt-get", option, "-qq", "-y", "--print-uris", *args, cwd=empty)
-        found = re.findall(r"^'[^']+' (\S+) (\d+)", listed, re.M)
-        return {name: int(size) for name, size in found}
+        found = re.findall(r"^'[^']+' (\S+) (\d+) ?(\S*)", listed, re.M)
+        return {name: Listed(int(size), digest) for name, size, digest in found}
 
     def _names(self, prefix: str) -> list[str]:
         """Return all package names with a prefix."""

@@ -56,7 +56,8 @@ apt-get.install | apt-get.download)
     for name; do
         file=$(ls "$name"_*.deb 2>/dev/null) || continue
         if [ -n "$print" ]; then
-            echo "'mirror://m/$file' $file $(stat -c %s "$file") SHA256:0"
+            digest=$(sha256sum <"$file")
+            echo "'mirror://m/$file' $file $(stat -c %s "$file") SHA256:${digest%% *}"
         elif [ -e "$name.refused" ]; then
             say_and_fail "$name.refused"
         elif [ -e "$name.cut" ]; then

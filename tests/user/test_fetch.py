@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from pathlib import Path
 from typing import NoReturn
 
@@ -174,6 +176,30 @@ def test_interrupted_download_is_gone_on_with(mirror: FakeMirror) -> None:
     assert unpack.complete(ENTRY) is None
     mirror.well_again()
     assert unpack.fetch(ENTRY).release == NEW
+
+
+def test_file_of_the_right_size_with_another_content_is_downloaded_again(
+    mirror: FakeMirror,
+) -> None:
+    cache.claim()
+    apt = PrivateApt("s")
+    apt.update()
+    name = f"linux-image-{NEW}_2_amd64.deb"
+    apt.archives.mkdir(parents=True, exist_ok=True)
+    other = (mirror.dir / name).read_bytes().replace(f"image-{NEW}".encode(), b"X" * 19)
+    (apt.archives / name).write_bytes(other)
+    assert (apt.archives / name).stat().st_size == (mirror.dir / name).stat().st_size
+    assert unpack.fetch(ENTRY).image.read_text() == f"linux-image-{NEW}"
+
+
+def test_lists_of_a_clock_that_ran_ahead_are_not_recent(mirror: FakeMirror) -> None:
+    apt = PrivateApt("s")
+    apt.update()
+    ahead = time.time() + 86400
+    os.utime(apt.dir / "updated", (ahead, ahead))
+    apt.update()
+    apt.update()
+    assert mirror.log == ["update", "update"]
 
 
 def test_broken_package_is_downloaded_again(mirror: FakeMirror) -> None:
