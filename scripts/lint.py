@@ -141,6 +141,13 @@ def build_output(make_args: list[str]) -> list[str]:
     return found or (text.splitlines()[-10:] if code else [])
 
 
+def obstacle() -> str:
+    """Why linters cannot run here, and what mends that."""
+    if (LINTERS / "mypy").exists():
+        return ""
+    return "the linters are not here: scripts/setup --lint"
+
+
 def lint_shellcheck(tree: Sources) -> list[str]:
     """Mistakes in shell scripts."""
     return output([*SHELLCHECK, *tree.shell()], "shellcheck")

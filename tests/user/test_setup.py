@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""scripts/setup when things go wrong: what it says, what it leaves, how the next run goes on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+# A package is installed if $STATE has a file of its name. $STATE/STEP.kill ends whoever runs the
+# step when half of it is done; $STATE/STEP.fail holds why it fails; $STATE/STEP.wait is a FIFO.
+FAKE = r"""#!/bin/bash
+program=${0##*/}
+cd "$STATE" || exit
+go() {
+    echo "$*" >>log
+    [ ! -e "$1.wait" ] || cat "$1.wait"
+    [ ! -e "$1.fail" ] || { cat "$1.fail" >&2; exit 100; }
+}
+case $program in
+dpkg-query) [ -e "${!#}" ] && printf installed ;;
+dpkg) go configure; rm -f install.fail ;;
+apt-get)
+    while [ "${1#-}" != "$1" ]; do [ "$1" != -o ] || shift; shift; done
+    verb=$1
+    shift
+    go "$verb" "$@"
+    for name; do
+        [ ! -e "$verb.kill" ] || [ "$name" != make ] || kill -KILL $PPID $$
+        [ "${name#-}" != "$name" ] || touch "$name"
+    done
+    [ ! -e "$verb.kill" ] || kill -KILL $PPID ;;
+esac
+"""
+LAB = """
+import os, signal, sys
+from pathlib import Path
+state = Path(os.environ["STATE"])
+with (state / "log").open("a") as log:
+    print("lab", *sys.argv[1:], file=log)
+if (state / "lab.kill").exists():
+    os.kill(os.getppid(), signal.SIGKILL)
+"""
+
+
+class Checkout:
+    """A directory with scripts/setup, and a machine that lacks all packages."""
+
+    def __init__(self, root: Path) -> None:
+        self.dir = root / "a directory"
+        self.state = root / "state"
+        programs = root / "bin"
+        for path in (self.dir / "scripts", self.state, programs):
+            path.mkdir(parents=True)
+        shutil.copy(ROOT / "scripts/setup", self.dir / "scripts/setup")
+        (self.dir / "scripts/lab.py").write_text(LAB)
+        for name in ("apt-get", "dpkg-query", "dpkg"):
+            (programs / name).write_text(FAKE)
+            (programs / name).chmod(0o755)
+        where = f"{programs}:{os.environ['PATH']}"
+        self.env = {**os.environ, "PATH": where, "STATE": str(self.state)}
+
+    def start(self, *words: str, who: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+        """Start scripts/setup."""
+        return subprocess.Popen(
+            [*who, str(self.dir / "scripts/setup"), *words],
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *words: str, who: tuple[str, ...] = ()) -> tuple[int, str]:
+        """Run it; return the exit code and what it said."""
+        with self.start(*words, who=who) as process:
+            said, _ = process.communicate()
+        return process.returncode, said
+
+    @property
+    def log(self) -> list[str]:
+        """What was done to the machine, the first word of each."""
+        return [line.split()[0] for line in (self.state / "log").read_text().splitlines()]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    """Make a directory to set up, by root."""
+    if os.geteuid() != 0 or not Path("/usr/bin/python3").exists():
+        pytest.skip("needs root and Debian's Python")
+    return Checkout(tmp_path)
+
+
+def test_what_is_missing_is_installed_once(checkout: Checkout) -> None:
+    assert checkout.run("--bench") == (
+        0,
+        "setup: installing gcc libc6-dev make liburcu-dev python3 python3-numpy"
+        " python3-matplotlib mount busybox-static xz-utils\nsetup: ready\n",
+    )
+    assert checkout.run("--bench") == (0, "setup: ready\n")
+    assert checkout.log == ["update", "install"]
+    assert checkout.run("6.1")[0] == 0
+    assert checkout.log[2:] == ["update", "install", "lab"]
+
+
+@pytest.mark.parametrize("step", ["update", "install", "lab"])
+def test_killed_at_any_step_the_next_run_goes_on(checkout: Checkout, step: str) -> None:
+    kill = checkout.state / f"{step}.kill"
+    kill.touch()
+    assert checkout.run()[0] == -9
+    kill.unlink()
+    code, said = checkout.run()
+    assert (code, said.splitlines()[-1]) == (0, "setup: ready")
+    assert (checkout.state / "xz-utils").exists()
+    before = checkout.log
+    assert checkout.run() == (0, "setup: ready\n")
+    assert checkout.log == [*before, "lab"]
+
+
+def test_half_an_environment_is_made_anew(checkout: Checkout) -> None:
+    assert checkout.run("--bench")[0] == 0
+    (checkout.dir / "build/venv/.base").unlink()
+    shutil.rmtree(checkout.dir / "build/venv/lib")
+    assert checkout.run("--bench") == (0, "setup: ready\n")
+    python = checkout.dir / "build/venv/bin/python"
+    found = subprocess.run([python, "-c", "import numpy"], capture_output=True, check=False)
+    assert found.returncode == 0
+
+
+def test_an_interrupted_dpkg_is_brought_to_an_end(checkout: Checkout) -> None:
+    said = "E: dpkg was interrupted, you must manually run 'dpkg --configure -a'"
+    (checkout.state / "install.fail").write_text(f"{said}\n")
+    assert checkout.run("--bench")[0] == 0
+    assert checkout.log == ["update", "install", "configure", "install"]
+
+
+def test_a_full_disk_of_apt_is_one_sentence(checkout: Checkout) -> None:
+    full = "E: You don't have enough free space in /var/cache/apt/archives/."
+    (checkout.state / "install.fail").write_text(f"reading\n{full}\n")
+    code, said = checkout.run("--bench")
+    assert code == 1
+    assert f"failed: {full}\n" in said
+    assert "ready" not in said
+
+
+def test_stale_lists_are_said_and_do_no_harm(checkout: Checkout) -> None:
+    (checkout.state / "update.fail").write_text("E: x  404  Not Found\n")
+    code, said = checkout.run("--bench")
+    assert code == 0
+    assert "some package lists could not be read: E: x  404  Not Found" in said
+
+
+def test_two_at_once_wait_for_each_other(checkout: Checkout) -> None:
+    gate = checkout.state / "install.wait"
+    os.mkfifo(gate)
+    with checkout.start("--bench") as first:
+        with gate.open("w"):  # opened once the first is there
+            second = checkout.start("--bench")
+            assert second.stdout is not None
+            assert "waiting for another setup" in second.stdout.readline()
+            gate.unlink()
+        said, _ = second.communicate()
+        first.communicate()
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert said == "setup: ready\n"
+    assert checkout.log == ["update", "install"]
+
+
+def test_without_root_what_is_missing_is_named(checkout: Checkout) -> None:
+    (checkout.dir / "build").mkdir()
+    (checkout.dir / "build").chmod(0o777)
+    for path in checkout.dir.parents[:3]:
+        path.chmod(path.stat().st_mode | 0o055)
+    for name in ("gcc", "libc6-dev", "make", "python3"):
+        (checkout.state / name).touch()
+    code, said = checkout.run("--bench", who=tuple(USER))
+    asked = "apt-get install liburcu-dev python3-numpy python3-matplotlib"
+    assert (code, said) == (2, f"setup: packages are missing; as root: {asked}\n")
+    assert not (checkout.state / "log").exists()
+    assert (checkout.dir / "build/venv/.base").exists()
+
+
+def test_a_directory_that_cannot_be_written_to_is_named(checkout: Checkout) -> None:
+    for path in checkout.dir.parents[:3]:
+        path.chmod(path.stat().st_mode | 0o055)
+    code, said = checkout.run("--bench", who=tuple(USER))
+    assert code == 2
+    assert said.startswith(f"setup: {checkout.dir}/build cannot be written to;")
+    assert not (checkout.dir / "build").exists()
+
+
+def test_a_full_disk_is_one_sentence(checkout: Checkout) -> None:
+    for name in ("gcc", "libc6-dev", "make", "liburcu-dev", "python3", "python3-numpy"):
+        (checkout.state / name).touch()
+    for name in ("python3-matplotlib", "mount", "busybox-static", "xz-utils"):
+        (checkout.state / name).touch()
+    script = (
+        'mkdir "$1/build" && mount -t tmpfs -o size=64k tmpfs "$1/build" || exit 77\n'
+        'cat /dev/zero >"$1/build/fill" 2>/dev/null\n"$1/scripts/setup" --bench'
+    )
+    who = ("unshare", "--mount", "sh", "-c", script, "sh", str(checkout.dir))
+    done = subprocess.run(who, env=checkout.env, capture_output=True, text=True, check=False)
+    if done.returncode == 77:
+        pytest.skip("no tmpfs can be mounted here")
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    shutil.rmtree(checkout.dir / "build")
+    assert checkout.run("--bench") == (0, "setup: ready\n")
+
+
+def test_an_unknown_option_is_refused(checkout: Checkout) -> None:
+    assert checkout.run("--brench") == (2, "setup: unknown option '--brench'\n")
+    assert not (checkout.dir / "build").exists()
