@@ -21,12 +21,17 @@ bench: ## set up, build, measure in every tier, report (QUICK=1: in short; RESUM
 
 # What could not be set up is named, and the tests that need it are skipped.
 check check-full:
-	@$(if $(filter %-full,$@),scripts/setup --lint;) scripts/setup $(K) || \
+	@$(if $(filter %-full,$@),scripts/setup --lint; scripts/setup --fresh;) scripts/setup $(K) || \
 		echo "$@: what could not be set up is left out" >&2
 	@python=$(PYTHON); test -x $$python || python=python3; \
 		$$python scripts/check.py $(if $(K),--kernel $(K)) $(if $(filter %-full,$@),--full)
 check: ## all tests that a machine without special hardware can run, in a short form
 check-full: ## the same at length, beside everyone who changes text, in other kernels, lint
+
+check-fresh: ## the README's commands in bare Debian systems (ROOT=bookworm, WHO=user, STEP=bench, QUICK=1)
+	@scripts/setup --fresh
+	@$(PYTHON) scripts/fresh.py $(if $(ROOT),--root $(ROOT)) $(if $(WHO),--who $(WHO)) \
+		$(addprefix --step ,$(STEP)) $(if $(QUICK),--quick) $(if $(README),--readme)
 
 check-still: setup ## guests that stand still are found and told apart
 	@$(PYTHON) scripts/checkstill.py $(if $(K),--kernel $(K))
@@ -95,4 +100,4 @@ lab-clean: ## remove the test kernels
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-.PHONY: modules bench check check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-aa load unload bench-host native lint setup clean lab-clean help
+.PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-aa load unload bench-host native lint setup clean lab-clean help

@@ -27,6 +27,7 @@ import checknative
 import checkstill
 import checktracers
 import counts
+import fresh
 import kernelsuite
 import lint
 import matrixtable
@@ -139,9 +140,10 @@ def full_suites(kernel: str, modules: Path) -> list[Suite]:
         *checkalone.suites(kernel, modules),
         *checktracers.suites(kernel, modules),
         *checkcoexist.suites(kernel, modules, checkcoexist.FEW_BATCHES),
-        Suite("lint", lint.run_all, "every linter", without("mypy", "python3-mypy")),
+        Suite("lint", lint.run_all, "every linter", lint.obstacle),
         *(kernel_suite(name) for name in gates),
         *(report_only(kernel_suite(name)) for name in newest),
+        *fresh.suites(),
     ]
 
 

@@ -25,8 +25,8 @@ TAG_TEXT = """\
 Signature: 8a477f597d28d172789f06886806bc55
 # Made by the laboratory of kmarkers; its "lab.py clean" removes what it put here.
 """
-PARTS = ("apt", "suites", "kernels", "qemu", "objects", "checkpatch")
-FILES = ("build-*.lock", "checkpatch.lock", "fetch.lock", "accel.json", TAG)
+PARTS = ("apt", "suites", "kernels", "qemu", "objects", "checkpatch", "roots")
+FILES = ("build-*.lock", "root-*.lock", "checkpatch.lock", "fetch.lock", "accel.json", TAG)
 
 
 def is_ours() -> bool:

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Bare systems: what is done in them, what is kept of it, and that nothing of them is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import fresh
+import freshtimes
+import pytest
+from lablib import LabError, bareroot
+from lablib.bareroot import Root
+
+ROOT = Path(__file__).resolve().parents[2]
+README = """\
+## Two commands
+
+Words.
+
+    apt-get install git make
+    git clone <this repository> kmarkers && cd kmarkers
+    make bench
+    make check
+
+More words.
+
+    make other
+
+## Next
+"""
+HOLD = """
+import sys
+from pathlib import Path
+from lablib import bareroot
+process = bareroot.run(bareroot.Root(Path(sys.argv[1]), None, None), "echo in; sleep 600", {})
+print(process.stdout.readline().decode(), flush=True)
+process.wait()
+"""
+
+
+def test_commands_are_those_of_the_readme() -> None:
+    steps = fresh.root_steps(fresh.readme_commands(README))
+    assert [(step.name, step.command) for step in steps] == [
+        ("install", "apt-get install git make"),
+        ("clone", f"git clone {fresh.SOURCE} kmarkers && cd kmarkers"),
+        ("bench", "cd kmarkers && make bench"),
+        ("check", "cd kmarkers && make check"),
+    ]
+    real = fresh.readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert [step.name for step in fresh.root_steps(real)] == [step.name for step in steps]
+
+
+def test_readme_has_a_place_for_times() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.count(freshtimes.BEGIN) == text.count(freshtimes.END) == 1
+    assert text.index(freshtimes.BEGIN) < text.index(freshtimes.END)
+
+
+def test_a_user_tries_before_and_after_root_installs() -> None:
+    steps = fresh.user_steps(fresh.readme_commands(README))
+    assert [(step.name, step.user) for step in steps] == [
+        *(("install", False), ("clone", True), ("bare-bench", True), ("mend", False)),
+        *(("bench", True), ("check", True)),
+    ]
+
+
+def test_readme_without_commands_is_told() -> None:
+    with pytest.raises(LabError, match="no block of commands"):
+        fresh.readme_commands("# x\n\n## Two commands\n\nNone.\n\n    make bench\n")
+
+
+def test_what_mends_is_found() -> None:
+    said = "setup: packages are missing; as root: apt-get install gcc libc6-dev g++\nend\n"
+    assert fresh.MENDS.findall(said) == ["apt-get install gcc libc6-dev g++"]
+
+
+def test_times_are_kept_and_shown(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(
+        "   1.5  [1/6] building\n"
+        "  42.1  setup: ready\n"
+        "  80.0  native: TSC cycles per operation\n"
+        "  99.0  native: TSC cycles per operation\n"
+    )
+    marks = freshtimes.marks(log)
+    assert marks == {"set-up": 42.1, "native": 80.0}
+    record = tmp_path / "times.json"
+    freshtimes.add(record, "a", {"clone": 2.0, "check": 400.0})
+    freshtimes.add(record, "a", {"bench": 130.04, "bench set-up": 42.1, "bench native": 80.0})
+    assert json.loads(record.read_text())["a"]["bench"] == 130.0
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{freshtimes.BEGIN}\nold\n{freshtimes.END}\nafter\n")
+    freshtimes.put(readme, record, {"a": "Debian A", "b": "Debian B"})
+    text = readme.read_text()
+    assert "| Debian A | 42 s | 82 s | 2 min 10 s | 6 min 40 s |" in text
+    assert "old" not in text and "Debian B" not in text
+    assert text.startswith("before\n") and text.endswith("\nafter\n")
+    freshtimes.put(readme, record, {"a": "Debian A"})
+    assert readme.read_text() == text
+    readme.write_text("no table\n")
+    with pytest.raises(LabError, match="has no lines"):
+        freshtimes.put(readme, record, {})
+
+
+def test_network_settings_go_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("https_proxy", "proxy:1")
+    monkeypatch.setenv("PIP_INDEX_URL", "index:1")
+    monkeypatch.setenv("PIP_FIND_LINKS", "/of/this/machine")
+    found = bareroot.network_variables()
+    assert found["https_proxy"] == "proxy:1"
+    assert found["PIP_INDEX_URL"] == "index:1"
+    assert "PIP_FIND_LINKS" not in found
+    kept = 'Acquire::http::Proxy "p";', 'Acquire::Check-Date "false";'
+    assert all(bareroot.NETWORK.match(line) for line in kept)
+    others = 'Acquire::http::Proxy-Auto-Detect "x";', 'DPkg::Post-Invoke "x";'
+    assert not any(bareroot.NETWORK.match(line) for line in others)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Root:
+    """Make a root that holds a shell and no more."""
+    busybox = shutil.which("busybox")
+    if os.geteuid() != 0 or busybox is None:
+        pytest.skip("needs root and busybox-static")
+    path = tmp_path / "tiny"
+    for name in ("bin", "usr/bin", "proc", "sys", "dev", "root", "srv/cache"):
+        (path / name).mkdir(parents=True)
+    shutil.copy(busybox, path / "bin/busybox")
+    for name in ("bin/sh", "bin/sleep", "bin/cat", "bin/ls", "usr/bin/env"):
+        (path / name).symlink_to("/bin/busybox")
+    return Root(path, None, None)
+
+
+def output(root: Root, command: str) -> str:
+    """Run a command in a root and return what it printed."""
+    with bareroot.run(root, command, {"QUICK": "1"}) as process:
+        assert process.stdout is not None
+        return process.stdout.read().decode()
+
+
+def test_a_command_sees_its_root_and_its_own_processes(tiny: Root) -> None:
+    said = output(tiny, "echo $QUICK $HOME; ls -d /proc/[0-9]* | cat; ls /bin")
+    assert said.splitlines()[0] == "1 /root"
+    assert len([line for line in said.splitlines() if line.startswith("/proc/")]) < 8
+    assert "busybox" in said
+
+
+def test_what_is_read_from_a_cache_is_not_written_to(tiny: Root, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / "kernel").write_text("as it was\n")
+    root = Root(tiny.path, None, cache)
+    said = output(root, "cd $KMARKERS_CACHE; cat kernel; echo changed >kernel; cat kernel; >new")
+    assert said == "as it was\nchanged\n"
+    assert (cache / "kernel").read_text() == "as it was\n"
+    assert [path.name for path in cache.iterdir()] == ["kernel"]
+    root.remove()
+    assert not any(tmp_path.glob("tiny*"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_is_left_after_a_kill(tiny: Root, number: signal.Signals) -> None:
+    words = [sys.executable, "-c", HOLD, str(tiny.path)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
+    with subprocess.Popen(
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"in\n"
+        inside = mounted_somewhere(tiny.path)
+        holder.send_signal(number)
+    assert inside, "the command ran without its mounts"
+    deadline = time.monotonic() + 20
+    while mounted_somewhere(tiny.path) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not mounted_somewhere(tiny.path)
+    assert str(tiny.path) not in Path("/proc/self/mountinfo").read_text()
+    tiny.remove()
+
+
+def mounted_somewhere(path: Path) -> bool:
+    """Tell whether any process has a mount of this root, in whatever namespace."""
+    for mounts in Path("/proc").glob("[0-9]*/mountinfo"):
+        try:
+            if f"{path.name} " in mounts.read_text() and str(path) in mounts.read_text():
+                return True
+        except OSError:
+            continue
+    return False
