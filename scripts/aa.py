@@ -17,7 +17,7 @@ from pathlib import Path
 
 import collect
 import nativebench
-from lablib import positive
+from lablib import LabError, positive
 from rundir import parse_sample
 from verdicts import FASTER, SLOWER, Result, analyse
 
@@ -83,7 +83,7 @@ def main() -> int:
     args = parser.parse_args()
     try:
         return 0 if judge(args.runs, args.blocks) else 1
-    except (AaError, nativebench.NativeError) as error:
+    except (AaError, LabError, nativebench.NativeError) as error:
         print(f"aa: {error}", file=sys.stderr)
         return 1
 
