@@ -13,6 +13,7 @@ measures what is missing later.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fcntl
 import importlib.util
 import os
@@ -141,6 +142,13 @@ class Bench:
             show=self.progress.share,
         )
 
+    def install_rest(self) -> None:
+        """Install what test kernels and the page need; what is missing then says so itself."""
+        self.progress.step("installing what the rest needs", "1 to 2 minutes the first time")
+        with contextlib.suppress(StepError):
+            command([SCRIPTS / "setup", "--bench"], "setting up")
+        importlib.invalidate_caches()
+
     def prepare_guest(self) -> None:
         """Fetch the test kernel and build the modules with its own compiler."""
         require_root("building for a test kernel")
@@ -234,6 +242,8 @@ class Bench:
         for tier in (tier for tier in tiers if tier not in guests):
             if self.attempt([tier], f"measure_{tier}"):
                 self.tier_done(tier)
+        if guests:
+            self.install_rest()
         if guests and self.attempt(guests, "prepare_guest"):
             for tier in guests:
                 if self.attempt([tier], "measure_guest", tier):
@@ -343,7 +353,7 @@ def measure_and_report(run: Run) -> int:
     """Measure what is missing, as far as it goes; report what is there, also when interrupted."""
     lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
     guests = {"vm", "icount"} & {*lacking}
-    bench = Bench(run, len(lacking) + bool(lacking) + 2 * bool(guests) + 1)
+    bench = Bench(run, len(lacking) + bool(lacking) + 3 * bool(guests) + 1)
     interrupted = False
     try:
         if lacking:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import bench
@@ -78,13 +78,16 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
             if code:
                 raise bench.StepError(f"collect failed: exit code {code}", code)
 
+    def command(words: Sequence[object], *_: object) -> None:
+        made.at("packages" if "--bench" in words else "kmbench")
+
     def kernel(name: str) -> Kernel:
         return Kernel(name, "s", "p", "1", made.release, "vmlinuz")
 
     monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setattr(benchrun, "LOCAL", made.local)
     monkeypatch.setattr(bench, "ROOT", tmp_path)
-    monkeypatch.setattr(bench, "command", lambda *_: made.at("kmbench"))
+    monkeypatch.setattr(bench, "command", command)
     monkeypatch.setattr(bench, "require_root", lambda _: made.at("root"))
     monkeypatch.setattr(bench, "script", script)
     monkeypatch.setattr(bench, "build_modules", build)
@@ -111,7 +114,7 @@ def test_the_native_table_comes_before_anything_is_downloaded(machine: Machine) 
     assert machine.bench() == 0
     table = machine.done.index("report.py")
     assert machine.done[:table] == ["kmbench", "native", "collect.py", "collect.py"]
-    assert machine.done.index("fetch") > table
+    assert machine.done.index("fetch") > machine.done.index("packages") > table
     (run,) = machine.runs()
     assert tiers_of(run) == list(TIERS)
     assert env_of(run) == {"quick": False, "missing": []}
@@ -119,7 +122,24 @@ def test_the_native_table_comes_before_anything_is_downloaded(machine: Machine) 
     assert {path.name for path in (run / "raw").iterdir()} == set(TIERS)
 
 
-STEPS = ("kmbench", "native", "root", "fetch", "modules", "vm", "icount", "collect.py", "report.py")
+def test_packages_that_cannot_be_had_keep_nothing_from_being_tried(machine: Machine) -> None:
+    machine.trouble["packages"] = bench.StepError("setting up failed: exit code 1", 1)
+    assert machine.bench() == 0
+    assert {"fetch", "vm", "icount"} <= {*machine.done}
+
+
+STEPS = (
+    "kmbench",
+    "native",
+    "packages",
+    "root",
+    "fetch",
+    "modules",
+    "vm",
+    "icount",
+    "collect.py",
+    "report.py",
+)
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -108,6 +108,14 @@ def test_what_is_missing_is_installed_once(checkout: Checkout) -> None:
     assert checkout.log[2:] == ["update", "install", "lab"]
 
 
+def test_what_the_first_table_needs_comes_first(checkout: Checkout) -> None:
+    first = "setup: installing gcc libc6-dev make liburcu-dev python3 python3-numpy\n"
+    assert checkout.run("--native") == (0, f"{first}setup: ready\n")
+    rest = "setup: installing python3-matplotlib mount busybox-static xz-utils\n"
+    assert checkout.run("--bench") == (0, f"{rest}setup: ready\n")
+    assert checkout.run("--native") == (0, "setup: ready\n")
+
+
 @pytest.mark.parametrize("step", ["update", "install", "lab"])
 def test_killed_at_any_step_the_next_run_goes_on(checkout: Checkout, step: str) -> None:
     kill = checkout.state / f"{step}.kill"
@@ -178,7 +186,7 @@ def test_without_root_what_is_missing_is_named(checkout: Checkout) -> None:
         path.chmod(path.stat().st_mode | 0o055)
     for name in ("gcc", "libc6-dev", "make", "python3"):
         (checkout.state / name).touch()
-    code, said = checkout.run("--bench", who=tuple(USER))
+    code, said = checkout.run("--native", who=tuple(USER))
     asked = "apt-get install liburcu-dev python3-numpy python3-matplotlib"
     assert (code, said) == (2, f"setup: packages are missing; as root: {asked}\n")
     assert not (checkout.state / "log").exists()
