@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Breaks the code on purpose, and shows which test notices.
 
-Each breakage of scripts/mutations.py is made in a copy of the sources, built, and run against the
+Each breakage of scripts/mutations*.py is made in a copy of the sources, built, and run against the
 tests that it names; these must pass with the code as it is, and one of them must fail with the code
 broken. A crash and a hang are failures, too. With --model, breakages that have a variant in
 tests/model are also looked for there, because a real CPU may forgive what it need not. Logs are
@@ -28,8 +28,10 @@ from lablib import ROOT, LabError, catalogue
 from lablib.build import build_modules
 from lablib.machine import Request, boot
 from mutations import MUTANTS, Ground, Mutant
+from mutations_user import USER_MUTANTS
 from suites import run_main
 
+ALL_MUTANTS = (*MUTANTS, *USER_MUTANTS)
 SCRATCH = ROOT / "build" / "mutants"
 TREE = SCRATCH / "tree"
 PARTS = (
@@ -272,12 +274,12 @@ def parse_args() -> argparse.Namespace:
 
 def chosen(args: argparse.Namespace) -> list[Mutant]:
     """The mutants asked for; MutantError for a name that there is not."""
-    unknown = set(args.names) - {mutant.name for mutant in MUTANTS}
+    unknown = set(args.names) - {mutant.name for mutant in ALL_MUTANTS}
     if unknown:
         raise MutantError(f"no such mutant: {', '.join(sorted(unknown))}")
     return [
         mutant
-        for mutant in MUTANTS
+        for mutant in ALL_MUTANTS
         if (not args.names or mutant.name in args.names)
         and not (args.no_kernel and mutant.ground is Ground.KERNEL)
     ]

@@ -174,6 +174,11 @@ const char *patcher_refuses(void)
 	pokes[0].len = PATCHER_INSN_MAX + 1;
 	EXPECT(refused(2, -EINVAL));
 
+	/* Of a length that fits itself, but not the site. */
+	fill_both(nop, two);
+	pokes[0].len = 2;
+	EXPECT(refused(1, -EINVAL));
+
 	fill_both(nop, push);
 	EXPECT(refused(2, -EINVAL));
 	fill_both(nop, two);

@@ -34,6 +34,13 @@ static void probe_typed(void *private, int number)
 	++*(unsigned int *)private;
 }
 
+static unsigned int calls_2006;
+
+static void probe_2006(const char *fmt, ...)
+{
+	calls_2006++;
+}
+
 static noinline void hit(void)
 {
 	trace_mark_flavour(immediate, many_value, NULL, "%d", 1);
@@ -87,6 +94,7 @@ static void forget(void)
 	}
 	marker_probe_unregister("many_value", probe_other, NULL);
 	marker_probe_unregister("many_later", probe, NULL);
+	marker_remove_probe(probe_2006);
 	marker_synchronize_unregister();
 }
 
@@ -246,6 +254,15 @@ static const char *probes_leave(void)
 	EXPECT(called(0, 0, 0, 1) && calls[4] == 1);
 	EXPECT(markers_disconnect(gone, probe_typed) == 2);
 	EXPECT(called(0, 0, 0, 0) && !calls[4]);
+
+	/* One of 2006, for which something of ours is called. */
+	EXPECT(marker_set_probe("many_value", NULL, probe_2006) == 1);
+	calls_2006 = 0;
+	hit();
+	EXPECT(calls_2006 == 1);
+	EXPECT(markers_disconnect(gone, probe_2006) == 1);
+	hit();
+	EXPECT(calls_2006 == 1);
 	return NULL;
 }
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 
 import pytest
 from lablib import ROOT
-from mutants import broken
-from mutations import MUTANTS, Mutant
+from mutants import ALL_MUTANTS, broken
+from mutations import Mutant
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", ALL_MUTANTS, ids=lambda mutant: mutant.name)
 def test_breakage_can_still_be_made(mutant: Mutant) -> None:
     """A change of the code that makes one impossible is found at once."""
     sound = (ROOT / mutant.file).read_text(encoding="utf-8")
     assert broken(mutant, sound) != sound
+
+
+def test_names_are_unique() -> None:
+    """A name stands for one breakage."""
+    names = [mutant.name for mutant in ALL_MUTANTS]
+    assert len(set(names)) == len(names)
