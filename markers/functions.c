@@ -30,7 +30,6 @@
 
 #define FORMAT		"caller %pS args %lx %lx %lx %lx %lx %lx"
 #define FORMAT_ARGS	7
-#define ENDBR_LEN	4
 #define NAME_BYTES	128
 
 /**
@@ -140,7 +139,7 @@ static int check_module(unsigned long addr, const char *symbol)
 	return err;
 }
 
-static int set_filter(struct function_marker *function, unsigned long addr, const char *symbol)
+static int set_filter(struct function_marker *function, const char *symbol, unsigned long *addr)
 {
 	struct ftrace_ops *ops = &function->ops;
 	int err;
@@ -148,13 +147,12 @@ static int set_filter(struct function_marker *function, unsigned long addr, cons
 	ops->func = on_function;
 	/* PERMANENT: ftrace warns if it is disabled by sysctl while we are on. */
 	ops->flags = COMPAT_FTRACE_FLAGS | FTRACE_OPS_FL_RCU | FTRACE_OPS_FL_PERMANENT;
-	err = ftrace_set_filter_ip(ops, addr, 0, 0);
-	if (err == -EINVAL)
-		err = ftrace_set_filter_ip(ops, addr + ENDBR_LEN, 0, 0);
-	if (!err || err == -ENOMEM)
-		return err;
-	pr_info("markers: %.64s cannot be traced\n", symbol);
-	return -EPERM;
+	err = patcher_trace_function(ops, symbol, addr);
+	if (err == -ENOENT)
+		pr_info("markers: no function %.64s\n", symbol);
+	if (err == -EPERM)
+		pr_info("markers: %.64s cannot be traced\n", symbol);
+	return err;
 }
 
 static void fill_marker(struct function_marker *function)
@@ -175,22 +173,19 @@ static void fill_marker(struct function_marker *function)
 
 static int prepare(struct function_marker *function, const char *symbol)
 {
-	unsigned long addr = patcher_symbol(symbol);
+	unsigned long addr, again;
 	int err;
 
-	if (!addr) {
-		pr_info("markers: no function %.64s\n", symbol);
-		return -ENOENT;
-	}
-	err = check_module(addr, symbol);
+	err = set_filter(function, symbol, &addr) ?: check_module(addr, symbol);
 	if (err)
 		return err;
 	read_symbol(function, addr);
-	/* An alias, or another module is there by now. */
-	if (strcmp(function->function, symbol) && patcher_symbol(symbol) != addr)
-		return -ENOENT;
 	fill_marker(function);
-	return set_filter(function, addr, symbol);
+	if (!strcmp(function->function, symbol))
+		return 0;
+	/* An alias, or another module is there by now. */
+	err = set_filter(function, symbol, &again);
+	return err ?: again == addr ? 0 : -ENOENT;
 }
 
 static int is_there(void *data, const struct marker *marker)

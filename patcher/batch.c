@@ -7,6 +7,7 @@
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/processor.h>
 #include <linux/ptrace.h>
@@ -29,11 +30,14 @@
  * @nr: how many
  * @refs: 1 while published, plus one per handler that is looking.
  *	Set with release after @pokes and @nr; taken with inc_not_zero.
+ * @number: how many there were, this one included; grows when a batch has been
+ *	published and none of its int3 has been written
  */
 struct current_batch {
 	struct patcher_poke *pokes;
 	unsigned int nr;
 	atomic_t refs;
+	unsigned int number;
 };
 
 static struct {
@@ -45,6 +49,22 @@ static struct {
 } patcher = {
 	.lock = __MUTEX_INITIALIZER(patcher.lock),
 };
+
+/* For core.c, whose oracles are kprobes: no batch may meet one. */
+void patcher_lock(void)
+{
+	mutex_lock(&patcher.lock);
+}
+
+void patcher_unlock(void)
+{
+	mutex_unlock(&patcher.lock);
+}
+
+void patcher_assert_locked(void)
+{
+	lockdep_assert_held(&patcher.lock);
+}
 
 static int compare_pokes(const void *a, const void *b)
 {
@@ -155,12 +175,17 @@ static int check_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 	return err;
 }
 
+/*
+ * What is executed must be what the caller expects, and so must what is going to
+ * be written: an alias of any other page is found out before the first store.
+ */
 static int check_bytes(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		if (memcmp(pokes[i].addr, pokes[i].old, pokes[i].len))
+		if (memcmp(pokes[i].addr, pokes[i].old, pokes[i].len) ||
+		    memcmp(pokes[i].alias, pokes[i].old, pokes[i].len))
 			return -EILSEQ;
 	return 0;
 }
@@ -209,7 +234,8 @@ static bool replaces_run(const struct patcher_poke *pokes, unsigned int nr)
  *	withdraw the batch, wait for handlers that look at it
  *
  * A handler that finds no batch any more was entered for an int3 that has been
- * replaced since; it returns to the site, which by now holds an instruction.
+ * replaced since; it returns to the site, which by now holds an instruction.  If
+ * it holds an int3 all the same, that one is not ours: see is_foreign().
  *
  * Emulators that translate code may go on executing an int3 that is no longer in
  * memory.  Storing the same byte once more makes them look again; no CPU is
@@ -224,6 +250,10 @@ static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 	batch->nr = nr;
 	/* Pairs with atomic_inc_not_zero() in get_batch(). */
 	atomic_set_release(&batch->refs, 1);
+	/* Pairs with the acquire in patcher_handle_int3(). */
+	smp_store_release(&batch->number, batch->number + 1);
+	/* Pairs with smp_rmb() in is_foreign(): counted before an int3 is seen. */
+	smp_wmb();
 
 	for (i = 0; i < nr; i++)
 		WRITE_ONCE(*pokes[i].alias, INT3);
@@ -445,7 +475,7 @@ NOKPROBE_SYMBOL(get_batch);
 
 static void put_batch(struct current_batch *batch)
 {
-	/* Pairs with the acquire at the end of apply_batch(). */
+	/* Pairs with the acquire at the end of apply_chunk(). */
 	atomic_dec_return_release(&batch->refs);
 }
 NOKPROBE_SYMBOL(put_batch);
@@ -488,27 +518,65 @@ static bool emulate_pending(unsigned long addr, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(emulate_pending);
 
+/*
+ * A breakpoint at a site that no batch has pending: is it in memory, and not
+ * ours?  Ours are in memory only while their batch is published, and our
+ * observations are made in this order:
+ *
+ *	1. @number of the last batch published
+ *	2. no batch has the site pending
+ *	3. the byte
+ *	4. the number once more
+ *
+ * A byte that is not int3 was replaced since the CPU fetched it: by our batch that
+ * has ended, or by whoever took a breakpoint of his own away.  Say the byte is an
+ * int3 of ours.  Then its batch has not ended at 3, and was not published at 2, so
+ * it was published in between; it is counted after that and before its int3 is
+ * written, thus between 1 and 4, and the numbers differ.  Then the breakpoint is
+ * retried: it may be ours.  If they are the same, it is not.  This holds wherever
+ * the handler is interrupted, for as long as it may be, as a signal handler is; and
+ * a retry is not one without end, because each takes a batch that begins.
+ *
+ * Less would not do.  The byte alone, looked at after 2, disowns the int3 of a
+ * batch that begins in between; looked at before 2, that of a batch that ends, if
+ * the batch does not wait for the handler.  A number that grows before the batch is
+ * published disowns the int3 of one that is published between 2 and 3.
+ */
+static bool is_foreign(unsigned long addr, unsigned int number)
+{
+	u8 byte;
+
+	/* The refs that emulate_pending() found to be 0, then the byte, then the number. */
+	smp_rmb();
+	byte = READ_ONCE(*(u8 *)addr);
+	/* Pairs with smp_wmb() in apply_chunk(). */
+	smp_rmb();
+	return byte == INT3 && READ_ONCE(patcher.batch.number) == number;
+}
+NOKPROBE_SYMBOL(is_foreign);
+
 /**
  * patcher_handle_int3() - deal with a breakpoint at one of our sites
  * @regs: the interrupted context; ip is one past the breakpoint
  *
  * Context: any, NMI included, with preemption off.
- * Return: true if the breakpoint was ours and @regs is set to go on.
+ * Return: true if the breakpoint was ours and @regs is set to go on; false if
+ * somebody else must deal with it, as with a debugger's at one of our sites.
  */
 bool patcher_handle_int3(struct pt_regs *regs)
 {
 	unsigned long addr = regs->ip - 1;
+	unsigned int number = smp_load_acquire(&patcher.batch.number);
 
 	if (emulate_pending(addr, regs)) {
 		atomic_long_inc(&patcher.hits);
 		return true;
 	}
-	if (sites_find(addr, NULL)) {
-		regs->ip = addr;
-		atomic_long_inc(&patcher.stale);
-		return true;
-	}
-	return false;
+	if (!sites_find(addr, NULL) || is_foreign(addr, number))
+		return false;
+	regs->ip = addr;
+	atomic_long_inc(&patcher.stale);
+	return true;
 }
 NOKPROBE_SYMBOL(patcher_handle_int3);
 
@@ -532,11 +600,10 @@ static int check_site(const struct patcher_table *table, const struct patcher_si
 
 static int register_table(struct patcher_table *table, bool allowed)
 {
+	int err = allowed ? 0 : -EPERM;
 	unsigned int i;
-	int err;
 
-	mutex_lock(&patcher.lock);
-	err = allowed ? 0 : -EPERM;
+	lockdep_assert_held(&patcher.lock);
 	/* Sorting it would move sites that a handler may be looking for. */
 	if (!err && sites_has(table))
 		err = -EBUSY;
@@ -546,7 +613,6 @@ static int register_table(struct patcher_table *table, bool allowed)
 		err = sites_add(table);
 	if (err)
 		patcher.stats.refused++;
-	mutex_unlock(&patcher.lock);
 	return err;
 }
 
@@ -566,11 +632,19 @@ static int register_table(struct patcher_table *table, bool allowed)
  */
 int patcher_register(struct patcher_table *table)
 {
-	return register_table(table, !table->core);
+	int err;
+
+	mutex_lock(&patcher.lock);
+	err = register_table(table, !table->core);
+	mutex_unlock(&patcher.lock);
+	return err;
 }
 EXPORT_SYMBOL_GPL(patcher_register);
 
-/* The same for core text: not exported, the caller has asked whose it is. */
+/*
+ * The same for core text: not exported.  The caller has asked whose it is, under
+ * patcher_lock(), and still holds it.
+ */
 int patcher_register_core(struct patcher_table *table)
 {
 	table->core = true;
@@ -623,7 +697,7 @@ void patcher_read_stats(struct patcher_stats *stats)
 }
 EXPORT_SYMBOL_GPL(patcher_read_stats);
 
-/* Every site, under the lock. */
+/* Every site; none comes or goes meanwhile. */
 void patcher_for_each_site(void (*show)(void *data, const struct patcher_table *table,
 					const struct patcher_site *site), void *data)
 {

@@ -32,6 +32,12 @@
 #define CALL_OPCODE	0xe8
 #define INT3		0xcc
 #define ENDBR_LEN	4
+/* Before each function, where the kernel is built to put the counting of calls there. */
+#ifdef CONFIG_FUNCTION_PADDING_BYTES
+#define PADDING		CONFIG_FUNCTION_PADDING_BYTES
+#else
+#define PADDING		0
+#endif
 #define MAX_ORACLES	(REACH + PATCHER_INSN_MAX + 1)
 
 static struct {
@@ -64,11 +70,16 @@ static bool on_handler_path(const char *function)
 	return false;
 }
 
+/*
+ * Oracles are registered kprobes for a while: under the patcher's lock, where no
+ * batch takes one for somebody else's, and no oracle another one.
+ */
 unsigned long core_resolve(const char *symbol)
 {
 	struct kprobe probe = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
 	unsigned long addr;
 
+	patcher_assert_locked();
 	if (!register_kprobe(&probe)) {
 		addr = (unsigned long)probe.addr;
 		unregister_kprobe(&probe);
@@ -76,19 +87,6 @@ unsigned long core_resolve(const char *symbol)
 	}
 	return (unsigned long)probe.addr;
 }
-
-/**
- * patcher_symbol() - find a symbol of the kernel or of a module
- * @symbol: its name
- *
- * Context: may sleep.
- * Return: its address, or 0; on IBT builds 4 past the start of a function.
- */
-unsigned long patcher_symbol(const char *symbol)
-{
-	return core_resolve(symbol);
-}
-EXPORT_SYMBOL_GPL(patcher_symbol);
 
 bool core_is_text(unsigned long addr)
 {
@@ -202,6 +200,7 @@ static int vet(unsigned long addr, unsigned int len)
 	const char *owner = "";
 	int err;
 
+	patcher_assert_locked();
 	if (!core_is_text(addr))
 		return -EPERM;
 	oracle = kzalloc(sizeof(*oracle), GFP_KERNEL);
@@ -219,7 +218,12 @@ static int vet(unsigned long addr, unsigned int len)
 /* May this one be written now? */
 int core_vet_site(const struct patcher_core_site *core)
 {
-	return vet((unsigned long)core->addr, core->len);
+	int err;
+
+	patcher_lock();
+	err = vet((unsigned long)core->addr, core->len);
+	patcher_unlock();
+	return err;
 }
 
 /**
@@ -227,7 +231,8 @@ int core_vet_site(const struct patcher_core_site *core)
  * @pokes: the batch; those in module text are passed over
  * @nr: how many
  *
- * Context: may sleep; neither cpus_read_lock() nor text_mutex is held.
+ * Context: may sleep; patcher_lock() is held, neither cpus_read_lock() nor
+ * text_mutex is.
  * Return: 0, -EBUSY, -EPERM, -EINVAL or -ENOMEM.
  */
 int core_vet(const struct patcher_poke *pokes, unsigned int nr)
@@ -278,10 +283,23 @@ static int resolve_function(const char *name, struct extent *extent)
 	return addr - extent->start <= ENDBR_LEN ? 0 : -ENOENT;
 }
 
-/*
- * Only what can be traced: neither entry code nor noinstr nor anything in
- * assembly.  0, -EPERM or -ENOMEM.
+/**
+ * core_trace_at() - let ftrace operations see the function at an address
+ * @ops: the operations
+ * @addr: its first byte, or what core_resolve() says
+ *
+ * Return: 0, -EPERM if ftrace has no function there, or -ENOMEM.
  */
+int core_trace_at(struct ftrace_ops *ops, unsigned long addr)
+{
+	int err = ftrace_set_filter_ip(ops, addr, 0, 0);
+
+	if (err == -EINVAL)
+		err = ftrace_set_filter_ip(ops, addr + ENDBR_LEN, 0, 0);
+	return err && err != -ENOMEM ? -EPERM : err;
+}
+
+/* Only what can be traced: neither entry code nor noinstr nor anything in assembly. */
 static int vet_ftrace_entry(const struct extent *extent)
 {
 	struct ftrace_ops *ops;
@@ -290,12 +308,10 @@ static int vet_ftrace_entry(const struct extent *extent)
 	ops = kzalloc(sizeof(*ops), GFP_KERNEL);
 	if (!ops)
 		return -ENOMEM;
-	err = ftrace_set_filter_ip(ops, extent->start, 0, 0);
-	if (err == -EINVAL)
-		err = ftrace_set_filter_ip(ops, extent->start + ENDBR_LEN, 0, 0);
+	err = core_trace_at(ops, extent->start);
 	compat_ftrace_free_filter(ops);
 	kfree(ops);
-	return err && err != -ENOMEM ? -EPERM : err;
+	return err;
 }
 
 bool core_handles_breakpoints(const char *name, unsigned long addr)
@@ -321,25 +337,13 @@ static int find_function(const char *name, struct extent *extent)
 	return err;
 }
 
-/**
- * patcher_core_register() - make one instruction of the kernel a site
- * @core: function, offset, len and owner filled in; must stay until unregistered
- *
- * Context: may sleep.
- * Return: 0; -ENOENT if there is no such function in the kernel itself; -EINVAL
- * if no single instruction of that length is there; -EPERM if it may not be
- * changed; -EBUSY if a kprobe overlaps it, another site does, or @core is registered;
- * -ENOMEM.
- */
-int patcher_core_register(struct patcher_core_site *core)
+static int register_site(struct patcher_core_site *core)
 {
 	struct extent extent;
 	unsigned long addr;
 	int err;
 
-	if (!core->function || !core->len || core->len > PATCHER_INSN_MAX || !core->owner)
-		return -EINVAL;
-	if (patcher_is_registered(&core->table))
+	if (sites_has(&core->table))
 		return -EBUSY;
 	err = find_function(core->function, &extent);
 	if (err)
@@ -359,21 +363,72 @@ int patcher_core_register(struct patcher_core_site *core)
 	core->table.nr = 1;
 	core->table.module = NULL;
 	core->table.owner = core->owner;
+	/* A kprobe may be armed after we asked, before the bytes are copied or after. */
+	memcpy(core->original, core->addr, core->len);
+	if (core->original[0] == INT3)
+		return -EBUSY;
 	err = patcher_register_core(&core->table);
-	/* A kprobe that was armed after we asked. */
 	return err == -EINVAL && READ_ONCE(*core->addr) == INT3 ? -EBUSY : err;
+}
+
+/**
+ * patcher_core_register() - make one instruction of the kernel a site
+ * @core: function, offset, len and owner filled in; must stay until unregistered
+ *
+ * Context: may sleep.
+ * Return: 0; -ENOENT if there is no such function in the kernel itself; -EINVAL
+ * if no single instruction of that length is there; -EPERM if it may not be
+ * changed; -EBUSY if a kprobe overlaps it, another site does, or @core is registered;
+ * -ENOMEM.
+ */
+int patcher_core_register(struct patcher_core_site *core)
+{
+	int err;
+
+	if (!core->function || !core->len || core->len > PATCHER_INSN_MAX || !core->owner)
+		return -EINVAL;
+	patcher_lock();
+	err = register_site(core);
+	patcher_unlock();
+	return err;
 }
 EXPORT_SYMBOL_GPL(patcher_core_register);
 
+/* What was found there, but for a breakpoint that somebody else may have set since. */
+static int check_original(const struct patcher_core_site *core)
+{
+	if (!sites_has(&core->table))
+		return -EINVAL;
+	if (!memcmp(core->addr, core->original, core->len))
+		return 0;
+	return READ_ONCE(*core->addr) == INT3 ? -EBUSY : -EILSEQ;
+}
+
 /**
  * patcher_core_unregister() - forget a site of core text
- * @core: as registered; its bytes are as they were found
+ * @core: as registered, with its bytes as they were found
+ *
+ * What the owner has changed he must have put back: a site that holds anything
+ * else stays registered, so that it can still be changed back, and the log says
+ * so.  @core must stay until this has returned 0.
  *
  * Context: may sleep.
+ * Return: 0; -EINVAL if @core is not registered; -EILSEQ if the bytes are not
+ * those that were found; -EBUSY if somebody has a breakpoint there now.
  */
-void patcher_core_unregister(struct patcher_core_site *core)
+int patcher_core_unregister(struct patcher_core_site *core)
 {
-	patcher_unregister(&core->table);
+	int err;
+
+	patcher_lock();
+	err = check_original(core);
+	patcher_unlock();
+	if (!err)
+		patcher_unregister(&core->table);
+	else if (err != -EINVAL)
+		pr_err("patcher: %pS stays a site of %s: %s\n", core->addr, core->owner,
+		       err == -EBUSY ? "it has a breakpoint" : "its bytes were not put back");
+	return err;
 }
 EXPORT_SYMBOL_GPL(patcher_core_unregister);
 
@@ -387,15 +442,17 @@ static unsigned long call_target(unsigned long addr)
 }
 
 /*
- * On IBT builds a direct call may pass over the ENDBR.  A call that somebody has
- * a breakpoint on is a call: vet() says whose it is.
+ * On IBT builds a direct call may pass over the ENDBR.  A kernel that counts its
+ * calls (retbleed=stuff) lets them go to the padding before the function, where
+ * it has put the counting.  A call that somebody has a breakpoint on is a call:
+ * vet() says whose it is.
  */
 static bool calls(unsigned long addr, const struct extent *callee)
 {
 	u8 opcode = READ_ONCE(*(u8 *)addr);
 
 	return (opcode == CALL_OPCODE || opcode == INT3) &&
-	       call_target(addr) - callee->start <= ENDBR_LEN;
+	       call_target(addr) - (callee->start - PADDING) <= PADDING + ENDBR_LEN;
 }
 
 /**
@@ -413,7 +470,9 @@ int core_find_call(const char *function, const char *callee, unsigned long *offs
 	unsigned long at;
 	int err;
 
+	patcher_lock();
 	err = find_function(function, &extent) ?: resolve_function(callee, &target);
+	patcher_unlock();
 	if (err)
 		return err;
 	for (at = 0; at + CALL_LEN <= extent.size; at++) {
@@ -425,14 +484,23 @@ int core_find_call(const char *function, const char *callee, unsigned long *offs
 	return -ENOENT;
 }
 
-int __init core_init(void)
+static int __init find_text(void)
 {
 	text.mutex = (struct mutex *)core_resolve("text_mutex");
 	text.start = core_resolve("_stext");
 	text.end = core_resolve("_etext");
-	if (!text.mutex || !text.start || !text.end) {
-		pr_err("patcher: the kernel's text or its text_mutex cannot be found\n");
-		return -ENOENT;
-	}
-	return kprobes_init();
+	if (text.mutex && text.start && text.end)
+		return 0;
+	pr_err("patcher: the kernel's text or its text_mutex cannot be found: is it built without KALLSYMS_ALL?\n");
+	return -ENOENT;
+}
+
+int __init core_init(void)
+{
+	int err;
+
+	patcher_lock();
+	err = find_text() ?: kprobes_init();
+	patcher_unlock();
+	return err;
 }

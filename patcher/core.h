@@ -20,8 +20,13 @@ int core_vet(const struct patcher_poke *pokes, unsigned int nr);
 void core_text_lock(void);
 void core_text_unlock(void);
 
-/* Address of a symbol of the kernel, or 0; on IBT builds 4 past the start of a function. */
+/*
+ * Address of a symbol of the kernel or of a module, or 0; on IBT builds 4 past the
+ * start of a function.  patcher_lock() is held.
+ */
 unsigned long core_resolve(const char *symbol);
+
+int core_trace_at(struct ftrace_ops *ops, unsigned long addr);
 
 /**
  * struct extent - where a symbol's bytes are

@@ -4,8 +4,10 @@
 #include <linux/export.h>
 #include <linux/ftrace.h>
 #include <linux/kernel.h>
+#include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/pgtable.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 
@@ -30,16 +32,19 @@ static bool stays(const void *replacement, struct module *module)
 	return module ? text_owned(module, addr, 1) : core_is_text(addr);
 }
 
-static int encode_call(u8 *insn, unsigned long addr, unsigned long target)
+/*
+ * What the call is while it is redirected.  Whatever stays() lies between the
+ * start of the kernel's text and the end of where modules go: a call reaches all
+ * of it from anywhere in it.
+ */
+static void encode_call(u8 *insn, const struct patcher_redirect *redirect)
 {
-	long distance = target - (addr + CALL_LEN);
-	s32 displacement = distance;
+	s32 displacement = (unsigned long)redirect->replacement -
+			   ((unsigned long)redirect->core.addr + CALL_LEN);
 
-	if (displacement != distance)
-		return -EINVAL;
+	BUILD_BUG_ON(MODULES_END - __START_KERNEL_map > S32_MAX);
 	insn[0] = CALL_OPCODE;
 	memcpy(insn + 1, &displacement, sizeof(displacement));
-	return 0;
 }
 
 static int exchange(u8 *addr, const u8 *old, const u8 *new)
@@ -49,13 +54,6 @@ static int exchange(u8 *addr, const u8 *old, const u8 *new)
 	memcpy(poke.old, old, CALL_LEN);
 	memcpy(poke.new, new, CALL_LEN);
 	return patcher_apply(owner, &poke, 1);
-}
-
-/* What the call is while it is redirected. */
-static int redirected(const struct patcher_redirect *redirect, u8 *insn)
-{
-	return encode_call(insn, (unsigned long)redirect->core.addr,
-			   (unsigned long)redirect->replacement);
 }
 
 static int redirect_call(struct patcher_redirect *redirect)
@@ -74,12 +72,11 @@ static int redirect_call(struct patcher_redirect *redirect)
 	err = patcher_core_register(core);
 	if (err)
 		return err;
-	memcpy(redirect->original, core->addr, CALL_LEN);
-	err = redirected(redirect, insn);
-	if (!err)
-		err = exchange(core->addr, redirect->original, insn);
+	encode_call(insn, redirect);
+	err = exchange(core->addr, core->original, insn);
+	/* Nothing was written: whatever is there now need not be ours to put back. */
 	if (err)
-		patcher_core_unregister(core);
+		patcher_unregister(&core->table);
 	return err;
 }
 
@@ -147,9 +144,9 @@ static int put_back(struct patcher_redirect *redirect)
 	u8 insn[CALL_LEN];
 	int err;
 
-	if (memcmp(core->addr, redirect->original, CALL_LEN)) {
-		err = redirected(redirect, insn) ?:
-		      exchange(core->addr, insn, redirect->original);
+	if (memcmp(core->addr, core->original, CALL_LEN)) {
+		encode_call(insn, redirect);
+		err = exchange(core->addr, insn, core->original);
 		if (err)
 			return err;
 	}
@@ -168,20 +165,23 @@ static int put_back(struct patcher_redirect *redirect)
  */
 int patcher_restore_call(struct patcher_redirect *redirect)
 {
+	struct module *module;
 	int err = -EINVAL;
 
 	mutex_lock(&lock);
+	/* Once we let go, @redirect may be in use again. */
+	module = redirect->module;
 	if (patcher_is_registered(&redirect->core.table))
 		err = put_back(redirect);
 	if (!err) {
 		list_del(&redirect->node);
-		patcher_core_unregister(&redirect->core);
+		patcher_unregister(&redirect->core.table);
 	}
 	mutex_unlock(&lock);
 	if (err)
 		return err;
 	synchronize_rcu_tasks();
-	module_put(redirect->module);
+	module_put(module);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(patcher_restore_call);
@@ -197,7 +197,41 @@ static void notrace take_detour(unsigned long ip, unsigned long parent_ip, struc
 
 static bool in_use(const struct patcher_detour *detour)
 {
+	lockdep_assert_held(&lock);
 	return detour->ops.flags & FTRACE_OPS_FL_ENABLED;
+}
+
+static unsigned long resolve(const char *function)
+{
+	unsigned long addr;
+
+	patcher_lock();
+	addr = core_resolve(function);
+	patcher_unlock();
+	return addr;
+}
+
+static int take_function(struct patcher_detour *detour)
+{
+	unsigned long addr = resolve(detour->function);
+	int err;
+
+	if (!core_is_text(addr))
+		return -ENOENT;
+	if (core_handles_breakpoints(detour->function, addr))
+		return -EPERM;
+	memset(&detour->ops, 0, sizeof(detour->ops));
+	detour->ops.func = take_detour;
+	/* PERMANENT: else ftrace can be disabled by sysctl, and the detour with it. */
+	detour->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY |
+			    FTRACE_OPS_FL_PERMANENT;
+	err = core_trace_at(&detour->ops, addr);
+	if (err)
+		return err == -ENOMEM ? err : -ENOENT;
+	err = register_ftrace_function(&detour->ops);
+	if (err)
+		compat_ftrace_free_filter(&detour->ops);
+	return err;
 }
 
 /**
@@ -216,38 +250,33 @@ static bool in_use(const struct patcher_detour *detour)
  */
 int patcher_redirect_function(struct patcher_detour *detour)
 {
-	unsigned long addr;
+	struct module *module = detour->module;
 	int err;
 
-	if (!detour->function || !stays(detour->replacement, detour->module))
+	if (!detour->function || !stays(detour->replacement, module))
 		return -EINVAL;
-	if (in_use(detour))
-		return -EBUSY;
-	addr = core_resolve(detour->function);
-	if (!core_is_text(addr))
+	if (!try_module_get(module))
 		return -ENOENT;
-	if (core_handles_breakpoints(detour->function, addr))
-		return -EPERM;
-	if (!try_module_get(detour->module))
-		return -ENOENT;
-	memset(&detour->ops, 0, sizeof(detour->ops));
-	detour->ops.func = take_detour;
-	/* PERMANENT: else ftrace can be disabled by sysctl, and the detour with it. */
-	detour->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY |
-			    FTRACE_OPS_FL_PERMANENT;
-	err = ftrace_set_filter_ip(&detour->ops, addr, 0, 0);
-	if (err) {
-		module_put(detour->module);
-		return err == -ENOMEM ? err : -ENOENT;
-	}
-	err = register_ftrace_function(&detour->ops);
-	if (err) {
-		compat_ftrace_free_filter(&detour->ops);
-		module_put(detour->module);
-	}
+	mutex_lock(&lock);
+	err = in_use(detour) ? -EBUSY : take_function(detour);
+	mutex_unlock(&lock);
+	if (err)
+		module_put(module);
 	return err;
 }
 EXPORT_SYMBOL_GPL(patcher_redirect_function);
+
+static int give_back(struct patcher_detour *detour)
+{
+	int err;
+
+	if (!in_use(detour))
+		return -EINVAL;
+	err = unregister_ftrace_function(&detour->ops);
+	if (!err)
+		compat_ftrace_free_filter(&detour->ops);
+	return err;
+}
 
 /**
  * patcher_restore_function() - put a redirected function back
@@ -260,16 +289,44 @@ EXPORT_SYMBOL_GPL(patcher_redirect_function);
  */
 int patcher_restore_function(struct patcher_detour *detour)
 {
+	struct module *module;
 	int err;
 
-	if (!in_use(detour))
-		return -EINVAL;
-	err = unregister_ftrace_function(&detour->ops);
+	mutex_lock(&lock);
+	/* Once we let go, @detour may be in use again. */
+	module = detour->module;
+	err = give_back(detour);
+	mutex_unlock(&lock);
 	if (err)
 		return err;
-	compat_ftrace_free_filter(&detour->ops);
 	synchronize_rcu_tasks();
-	module_put(detour->module);
+	module_put(module);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(patcher_restore_function);
+
+/**
+ * patcher_trace_function() - let ftrace operations see a function
+ * @ops: not registered; its filter is added to
+ * @function: the function's name, in the kernel or in a module
+ * @addr: set to where it is; on IBT builds it may be 4 past the start
+ *
+ * Says nothing of what ftrace cannot trace, so not of data either.
+ *
+ * Context: may sleep.
+ * Return: 0; -ENOENT if there is no such symbol; -EPERM if ftrace cannot trace it;
+ * -ENOMEM.
+ */
+int patcher_trace_function(struct ftrace_ops *ops, const char *function, unsigned long *addr)
+{
+	unsigned long at = resolve(function);
+	int err;
+
+	if (!at)
+		return -ENOENT;
+	err = core_trace_at(ops, at);
+	if (!err)
+		*addr = at;
+	return err;
+}
+EXPORT_SYMBOL_GPL(patcher_trace_function);

@@ -83,6 +83,7 @@ int sites_add(struct patcher_table *table)
 	struct patcher_site *sites = table->sites;
 	unsigned int i;
 
+	patcher_assert_locked();
 	if (!table->nr)
 		return -EINVAL;
 	sort(sites, table->nr, sizeof(*sites), compare, swap_sites);
@@ -101,6 +102,7 @@ int sites_add(struct patcher_table *table)
 /* The caller waits for a grace period before the table may go. */
 void sites_del(struct patcher_table *table)
 {
+	patcher_assert_locked();
 	list_del_rcu(&table->node);
 }
 
@@ -109,6 +111,7 @@ bool sites_has(const struct patcher_table *table)
 {
 	const struct patcher_table *other;
 
+	patcher_assert_locked();
 	list_for_each_entry(other, &tables, node)
 		if (other == table)
 			return true;
@@ -172,6 +175,7 @@ const struct patcher_site *sites_walk_to(struct sites_cursor *cursor, unsigned l
 {
 	const struct patcher_site *site = sites_find(addr, &cursor->table);
 
+	patcher_assert_locked();
 	if (site)
 		cursor->next = site - cursor->table->sites + 1;
 	return site;
@@ -190,6 +194,7 @@ void sites_for_each(void (*show)(void *data, const struct patcher_table *table,
 	const struct patcher_table *table;
 	unsigned int i;
 
+	patcher_assert_locked();
 	list_for_each_entry(table, &tables, node)
 		for (i = 0; i < table->nr; i++)
 			show(data, table, &table->sites[i]);

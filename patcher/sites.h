@@ -44,7 +44,10 @@ static inline const struct patcher_site *sites_walk(struct sites_cursor *cursor,
 	return sites_walk_to(cursor, addr);
 }
 
-/* In batch.c, which has the lock. */
+/* In batch.c, which has the lock: before kprobe_mutex, and before those of ftrace. */
+void patcher_lock(void);
+void patcher_unlock(void);
+void patcher_assert_locked(void);
 int patcher_register_core(struct patcher_table *table);
 bool patcher_is_registered(const struct patcher_table *table);
 void patcher_for_each_site(void (*show)(void *data, const struct patcher_table *table,

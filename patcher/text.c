@@ -32,7 +32,9 @@ bool text_owned(struct module *module, unsigned long addr, unsigned int len)
  * Newer kernels join small pages of module text into large ones and free the
  * table that held them, for which walkers are to hold a lock of init_mm that is
  * not exported.  The table is freed after a TLB flush on every CPU: where that
- * is an IPI, a walk with interrupts off is over by then.
+ * is an IPI, a walk with interrupts off is over by then.  Where it is none (AMD's
+ * INVLPGB) a walk may read a table that is something else by now: what it returns
+ * must be a page at all, and the bytes in it are compared before they are written.
  */
 static struct page *text_page(unsigned long addr)
 {
@@ -43,7 +45,7 @@ static struct page *text_page(unsigned long addr)
 		local_irq_save(flags);
 		page = vmalloc_to_page((void *)addr);
 		local_irq_restore(flags);
-		return page;
+		return page && pfn_valid(page_to_pfn(page)) ? page : NULL;
 	}
 	return pfn_to_page((addr - __START_KERNEL_map + phys_base) >> PAGE_SHIFT);
 }

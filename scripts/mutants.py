@@ -182,7 +182,8 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     caught = [f"{test} fails" for test in mutant.tests if test in failed]
     if result.exit_code is None and not caught:
         # The first that has said nothing is what was running.
-        running = next((case for case in cases if not any(case in line for line in said)), "")
+        names = [*cases, *mutant.tests]
+        running = next((name for name in names if not any(name in line for line in said)), "")
         how_it_ended = "crashes" if result.dirt else "hangs"
         caught = [f"{test} {how_it_ended}" for test in mutant.tests if test == running]
     if not caught and not result.ok:

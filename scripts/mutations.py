@@ -193,9 +193,38 @@ MUTANTS = (
         "no-retry",
         "a stale breakpoint is nobody's",
         BATCH,
-        [("\tif (sites_find(addr, NULL)) {\n", "\tif (!addr) {\n")],
+        [("\tif (!sites_find(addr, NULL) || is_foreign(", "\tif (addr || is_foreign(")],
         ("protocol_retries_stale_breakpoints",),
         model="no-retry",
+    ),
+    Mutant(
+        "foreign-retried",
+        "a breakpoint that somebody else has set is retried for ever",
+        BATCH,
+        [("\treturn byte == INT3 && READ_ONCE(", "\treturn !number && byte == INT3 && READ_ONCE(")],
+        ("patcher_passes_on_foreign_breakpoints",),
+        model="always-retry",
+    ),
+    Mutant(
+        "byte-alone",
+        "the int3 of a batch that has just begun is taken for somebody else's",
+        BATCH,
+        [("READ_ONCE(patcher.batch.number) == number;", "number;")],
+        ("protocol_retries_new_breakpoints",),
+        model="retry-by-byte",
+    ),
+    Mutant(
+        "any-page",
+        "what is going to be written is not looked at beforehand",
+        BATCH,
+        [
+            (
+                "old, pokes[i].len) ||\n\t\t    memcmp(pokes[i].alias, pokes[i].old, pokes[i].len))",
+                "old, pokes[i].len))",
+            )
+        ],
+        ("patcher_refuses_a_wrong_page",),
+        Ground.KERNEL,
     ),
     Mutant(
         "no-count",
@@ -453,6 +482,63 @@ MUTANTS = (
         suites=CORE,
     ),
     Mutant(
+        "oracles-unlocked",
+        "kprobes are planted to ask by them while a batch looks for kprobes",
+        "patcher/core.c",
+        [
+            (
+                "\tpatcher_lock();\n\terr = register_site(core);\n\tpatcher_unlock();\n",
+                "\terr = register_site(core);\n",
+            ),
+            ("\tpatcher_assert_locked();\n\tif (!core_is_text", "\tif (!core_is_text"),
+        ],
+        ("a change beside what is being asked for",),
+        Ground.KERNEL,
+        suites=CORE,
+    ),
+    Mutant(
+        "site-left-changed",
+        "a site is forgotten with other bytes than were found there",
+        "patcher/core.c",
+        [("\tif (!memcmp(core->addr, core->original, core->len))\n", "\tif (core->len)\n")],
+        ("a changed site cannot be forgotten",),
+        Ground.KERNEL,
+        suites=CORE,
+    ),
+    Mutant(
+        "detour-unlocked",
+        "two may redirect a function with one detour at the same time",
+        "patcher/redirect.c",
+        [
+            (
+                "\tmutex_lock(&lock);\n\terr = in_use(detour) ? -EBUSY : take_function(detour);\n"
+                "\tmutex_unlock(&lock);\n",
+                "\terr = in_use(detour) ? -EBUSY : take_function(detour);\n",
+            ),
+        ],
+        ("two at a time with one detour",),
+        Ground.KERNEL,
+        suites=CORE,
+    ),
+    Mutant(
+        "detour-anywhere",
+        "a function of a module may be redirected",
+        "patcher/redirect.c",
+        [("\tif (!core_is_text(addr))\n", "\tif (!addr)\n")],
+        ("detour of a module's function",),
+        Ground.KERNEL,
+        suites=CORE,
+    ),
+    Mutant(
+        "site-anywhere",
+        "an instruction in a module's text passes for one of the kernel",
+        "patcher/core.c",
+        [("if (!addr || !core_is_text(addr) || core_find", "if (!addr || core_find")],
+        ("module function",),
+        Ground.KERNEL,
+        suites=CORE,
+    ),
+    Mutant(
         "any-name",
         "what runs where a breakpoint is handled may be changed",
         "patcher/core.c",
@@ -506,8 +592,10 @@ MUTANTS = (
         "patcher/redirect.c",
         [
             (
-                "\tsynchronize_rcu_tasks();\n\tmodule_put(redirect->module);\n",
-                "\tmodule_put(redirect->module);\n",
+                "\t\tpatcher_unregister(&redirect->core.table);\n\t}\n\tmutex_unlock(&lock);\n"
+                "\tif (err)\n\t\treturn err;\n\tsynchronize_rcu_tasks();\n",
+                "\t\tpatcher_unregister(&redirect->core.table);\n\t}\n\tmutex_unlock(&lock);\n"
+                "\tif (err)\n\t\treturn err;\n",
             )
         ],
         ("restore: nobody was left inside",),

@@ -62,7 +62,11 @@
  * LOCKS
  *
  * The patcher's own mutex, then the kernel's kprobe_mutex, then
- * cpus_read_lock(), then, for core text, the kernel's text_mutex.
+ * cpus_read_lock(), then, for core text, the kernel's text_mutex.  So nothing that
+ * comes to patcher_apply(), as imv_set() and the registering of probes do, may be
+ * called while one of these is held, nor from a callback for CPUs that come or go.
+ * Under cpus_read_lock() it would take kprobe_mutex in the wrong order, which
+ * lockdep reports at the first such call.
  *
  * Sources: Intel SDM vol. 3A, 9.1.3 "Handling Self- and Cross-Modifying Code";
  * Linux text_poke_bp(), commit fd4363fff3d9 (2013), and its batched form,

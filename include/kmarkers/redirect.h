@@ -20,6 +20,10 @@
  * Of several functions of one name the kernel gives us the same one as kprobes,
  * which need not be the one that is meant.
  *
+ * A kernel that counts the depth of its calls (retbleed=stuff) does not count one
+ * that is redirected: its counter stands one too low when the replacement returns,
+ * so the return stack is refilled once too early, which costs time and no safety.
+ *
  * EXAMPLE
  *
  *	static pid_t my_tgid(struct task_struct *task, enum pid_type type,
@@ -51,11 +55,16 @@
 
 /**
  * struct patcher_core_site - an instruction in a function of the kernel
+ *
+ * Who changes it puts it back before patcher_core_unregister(), which refuses to
+ * forget a site whose bytes are not those that were found: check what it returns.
+ *
  * @function: the function's name
  * @offset: the instruction's offset in it
  * @len: its bytes
  * @owner: as in struct patcher_table
  * @addr: its address; set on registration
+ * @original: private
  * @site: private
  * @table: private
  */
@@ -65,12 +74,13 @@ struct patcher_core_site {
 	u8 len;
 	const char *owner;
 	u8 *addr;
+	u8 original[PATCHER_INSN_MAX];
 	struct patcher_site site;
 	struct patcher_table table;
 };
 
 int patcher_core_register(struct patcher_core_site *core);
-void patcher_core_unregister(struct patcher_core_site *core);
+int __must_check patcher_core_unregister(struct patcher_core_site *core);
 
 /**
  * struct patcher_redirect - a direct call that goes elsewhere
@@ -81,7 +91,6 @@ void patcher_core_unregister(struct patcher_core_site *core);
  * @module: the module that holds the replacement, NULL if the kernel does; cannot be
  *	unloaded meanwhile
  * @core: private
- * @original: private
  * @node: private
  */
 struct patcher_redirect {
@@ -90,7 +99,6 @@ struct patcher_redirect {
 	void *replacement;
 	struct module *module;
 	struct patcher_core_site core;
-	u8 original[5];
 	struct list_head node;
 };
 
@@ -115,6 +123,6 @@ struct patcher_detour {
 int patcher_redirect_function(struct patcher_detour *detour);
 int patcher_restore_function(struct patcher_detour *detour);
 
-unsigned long patcher_symbol(const char *symbol);
+int patcher_trace_function(struct ftrace_ops *ops, const char *function, unsigned long *addr);
 
 #endif /* KMARKERS_REDIRECT_H */

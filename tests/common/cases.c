@@ -20,6 +20,8 @@ const struct test_case test_cases[] = {
 	{ "patcher_storm_of_thousands", patcher_storm_thousands, kinds_forget },
 	{ "patcher_storm_of_runs", patcher_storm_runs, kinds_forget },
 	{ "patcher_prefixes", patcher_prefixes, kinds_forget },
+	{ "patcher_passes_on_foreign_breakpoints", patcher_foreign_breakpoints, intruder_forget },
+	{ "patcher_refuses_a_wrong_page", patcher_wrong_page, intruder_forget },
 	{ "imv_initial_values", imv_initial, NULL },
 	{ "imv_every_size", imv_sizes, NULL },
 	{ "imv_refuses_bad_changes", imv_refuses, NULL },

@@ -20,6 +20,10 @@ const char *patcher_storm_runs(void);
 const char *patcher_prefixes(void);
 void kinds_forget(void);
 
+const char *patcher_foreign_breakpoints(void);
+const char *patcher_wrong_page(void);
+void intruder_forget(void);
+
 const char *imv_initial(void);
 const char *imv_sizes(void);
 const char *imv_refuses(void);

@@ -73,6 +73,21 @@ void test_fail_at(unsigned int nth);
 bool test_has_failed(void);
 void test_stop_failing(void);
 
+/*
+ * A breakpoint that none of ours has set, and its owner, who counts the traps and
+ * lets them go on behind it; the second takes it away and returns how many there were.
+ */
+int test_plant_breakpoint(u8 *addr);
+unsigned int test_take_breakpoint(void);
+
+/*
+ * Another page is shown to this task where the page of @addr is mapped to be
+ * written, until it is called with NULL; was it, and has it been left as it was?
+ */
+int test_show_wrong_page(const void *addr);
+bool test_wrong_page_shown(void);
+bool test_wrong_page_untouched(void);
+
 /* Is there one CPU only; can tasks be waited for that were preempted? */
 bool test_alone(void);
 bool test_can_wait(void);

@@ -8,6 +8,10 @@
  *	detour FUNCTION			the function returns 4343 from now on
  *	undetour
  *	far FUNCTION CALLEE		the same to where no call reaches
+ *	left FUNCTION CALLEE		a changed site cannot be unregistered
+ *	oracles FUNCTION CALLEE		redirect and restore, again and again, while
+ *					another asks for what is beside the call
+ *	detour-race FUNCTION		two at a time with one detour
  *	race FUNCTION CALLEE		redirect and restore, again and again, while
  *					text_mutex is held in between
  *	nothing				are requests that lack something refused?
@@ -30,6 +34,7 @@
 #include <linux/errno.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
+#include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -42,6 +47,7 @@
 
 #include "core_test.h"
 
+#define RACES		5
 #define MAX_COMMAND	256
 #define MAX_WORDS	5
 #define MAX_BYTES	64
@@ -133,7 +139,7 @@ static int do_undetour(char **words)
 	return err;
 }
 
-/* A stack or a page is never within 2 GiB of text. */
+/* A stack is no text that stays, and no call reaches it. */
 static int do_far(char **words)
 {
 	struct patcher_redirect far = {
@@ -146,8 +152,6 @@ static int do_far(char **words)
 		patcher_restore_call(&far);
 	return err;
 }
-
-#define RACES	5
 
 /**
  * struct holder - a thread that holds the kernel's text_mutex most of the time
@@ -179,10 +183,18 @@ static int hold(void *data)
 	return 0;
 }
 
+/* A kprobe on data is refused, and leaves the address behind. */
+static unsigned long find_data(const char *symbol)
+{
+	struct kprobe probe = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
+
+	return register_kprobe(&probe) ? (unsigned long)probe.addr : 0;
+}
+
 /* -EPROTO if a byte changed that should not have. */
 static int do_race(char **words)
 {
-	struct holder holder = { .mutex = (struct mutex *)patcher_symbol("text_mutex") };
+	struct holder holder = { .mutex = (struct mutex *)find_data("text_mutex") };
 	struct task_struct *thread;
 	int err, restored, i;
 
@@ -200,6 +212,55 @@ static int do_race(char **words)
 	if (!holder.turns || holder.changes)
 		err = err ?: -EPROTO;
 	return err ?: restored;
+}
+
+/* The redirected call, in the way of whoever forgets to put it back; 0 if he is told. */
+static int do_left(char **words)
+{
+	int err, said, restored;
+
+	err = do_redirect(words);
+	if (err)
+		return err;
+	said = patcher_core_unregister(&redirect.core);
+	restored = do_restore(words);
+	if (restored || said != -EILSEQ)
+		return restored ?: -EPROTO;
+	/* And whoever forgets what he never had. */
+	return patcher_core_unregister(&redirect.core) == -EINVAL ? 0 : -EPROTO;
+}
+
+static int do_oracles(char **words)
+{
+	int err, asked;
+
+	err = do_redirect(words);
+	if (err)
+		return err;
+	/* Inside the call, and thus refused; but to find out is to ask around it. */
+	err = start_asking(function, redirect.core.offset + 1);
+	if (err)
+		return do_restore(words) ?: err;
+	while (!err && more_to_ask())
+		err = do_restore(words) ?: do_redirect(words);
+	asked = stop_asking();
+	if (redirected)
+		err = do_restore(words) ?: err;
+	return err ?: asked;
+}
+
+static int do_detour_race(char **words)
+{
+	unsigned int i;
+	int err = 0;
+
+	strscpy(detour_function, words[1], sizeof(detour_function));
+	detour.function = detour_function;
+	detour.replacement = detour_replacement;
+	detour.module = THIS_MODULE;
+	for (i = 0; i < RACES && !err; i++)
+		err = race_for(&detour);
+	return err;
 }
 
 /* Each request lacks one thing; 0 if -EINVAL was said to all. */
@@ -251,9 +312,7 @@ static int do_site(char **words)
 		return err;
 	core.len = len;
 	err = patcher_core_register(&core);
-	if (!err)
-		patcher_core_unregister(&core);
-	return err;
+	return err ?: patcher_core_unregister(&core);
 }
 
 /* Readable memory only; the caller's @len is at most MAX_BYTES. */
@@ -343,6 +402,9 @@ static const struct command {
 	{ "undetour", 1, do_undetour },
 	{ "far", 3, do_far },
 	{ "race", 3, do_race },
+	{ "left", 3, do_left },
+	{ "oracles", 3, do_oracles },
+	{ "detour-race", 2, do_detour_race },
 	{ "nothing", 1, do_nothing },
 	{ "site", 4, do_site },
 	{ "bytes", 3, do_bytes },

@@ -242,6 +242,6 @@ void core_storm_forget(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(sites); i++)
-		if (sites[i].registered)
-			patcher_core_unregister(&sites[i].core);
+		sites[i].registered = sites[i].registered &&
+				      patcher_core_unregister(&sites[i].core);
 }

@@ -4,6 +4,19 @@
 
 #include <linux/types.h>
 
+struct patcher_detour;
+
+/*
+ * A thread that asks for a site of 4 bytes again and again, where there is none;
+ * more_to_ask() until it has done so for a while; 0 or what it was told but -EINVAL.
+ */
+int start_asking(const char *function, unsigned long offset);
+bool more_to_ask(void);
+int stop_asking(void);
+
+/* Two threads redirect and restore it at the same time; 0 if one of them did each time. */
+int race_for(struct patcher_detour *detour);
+
 void count_mappings(unsigned long addr, char *answer, unsigned int size);
 
 #endif /* TESTS_KERNEL_CORE_TEST_H */

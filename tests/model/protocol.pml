@@ -76,6 +76,7 @@ byte text[SITES * PARTS];		/* memory */
 byte seen[CPUS * SITES * PARTS];
 
 /* patcher.batch, and the life of the caller's array. */
+byte number;				/* how many batches have been published */
 byte pokes, refs;			/* the array of batch number @pokes */
 byte array;				/* the array that exists: its batch; 0 if none does */
 bool listed = true, table = true;	/* the table of sites: in the list; in memory */
@@ -98,6 +99,11 @@ byte inside[CPUS];			/* executions between two instructions of a run */
 byte begun, settled;			/* batches: begun; to be seen by whoever begins now */
 byte rounds;
 bool torn, wrong, unclaimed, freed;	/* what must not happen */
+#ifdef FOREIGN
+bool planted;			/* somebody else's int3 is at site 0, after the last batch */
+#else
+#define planted			false
+#endif
 
 #define AWAKE(cpu)	(running[cpu] == level)
 #define WRITER		(running[0] == 0)
@@ -200,6 +206,12 @@ inline synchronise(cpu)
 #else
 #define MAY_TRAP	(seen[VIEW(me, site, 0)] & BIT(INT3))
 #endif
+/* Somebody else's breakpoint is passed on, at the next attempt at the latest. */
+#ifdef ALWAYS_RETRY
+#define PASSED_ON	false
+#else
+#define PASSED_ON	planted
+#endif
 #ifdef NO_EMULATION
 #define PENDING		false
 #else
@@ -258,7 +270,7 @@ inline execute_translation()
 
 proctype context(byte me; byte level)
 {
-	byte site, first, since, found;
+	byte site, first, since, found, known;
 	byte below, interrupted;	/* what this context is nested in */
 #if GROUND == EMULATOR
 	byte tail;
@@ -358,6 +370,15 @@ trap:
 	/* urcu_bp_read_lock() in native/trap.c */
 	atomic { AWAKE(me) -> reading[me]++ };
 #endif
+	/* The number of the last batch, or what a breakage looks at in its place. */
+	atomic {
+		AWAKE(me) ->
+#ifdef BYTE_FIRST
+		known = text[PART(site, 0)]
+#else
+		known = number
+#endif
+	}
 	/* get_batch() */
 	atomic {
 		AWAKE(me) ->
@@ -405,19 +426,18 @@ trap:
 		if
 		:: found ->
 			found = 0;
+			known = 0;
 			stop_reading();
 			goto past
 		:: else -> skip
 		fi
 	}
-	/* sites_find(): a breakpoint that nobody claims is a panic */
+	/* sites_find(): a breakpoint of ours that nobody claims is a panic */
 stale:	atomic {
 		AWAKE(me) ->
 		printf("cpu %d level %d: finds nothing pending\n", me, level);
-#if defined(NO_RETRY)
-		unclaimed = true;
-#elif defined(RETRY_BY_BYTE)
-		unclaimed = (text[PART(site, 0)] == INT3);
+#ifdef NO_RETRY
+		unclaimed = !planted;
 #else
 		unclaimed = !listed;
 #endif
@@ -426,15 +446,44 @@ stale:	atomic {
 	atomic {
 		AWAKE(me) ->
 		freed = !table;
-		assert(!freed);
+		assert(!freed)
+	}
+	/* is_foreign(): the byte, */
+	atomic {
+		AWAKE(me) ->
+		found = text[PART(site, 0)];
+		printf("cpu %d level %d: reads byte %d\n", me, level, found)
+	}
+	/* and the number once more */
+	atomic {
+		AWAKE(me) ->
+#if defined(ALWAYS_RETRY)
+		found = false;
+#elif defined(RETRY_BY_BYTE)
+		found = (found == INT3);
+#elif defined(BYTE_FIRST)
+		found = (known == INT3);
+#else
+		found = (found == INT3 && known == number);
+#endif
+		known = 0;
 		stop_reading();
-		state[me] = BETWEEN;
-		printf("cpu %d level %d: goes back to the site\n", me, level)
+		if
+		:: found ->
+			unclaimed = !planted;
+			assert(!unclaimed);
+			found = 0;
+			printf("cpu %d level %d: passes it on\n", me, level);
+			goto past
+		:: else ->
+			state[me] = BETWEEN;
+			printf("cpu %d level %d: goes back to the site\n", me, level)
+		fi
 	}
 #ifdef LIVE
 	/* Go round until there is a way out for sure: a wait without end is an endless loop. */
 	atomic {
-		AWAKE(me) && (PENDING || !MAY_TRAP) ->
+		AWAKE(me) && (PENDING || PASSED_ON || !MAY_TRAP) ->
 		goto again
 	}
 #else
@@ -545,12 +594,18 @@ inline write_first()
 
 inline publish()
 {
+#ifdef NUMBER_EARLY
+	atomic { WRITER -> number++ };
+#endif
 #ifdef COUNT_FIRST
 	atomic { WRITER -> refs = 1 };
 	atomic { WRITER -> pokes = batch };
 #else
 	atomic { WRITER -> pokes = batch };
 	atomic { WRITER -> refs = 1 };
+#endif
+#if !defined(NUMBER_EARLY) && !defined(NUMBER_LATE)
+	atomic { WRITER -> number++ };
 #endif
 	printf("writer: batch %d is published\n", batch)
 }
@@ -589,7 +644,7 @@ inline grace_period()
 	skip
 }
 
-/* apply_batch() */
+/* apply_chunk() */
 proctype writer()
 {
 	byte batch = 1;
@@ -619,6 +674,9 @@ proctype writer()
 #else
 #ifndef NO_INT3
 		write_int3();
+#endif
+#ifdef NUMBER_LATE
+		atomic { WRITER -> number++ };
 #endif
 #ifdef PUBLISH_LATE
 		publish();
@@ -676,6 +734,12 @@ proctype writer()
 			printf("writer: batch %d returns, its array is freed\n", batch - 1)
 		}
 	od;
+
+	/* A debugger, say.  Its own handler knows its breakpoint and gets past it. */
+#ifdef FOREIGN
+	atomic { WRITER -> planted = true };
+	store(0, 0, INT3);
+#endif
 
 	/* patcher_unregister(), while the client's code still runs */
 #ifdef UNREGISTER

@@ -70,6 +70,12 @@ PROTOCOL = [
         everywhere(HOLDS, WRONG, HOLDS),
     ),
     Variant(
+        "foreign",
+        "then somebody else's int3 at the site",
+        "FOREIGN",
+        ALL_HOLD,
+    ),
+    Variant(
         "unregister",
         "unregistered while the code still runs",
         "UNREGISTER BATCHES=1",
@@ -165,6 +171,33 @@ MUTANTS = [
         "RETRY_BY_BYTE",
         everywhere(HOLDS, UNCLAIMED, UNCLAIMED),
         kept=DRAINED,
+    ),
+    Variant(
+        "byte-first",
+        "the same, read before the batch is looked for",
+        "BYTE_FIRST",
+        everywhere(HOLDS, HOLDS, UNCLAIMED),
+        kept="who is not waited for may see the end of a batch as its beginning",
+    ),
+    Variant(
+        "number-early",
+        "counted before it is published",
+        "NUMBER_EARLY",
+        everywhere(HOLDS, UNCLAIMED, UNCLAIMED),
+        kept=DRAINED,
+    ),
+    Variant(
+        "number-late",
+        "counted after the breakpoint",
+        "NUMBER_LATE",
+        everywhere(HOLDS, UNCLAIMED, UNCLAIMED),
+        kept=DRAINED,
+    ),
+    Variant(
+        "always-retry",
+        "somebody else's int3 is retried",
+        "FOREIGN ALWAYS_RETRY BATCHES=1",
+        everywhere(ENDLESS, ENDLESS, ENDLESS),
     ),
     Variant(
         "publish-late",

@@ -67,6 +67,16 @@ static void forget(void)
 	registered = false;
 }
 
+static int register_core(void)
+{
+	int err;
+
+	patcher_lock();
+	err = patcher_register_core(&table);
+	patcher_unlock();
+	return err;
+}
+
 /* The linker puts this in the place of what says whether tasks can be waited for. */
 bool __wrap_text_can_wait(void);
 
@@ -84,9 +94,9 @@ static const char *no_runs_in_core_text(void)
 	registered = !patcher_register(&table);
 	EXPECT(registered);
 	patcher_unregister(&table);
-	registered = !patcher_register_core(&table);
+	registered = !register_core();
 	EXPECT(!registered);
-	EXPECT(patcher_register_core(&table) == -EPERM);
+	EXPECT(register_core() == -EPERM);
 	return NULL;
 }
 
@@ -105,7 +115,7 @@ static const char *no_run_is_a_prefix(void)
 static const char *no_core_text(void)
 {
 	prepare(0);
-	registered = !patcher_register_core(&table);
+	registered = !register_core();
 	EXPECT(registered);
 	EXPECT(change(nop, jump) == -EPERM);
 	EXPECT(!memcmp(engine_site, nop, INSN));
@@ -137,7 +147,7 @@ static const char *core_tables_are_drained(void)
 	pthread_t late;
 
 	prepare(0);
-	EXPECT(!patcher_register_core(&table));
+	EXPECT(!register_core());
 	inside = found = false;
 	EXPECT(!pthread_create(&late, NULL, look, NULL));
 	while (!READ_ONCE(inside))

@@ -137,10 +137,30 @@ void __wrap_patcher_insn_emulate(const struct patcher_insn *insn, unsigned long 
 	__real_patcher_insn_emulate(insn, addr, regs);
 }
 
+/* Called once, by a breakpoint handler that has found nothing pending. */
+static void (*in_lookup)(void);
+
+const struct patcher_site *__real_sites_find(unsigned long addr,
+					     const struct patcher_table **found);
+const struct patcher_site *__wrap_sites_find(unsigned long addr,
+					     const struct patcher_table **found);
+
+const struct patcher_site *__wrap_sites_find(unsigned long addr,
+					     const struct patcher_table **found)
+{
+	void (*call)(void) = in_lookup;
+
+	in_lookup = NULL;
+	if (call)
+		call();
+	return __real_sites_find(addr, found);
+}
+
 static void forget(void)
 {
 	after_round = NULL;
 	in_handler = NULL;
+	in_lookup = NULL;
 	if (!registered)
 		return;
 	change(jump, nop);
@@ -191,16 +211,21 @@ static const char *steps(void)
 
 static bool inside, returned;
 
-/* A tenth of a second, or less if the batch returns: it must not. */
-static void linger(void)
+static void stay_inside(unsigned int ms)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	unsigned int i;
 
 	WRITE_ONCE(inside, true);
-	for (i = 0; i < 100 && !READ_ONCE(returned); i++)
+	for (i = 0; i < ms && !READ_ONCE(returned); i++)
 		nanosleep(&pause, NULL);
 	WRITE_ONCE(inside, false);
+}
+
+/* A tenth of a second, or less if the batch returns: it must not. */
+static void linger(void)
+{
+	stay_inside(100);
 }
 
 static bool entered(void)
@@ -325,6 +350,47 @@ static const char *retries_stale_breakpoints(void)
 	return NULL;
 }
 
+static void *change_once(void *unused)
+{
+	amiss |= change(nop, jump) != 0;
+	return NULL;
+}
+
+/* The batch stays where its breakpoints are in memory. */
+static void stay_in_first_round(void)
+{
+	if (!round_number++)
+		stay_inside(5000);
+}
+
+static void begin_batch(void)
+{
+	if (pthread_create(&visitor, NULL, change_once, NULL) || !entered())
+		amiss = true;
+}
+
+/* An int3 in memory, and nothing was pending: but there is a batch that has begun since. */
+static const char *retries_breakpoints_of_new_batches(void)
+{
+	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };
+	u8 byte;
+	bool ours;
+
+	EXPECT(!start());
+	round_number = 0;
+	amiss = returned = false;
+	after_round = stay_in_first_round;
+	in_lookup = begin_batch;
+	ours = patcher_handle_int3(&regs);
+	byte = protocol_site_first[0];
+	WRITE_ONCE(returned, true);
+	pthread_join(visitor, NULL);
+	EXPECT(!amiss);
+	EXPECT(byte == INT3);
+	EXPECT(ours && regs.ip == (unsigned long)protocol_site_first);
+	return NULL;
+}
+
 struct mapping {
 	unsigned long start, end, device, inode;
 	bool write, execute;
@@ -383,6 +449,7 @@ const struct test_case protocol_cases[] = {
 	{ "protocol_keeps_red_zone", keeps_red_zone, forget },
 	{ "protocol_handles_apart", handles_apart, forget },
 	{ "protocol_retries_stale_breakpoints", retries_stale_breakpoints, forget },
+	{ "protocol_retries_new_breakpoints", retries_breakpoints_of_new_batches, forget },
 	{ "protocol_leaves_no_alias", leaves_no_alias, forget },
 };
 

@@ -28,6 +28,15 @@ address() {
 	sed -n "/ $1\$/{s/ .*//p;q}" /tmp/symbols
 }
 
+# in_kernel SYMBOL; in_module SYMBOL MODULE: what is refused proves nothing if it is not there
+in_kernel() {
+	[ "$(address "$1")" ]
+}
+
+in_module() {
+	grep -q " $1[[:space:]]\[$2\]" /proc/kallsyms
+}
+
 # add ADDRESS NUMBER: shells have signed numbers, which print right in hexadecimal
 add() {
 	printf "%x" $((0x$1 + $2))

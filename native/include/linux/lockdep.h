@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NATIVE_LOCKDEP_H
+#define NATIVE_LOCKDEP_H
+#include <stdlib.h>
+#include <linux/mutex.h>
+
+/* By whom is not known; and only where programs are built to look for faults. */
+static inline void lockdep_assert_held(struct mutex *m)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	if (!pthread_mutex_trylock(&m->lock))
+		abort();
+#endif
+}
+#endif

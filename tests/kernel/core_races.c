@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Two at a time at the door to core text. */
+#include <linux/completion.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/kthread.h>
+#include <linux/string.h>
+
+#include <kmarkers/redirect.h>
+
+#include "core_test.h"
+
+#define ASK_TIMES	20
+
+static struct {
+	struct task_struct *thread;
+	struct patcher_core_site site;
+	unsigned int asked;
+	int err;
+} asker;
+
+static int ask_again_and_again(void *unused)
+{
+	while (!kthread_should_stop()) {
+		int err = patcher_core_register(&asker.site);
+
+		if (err != -EINVAL)
+			asker.err = err ?: patcher_core_unregister(&asker.site) ?: -EPROTO;
+		WRITE_ONCE(asker.asked, asker.asked + 1);
+		cond_resched();
+	}
+	return 0;
+}
+
+int start_asking(const char *function, unsigned long offset)
+{
+	static const char owner[] = "asker";
+
+	memset(&asker, 0, sizeof(asker));
+	asker.site.function = function;
+	asker.site.offset = offset;
+	asker.site.len = 4;
+	asker.site.owner = owner;
+	asker.thread = kthread_run(ask_again_and_again, NULL, "asker");
+	return PTR_ERR_OR_ZERO(asker.thread);
+}
+
+bool more_to_ask(void)
+{
+	return READ_ONCE(asker.asked) < ASK_TIMES;
+}
+
+int stop_asking(void)
+{
+	kthread_stop(asker.thread);
+	return asker.err;
+}
+
+/**
+ * struct racer - one of two who want the same
+ * @detour: what they want
+ * @go: when both may begin
+ * @done: when this one has
+ * @err: what this one was told
+ */
+struct racer {
+	struct patcher_detour *detour;
+	struct completion *go;
+	struct completion done;
+	int err;
+};
+
+static int race(void *data)
+{
+	struct racer *racer = data;
+
+	wait_for_completion(racer->go);
+	racer->err = patcher_redirect_function(racer->detour);
+	complete(&racer->done);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+static int run_racers(struct racer *racers, unsigned int nr, struct completion *go)
+{
+	struct task_struct *threads[2];
+	unsigned int i, started = 0;
+
+	while (started < nr) {
+		init_completion(&racers[started].done);
+		threads[started] = kthread_run(race, &racers[started], "racer%u", started);
+		if (IS_ERR(threads[started]))
+			break;
+		started++;
+	}
+	complete_all(go);
+	for (i = 0; i < started; i++) {
+		wait_for_completion(&racers[i].done);
+		kthread_stop(threads[i]);
+	}
+	return started == nr ? 0 : -ENOMEM;
+}
+
+int race_for(struct patcher_detour *detour)
+{
+	DECLARE_COMPLETION_ONSTACK(go);
+	struct racer racers[2] = {
+		{ .detour = detour, .go = &go, .err = -EPROTO },
+		{ .detour = detour, .go = &go, .err = -EPROTO },
+	};
+	int err, restored;
+
+	err = run_racers(racers, ARRAY_SIZE(racers), &go);
+	restored = patcher_restore_function(detour);
+	if (err || restored)
+		return err ?: restored;
+	/* One has it, and the other was told so. */
+	return racers[0].err + racers[1].err == -EBUSY && racers[0].err * racers[1].err == 0 ?
+		0 : -EPROTO;
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A breakpoint that is nobody's we know, with a handler that comes after all
+ * others; and another page in the place of one of text, which vmalloc_to_page()
+ * is made to return to one task.
+ */
+#include <linux/errno.h>
+#include <linux/hrtimer.h>
+#include <linux/kdebug.h>
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/notifier.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+#include <asm/sync_core.h>
+
+#include "../common/test.h"
+
+#define INT3	0xcc
+
+/* Who executes the breakpoint for ever gets past it after this time, and fails. */
+#define PATIENCE	(2 * NSEC_PER_SEC)
+
+static struct {
+	u8 *addr;
+	void *page;		/* alias of the page with it; NULL while there is none */
+	u8 *alias;
+	u8 byte;
+	unsigned int traps;
+	struct hrtimer timer;
+} planted;
+
+static int on_die(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct die_args *args = data;
+
+	if (event != DIE_INT3 || user_mode(args->regs) ||
+	    args->regs->ip - 1 != (unsigned long)planted.addr)
+		return NOTIFY_DONE;
+	planted.traps++;
+	return NOTIFY_STOP;
+}
+NOKPROBE_SYMBOL(on_die);
+
+static struct notifier_block last = { .notifier_call = on_die, .priority = -INT_MAX + 1 };
+
+static enum hrtimer_restart lose_patience(struct hrtimer *timer)
+{
+	WRITE_ONCE(*planted.alias, planted.byte);
+	return HRTIMER_NORESTART;
+}
+
+static void serialise(void *unused)
+{
+	sync_core();
+}
+
+int test_plant_breakpoint(u8 *addr)
+{
+	struct page *page = vmalloc_to_page(addr);
+	int err;
+
+	planted.page = vmap(&page, 1, VM_MAP, PAGE_KERNEL);
+	if (!planted.page)
+		return -ENOMEM;
+	planted.addr = addr;
+	planted.alias = planted.page + offset_in_page(addr);
+	planted.byte = *addr;
+	planted.traps = 0;
+	err = register_die_notifier(&last);
+	if (err) {
+		vunmap(planted.page);
+		planted.page = NULL;
+		return err;
+	}
+	hrtimer_setup(&planted.timer, lose_patience, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	hrtimer_start(&planted.timer, ns_to_ktime(PATIENCE), HRTIMER_MODE_REL);
+	WRITE_ONCE(*planted.alias, INT3);
+	on_each_cpu(serialise, NULL, 1);
+	return 0;
+}
+
+unsigned int test_take_breakpoint(void)
+{
+	if (!planted.page)
+		return 0;
+	hrtimer_cancel(&planted.timer);
+	WRITE_ONCE(*planted.alias, planted.byte);
+	on_each_cpu(serialise, NULL, 1);
+	unregister_die_notifier(&last);
+	vunmap(planted.page);
+	planted.page = NULL;
+	return planted.traps;
+}
+
+static struct {
+	struct page *page;
+	struct task_struct *task;
+	unsigned long text;
+	bool shown;
+} wrong;
+
+static int on_entry(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	/* Only then is the return looked at. */
+	return current != wrong.task || (regs->di & PAGE_MASK) != wrong.text;
+}
+NOKPROBE_SYMBOL(on_entry);
+
+static int on_return(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	wrong.shown = true;
+	regs_set_return_value(regs, (unsigned long)wrong.page);
+	return 0;
+}
+NOKPROBE_SYMBOL(on_return);
+
+static struct kretprobe walk;
+
+static void show_right_page(void)
+{
+	if (!wrong.page)
+		return;
+	unregister_kretprobe(&walk);
+	__free_page(wrong.page);
+	wrong.page = NULL;
+}
+
+int test_show_wrong_page(const void *addr)
+{
+	int err;
+
+	show_right_page();
+	if (!addr)
+		return 0;
+	wrong.page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	if (!wrong.page)
+		return -ENOMEM;
+	wrong.task = current;
+	wrong.text = (unsigned long)addr & PAGE_MASK;
+	wrong.shown = false;
+	memset(&walk, 0, sizeof(walk));
+	walk.kp.symbol_name = "vmalloc_to_page";
+	walk.entry_handler = on_entry;
+	walk.handler = on_return;
+	err = register_kretprobe(&walk);
+	if (err) {
+		__free_page(wrong.page);
+		wrong.page = NULL;
+	}
+	return err;
+}
+
+bool test_wrong_page_shown(void)
+{
+	return wrong.shown;
+}
+
+bool test_wrong_page_untouched(void)
+{
+	return !memchr_inv(page_address(wrong.page), 0, PAGE_SIZE);
+}

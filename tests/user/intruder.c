@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A breakpoint that is nobody's we know, and another page in the place of one of
+ * text: the linker puts __wrap_text_map() in front of text_map().
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <linux/compiler.h>
+
+#include "../../patcher/text.h"
+#include "../common/test.h"
+#include "process.h"
+
+#define INT3		0xcc
+#define PAGE_BYTES	4096UL
+
+int __real_text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr);
+int __wrap_text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr);
+
+static u8 *wrong_page;
+static bool shown;
+
+/* @pokes are of one page. */
+int __wrap_text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr)
+{
+	int err = __real_text_map(alias, pokes, nr);
+
+	if (err || !wrong_page)
+		return err;
+	shown = mremap(wrong_page, 0, PAGE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, alias->base) ==
+		alias->base;
+	return 0;
+}
+
+int test_show_wrong_page(const void *addr)
+{
+	if (wrong_page)
+		munmap(wrong_page, PAGE_BYTES);
+	wrong_page = NULL;
+	shown = false;
+	if (!addr)
+		return 0;
+	wrong_page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			  -1, 0);
+	if (wrong_page != MAP_FAILED)
+		return 0;
+	wrong_page = NULL;
+	return -ENOMEM;
+}
+
+bool test_wrong_page_shown(void)
+{
+	return shown;
+}
+
+bool test_wrong_page_untouched(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < PAGE_BYTES; i++)
+		if (wrong_page[i])
+			return false;
+	return true;
+}
+
+static struct patcher_poke planted;
+static u8 planted_byte;
+static unsigned long traps_before;
+
+static int write_byte(u8 byte)
+{
+	struct text_alias alias;
+	int err = __real_text_map(&alias, &planted, 1);
+
+	if (err)
+		return err;
+	WRITE_ONCE(*planted.alias, byte);
+	text_unmap(&alias);
+	text_sync();
+	return 0;
+}
+
+int test_plant_breakpoint(u8 *addr)
+{
+	int err;
+
+	planted.addr = addr;
+	planted.len = 1;
+	planted_byte = *addr;
+	traps_before = process_traps_counted();
+	err = write_byte(INT3);
+	if (err)
+		planted.addr = NULL;
+	return err;
+}
+
+unsigned int test_take_breakpoint(void)
+{
+	if (!planted.addr)
+		return 0;
+	write_byte(planted_byte);
+	planted.addr = NULL;
+	return process_traps_counted() - traps_before;
+}
