@@ -7,6 +7,7 @@
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
@@ -195,6 +196,7 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
 	unsigned int i;
 	int count, err;
 
+	lockdep_assert_held(&imv.lock);
 	sort(changes, nr, sizeof(*changes), compare_changes, NULL);
 	for (i = 1; i < nr; i++)
 		if (changes[i - 1].var == changes[i].var)
@@ -287,6 +289,7 @@ static int add_table(struct imv_table *table)
 {
 	int err;
 
+	lockdep_assert_held(&imv.lock);
 	err = patcher_register(&table->sites);
 	if (err)
 		return err;

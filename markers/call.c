@@ -32,6 +32,7 @@ void marker_probe_call(const struct marker *marker, void *call_private, const ch
 	call.private = call_private;
 	call.format = fmt;
 	preempt_disable_notrace();
+	RCU_LOCKDEP_WARN(!rcu_is_watching(), "a marker where RCU is not watching");
 	/* Pairs with rcu_assign_pointer() in publish_probes(); an array that is published is not empty. */
 	probe = rcu_dereference_raw(marker->probes);
 	if (!probe)

@@ -26,7 +26,7 @@ static const char *const flavours[] = {
 	[MARKER_TRACEPOINT] = "tracepoint",
 };
 
-/* As in the list of all; the registry's lock is held. */
+/* As in the list of all; find_entry() asserts that the registry's lock is held. */
 void markers_show_marker(struct seq_file *m, const struct marker *marker)
 {
 	const struct marker_entry *entry = find_entry(marker->name);

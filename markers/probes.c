@@ -11,6 +11,7 @@
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/jhash.h>
+#include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
@@ -200,6 +201,7 @@ int switch_sites(struct marker **markers, unsigned int nr, bool on)
 	unsigned int i, count = 0;
 	int err = 0;
 
+	lockdep_assert_held(&registry.lock);
 	changes = kvcalloc(nr, sizeof(*changes), GFP_KERNEL);
 	if (!changes)
 		return -ENOMEM;
@@ -239,6 +241,7 @@ void publish_probes(struct marker_entry *entry, struct probe_array *array)
 {
 	struct marker *marker;
 
+	lockdep_assert_held(&registry.lock);
 	entry->probes = array;
 	list_for_each_entry(marker, &entry->markers, node)
 		if (format_fits(entry, marker->format))
@@ -556,6 +559,7 @@ unsigned int probes_disconnect(probe_gone *gone, void *data)
 	struct hlist_node *next;
 	unsigned int i, count = 0;
 
+	lockdep_assert_held(&registry.lock);
 	for (i = 0; i < 1U << registry.order; i++) {
 		hlist_for_each_entry_safe(entry, next, &registry.names[i], node) {
 			count += disconnect(entry, gone, data);

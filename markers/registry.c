@@ -7,6 +7,7 @@
 #include <linux/export.h>
 #include <linux/jhash.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
@@ -71,6 +72,7 @@ struct marker_entry *find_entry(const char *name)
 {
 	struct marker_entry *entry;
 
+	lockdep_assert_held(&registry.lock);
 	hlist_for_each_entry(entry, bucket(name), node)
 		if (!strcmp(entry->name, name))
 			return entry;

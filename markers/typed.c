@@ -15,6 +15,7 @@
  */
 #include <linux/errno.h>
 #include <linux/export.h>
+#include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
@@ -42,8 +43,7 @@ struct stub_table {
 	struct patcher_table sites;
 };
 
-/* Under the registry's lock. */
-static LIST_HEAD(stub_tables);
+static LIST_HEAD(stub_tables);		/* under the registry's lock */
 
 static struct marker_typed *typed_of(const struct marker *marker)
 {
@@ -110,6 +110,7 @@ int typed_leave_direct(struct marker *marker)
 	struct patcher_poke poke;
 	int err;
 
+	lockdep_assert_held(&registry.lock);
 	if (!typed || !typed->direct)
 		return 0;
 	err = poke_jmp(&poke, typed->stub + ENTRY, (unsigned long)typed->iterator);
@@ -155,6 +156,7 @@ void typed_settle(struct marker *marker)
 	struct marker_typed *typed = typed_of(marker);
 	struct patcher_poke poke;
 
+	lockdep_assert_held(&registry.lock);
 	if (!typed || !typed->stub || typed->direct)
 		return;
 	if (live_probes(typed->array) != 1 || marker->probes)
@@ -316,6 +318,7 @@ unsigned int typed_disconnect(probe_gone *gone, void *data)
 	struct marker_table *table;
 	unsigned int i, count = 0;
 
+	lockdep_assert_held(&registry.lock);
 	list_for_each_entry(table, &registry.tables, node) {
 		for (i = 0; i < table->nr; i++) {
 			struct marker_typed *typed = typed_of(record_marker(&table->records[i]));
@@ -443,11 +446,12 @@ int typed_add_chunk(struct module *module, struct kmarkers_chunk *chunk)
 	return err;
 }
 
-/* The lock is held; the module's code no longer runs. */
+/* The module's code no longer runs. */
 void typed_drop_stubs(struct module *module)
 {
 	struct stub_table *table, *next;
 
+	lockdep_assert_held(&registry.lock);
 	list_for_each_entry_safe(table, next, &stub_tables, node) {
 		if (table->sites.module != module)
 			continue;

@@ -43,6 +43,9 @@
  *	imv_set(), imv_set_many()
  *				yes	   no	no
  *
+ * imv_set() must not be called under cpus_read_lock(): see LOCKS in
+ * <kmarkers/patcher.h>.
+ *
  * PROMISES
  *
  * Each read yields the old or the new value, whole.  After imv_set() returned

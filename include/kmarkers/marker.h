@@ -78,6 +78,13 @@
  * unregistering them are disconnected, and the log says so.  A probe that hits
  * its own marker is called again, without end: there is no guard.
  *
+ * WHERE A MARKER MAY NOT STAND
+ *
+ * Where RCU does not watch: in the idle loop's innermost part, in entry code and
+ * in whatever else is noinstr.  Nothing waits for a probe that runs there, neither
+ * marker_synchronize_unregister() nor what frees the list of probes.  A kernel with
+ * PROVE_RCU reports a marker that is hit there.
+ *
  * Source: Linux Kernel Markers, 2006 (MARK) and 2.6.25-2.6.31 (trace_mark).
  */
 #ifndef KMARKERS_MARKER_H
