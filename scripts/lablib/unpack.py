@@ -235,8 +235,10 @@ def extract(deb: Path, tree: Path) -> None:
             command, stdin=source.stdout, capture_output=True, text=True, check=False
         )
     if source.returncode != 0 or done.returncode != 0:
-        deb.unlink(missing_ok=True)
-        raise LabError(f"cannot unpack {deb.name}: {done.stderr.strip()}")
+        # The package stays: the next download compares it with what the mirror lists.
+        said = done.stderr.strip().splitlines() or [f"dpkg-deb: exit code {source.returncode}"]
+        full = "; make room and run it again" if "No space left" in said[0] else ""
+        raise LabError(f"cannot unpack {deb.name}: {said[0]}{full}")
 
 
 def _require_space(needed_bytes: int) -> None:

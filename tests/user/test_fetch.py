@@ -214,6 +214,25 @@ def test_broken_package_is_downloaded_again(mirror: FakeMirror) -> None:
     assert unpack.fetch(ENTRY).image.read_text() == f"linux-image-{NEW}"
 
 
+def test_a_disk_that_fills_up_costs_no_second_download(mirror: FakeMirror) -> None:
+    tar = mirror.dir.parent / "bin/tar"
+    tar.write_text(
+        '#!/bin/sh\nprintf "tar: x: No space left on device\\ntar: ends\\n" >&2\nexit 2\n'
+    )
+    tar.chmod(0o755)
+    with pytest.raises(LabError) as caught:
+        unpack.fetch(ENTRY)
+    assert str(caught.value).endswith(
+        ": tar: x: No space left on device; make room and run it again"
+    )
+    assert unpack.complete(ENTRY) is None
+    asked = mirror.log
+    assert "download" in asked
+    tar.unlink()
+    assert unpack.fetch(ENTRY).release == NEW
+    assert mirror.log == asked
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
 def test_interrupted_unpacking_leaves_nothing_that_looks_finished(
     mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch, error: BaseException
