@@ -31,7 +31,7 @@ BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 # Beside that file, which the package ca-certificates writes anew.
 OWN_BUNDLE = "/etc/machine-certificates.crt"
 CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UID = 1000
 
 # $1 root, $2 directory for packages or nothing, $3 lower and $4 upper directory of the cache or
@@ -59,21 +59,22 @@ class Root:
     packages: Path | None  # where downloaded packages are kept
     cache: Path | None  # test kernels, which it reads
 
-    def words(self, command: str, user: bool, variables: Mapping[str, str]) -> list[str]:
-        """Return the command line that runs a shell command in it, as root or as a user."""
-        home = "/home/user" if user else "/root"
-        environment = {**network_variables(), "LANG": "C.UTF-8", **variables, "HOME": home}
-        if self.cache:
-            environment["KMARKERS_CACHE"] = "/srv/cache"
+    def environment(self, user: bool, variables: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables of a command in it, as root or as a user."""
+        found = {**network_variables(), "LANG": "C.UTF-8", **variables, "PATH": PATH}
+        found["HOME"] = "/home/user" if user else "/root"
+        return found | ({"KMARKERS_CACHE": "/srv/cache"} if self.cache else {})
+
+    def words(self, command: str, user: bool) -> list[str]:
+        """Return the command line that runs a shell command in it."""
         upper = self.path.with_name(f"{self.path.name}.cache")
         upper.mkdir(exist_ok=True)
         who = ["setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups"] if user else []
-        pairs = [f"{name}={value}" for name, value in environment.items()]
         return [
             *("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork"),
             *("--kill-child", "sh", "-c", ENTER, "enter", str(self.path)),
             *(str(self.packages or ""), str(self.cache or ""), str(upper)),
-            *("/usr/bin/env", "-i", PATH, *pairs, *who, "sh", "-c", f"cd; {command}"),
+            *(*who, "sh", "-c", f"cd; {command}"),
         ]
 
     def remove(self) -> None:
@@ -193,7 +194,9 @@ def run(
 ) -> subprocess.Popen[bytes]:
     """Start a shell command in a root; its output, both streams, is to be read."""
     return subprocess.Popen(
-        root.words(command, user, variables),
+        root.words(command, user),
+        # Not on the command line, where a proxy's password could be read by all.
+        env=root.environment(user, variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -154,6 +154,13 @@ def test_a_command_sees_its_root_and_its_own_processes(tiny: Root) -> None:
     assert "busybox" in said
 
 
+def test_a_password_is_on_no_command_line(tiny: Root, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "s3cret")
+    said = output(tiny, "echo $https_proxy; cat /proc/[0-9]*/cmdline")
+    assert said.count("s3cret") == 1
+    assert "s3cret" not in str(tiny.words("true", user=False))
+
+
 def test_what_is_read_from_a_cache_is_not_written_to(tiny: Root, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.mkdir()
