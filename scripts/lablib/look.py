@@ -47,7 +47,7 @@ class Cpu:
     """What one CPU did at one look.
 
     `entry` is where the kernel's code for breakpoints begins, `trap` what a breakpoint saved of
-    what it interrupted, and `byte` what memory holds where that breakpoint was.
+    what it interrupted, and `held` the two bytes that memory holds before and at the saved address.
     """
 
     number: int
@@ -58,11 +58,11 @@ class Cpu:
     stack: tuple[int, ...] = ()
     entry: int = 0
     trap: tuple[int, ...] = ()
-    byte: int | None = None
+    held: tuple[int, ...] = ()
 
     @property
     def trapped_at(self) -> int:
-        """The address of the breakpoint."""
+        """The address of the breakpoint, unless its handler has gone back to it already."""
         return self.trap[REGISTERS] - 1
 
     @property
@@ -122,14 +122,14 @@ def look_at(monitor: Monitor, number: int, registers: str) -> Cpu:
     flags, place = field("RFL", registers), field("RIP", registers)
     stack: list[int] = []
     trap: tuple[int, ...] = ()
-    entry, byte = 0, None
+    entry = 0
+    held: tuple[int, ...] = ()
     if field("CPL", registers) == 0:
         stack = memory(monitor, number, field("RSP", registers), STACK_WORDS)
         entry = breakpoint_entry(monitor, number, registers)
         trap = trap_on(stack, entry) if entry else ()
     if trap:
-        found = memory(monitor, number, trap[REGISTERS] - 1, 1, "b")
-        byte = found[0] if found else None
+        held = tuple(memory(monitor, number, trap[REGISTERS] - 1, 2, "b"))
     return Cpu(
         number,
         registers.strip(),
@@ -139,7 +139,7 @@ def look_at(monitor: Monitor, number: int, registers: str) -> Cpu:
         tuple(stack),
         entry,
         trap,
-        byte,
+        held,
     )
 
 
@@ -172,18 +172,24 @@ def judge(looks: Sequence[Sequence[Cpu]]) -> Finding | None:
 
 def trapped(seen: Sequence[Cpu]) -> Finding | None:
     """Whether a CPU executes one breakpoint for ever."""
-    traps = Counter(cpu.trap for cpu in seen if cpu.trap)
+    traps = Counter(saved_but_address(cpu) for cpu in seen if cpu.trap)
     if not traps:
         return None
     trap, times = traps.most_common(1)[0]
-    if times < MOST * len(seen):
+    alike = [cpu for cpu in seen if cpu.trap and saved_but_address(cpu) == trap]
+    first = max(alike, key=lambda cpu: cpu.trapped_at)
+    if times < MOST * len(seen) or any(first.trapped_at - cpu.trapped_at > 1 for cpu in alike):
         return None
-    alike = [cpu for cpu in seen if cpu.trap == trap]
-    first = alike[0]
-    gone = all(cpu.byte not in (None, BREAKPOINT) for cpu in alike)
-    holds = ", ".join(sorted({"?" if cpu.byte is None else f"{cpu.byte:02x}" for cpu in alike}))
+    gone = all(cpu.held and BREAKPOINT not in cpu.held for cpu in alike)
+    there = {cpu.held[:1] for cpu in alike if cpu.trapped_at == first.trapped_at}
+    holds = ", ".join(sorted(f"{held[0]:02x}" if held else "?" for held in there))
     said = f"CPU {first.number} executes a breakpoint at {first.trapped_at:x} for ever"
     return Finding(f"{said}; memory holds {holds} there", gone and first.in_kernel_text)
+
+
+def saved_but_address(cpu: Cpu) -> tuple[int, ...]:
+    """Return what a breakpoint saved but the address, which its handler may step back by one."""
+    return cpu.trap[:REGISTERS] + cpu.trap[REGISTERS + 1 :]
 
 
 def deaf(seen: Sequence[Cpu]) -> Finding | None:

@@ -123,6 +123,6 @@ def shown_stack(cpu: Cpu) -> list[str]:
     code = [f"+{8 * n:03x} {word:x}" for n, word in enumerate(cpu.stack) if word >= CODE_FROM]
     lines = [f"entry of breakpoints: {cpu.entry:x}", "on its stack:", *code] if code else []
     if cpu.trap:
-        held = "nothing that can be read" if cpu.byte is None else f"{cpu.byte:02x}"
-        lines.append(f"interrupted by a breakpoint at {cpu.trapped_at:x}, which holds {held}")
+        held = " ".join(f"{byte:02x}" for byte in cpu.held) or "nothing that can be read"
+        lines.append(f"interrupted by a breakpoint, from {cpu.trapped_at:x} memory holds {held}")
     return lines

@@ -67,7 +67,7 @@ def test_stale_breakpoint_in_the_kernel_is_the_emulators(tmp_path: Path) -> None
     assert f"CPU 1 executes a breakpoint at {KERNEL_TEXT:x} for ever" in finding.reason
     assert "memory holds 0f" in finding.reason
     record = (tmp_path / LOOK_LOG).read_text()
-    assert f"interrupted by a breakpoint at {KERNEL_TEXT:x}, which holds 0f" in record
+    assert f"interrupted by a breakpoint, from {KERNEL_TEXT:x} memory holds 0f" in record
     assert "RAX=0000000000000001" in record
 
 
@@ -86,6 +86,18 @@ def test_other_breakpoints_are_not(tmp_path: Path, address: int, memory: dict[in
     finding = watched(tmp_path, [busy(), at_breakpoint(address)], memory)
     assert finding and not finding.stale
     assert f"breakpoint at {address:x} for ever" in finding.reason
+
+
+def test_handler_that_has_gone_back_is_seen_through(tmp_path: Path) -> None:
+    turns = itertools.count()
+
+    def go_on(cpu: FakeCpu) -> None:
+        cpu.stack = trapped(MODULE_TEXT - next(turns) % 2)
+
+    memory = {MODULE_TEXT - 1: 0x00, MODULE_TEXT: 0xCC}
+    finding = watched(tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=go_on)], memory)
+    assert finding and not finding.stale
+    assert f"breakpoint at {MODULE_TEXT:x} for ever; memory holds cc" in finding.reason
 
 
 def test_cpu_that_meets_breakpoints_and_goes_on_is_busy(tmp_path: Path) -> None:
