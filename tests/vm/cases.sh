@@ -6,8 +6,10 @@
 run_cases() {
 	# Who forgets to wait for a grace period is found sooner if these are short.
 	expedite 1
+	ran=0
 	# shellcheck disable=SC2013 # a name is one word
 	for case in $(sed -n 's/^ok [0-9]* \([^ ]*\) # SKIP.*/\1/p' "$cases/results"); do
+		ran=$((ran + 1))
 		run_case "$case"
 		code=$?
 		why=$(sed -n "s/^ok [0-9]* $case # SKIP //p" "$cases/results")
@@ -17,5 +19,6 @@ run_cases() {
 		fi
 		result "$code" "$case"
 	done
+	same "every case was there" "$ran" "$(sed -n 's/^1\.\.//p' "$cases/results")"
 	expedite 0
 }

@@ -248,7 +248,7 @@ test_leaving() {
 	trace_on ev_plain
 	put count $markers/ev_twice/probe
 	try "a traced module leaves" rmmod kmarkers_test_events
-	! grep -q ev_ $markers/list
+	lacks ev_ $markers/list
 	result $? "and nothing of it waits"
 	try "and returns" insmod /modules/kmarkers_test_events.ko
 	same "untraced" "$(cat $markers/ev_plain/enable)" 0

@@ -127,7 +127,7 @@ test_attach_modules() {
 	try "the module leaves" rmmod kmarkers_test_events
 	logged "markers: module_function: detached, kmarkers_test_events leaves"
 	result $? "the log says so"
-	! grep -q module_function $markers/list
+	lacks module_function $markers/list
 	result $? "the marker left too"
 	insmod /modules/kmarkers_test_events.ko
 }

@@ -89,6 +89,11 @@ refused() {
 	result $? "$name"
 }
 
+# lacks PATTERN FILE: it can be read, and no line matches
+lacks() {
+	[ -r "$2" ] && ! grep -q "$1" "$2"
+}
+
 put() {
 	echo "$1" >"$2"
 }
