@@ -113,6 +113,10 @@ int text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked)
 	return 0;
 }
 
+void text_settle(void)
+{
+}
+
 /* A program has no text but its own. */
 int text_vet_core(const struct patcher_poke *pokes, unsigned int nr)
 {

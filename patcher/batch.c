@@ -355,9 +355,9 @@ int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigne
 	mutex_lock(&patcher.lock);
 	start = ktime_get_ns();
 	sort_pokes(pokes, nr);
-	err = nr && chunk ? text_vet(pokes, nr, false) : -EINVAL;
+	err = nr && chunk ? check_batch(owner, pokes, nr, &core) : -EINVAL;
 	if (!err)
-		err = check_batch(owner, pokes, nr, &core);
+		err = text_vet(pokes, nr, false);
 	if (!err && core)
 		err = text_vet_core(pokes, nr);
 	patcher.stats.check_ns += ktime_get_ns() - start;
@@ -366,6 +366,7 @@ int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigne
 		err = text_vet(pokes, nr, true) ?: map_and_apply(pokes, nr, chunk, apply_chunks);
 		text_unlock(core);
 	}
+	text_settle();
 	count_batch(err, nr, ktime_get_ns() - start);
 	mutex_unlock(&patcher.lock);
 	return err;
@@ -384,8 +385,9 @@ EXPORT_SYMBOL_GPL(patcher_apply_chunked);
  * Return: 0; or, with nothing changed, -EINVAL for a length, an overlap or a
  * new instruction that cannot be emulated, -ENOENT for an address that is no
  * registered site, -EPERM if a site is another owner's, -EBUSY if a kprobe is
- * registered on one or up to 4 bytes before, armed or not, -EILSEQ if the live
- * bytes are not @old, -ENOMEM; for core text also what its vetting says.
+ * registered on one or up to 4 bytes before, armed or not, or comes to where a new
+ * jump leads at that moment, -EILSEQ if the live bytes are not @old, -ENOMEM; for
+ * core text also what its vetting says.
  */
 int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr)
 {
@@ -676,6 +678,7 @@ void patcher_unregister(struct patcher_table *table)
 		synchronize_rcu();
 	mutex_lock(&patcher.lock);
 	sites_del(table);
+	text_settle();
 	mutex_unlock(&patcher.lock);
 	synchronize_rcu();
 }

@@ -48,6 +48,8 @@ int __init kprobes_init(void);
 void kprobes_lock(void);
 void kprobes_unlock(void);
 int kprobes_vet(const struct patcher_poke *pokes, unsigned int nr);
+int kprobes_make_way(const struct patcher_poke *pokes, unsigned int nr);
+void kprobes_settle(void);
 
 /* Does a function, of this name among others, run between a breakpoint and our handler? */
 bool core_handles_breakpoints(const char *name, unsigned long addr);

@@ -1,23 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kprobes on text that is going to be changed.
+ * Kprobes on text that is going to be changed, and where new jumps land.
  *
  * Whoever registers a kprobe copies the instruction: armed, it runs the copy,
  * optimised, it runs copies of what follows as well, and disarmed, it writes the
  * copy's first byte back.  So there must be none while text changes, be it armed
  * or not.  All that are registered hang in one hash table of the kernel under
  * one mutex, which is held for as long as the batch takes.
+ *
+ * An optimised kprobe is a jump of 5 bytes over instructions that nothing jumps
+ * to.  The kernel looks for such jumps once, when the first kprobe comes to an
+ * address, and sees a nop where we shall write one.  So a kprobe that has passed
+ * that test, whatever has become of it since, must not be optimised while a jump
+ * of ours leads behind its first byte.  The kernel never optimises a kprobe that
+ * shares its address with one that has a post_handler: it gets such a companion
+ * before the jump is written, for as long as the jump is there.
  */
 #include <linux/errno.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
+#include <linux/slab.h>
 
 #include "core.h"
+#include "insn.h"
+#include "sites.h"
 
 /* An optimised kprobe covers as many bytes. */
 #define REACH	5
+#define INT3	0xcc
 
 /* KPROBE_TABLE_SIZE in kernel/kprobes.c, the same since 2.6.9. */
 #define BUCKETS	64
@@ -25,7 +37,22 @@
 static struct {
 	struct mutex *mutex;		/* the kernel's kprobe_mutex */
 	struct hlist_head *table;	/* its kprobe_table */
-} kprobes;
+	struct list_head companions;	/* under the patcher's lock */
+} kprobes = {
+	.companions = LIST_HEAD_INIT(kprobes.companions),
+};
+
+/**
+ * struct companion - keeps kprobes at one address from being optimised
+ * @kp: disabled
+ * @node: in kprobes.companions
+ * @needed: a jump leads behind its first byte
+ */
+struct companion {
+	struct kprobe kp;
+	struct list_head node;
+	bool needed;
+};
 
 /**
  * kprobes_init() - find the kernel's table of kprobes
@@ -76,28 +103,242 @@ static bool overlaps(unsigned long addr, const struct patcher_poke *pokes, unsig
 }
 
 /**
- * kprobes_vet() - is there a kprobe on what is going to be changed?
- * @pokes: the batch, sorted by address
- * @nr: how many
+ * lands_behind() - do bytes hold a jump behind the first byte of a kprobe?
+ * @bytes: one instruction, or in a run any
+ * @len: how many
+ * @run: their instructions are not known: each may begin anywhere
+ * @at: where they are executed
+ * @probe: address of the kprobe
  *
- * Context: kprobes_lock() is held.
- * Return: 0 or -EBUSY.
+ * Calls count as jumps.
  */
-int kprobes_vet(const struct patcher_poke *pokes, unsigned int nr)
+static bool lands_behind(const u8 *bytes, unsigned int len, bool run, unsigned long at,
+			 unsigned long probe)
+{
+	struct patcher_insn insn;
+	unsigned int i;
+
+	for (i = 0; i < len && (run || !i); i++) {
+		if (patcher_insn_decode(bytes + i, len - i, &insn) ||
+		    insn.kind == PATCHER_INSN_NOP || insn.kind == PATCHER_INSN_MOV)
+			continue;
+		if (at + i + insn.len + insn.imm - probe - 1 < REACH - 1)
+			return true;
+	}
+	return false;
+}
+
+static const struct patcher_poke *find_landing(unsigned long probe,
+					       const struct patcher_poke *pokes, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (lands_behind(pokes[i].new, pokes[i].len, pokes[i].flags & PATCHER_SITE_RUN,
+				 (unsigned long)pokes[i].addr, probe))
+			return &pokes[i];
+	return NULL;
+}
+
+/*
+ * May it be optimised, now or later, without another look at the text?  One that
+ * may is inside an aggregate, with room for what it covers.  An aggregate has
+ * others in its list, unless they are gone and its jump is still there.
+ */
+static bool may_be_optimised(const struct kprobe *kp)
+{
+	if (list_empty(&kp->list) && !(kp->flags & KPROBE_FLAG_OPTIMIZED))
+		return false;
+	return container_of(kp, struct optimized_kprobe, kp)->optinsn.size;
+}
+
+static bool has_companion(const struct kprobe *kp)
+{
+	const struct companion *companion;
+
+	list_for_each_entry(companion, &kprobes.companions, node)
+		if (companion->kp.addr == kp->addr)
+			return true;
+	return false;
+}
+
+/**
+ * struct obstacle - what speaks against a batch
+ * @kp: a kprobe
+ * @from: the poke that leads behind its first byte; NULL if one is under it
+ */
+struct obstacle {
+	const struct kprobe *kp;
+	const struct patcher_poke *from;
+};
+
+static bool is_obstacle(const struct kprobe *kp, const struct patcher_poke *pokes,
+			unsigned int nr, struct obstacle *obstacle)
+{
+	/* Its module is gone: it writes no text any more. */
+	if (kp->flags & KPROBE_FLAG_GONE)
+		return false;
+	obstacle->kp = kp;
+	obstacle->from = NULL;
+	if (overlaps((unsigned long)kp->addr, pokes, nr))
+		return true;
+	if (may_be_optimised(kp) && !has_companion(kp))
+		obstacle->from = find_landing((unsigned long)kp->addr, pokes, nr);
+	return obstacle->from;
+}
+
+static bool find_obstacle(const struct patcher_poke *pokes, unsigned int nr,
+			  struct obstacle *obstacle)
 {
 	const struct kprobe *kp;
 	unsigned int i;
 
-	for (i = 0; i < BUCKETS; i++) {
-		hlist_for_each_entry(kp, &kprobes.table[i], hlist) {
-			/* Its module is gone: it writes no text any more. */
-			if (kp->flags & KPROBE_FLAG_GONE)
-				continue;
-			if (!overlaps((unsigned long)kp->addr, pokes, nr))
-				continue;
-			pr_info("patcher: change refused: a kprobe at %pS\n", kp->addr);
-			return -EBUSY;
-		}
+	for (i = 0; i < BUCKETS; i++)
+		hlist_for_each_entry(kp, &kprobes.table[i], hlist)
+			if (is_obstacle(kp, pokes, nr, obstacle))
+				return true;
+	return false;
+}
+
+/**
+ * kprobes_vet() - is there a kprobe on what is going to be changed, or where it leads?
+ * @pokes: the batch, checked and sorted by address
+ * @nr: how many
+ *
+ * Context: kprobes_lock() and the patcher's lock are held.
+ * Return: 0 or -EBUSY.
+ */
+int kprobes_vet(const struct patcher_poke *pokes, unsigned int nr)
+{
+	struct obstacle obstacle;
+
+	if (!find_obstacle(pokes, nr, &obstacle))
+		return 0;
+	if (obstacle.from)
+		pr_info("patcher: change of %pS refused: leads into a kprobe at %pS\n",
+			obstacle.from->addr, obstacle.kp->addr);
+	else
+		pr_info("patcher: change refused: a kprobe at %pS\n", obstacle.kp->addr);
+	return -EBUSY;
+}
+
+/* Never called but for a moment, when it has nothing to do. */
+static void on_step(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+}
+NOKPROBE_SYMBOL(on_step);
+
+/*
+ * Registered enabled: the kernel revives an aggregate that is on its way out for
+ * whoever comes, and would leave it armed if that one were disabled.
+ */
+static int add_companion(kprobe_opcode_t *addr)
+{
+	struct companion *companion = kzalloc(sizeof(*companion), GFP_KERNEL);
+	int err;
+
+	if (!companion)
+		return -ENOMEM;
+	companion->kp.addr = addr;
+	companion->kp.post_handler = on_step;
+	err = register_kprobe(&companion->kp);
+	if (err) {
+		kfree(companion);
+		return err;
 	}
+	disable_kprobe(&companion->kp);
+	list_add(&companion->node, &kprobes.companions);
 	return 0;
+}
+
+/* The address of a kprobe that may be optimised where a new jump leads, or NULL. */
+static kprobe_opcode_t *find_landed_on(const struct patcher_poke *pokes, unsigned int nr, int *err)
+{
+	struct obstacle obstacle;
+	kprobe_opcode_t *addr = NULL;
+
+	kprobes_lock();
+	if (find_obstacle(pokes, nr, &obstacle) && obstacle.from) {
+		addr = obstacle.kp->addr;
+		pr_info("patcher: a kprobe at %pS is kept from being optimised: %pS leads into it\n",
+			addr, obstacle.from->addr);
+	}
+	*err = addr ? 0 : kprobes_vet(pokes, nr);
+	kprobes_unlock();
+	return addr;
+}
+
+/**
+ * kprobes_make_way() - keep kprobes from being optimised where new jumps lead
+ * @pokes: the batch, checked and sorted by address
+ * @nr: how many
+ *
+ * Context: may sleep; the patcher's lock is held, kprobes_lock() is not.
+ * Return: 0, -EBUSY or -ENOMEM; kprobes_vet() has the last word.
+ */
+int kprobes_make_way(const struct patcher_poke *pokes, unsigned int nr)
+{
+	kprobe_opcode_t *addr;
+	int err;
+
+	kprobes_settle();
+	do {
+		addr = find_landed_on(pokes, nr, &err);
+		if (addr)
+			err = add_companion(addr);
+	} while (addr && !err);
+	return err && err != -ENOMEM ? -EBUSY : err;
+}
+
+static void mark_needed(void *unused, const struct patcher_table *table,
+			const struct patcher_site *site)
+{
+	const u8 *bytes = (const u8 *)patcher_site_addr(site);
+	struct companion *companion;
+
+	list_for_each_entry(companion, &kprobes.companions, node)
+		/* What is under a breakpoint of somebody's is not known. */
+		if (bytes[0] == INT3 ||
+		    lands_behind(bytes, site->len, site->flags & PATCHER_SITE_RUN,
+				 (unsigned long)bytes, (unsigned long)companion->kp.addr))
+			companion->needed = true;
+}
+
+/*
+ * Kprobes at one address hang in a ring around an aggregate.  The kernel looks for
+ * jumps anew when somebody comes to an address that all have left.
+ */
+static void forget_lonely(void)
+{
+	struct companion *companion;
+
+	kprobes_lock();
+	list_for_each_entry(companion, &kprobes.companions, node)
+		if (companion->kp.list.next == companion->kp.list.prev)
+			companion->needed = false;
+	kprobes_unlock();
+}
+
+/**
+ * kprobes_settle() - let go of kprobes that no jump of ours leads into any more
+ *
+ * Context: may sleep; the patcher's lock is held, kprobes_lock() is not.
+ */
+void kprobes_settle(void)
+{
+	struct companion *companion, *next;
+
+	if (list_empty(&kprobes.companions))
+		return;
+	list_for_each_entry(companion, &kprobes.companions, node)
+		companion->needed = false;
+	sites_for_each(mark_needed, NULL);
+	forget_lonely();
+	list_for_each_entry_safe(companion, next, &kprobes.companions, node) {
+		if (companion->needed)
+			continue;
+		list_del(&companion->node);
+		unregister_kprobe(&companion->kp);
+		kfree(companion);
+	}
 }

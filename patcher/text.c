@@ -125,14 +125,12 @@ void text_unlock(bool core)
 
 int text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked)
 {
-	int err;
+	return locked ? kprobes_vet(pokes, nr) : kprobes_make_way(pokes, nr);
+}
 
-	if (locked)
-		return kprobes_vet(pokes, nr);
-	kprobes_lock();
-	err = kprobes_vet(pokes, nr);
-	kprobes_unlock();
-	return err;
+void text_settle(void)
+{
+	kprobes_settle();
 }
 
 int text_vet_core(const struct patcher_poke *pokes, unsigned int nr)

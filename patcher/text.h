@@ -46,10 +46,15 @@ void text_lock(bool core);
 void text_unlock(bool core);
 
 /*
- * Has anyone else a claim to the text of the pokes, sorted?  0 or -EBUSY.
- * @locked: text_lock() is held, and the answer holds as long
+ * Has anyone else a claim to the text of the pokes, checked and sorted, or to that
+ * which they lead to?  0, -EBUSY or -ENOMEM.
+ * @locked: text_lock() is held, and the answer holds as long; else who can make way
+ *	is asked to
  */
 int text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked);
+
+/* After a batch or a table has gone: who made way for what is there no more may come back. */
+void text_settle(void);
 
 /*
  * On return, every CPU has executed a serialising instruction after the call

@@ -91,8 +91,8 @@ USER_MUTANTS = (
         BATCH,
         [
             (
-                "\tsites_del(table);\n\tmutex_unlock(&patcher.lock);\n\tsynchronize_rcu();\n",
-                "\tsites_del(table);\n\tmutex_unlock(&patcher.lock);\n",
+                "\ttext_settle();\n\tmutex_unlock(&patcher.lock);\n\tsynchronize_rcu();\n",
+                "\ttext_settle();\n\tmutex_unlock(&patcher.lock);\n",
             )
         ],
         ("engine_unregistering_waits",),

@@ -55,7 +55,8 @@
  *		instruction that cannot be emulated, an instruction boundary
  *	-ENOENT	no site, function or call of that name or address
  *	-EPERM	text that may not be changed at all, or not by this caller
- *	-EBUSY	someone else has it now, a kprobe for instance; try later
+ *	-EBUSY	someone else has it now, a kprobe on the instruction or up to 4
+ *		bytes before for instance; try later
  *	-EILSEQ	the bytes in memory are not those expected
  *	-ENOMEM	no memory
  *

@@ -99,6 +99,10 @@ int text_vet(const struct patcher_poke *batch, unsigned int nr, bool locked)
 	return 0;
 }
 
+void text_settle(void)
+{
+}
+
 int text_vet_core(const struct patcher_poke *batch, unsigned int nr)
 {
 	return arena_vet;

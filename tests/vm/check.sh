@@ -15,6 +15,8 @@
 . /tests/nomem.sh
 # shellcheck source-path=SCRIPTDIR source=kprobes.sh
 . /tests/kprobes.sh
+# shellcheck source-path=SCRIPTDIR source=landing.sh
+. /tests/landing.sh
 # shellcheck source-path=SCRIPTDIR source=typed.sh
 . /tests/typed.sh
 # shellcheck source-path=SCRIPTDIR source=history.sh
@@ -299,6 +301,7 @@ suite path
 test_handler_path
 suite kprobes
 test_kprobes
+test_landing
 suite bench
 test_bench_files
 unload_core || exit 1

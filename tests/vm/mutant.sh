@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # A few cases, for modules that were broken on purpose. KMARKERS_CASES names them, and
-# KMARKERS_SUITES suites of check.sh: core, kprobes, history.
+# KMARKERS_SUITES parts of check.sh: core, kprobes, landing, history.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /tests/lib.sh
 # shellcheck source-path=SCRIPTDIR source=core.sh
 . /tests/core.sh
 # shellcheck source-path=SCRIPTDIR source=kprobes.sh
 . /tests/kprobes.sh
+# shellcheck source-path=SCRIPTDIR source=landing.sh
+. /tests/landing.sh
 # shellcheck source-path=SCRIPTDIR source=history.sh
 . /tests/history.sh
 
@@ -21,6 +23,7 @@ for suite in ${KMARKERS_SUITES:-}; do
 	case $suite in
 	core) test_core ;;
 	kprobes) test_kprobes ;;
+	landing) test_landing ;;
 	history) test_history ;;
 	*) try "suite $suite" false ;;
 	esac

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Jumps that are switched on and off, each with an instruction of less than 5
+ * bytes before the place where it lands: a kprobe there could be optimised into a
+ * jump that covers that place.
+ *
+ *	branch	imv_branch()
+ *	jump	a nop that becomes a jump, of a table of our own
+ *	run	nops that become two instructions and a nop, the second a jump
+ *	plain	nothing that changes
+ *
+ * Writing 0 or 1 to a parameter switches; reading one runs the code, which yields
+ * 43, or 36 if the addition was passed over.
+ */
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/string.h>
+
+#include <kmarkers/immediate.h>
+#include <kmarkers/patcher.h>
+
+#define LEN	5
+#define OFF	43
+
+static const char owner[] = "landing";
+static DEFINE_IMV(bool, passed_over);
+
+extern struct patcher_site landing_sites[];
+
+asm(".pushsection .discard_test_landing, \"aw\", @progbits\n"
+	"	.balign 4\n"
+	"landing_sites:\n"
+	".popsection\n");
+
+#define SITE(flags, bytes)						\
+	"77:	.byte " bytes "\n"					\
+	".pushsection .discard_test_landing, \"aw\", @progbits\n"	\
+	"	.long 77b - ., 0\n"					\
+	"	.byte 5, 0\n"						\
+	"	.short " flags "\n"					\
+	".popsection\n"
+
+/* 83 c0 01, where the kprobe is; and 6b c0 07, where the jump lands. */
+#define ADD_AND_MULTIPLY	"	addl $1, %%eax\n	imull $7, %%eax, %%eax\n"
+
+static noinline int landing_branch(int n, int m)
+{
+	if (!imv_branch(passed_over))
+		asm volatile("addl $1, %%eax" : "+a" (n));
+	asm volatile("imull $7, %%eax, %%eax" : "+a" (n));
+	return n + m;
+}
+
+static noinline int landing_jump(int n, int m)
+{
+	asm volatile(SITE("0", "0x0f, 0x1f, 0x44, 0, 0") ADD_AND_MULTIPLY : "+a" (n) : : "cc");
+	return n + m;
+}
+
+static noinline int landing_run(int n, int m)
+{
+	asm volatile(SITE("1", "0x90, 0x90, 0x90, 0x90, 0x90") ADD_AND_MULTIPLY
+		     : "+a" (n) : : "cc", "rdx");
+	return n + m;
+}
+
+static noinline int landing_plain(int n, int m)
+{
+	asm volatile(ADD_AND_MULTIPLY : "+a" (n) : : "cc");
+	return n + m;
+}
+
+static struct patcher_table table = {
+	.sites = landing_sites, .nr = 2, .module = THIS_MODULE, .owner = owner,
+};
+
+static const u8 insn[][2][LEN] = {
+	{ { 0x0f, 0x1f, 0x44, 0, 0 }, { 0xe9, 3, 0, 0, 0 } },
+	/* xor %edx, %edx; jmp over the nop and the addition */
+	{ { 0x90, 0x90, 0x90, 0x90, 0x90 }, { 0x31, 0xd2, 0xeb, 4, 0x90 } },
+};
+
+static int switch_site(bool run, bool on)
+{
+	struct patcher_poke poke = { .len = LEN };
+	unsigned int i;
+
+	/* The table is sorted. */
+	for (i = 0; i < table.nr; i++)
+		if (!!(landing_sites[i].flags & PATCHER_SITE_RUN) == run)
+			poke.addr = (u8 *)patcher_site_addr(&landing_sites[i]);
+	memcpy(poke.old, poke.addr, LEN);
+	memcpy(poke.new, insn[run][on], LEN);
+	return patcher_apply(owner, &poke, 1);
+}
+
+static int set_branch(const char *text, const struct kernel_param *kp)
+{
+	bool on;
+
+	return kstrtobool(text, &on) ?: imv_set(passed_over, on);
+}
+
+static int set_jump(const char *text, const struct kernel_param *kp)
+{
+	bool on;
+
+	return kstrtobool(text, &on) ?: switch_site(false, on);
+}
+
+static int set_run(const char *text, const struct kernel_param *kp)
+{
+	bool on;
+
+	return kstrtobool(text, &on) ?: switch_site(true, on);
+}
+
+/* The parameter's value is the function to run. */
+static int run(char *text, const struct kernel_param *kp)
+{
+	int (*function)(int n, int m) = kp->arg;
+
+	return sprintf(text, "%d\n", function(5, 1));
+}
+
+static const struct kernel_param_ops branch_ops = { .set = set_branch, .get = run };
+static const struct kernel_param_ops jump_ops = { .set = set_jump, .get = run };
+static const struct kernel_param_ops run_ops = { .set = set_run, .get = run };
+static const struct kernel_param_ops plain_ops = { .get = run };
+
+module_param_cb(branch, &branch_ops, landing_branch, 0600);
+module_param_cb(jump, &jump_ops, landing_jump, 0600);
+module_param_cb(run, &run_ops, landing_run, 0600);
+module_param_cb(plain, &plain_ops, landing_plain, 0400);
+
+static int __init landing_init(void)
+{
+	if (landing_branch(5, 1) != OFF || landing_jump(5, 1) != OFF || landing_run(5, 1) != OFF)
+		return -EILSEQ;
+	return patcher_register(&table);
+}
+
+static void __exit landing_exit(void)
+{
+	patcher_unregister(&table);
+}
+
+module_init(landing_init);
+module_exit(landing_exit);
+
+MODULE_DESCRIPTION("Jumps that land where a kprobe may be");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
