@@ -190,15 +190,20 @@ static int check_bytes(const struct patcher_poke *pokes, unsigned int nr)
 	return 0;
 }
 
+static void keep_longest(unsigned long *longest, u64 start)
+{
+	unsigned long ns = ktime_get_ns() - start;
+
+	if (ns > *longest)
+		*longest = ns;
+}
+
 static void sync_round(void)
 {
 	u64 start = ktime_get_ns();
-	unsigned long ns;
 
 	text_sync();
-	ns = ktime_get_ns() - start;
-	if (ns > patcher.stats.longest_round_ns)
-		patcher.stats.longest_round_ns = ns;
+	keep_longest(&patcher.stats.longest_round_ns, start);
 	patcher.stats.rounds++;
 }
 
@@ -244,6 +249,7 @@ static bool replaces_run(const struct patcher_poke *pokes, unsigned int nr)
 static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 {
 	struct current_batch *batch = &patcher.batch;
+	u64 start = ktime_get_ns();
 	unsigned int i;
 
 	batch->pokes = pokes;
@@ -269,6 +275,7 @@ static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 	sync_round();
 
 	text_rewrite(pokes, nr);
+	keep_longest(&patcher.stats.longest_trap_ns, start);
 
 	atomic_dec(&batch->refs);
 	/* Pairs with the release in put_batch(): no handler looks any more. */
@@ -363,6 +370,7 @@ int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigne
 	patcher.stats.check_ns += ktime_get_ns() - start;
 	if (!err) {
 		text_lock(core);
+		keep_longest(&patcher.stats.longest_wait_ns, start);
 		err = text_vet(pokes, nr, true) ?: map_and_apply(pokes, nr, chunk, apply_chunks);
 		text_unlock(core);
 	}
@@ -458,6 +466,7 @@ int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsign
 	err = nr ? check_prefixes(owner, pokes, nr) : -EINVAL;
 	if (!err) {
 		text_lock(false);
+		keep_longest(&patcher.stats.longest_wait_ns, start);
 		err = drops_lock(pokes, nr) && !text_alone() ? -EBUSY : text_vet(pokes, nr, true);
 		if (!err)
 			err = map_and_apply(pokes, nr, nr, store_prefixes);

@@ -36,6 +36,8 @@ static int stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "stale %lu\n", stats.stale);
 	seq_printf(m, "refused %lu\n", stats.refused);
 	seq_printf(m, "longest_round_us %lu\n", stats.longest_round_ns / 1000);
+	seq_printf(m, "longest_trap_us %lu\n", stats.longest_trap_ns / 1000);
+	seq_printf(m, "longest_wait_us %lu\n", stats.longest_wait_ns / 1000);
 	seq_printf(m, "check_us %lu\n", stats.check_ns / 1000);
 	seq_printf(m, "map_us %lu\n", stats.map_ns / 1000);
 	seq_printf(m, "apply_us %lu\n", stats.apply_ns / 1000);

@@ -183,6 +183,8 @@ struct patcher_poke {
  * @stale: breakpoints met at a site no longer being changed, and retried
  * @refused: batches and tables refused
  * @longest_round_ns: the longest that one round of synchronisation took its writer
+ * @longest_trap_ns: the longest that breakpoints of a batch, or of a part of it, stood
+ * @longest_wait_ns: the longest that a batch took before it had all locks, checks included
  * @check_ns: time spent on validation
  * @map_ns: time spent on mapping and unmapping text
  * @apply_ns: time spent on writing and synchronising
@@ -196,6 +198,8 @@ struct patcher_stats {
 	unsigned long stale;
 	unsigned long refused;
 	unsigned long longest_round_ns;
+	unsigned long longest_trap_ns;
+	unsigned long longest_wait_ns;
 	unsigned long check_ns;
 	unsigned long map_ns;
 	unsigned long apply_ns;

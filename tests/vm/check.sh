@@ -70,6 +70,8 @@ test_cases() {
 		"$(stat_of batches)"
 	[ "$(stat_of longest_round_us)" -gt 0 ]
 	result $? "and the longest round is known"
+	[ "$(stat_of longest_trap_us)" -gt 0 ] && [ "$(stat_of longest_wait_us)" -gt 0 ]
+	result $? "and how long breakpoints stood, and batches waited"
 	# Kernels that can look for such mappings.
 	wx=/sys/kernel/debug/page_tables/check_wx_pages
 	if [ -r $wx ]; then
