@@ -363,8 +363,9 @@ int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigne
 	start = ktime_get_ns();
 	sort_pokes(pokes, nr);
 	err = nr && chunk ? check_batch(owner, pokes, nr, &core) : -EINVAL;
-	if (!err)
-		err = text_vet(pokes, nr, false);
+	/* What was made of the breakpoint of a kprobe is no instruction: say whose it is. */
+	if (!err || err == -EINVAL)
+		err = text_vet(pokes, nr, false) ?: err;
 	if (!err && core)
 		err = text_vet_core(pokes, nr);
 	patcher.stats.check_ns += ktime_get_ns() - start;

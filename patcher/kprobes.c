@@ -134,7 +134,8 @@ static const struct patcher_poke *find_landing(unsigned long probe,
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		if (lands_behind(pokes[i].new, pokes[i].len, pokes[i].flags & PATCHER_SITE_RUN,
+		if (pokes[i].len <= PATCHER_INSN_MAX &&
+		    lands_behind(pokes[i].new, pokes[i].len, pokes[i].flags & PATCHER_SITE_RUN,
 				 (unsigned long)pokes[i].addr, probe))
 			return &pokes[i];
 	return NULL;
@@ -270,7 +271,7 @@ static kprobe_opcode_t *find_landed_on(const struct patcher_poke *pokes, unsigne
 
 /**
  * kprobes_make_way() - keep kprobes from being optimised where new jumps lead
- * @pokes: the batch, checked and sorted by address
+ * @pokes: the batch, sorted by address
  * @nr: how many
  *
  * Context: may sleep; the patcher's lock is held, kprobes_lock() is not.

@@ -46,8 +46,8 @@ void text_lock(bool core);
 void text_unlock(bool core);
 
 /*
- * Has anyone else a claim to the text of the pokes, checked and sorted, or to that
- * which they lead to?  0, -EBUSY or -ENOMEM.
+ * Has anyone else a claim to the text of the pokes, sorted, or to that which
+ * they lead to?  0, -EBUSY or -ENOMEM.
  * @locked: text_lock() is held, and the answer holds as long; else who can make way
  *	is asked to
  */
