@@ -578,6 +578,7 @@ NOKPROBE_SYMBOL(is_foreign);
 bool patcher_handle_int3(struct pt_regs *regs)
 {
 	unsigned long addr = regs->ip - 1;
+	/* Pairs with smp_store_release() in apply_chunk(). */
 	unsigned int number = smp_load_acquire(&patcher.batch.number);
 
 	if (emulate_pending(addr, regs)) {

@@ -219,8 +219,8 @@ MUTANTS = (
         BATCH,
         [
             (
-                "old, pokes[i].len) ||\n\t\t    memcmp(pokes[i].alias, pokes[i].old, pokes[i].len))",
-                "old, pokes[i].len))",
+                " ||\n\t\t    memcmp(pokes[i].alias, pokes[i].old, pokes[i].len))",
+                ")",
             )
         ],
         ("patcher_refuses_a_wrong_page",),
