@@ -68,6 +68,9 @@ check-coexist: setup ## changes of text beside kprobes, ftrace, live patches, CP
 check-tracers: setup ## our trace event as trace-cmd, perf and bpftrace show it
 	@$(PYTHON) scripts/checktracers.py $(if $(K),--kernel $(K))
 
+bench-many-files: setup ## what the sites of a module of 500 files cost when it comes and goes
+	@$(PYTHON) scripts/manyfiles.py $(if $(K),--kernel $(K))
+
 check-aa: setup native ## 20 runs: how often do two copies of the same code differ?
 	@$(PYTHON) scripts/aa.py
 
@@ -100,4 +103,4 @@ lab-clean: ## remove the test kernels
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-.PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-aa load unload bench-host native lint setup clean lab-clean help
+.PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers bench-many-files check-aa load unload bench-host native lint setup clean lab-clean help

@@ -3,7 +3,6 @@
  * Immediate values: the tables of all loaded modules, and changes as batches of
  * the patcher.
  */
-#include <linux/bsearch.h>
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/list.h>
@@ -11,6 +10,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
+#include <linux/rcupdate.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -21,10 +21,18 @@
 
 #include "imv.h"
 
-/* The sites of one translation unit. */
+/**
+ * struct imv_table - the sites of a module
+ * @node: in the list of all
+ * @rcu: for the grace period before it is freed
+ * @sites: what the patcher knows: sorted by address
+ * @by_var: the same sites, sorted by variable
+ */
 struct imv_table {
 	struct list_head node;
+	struct rcu_head rcu;
 	struct patcher_table sites;
+	const struct patcher_site **by_var;
 };
 
 static struct {
@@ -150,40 +158,61 @@ static int compare_changes(const void *a, const void *b)
 	return x->var < y->var ? -1 : x->var > y->var;
 }
 
-/* @changes are sorted: a table of thousands meets thousands of changes. */
-static const struct imv_change *find_change(const struct imv_change *changes, unsigned int nr,
-					    const struct patcher_site *site)
+/* The first of the sites of a table that reads @var or one behind it. */
+static unsigned int first_reader(const struct imv_table *table, unsigned long var)
 {
-	struct imv_change key = { .var = (void *)patcher_site_key(site) };
+	unsigned int low = 0, high = table->sites.nr;
 
-	return bsearch(&key, changes, nr, sizeof(*changes), compare_changes);
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (patcher_site_key(table->by_var[middle]) < var)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 /*
- * Collect the sites that @changes concern; with @pokes NULL only count them.
- * Clear @ours if one of them holds what is not ours.  -EINVAL if a site reads the
- * variable at another size.
+ * Collect the sites of a table that a change concerns; with @pokes NULL only
+ * count them.  Clear @ours if one of them holds what is not ours.  -EINVAL if a
+ * site reads the variable at another size.
  */
+static int collect_readers(const struct imv_table *table, const struct imv_change *change,
+			   struct patcher_poke *pokes, bool *ours)
+{
+	unsigned long var = (unsigned long)change->var;
+	unsigned int i, first = first_reader(table, var);
+
+	for (i = first; i < table->sites.nr; i++) {
+		const struct patcher_site *site = table->by_var[i];
+
+		if (patcher_site_key(site) != var)
+			break;
+		if (change->size != site->size)
+			return -EINVAL;
+		if (pokes && !fill_poke(&pokes[i - first], site, change->value))
+			*ours = false;
+	}
+	return i - first;
+}
+
+/* The same for all tables and changes. */
 static int collect(const struct imv_change *changes, unsigned int nr, struct patcher_poke *pokes,
 		   bool *ours)
 {
-	const struct imv_change *change;
 	struct imv_table *table;
 	unsigned int i;
-	int count = 0;
+	int count = 0, found;
 
 	list_for_each_entry(table, &imv.tables, node) {
-		for (i = 0; i < table->sites.nr; i++) {
-			const struct patcher_site *site = &table->sites.sites[i];
-
-			change = find_change(changes, nr, site);
-			if (!change)
-				continue;
-			if (change->size != site->size)
-				return -EINVAL;
-			if (pokes && !fill_poke(&pokes[count], site, change->value))
-				*ours = false;
-			count++;
+		for (i = 0; i < nr; i++) {
+			found = collect_readers(table, &changes[i], pokes ? pokes + count : NULL,
+						ours);
+			if (found < 0)
+				return found;
+			count += found;
 		}
 	}
 	return count;
@@ -204,9 +233,6 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
 	count = collect(changes, nr, NULL, NULL);
 	if (count <= 0)
 		return count;
-	err = imv_updates_reserve(changes, nr);
-	if (err)
-		return err;
 	pokes = kvcalloc(count, sizeof(*pokes), GFP_KERNEL);
 	if (!pokes)
 		return -ENOMEM;
@@ -280,9 +306,31 @@ static int patch_table(const struct patcher_table *table)
 		count += !!memcmp(poke->old, poke->new, poke->len);
 	}
 	if (count && !err)
-		err = patcher_apply(owner, pokes, count);
+		err = patcher_apply_new(table, pokes, count);
 	kvfree(pokes);
 	return err;
+}
+
+static int compare_vars(const void *a, const void *b)
+{
+	unsigned long x = patcher_site_key(*(const struct patcher_site **)a);
+	unsigned long y = patcher_site_key(*(const struct patcher_site **)b);
+
+	return x < y ? -1 : x > y;
+}
+
+/* The patcher has sorted the sites: they stay where they are from now on. */
+static int sort_by_var(struct imv_table *table)
+{
+	unsigned int i, nr = table->sites.nr;
+
+	table->by_var = kvcalloc(nr, sizeof(*table->by_var), GFP_KERNEL);
+	if (!table->by_var)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		table->by_var[i] = &table->sites.sites[i];
+	sort(table->by_var, nr, sizeof(*table->by_var), compare_vars, NULL);
+	return imv_updates_reserve(table->by_var, nr);
 }
 
 static int add_table(struct imv_table *table)
@@ -293,7 +341,7 @@ static int add_table(struct imv_table *table)
 	err = patcher_register(&table->sites);
 	if (err)
 		return err;
-	err = patch_table(&table->sites);
+	err = sort_by_var(table) ?: patch_table(&table->sites);
 	if (err) {
 		patcher_unregister(&table->sites);
 		return err;
@@ -303,9 +351,9 @@ static int add_table(struct imv_table *table)
 }
 
 /**
- * imv_add_chunk() - take over the sites of one translation unit
+ * imv_add_table() - take over the sites of a module
  * @module: the module being loaded; NULL in user space
- * @chunk: the head of its records
+ * @span: its records
  *
  * On return every site reads the present value of its variable.
  *
@@ -313,15 +361,14 @@ static int add_table(struct imv_table *table)
  * Return: 0; -EINVAL for a malformed table; -EPERM for a site in text that does
  * not stay; -ENOMEM, or what patcher_apply() returns.
  */
-int imv_add_chunk(struct module *module, struct kmarkers_chunk *chunk)
+int imv_add_table(struct module *module, const struct kmarkers_span *span)
 {
-	struct patcher_site *sites = (void *)(chunk + 1);
-	unsigned int i, nr = kmarkers_chunk_records(chunk, sizeof(*sites));
+	struct patcher_site *sites = span->first;
+	int i, err, nr = kmarkers_span_records(span, sizeof(*sites));
 	struct imv_table *table;
-	int err;
 
-	if (!nr)
-		return kmarkers_chunk_valid(chunk, sizeof(*sites)) ? 0 : -EINVAL;
+	if (nr <= 0)
+		return nr;
 	for (i = 0; i < nr; i++)
 		if (!valid_site(&sites[i]))
 			return -EINVAL;
@@ -336,14 +383,17 @@ int imv_add_chunk(struct module *module, struct kmarkers_chunk *chunk)
 	mutex_lock(&imv.lock);
 	err = add_table(table);
 	mutex_unlock(&imv.lock);
-	if (err)
+	if (err) {
+		kvfree(table->by_var);
 		kfree(table);
+	}
 	return err;
 }
 
 /**
  * imv_drop_module() - forget every site of a module
- * @module: a module whose code no longer runs
+ * @module: a module whose code no longer runs, and whose memory stays for another
+ *	grace period: free_module() waits for one, and so does a load that fails
  *
  * Context: may sleep.
  */
@@ -356,8 +406,9 @@ void imv_drop_module(struct module *module)
 		if (table->sites.module != module)
 			continue;
 		list_del(&table->node);
-		patcher_unregister(&table->sites);
-		kfree(table);
+		patcher_drop(&table->sites);
+		kvfree(table->by_var);
+		kfree_rcu(table, rcu);
 	}
 	imv_updates_drop(module);
 	mutex_unlock(&imv.lock);

@@ -7,9 +7,10 @@
 
 struct imv_change;
 struct module;
+struct patcher_site;
 struct seq_file;
 
-int imv_add_chunk(struct module *module, struct kmarkers_chunk *chunk);
+int imv_add_table(struct module *module, const struct kmarkers_span *span);
 void imv_drop_module(struct module *module);
 int imv_show(struct seq_file *m, void *unused);
 
@@ -17,7 +18,7 @@ int imv_show(struct seq_file *m, void *unused);
 void imv_show_symbol(struct seq_file *m, unsigned long addr);
 
 /* How often each value was changed. */
-int imv_updates_reserve(const struct imv_change *changes, unsigned int nr);
+int imv_updates_reserve(const struct patcher_site *const *sites, unsigned int nr);
 void imv_updates_count(const struct imv_change *changes, unsigned int nr);
 unsigned long imv_updates_of(const void *var);
 void imv_updates_drop(struct module *module);
@@ -25,7 +26,7 @@ void imv_updates_drop(struct module *module);
 /* The values that root may change; in the kernel only. */
 struct dentry;
 void settable_init(struct dentry *dir);
-int settable_add_chunk(struct module *module, struct kmarkers_chunk *chunk);
+int settable_add_table(struct module *module, const struct kmarkers_span *span);
 void settable_drop_module(struct module *module);
 
 #endif /* IMMEDIATE_IMV_H */

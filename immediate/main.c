@@ -29,9 +29,9 @@ void imv_show_symbol(struct seq_file *m, unsigned long addr)
 	seq_puts(m, text);
 }
 
-static int add_chunk(struct module *module, struct kmarkers_chunk *chunk)
+static int add_values(struct module *module, const struct kmarkers_span *span)
 {
-	int err = imv_add_chunk(module, chunk);
+	int err = imv_add_table(module, span);
 
 	if (err == -EPERM)
 		pr_err("%s: %s: imv_read() in text that is freed after init, use _imv_read()\n",
@@ -42,35 +42,51 @@ static int add_chunk(struct module *module, struct kmarkers_chunk *chunk)
 	return err;
 }
 
+static int add_module(struct module *module)
+{
+	const void *needs = &imv_tables_need_immediate;
+	struct kmarkers_span values, settable;
+	int err;
+
+	err = patcher_find_records(module, KMARKERS_SYMBOL(imv), needs,
+				   sizeof(struct patcher_site), &values) ?:
+	      patcher_find_records(module, KMARKERS_SYMBOL(settable), needs, sizeof(s32),
+				   &settable);
+	if (err)
+		return err;
+	if (!values.chunks && !settable.chunks)
+		return patcher_check_tables(module, needs);
+	return add_values(module, &values) ?: settable_add_table(module, &settable);
+}
+
+static void drop_module(struct module *module)
+{
+	settable_drop_module(module);
+	imv_drop_module(module);
+}
+
 /*
  * COMING is sent after relocation and before the module's init function; an
  * error ends the load.  GOING is sent when none of its code runs any more.
  */
 static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 {
-	struct module *module = data;
 	int err = 0;
 
-	if (event == MODULE_STATE_COMING) {
-		err = patcher_for_each_chunk(module, KMARKERS_SYMBOL(imv), add_chunk);
-		if (!err)
-			err = patcher_for_each_chunk(module, KMARKERS_SYMBOL(settable),
-						     settable_add_chunk);
-	}
-	if (err || event == MODULE_STATE_GOING) {
-		settable_drop_module(module);
-		imv_drop_module(module);
-	}
+	if (event == MODULE_STATE_COMING)
+		err = add_module(data);
+	if (err || event == MODULE_STATE_GOING)
+		drop_module(data);
 	return notifier_from_errno(err);
 }
 
 /*
- * Before anyone who sets values of a module that is coming, and before kprobes
- * that wait for it, whose notifier has 1.
+ * After markers, which set values of a module that is coming: its sites get them
+ * all in one batch.  Before kprobes that wait for it, whose notifier has 1.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = on_module,
-	.priority = 3,
+	.priority = 2,
 };
 
 static int __init immediate_init(void)

@@ -17,7 +17,7 @@
 
 #define MAX_FILE_NAME	128
 
-/* The settable values of one translation unit. */
+/* The settable values of a module. */
 struct settable_table {
 	struct list_head node;
 	struct module *module;
@@ -101,25 +101,25 @@ static void create_file(struct module *module, struct imv_settable *settable)
 }
 
 /**
- * settable_add_chunk() - create the files of one translation unit
+ * settable_add_table() - create the files of a module
  * @module: the module being loaded
- * @chunk: the head of its records
+ * @span: its records
  *
  * Context: may sleep.
  * Return: 0, -EINVAL for a malformed table, or -ENOMEM.
  */
-int settable_add_chunk(struct module *module, struct kmarkers_chunk *chunk)
+int settable_add_table(struct module *module, const struct kmarkers_span *span)
 {
-	unsigned int i, nr = kmarkers_chunk_records(chunk, sizeof(s32));
+	int i, nr = kmarkers_span_records(span, sizeof(s32));
 	struct settable_table *table;
 
-	if (!nr)
-		return kmarkers_chunk_valid(chunk, sizeof(s32)) ? 0 : -EINVAL;
+	if (nr <= 0)
+		return nr;
 	table = kzalloc(sizeof(*table), GFP_KERNEL);
 	if (!table)
 		return -ENOMEM;
 	table->module = module;
-	table->records = (void *)(chunk + 1);
+	table->records = span->first;
 	table->nr = nr;
 	for (i = 0; i < nr; i++)
 		create_file(module, settable_at(table, i));

@@ -9,6 +9,7 @@
 #include <linux/string.h>
 
 #include <kmarkers/immediate.h>
+#include <kmarkers/patcher.h>
 
 #include "imv.h"
 
@@ -65,53 +66,68 @@ static int make_room(unsigned int nr)
 	return 0;
 }
 
+/* How many variables, of sites sorted by variable, have no counter. */
+static unsigned int count_missing(const struct patcher_site *const *sites, unsigned int nr)
+{
+	unsigned long var, last = 0;
+	unsigned int i, missing = 0;
+
+	for (i = 0; i < nr; i++) {
+		var = patcher_site_key(sites[i]);
+		missing += var != last && !find_update((void *)var);
+		last = var;
+	}
+	return missing;
+}
+
 /**
  * imv_updates_reserve() - make sure that changes can be counted
- * @changes: sorted by variable, each at most once
+ * @sites: which read the variables, sorted by these
  * @nr: how many
  *
  * Return: 0 or -ENOMEM.
  */
-int imv_updates_reserve(const struct imv_change *changes, unsigned int nr)
+int imv_updates_reserve(const struct patcher_site *const *sites, unsigned int nr)
 {
-	unsigned int i, old = updates.nr, to, missing = 0;
+	unsigned int old = updates.nr, to, missing = count_missing(sites, nr);
 	int err;
 
-	for (i = 0; i < nr; i++)
-		missing += !find_update(changes[i].var);
-	if (!missing)
-		return 0;
 	err = make_room(old + missing);
 	if (err)
 		return err;
 
 	/* Two sorted sequences become one, from the end on. */
-	for (to = old + missing, i = nr; to; ) {
-		unsigned long var = i ? (unsigned long)changes[i - 1].var : 0;
-
-		if (old && updates.list[old - 1].var >= var) {
-			i -= i && updates.list[old - 1].var == var;
-			updates.list[--to] = updates.list[--old];
-		} else {
-			updates.list[--to] = (struct update){ .var = var };
-			i--;
-		}
-	}
 	updates.nr += missing;
+	for (to = updates.nr; to > old; ) {
+		unsigned long var = patcher_site_key(sites[nr - 1]);
+
+		if (old && updates.list[old - 1].var > var) {
+			updates.list[--to] = updates.list[--old];
+			continue;
+		}
+		nr--;
+		if ((to == updates.nr || updates.list[to].var != var) &&
+		    !(old && updates.list[old - 1].var == var))
+			updates.list[--to] = (struct update){ .var = var };
+	}
 	return 0;
 }
 
 /**
  * imv_updates_count() - count changes that were made
- * @changes: for which imv_updates_reserve() returned 0
+ * @changes: the changes; without a site that reads a variable it is not counted
  * @nr: how many
  */
 void imv_updates_count(const struct imv_change *changes, unsigned int nr)
 {
+	struct update *update;
 	unsigned int i;
 
-	for (i = 0; i < nr; i++)
-		find_update(changes[i].var)->count++;
+	for (i = 0; i < nr; i++) {
+		update = find_update(changes[i].var);
+		if (update)
+			update->count++;
+	}
 }
 
 /**

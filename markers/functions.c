@@ -36,7 +36,7 @@
  * struct function_marker - a marker at the entry of a function
  * @node: in the list of all
  * @marker: what the registry knows
- * @chunk: a table with the marker as its only record
+ * @record: a table with the marker as its only record
  * @ops: registered while the marker is on
  * @name: the marker's name
  * @function: as kallsyms calls it
@@ -45,10 +45,7 @@
 struct function_marker {
 	struct list_head node;
 	struct marker marker;
-	struct {
-		struct kmarkers_chunk head;
-		s32 record;
-	} chunk;
+	s32 record;
 	struct ftrace_ops ops;
 	char name[NAME_BYTES];
 	char function[KSYM_NAME_LEN];
@@ -165,10 +162,7 @@ static void fill_marker(struct function_marker *function)
 	marker->func = function->function;
 	marker->module = function->module;
 	marker->flavour = MARKER_FUNCTION;
-	function->chunk.head.bytes = sizeof(function->chunk.head) + sizeof(s32);
-	function->chunk.head.record = sizeof(s32);
-	function->chunk.head.version = KMARKERS_TABLE_VERSION;
-	function->chunk.record = (long)marker - (long)&function->chunk.record;
+	function->record = (long)marker - (long)&function->record;
 }
 
 static int prepare(struct function_marker *function, const char *symbol)
@@ -213,9 +207,19 @@ static int forget(struct function_marker *function)
 static int detach(struct function_marker *function)
 {
 	list_del(&function->node);
-	markers_drop_chunk(&function->chunk.head);
+	markers_drop_records(&function->record);
 	control_names_go();
 	return forget(function);
+}
+
+static int add_table(struct function_marker *function)
+{
+	struct kmarkers_span span = {
+		.first = &function->record, .end = &function->record + 1,
+		.bytes = sizeof(function->record),
+	};
+
+	return markers_add_table(NULL, &span);
 }
 
 static int attach(const char *symbol, const char *name)
@@ -232,7 +236,7 @@ static int attach(const char *symbol, const char *name)
 	if (!function)
 		return -ENOMEM;
 	strscpy(function->name, name, sizeof(function->name));
-	err = prepare(function, symbol) ?: markers_add_chunk(NULL, &function->chunk.head);
+	err = prepare(function, symbol) ?: add_table(function);
 	if (err) {
 		forget(function);
 		return err;

@@ -51,7 +51,7 @@ struct marker_entry {
 	char name[];
 };
 
-/* The markers of one translation unit. */
+/* The markers of a module. */
 struct marker_table {
 	struct list_head node;
 	struct module *module;

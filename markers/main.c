@@ -31,8 +31,19 @@ static bool is_gone(void *data, const char *name, unsigned long code)
 
 static int add_module(struct module *module)
 {
-	return patcher_for_each_chunk(module, KMARKERS_SYMBOL(stubs), typed_add_chunk) ?:
-	       patcher_for_each_chunk(module, KMARKERS_SYMBOL(markers), markers_add_chunk) ?:
+	const void *needs = &marker_tables_need_markers;
+	struct kmarkers_span stubs, markers;
+	int err;
+
+	err = patcher_find_records(module, KMARKERS_SYMBOL(stubs), needs,
+				   sizeof(struct patcher_site), &stubs) ?:
+	      patcher_find_records(module, KMARKERS_SYMBOL(markers), needs, sizeof(s32),
+				   &markers);
+	if (err)
+		return err;
+	if (!stubs.chunks && !markers.chunks)
+		return patcher_check_tables(module, needs);
+	return typed_add_table(module, &stubs) ?: markers_add_table(module, &markers) ?:
 	       control_names_come(module);
 }
 
@@ -71,10 +82,10 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 	return notifier_from_errno(err);
 }
 
-/* After the immediate values of a module that is coming have been taken over. */
+/* Before immediate values: the states of markers are in place when their sites are written. */
 static struct notifier_block module_notifier = {
 	.notifier_call = on_module,
-	.priority = 2,
+	.priority = 3,
 };
 
 static int stats_show(struct seq_file *m, void *unused)

@@ -201,29 +201,28 @@ static int add_table(struct marker_table *table)
 }
 
 /**
- * markers_add_chunk() - take over the markers of one translation unit
+ * markers_add_table() - take over the markers of a module
  * @module: the module being loaded; NULL in user space
- * @chunk: the head of its records
+ * @span: its records
  *
- * On return they are connected to the probes registered under their names.
- * Their immediate values must be known already.
+ * On return they are connected to the probes registered under their names.  To be
+ * called before their immediate values are taken over, which patches their sites.
  *
  * Context: may sleep; no code of @module runs yet.
  * Return: 0; -EINVAL for a malformed table; -ENOMEM; or what imv_set_many() returns.
  */
-int markers_add_chunk(struct module *module, struct kmarkers_chunk *chunk)
+int markers_add_table(struct module *module, const struct kmarkers_span *span)
 {
-	unsigned int nr = kmarkers_chunk_records(chunk, sizeof(s32));
+	int err, nr = kmarkers_span_records(span, sizeof(s32));
 	struct marker_table *table;
-	int err;
 
-	if (!nr)
-		return kmarkers_chunk_valid(chunk, sizeof(s32)) ? 0 : -EINVAL;
+	if (nr <= 0)
+		return nr;
 	table = kzalloc(sizeof(*table), GFP_KERNEL);
 	if (!table)
 		return -ENOMEM;
 	table->module = module;
-	table->records = (void *)(chunk + 1);
+	table->records = span->first;
 	table->nr = nr;
 
 	mutex_lock(&registry.lock);
@@ -257,21 +256,21 @@ void markers_drop_module(struct module *module)
 }
 
 /**
- * markers_drop_chunk() - forget markers whose code may still run
- * @chunk: as added
+ * markers_drop_records() - forget markers whose code may still run
+ * @records: the first record of a table, as added
  *
  * They call no probe any more, but may be in one until a grace period has passed.
  *
  * Context: may sleep.
  */
-void markers_drop_chunk(struct kmarkers_chunk *chunk)
+void markers_drop_records(const s32 *records)
 {
 	struct marker_table *table, *next;
 	unsigned int i;
 
 	mutex_lock(&registry.lock);
 	list_for_each_entry_safe(table, next, &registry.tables, node) {
-		if (table->records != (void *)(chunk + 1))
+		if (table->records != records)
 			continue;
 		list_del(&table->node);
 		for (i = 0; i < table->nr; i++)

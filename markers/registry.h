@@ -25,10 +25,10 @@ typedef int marker_visitor(void *data, const struct marker *marker);
 
 #define MARKERS_LIST_HEAD	"name state flavour probes module function file:line format\n"
 
-int typed_add_chunk(struct module *module, struct kmarkers_chunk *chunk);
-int markers_add_chunk(struct module *module, struct kmarkers_chunk *chunk);
+int typed_add_table(struct module *module, const struct kmarkers_span *span);
+int markers_add_table(struct module *module, const struct kmarkers_span *span);
 void markers_drop_module(struct module *module);
-void markers_drop_chunk(struct kmarkers_chunk *chunk);
+void markers_drop_records(const s32 *records);
 unsigned int markers_disconnect(bool (*gone)(void *data, const char *name, unsigned long code),
 				void *data);
 void markers_free(void);

@@ -37,9 +37,10 @@
 static const char owner[] = "markers";
 static const u8 nop[JMP_LEN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
-/* The stubs of one translation unit. */
+/* The stubs of a module. */
 struct stub_table {
 	struct list_head node;
+	struct rcu_head rcu;
 	struct patcher_table sites;
 };
 
@@ -386,7 +387,7 @@ static int init_stubs(const struct patcher_table *table)
 	for (i = 0; i < nr && !err; i++)
 		err = aim_stub(&pokes[i], &site[i * SITES]);
 	if (!err)
-		err = patcher_apply(owner, pokes, nr);
+		err = patcher_apply_new(table, pokes, nr);
 	for (i = 0; i < nr && !err; i++)
 		site_marker(&site[i * SITES])->stub = (void *)patcher_site_addr(&site[i * SITES]);
 	kvfree(pokes);
@@ -410,9 +411,9 @@ static int add_stubs(struct stub_table *table)
 }
 
 /**
- * typed_add_chunk() - take over the stubs of one translation unit
+ * typed_add_table() - take over the stubs of a module
  * @module: the module being loaded; NULL in user space
- * @chunk: the head of their sites
+ * @span: their sites
  *
  * To be called before its markers are taken over.
  *
@@ -420,20 +421,19 @@ static int add_stubs(struct stub_table *table)
  * Return: 0; -EINVAL for a malformed table; -ENOMEM; or what patcher_register()
  * and patcher_apply() return.
  */
-int typed_add_chunk(struct module *module, struct kmarkers_chunk *chunk)
+int typed_add_table(struct module *module, const struct kmarkers_span *span)
 {
-	unsigned int nr = kmarkers_chunk_records(chunk, sizeof(struct patcher_site));
+	int err, nr = kmarkers_span_records(span, sizeof(struct patcher_site));
 	struct stub_table *table;
-	int err;
 
-	if (!kmarkers_chunk_valid(chunk, sizeof(struct patcher_site)) || nr % SITES)
+	if (nr <= 0)
+		return nr;
+	if (nr % SITES)
 		return -EINVAL;
-	if (!nr)
-		return 0;
 	table = kzalloc(sizeof(*table), GFP_KERNEL);
 	if (!table)
 		return -ENOMEM;
-	table->sites.sites = (void *)(chunk + 1);
+	table->sites.sites = span->first;
 	table->sites.nr = nr;
 	table->sites.module = module;
 	table->sites.owner = owner;
@@ -446,7 +446,7 @@ int typed_add_chunk(struct module *module, struct kmarkers_chunk *chunk)
 	return err;
 }
 
-/* The module's code no longer runs. */
+/* The module's code no longer runs: as imv_drop_module(). */
 void typed_drop_stubs(struct module *module)
 {
 	struct stub_table *table, *next;
@@ -456,7 +456,7 @@ void typed_drop_stubs(struct module *module)
 		if (table->sites.module != module)
 			continue;
 		list_del(&table->node);
-		patcher_unregister(&table->sites);
-		kfree(table);
+		patcher_drop(&table->sites);
+		kfree_rcu(table, rcu);
 	}
 }

@@ -7,6 +7,7 @@
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
 
+#include <kmarkers/patcher.h>
 #include <kmarkers/user.h>
 
 #include "../immediate/imv.h"
@@ -14,50 +15,52 @@
 #include "text.h"
 
 #define DECLARE_SECTION(kind)						\
-	extern struct kmarkers_chunk __start_kmarkers_##kind[], __stop_kmarkers_##kind[]
+	extern struct kmarkers_chunk __start_kmarkers_##kind##_heads[],	\
+		__stop_kmarkers_##kind##_heads[]
 
 DECLARE_SECTION(imv);
 DECLARE_SECTION(stubs);
 DECLARE_SECTION(markers);
 
-typedef int take_chunk(struct module *module, struct kmarkers_chunk *chunk);
+typedef int take_table(struct module *module, const struct kmarkers_span *span);
 
-/*
- * The chunks of the translation units follow each other, each aligned to 8.  @chunk
- * stands behind those that were taken: who tries again goes on there.
- */
-static int take_chunks(struct kmarkers_chunk **chunk, struct kmarkers_chunk *stop,
-		       const char *what, take_chunk *take)
+/* Take the tables of all translation units as one, unless an earlier call has. */
+static int take(bool *taken, const struct kmarkers_chunk *chunk, const struct kmarkers_chunk *stop,
+		unsigned int record, take_table *add, const char *what)
 {
-	while (*chunk < stop) {
-		unsigned long next = (unsigned long)*chunk + (*chunk)->bytes;
-		int err = take(NULL, *chunk);
+	struct kmarkers_span span = { NULL };
+	int err = 0;
 
-		if (err)
-			return start_failed(what, err);
-		*chunk = (void *)((next + 7) & ~7UL);
-	}
-	return 0;
+	if (*taken)
+		return 0;
+	for (; chunk < stop && !err; chunk++)
+		err = kmarkers_join(&span, chunk, record);
+	if (!err)
+		err = add(NULL, &span);
+	*taken = !err;
+	return err ? start_failed(what, err) : 0;
+}
+
+#define TAKE(kind, record, add, what)					\
+	take(&taken.kind, __start_kmarkers_##kind##_heads, __stop_kmarkers_##kind##_heads, \
+	     record, add, "table of " what " refused")
+
+/* As modules do: the states of markers are in place when their sites are written. */
+static int take_tables(void)
+{
+	static struct {
+		bool stubs, markers, imv;
+	} taken;
+
+	return TAKE(stubs, sizeof(struct patcher_site), typed_add_table, "typed markers") ?:
+	       TAKE(markers, sizeof(s32), markers_add_table, "markers") ?:
+	       TAKE(imv, sizeof(struct patcher_site), imv_add_table, "immediate values");
 }
 
 int start_failed(const char *what, int err)
 {
 	fprintf(stderr, "kmarkers: %s: %s\n", what, strerror(-err));
 	return err;
-}
-
-static int take_tables(void)
-{
-	static struct kmarkers_chunk *imv = __start_kmarkers_imv;
-	static struct kmarkers_chunk *stubs = __start_kmarkers_stubs;
-	static struct kmarkers_chunk *markers = __start_kmarkers_markers;
-
-	return take_chunks(&imv, __stop_kmarkers_imv, "table of immediate values refused",
-			   imv_add_chunk) ?:
-	       take_chunks(&stubs, __stop_kmarkers_stubs, "table of typed markers refused",
-			   typed_add_chunk) ?:
-	       take_chunks(&markers, __stop_kmarkers_markers, "table of markers refused",
-			   markers_add_chunk);
 }
 
 /* Each step finds what an earlier call has done, and does not do it again. */

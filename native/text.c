@@ -32,6 +32,12 @@ bool text_owned(struct module *module, unsigned long addr, unsigned int len)
 	return addr >= text.start && addr < text.end && len <= text.end - addr;
 }
 
+/* A program's code runs before its tables are known. */
+bool text_is_new(const struct module *module)
+{
+	return false;
+}
+
 /*
  * No descriptor stands for the memory: the program may close all it knows of.
  * mremap(2) maps shared pages a second time if their old size is 0; executable as

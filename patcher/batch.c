@@ -291,6 +291,16 @@ static void apply_chunks(struct patcher_poke *pokes, unsigned int nr, unsigned i
 		apply_chunk(pokes + i, nr - i < chunk ? nr - i : chunk);
 }
 
+/* Text that no CPU has executed yet needs no breakpoint. */
+static void store_new(struct patcher_poke *pokes, unsigned int nr, unsigned int unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		memcpy(pokes[i].alias, pokes[i].new, pokes[i].len);
+	sync_round();
+}
+
 /* One store each: for bytes that are instructions, or prefixes, by themselves. */
 static void store_prefixes(struct patcher_poke *pokes, unsigned int nr, unsigned int unused)
 {
@@ -325,17 +335,43 @@ static int map_and_apply(struct patcher_poke *pokes, unsigned int nr, unsigned i
 
 static void count_batch(int err, unsigned int nr, u64 ns)
 {
-	unsigned int bucket = 0;
-
 	if (err) {
 		patcher.stats.refused++;
 		return;
 	}
 	patcher.stats.batches++;
 	patcher.stats.sites += nr;
-	while (bucket < PATCHER_BUCKETS - 1 && ns >= 1000ULL << bucket)
-		bucket++;
-	patcher.stats.durations[bucket]++;
+	patcher.stats.durations[patcher_bucket(ns)]++;
+}
+
+/* Check a batch, and let @apply make the changes, @chunk at a time. */
+static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned int nr,
+		       unsigned int chunk, apply_function *apply)
+{
+	u64 start;
+	bool core;
+	int err;
+
+	mutex_lock(&patcher.lock);
+	start = ktime_get_ns();
+	sort_pokes(pokes, nr);
+	err = nr && chunk ? check_batch(owner, pokes, nr, &core) : -EINVAL;
+	/* What was made of the breakpoint of a kprobe is no instruction: say whose it is. */
+	if (!err || err == -EINVAL)
+		err = text_vet(pokes, nr, false) ?: err;
+	if (!err && core)
+		err = text_vet_core(pokes, nr);
+	patcher.stats.check_ns += ktime_get_ns() - start;
+	if (!err) {
+		text_lock(core);
+		keep_longest(&patcher.stats.longest_wait_ns, start);
+		err = text_vet(pokes, nr, true) ?: map_and_apply(pokes, nr, chunk, apply);
+		text_unlock(core);
+	}
+	text_settle();
+	count_batch(err, nr, ktime_get_ns() - start);
+	mutex_unlock(&patcher.lock);
+	return err;
 }
 
 /**
@@ -355,30 +391,7 @@ static void count_batch(int err, unsigned int nr, u64 ns)
 int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 			  unsigned int chunk)
 {
-	u64 start;
-	bool core;
-	int err;
-
-	mutex_lock(&patcher.lock);
-	start = ktime_get_ns();
-	sort_pokes(pokes, nr);
-	err = nr && chunk ? check_batch(owner, pokes, nr, &core) : -EINVAL;
-	/* What was made of the breakpoint of a kprobe is no instruction: say whose it is. */
-	if (!err || err == -EINVAL)
-		err = text_vet(pokes, nr, false) ?: err;
-	if (!err && core)
-		err = text_vet_core(pokes, nr);
-	patcher.stats.check_ns += ktime_get_ns() - start;
-	if (!err) {
-		text_lock(core);
-		keep_longest(&patcher.stats.longest_wait_ns, start);
-		err = text_vet(pokes, nr, true) ?: map_and_apply(pokes, nr, chunk, apply_chunks);
-		text_unlock(core);
-	}
-	text_settle();
-	count_batch(err, nr, ktime_get_ns() - start);
-	mutex_unlock(&patcher.lock);
-	return err;
+	return apply_batch(owner, pokes, nr, chunk, apply_chunks);
 }
 EXPORT_SYMBOL_GPL(patcher_apply_chunked);
 
@@ -403,6 +416,42 @@ int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr
 	return patcher_apply_chunked(owner, pokes, nr, nr ?: 1);
 }
 EXPORT_SYMBOL_GPL(patcher_apply);
+
+/* Has none of the code run, as the caller promises for all sites of a module that is coming? */
+static bool is_new(const struct patcher_table *table, const struct patcher_poke *pokes,
+		   unsigned int nr)
+{
+	unsigned int i;
+
+	if (!text_is_new(table->module))
+		return false;
+	for (i = 0; i < nr; i++)
+		if ((unsigned long)pokes[i].addr < table->start ||
+		    (unsigned long)pokes[i].addr >= table->end)
+			return false;
+	return true;
+}
+
+/**
+ * patcher_apply_new() - replace instructions of a module that is being loaded
+ * @table: its sites, registered
+ * @pokes: replacements of sites of @table; sorted in place
+ * @nr: how many, at least 1
+ *
+ * None of the module's code has run: the bytes are stored, with one round of
+ * synchronisation and no breakpoint.  Where code runs from the start, as in a
+ * program, this is patcher_apply().
+ *
+ * Context: may sleep; module notifier, MODULE_STATE_COMING.
+ * Return: as patcher_apply().
+ */
+int patcher_apply_new(const struct patcher_table *table, struct patcher_poke *pokes,
+		      unsigned int nr)
+{
+	return apply_batch(table->owner, pokes, nr, nr,
+			   is_new(table, pokes, nr) ? store_new : apply_chunks);
+}
+EXPORT_SYMBOL_GPL(patcher_apply_new);
 
 static bool is_prefix(u8 byte)
 {
@@ -689,11 +738,32 @@ void patcher_unregister(struct patcher_table *table)
 		synchronize_rcu();
 	mutex_lock(&patcher.lock);
 	sites_del(table);
+	patcher.stats.waits += 1 + table->core;
 	text_settle();
 	mutex_unlock(&patcher.lock);
 	synchronize_rcu();
 }
 EXPORT_SYMBOL_GPL(patcher_unregister);
+
+/**
+ * patcher_drop() - forget the sites of a table, without waiting
+ * @table: as registered; not of core text
+ *
+ * None of the code with the sites runs any more.  A handler of somebody else's
+ * breakpoint may look at @table until an RCU grace period has passed: until then
+ * it and its sites must stay, as the text and data of a module that is
+ * MODULE_STATE_GOING do.
+ *
+ * Context: may sleep.
+ */
+void patcher_drop(struct patcher_table *table)
+{
+	mutex_lock(&patcher.lock);
+	sites_del(table);
+	text_settle();
+	mutex_unlock(&patcher.lock);
+}
+EXPORT_SYMBOL_GPL(patcher_drop);
 
 /**
  * patcher_read_stats() - a snapshot of the counters

@@ -35,6 +35,7 @@ static int stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "hits %lu\n", stats.hits);
 	seq_printf(m, "stale %lu\n", stats.stale);
 	seq_printf(m, "refused %lu\n", stats.refused);
+	seq_printf(m, "waits %lu\n", stats.waits);
 	seq_printf(m, "longest_round_us %lu\n", stats.longest_round_ns / 1000);
 	seq_printf(m, "longest_trap_us %lu\n", stats.longest_trap_ns / 1000);
 	seq_printf(m, "longest_wait_us %lu\n", stats.longest_wait_ns / 1000);
@@ -77,41 +78,6 @@ struct dentry *patcher_debugfs_dir(void)
 	return kmarkers_dir;
 }
 EXPORT_SYMBOL_GPL(patcher_debugfs_dir);
-
-/**
- * patcher_for_each_chunk() - find the tables of a module that is being loaded
- * @module: a module in MODULE_STATE_COMING
- * @symbol: the local symbol at the head of each chunk, KMARKERS_SYMBOL(kind)
- * @take: called for each; an error ends the walk
- *
- * mod->kallsyms holds all symbols, local ones included, until the module's init
- * function has run; nothing else changes it before.
- *
- * Context: module notifier, may sleep.
- * Return: 0, -EINVAL for a head outside the module, or what @take returned.
- */
-int patcher_for_each_chunk(struct module *module, const char *symbol,
-			   int (*take)(struct module *module, struct kmarkers_chunk *chunk))
-{
-	const struct mod_kallsyms *syms = rcu_dereference_raw(module->kallsyms);
-	unsigned int i;
-	int err = 0;
-
-	for (i = 0; i < syms->num_symtab && !err; i++) {
-		const Elf_Sym *sym = &syms->symtab[i];
-		struct kmarkers_chunk *chunk = (void *)sym->st_value;
-
-		if (strcmp(syms->strtab + sym->st_name, symbol))
-			continue;
-		if (!within_module_core(sym->st_value, module) ||
-		    !within_module_core(sym->st_value + sizeof(*chunk) - 1, module) ||
-		    !within_module_core(sym->st_value + chunk->bytes - 1, module))
-			return -EINVAL;
-		err = take(module, chunk);
-	}
-	return err;
-}
-EXPORT_SYMBOL_GPL(patcher_for_each_chunk);
 
 /**
  * patcher_read_line() - the line that was written to a file

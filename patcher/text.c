@@ -26,6 +26,11 @@ bool text_owned(struct module *module, unsigned long addr, unsigned int len)
 	       compat_module_text(module, addr) && compat_module_text(module, last);
 }
 
+bool text_is_new(const struct module *module)
+{
+	return module && module->state == MODULE_STATE_COMING;
+}
+
 /*
  * Core text is mapped linearly from phys_base; module text page by page.
  *

@@ -26,6 +26,12 @@ struct text_alias {
 bool text_owned(struct module *module, unsigned long addr, unsigned int len);
 
 /*
+ * True if a module is being loaded, so that its caller can promise that none of its
+ * code has run; false for NULL.
+ */
+bool text_is_new(const struct module *module);
+
+/*
  * Ask the owners of core text about the pokes, before any lock but the
  * patcher's own is taken.  Return 0, -EBUSY, -EILSEQ, -EPERM or -EINVAL.
  */

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import ktap
 from lablib import ROOT, LabError, catalogue
-from lablib.build import build_modules
+from lablib.build import build_modules, strip_copies
 from lablib.machine import Request, boot
 from mutations import MUTANTS, Ground, Mutant
 from mutations_user import USER_MUTANTS
@@ -163,6 +163,7 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     modules = SCRATCH / "modules"
     if build_modules(kernel, TREE, modules, ["-s", "KMARKERS_TESTS=m"]):
         raise MutantError(f"does not build for {kernel}")
+    strip_copies(modules, "example_client")
     cases = ["imv_every_size", *(name for name in mutant.tests if " " not in name)]
     request = Request(
         kernel=kernel,

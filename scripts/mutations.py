@@ -49,6 +49,7 @@ ORDER = ("protocol_steps", "imv_storm")
 REFUSES = ("patcher_refuses_bad_batches",)
 RUNS = ("patcher_storm_of_runs",)
 CORE = ("core",)
+TABLES = ("tables",)
 HANDLERS = ("protocol_waits_for_handlers",)
 
 MUTANTS = (
@@ -360,9 +361,9 @@ MUTANTS = (
     ),
     Mutant(
         "tables-twice",
-        "the second kmarkers_start() begins with the first table again",
+        "the second kmarkers_start() takes tables that were taken",
         "native/start.c",
-        [("\tstatic struct kmarkers_chunk *imv =", "\tstruct kmarkers_chunk *imv =")],
+        [("\t*taken = !err;\n", "")],
         ("start_is_tried_again",),
     ),
     Mutant(
@@ -760,5 +761,76 @@ MUTANTS = (
         "markers/format.c",
         [('"diuxXocsp%"', '"diuxXocsp%n"')],
         ("format_refuses",),
+    ),
+    Mutant(
+        "hole-between-chunks",
+        "records that do not lie side by side are taken for a table",
+        "include/kmarkers/table.h",
+        [("(unsigned long)span->first != span->bytes", "(unsigned long)span->first < span->bytes")],
+        ("tables_of_units_are_joined",),
+    ),
+    Mutant(
+        "value-by-value",
+        "a change looks at every site of a table",
+        "immediate/imv.c",
+        [("unsigned int middle = low + (high - low) / 2;", "unsigned int middle = low;")],
+        ("imv_set_looks_at_its_sites_only",),
+    ),
+    Mutant(
+        "histogram-bound",
+        "a batch that takes as long as a bucket's bound is in that bucket",
+        "include/kmarkers/patcher.h",
+        [("ns >= 1000ULL << bucket", "ns > 1000ULL << bucket")],
+        ("patcher_histogram",),
+    ),
+    Mutant(
+        "tables-not-missed",
+        "a module whose tables cannot be found is loaded",
+        "patcher/tables.c",
+        [("\tif (!refers_to(module, needs))\n", "")],
+        ("tables of version 1", "sites without tables"),
+        Ground.KERNEL,
+        suites=TABLES,
+    ),
+    Mutant(
+        "table-as-parameter",
+        "a parameter that stands for a table can be set",
+        "patcher/tables.c",
+        [
+            (
+                'cannot be set\\n", param->name);\n\treturn -EINVAL;',
+                'cannot be set\\n", param->name);\n\treturn 0;',
+            )
+        ],
+        ("a table as a parameter",),
+        Ground.KERNEL,
+        suites=TABLES,
+    ),
+    Mutant(
+        "breakpoints-in-new-code",
+        "the sites of a module that is being loaded are changed with breakpoints",
+        BATCH,
+        [("is_new(table, pokes, nr) ? store_new : apply_chunks", "apply_chunks")],
+        ("one file: a round each",),
+        Ground.KERNEL,
+        suites=TABLES,
+    ),
+    Mutant(
+        "values-before-markers",
+        "the sites of a module are written before the states of its markers are known",
+        "markers/main.c",
+        [(".priority = 3,", ".priority = 1,")],
+        ("one file: batches",),
+        Ground.KERNEL,
+        suites=TABLES,
+    ),
+    Mutant(
+        "unload-waits",
+        "a module that leaves waits for a grace period of ours",
+        "immediate/imv.c",
+        [("\t\tpatcher_drop(&table->sites);", "\t\tpatcher_unregister(&table->sites);")],
+        ("many files leave: no grace period was waited for",),
+        Ground.KERNEL,
+        suites=TABLES,
     ),
 )

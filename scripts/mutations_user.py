@@ -74,7 +74,7 @@ USER_MUTANTS = (
         "any-version",
         "a table of another version is taken",
         "include/kmarkers/table.h",
-        [("chunk->version == KMARKERS_TABLE_VERSION", "chunk->version")],
+        [("chunk->version != KMARKERS_TABLE_VERSION || ", "")],
         ("tables_with_wrong_heads_are_refused",),
     ),
     # Who leaves is waited for.
@@ -173,7 +173,7 @@ USER_MUTANTS = (
         IMV,
         [
             (
-                "\tif (count && !err)\n\t\terr = patcher_apply(owner, pokes, count);\n"
+                "\tif (count && !err)\n\t\terr = patcher_apply_new(table, pokes, count);\n"
                 "\tkvfree(pokes);\n",
                 "\tkvfree(pokes);\n",
             )

@@ -41,6 +41,7 @@
  *	patcher_apply() and the like	yes	   no	no
  *	patcher_register()		yes	   no	no
  *	patcher_unregister()		yes	   no	no
+ *	patcher_drop()			yes	   no	no
  *	patcher_handle_int3()		no	   yes	yes
  *
  * PROMISES
@@ -128,7 +129,7 @@ static inline unsigned long patcher_site_key(const struct patcher_site *site)
 }
 
 /**
- * struct patcher_table - the sites of one translation unit
+ * struct patcher_table - the sites of a module, or some of them
  * @sites: the records; sorted by address while registered
  * @nr: how many
  * @module: the module whose text holds the sites; NULL in user space and for core text
@@ -174,6 +175,16 @@ struct patcher_poke {
  */
 #define PATCHER_BUCKETS		24
 
+/* The bucket of a batch that took @ns nanoseconds. */
+static inline unsigned int patcher_bucket(u64 ns)
+{
+	unsigned int bucket = 0;
+
+	while (bucket < PATCHER_BUCKETS - 1 && ns >= 1000ULL << bucket)
+		bucket++;
+	return bucket;
+}
+
 /**
  * struct patcher_stats - counters since load
  * @batches: batches applied
@@ -182,6 +193,7 @@ struct patcher_poke {
  * @hits: breakpoints for which the new instruction was emulated
  * @stale: breakpoints met at a site no longer being changed, and retried
  * @refused: batches and tables refused
+ * @waits: grace periods waited for before a table was forgotten
  * @longest_round_ns: the longest that one round of synchronisation took its writer
  * @longest_trap_ns: the longest that breakpoints of a batch, or of a part of it, stood
  * @longest_wait_ns: the longest that a batch took before it had all locks, checks included
@@ -197,6 +209,7 @@ struct patcher_stats {
 	unsigned long hits;
 	unsigned long stale;
 	unsigned long refused;
+	unsigned long waits;
 	unsigned long longest_round_ns;
 	unsigned long longest_trap_ns;
 	unsigned long longest_wait_ns;
@@ -208,6 +221,9 @@ struct patcher_stats {
 
 int patcher_register(struct patcher_table *table);
 void patcher_unregister(struct patcher_table *table);
+void patcher_drop(struct patcher_table *table);
+int patcher_apply_new(const struct patcher_table *table, struct patcher_poke *pokes,
+		      unsigned int nr);
 int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr);
 int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 			  unsigned int chunk);
@@ -215,7 +231,8 @@ int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsign
 bool patcher_handle_int3(struct pt_regs *regs);
 void patcher_read_stats(struct patcher_stats *stats);
 struct dentry *patcher_debugfs_dir(void);
-int patcher_for_each_chunk(struct module *module, const char *symbol,
-			   int (*take)(struct module *module, struct kmarkers_chunk *chunk));
+int patcher_find_records(struct module *module, const char *kind, const void *needs,
+			 unsigned int record, struct kmarkers_span *span);
+int patcher_check_tables(struct module *module, const void *needs);
 
 #endif /* KMARKERS_PATCHER_H */

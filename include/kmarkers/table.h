@@ -3,17 +3,19 @@
  * Tables that the build collects and the loader finds.
  *
  * Every translation unit that includes a header of kmarkers contributes one
- * *chunk* to an ELF section: a head, then the records that macros placed there
- * from wherever in the code they stand.  Assembler subsections keep the head in
- * front (0), the records in the middle (1) and the end label behind (2), so no
- * linker script and no begin/end objects are needed.
+ * *chunk* for each kind of table: records, which macros placed in an ELF section
+ * from wherever in the code they stand, and a head in a section of its own, which
+ * says where they begin and how many there are.  Assembler subsections bound the
+ * records, and the linker puts those of all units side by side: joined, they are
+ * one table, without a linker script and without begin/end objects.
  *
  * The head holds a reference to a symbol of the module that serves the records:
  * a client cannot be loaded without that module, and pins it while it stays.
  *
- * In a kernel module the chunks are found by the local symbol at each head,
- * which mod->kallsyms still has while the module is MODULE_STATE_COMING.  In
- * user space the linker's __start_ and __stop_ symbols bound the section.
+ * In a kernel module the heads are found as module parameters: each has an entry
+ * in the section __param, which strip(1) leaves, with the head's address as its
+ * argument and no file in sysfs.  Nobody can set it.  In user space the linker's
+ * __start_ and __stop_ symbols bound the section of heads.
  *
  * The section names begin with .discard because objtool passes over such
  * sections (they point at code that is no indirect branch target), and continue
@@ -22,44 +24,111 @@
 #ifndef KMARKERS_TABLE_H
 #define KMARKERS_TABLE_H
 
+#include <linux/errno.h>
 #include <linux/stringify.h>
 #include <linux/types.h>
 
-#define KMARKERS_TABLE_VERSION	1
+/* 1: heads in front of their records, found by a local symbol. */
+#define KMARKERS_TABLE_VERSION	2
 
 /**
  * struct kmarkers_chunk - head of the records of one translation unit
  * @needs: address of a symbol of the module that serves them
- * @bytes: of this head and all its records
+ * @bytes: of all its records
  * @record: bytes of one record
  * @version: KMARKERS_TABLE_VERSION of the header that was compiled
+ * @first: the first record, relative to this field
+ * @unused: 0
  */
 struct kmarkers_chunk {
 	u64 needs;
 	u32 bytes;
 	u16 record;
 	u16 version;
+	s32 first;
+	u32 unused;
 };
 
-/* True if the head was compiled by this version and holds whole records of @record bytes. */
-static inline bool kmarkers_chunk_valid(const struct kmarkers_chunk *chunk, unsigned int record)
+/**
+ * struct kmarkers_span - the records of all translation units
+ * @first: the first record
+ * @end: behind the last one
+ * @bytes: of all records
+ * @chunks: how many heads there were
+ */
+struct kmarkers_span {
+	void *first;
+	void *end;
+	unsigned long bytes;
+	unsigned int chunks;
+};
+
+static inline void *kmarkers_chunk_first(const struct kmarkers_chunk *chunk)
 {
-	return chunk->version == KMARKERS_TABLE_VERSION && chunk->record == record &&
-	       chunk->bytes >= sizeof(*chunk) && (chunk->bytes - sizeof(*chunk)) % record == 0;
+	return (void *)((unsigned long)&chunk->first + chunk->first);
 }
 
-/* Number of records behind a head; 0 if it is not valid. */
-static inline unsigned int kmarkers_chunk_records(const struct kmarkers_chunk *chunk,
-						  unsigned int record)
+/**
+ * kmarkers_join() - add the records of one translation unit
+ * @span: all zero at first
+ * @chunk: their head
+ * @record: how many bytes a record should have
+ *
+ * Return: 0, or -EINVAL if the head was compiled by another version or does not
+ * hold whole records.
+ */
+static inline int kmarkers_join(struct kmarkers_span *span, const struct kmarkers_chunk *chunk,
+				unsigned int record)
 {
-	if (!kmarkers_chunk_valid(chunk, record))
+	void *first = kmarkers_chunk_first(chunk), *end = (u8 *)first + chunk->bytes;
+
+	if (chunk->version != KMARKERS_TABLE_VERSION || chunk->record != record ||
+	    chunk->bytes % record)
+		return -EINVAL;
+	span->chunks++;
+	if (!chunk->bytes)
 		return 0;
-	return (chunk->bytes - sizeof(*chunk)) / record;
+	if (!span->bytes || first < span->first)
+		span->first = first;
+	if (!span->bytes || end > span->end)
+		span->end = end;
+	span->bytes += chunk->bytes;
+	return 0;
+}
+
+/* How many records a span has; -EINVAL if they do not lie side by side. */
+static inline int kmarkers_span_records(const struct kmarkers_span *span, unsigned int record)
+{
+	if ((unsigned long)span->end - (unsigned long)span->first != span->bytes)
+		return -EINVAL;
+	return span->bytes / record;
 }
 
 #ifdef __KERNEL__
+#include <linux/moduleparam.h>
+
+int patcher_table_param(const char *value, const struct kernel_param *param);
+
+/* Every client has its own: the kernel looks into it when the module we are in may have left. */
+static const struct kernel_param_ops kmarkers_table_ops __maybe_unused = {
+	.set = patcher_table_param,
+};
+
+#define KMARKERS_PARAM(kind)						\
+extern const struct kmarkers_chunk kmarkers_chunk_##kind;		\
+static const struct kernel_param kmarkers_param_##kind __used		\
+	__section("__param") __aligned(__alignof__(struct kernel_param)) = { \
+	.name = KMARKERS_SYMBOL(kind),					\
+	.ops = &kmarkers_table_ops,					\
+	.level = -1,							\
+	.arg = (void *)&kmarkers_chunk_##kind,				\
+}
+
 #define KMARKERS_SECTION(kind)	".discard_kmarkers_" #kind
 #else
+#define KMARKERS_PARAM(kind)						\
+extern const struct kmarkers_chunk kmarkers_chunk_##kind
+
 #define KMARKERS_SECTION(kind)	"kmarkers_" #kind
 #endif
 
@@ -68,15 +137,21 @@ static inline unsigned int kmarkers_chunk_records(const struct kmarkers_chunk *c
 /* Once per translation unit and kind, at file scope. */
 #define KMARKERS_CHUNK(kind, needs, record)				\
 asm(".pushsection " KMARKERS_SECTION(kind) ", 0, \"aw\", @progbits\n"	\
-	"	.balign 8\n"							\
-	KMARKERS_SYMBOL(kind) ":\n"						\
-	"	.quad " #needs "\n"						\
-	"	.long .Lkmarkers_end_" #kind " - " KMARKERS_SYMBOL(kind) "\n"	\
-	"	.short " #record ", " __stringify(KMARKERS_TABLE_VERSION) "\n"	\
+	"	.balign 4\n"							\
+	".Lkmarkers_begin_" #kind ":\n"				\
 	".popsection\n"							\
 	".pushsection " KMARKERS_SECTION(kind) ", 2, \"aw\", @progbits\n"	\
 	".Lkmarkers_end_" #kind ":\n"					\
-	".popsection\n")
+	".popsection\n"							\
+	".pushsection " KMARKERS_SECTION(kind) "_heads, \"aw\", @progbits\n" \
+	"	.balign 8\n"							\
+	KMARKERS_SYMBOL(kind) ":\n"						\
+	"	.quad " #needs "\n"						\
+	"	.long .Lkmarkers_end_" #kind " - .Lkmarkers_begin_" #kind "\n" \
+	"	.short " #record ", " __stringify(KMARKERS_TABLE_VERSION) "\n"	\
+	"	.long .Lkmarkers_begin_" #kind " - ., 0\n"		\
+	".popsection\n");						\
+KMARKERS_PARAM(kind)
 
 /* Around one record, inside an asm statement. */
 #define KMARKERS_RECORD(kind, text)					\

@@ -10,6 +10,7 @@ from __future__ import annotations
 import filecmp
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -139,3 +140,22 @@ def deliver(modules: Sequence[Path], out: Path) -> None:
             stale.unlink()
     for module in modules:
         shutil.copy(module, out / module.name)
+
+
+# Ways to make a module smaller: a name for the copy, and the tool. The last takes too much away.
+STRIPPERS = {
+    "strip-unneeded": ["strip", "--strip-unneeded"],
+    "strip-debug": ["strip", "--strip-debug"],
+    "objcopy-unneeded": ["objcopy", "--strip-unneeded"],
+    "eu-strip": ["eu-strip"],
+    "no-param": ["objcopy", "--strip-debug", "--remove-section=__param"],
+}
+
+
+def strip_copies(modules: Path, name: str) -> None:
+    """Put stripped copies of a module beside it, one for each tool that this machine has."""
+    for way, command in STRIPPERS.items():
+        if shutil.which(command[0]):
+            copy = modules / f"{name}.{way}.ko"
+            shutil.copy(modules / f"{name}.ko", copy)
+            subprocess.run([*command, copy], check=True)

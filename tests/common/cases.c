@@ -14,6 +14,7 @@ const struct test_case test_cases[] = {
 	{ "patcher_refuses_bad_tables", patcher_refuses_tables, NULL },
 	{ "patcher_refuses_overlaps", patcher_refuses_overlaps, overlaps_forget },
 	{ "patcher_three_rounds_per_batch", patcher_rounds, patcher_forget },
+	{ "patcher_histogram", patcher_histogram, patcher_forget },
 	{ "patcher_rounds_per_chunk", patcher_chunks, kinds_forget },
 	{ "patcher_storm_of_jumps", patcher_storm, patcher_forget },
 	{ "patcher_storm_of_kinds", patcher_storm_kinds, kinds_forget },

@@ -10,6 +10,7 @@ const char *patcher_refuses_tables(void);
 const char *patcher_refuses_overlaps(void);
 void overlaps_forget(void);
 const char *patcher_rounds(void);
+const char *patcher_histogram(void);
 const char *patcher_storm(void);
 void patcher_forget(void);
 

@@ -346,3 +346,31 @@ const char *patcher_storm(void)
 	EXPECT(compared);
 	return NULL;
 }
+
+/* A bucket ends where the next one begins, and each batch is in the one of its time. */
+const char *patcher_histogram(void)
+{
+	struct patcher_stats before, after;
+	unsigned int i, grown = 0;
+
+	EXPECT(patcher_bucket(0) == 0 && patcher_bucket(999) == 0);
+	for (i = 1; i < PATCHER_BUCKETS; i++) {
+		EXPECT(patcher_bucket((1000ULL << (i - 1)) - 1) == i - 1);
+		EXPECT(patcher_bucket(1000ULL << (i - 1)) == i);
+	}
+	EXPECT(patcher_bucket(~0ULL) == PATCHER_BUCKETS - 1);
+	EXPECT(!register_sites());
+	patcher_read_stats(&before);
+	fill_both(nop, jump);
+	EXPECT(!patcher_apply(owner, pokes, 2));
+	patcher_read_stats(&after);
+	for (i = 0; i < PATCHER_BUCKETS; i++)
+		grown += after.durations[i] - before.durations[i];
+	EXPECT(grown == 1);
+	/* One that is refused is in none. */
+	fill_both(nop, jump);
+	EXPECT(patcher_apply(owner, pokes, 2) == -EILSEQ);
+	patcher_read_stats(&before);
+	EXPECT(!memcmp(before.durations, after.durations, sizeof(after.durations)));
+	return NULL;
+}

@@ -94,6 +94,11 @@ bool text_owned(struct module *module, unsigned long addr, unsigned int len)
 	return addr >= start && addr < start + ARENA_BYTES && len <= start + ARENA_BYTES - addr;
 }
 
+bool text_is_new(const struct module *module)
+{
+	return false;
+}
+
 int text_vet(const struct patcher_poke *batch, unsigned int nr, bool locked)
 {
 	return 0;

@@ -29,7 +29,7 @@ static u8 before[ARENA_BYTES];
 
 static unsigned int nr_records(unsigned int i)
 {
-	return (chunks[i].head.bytes - sizeof(struct kmarkers_chunk)) / sizeof(struct patcher_site);
+	return chunks[i].head.bytes / sizeof(struct patcher_site);
 }
 
 static void fill_record(struct input *in, struct patcher_site *site)
@@ -51,12 +51,13 @@ static void fill_chunk(struct input *in, unsigned int number)
 	struct kmarkers_chunk *head = &chunks[number].head;
 	unsigned int i, nr = take_below(in, RECORDS + 1), kind = take_below(in, 16);
 
-	head->bytes = sizeof(*head) + nr * sizeof(struct patcher_site);
+	head->bytes = nr * sizeof(struct patcher_site);
+	head->first = (long)chunks[number].sites - (long)&head->first;
 	head->record = sizeof(struct patcher_site);
 	head->version = KMARKERS_TABLE_VERSION;
 	/* Never longer than it is: who finds a chunk checks that. */
 	if (kind == 0)
-		head->bytes = take(in, 4) % (sizeof(chunks[0]) + 1);
+		head->bytes = take(in, 4) % (sizeof(chunks[0].sites) + 1);
 	else if (kind == 1)
 		head->record = take(in, 2);
 	else if (kind == 2)
@@ -125,11 +126,13 @@ static void check(void)
 static void do_add(struct input *in)
 {
 	unsigned int number = take_below(in, CHUNKS);
+	struct kmarkers_span span = { NULL };
 
 	if (taken[number])
 		return;
 	fill_chunk(in, number);
-	taken[number] = !imv_add_chunk(MODULE(number), &chunks[number].head) &&
+	taken[number] = !kmarkers_join(&span, &chunks[number].head, sizeof(struct patcher_site)) &&
+			!imv_add_table(MODULE(number), &span) &&
 			chunks[number].head.record == sizeof(struct patcher_site);
 }
 

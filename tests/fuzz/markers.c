@@ -84,11 +84,12 @@ static void fill_chunk(struct input *in, int number)
 	struct kmarkers_chunk *head = &chunks[number].head;
 	unsigned int i, kind = take_below(in, 16);
 
-	head->bytes = sizeof(*head) + take_below(in, RECORDS + 1) * sizeof(s32);
+	head->bytes = take_below(in, RECORDS + 1) * sizeof(s32);
+	head->first = (long)chunks[number].records - (long)&head->first;
 	head->record = sizeof(s32);
 	head->version = KMARKERS_TABLE_VERSION;
 	if (kind == 0)
-		head->bytes = take(in, 4) % (sizeof(chunks[0]) + 1);
+		head->bytes = take(in, 4) % (sizeof(chunks[0].records) + 1);
 	else if (kind == 1)
 		head->record = take(in, 2);
 	else if (kind == 2)
@@ -108,7 +109,7 @@ static int listed(int number, unsigned int record)
 
 static unsigned int nr_records(int number)
 {
-	return (chunks[number].head.bytes - sizeof(struct kmarkers_chunk)) / sizeof(s32);
+	return chunks[number].head.bytes / sizeof(s32);
 }
 
 static bool good_head(int number)
@@ -116,7 +117,7 @@ static bool good_head(int number)
 	const struct kmarkers_chunk *head = &chunks[number].head;
 
 	return head->version == KMARKERS_TABLE_VERSION && head->record == sizeof(s32) &&
-	       head->bytes >= sizeof(*head) && (head->bytes - sizeof(*head)) % sizeof(s32) == 0;
+	       head->bytes % sizeof(s32) == 0;
 }
 
 static bool has(const int *numbers, int nr, int number)
@@ -153,12 +154,14 @@ static void model_add(int number)
 
 static void do_add(struct input *in)
 {
+	struct kmarkers_span span = { NULL };
 	int number = take_below(in, CHUNKS);
 
 	if (taken[number])
 		return;
 	fill_chunk(in, number);
-	taken[number] = !markers_add_chunk(MODULE(number), &chunks[number].head);
+	taken[number] = !kmarkers_join(&span, &chunks[number].head, sizeof(s32)) &&
+			!markers_add_table(MODULE(number), &span);
 	MUST(taken[number] == good_head(number));
 	if (taken[number])
 		model_add(number);

@@ -108,7 +108,9 @@ static void fill_markers(struct input *in, int chunk)
 		tables[chunk].records[i] = (long)&markers[number] - (long)&tables[chunk].records[i];
 	}
 	tables[chunk].head = (struct kmarkers_chunk) {
-		.bytes = sizeof(tables[0]), .record = sizeof(s32), .version = KMARKERS_TABLE_VERSION,
+		.bytes = sizeof(tables[0].records), .record = sizeof(s32),
+		.version = KMARKERS_TABLE_VERSION,
+		.first = (long)tables[chunk].records - (long)&tables[chunk].head.first,
 	};
 }
 
@@ -162,18 +164,18 @@ static void fill_stubs(struct input *in, int chunk)
 	struct kmarkers_chunk *head = &stubs[chunk].head;
 	unsigned int i, j, kind = take_below(in, 32);
 
-	head->bytes = sizeof(*head) + take_below(in, STUBS + 1) * 3 * sizeof(struct patcher_site);
+	head->bytes = take_below(in, STUBS + 1) * 3 * sizeof(struct patcher_site);
+	head->first = (long)stubs[chunk].sites - (long)&head->first;
 	head->record = sizeof(struct patcher_site);
 	head->version = KMARKERS_TABLE_VERSION;
 	if (kind == 0)
-		head->bytes = take(in, 4) % (sizeof(stubs[0]) + 1);
+		head->bytes = take(in, 4) % (sizeof(stubs[0].sites) + 1);
 	else if (kind == 1)
 		head->record = take(in, 2);
 	else if (kind == 2)
 		head->version = take(in, 2);
 	else if (kind == 3)
-		head->bytes = sizeof(*head) +
-			      take_below(in, SITES + 1) * sizeof(struct patcher_site);
+		head->bytes = take_below(in, SITES + 1) * sizeof(struct patcher_site);
 	for (i = 0; i < STUBS; i++) {
 		struct patcher_site *site = &stubs[chunk].sites[i * 3];
 		u8 *at = arena + take_below(in, ARENA_BYTES / STUB_ROOM) * STUB_ROOM;
@@ -192,7 +194,7 @@ static bool good_head(const struct kmarkers_chunk *head)
 	const unsigned int three = 3 * sizeof(struct patcher_site);
 
 	return head->version == KMARKERS_TABLE_VERSION && head->record * 3 == three &&
-	       head->bytes >= sizeof(*head) && (head->bytes - sizeof(*head)) % three == 0;
+	       head->bytes % three == 0;
 }
 
 /* The site of a chunk at an address; NULL if there is none or more than one. */
@@ -263,13 +265,29 @@ static bool model_add(int chunk)
 
 	if (!good_head(head))
 		return false;
-	nr = (head->bytes - sizeof(*head)) / sizeof(struct patcher_site);
+	nr = head->bytes / sizeof(struct patcher_site);
 	for (at = 0; at + STUB_BYTES <= ARENA_BYTES; at++)
 		found += find_stub(chunk, nr, arena + at);
 	if (found * 3 == nr)
 		return true;
 	nr_stubs[chunk] = 0;
 	return false;
+}
+
+static int add_stubs(int chunk)
+{
+	struct kmarkers_span span = { NULL };
+
+	return kmarkers_join(&span, &stubs[chunk].head, sizeof(struct patcher_site)) ?:
+	       typed_add_table(MODULE(chunk), &span);
+}
+
+static int add_markers(int chunk)
+{
+	struct kmarkers_span span = { NULL };
+
+	return kmarkers_join(&span, &tables[chunk].head, sizeof(s32)) ?:
+	       markers_add_table(MODULE(chunk), &span);
 }
 
 static void do_add(struct input *in)
@@ -282,10 +300,10 @@ static void do_add(struct input *in)
 	fill_markers(in, chunk);
 	fill_stubs(in, chunk);
 	good = model_add(chunk);
-	MUST(!typed_add_chunk(MODULE(chunk), &stubs[chunk].head) == good);
+	MUST(!add_stubs(chunk) == good);
 	taken[chunk] = good;
 	if (good)
-		MUST(!markers_add_chunk(MODULE(chunk), &tables[chunk].head));
+		MUST(!add_markers(chunk));
 	else
 		for (i = 0; i < 2; i++)
 			MUST(!markers[chunk * 2 + i].stub);

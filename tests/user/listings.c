@@ -67,19 +67,26 @@ static const char *counts_updates(void)
 {
 	static const u8 order[] = { 3, 1, 4, 1, 0, 2, 3, 1, 4 };
 	static const u8 times[] = { 1, 3, 1, 2, 2 };
+	const struct patcher_site *by_var[2 * ARRAY_SIZE(times)];
+	static struct patcher_site sites[ARRAY_SIZE(times)];
 	struct imv_change changes[ARRAY_SIZE(times)];
 	unsigned int i;
 
+	/* Two sites read each. */
+	for (i = 0; i < ARRAY_SIZE(times); i++) {
+		sites[i].key = (long)&counted__imv[i] - (long)&sites[i].key;
+		by_var[2 * i] = by_var[2 * i + 1] = &sites[i];
+	}
 	for (i = 0; i < ARRAY_SIZE(order); i++) {
 		changes[0] = (struct imv_change){ .var = &counted__imv[order[i]], .size = 1 };
-		EXPECT(!imv_updates_reserve(changes, 1));
+		EXPECT(!imv_updates_reserve(&by_var[2 * order[i]], 2));
 		imv_updates_count(changes, 1);
 	}
 	for (i = 0; i < ARRAY_SIZE(times); i++) {
 		EXPECT(imv_updates_of(&counted__imv[i]) == times[i]);
 		changes[i] = (struct imv_change){ .var = &counted__imv[i], .size = 1 };
 	}
-	EXPECT(!imv_updates_reserve(changes, i));
+	EXPECT(!imv_updates_reserve(by_var, ARRAY_SIZE(by_var)));
 	imv_updates_count(changes, i);
 	for (i = 0; i < ARRAY_SIZE(times); i++)
 		EXPECT(imv_updates_of(&counted__imv[i]) == times[i] + 1);

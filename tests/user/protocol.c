@@ -14,6 +14,8 @@
 #include <linux/kernel.h>
 #include <linux/ptrace.h>
 
+#include <linux/timekeeping.h>
+
 #include <kmarkers/patcher.h>
 
 #include "../../patcher/insn.h"
@@ -443,7 +445,39 @@ static const char *leaves_no_alias(void)
 	return NULL;
 }
 
+static void pause_3_ms(void)
+{
+	const struct timespec pause = { .tv_nsec = 3000000 };
+
+	nanosleep(&pause, NULL);
+}
+
+/* A batch of 9 ms at least, and of no more than it took, is in a bucket for that. */
+static const char *counts_durations(void)
+{
+	struct patcher_stats before, after;
+	unsigned int bucket = 0;
+	u64 begin;
+
+	EXPECT(!start());
+	patcher_read_stats(&before);
+	after_round = pause_3_ms;
+	begin = ktime_get_ns();
+	EXPECT(!change(nop, jump));
+	begin = ktime_get_ns() - begin;
+	after_round = NULL;
+	patcher_read_stats(&after);
+	while (bucket < PATCHER_BUCKETS && after.durations[bucket] == before.durations[bucket])
+		bucket++;
+	EXPECT(bucket >= patcher_bucket(9000000));
+	EXPECT(bucket <= patcher_bucket(begin));
+	EXPECT(after.apply_ns - before.apply_ns >= 9000000);
+	EXPECT(after.longest_round_ns >= 3000000);
+	return NULL;
+}
+
 const struct test_case protocol_cases[] = {
+	{ "protocol_counts_durations", counts_durations, forget },
 	{ "protocol_steps", steps, forget },
 	{ "protocol_waits_for_handlers", waits_for_handlers, forget },
 	{ "protocol_keeps_red_zone", keeps_red_zone, forget },

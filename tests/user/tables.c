@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <linux/kernel.h>
+#include <linux/timekeeping.h>
 
 #include <kmarkers/immediate.h>
 #include <kmarkers/marker.h>
@@ -31,9 +32,10 @@ static __used noinline void instructions(void)
 		     SITE(end, ""));
 }
 
+/* A chunk as the assembler makes it, with room behind its records. */
 static struct {
 	struct kmarkers_chunk head;
-	struct patcher_site site;
+	struct patcher_site sites[3];
 } __aligned(8) chunk;
 
 static u64 variable;
@@ -41,18 +43,25 @@ static u64 variable;
 /* A module of its own, so that the table can be dropped. */
 #define MODULE	((struct module *)1)
 
+static void fill_head(unsigned int bytes, unsigned int record)
+{
+	chunk.head = (struct kmarkers_chunk) {
+		.bytes = bytes, .record = record, .version = KMARKERS_TABLE_VERSION,
+		.first = (long)chunk.sites - (long)&chunk.head.first,
+	};
+}
+
 static int add(const u8 *addr, const u8 *end, u8 size, u16 flags)
 {
+	struct kmarkers_span span = { NULL };
 	int err;
 
-	chunk.head = (struct kmarkers_chunk) {
-		.bytes = sizeof(chunk.head) + sizeof(chunk.site), .record = sizeof(chunk.site),
-		.version = KMARKERS_TABLE_VERSION,
-	};
-	chunk.site = (struct patcher_site) { .len = end - addr, .size = size, .flags = flags };
-	chunk.site.addr = (long)addr - (long)&chunk.site.addr;
-	chunk.site.key = (long)&variable - (long)&chunk.site.key;
-	err = imv_add_chunk(MODULE, &chunk.head);
+	fill_head(sizeof(chunk.sites[0]), sizeof(chunk.sites[0]));
+	chunk.sites[0] = (struct patcher_site) { .len = end - addr, .size = size, .flags = flags };
+	chunk.sites[0].addr = (long)addr - (long)&chunk.sites[0].addr;
+	chunk.sites[0].key = (long)&variable - (long)&chunk.sites[0].key;
+	err = kmarkers_join(&span, &chunk.head, sizeof(chunk.sites[0])) ?:
+	      imv_add_table(MODULE, &span);
 	if (!err)
 		imv_drop_module(MODULE);
 	return err;
@@ -96,31 +105,161 @@ static const char *refuses_others(void)
 	return NULL;
 }
 
+static int join_one(unsigned int record)
+{
+	struct kmarkers_span span = { NULL };
+
+	return kmarkers_join(&span, &chunk.head, record);
+}
+
 static const char *refuses_heads(void)
 {
-	struct kmarkers_chunk head = {
-		.bytes = sizeof(head), .record = sizeof(struct patcher_site),
-		.version = KMARKERS_TABLE_VERSION,
-	};
+	const unsigned int site = sizeof(struct patcher_site);
 
-	EXPECT(!imv_add_chunk(MODULE, &head));
-	head.version++;
-	EXPECT(imv_add_chunk(MODULE, &head) == -EINVAL);
-	head.version--;
-	head.record++;
-	EXPECT(imv_add_chunk(MODULE, &head) == -EINVAL);
-	EXPECT(markers_add_chunk(MODULE, &head) == -EINVAL);
-	head.record = sizeof(s32);
-	EXPECT(!markers_add_chunk(MODULE, &head));
-	head.bytes--;
-	EXPECT(markers_add_chunk(MODULE, &head) == -EINVAL);
+	fill_head(0, site);
+	EXPECT(!join_one(site));
+	fill_head(2 * site, site);
+	EXPECT(!join_one(site));
+	chunk.head.version = 1;
+	EXPECT(join_one(site) == -EINVAL);
+	chunk.head.version = KMARKERS_TABLE_VERSION + 1;
+	EXPECT(join_one(site) == -EINVAL);
+	fill_head(2 * site, site + 1);
+	EXPECT(join_one(site) == -EINVAL);
+	fill_head(2 * site, site);
+	EXPECT(join_one(sizeof(s32)) == -EINVAL);
+	fill_head(2 * site - 1, site);
+	EXPECT(join_one(site) == -EINVAL);
 	return NULL;
+}
+
+/* Two units of one record each, at these places. */
+static int join_two(unsigned int first, unsigned int second, struct kmarkers_span *span)
+{
+	const unsigned int site = sizeof(struct patcher_site);
+	int err;
+
+	memset(span, 0, sizeof(*span));
+	fill_head(site, site);
+	chunk.head.first += first * site;
+	err = kmarkers_join(span, &chunk.head, site);
+	fill_head(site, site);
+	chunk.head.first += second * site;
+	return err ?: kmarkers_join(span, &chunk.head, site) ?: kmarkers_span_records(span, site);
+}
+
+/* The units' records are one table, in whatever order the heads come; a hole is no record. */
+static const char *joins(void)
+{
+	struct kmarkers_span span = { NULL };
+
+	EXPECT(!kmarkers_span_records(&span, sizeof(s32)));
+	EXPECT(join_two(0, 1, &span) == 2 && span.first == &chunk.sites[0] && span.chunks == 2);
+	EXPECT(join_two(1, 0, &span) == 2 && span.first == &chunk.sites[0]);
+	EXPECT(span.end == &chunk.sites[2]);
+	EXPECT(join_two(0, 2, &span) == -EINVAL);
+	EXPECT(join_two(2, 0, &span) == -EINVAL);
+	EXPECT(imv_add_table(MODULE, &span) == -EINVAL);
+	EXPECT(markers_add_table(MODULE, &span) == -EINVAL);
+	EXPECT(typed_add_table(MODULE, &span) == -EINVAL);
+	/* Twice the same. */
+	EXPECT(join_two(1, 1, &span) == -EINVAL);
+	/* A unit without records is nowhere. */
+	fill_head(0, sizeof(struct patcher_site));
+	EXPECT(join_two(1, 2, &span) == 2);
+	chunk.head.bytes = 0;
+	chunk.head.first = 0;
+	EXPECT(!kmarkers_join(&span, &chunk.head, sizeof(struct patcher_site)));
+	EXPECT(kmarkers_span_records(&span, sizeof(struct patcher_site)) == 2);
+	EXPECT(span.first == &chunk.sites[1] && span.chunks == 3);
+	return NULL;
+}
+
+#define OTHERS		100000
+#define OTHER_LEN	2
+#define SETS		100
+#define TRIES		5
+
+NAME(others)
+
+static __used noinline void other_instructions(void)
+{
+	asm volatile("tables_others:\n\t"
+		     ".rept " __stringify(OTHERS) "\n\t"
+		     "movb $0, %al\n\t"
+		     ".endr");
+}
+
+static struct patcher_site others[OTHERS];
+/* The one that is set lies behind the one that the others read. */
+static DEFINE_IMV(u8, scaled)[2];
+
+static noinline u8 read_scaled(void)
+{
+	u8 value;
+
+	asm volatile(__IMV_SITE("movb $0, %b0", "1", "1", "0")
+		     : "=r" (value) : "i" (&scaled__imv[1]));
+	return value;
+}
+
+/* Nanoseconds to set a value that one site reads; the least of several tries. */
+static u64 time_sets(void)
+{
+	struct imv_change change = { .var = &scaled__imv[1], .size = 1 };
+	u64 start, least = ~0ULL;
+	unsigned int i, try;
+
+	for (try = 0; try < TRIES; try++) {
+		start = ktime_get_ns();
+		for (i = 0; i < SETS; i++) {
+			change.value = i;
+			if (imv_set_many(&change, 1) || read_scaled() != i)
+				return 0;
+		}
+		start = ktime_get_ns() - start;
+		least = start < least ? start : least;
+	}
+	return least;
+}
+
+static int add_others(void)
+{
+	struct kmarkers_span span = { others, others + OTHERS, sizeof(others), 1 };
+	unsigned int i;
+
+	for (i = 0; i < OTHERS; i++) {
+		others[i] = (struct patcher_site) { .len = OTHER_LEN, .size = 1 };
+		others[i].addr = (long)(tables_others + i * OTHER_LEN) - (long)&others[i].addr;
+		others[i].key = (long)&scaled__imv[0] - (long)&others[i].key;
+	}
+	return imv_add_table(MODULE, &span);
+}
+
+/* A change looks at the sites that read the variable, not at all that there are. */
+static const char *does_not_walk(void)
+{
+	u64 alone = time_sets(), among;
+
+	EXPECT(alone);
+	EXPECT(!add_others());
+	among = time_sets();
+	EXPECT(among);
+	EXPECT(among < 3 * alone);
+	return NULL;
+}
+
+static void forget_others(void)
+{
+	imv_drop_module(MODULE);
 }
 
 const struct test_case table_cases[] = {
 	{ "tables_of_reads_are_taken", takes_reads, NULL },
 	{ "tables_of_others_are_refused", refuses_others, NULL },
 	{ "tables_with_wrong_heads_are_refused", refuses_heads, NULL },
+	{ "tables_of_units_are_joined", joins, NULL },
+	{ "imv_set_looks_at_its_sites_only", does_not_walk, forget_others },
 };
 
 const unsigned int table_nr_cases = ARRAY_SIZE(table_cases);

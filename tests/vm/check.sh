@@ -23,6 +23,8 @@
 . /tests/history.sh
 # shellcheck source-path=SCRIPTDIR source=many.sh
 . /tests/many.sh
+# shellcheck source-path=SCRIPTDIR source=tables.sh
+. /tests/tables.sh
 # shellcheck source-path=SCRIPTDIR source=functions.sh
 . /tests/functions.sh
 
@@ -96,10 +98,6 @@ test_across_modules() {
 	try "test module unloads" rmmod kmarkers_test
 	lacks test $debugfs/markers/list
 	result $? "no marker of it is left"
-}
-
-ticked() {
-	[ "$(cat /sys/module/example_probe/parameters/count)" -ge "$1" ]
 }
 
 test_examples() {
@@ -282,6 +280,8 @@ suite modules
 test_across_modules
 suite examples
 test_examples
+suite tables
+test_tables
 suite typed
 test_typed_example
 test_leavers

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Finding the tables of a module that is being loaded: see <kmarkers/table.h>. */
+#include <linux/elf.h>
+#include <linux/errno.h>
+#include <linux/kallsyms.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/printk.h>
+#include <linux/rcupdate.h>
+#include <linux/string.h>
+
+#include <kmarkers/patcher.h>
+
+/**
+ * patcher_table_param() - somebody sets a parameter that stands for a table
+ * @value: to what
+ * @param: the parameter
+ *
+ * Return: -EINVAL.
+ */
+int patcher_table_param(const char *value, const struct kernel_param *param)
+{
+	pr_err("patcher: %s is a table of the module and cannot be set\n", param->name);
+	return -EINVAL;
+}
+EXPORT_SYMBOL_GPL(patcher_table_param);
+
+static bool holds(struct module *module, const void *start, unsigned long bytes)
+{
+	unsigned long first = (unsigned long)start, last = first + bytes - 1;
+
+	return last >= first && within_module_core(first, module) &&
+	       within_module_core(last, module);
+}
+
+/* The version stands where it always stood, whatever else has changed. */
+static int check_head(struct module *module, const struct kmarkers_chunk *chunk, const void *needs)
+{
+	if (!holds(module, chunk, sizeof(*chunk)) || chunk->needs != (unsigned long)needs)
+		return -EINVAL;
+	if (chunk->version == KMARKERS_TABLE_VERSION)
+		return 0;
+	pr_err("patcher: %s: compiled with tables of version %u, needed is version %u: compile it again\n",
+	       module->name, chunk->version, KMARKERS_TABLE_VERSION);
+	return -ENOEXEC;
+}
+
+static int add_chunk(struct module *module, const struct kmarkers_chunk *chunk, const void *needs,
+		     unsigned int record, struct kmarkers_span *span)
+{
+	int err = check_head(module, chunk, needs);
+
+	if (!err && chunk->bytes && !holds(module, kmarkers_chunk_first(chunk), chunk->bytes))
+		err = -EINVAL;
+	return err ?: kmarkers_join(span, chunk, record);
+}
+
+/**
+ * patcher_find_records() - the tables of one kind of a module that is being loaded
+ * @module: a module in MODULE_STATE_COMING
+ * @kind: KMARKERS_SYMBOL(kind)
+ * @needs: the symbol that their heads refer to
+ * @record: bytes of a record
+ * @span: filled in; empty if there are none
+ *
+ * Return: 0; -ENOEXEC if they were compiled by another version, with a line in
+ * the log; -EINVAL if a head is malformed.
+ */
+int patcher_find_records(struct module *module, const char *kind, const void *needs,
+			 unsigned int record, struct kmarkers_span *span)
+{
+	unsigned int i;
+	int err = 0;
+
+	memset(span, 0, sizeof(*span));
+	for (i = 0; i < module->num_kp && !err; i++)
+		if (!strcmp(module->kp[i].name, kind))
+			err = add_chunk(module, module->kp[i].arg, needs, record, span);
+	return err;
+}
+EXPORT_SYMBOL_GPL(patcher_find_records);
+
+/*
+ * Does the module refer to a symbol of another one?  Relocations need the symbol,
+ * so it is there whatever was stripped; it still is in MODULE_STATE_COMING.
+ */
+static bool refers_to(struct module *module, const void *symbol)
+{
+	const struct mod_kallsyms *syms = rcu_dereference_raw(module->kallsyms);
+	unsigned int i;
+
+	for (i = 1; i < syms->num_symtab; i++)
+		if (syms->symtab[i].st_shndx == SHN_UNDEF &&
+		    syms->symtab[i].st_value == (unsigned long)symbol)
+			return true;
+	return false;
+}
+
+/**
+ * patcher_check_tables() - a module brings no table: is that right?
+ * @module: a module in MODULE_STATE_COMING without records of any kind
+ * @needs: the symbol that heads of its tables would refer to
+ *
+ * Return: 0; -ENOEXEC if it has tables that cannot be found, with a line in the
+ * log: its sites would stay as they were compiled.
+ */
+int patcher_check_tables(struct module *module, const void *needs)
+{
+	if (!refers_to(module, needs))
+		return 0;
+	pr_err("patcher: %s: its tables cannot be found: compiled with tables of version 1, or without its section __param: compile it again\n",
+	       module->name);
+	return -ENOEXEC;
+}
+EXPORT_SYMBOL_GPL(patcher_check_tables);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A module compiled with a later version of the tables: must be refused. */
+#include <linux/module.h>
+
+#include <kmarkers/table.h>
+
+#undef KMARKERS_TABLE_VERSION
+#define KMARKERS_TABLE_VERSION	99
+
+#include <kmarkers/immediate.h>
+
+static DEFINE_IMV(int, value) = 1;
+
+static noinline int read_value(void)
+{
+	return imv_read(value);
+}
+
+static int __init later_table_init(void)
+{
+	pr_info("value %d\n", read_value());
+	return 0;
+}
+
+static void __exit later_table_exit(void)
+{
+}
+
+module_init(later_table_init);
+module_exit(later_table_exit);
+
+MODULE_DESCRIPTION("A table of a later version: cannot be loaded");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# How long a module takes to load and to unload, with its tables and without.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. /tests/lib.sh
+
+module=${KMARKERS_MODULE?}
+
+# timed WHAT COMMAND...: say how many milliseconds it took
+timed() {
+	what=$1
+	shift
+	read -r start _ </proc/uptime
+	"$@" || exit 1
+	read -r end _ </proc/uptime
+	echo "# $what: $(((${end%.*}${end#*.} - ${start%.*}${start#*.}) * 10)) ms"
+}
+
+for core in patcher immediate markers; do
+	insmod "/modules/$core.ko" || exit 1
+done
+for _ in $(seq "${KMARKERS_TURNS:-7}"); do
+	timed "load without" insmod "/modules/$module.without.ko"
+	timed "unload without" rmmod "$module"
+	timed "load with" insmod "/modules/$module.ko"
+	sites=$(grep -c "" $debugfs/patcher/sites)
+	timed "unload with" rmmod "$module"
+done
+[ "$sites" -gt 1000 ]
+result $? "its sites were known: $sites"
+sed 's/^/# patcher /' $debugfs/patcher/stats
+finish
