@@ -26,18 +26,6 @@ void bench_pause(void)
 {
 }
 
-/* A program that is started without standard output must not write into its counter. */
-static int above_standard(int fd)
-{
-	int moved;
-
-	if (fd < 0 || fd > STDERR_FILENO)
-		return fd;
-	moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	close(fd);
-	return moved;
-}
-
 /* Cycles of this thread in user space, where the chain runs that it is read around. */
 static int open_counter(void)
 {
@@ -49,8 +37,14 @@ static int open_counter(void)
 		.exclude_hv = 1,
 	};
 
-	return above_standard(syscall(SYS_perf_event_open, &attr, 0, -1, -1,
-				      PERF_FLAG_FD_CLOEXEC));
+	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC), above;
+
+	if (fd < 0)
+		return fd;
+	/* Without a standard output, what is written there must not get into the counter. */
+	above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	close(fd);
+	return above;
 }
 
 static const char *why_no_counter(int err)

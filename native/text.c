@@ -57,15 +57,6 @@ static void *map_writable(void *pages, size_t size)
 }
 
 /*
- * membarrier(2): the other running threads of the process execute a serialising
- * instruction.  0, or -1 if the program may not call it.
- */
-static int sync_threads(void)
-{
-	return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
-}
-
-/*
  * What a batch needs may be gone since kmarkers_start(), and is asked for before
  * the first store.  A child of clone(2) or vfork(2), which run no handlers of
  * pthread_atfork(), executes its parent's text and must not write it.
@@ -76,7 +67,7 @@ static int check_means(void)
 		return -EPERM;
 	if (!trap_is_ours())
 		return -ENOLINK;
-	return sync_threads() ? -EOPNOTSUPP : 0;
+	return native_sync_threads() ? -EOPNOTSUPP : 0;
 }
 
 int text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr)
@@ -143,36 +134,6 @@ void text_wait_tasks(void)
 bool text_alone(void)
 {
 	return false;
-}
-
-/* IRET is serialising (Intel SDM vol. 3A, 9.3) and, unlike CPUID, never traps to a hypervisor. */
-static void serialise(void)
-{
-	unsigned long scratch;
-
-	asm volatile("movq %%ss, %0\n\t"
-		     "subq $128, %%rsp\n\t"
-		     "pushq %0\n\t"
-		     "leaq 8+128(%%rsp), %0\n\t"
-		     "pushq %0\n\t"
-		     "pushfq\n\t"
-		     "movq %%cs, %0\n\t"
-		     "pushq %0\n\t"
-		     "leaq 1f(%%rip), %0\n\t"
-		     "pushq %0\n\t"
-		     "iretq\n"
-		     "1:"
-		     : "=&r" (scratch) : : "cc", "memory");
-}
-
-void text_sync(void)
-{
-	if (sync_threads()) {
-		/* Taken away since check_means(): no way on and no way back. */
-		perror("kmarkers: membarrier");
-		abort();
-	}
-	serialise();
 }
 
 void text_rewrite(struct patcher_poke *pokes, unsigned int nr)

@@ -10,6 +10,8 @@ int text_start(void);
 void text_before_fork(void);
 void text_after_fork_parent(void);
 void text_after_fork_child(void);
+/* Every other thread executes a serialising instruction; 0, or -1 if that is not allowed. */
+int native_sync_threads(void);
 /* Handle SIGTRAP. */
 int trap_start(void);
 /* Is it still handled by us? */

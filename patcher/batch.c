@@ -165,7 +165,6 @@ static int check_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 	unsigned int i;
 	int err = 0;
 
-	*core = false;
 	for (i = 0; i < nr && !err; i++) {
 		if (i && pokes[i - 1].addr + pokes[i - 1].len > pokes[i].addr)
 			err = -EINVAL;
@@ -349,7 +348,7 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 		       unsigned int chunk, apply_function *apply)
 {
 	u64 start;
-	bool core;
+	bool core = false;
 	int err;
 
 	mutex_lock(&patcher.lock);

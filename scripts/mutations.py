@@ -349,7 +349,7 @@ MUTANTS = (
         "membarrier-not-asked",
         "a batch begins although membarrier(2) was taken away",
         "native/text.c",
-        [("\treturn sync_threads() ? -EOPNOTSUPP : 0;\n", "\treturn 0;\n")],
+        [("\treturn native_sync_threads() ? -EOPNOTSUPP : 0;\n", "\treturn 0;\n")],
         ("batch_without_membarrier",),
     ),
     Mutant(

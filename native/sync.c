@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Synchronising all threads of the program: text_sync() of patcher/text.h. */
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../patcher/text.h"
+#include "text.h"
+
+/*
+ * membarrier(2): the other running threads of the process execute a serialising
+ * instruction.  0, or -1 if the program may not call it.
+ */
+int native_sync_threads(void)
+{
+	return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+}
+
+/* IRET is serialising (Intel SDM vol. 3A, 9.3) and, unlike CPUID, never traps to a hypervisor. */
+static void serialise(void)
+{
+	unsigned long scratch;
+
+	asm volatile("movq %%ss, %0\n\t"
+		     "subq $128, %%rsp\n\t"
+		     "pushq %0\n\t"
+		     "leaq 8+128(%%rsp), %0\n\t"
+		     "pushq %0\n\t"
+		     "pushfq\n\t"
+		     "movq %%cs, %0\n\t"
+		     "pushq %0\n\t"
+		     "leaq 1f(%%rip), %0\n\t"
+		     "pushq %0\n\t"
+		     "iretq\n"
+		     "1:"
+		     : "=&r" (scratch) : : "cc", "memory");
+}
+
+void text_sync(void)
+{
+	if (native_sync_threads()) {
+		/* Taken away since text_map() asked for it: no way on and no way back. */
+		perror("kmarkers: membarrier");
+		abort();
+	}
+	serialise();
+}
