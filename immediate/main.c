@@ -82,11 +82,12 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 
 /*
  * After markers, which set values of a module that is coming: its sites get them
- * all in one batch.  Before kprobes that wait for it, whose notifier has 1.
+ * all in one batch.  Before kprobe events that wait for it, whose notifier has 1 or,
+ * in newer and in stable kernels, 2: their breakpoints are no instructions of ours.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = on_module,
-	.priority = 2,
+	.priority = 3,
 };
 
 static int __init immediate_init(void)

@@ -85,7 +85,7 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 /* Before immediate values: the states of markers are in place when their sites are written. */
 static struct notifier_block module_notifier = {
 	.notifier_call = on_module,
-	.priority = 3,
+	.priority = 4,
 };
 
 static int stats_show(struct seq_file *m, void *unused)
