@@ -133,6 +133,9 @@ const char *imv_alignments(void)
 	return failed;
 }
 
+/* No site reads it: the patcher does not see what changes of it look like. */
+static DEFINE_IMV(u8, unread) = 3;
+
 const char *imv_refuses(void)
 {
 	struct imv_change changes[2] = {
@@ -144,6 +147,10 @@ const char *imv_refuses(void)
 	EXPECT(imv_set_many(changes, 2) == -EINVAL);
 	changes[1] = changes[0];
 	EXPECT(imv_set_many(changes, 2) == -EINVAL);
+	changes[0] = (struct imv_change){ .var = &unread__imv, .value = 4, .size = 1 };
+	changes[1] = changes[0];
+	EXPECT(imv_set_many(changes, 2) == -EINVAL);
+	EXPECT(_imv_read(unread) == 3);
 	EXPECT(imv_read(huge) == 0x0123456789abcdefULL && _imv_read(huge) == imv_read(huge));
 	EXPECT(imv_read(small) == 0xa5 && _imv_read(small) == 0xa5);
 	return NULL;
