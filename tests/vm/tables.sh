@@ -14,12 +14,12 @@ ticked() {
 # of a static variable goes with the symbols.
 client_works() {
 	grep -q "^example_tick on jump 1 example_client tick example_client.c:" \
-		$debugfs/markers/list || return 1
-	grep -q " 4 0x64 0 example_client 1$" $debugfs/immediate/list || return 1
-	[ "$(ls $client/parameters)" = period_ms ] || return 1
+		"$debugfs"/markers/list || return 1
+	grep -q " 4 0x64 0 example_client 1$" "$debugfs"/immediate/list || return 1
+	[ "$(ls "$client"/parameters)" = period_ms ] || return 1
 	ticks=$(cat /sys/module/example_probe/parameters/count)
-	put 1 $client/parameters/period_ms || return 1
-	grep -q " 4 0x1 1 example_client 1$" $debugfs/immediate/list || return 1
+	put 1 "$client"/parameters/period_ms || return 1
+	grep -q " 4 0x1 1 example_client 1$" "$debugfs"/immediate/list || return 1
 	within 10 ticked $((ticks + 20))
 }
 
