@@ -176,7 +176,7 @@ test_during() {
 }
 
 test_owners() {
-	insmod /modules/kmarkers_test_core.ko || return
+	must insmod /modules/kmarkers_test_core.ko || return
 	read_symbols
 	try "a call to redirect" find_call "$getppid"
 	bytes=$(call_bytes)
@@ -335,7 +335,7 @@ storms() {
 
 test_storms() {
 	# Long enough for everybody else to have turns.
-	insmod /modules/kmarkers_test.ko batches=$((5 * batches)) || return
+	must insmod /modules/kmarkers_test.ko batches=$((5 * batches)) || return
 	try "noise" insmod /modules/kmarkers_test_noise.ko changes=1
 	insmod /modules/kmarkers_test_core.ko
 	read_symbols
@@ -398,7 +398,7 @@ test_special() {
 
 # Non-maskable interrupts in the middle of everything; the emulator sends them all the time.
 test_nmis() {
-	insmod /modules/kmarkers_test.ko batches=$((5 * batches)) || return
+	must insmod /modules/kmarkers_test.ko batches=$((5 * batches)) || return
 	# What is executed in them is changed as well.
 	try "noise" insmod /modules/kmarkers_test_noise.ko changes=1
 	for cpu in 0 1; do

@@ -270,7 +270,7 @@ test_mappings() {
 }
 
 test_core() {
-	insmod /modules/kmarkers_test_core.ko || return
+	must insmod /modules/kmarkers_test_core.ko || return
 	read_symbols
 	try "a call to redirect" find_call "$getppid"
 	test_names

@@ -28,8 +28,8 @@ of_the_kernel() {
 }
 
 test_handler_path() {
-	insmod /modules/kmarkers_test_core.ko || return
-	insmod /modules/kmarkers_test.ko batches=80 || return
+	must insmod /modules/kmarkers_test_core.ko || return
+	must insmod /modules/kmarkers_test.ko batches=80 || return
 	read_symbols
 	# The buffer keeps the last calls, which on debug kernels need not be those of a breakpoint.
 	for _ in 1 2 3 4; do

@@ -153,7 +153,7 @@ kprobe_comes_and_goes() {
 }
 
 test_kprobes_on_values() {
-	insmod /modules/example_profile.ko || return
+	must insmod /modules/example_profile.ko || return
 	put 1 /sys/kernel/debug/kmarkers/immediate/values/example_profile.prof_on
 	put 500 "$prof_step"
 	step_offset=$(offset_of profile_hit example_profile)
@@ -164,7 +164,7 @@ test_kprobes_on_values() {
 }
 
 test_kprobes() {
-	insmod /modules/example_client.ko || return
+	must insmod /modules/example_client.ko || return
 	put 1 /sys/module/example_client/parameters/period_ms
 	tick_offset=$(offset_of tick example_client)
 	off_bytes=$(tick_bytes)

@@ -152,7 +152,7 @@ test_landing_first() {
 test_landing() {
 	put 1 /proc/sys/debug/kprobes-optimization
 	dmesg -c >/dev/null
-	insmod /modules/$lander.ko || return
+	must insmod /modules/$lander.ko || return
 	# What comes first in it is ftrace's, a copied register, or the addition.
 	plain=
 	for offset in 5 6 7 8 9 10 11 12 13 14; do

@@ -81,6 +81,13 @@ fails_with() {
 	return 1
 }
 
+# must COMMAND...: what a suite cannot do without; if it fails, so does the suite
+must() {
+	"$@" && return
+	result 1 "$*"
+	return 1
+}
+
 # refused NAME ERROR COMMAND...: passes if the command fails and says so
 refused() {
 	name=$1

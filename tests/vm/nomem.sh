@@ -53,7 +53,7 @@ without_memory() {
 test_core_without_memory() {
 	# shellcheck source=tests/vm/corelib.sh
 	. /tests/corelib.sh
-	insmod /modules/kmarkers_test_core.ko || return
+	must insmod /modules/kmarkers_test_core.ko || return
 	read_symbols
 	find_call "$getppid"
 	list=$debugfs/patcher/sites
@@ -64,8 +64,8 @@ test_core_without_memory() {
 }
 
 test_without_memory() {
-	insmod /modules/kmarkers_test.ko || return
-	insmod /modules/kmarkers_test_events.ko || return
+	must insmod /modules/kmarkers_test.ko || return
+	must insmod /modules/kmarkers_test_events.ko || return
 	if ! put 1 $fail_at; then
 		stop_failing
 		skip "writes without memory" "no way to make allocations fail"
