@@ -88,6 +88,34 @@ static struct notifier_block module_notifier = {
 	.priority = 4,
 };
 
+/*
+ * A tracepoint calls what is connected to it at once.  So this comes after immediate
+ * values, which are stored into text that does not run, and after the kernel's own
+ * notifiers, with 1 and 0: until then a static key of the module can be switched on
+ * without its jumps, which the kernel finds out, and dies of, when it is switched off.
+ */
+static int on_ready(struct notifier_block *nb, unsigned long event, void *data)
+{
+	return notifier_from_errno(event == MODULE_STATE_COMING ? tracepoints_connect(data) : 0);
+}
+
+static struct notifier_block ready_notifier = {
+	.notifier_call = on_ready,
+	.priority = -1,
+};
+
+static int register_notifiers(void)
+{
+	int err = register_module_notifier(&module_notifier);
+
+	if (err)
+		return err;
+	err = register_module_notifier(&ready_notifier);
+	if (err)
+		unregister_module_notifier(&module_notifier);
+	return err;
+}
+
 static int stats_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "nested %lu\n", event_nested());
@@ -106,7 +134,7 @@ static int __init markers_init(void)
 	debugfs_create_file("list", 0400, dir, NULL, &markers_fops);
 	debugfs_create_file("stats", 0400, dir, NULL, &stats_fops);
 	control_init(dir);
-	err = register_module_notifier(&module_notifier);
+	err = register_notifiers();
 	if (err) {
 		debugfs_remove_recursive(dir);
 		event_exit();
@@ -120,6 +148,7 @@ static void __exit markers_exit(void)
 	control_exit();
 	functions_drop_module(NULL);
 	debugfs_remove_recursive(dir);
+	unregister_module_notifier(&ready_notifier);
 	unregister_module_notifier(&module_notifier);
 	markers_free();
 	event_exit();

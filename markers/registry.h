@@ -32,6 +32,7 @@ void markers_drop_records(const s32 *records);
 unsigned int markers_disconnect(bool (*gone)(void *data, const char *name, unsigned long code),
 				void *data);
 void markers_free(void);
+int tracepoints_connect(struct module *module);
 int markers_show(struct seq_file *m, void *unused);
 int markers_connect_many(const struct marker_link *links, unsigned int nr);
 int markers_disconnect_many(const struct marker_link *links, unsigned int nr);

@@ -732,8 +732,8 @@ MUTANTS = (
     Mutant(
         "comes-unconnected",
         "what leads to a marker that is on when its module comes is not told",
-        "markers/registry.c",
-        [("\t\terr = switch_outside(marker, true);\n", "")],
+        "markers/tracepoint.c",
+        [("return marker->probes ? tracepoint_switch(marker, true) : 0;", "return 0;")],
         ("the tracepoint calls it",),
         Ground.KERNEL,
         suites=("history",),

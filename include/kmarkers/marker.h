@@ -169,12 +169,14 @@ struct marker {
  * @marker: what all markers have
  * @tracepoint: the tracepoint
  * @callback: connected to it while the marker has probes
- * @connected: whether it is; private
+ * @ready: the callback may run: its module is taken over by everybody; private
+ * @connected: whether it is connected; private
  */
 struct marker_tp {
 	struct marker marker;
 	struct tracepoint *tracepoint;
 	void *callback;
+	bool ready;
 	bool connected;
 };
 
