@@ -132,7 +132,7 @@ void typed_drop_stubs(struct module *module);
 #ifdef __KERNEL__
 int function_switch(struct marker *marker, bool on);
 int tracepoint_switch(struct marker *marker, bool on);
-void tracepoint_drop(struct marker *marker);
+void tracepoints_drop(struct marker_table *table);
 #else
 static inline int function_switch(struct marker *marker, bool on)
 {
@@ -144,7 +144,7 @@ static inline int tracepoint_switch(struct marker *marker, bool on)
 	return 0;
 }
 
-static inline void tracepoint_drop(struct marker *marker)
+static inline void tracepoints_drop(struct marker_table *table)
 {
 }
 #endif

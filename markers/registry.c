@@ -116,6 +116,7 @@ static void drop_markers(struct marker_table *table, unsigned int nr)
 	struct marker_entry *entry;
 	unsigned int i;
 
+	tracepoints_drop(table);
 	for (i = 0; i < nr; i++) {
 		struct marker *marker = record_marker(&table->records[i]);
 
@@ -124,7 +125,6 @@ static void drop_markers(struct marker_table *table, unsigned int nr)
 		list_del(&marker->node);
 		marker->node.next = NULL;
 		typed_drop(marker);
-		tracepoint_drop(marker);
 		entry = find_entry(marker->name);
 		if (entry)
 			put_entry(entry);

@@ -71,16 +71,31 @@ int tracepoints_connect(struct module *module)
 	return err;
 }
 
-/**
- * tracepoint_drop() - see that no tracepoint calls a module that leaves
- * @marker: a marker of any flavour
- *
- * Context: may sleep; on return the callback does not run any more.
- */
-void tracepoint_drop(struct marker *marker)
+/* May its callback have been called?  It is not any more. */
+static bool disconnect(struct marker *marker)
 {
-	if (marker->flavour != MARKER_TRACEPOINT || !tp_of(marker)->connected)
-		return;
+	if (marker->flavour != MARKER_TRACEPOINT || !tp_of(marker)->ready)
+		return false;
 	tracepoint_switch(marker, false);
-	tracepoint_synchronize_unregister();
+	return true;
+}
+
+/**
+ * tracepoints_drop() - see that no tracepoint calls a module that leaves
+ * @table: its markers
+ *
+ * A callback that was disconnected before may still run: in newer kernels a task
+ * can be preempted there, and nobody else waits for it.
+ *
+ * Context: may sleep; on return no callback runs any more.
+ */
+void tracepoints_drop(struct marker_table *table)
+{
+	bool called = false;
+	unsigned int i;
+
+	for (i = 0; i < table->nr; i++)
+		called |= disconnect(record_marker(&table->records[i]));
+	if (called)
+		tracepoint_synchronize_unregister();
 }
