@@ -153,12 +153,18 @@ static bool may_be_optimised(const struct kprobe *kp)
 	return container_of(kp, struct optimized_kprobe, kp)->optinsn.size;
 }
 
+/* Of one whose module is gone the kernel has forgotten the post_handler. */
+static bool is_gone(const struct companion *companion)
+{
+	return companion->kp.flags & KPROBE_FLAG_GONE;
+}
+
 static bool has_companion(const struct kprobe *kp)
 {
 	const struct companion *companion;
 
 	list_for_each_entry(companion, &kprobes.companions, node)
-		if (companion->kp.addr == kp->addr)
+		if (companion->kp.addr == kp->addr && !is_gone(companion))
 			return true;
 	return false;
 }
@@ -315,7 +321,7 @@ static void forget_lonely(void)
 
 	kprobes_lock();
 	list_for_each_entry(companion, &kprobes.companions, node)
-		if (companion->kp.list.next == companion->kp.list.prev)
+		if (companion->kp.list.next == companion->kp.list.prev || is_gone(companion))
 			companion->needed = false;
 	kprobes_unlock();
 }
