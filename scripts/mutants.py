@@ -48,7 +48,8 @@ PARTS = (
 )
 BATCHES = 5000
 HANG_SECONDS = 30.0
-BOOT_SECONDS = 240.0
+# A guest that stands still is ended long before; one that is only slow must not count as caught.
+BOOT_SECONDS = 1200.0
 SANITIZE = "-fsanitize=address -O1 -fno-omit-frame-pointer"
 
 
