@@ -9,16 +9,17 @@ extern const u8 imv_tables_need_immediate;
 
 static int value__imv = 1;
 
-asm(".pushsection .discard_kmarkers_imv, 0, \"aw\", @progbits\n"
-    "	.balign 8\n"
-    "kmarkers_chunk_imv:\n"
-    "	.quad imv_tables_need_immediate\n"
-    "	.long .Lend - kmarkers_chunk_imv\n"
-    "	.short 12, 1\n"
-    ".popsection\n"
-    ".pushsection .discard_kmarkers_imv, 2, \"aw\", @progbits\n"
-    ".Lend:\n"
-    ".popsection\n");
+asm(
+	".pushsection .discard_kmarkers_imv, 0, \"aw\", @progbits\n"
+	"	.balign 8\n"
+	"kmarkers_chunk_imv:\n"
+	"	.quad imv_tables_need_immediate\n"
+	"	.long .Lend - kmarkers_chunk_imv\n"
+	"	.short 12, 1\n"
+	".popsection\n"
+	".pushsection .discard_kmarkers_imv, 2, \"aw\", @progbits\n"
+	".Lend:\n"
+	".popsection\n");
 
 static noinline int read_value(void)
 {
