@@ -43,6 +43,11 @@ SHOW_SECONDS = 30
 # What a program that cannot do all says that root should run.
 MENDS = re.compile(r"apt-get install [a-z0-9][a-z0-9 .+-]*")
 UNABLE = 2
+# What a user gets. make itself exits with 2 whatever failed, and shows the code in its last line.
+ABLE = {
+    "bench": r"(?s)\bnative\b.* Error 2\s*$",
+    "check": r"(?s)\n[1-9]\d* passed, 0 failed.* Error 2\s*$",
+}
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,11 @@ class Visit:
     tally: Tally = field(default_factory=Tally)
     times: dict[str, float] = field(default_factory=dict)
     mend: str = ""
+
+    @property
+    def timed(self) -> str:
+        """What its times are kept under; short forms are no measure of the long ones."""
+        return f"{self.name}-quick" if self.variables.get("QUICK") else self.name
 
 
 def readme_commands(text: str) -> list[str]:
@@ -94,7 +104,7 @@ def user_steps(commands: list[str]) -> list[Step]:
     install, *others = root_steps(commands)
     clone, *makes = others
     bare = [Step(f"bare-{make.name}", make.command, True, UNABLE, MENDS.pattern) for make in makes]
-    able = [Step(make.name, make.command, True, UNABLE, r"\bnative\b") for make in makes]
+    able = [Step(make.name, make.command, True, UNABLE, ABLE[make.name]) for make in makes]
     return [install, Step("clone", clone.command, True), bare[0], Step("mend", ""), *able]
 
 
@@ -136,7 +146,7 @@ def take(visit: Visit, step: Step) -> bool:
     """Do one step; tells whether it went as it should."""
     label = f"{visit.name}-{step.name}"
     command = visit.mend if step.name == "mend" else step.command
-    known = freshtimes.load(WORK / "times.json").get(visit.name, {}).get(step.name)
+    known = freshtimes.load(WORK / "times.json").get(visit.timed, {}).get(step.name)
     expected = f", {known:.0f} s the last time" if known else ""
     print(f"{label}: {command}{expected}", flush=True)
     log = WORK / f"{label}.log"
@@ -148,14 +158,15 @@ def take(visit: Visit, step: Step) -> bool:
         finally:
             process.kill()
     took = time.monotonic() - began
-    visit.times[step.name] = took
-    visit.times |= {f"{step.name} {what}": at for what, at in freshtimes.marks(log).items()}
     if mends := MENDS.findall(said):
         visit.mend = mends[0].strip()
     wrong = [f"exit code {code}, not {step.code}"] if code != step.code else []
     if step.says and not re.search(step.says, said):
         wrong.append(f"it does not say {step.says!r}")
     if not wrong:
+        # What failed took no time that is worth telling.
+        visit.times[step.name] = took
+        visit.times |= {f"{step.name} {what}": at for what, at in freshtimes.marks(log).items()}
         visit.tally.passed += 1
         print(f"{label}: ok in {took:.0f} s", flush=True)
         return True
@@ -203,7 +214,7 @@ def visit_root(
                 continue
             if not take(visit, step) and step.name in {*needed, "lists"}:
                 break
-        freshtimes.add(WORK / "times.json", visit.name, visit.times)
+        freshtimes.add(WORK / "times.json", visit.timed, visit.times)
         return visit.tally
 
 
@@ -240,6 +251,8 @@ def main() -> int:
     parser.add_argument("--cached", action="store_true", help="every root reads test kernels")
     parser.add_argument("--readme", action="store_true", help="put the times into the README")
     args = parser.parse_args()
+    if args.readme and args.quick:
+        parser.error("the README's times are those of the long forms: README=1 without QUICK=1")
     variables = {"QUICK": "1"} if args.quick else {}
     total = Tally()
     try:
@@ -248,7 +261,7 @@ def main() -> int:
             for who in [args.who] if args.who else ("root", "user"):
                 cache = args.cached or suite != ALONE or who == "user"
                 total.add(visit_root(suite, who == "user", cache, args.step, variables))
-        if args.readme:
+        if args.readme and not total.failed:
             freshtimes.put(ROOT / "README.md", WORK / "times.json", SUITES)
     except OBSTACLES as error:
         print(f"check-fresh: {explain(error)}", file=sys.stderr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -69,6 +70,37 @@ def test_a_user_tries_before_and_after_root_installs() -> None:
         *(("install", False), ("clone", True), ("bare-bench", True), ("mend", False)),
         *(("bench", True), ("check", True)),
     ]
+
+
+@pytest.mark.parametrize(
+    ("step", "said", "good"),
+    [
+        ("check", "[1/8] native\n99 passed, 0 failed, 2 skipped\nmake: [check] Error 2\n", True),
+        ("check", "[1/8] native\n99 passed, 1 failed, 2 skipped\nmake: [check] Error 1\n", False),
+        ("check", "[1/8] native\n0 passed, 0 failed, 9 skipped\nmake: [check] Error 2\n", False),
+        ("bench", "native: table\nmake: [bench] Error 2\n", True),
+        ("bench", "native failed\nmake: [bench] Error 1\n", False),
+    ],
+)
+def test_what_fails_for_a_user_is_told_from_what_is_missing(
+    step: str, said: str, good: bool
+) -> None:
+    steps = {step.name: step for step in fresh.user_steps(fresh.readme_commands(README))}
+    assert bool(re.search(steps[step].says, said)) == good
+
+
+def test_times_are_those_of_what_went_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(root: Root, command: str, *_: object) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(["sh", "-c", command], stdout=subprocess.PIPE)
+
+    monkeypatch.setattr(fresh, "WORK", tmp_path)
+    monkeypatch.setattr(bareroot, "run", run)
+    for variables, name in (({}, "a"), ({"QUICK": "1"}, "a-quick")):
+        visit = fresh.Visit("a", Root(tmp_path, None, None), variables)
+        assert fresh.take(visit, fresh.Step("good", "echo setup: ready"))
+        assert not fresh.take(visit, fresh.Step("bad", "echo setup: ready; exit 1"))
+        assert set(visit.times) == {"good", "good set-up"}
+        assert visit.timed == name
 
 
 def test_readme_without_commands_is_told() -> None:
