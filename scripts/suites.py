@@ -4,18 +4,20 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import ktap
 from ktap import Tally
-from lablib import OBSTACLES, ROOT, explain
+from lablib import OBSTACLES, ROOT, LabError, explain
 from pace import Clock, History, Reporter, remove_logs
 
 LOGS = ROOT / "build" / "check"
@@ -142,7 +144,29 @@ def run_suite(suite: Suite, history: History, place: str = "") -> Tally:
     return tally
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """One run at a time in a checkout: two would write to each other's logs and builds."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    with (LOGS / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LabError("other tests are running in this checkout") from None
+        yield
+
+
 def run_all(suites: Sequence[Suite]) -> Tally:
+    """Run suites one after the other; what they add up to, or what keeps all from running."""
+    try:
+        with alone():
+            return run_each(suites)
+    except (LabError, OSError) as error:
+        print(f"check: {explain(error)}", file=sys.stderr)
+        return Tally(failed=[explain(error)])
+
+
+def run_each(suites: Sequence[Suite]) -> Tally:
     """Run suites one after the other; what they add up to."""
     total = Tally()
     history = History(LOGS / "times.json")

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 import suites
+from ktap import Tally
 from lablib import ROOT
+from suites import Suite
 
 # Two processes, one of which is not waited for; both write while they live.
 SCRIPT = """
@@ -69,3 +71,27 @@ def test_only_a_program_that_says_so_is_skipped(
 ) -> None:
     tally = suites.run_ktap(["sh", "-c", script], tmp_path / "log")
     assert (len(tally.failed), len(tally.skipped)) == (failed, skipped)
+
+
+def test_second_run_in_a_checkout_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def second(log: Path) -> Tally:
+        assert suites.run_all([good]).failed == ["other tests are running in this checkout"]
+        return Tally(1)
+
+    monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
+    good = Suite("good", lambda log: Tally(1))
+    assert suites.run_all([Suite("first", second)]) == Tally(1)
+    assert capsys.readouterr().err == "check: other tests are running in this checkout\n"
+    assert suites.run_all([good]) == Tally(1)
+
+
+def test_checkout_that_cannot_be_written_to_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(suites, "LOGS", tmp_path / "file" / "logs")
+    tally = suites.run_all([Suite("one", lambda log: Tally(1))] * 3)
+    assert len(tally.failed) == 1 and not tally.passed
+    assert "Not a directory" in capsys.readouterr().err
