@@ -38,7 +38,13 @@ def is_ours() -> bool:
 def claim() -> None:
     """Make the directory; refuse one that something else is in."""
     cache = cache_dir()
-    cache.mkdir(parents=True, exist_ok=True)
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LabError(
+            f"test kernels cannot be kept in {cache} ({error.strerror});"
+            " set KMARKERS_CACHE to a directory that can be written to"
+        ) from None
     others = [path for path in cache.iterdir() if not path.name.startswith(TAG)]
     # Looked for after the others: whoever made them at the same time wrote it before.
     if is_ours():

@@ -109,3 +109,13 @@ def test_lock_that_was_removed_meanwhile_is_taken_anew(
         (tmp_path / "cache/x.lock").unlink()
     other.join(20)
     assert held == [True]
+
+
+def test_place_that_cannot_be_made_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        monkeypatch.setenv("KMARKERS_CACHE", str(place))
+        with pytest.raises(LabError, match=f"cannot be kept in {place} .*; set KMARKERS_CACHE to"):
+            cache.claim()
