@@ -193,7 +193,7 @@ def tidied(run: Run) -> Iterator[Run]:
 
 def describe(run: Run) -> dict[str, Any]:
     """What env.json says of a run as a whole: whether it is a quick one, and what it lacks."""
-    unknown = {"failed": False, "why": "it was not measured yet"}
+    unknown = {"failed": False, "why": "the run ended before"}
     lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
     missing = [{"tier": tier, **run.obstacles.get(tier, unknown)} for tier in lacking]
     sudo = "" if os.geteuid() == 0 else "sudo "

@@ -8,10 +8,12 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from lablib import LabError
+
 ANSWER_SECONDS = 60.0
 
 
-class MonitorError(Exception):
+class MonitorError(LabError):
     """The emulator does not answer, or says that it cannot."""
 
 
@@ -29,7 +31,9 @@ class Monitor:
             self.ask("qmp_capabilities")
         except OSError as error:
             self._socket.close()
-            raise MonitorError(f"the emulator cannot be asked: {error.strerror}") from error
+            raise MonitorError(
+                f"the emulator cannot be asked: {error.strerror or error}"
+            ) from error
         except MonitorError:
             self._socket.close()
             raise

@@ -252,7 +252,7 @@ def main() -> int:
     )
     try:
         outcomes = run_all(chosen, list(Ground))
-    except ModelError as error:
+    except (ModelError, OSError) as error:
         print(f"check-model: {error}", file=sys.stderr)
         return 2
     print("counterexamples: build/model/*.txt")
