@@ -315,7 +315,8 @@ do {									\
  * @fmt: its format, a literal; MARK_NOARGS if there are no arguments
  * @args: its arguments
  *
- * The callback is connected to the tracepoint while the marker has probes.
+ * The callback is connected to the tracepoint while the marker has probes.  It may
+ * hold one such marker: a tracepoint takes a callback only once.
  */
 #define trace_mark_tp(mark, tp_name, tp_cb, fmt, args...)		\
 do {									\
