@@ -47,7 +47,7 @@ PARTS = (
         "storms beside everyone who changes text",
         "preempt=full",
         one_thread=True,
-        share=5,
+        share=10,
     ),
     Part("nmis", "storms with non-maskable interrupts", "apic_extnmi=all", nmi=50.0),
 )
