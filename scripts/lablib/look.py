@@ -34,7 +34,7 @@ STACK_WORDS = 192
 INTERRUPTS_ON = 1 << 9
 # A CPU that works comes to more places than these, or takes an interrupt.
 FEW_PLACES = 8
-# So much of the looks must find the same; in others the CPU is about to enter or to return.
+# So much of the looks must find the same breakpoint, or a CPU on the way to it or back.
 MOST = 0.7
 KERNEL_FROM = 1 << 63
 # A kernel's text is around its entry code. Above this are modules, whatever is where.
@@ -178,13 +178,24 @@ def trapped(seen: Sequence[Cpu]) -> Finding | None:
     trap, times = traps.most_common(1)[0]
     alike = [cpu for cpu in seen if cpu.trap and saved_but_address(cpu) == trap]
     first = max(alike, key=lambda cpu: cpu.trapped_at)
-    if times < MOST * len(seen) or any(first.trapped_at - cpu.trapped_at > 1 for cpu in alike):
+    between = sum(enters_or_returns(cpu, first.trapped_at) for cpu in seen)
+    if times + between < MOST * len(seen):
+        return None
+    if any(first.trapped_at - cpu.trapped_at > 1 for cpu in alike):
         return None
     gone = all(cpu.held and BREAKPOINT not in cpu.held for cpu in alike)
     there = {cpu.held[:1] for cpu in alike if cpu.trapped_at == first.trapped_at}
     holds = ", ".join(sorted(f"{held[0]:02x}" if held else "?" for held in there))
     said = f"CPU {first.number} executes a breakpoint at {first.trapped_at:x} for ever"
     return Finding(f"{said}; memory holds {holds} there", gone and first.in_kernel_text)
+
+
+def enters_or_returns(cpu: Cpu, address: int) -> bool:
+    """Whether a CPU is at a breakpoint, or in the first or last steps of the kernel's entry."""
+    if cpu.trap:
+        return False
+    entering = cpu.entry <= cpu.place < cpu.entry + ENTRY_CODE_BYTES
+    return abs(cpu.place - address) <= 1 or entering
 
 
 def saved_but_address(cpu: Cpu) -> tuple[int, ...]:

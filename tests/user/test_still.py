@@ -100,6 +100,21 @@ def test_handler_that_has_gone_back_is_seen_through(tmp_path: Path) -> None:
     assert f"breakpoint at {MODULE_TEXT:x} for ever; memory holds cc" in finding.reason
 
 
+@pytest.mark.parametrize("between", [KERNEL_TEXT, KERNEL_TEXT + 1, ENTRY, ENTRY + 3])
+def test_cpu_on_the_way_to_its_breakpoint_counts(tmp_path: Path, between: int) -> None:
+    turns = itertools.count()
+
+    def go_on(cpu: FakeCpu) -> None:
+        handles = next(turns) % 2
+        cpu.place = KERNEL_TEXT + 0x5000 if handles else between
+        cpu.stack = trapped(KERNEL_TEXT) if handles else [0]
+
+    memory = {KERNEL_TEXT: 0x0F}
+    finding = watched(tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=go_on)], memory)
+    assert finding and finding.stale
+    assert f"breakpoint at {KERNEL_TEXT:x} for ever; memory holds 0f" in finding.reason
+
+
 def test_cpu_that_meets_breakpoints_and_goes_on_is_busy(tmp_path: Path) -> None:
     counter = itertools.count()
 
