@@ -150,9 +150,9 @@ const struct patcher_site *__wrap_sites_find(unsigned long addr,
 const struct patcher_site *__wrap_sites_find(unsigned long addr,
 					     const struct patcher_table **found)
 {
-	void (*call)(void) = in_lookup;
+	/* Several handlers come here at the same time. */
+	void (*call)(void) = __atomic_exchange_n(&in_lookup, NULL, __ATOMIC_ACQ_REL);
 
-	in_lookup = NULL;
 	if (call)
 		call();
 	return __real_sites_find(addr, found);
@@ -162,7 +162,7 @@ static void forget(void)
 {
 	after_round = NULL;
 	in_handler = NULL;
-	in_lookup = NULL;
+	__atomic_store_n(&in_lookup, NULL, __ATOMIC_RELEASE);
 	if (!registered)
 		return;
 	change(jump, nop);
@@ -382,7 +382,7 @@ static const char *retries_breakpoints_of_new_batches(void)
 	round_number = 0;
 	amiss = returned = false;
 	after_round = stay_in_first_round;
-	in_lookup = begin_batch;
+	__atomic_store_n(&in_lookup, begin_batch, __ATOMIC_RELEASE);
 	ours = patcher_handle_int3(&regs);
 	byte = protocol_site_first[0];
 	WRITE_ONCE(returned, true);
