@@ -8,13 +8,11 @@ runs beside a change of text either, so the storms are short.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 
 import kernelsuite
 from ktap import Tally
-from lablib import catalogue
 from lablib.machine import Request
 from suites import Suite, run_main
 
@@ -49,13 +47,8 @@ def suites(kernel: str, modules: Path) -> list[Suite]:
 
 
 def main() -> int:
-    """Run it for one kernel; 1 if anything failed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    args = parser.parse_args()
-    return kernelsuite.check_one(
-        args.kernel, "check-alone", lambda modules: suites(args.kernel, modules)
-    )
+    """Run it for one kernel; 1 if anything failed, 2 if it could not run here."""
+    return kernelsuite.check_main(__doc__, "check-alone", suites)
 
 
 if __name__ == "__main__":

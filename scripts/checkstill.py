@@ -8,7 +8,6 @@ nobody has anything to do, or the emulator is told to stop.
 
 from __future__ import annotations
 
-import argparse
 import re
 import tempfile
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import kernelsuite
 from ktap import Tally
-from lablib import catalogue, triage
+from lablib import triage
 from lablib.machine import Request, Result, boot
 from lablib.qmp import Monitor
 from suites import Suite, run_main
@@ -96,15 +95,8 @@ def suites(kernel: str, modules: Path) -> list[Suite]:
 
 
 def main() -> int:
-    """Run it for one kernel; 1 if anything failed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    args = parser.parse_args()
-    return kernelsuite.check_one(
-        args.kernel,
-        "check-still",
-        lambda modules: suites(args.kernel, modules),
-    )
+    """Run it for one kernel; 1 if anything failed, 2 if it could not run here."""
+    return kernelsuite.check_main(__doc__, "check-still", suites)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ fetched is a SKIP with the reason.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,15 +71,8 @@ def suites(kernel: str, modules: Path) -> list[Suite]:
 
 
 def main() -> int:
-    """Run it for one kernel; 1 if anything failed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    args = parser.parse_args()
-    return kernelsuite.check_one(
-        args.kernel,
-        "check-tracers",
-        lambda modules: suites(args.kernel, modules),
-    )
+    """Run it for one kernel; 1 if anything failed, 2 if it could not run here."""
+    return kernelsuite.check_main(__doc__, "check-tracers", suites)
 
 
 if __name__ == "__main__":

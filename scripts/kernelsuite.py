@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import sys
@@ -186,6 +187,14 @@ def check_one(name: str, who: str, suites: Callable[[Path], Sequence[Suite]]) ->
         total = Tally(failed=[explain(error)])
     print(total.closing_line())
     return exit_code(total)
+
+
+def check_main(about: str, who: str, suites: Callable[[str, Path], Sequence[Suite]]) -> int:
+    """The command line of a suite that runs for one kernel; returns its exit code."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
+    kernel: str = parser.parse_args().kernel
+    return check_one(kernel, who, lambda modules: suites(kernel, modules))
 
 
 def appended(entry: Entry) -> list[str]:
