@@ -72,8 +72,7 @@ EXPORT_SYMBOL_GPL(marker_typed_nothing);
 
 static void begin_poke(struct patcher_poke *poke, u8 *addr, unsigned int len)
 {
-	poke->addr = addr;
-	poke->len = len;
+	*poke = (struct patcher_poke){ .addr = addr, .len = len };
 	memcpy(poke->old, addr, len);
 }
 
