@@ -214,7 +214,7 @@ static const char *fork_signal(void)
 }
 
 #define CHANGERS	3
-#define CHANGES		20000
+#define CHANGES		200000
 #define FORKS		10
 
 static bool stop;
