@@ -66,6 +66,12 @@ class Cpu:
         return self.trap[REGISTERS] - 1
 
     @property
+    def breakpoint_at(self) -> int:
+        """The same, also where memory shows that the handler has gone back."""
+        gone_back = self.held[1:] == (BREAKPOINT,) and self.held[0] != BREAKPOINT
+        return self.trapped_at + gone_back
+
+    @property
     def in_kernel_text(self) -> bool:
         """Whether that is in the kernel itself, and not in a module."""
         near = abs(self.trapped_at - self.entry) < KERNEL_BYTES
@@ -177,16 +183,17 @@ def trapped(seen: Sequence[Cpu]) -> Finding | None:
         return None
     trap, times = traps.most_common(1)[0]
     alike = [cpu for cpu in seen if cpu.trap and saved_but_address(cpu) == trap]
-    first = max(alike, key=lambda cpu: cpu.trapped_at)
-    between = sum(enters_or_returns(cpu, first.trapped_at) for cpu in seen)
+    first = max(alike, key=lambda cpu: cpu.breakpoint_at)
+    at = first.breakpoint_at
+    between = sum(enters_or_returns(cpu, at) for cpu in seen)
     if times + between < MOST * len(seen):
         return None
-    if any(first.trapped_at - cpu.trapped_at > 1 for cpu in alike):
+    if any(at - cpu.trapped_at > 1 for cpu in alike):
         return None
     gone = all(cpu.held and BREAKPOINT not in cpu.held for cpu in alike)
-    there = {cpu.held[:1] for cpu in alike if cpu.trapped_at == first.trapped_at}
+    there = {cpu.held[at - cpu.trapped_at :][:1] for cpu in alike}
     holds = ", ".join(sorted(f"{held[0]:02x}" if held else "?" for held in there))
-    said = f"CPU {first.number} executes a breakpoint at {first.trapped_at:x} for ever"
+    said = f"CPU {first.number} executes a breakpoint at {at:x} for ever"
     return Finding(f"{said}; memory holds {holds} there", gone and first.in_kernel_text)
 
 

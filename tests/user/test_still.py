@@ -88,11 +88,12 @@ def test_other_breakpoints_are_not(tmp_path: Path, address: int, memory: dict[in
     assert f"breakpoint at {address:x} for ever" in finding.reason
 
 
-def test_handler_that_has_gone_back_is_seen_through(tmp_path: Path) -> None:
-    turns = itertools.count()
+@pytest.mark.parametrize("backs", [(0, 1), (1,)], ids=["sometimes", "always"])
+def test_handler_that_has_gone_back_is_seen_through(tmp_path: Path, backs: tuple[int, ...]) -> None:
+    turns = itertools.cycle(backs)
 
     def go_on(cpu: FakeCpu) -> None:
-        cpu.stack = trapped(MODULE_TEXT - next(turns) % 2)
+        cpu.stack = trapped(MODULE_TEXT - next(turns))
 
     memory = {MODULE_TEXT - 1: 0x00, MODULE_TEXT: 0xCC}
     finding = watched(tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=go_on)], memory)
