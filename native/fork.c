@@ -9,26 +9,28 @@
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 
+#include "failure.h"
+#include "fork.h"
 #include "text.h"
 
 static void before_fork(void)
 {
 	native_gate_close();
-	text_before_fork();
+	native_text_before_fork();
 	urcu_bp_before_fork();
 }
 
 static void after_fork_parent(void)
 {
 	urcu_bp_after_fork_parent();
-	text_after_fork_parent();
+	native_text_after_fork_parent();
 	native_gate_open();
 }
 
 /* liburcu unblocks signals, whose handlers may have sites: the text comes first. */
 static void after_fork_child(void)
 {
-	text_after_fork_child();
+	native_text_after_fork_child();
 	native_gate_renew();
 	urcu_bp_after_fork_child();
 }
@@ -45,7 +47,7 @@ static __attribute__((constructor(101))) void watch(void)
 	watch_error = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
-int fork_start(void)
+int native_fork_start(void)
 {
-	return watch_error ? start_failed("cannot watch for fork()", -watch_error) : 0;
+	return watch_error ? native_failed("cannot watch for fork()", -watch_error) : 0;
 }

@@ -69,7 +69,7 @@ enum bench_cycles bench_cycles_source(void)
 	if (known)
 		return source;
 	known = true;
-	if (machine_is_emulated()) {
+	if (native_machine_is_emulated()) {
 		source = BENCH_CYCLES_NONE;
 		return source;
 	}

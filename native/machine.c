@@ -51,7 +51,7 @@ static void read_hypervisor(char *text)
 	text[12] = 0;
 }
 
-bool machine_is_emulated(void)
+bool native_machine_is_emulated(void)
 {
 	char name[13];
 
@@ -59,7 +59,7 @@ bool machine_is_emulated(void)
 	return !strcmp(name, "TCGTCGTCGTCG");
 }
 
-bool machine_has_invariant_tsc(void)
+bool native_machine_has_invariant_tsc(void)
 {
 	unsigned int words[4];
 
@@ -67,7 +67,7 @@ bool machine_has_invariant_tsc(void)
 	       words[3] & INVARIANT_TSC_BIT;
 }
 
-void machine_show(FILE *file, bool invariant_tsc)
+void native_machine_show(FILE *file, bool invariant_tsc)
 {
 	char model[49] = "", name[13];
 	struct utsname system;
@@ -82,6 +82,6 @@ void machine_show(FILE *file, bool invariant_tsc)
 	if (invariant_tsc)
 		fprintf(file, "tsc_khz=%lu\n", measure_tsc_khz());
 	fprintf(file, "hypervisor=%s\n", name);
-	fprintf(file, "emulated=%d\n", machine_is_emulated());
+	fprintf(file, "emulated=%d\n", native_machine_is_emulated());
 	fprintf(file, "cycles=%s\n", bench_cycles_names[bench_cycles_source()]);
 }

@@ -7,12 +7,12 @@
 #include <stdio.h>
 
 /* True if what executes this is a program that has no cycles. */
-bool machine_is_emulated(void);
+bool native_machine_is_emulated(void);
 
 /* True if the TSC runs at one frequency in every state of the core. */
-bool machine_has_invariant_tsc(void);
+bool native_machine_has_invariant_tsc(void);
 
 /* Lines of key=value; without an invariant TSC its frequency is not among them. */
-void machine_show(FILE *file, bool invariant_tsc);
+void native_machine_show(FILE *file, bool invariant_tsc);
 
 #endif /* NATIVE_MACHINE_H */

@@ -44,13 +44,13 @@ static void on_interrupt(int sig)
 
 static bool should_stop(void)
 {
-	progress_show();
+	native_progress_show();
 	return interrupted;
 }
 
 static void show_env(FILE *file, const struct bench_config *config)
 {
-	machine_show(file, machine_has_invariant_tsc());
+	native_machine_show(file, native_machine_has_invariant_tsc());
 	fprintf(file, "blocks=%u\n", config->blocks);
 	fprintf(file, "cpu=%u\n", config->cpu);
 	fprintf(file, "seed=%llu\n", config->seed);
@@ -92,7 +92,7 @@ static int pin(struct bench_config *config, bool chosen)
 /* Names what the machine lacks; without live patching nothing can be measured. */
 static bool check_machine(void)
 {
-	if (!machine_has_invariant_tsc())
+	if (!native_machine_has_invariant_tsc())
 		fputs("kmbench: SKIP tsc_khz: without an invariant TSC ticks are no fixed time\n",
 		      stderr);
 	/* Says so if it can only estimate. */
@@ -105,23 +105,23 @@ static bool check_machine(void)
 
 static int write_env(const char *dir, const struct bench_config *config)
 {
-	FILE *file = output_create(dir, "env", "");
+	FILE *file = native_output_create(dir, "env", "");
 
 	if (!file)
 		return -EIO;
 	show_env(file, config);
-	return output_close(file, "env");
+	return native_output_close(file, "env");
 }
 
 static int write_samples(const char *dir, const struct bench_group *group,
 			 const struct bench_result *result)
 {
-	struct seq_file m = { .file = output_create(dir, group->name, ".csv") };
+	struct seq_file m = { .file = native_output_create(dir, group->name, ".csv") };
 
 	if (!m.file)
 		return -EIO;
 	bench_show_samples(&m, group, result);
-	return output_close(m.file, group->name);
+	return native_output_close(m.file, group->name);
 }
 
 static int report(const struct bench_group *group, const struct bench_result *result,
@@ -134,7 +134,7 @@ static int report(const struct bench_group *group, const struct bench_result *re
 		return write_samples(dir, group, result);
 	printf("%s\n", group->name);
 	err = bench_show_summary(&out, group, result);
-	return err ?: output_check(stdout, "standard output");
+	return err ?: native_output_check(stdout, "standard output");
 }
 
 /* What is complete when it is interrupted is kept. */
@@ -145,10 +145,10 @@ static int run_one(const struct bench_group *group, const struct bench_config *c
 	int err, kept = 0;
 
 	err = bench_alloc_result(group, config, &result);
-	progress_start(group, &result);
+	native_progress_start(group, &result);
 	if (!err)
 		err = bench_run_group(group, &result, should_stop);
-	progress_end(err);
+	native_progress_end(err);
 	if (!err || (err == -EINTR && result.nr))
 		kept = report(group, &result, dir);
 	bench_free_result(&result);
@@ -177,11 +177,11 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 	int err = 0;
 
 	/* env first, or that nothing can be written is known only when all is measured. */
-	if (dir && (output_open(dir) || write_env(dir, config)))
+	if (dir && (native_output_open(dir) || write_env(dir, config)))
 		return -EIO;
-	progress_plan(count_groups(groups));
+	native_progress_plan(count_groups(groups));
 	if (has_group(groups, "empty-loop-peers"))
-		peers_load();
+		native_peers_load();
 	for (i = 0; i < bench_nr_groups && !err; i++) {
 		if (!(groups & (1ULL << i)))
 			continue;
@@ -196,7 +196,7 @@ static void list_groups(void)
 {
 	unsigned int i, j;
 
-	peers_load();
+	native_peers_load();
 	for (i = 0; i < bench_nr_groups; i++) {
 		printf("%s:", bench_groups[i]->name);
 		for (j = 0; j < bench_groups[i]->nr_variants; j++)
@@ -350,5 +350,5 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		err = -EINVAL;
 	}
-	return exit_code(err ?: output_check(stdout, "standard output"));
+	return exit_code(err ?: native_output_check(stdout, "standard output"));
 }

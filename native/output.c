@@ -26,7 +26,7 @@ static bool holds_run(const char *dir)
 	return found;
 }
 
-int output_open(const char *dir)
+int native_output_open(const char *dir)
 {
 	const char *why = NULL;
 
@@ -39,7 +39,7 @@ int output_open(const char *dir)
 	return why ? -EIO : 0;
 }
 
-FILE *output_create(const char *dir, const char *name, const char *suffix)
+FILE *native_output_create(const char *dir, const char *name, const char *suffix)
 {
 	char *path = path_of(dir, name, suffix);
 	FILE *file = path ? fopen(path, "w") : NULL;
@@ -50,7 +50,7 @@ FILE *output_create(const char *dir, const char *name, const char *suffix)
 	return file;
 }
 
-int output_check(FILE *file, const char *name)
+int native_output_check(FILE *file, const char *name)
 {
 	errno = 0;
 	if (!fflush(file) && !ferror(file))
@@ -59,9 +59,9 @@ int output_check(FILE *file, const char *name)
 	return -EIO;
 }
 
-int output_close(FILE *file, const char *name)
+int native_output_close(FILE *file, const char *name)
 {
-	int err = output_check(file, name);
+	int err = native_output_check(file, name);
 
 	fclose(file);
 	return err;

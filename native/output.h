@@ -6,15 +6,15 @@
 #include <stdio.h>
 
 /* Make it, unless it is there and holds no run; 0 or -EIO. */
-int output_open(const char *dir);
+int native_output_open(const char *dir);
 
 /* A file in it; NULL if it cannot be made. */
-FILE *output_create(const char *dir, const char *name, const char *suffix);
+FILE *native_output_create(const char *dir, const char *name, const char *suffix);
 
 /* Was everything written?  0 or -EIO, also for what failed long ago. */
-int output_check(FILE *file, const char *name);
+int native_output_check(FILE *file, const char *name);
 
 /* The same, and close it. */
-int output_close(FILE *file, const char *name);
+int native_output_close(FILE *file, const char *name);
 
 #endif /* NATIVE_OUTPUT_H */

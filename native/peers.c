@@ -74,7 +74,7 @@ static const struct bench_peer *load_peer(const char *name, const char *package)
 	return object ? dlsym(object, "bench_peer") : NULL;
 }
 
-void peers_load(void)
+void native_peers_load(void)
 {
 	unsigned int i, nr = ARRAY_SIZE(own);
 

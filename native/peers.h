@@ -3,6 +3,6 @@
 #define NATIVE_PEERS_H
 
 /* Load what peers there are and name those there are not; before the group is used. */
-void peers_load(void);
+void native_peers_load(void);
 
 #endif /* NATIVE_PEERS_H */

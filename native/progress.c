@@ -30,7 +30,7 @@ static long now_ms(void)
 	return now.tv_sec * 1000L + now.tv_nsec / 1000000;
 }
 
-void progress_plan(unsigned int groups)
+void native_progress_plan(unsigned int groups)
 {
 	progress.groups = groups;
 	progress.terminal = isatty(STDERR_FILENO);
@@ -49,7 +49,7 @@ static void show_share(void)
 	fprintf(stderr, "%u of %u windows", result->nr, result->planned);
 }
 
-void progress_start(const struct bench_group *group, const struct bench_result *result)
+void native_progress_start(const struct bench_group *group, const struct bench_result *result)
 {
 	progress.number++;
 	progress.group = group;
@@ -61,7 +61,7 @@ void progress_start(const struct bench_group *group, const struct bench_result *
 	}
 }
 
-void progress_show(void)
+void native_progress_show(void)
 {
 	long now = progress.terminal ? now_ms() : 0;
 
@@ -72,7 +72,7 @@ void progress_show(void)
 	show_share();
 }
 
-void progress_end(int err)
+void native_progress_end(int err)
 {
 	show_head();
 	/* In a program that is all that a benchmark may lack. */

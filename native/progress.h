@@ -7,14 +7,14 @@ struct bench_group;
 struct bench_result;
 
 /* How many benchmarks there will be. */
-void progress_plan(unsigned int groups);
+void native_progress_plan(unsigned int groups);
 
-void progress_start(const struct bench_group *group, const struct bench_result *result);
+void native_progress_start(const struct bench_group *group, const struct bench_result *result);
 
 /* Called between blocks; writes at most a few times a second, and to a terminal only. */
-void progress_show(void);
+void native_progress_show(void);
 
 /* @err as bench_run_group() returned it. */
-void progress_end(int err);
+void native_progress_end(int err);
 
 #endif /* NATIVE_PROGRESS_H */

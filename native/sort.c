@@ -28,8 +28,8 @@ static void sift_down(const struct sorter *s, size_t root, size_t nr)
 	}
 }
 
-void sort(void *base, size_t nr, size_t size, int (*compare)(const void *, const void *),
-	  void (*swap)(void *, void *, int))
+void native_sort(void *base, size_t nr, size_t size, int (*compare)(const void *, const void *),
+		 void (*swap)(void *, void *, int))
 {
 	struct sorter s = { base, size, compare, swap };
 	size_t i;

@@ -2,7 +2,6 @@
 /* What the module loader does for a module, done for a program: hand over its tables. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
@@ -12,7 +11,10 @@
 
 #include "../immediate/imv.h"
 #include "../markers/registry.h"
+#include "failure.h"
+#include "fork.h"
 #include "text.h"
+#include "trap.h"
 
 #define DECLARE_SECTION(kind)						\
 	extern struct kmarkers_chunk __start_kmarkers_##kind##_heads[],	\
@@ -38,7 +40,7 @@ static int take(bool *taken, const struct kmarkers_chunk *chunk, const struct km
 	if (!err)
 		err = add(NULL, &span);
 	*taken = !err;
-	return err ? start_failed(what, err) : 0;
+	return err ? native_failed(what, err) : 0;
 }
 
 #define TAKE(kind, record, add, what)					\
@@ -57,12 +59,6 @@ static int take_tables(void)
 	       TAKE(imv, sizeof(struct patcher_site), imv_add_table, "immediate values");
 }
 
-int start_failed(const char *what, int err)
-{
-	fprintf(stderr, "kmarkers: %s: %s\n", what, strerror(-err));
-	return err;
-}
-
 /* Each step finds what an earlier call has done, and does not do it again. */
 int kmarkers_start(void)
 {
@@ -73,9 +69,9 @@ int kmarkers_start(void)
 		return -EBUSY;
 	/* A child has either the text of before or a copy of its own. */
 	native_gate_enter();
-	err = text_start();
+	err = native_text_start();
 	native_gate_leave();
-	err = err ?: trap_start() ?: fork_start() ?: take_tables();
+	err = err ?: native_trap_start() ?: native_fork_start() ?: take_tables();
 	started = !err;
 	return err;
 }

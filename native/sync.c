@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "../patcher/text.h"
-#include "text.h"
+#include "sync.h"
 
 /*
  * membarrier(2): the other running threads of the process execute a serialising

@@ -16,7 +16,10 @@
 #include <unistd.h>
 
 #include "../patcher/text.h"
+#include "failure.h"
+#include "sync.h"
 #include "text.h"
+#include "trap.h"
 
 #define PAGE_BYTES	4096UL
 #define PAGE_OF(addr)	((unsigned long)(addr) & ~(PAGE_BYTES - 1))
@@ -65,7 +68,7 @@ static int check_means(void)
 {
 	if (getpid() != text.owner)
 		return -EPERM;
-	if (!trap_is_ours())
+	if (!native_trap_is_ours())
 		return -ENOLINK;
 	return native_sync_threads() ? -EOPNOTSUPP : 0;
 }
@@ -197,7 +200,7 @@ static int move_text(void *copy)
 }
 
 /* Once: what kmarkers_start() failed at later is tried again without this. */
-int text_start(void)
+int native_text_start(void)
 {
 	void *copy;
 	int err;
@@ -205,26 +208,26 @@ int text_start(void)
 	if (text.owner)
 		return 0;
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0))
-		return start_failed("this kernel has no membarrier(2) with sync-core", -errno);
+		return native_failed("this kernel has no membarrier(2) with sync-core", -errno);
 	if (dl_iterate_phdr(find_text, NULL) != 1)
-		return start_failed("the program has no executable segment", -ENOENT);
+		return native_failed("the program has no executable segment", -ENOENT);
 	copy = copy_text();
 	if (!copy)
-		return start_failed("cannot copy the program's text into shared memory", -errno);
+		return native_failed("cannot copy the program's text into shared memory", -errno);
 	err = move_text(copy);
 	if (!err)
 		return 0;
 	munmap(copy, text.end - text.start);
-	return start_failed("cannot put shared memory in the place of the program's text", err);
+	return native_failed("cannot put shared memory in the place of the program's text", err);
 }
 
 /* The copy is made while no batch runs: later the parent may go on before the child. */
-void text_before_fork(void)
+void native_text_before_fork(void)
 {
 	text.copy = text.owner ? copy_text() : NULL;
 }
 
-void text_after_fork_parent(void)
+void native_text_after_fork_parent(void)
 {
 	if (text.copy)
 		munmap(text.copy, text.end - text.start);
@@ -235,7 +238,7 @@ void text_after_fork_parent(void)
  * being synchronised, and meet its breakpoints: better none.  The registration for
  * membarrier() was inherited.
  */
-void text_after_fork_child(void)
+void native_text_after_fork_child(void)
 {
 	static const char no_copy[] =
 		"kmarkers: no memory for a copy of the text: the child of fork() ends\n";

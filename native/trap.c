@@ -9,7 +9,8 @@
 
 #include <kmarkers/patcher.h>
 
-#include "text.h"
+#include "failure.h"
+#include "trap.h"
 
 #define FOR_EACH_REGISTER(copy)						\
 	copy(r15, REG_R15) copy(r14, REG_R14) copy(r13, REG_R13) copy(r12, REG_R12) \
@@ -54,7 +55,7 @@ static void on_sigtrap(int sig, siginfo_t *info, void *context)
 	}
 }
 
-bool trap_is_ours(void)
+bool native_trap_is_ours(void)
 {
 	struct sigaction now;
 
@@ -67,7 +68,7 @@ bool trap_is_ours(void)
  * handlers that look at it.  Except SIGTRAP, since @previous may have sites.
  * SA_ONSTACK: who runs on a small stack has set up one for signals.
  */
-int trap_start(void)
+int native_trap_start(void)
 {
 	struct sigaction action = {
 		.sa_sigaction = on_sigtrap,
@@ -79,11 +80,11 @@ int trap_start(void)
 	sigdelset(&action.sa_mask, SIGTRAP);
 	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
 	if (sigismember(&blocked, SIGTRAP))
-		return start_failed("SIGTRAP is blocked", -EPERM);
+		return native_failed("SIGTRAP is blocked", -EPERM);
 	/* Who tries again must not find itself as the previous one. */
-	if (trap_is_ours())
+	if (native_trap_is_ours())
 		return 0;
 	if (sigaction(SIGTRAP, &action, &previous))
-		return start_failed("cannot handle SIGTRAP", -errno);
+		return native_failed("cannot handle SIGTRAP", -errno);
 	return 0;
 }

@@ -289,10 +289,10 @@ MUTANTS = (
         "a child takes signals before it has its own text",
         "native/fork.c",
         [
-            ("\ttext_after_fork_child();\n", ""),
+            ("\tnative_text_after_fork_child();\n", ""),
             (
                 "\turcu_bp_after_fork_child();\n",
-                "\turcu_bp_after_fork_child();\n\ttext_after_fork_child();\n",
+                "\turcu_bp_after_fork_child();\n\tnative_text_after_fork_child();\n",
             ),
         ],
         ("fork_signal_finds_own_text",),
@@ -342,7 +342,7 @@ MUTANTS = (
         "trap-not-asked",
         "a batch begins although SIGTRAP has another handler",
         "native/text.c",
-        [("\tif (!trap_is_ours())\n\t\treturn -ENOLINK;\n", "")],
+        [("\tif (!native_trap_is_ours())\n\t\treturn -ENOLINK;\n", "")],
         ("batch_without_sigtrap",),
     ),
     Mutant(
@@ -356,7 +356,7 @@ MUTANTS = (
         "handler-of-itself",
         "the second kmarkers_start() takes our own handler for the program's",
         "native/trap.c",
-        [("\tif (trap_is_ours())\n\t\treturn 0;\n", "")],
+        [("\tif (native_trap_is_ours())\n\t\treturn 0;\n", "")],
         ("start_is_tried_again",),
     ),
     Mutant(

@@ -17,7 +17,7 @@
 
 #include <kmarkers/user.h>
 
-#include "../../native/text.h"
+#include "../../native/trap.h"
 #include "process.h"
 
 /* Every byte of every value is the same, so that half a value is recognised. */
@@ -251,7 +251,7 @@ static const char *blocked_sigtrap_is_refused(void)
 		sigemptyset(&set);
 		sigaddset(&set, SIGTRAP);
 		pthread_sigmask(SIG_BLOCK, &set, NULL);
-		_exit(trap_start() != -EPERM);
+		_exit(native_trap_start() != -EPERM);
 	}
 	EXPECT(process_reap(child) == 0);
 	return NULL;
@@ -362,13 +362,13 @@ static const char *ignored_traps(void)
 
 	if (!child) {
 		signal(SIGTRAP, SIG_IGN);
-		_exit(trap_start() || raise(SIGTRAP));
+		_exit(native_trap_start() || raise(SIGTRAP));
 	}
 	EXPECT(process_reap(child) == 0);
 	child = fork();
 	if (!child) {
 		signal(SIGTRAP, SIG_IGN);
-		trap_start();
+		native_trap_start();
 		asm volatile("int3");
 		_exit(0);
 	}

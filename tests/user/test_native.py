@@ -18,11 +18,12 @@ SHARED_DIRS = ("patcher", "immediate", "markers", "bench_modules")
 BUDGETS = {
     "native/Makefile": 160,
     # Stand in for files of the modules.
-    "native/text.c": 250,
+    "native/text.c": 255,
     "native/sync.c": 70,
     "native/trap.c": 100,
     "native/fork.c": 60,
     "native/start.c": 110,
+    "native/failure.c": 20,
     "native/harness.c": 90,
     "native/bystander.c": 110,
     # The C library has none like the kernel's.

@@ -2,6 +2,7 @@
 #ifndef NATIVE_SORT_H
 #define NATIVE_SORT_H
 #include <stddef.h>
-void sort(void *base, size_t nr, size_t size, int (*compare)(const void *, const void *),
-	  void (*swap)(void *, void *, int));
+#define sort native_sort
+void native_sort(void *base, size_t nr, size_t size, int (*compare)(const void *, const void *),
+		 void (*swap)(void *, void *, int));
 #endif
