@@ -9,8 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <kmarkers/hypervisor.h>
+
 #include "../bench_modules/bench.h"
-#include "machine.h"
 
 static int counter = -1;
 
@@ -69,7 +70,7 @@ enum bench_cycles bench_cycles_source(void)
 	if (known)
 		return source;
 	known = true;
-	if (native_machine_is_emulated()) {
+	if (kmarkers_is_emulated()) {
 		source = BENCH_CYCLES_NONE;
 		return source;
 	}

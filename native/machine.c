@@ -6,10 +6,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <kmarkers/hypervisor.h>
+
 #include "../bench_modules/bench.h"
 #include "machine.h"
 
-#define HYPERVISOR_BIT		(1U << 31)
 #define INVARIANT_TSC_BIT	(1U << 8)
 
 /* Ticks per millisecond against CLOCK_MONOTONIC over a tenth of a second. */
@@ -37,28 +38,6 @@ static void read_model(char *text)
 			strcpy(text, "unknown");
 }
 
-/* Twelve letters and a zero. */
-static void read_hypervisor(char *text)
-{
-	unsigned int words[4];
-
-	strcpy(text, "none");
-	if (!__get_cpuid(1, &words[0], &words[1], &words[2], &words[3]) ||
-	    !(words[2] & HYPERVISOR_BIT))
-		return;
-	__cpuid(0x40000000, words[0], words[1], words[2], words[3]);
-	memcpy(text, &words[1], 12);
-	text[12] = 0;
-}
-
-bool native_machine_is_emulated(void)
-{
-	char name[13];
-
-	read_hypervisor(name);
-	return !strcmp(name, "TCGTCGTCGTCG");
-}
-
 bool native_machine_has_invariant_tsc(void)
 {
 	unsigned int words[4];
@@ -69,19 +48,19 @@ bool native_machine_has_invariant_tsc(void)
 
 void native_machine_show(FILE *file, bool invariant_tsc)
 {
-	char model[49] = "", name[13];
+	char model[49] = "", name[KMARKERS_HYPERVISOR_BYTES];
 	struct utsname system;
 
 	uname(&system);
 	read_model(model);
-	read_hypervisor(name);
+	kmarkers_read_hypervisor(name);
 	fprintf(file, "kernel=%s\n", system.release);
 	fprintf(file, "cpu_model=%s\n", model);
 	fprintf(file, "cpus=%ld\n", sysconf(_SC_NPROCESSORS_ONLN));
 	fprintf(file, "invariant_tsc=%d\n", invariant_tsc);
 	if (invariant_tsc)
 		fprintf(file, "tsc_khz=%lu\n", measure_tsc_khz());
-	fprintf(file, "hypervisor=%s\n", name);
-	fprintf(file, "emulated=%d\n", native_machine_is_emulated());
+	fprintf(file, "hypervisor=%s\n", name[0] ? name : "none");
+	fprintf(file, "emulated=%d\n", kmarkers_is_emulated());
 	fprintf(file, "cycles=%s\n", bench_cycles_names[bench_cycles_source()]);
 }

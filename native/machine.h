@@ -6,9 +6,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* True if what executes this is a program that has no cycles. */
-bool native_machine_is_emulated(void);
-
 /* True if the TSC runs at one frequency in every state of the core. */
 bool native_machine_has_invariant_tsc(void);
 

@@ -71,7 +71,7 @@ int kmarkers_start(void)
 	native_gate_enter();
 	err = native_text_start();
 	native_gate_leave();
-	err = err ?: native_trap_start() ?: native_fork_start() ?: take_tables();
+	err = err ?: native_trap_start(patcher_handle_int3) ?: native_fork_start() ?: take_tables();
 	started = !err;
 	return err;
 }

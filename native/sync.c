@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Synchronising all threads of the program: text_sync() of patcher/text.h. */
+/* Synchronising all threads of the program: patcher_text_sync() of patcher/text.h. */
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,10 +38,10 @@ static void serialise(void)
 		     : "=&r" (scratch) : : "cc", "memory");
 }
 
-void text_sync(void)
+void patcher_text_sync(void)
 {
 	if (native_sync_threads()) {
-		/* Taken away since text_map() asked for it: no way on and no way back. */
+		/* Taken away since patcher_text_map() asked for it: no way on and no way back. */
 		perror("kmarkers: membarrier");
 		abort();
 	}

@@ -30,13 +30,13 @@ static struct {
 	pid_t owner;	/* the process that the shared memory belongs to */
 } text;
 
-bool text_owned(struct module *module, unsigned long addr, unsigned int len)
+bool patcher_text_owned(struct module *module, unsigned long addr, unsigned int len)
 {
 	return addr >= text.start && addr < text.end && len <= text.end - addr;
 }
 
 /* A program's code runs before its tables are known. */
-bool text_is_new(const struct module *module)
+bool patcher_text_is_new(const struct module *module)
 {
 	return false;
 }
@@ -73,7 +73,7 @@ static int check_means(void)
 	return native_sync_threads() ? -EOPNOTSUPP : 0;
 }
 
-int text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr)
+int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned long first = PAGE_OF(pokes[0].addr);
 	unsigned long last = PAGE_OF(pokes[nr - 1].addr + pokes[nr - 1].len - 1);
@@ -94,52 +94,52 @@ int text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int 
 	return 0;
 }
 
-void text_unmap(struct text_alias *alias)
+void patcher_text_unmap(struct patcher_text_alias *alias)
 {
 	munmap(alias->base, alias->nr_pages * PAGE_BYTES);
 }
 
 /* Threads come and go through the kernel, which serialises them. */
-void text_lock(bool core)
+void patcher_text_lock(bool core)
 {
 }
 
-void text_unlock(bool core)
+void patcher_text_unlock(bool core)
 {
 }
 
-int text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked)
+int patcher_text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked)
 {
 	return 0;
 }
 
-void text_settle(void)
+void patcher_text_settle(void)
 {
 }
 
 /* A program has no text but its own. */
-int text_vet_core(const struct patcher_poke *pokes, unsigned int nr)
+int patcher_text_vet_core(const struct patcher_poke *pokes, unsigned int nr)
 {
 	return -EPERM;
 }
 
 /* Nothing tells where threads were preempted. */
-bool text_can_wait(void)
+bool patcher_text_can_wait(void)
 {
 	return false;
 }
 
-void text_wait_tasks(void)
+void patcher_text_wait_tasks(void)
 {
 }
 
 /* Other threads may run at any time. */
-bool text_alone(void)
+bool patcher_text_alone(void)
 {
 	return false;
 }
 
-void text_rewrite(struct patcher_poke *pokes, unsigned int nr)
+void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
 {
 }
 

@@ -7,8 +7,6 @@
 #include <linux/ptrace.h>
 #include <linux/rcupdate.h>
 
-#include <kmarkers/patcher.h>
-
 #include "failure.h"
 #include "trap.h"
 
@@ -20,8 +18,9 @@
 	copy(flags, REG_EFL) copy(sp, REG_RSP)
 
 static struct sigaction previous;
+static bool (*handle_int3)(struct pt_regs *regs);
 
-static bool handle(greg_t *gregs)
+static bool handle_registers(greg_t *gregs)
 {
 	struct pt_regs regs;
 	bool ours;
@@ -31,7 +30,7 @@ static bool handle(greg_t *gregs)
 	FOR_EACH_REGISTER(LOAD)
 	/* Interrupts are off in the kernel's handler; here patcher_unregister() waits for this. */
 	rcu_read_lock();
-	ours = patcher_handle_int3(&regs);
+	ours = handle_int3(&regs);
 	rcu_read_unlock();
 	if (!ours)
 		return false;
@@ -41,8 +40,10 @@ static bool handle(greg_t *gregs)
 
 static void on_sigtrap(int sig, siginfo_t *info, void *context)
 {
+	ucontext_t *interrupted = context;
+
 	/* SI_KERNEL is an int3; a step, a debug register or kill(2) say otherwise. */
-	if (info->si_code == SI_KERNEL && handle(((ucontext_t *)context)->uc_mcontext.gregs))
+	if (info->si_code == SI_KERNEL && handle_registers(interrupted->uc_mcontext.gregs))
 		return;
 	if (previous.sa_flags & SA_SIGINFO) {
 		previous.sa_sigaction(sig, info, context);
@@ -68,7 +69,7 @@ bool native_trap_is_ours(void)
  * handlers that look at it.  Except SIGTRAP, since @previous may have sites.
  * SA_ONSTACK: who runs on a small stack has set up one for signals.
  */
-int native_trap_start(void)
+int native_trap_start(bool (*handle)(struct pt_regs *regs))
 {
 	struct sigaction action = {
 		.sa_sigaction = on_sigtrap,
@@ -84,6 +85,7 @@ int native_trap_start(void)
 	/* Who tries again must not find itself as the previous one. */
 	if (native_trap_is_ours())
 		return 0;
+	handle_int3 = handle;
 	if (sigaction(SIGTRAP, &action, &previous))
 		return native_failed("cannot handle SIGTRAP", -errno);
 	return 0;

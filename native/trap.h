@@ -4,8 +4,10 @@
 
 #include <stdbool.h>
 
-/* Handle SIGTRAP; 0 or an error. */
-int native_trap_start(void);
+struct pt_regs;
+
+/* Let @handle have each breakpoint first: is it true, it was ours.  0 or an error. */
+int native_trap_start(bool (*handle)(struct pt_regs *regs));
 
 /* Is it still handled by us? */
 bool native_trap_is_ours(void);

@@ -38,4 +38,21 @@ struct patcher_insn {
 int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *insn);
 void patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr, struct pt_regs *regs);
 
+/* Are bytes one instruction, of all their length? */
+static inline bool patcher_insn_is_single(const u8 *bytes, unsigned int len)
+{
+	struct patcher_insn insn;
+
+	return !patcher_insn_decode(bytes, len, &insn) && insn.len == len;
+}
+
+/* What patcher_store_prefixes() exchanges for each other. */
+#define PATCHER_PREFIX_LOCK	0xf0
+#define PATCHER_PREFIX_DS	0x3e
+
+static inline bool patcher_is_prefix(u8 byte)
+{
+	return byte == PATCHER_PREFIX_LOCK || byte == PATCHER_PREFIX_DS;
+}
+
 #endif /* PATCHER_INSN_H */

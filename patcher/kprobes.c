@@ -19,17 +19,19 @@
 #include <linux/errno.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
 
-#include "core.h"
-#include "insn.h"
-#include "sites.h"
+#include <kmarkers/opcodes.h>
+#include <kmarkers/search.h>
 
-/* An optimised kprobe covers as many bytes. */
-#define REACH	5
-#define INT3	0xcc
+#include "../base/lock.h"
+#include "../base/symbols.h"
+#include "insn.h"
+#include "kprobes.h"
+#include "sites.h"
 
 /* KPROBE_TABLE_SIZE in kernel/kprobes.c, the same since 2.6.9. */
 #define BUCKETS	64
@@ -37,7 +39,7 @@
 static struct {
 	struct mutex *mutex;		/* the kernel's kprobe_mutex */
 	struct hlist_head *table;	/* its kprobe_table */
-	struct list_head companions;	/* under the patcher's lock */
+	struct list_head companions;	/* guarded by patcher_lock() */
 } kprobes = {
 	.companions = LIST_HEAD_INIT(kprobes.companions),
 };
@@ -55,51 +57,50 @@ struct companion {
 };
 
 /**
- * kprobes_init() - find the kernel's table of kprobes
+ * patcher_kprobes_init() - find the kernel's table of kprobes
  *
+ * Context: may sleep; patcher_lock() is held.
  * Return: 0, or -ENOENT if it is not what we know.
  */
-int __init kprobes_init(void)
+int __init patcher_kprobes_init(void)
 {
-	struct extent extent;
+	struct kmarkers_extent extent;
 
-	kprobes.mutex = (struct mutex *)core_resolve("kprobe_mutex");
-	kprobes.table = (struct hlist_head *)core_resolve("kprobe_table");
+	kprobes.mutex = (struct mutex *)kmarkers_resolve("kprobe_mutex");
+	kprobes.table = (struct hlist_head *)kmarkers_resolve("kprobe_table");
 	if (kprobes.mutex && kprobes.table &&
-	    !core_find_extent((unsigned long)kprobes.table, &extent) &&
+	    !kmarkers_find_extent((unsigned long)kprobes.table, &extent) &&
 	    extent.start == (unsigned long)kprobes.table &&
 	    extent.size >= BUCKETS * sizeof(*kprobes.table) &&
 	    extent.size < 2 * BUCKETS * sizeof(*kprobes.table))
 		return 0;
-	pr_err("patcher: this kernel's table of kprobes is not the one we know\n");
+	pr_err("this kernel's table of kprobes is not the one we know\n");
 	return -ENOENT;
 }
 
-/* No kprobe is registered, armed or optimised until kprobes_unlock(). */
-void kprobes_lock(void)
+void patcher_kprobes_lock(void)
 {
 	mutex_lock(kprobes.mutex);
 }
 
-void kprobes_unlock(void)
+void patcher_kprobes_unlock(void)
 {
 	mutex_unlock(kprobes.mutex);
 }
 
-static bool overlaps(unsigned long addr, const struct patcher_poke *pokes, unsigned int nr)
+static __always_inline unsigned long end_of_poke(const void *pokes, unsigned int i)
 {
-	unsigned int low = 0, high = nr;
+	const struct patcher_poke *poke = (const struct patcher_poke *)pokes + i;
 
+	return (unsigned long)poke->addr + poke->len;
+}
+
+static bool overlaps_poke(unsigned long addr, const struct patcher_poke *pokes, unsigned int nr)
+{
 	/* The first that ends behind the probe's address. */
-	while (low < high) {
-		unsigned int mid = low + (high - low) / 2;
+	unsigned int i = kmarkers_lower_bound(pokes, nr, addr + 1, end_of_poke);
 
-		if ((unsigned long)pokes[mid].addr + pokes[mid].len <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < nr && (unsigned long)pokes[low].addr < addr + REACH;
+	return i < nr && (unsigned long)pokes[i].addr < addr + KMARKERS_JMP_LEN;
 }
 
 /**
@@ -122,7 +123,7 @@ static bool lands_behind(const u8 *bytes, unsigned int len, bool run, unsigned l
 		if (patcher_insn_decode(bytes + i, len - i, &insn) ||
 		    insn.kind == PATCHER_INSN_NOP || insn.kind == PATCHER_INSN_MOV)
 			continue;
-		if (at + i + insn.len + insn.imm - probe - 1 < REACH - 1)
+		if (at + i + insn.len + insn.imm - probe - 1 < KMARKERS_JMP_LEN - 1)
 			return true;
 	}
 	return false;
@@ -187,7 +188,7 @@ static bool is_obstacle(const struct kprobe *kp, const struct patcher_poke *poke
 		return false;
 	obstacle->kp = kp;
 	obstacle->from = NULL;
-	if (overlaps((unsigned long)kp->addr, pokes, nr))
+	if (overlaps_poke((unsigned long)kp->addr, pokes, nr))
 		return true;
 	if (may_be_optimised(kp) && !has_companion(kp))
 		obstacle->from = find_landing((unsigned long)kp->addr, pokes, nr);
@@ -200,6 +201,7 @@ static bool find_obstacle(const struct patcher_poke *pokes, unsigned int nr,
 	const struct kprobe *kp;
 	unsigned int i;
 
+	lockdep_assert_held(kprobes.mutex);
 	for (i = 0; i < BUCKETS; i++)
 		hlist_for_each_entry(kp, &kprobes.table[i], hlist)
 			if (is_obstacle(kp, pokes, nr, obstacle))
@@ -208,24 +210,25 @@ static bool find_obstacle(const struct patcher_poke *pokes, unsigned int nr,
 }
 
 /**
- * kprobes_vet() - is there a kprobe on what is going to be changed, or where it leads?
+ * patcher_kprobes_vet() - is there a kprobe on what is going to be changed, or where it leads?
  * @pokes: the batch, checked and sorted by address
  * @nr: how many
  *
- * Context: kprobes_lock() and the patcher's lock are held.
+ * Context: patcher_lock() and patcher_kprobes_lock() are held.
  * Return: 0 or -EBUSY.
  */
-int kprobes_vet(const struct patcher_poke *pokes, unsigned int nr)
+int patcher_kprobes_vet(const struct patcher_poke *pokes, unsigned int nr)
 {
 	struct obstacle obstacle;
 
+	patcher_assert_locked();
 	if (!find_obstacle(pokes, nr, &obstacle))
 		return 0;
 	if (obstacle.from)
-		pr_info("patcher: change of %pS refused: leads into a kprobe at %pS\n",
+		pr_info("change of %pS refused: leads into a kprobe at %pS\n",
 			obstacle.from->addr, obstacle.kp->addr);
 	else
-		pr_info("patcher: change refused: a kprobe at %pS\n", obstacle.kp->addr);
+		pr_info("change refused: a kprobe at %pS\n", obstacle.kp->addr);
 	return -EBUSY;
 }
 
@@ -264,31 +267,31 @@ static kprobe_opcode_t *find_landed_on(const struct patcher_poke *pokes, unsigne
 	struct obstacle obstacle;
 	kprobe_opcode_t *addr = NULL;
 
-	kprobes_lock();
+	patcher_kprobes_lock();
 	if (find_obstacle(pokes, nr, &obstacle) && obstacle.from) {
 		addr = obstacle.kp->addr;
-		pr_info("patcher: a kprobe at %pS is kept from being optimised: %pS leads into it\n",
+		pr_info("a kprobe at %pS is kept from being optimised: %pS leads into it\n",
 			addr, obstacle.from->addr);
 	}
-	*err = addr ? 0 : kprobes_vet(pokes, nr);
-	kprobes_unlock();
+	*err = addr ? 0 : patcher_kprobes_vet(pokes, nr);
+	patcher_kprobes_unlock();
 	return addr;
 }
 
 /**
- * kprobes_make_way() - keep kprobes from being optimised where new jumps lead
+ * patcher_kprobes_make_way() - keep kprobes from being optimised where new jumps lead
  * @pokes: the batch, sorted by address
  * @nr: how many
  *
- * Context: may sleep; the patcher's lock is held, kprobes_lock() is not.
- * Return: 0, -EBUSY or -ENOMEM; kprobes_vet() has the last word.
+ * Context: may sleep; patcher_lock() is held, patcher_kprobes_lock() is not.
+ * Return: 0, -EBUSY or -ENOMEM; patcher_kprobes_vet() has the last word.
  */
-int kprobes_make_way(const struct patcher_poke *pokes, unsigned int nr)
+int patcher_kprobes_make_way(const struct patcher_poke *pokes, unsigned int nr)
 {
 	kprobe_opcode_t *addr;
 	int err;
 
-	kprobes_settle();
+	patcher_kprobes_settle();
 	do {
 		addr = find_landed_on(pokes, nr, &err);
 		if (addr)
@@ -305,7 +308,7 @@ static void mark_needed(void *unused, const struct patcher_table *table,
 
 	list_for_each_entry(companion, &kprobes.companions, node)
 		/* What is under a breakpoint of somebody's is not known. */
-		if (bytes[0] == INT3 ||
+		if (bytes[0] == KMARKERS_INT3 ||
 		    lands_behind(bytes, site->len, site->flags & PATCHER_SITE_RUN,
 				 (unsigned long)bytes, (unsigned long)companion->kp.addr))
 			companion->needed = true;
@@ -319,27 +322,28 @@ static void forget_lonely(void)
 {
 	struct companion *companion;
 
-	kprobes_lock();
+	patcher_kprobes_lock();
 	list_for_each_entry(companion, &kprobes.companions, node)
 		if (companion->kp.list.next == companion->kp.list.prev || is_gone(companion))
 			companion->needed = false;
-	kprobes_unlock();
+	patcher_kprobes_unlock();
 }
 
 /**
- * kprobes_settle() - let go of kprobes that no jump of ours leads into any more
+ * patcher_kprobes_settle() - let go of kprobes that no jump of ours leads into any more
  *
- * Context: may sleep; the patcher's lock is held, kprobes_lock() is not.
+ * Context: may sleep; patcher_lock() is held, patcher_kprobes_lock() is not.
  */
-void kprobes_settle(void)
+void patcher_kprobes_settle(void)
 {
 	struct companion *companion, *next;
 
+	patcher_assert_locked();
 	if (list_empty(&kprobes.companions))
 		return;
 	list_for_each_entry(companion, &kprobes.companions, node)
 		companion->needed = false;
-	sites_for_each(mark_needed, NULL);
+	patcher_sites_for_each(mark_needed, NULL);
 	forget_lonely();
 	list_for_each_entry_safe(companion, next, &kprobes.companions, node) {
 		if (companion->needed)

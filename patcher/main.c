@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The patcher as a module: breakpoint notifier and debugfs. */
+/* The patcher as a module: breakpoint notifier and its files in debugfs. */
 #include <linux/debugfs.h>
-#include <linux/err.h>
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/ptrace.h>
 #include <linux/seq_file.h>
-#include <linux/slab.h>
-#include <linux/string.h>
 
 #include <kmarkers/patcher.h>
-#include <kmarkers/words.h>
 
-#include "core.h"
-#include "sites.h"
-#include "words.h"
-
-/* Of a number that is written to a file, with its newline. */
-#define MAX_NUMBER	31
-
-static struct dentry *kmarkers_dir;
+#include "../base/debugfs.h"
+#include "../base/lock.h"
+#include "core_text.h"
+#include "kprobes.h"
+#include "register.h"
 
 static int stats_show(struct seq_file *m, void *unused)
 {
@@ -68,68 +61,6 @@ static int sites_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(sites);
 
-/**
- * patcher_debugfs_dir() - the directory kmarkers/ in debugfs
- *
- * Return: a dentry or an error pointer, either of which debugfs functions take.
- */
-struct dentry *patcher_debugfs_dir(void)
-{
-	return kmarkers_dir;
-}
-EXPORT_SYMBOL_GPL(patcher_debugfs_dir);
-
-/**
- * patcher_read_line() - the line that was written to a file
- * @buf: what was written
- * @count: how much
- * @most: how much it may be
- *
- * Context: may sleep.
- * Return: it, without a newline at its end, for kfree(); or an error pointer:
- * -EINVAL if it is empty, too long or has a NUL within, -EFAULT, -ENOMEM.
- */
-char *patcher_read_line(const char __user *buf, size_t count, size_t most)
-{
-	char *line;
-	int err;
-
-	if (!count || count > most)
-		return ERR_PTR(-EINVAL);
-	line = memdup_user_nul(buf, count);
-	if (IS_ERR(line))
-		return line;
-	err = words_end_line(line, count);
-	if (!err)
-		return line;
-	kfree(line);
-	return ERR_PTR(err);
-}
-EXPORT_SYMBOL_GPL(patcher_read_line);
-
-/**
- * patcher_read_number() - the number that was written to a file
- * @buf: what was written: the number, and at most a newline behind it
- * @count: how much
- * @is_signed: it may be negative, and must fit into an s64
- * @value: the number; an s64 if @is_signed
- *
- * Context: may sleep.
- * Return: 0, -EINVAL for anything else, -EFAULT or -ENOMEM.
- */
-int patcher_read_number(const char __user *buf, size_t count, bool is_signed, u64 *value)
-{
-	char *line = patcher_read_line(buf, count, MAX_NUMBER);
-	int err;
-
-	if (IS_ERR(line))
-		return PTR_ERR(line);
-	err = words_parse_number(line, is_signed, value);
-	kfree(line);
-	return err;
-}
-EXPORT_SYMBOL_GPL(patcher_read_number);
-
 /*
  * Runs from do_int3() with interrupts off, in NMI-like context.  User-space
  * breakpoints travel the same chain.
@@ -154,14 +85,16 @@ static int __init patcher_init(void)
 	struct dentry *dir;
 	int err;
 
-	err = core_init();
+	patcher_lock();
+	err = patcher_core_text_init() ?: patcher_kprobes_init();
+	patcher_unlock();
 	if (err)
 		return err;
 	err = register_die_notifier(&die_notifier);
 	if (err)
 		return err;
-	kmarkers_dir = debugfs_create_dir("kmarkers", NULL);
-	dir = debugfs_create_dir("patcher", kmarkers_dir);
+	kmarkers_debugfs_init();
+	dir = debugfs_create_dir("patcher", patcher_debugfs_dir());
 	debugfs_create_file("stats", 0400, dir, NULL, &stats_fops);
 	debugfs_create_file("sites", 0400, dir, NULL, &sites_fops);
 	return 0;
@@ -169,7 +102,7 @@ static int __init patcher_init(void)
 
 static void __exit patcher_exit(void)
 {
-	debugfs_remove_recursive(kmarkers_dir);
+	kmarkers_debugfs_exit();
 	unregister_die_notifier(&die_notifier);
 }
 

@@ -11,14 +11,16 @@
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 
+#include <kmarkers/opcodes.h>
 #include <kmarkers/redirect.h>
 
+#include "../base/lock.h"
+#include "../base/symbols.h"
 #include "core.h"
-#include "sites.h"
+#include "core_text.h"
+#include "functions.h"
+#include "register.h"
 #include "text.h"
-
-#define CALL_LEN	5
-#define CALL_OPCODE	0xe8
 
 static const char owner[] = "redirect";
 static DEFINE_MUTEX(lock);
@@ -29,7 +31,7 @@ static bool stays(const void *replacement, struct module *module)
 {
 	unsigned long addr = (unsigned long)replacement;
 
-	return module ? text_owned(module, addr, 1) : core_is_text(addr);
+	return module ? patcher_text_owned(module, addr, 1) : patcher_is_core_text(addr);
 }
 
 /*
@@ -40,33 +42,33 @@ static bool stays(const void *replacement, struct module *module)
 static void encode_call(u8 *insn, const struct patcher_redirect *redirect)
 {
 	s32 displacement = (unsigned long)redirect->replacement -
-			   ((unsigned long)redirect->core.addr + CALL_LEN);
+			   ((unsigned long)redirect->core.addr + KMARKERS_CALL_LEN);
 
 	BUILD_BUG_ON(MODULES_END - __START_KERNEL_map > S32_MAX);
-	insn[0] = CALL_OPCODE;
+	insn[0] = KMARKERS_CALL;
 	memcpy(insn + 1, &displacement, sizeof(displacement));
 }
 
 static int exchange(u8 *addr, const u8 *old, const u8 *new)
 {
-	struct patcher_poke poke = { .addr = addr, .len = CALL_LEN };
+	struct patcher_poke poke = { .addr = addr, .len = KMARKERS_CALL_LEN };
 
-	memcpy(poke.old, old, CALL_LEN);
-	memcpy(poke.new, new, CALL_LEN);
+	memcpy(poke.old, old, KMARKERS_CALL_LEN);
+	memcpy(poke.new, new, KMARKERS_CALL_LEN);
 	return patcher_apply(owner, &poke, 1);
 }
 
 static int redirect_call(struct patcher_redirect *redirect)
 {
 	struct patcher_core_site *core = &redirect->core;
-	u8 insn[CALL_LEN];
+	u8 insn[KMARKERS_CALL_LEN];
 	int err;
 
 	memset(core, 0, sizeof(*core));
 	core->function = redirect->function;
-	core->len = CALL_LEN;
+	core->len = KMARKERS_CALL_LEN;
 	core->owner = owner;
-	err = core_find_call(redirect->function, redirect->callee, &core->offset);
+	err = patcher_find_call(redirect->function, redirect->callee, &core->offset);
 	if (err)
 		return err;
 	err = patcher_core_register(core);
@@ -141,16 +143,16 @@ EXPORT_SYMBOL_GPL(patcher_redirect_call);
 static int put_back(struct patcher_redirect *redirect)
 {
 	struct patcher_core_site *core = &redirect->core;
-	u8 insn[CALL_LEN];
+	u8 insn[KMARKERS_CALL_LEN];
 	int err;
 
-	if (memcmp(core->addr, core->original, CALL_LEN)) {
+	if (memcmp(core->addr, core->original, KMARKERS_CALL_LEN)) {
 		encode_call(insn, redirect);
 		err = exchange(core->addr, insn, core->original);
 		if (err)
 			return err;
 	}
-	return core_vet_site(core);
+	return patcher_core_vet(core);
 }
 
 /**
@@ -206,7 +208,7 @@ static unsigned long resolve(const char *function)
 	unsigned long addr;
 
 	patcher_lock();
-	addr = core_resolve(function);
+	addr = kmarkers_resolve(function);
 	patcher_unlock();
 	return addr;
 }
@@ -216,16 +218,16 @@ static int take_function(struct patcher_detour *detour)
 	unsigned long addr = resolve(detour->function);
 	int err;
 
-	if (!core_is_text(addr))
+	if (!patcher_is_core_text(addr))
 		return -ENOENT;
-	if (core_handles_breakpoints(detour->function, addr))
+	if (patcher_handles_breakpoints(detour->function, addr))
 		return -EPERM;
 	memset(&detour->ops, 0, sizeof(detour->ops));
 	detour->ops.func = take_detour;
 	/* PERMANENT: else ftrace can be disabled by sysctl, and the detour with it. */
 	detour->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY |
 			    FTRACE_OPS_FL_PERMANENT;
-	err = core_trace_at(&detour->ops, addr);
+	err = patcher_trace_at(&detour->ops, addr);
 	if (err)
 		return err == -ENOMEM ? err : -ENOENT;
 	err = register_ftrace_function(&detour->ops);
@@ -324,7 +326,7 @@ int patcher_trace_function(struct ftrace_ops *ops, const char *function, unsigne
 
 	if (!at)
 		return -ENOENT;
-	err = core_trace_at(ops, at);
+	err = patcher_trace_at(ops, at);
 	if (!err)
 		*addr = at;
 	return err;

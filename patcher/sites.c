@@ -11,11 +11,14 @@
 #include <linux/sort.h>
 #include <linux/types.h>
 
+#include <kmarkers/search.h>
+
+#include "../base/lock.h"
 #include "sites.h"
 
 static LIST_HEAD(tables);
 
-static int compare(const void *a, const void *b)
+static int compare_sites(const void *a, const void *b)
 {
 	unsigned long x = patcher_site_addr(a), y = patcher_site_addr(b);
 
@@ -36,23 +39,20 @@ static void swap_sites(void *a, void *b, int size)
 	y->key -= distance;
 }
 
-/* Does an instruction overlap a site of a table? */
-static bool overlaps(const struct patcher_table *table, unsigned long addr, unsigned int len)
+static __always_inline unsigned long addr_of_site(const void *sites, unsigned int i)
 {
-	unsigned int low = 0, high = table->nr;
+	return patcher_site_addr((const struct patcher_site *)sites + i);
+}
 
+/* Does an instruction overlap a site of a table? */
+static bool overlaps_site(const struct patcher_table *table, unsigned long addr, unsigned int len)
+{
 	/* The first site that begins at @addr or behind, and the one before it. */
-	while (low < high) {
-		unsigned int mid = low + (high - low) / 2;
+	unsigned int i = kmarkers_lower_bound(table->sites, table->nr, addr, addr_of_site);
 
-		if (patcher_site_addr(&table->sites[mid]) < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low < table->nr && patcher_site_addr(&table->sites[low]) < addr + len)
+	if (i < table->nr && patcher_site_addr(&table->sites[i]) < addr + len)
 		return true;
-	return low && patcher_site_addr(&table->sites[low - 1]) + table->sites[low - 1].len > addr;
+	return i && patcher_site_addr(&table->sites[i - 1]) + table->sites[i - 1].len > addr;
 }
 
 static bool overlaps_other_table(const struct patcher_table *table)
@@ -64,21 +64,21 @@ static bool overlaps_other_table(const struct patcher_table *table)
 		if (table->start >= other->end || other->start >= table->end)
 			continue;
 		for (i = 0; i < table->nr; i++)
-			if (overlaps(other, patcher_site_addr(&table->sites[i]),
-				     table->sites[i].len))
+			if (overlaps_site(other, patcher_site_addr(&table->sites[i]),
+					  table->sites[i].len))
 				return true;
 	}
 	return false;
 }
 
 /**
- * sites_add() - sort and check a table, and let the handler see it
+ * patcher_sites_add() - sort and check a table, and let the handler see it
  * @table: the table; its records are moved
  *
  * Return: 0, -EINVAL if two of its sites overlap, -EBUSY if one overlaps a site
  * of another table.
  */
-int sites_add(struct patcher_table *table)
+int patcher_sites_add(struct patcher_table *table)
 {
 	struct patcher_site *sites = table->sites;
 	unsigned int i;
@@ -86,7 +86,7 @@ int sites_add(struct patcher_table *table)
 	patcher_assert_locked();
 	if (!table->nr)
 		return -EINVAL;
-	sort(sites, table->nr, sizeof(*sites), compare, swap_sites);
+	sort(sites, table->nr, sizeof(*sites), compare_sites, swap_sites);
 	for (i = 1; i < table->nr; i++)
 		if (patcher_site_addr(&sites[i - 1]) + sites[i - 1].len >
 		    patcher_site_addr(&sites[i]))
@@ -100,14 +100,14 @@ int sites_add(struct patcher_table *table)
 }
 
 /* The caller waits for a grace period before the table may go. */
-void sites_del(struct patcher_table *table)
+void patcher_sites_del(struct patcher_table *table)
 {
 	patcher_assert_locked();
 	list_del_rcu(&table->node);
 }
 
 /* Is it registered?  What it holds is not looked at. */
-bool sites_has(const struct patcher_table *table)
+bool patcher_sites_has(const struct patcher_table *table)
 {
 	const struct patcher_table *other;
 
@@ -118,34 +118,26 @@ bool sites_has(const struct patcher_table *table)
 	return false;
 }
 
-static const struct patcher_site *search(const struct patcher_table *table, unsigned long addr)
+static const struct patcher_site *search_table(const struct patcher_table *table,
+					       unsigned long addr)
 {
-	unsigned int low = 0, high = table->nr;
+	unsigned int i = kmarkers_lower_bound(table->sites, table->nr, addr, addr_of_site);
 
-	while (low < high) {
-		unsigned int mid = low + (high - low) / 2;
-		unsigned long at = patcher_site_addr(&table->sites[mid]);
-
-		if (at == addr)
-			return &table->sites[mid];
-		if (at < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
+	return i < table->nr && patcher_site_addr(&table->sites[i]) == addr ? &table->sites[i] :
+	       NULL;
 }
-NOKPROBE_SYMBOL(search);
+NOKPROBE_SYMBOL(search_table);
 
 /**
- * sites_find() - the site at an address
+ * patcher_sites_find() - the site at an address
  * @addr: address of a first byte
  * @found: set to its table, if not NULL
  *
  * Context: any, NMI included, if preemption is off or the mutex is held.
  * Return: the site or NULL.
  */
-const struct patcher_site *sites_find(unsigned long addr, const struct patcher_table **found)
+const struct patcher_site *patcher_sites_find(unsigned long addr,
+					      const struct patcher_table **found)
 {
 	const struct patcher_site *site;
 	struct list_head *node;
@@ -159,7 +151,7 @@ const struct patcher_site *sites_find(unsigned long addr, const struct patcher_t
 
 		if (addr < table->start || addr >= table->end)
 			continue;
-		site = search(table, addr);
+		site = search_table(table, addr);
 		if (site) {
 			if (found)
 				*found = table;
@@ -168,12 +160,13 @@ const struct patcher_site *sites_find(unsigned long addr, const struct patcher_t
 	}
 	return NULL;
 }
-NOKPROBE_SYMBOL(sites_find);
+NOKPROBE_SYMBOL(patcher_sites_find);
 
-/* The slow path of sites_walk(). */
-const struct patcher_site *sites_walk_to(struct sites_cursor *cursor, unsigned long addr)
+/* The slow path of patcher_sites_walk(). */
+const struct patcher_site *patcher_sites_walk_to(struct patcher_cursor *cursor,
+						 unsigned long addr)
 {
-	const struct patcher_site *site = sites_find(addr, &cursor->table);
+	const struct patcher_site *site = patcher_sites_find(addr, &cursor->table);
 
 	patcher_assert_locked();
 	if (site)
@@ -182,13 +175,13 @@ const struct patcher_site *sites_walk_to(struct sites_cursor *cursor, unsigned l
 }
 
 /**
- * sites_for_each() - show every site
+ * patcher_sites_for_each() - show every site
  * @show: called for each
  * @data: passed to it
  *
  * Context: the patcher's mutex is held.
  */
-void sites_for_each(void (*show)(void *data, const struct patcher_table *table,
+void patcher_sites_for_each(void (*show)(void *data, const struct patcher_table *table,
 				 const struct patcher_site *site), void *data)
 {
 	const struct patcher_table *table;

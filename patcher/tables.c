@@ -20,7 +20,7 @@
  */
 int patcher_table_param(const char *value, const struct kernel_param *param)
 {
-	pr_err("patcher: %s is a table of the module and cannot be set\n", param->name);
+	pr_err("%s is a table of the module and cannot be set\n", param->name);
 	return -EINVAL;
 }
 EXPORT_SYMBOL_GPL(patcher_table_param);
@@ -40,7 +40,7 @@ static int check_head(struct module *module, const struct kmarkers_chunk *chunk,
 		return -EINVAL;
 	if (chunk->version == KMARKERS_TABLE_VERSION)
 		return 0;
-	pr_err("patcher: %s: compiled with tables of version %u, needed is version %u: compile it again\n",
+	pr_err("%s: compiled with tables of version %u, needed is version %u: compile it again\n",
 	       module->name, chunk->version, KMARKERS_TABLE_VERSION);
 	return -ENOEXEC;
 }
@@ -108,7 +108,7 @@ int patcher_check_tables(struct module *module, const void *needs)
 {
 	if (!refers_to(module, needs))
 		return 0;
-	pr_err("patcher: %s: its tables cannot be found: compiled with tables of version 1, or without its section __param: compile it again\n",
+	pr_err("%s: its tables cannot be found: compiled with tables of version 1, or without its section __param: compile it again\n",
 	       module->name);
 	return -ENOEXEC;
 }

@@ -8,17 +8,20 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/vmalloc.h>
-#include <asm/cpufeature.h>
 #include <asm/page.h>
 #include <asm/processor.h>
 #include <asm/sync_core.h>
 
-#include "core.h"
+#include <kmarkers/hypervisor.h>
+
+#include "core_text.h"
+#include "kprobes.h"
+#include "oracle.h"
 #include "text.h"
 
 #define PAGE_OF(addr)	((unsigned long)(addr) & PAGE_MASK)
 
-bool text_owned(struct module *module, unsigned long addr, unsigned int len)
+bool patcher_text_owned(struct module *module, unsigned long addr, unsigned int len)
 {
 	unsigned long last = addr + len - 1;
 
@@ -26,7 +29,7 @@ bool text_owned(struct module *module, unsigned long addr, unsigned int len)
 	       compat_module_text(module, addr) && compat_module_text(module, last);
 }
 
-bool text_is_new(const struct module *module)
+bool patcher_text_is_new(const struct module *module)
 {
 	return module && module->state == MODULE_STATE_COMING;
 }
@@ -46,7 +49,7 @@ static struct page *text_page(unsigned long addr)
 	struct page *page;
 	unsigned long flags;
 
-	if (!core_is_text(addr)) {
+	if (!patcher_is_core_text(addr)) {
 		local_irq_save(flags);
 		page = vmalloc_to_page((void *)addr);
 		local_irq_restore(flags);
@@ -81,7 +84,7 @@ static unsigned int collect_pages(struct page **pages, struct patcher_poke *poke
 	return count;
 }
 
-int text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr)
+int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *pokes, unsigned int nr)
 {
 	struct page **pages;
 	unsigned int i;
@@ -105,55 +108,55 @@ int text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int 
 	return 0;
 }
 
-void text_unmap(struct text_alias *alias)
+void patcher_text_unmap(struct patcher_text_alias *alias)
 {
 	vunmap(alias->base);
 	/* vunmap() is lazy: without this the alias stays in page tables and TLBs. */
 	vm_unmap_aliases();
 }
 
-void text_lock(bool core)
+void patcher_text_lock(bool core)
 {
-	kprobes_lock();
+	patcher_kprobes_lock();
 	cpus_read_lock();
 	if (core)
-		core_text_lock();
+		patcher_core_text_lock();
 }
 
-void text_unlock(bool core)
+void patcher_text_unlock(bool core)
 {
 	if (core)
-		core_text_unlock();
+		patcher_core_text_unlock();
 	cpus_read_unlock();
-	kprobes_unlock();
+	patcher_kprobes_unlock();
 }
 
-int text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked)
+int patcher_text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked)
 {
-	return locked ? kprobes_vet(pokes, nr) : kprobes_make_way(pokes, nr);
+	return locked ? patcher_kprobes_vet(pokes, nr) : patcher_kprobes_make_way(pokes, nr);
 }
 
-void text_settle(void)
+void patcher_text_settle(void)
 {
-	kprobes_settle();
+	patcher_kprobes_settle();
 }
 
-int text_vet_core(const struct patcher_poke *pokes, unsigned int nr)
+int patcher_text_vet_core(const struct patcher_poke *pokes, unsigned int nr)
 {
-	return core_vet(pokes, nr);
+	return patcher_vet_pokes(pokes, nr);
 }
 
-bool text_can_wait(void)
+bool patcher_text_can_wait(void)
 {
 	return true;
 }
 
-void text_wait_tasks(void)
+void patcher_text_wait_tasks(void)
 {
 	synchronize_rcu_tasks();
 }
 
-bool text_alone(void)
+bool patcher_text_alone(void)
 {
 	return num_online_cpus() == 1;
 }
@@ -167,19 +170,9 @@ static void serialise(void *unused)
  * The IPI is waited for, and a breakpoint handler runs with interrupts off: on
  * return no handler that was entered before the call still runs.
  */
-void text_sync(void)
+void patcher_text_sync(void)
 {
 	on_each_cpu(serialise, NULL, 1);
-}
-
-static bool is_translated(void)
-{
-	unsigned int eax, sig[3];
-
-	if (!boot_cpu_has(X86_FEATURE_HYPERVISOR))
-		return false;
-	cpuid(0x40000000, &eax, &sig[0], &sig[1], &sig[2]);
-	return !memcmp(sig, "TCGTCGTCGTCG", sizeof(sig));
 }
 
 static bool same_page(const u8 *a, const u8 *b)
@@ -193,11 +186,11 @@ static bool same_page(const u8 *a, const u8 *b)
  * no translation in the page (notdirty_write()) may note that down after another
  * has added one: its stores there go unseen until it looks the mapping up anew.
  */
-void text_rewrite(struct patcher_poke *pokes, unsigned int nr)
+void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i, first = 0;
 
-	if (!is_translated())
+	if (!kmarkers_is_emulated())
 		return;
 	while (first < nr) {
 		preempt_disable();

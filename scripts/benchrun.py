@@ -27,7 +27,7 @@ from rundir import write_whole
 LOCAL = ROOT / "results" / "local"
 RECORD = "run.json"
 # What the measured programs and modules are made of.
-MEASURED = ("bench_modules", "immediate", "include", "markers", "native", "patcher")
+MEASURED = ("base", "bench_modules", "immediate", "include", "markers", "native", "patcher")
 # A CPU's frequency is another one at each look.
 UNSTEADY = "cpu_MHz"
 

@@ -108,7 +108,8 @@ def build(kernel: str, files: int, sites: int) -> Path:
     """Build it with the modules that it needs; with the same without tables beside it."""
     tree, modules = WORK / "tree", WORK / f"modules-{kernel}"
     shutil.rmtree(tree, ignore_errors=True)
-    shutil.copytree(ROOT / "include", tree / "include")
+    for shared in ("include", "base"):
+        shutil.copytree(ROOT / shared, tree / shared)
     for needed in SERVERS:
         shutil.copytree(ROOT / needed, tree / needed)
         with (tree / needed / "Kbuild").open("a") as file:

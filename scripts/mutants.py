@@ -35,6 +35,7 @@ ALL_MUTANTS = (*MUTANTS, *USER_MUTANTS)
 SCRATCH = ROOT / "build" / "mutants"
 TREE = SCRATCH / "tree"
 PARTS = (
+    "base",
     "patcher",
     "immediate",
     "markers",

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 BATCH = "patcher/batch.c"
-INT3_STORE = "\t\tWRITE_ONCE(*pokes[i].alias, INT3);\n"
+PROTOCOL = "patcher/protocol.c"
+INT3_STORE = "\t\tWRITE_ONCE(*pokes[i].alias, KMARKERS_INT3);\n"
 TAIL_STORE = "\t\tmemcpy(pokes[i].alias + 1, pokes[i].new + 1, pokes[i].len - 1);\n"
-FIRST_STORES = "\twrite_first_bytes(pokes, nr);\n\tsync_round();\n\n\ttext_rewrite(pokes, nr);"
+FIRST_STORES = "\twrite_first_bytes(pokes, nr);\n\tsync_round();\n\n\tpatcher_text_rewrite(pokes, nr);"
 
 
 class Ground(Enum):
@@ -56,7 +57,7 @@ MUTANTS = (
     Mutant(
         "no-int3",
         "first bytes stay while the tails are written",
-        BATCH,
+        PROTOCOL,
         [(INT3_STORE, "\t\tcontinue;\n")],
         ORDER,
         model="no-int3",
@@ -64,7 +65,7 @@ MUTANTS = (
     Mutant(
         "tails-first",
         "tails are written before the breakpoints",
-        BATCH,
+        PROTOCOL,
         [(INT3_STORE, "@@@"), (TAIL_STORE, INT3_STORE), ("@@@", TAIL_STORE)],
         ORDER,
         model="tail-first",
@@ -72,23 +73,23 @@ MUTANTS = (
     Mutant(
         "first-bytes-before-tails",
         "breakpoints are taken away before the tails are written",
-        BATCH,
+        PROTOCOL,
         [
             (TAIL_STORE, "\t\tWRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);\n"),
             (
                 FIRST_STORES,
                 f"\tfor (i = 0; i < nr; i++)\n{TAIL_STORE}"
-                "\tsync_round();\n\n\ttext_rewrite(pokes, nr);",
+                "\tsync_round();\n\n\tpatcher_text_rewrite(pokes, nr);",
             ),
         ],
         ORDER,
         model="first-before-tail",
     ),
-    Mutant("no-rounds", "no CPU is synchronised", BATCH, [("\ttext_sync();\n", "")], ORDER),
+    Mutant("no-rounds", "no CPU is synchronised", PROTOCOL, [("\tpatcher_text_sync();\n", "")], ORDER),
     Mutant(
         "no-round-1",
         "the first round is left out",
-        BATCH,
+        PROTOCOL,
         [("\tsync_round();\n\tif (replaces_run", "\tif (replaces_run")],
         ORDER,
         model="no-round-1",
@@ -96,7 +97,7 @@ MUTANTS = (
     Mutant(
         "no-round-2",
         "the second round is left out",
-        BATCH,
+        PROTOCOL,
         [("\tsync_round();\n\n\twrite_first_bytes", "\n\twrite_first_bytes")],
         ORDER,
         model="no-round-2",
@@ -104,11 +105,11 @@ MUTANTS = (
     Mutant(
         "no-round-3",
         "the third round is left out",
-        BATCH,
+        PROTOCOL,
         [
             (
-                "\tsync_round();\n\n\ttext_rewrite(pokes, nr);",
-                "\n\ttext_rewrite(pokes, nr);",
+                "\tsync_round();\n\n\tpatcher_text_rewrite(pokes, nr);",
+                "\n\tpatcher_text_rewrite(pokes, nr);",
             )
         ],
         ORDER,
@@ -117,7 +118,7 @@ MUTANTS = (
     Mutant(
         "published-late",
         "the batch is shown to the handler after the first round",
-        BATCH,
+        PROTOCOL,
         [
             ("\tatomic_set_release(&batch->refs, 1);\n", ""),
             (
@@ -131,7 +132,7 @@ MUTANTS = (
     Mutant(
         "emulates-old",
         "the handler does what the old instruction did",
-        BATCH,
+        PROTOCOL,
         [
             (
                 "if (!patcher_insn_decode(poke->new, poke->len, insn) && insn->len == poke->len)",
@@ -193,24 +194,24 @@ MUTANTS = (
     Mutant(
         "no-retry",
         "a stale breakpoint is nobody's",
-        BATCH,
-        [("\tif (!sites_find(addr, NULL) || is_foreign(", "\tif (addr || is_foreign(")],
+        PROTOCOL,
+        [("\tif (!patcher_sites_find(addr, NULL) || is_foreign(", "\tif (addr || is_foreign(")],
         ("protocol_retries_stale_breakpoints",),
         model="no-retry",
     ),
     Mutant(
         "foreign-retried",
         "a breakpoint that somebody else has set is retried for ever",
-        BATCH,
-        [("\treturn byte == INT3 && READ_ONCE(", "\treturn !number && byte == INT3 && READ_ONCE(")],
+        PROTOCOL,
+        [("\treturn byte == KMARKERS_INT3 && READ_ONCE(", "\treturn !number && byte == KMARKERS_INT3 && READ_ONCE(")],
         ("patcher_passes_on_foreign_breakpoints",),
         model="always-retry",
     ),
     Mutant(
         "byte-alone",
         "the int3 of a batch that has just begun is taken for somebody else's",
-        BATCH,
-        [("READ_ONCE(patcher.batch.number) == number;", "number;")],
+        PROTOCOL,
+        [("READ_ONCE(current_batch.number) == number;", "number;")],
         ("protocol_retries_new_breakpoints",),
         model="retry-by-byte",
     ),
@@ -230,7 +231,7 @@ MUTANTS = (
     Mutant(
         "no-count",
         "handlers look at a batch without holding it",
-        BATCH,
+        PROTOCOL,
         [
             (
                 "\treturn atomic_inc_not_zero(&batch->refs);\n",
@@ -244,7 +245,7 @@ MUTANTS = (
     Mutant(
         "no-wait",
         "a batch does not wait for handlers",
-        BATCH,
+        PROTOCOL,
         [("while (atomic_read_acquire(&batch->refs))", "while (0)")],
         HANDLERS,
         model="no-wait",
@@ -402,7 +403,7 @@ MUTANTS = (
     Mutant(
         "number-with-newline",
         "a number may have a newline behind it",
-        "patcher/words.c",
+        "base/words.c",
         [("\tif (strchr(text, '\\n'))\n\t\treturn -EINVAL;\n", "")],
         ("words_numbers",),
     ),
@@ -435,8 +436,8 @@ MUTANTS = (
     Mutant(
         "no-tasks",
         "tasks preempted inside a run are not waited for",
-        BATCH,
-        [("\t\ttext_wait_tasks();\n", "\t\tcpu_relax();\n")],
+        PROTOCOL,
+        [("\t\tpatcher_text_wait_tasks();\n", "\t\tcpu_relax();\n")],
         RUNS,
         Ground.KERNEL,
         model="no-tasks",
@@ -444,7 +445,7 @@ MUTANTS = (
     Mutant(
         "runs-tails-first",
         "tails of runs are written before the breakpoints",
-        BATCH,
+        PROTOCOL,
         [(INT3_STORE, "@@@"), (TAIL_STORE, INT3_STORE), ("@@@", TAIL_STORE)],
         RUNS,
         Ground.KERNEL,
@@ -473,7 +474,7 @@ MUTANTS = (
     Mutant(
         "no-text-mutex",
         "core text is written although others may write it",
-        "patcher/core.c",
+        "patcher/core_text.c",
         [
             ("\tmutex_lock(text.mutex);\n", "\tmight_sleep();\n"),
             ("\tmutex_unlock(text.mutex);\n", "\tmight_sleep();\n"),
@@ -491,7 +492,6 @@ MUTANTS = (
                 "\tpatcher_lock();\n\terr = register_site(core);\n\tpatcher_unlock();\n",
                 "\terr = register_site(core);\n",
             ),
-            ("\tpatcher_assert_locked();\n\tif (!core_is_text", "\tif (!core_is_text"),
         ],
         ("a change beside what is being asked for",),
         Ground.KERNEL,
@@ -525,7 +525,7 @@ MUTANTS = (
         "detour-anywhere",
         "a function of a module may be redirected",
         "patcher/redirect.c",
-        [("\tif (!core_is_text(addr))\n", "\tif (!addr)\n")],
+        [("\tif (!patcher_is_core_text(addr))\n", "\tif (!addr)\n")],
         ("detour of a module's function",),
         Ground.KERNEL,
         suites=CORE,
@@ -533,8 +533,8 @@ MUTANTS = (
     Mutant(
         "site-anywhere",
         "an instruction in a module's text passes for one of the kernel",
-        "patcher/core.c",
-        [("if (!addr || !core_is_text(addr) || core_find", "if (!addr || core_find")],
+        "patcher/functions.c",
+        [("if (!addr || !patcher_is_core_text(addr) || kmarkers_find", "if (!addr || kmarkers_find")],
         ("module function",),
         Ground.KERNEL,
         suites=CORE,
@@ -542,7 +542,7 @@ MUTANTS = (
     Mutant(
         "any-name",
         "what runs where a breakpoint is handled may be changed",
-        "patcher/core.c",
+        "patcher/functions.c",
         [("\t\tif (strstarts(function, handler_path[i]))\n", "\t\tif (!function)\n")],
         (
             "on the handler's path: __rcu_read_lock",
@@ -554,7 +554,7 @@ MUTANTS = (
     Mutant(
         "any-function",
         "a function need not be one that ftrace traces",
-        "patcher/core.c",
+        "patcher/functions.c",
         [("\treturn err && err != -ENOMEM ? -EPERM : err;\n", "\treturn 0;\n")],
         ("denied: memset", "denied: clear_page_erms", "denied: trace_clock_local"),
         Ground.KERNEL,
@@ -563,7 +563,7 @@ MUTANTS = (
     Mutant(
         "any-address",
         "nobody is asked whose an instruction of the kernel is",
-        "patcher/core.c",
+        "patcher/oracle.c",
         [("\terr = judge(oracle, len, &owner);\n", "\terr = judge ? 0 : -EPERM;\n")],
         ("static calls", "jump labels", "disabled kprobe"),
         Ground.KERNEL,
@@ -572,7 +572,7 @@ MUTANTS = (
     Mutant(
         "no-company",
         "an oracle does not see that another kprobe was there first",
-        "patcher/core.c",
+        "patcher/oracle.c",
         [("list->next != list->prev;", "list->next == NULL;")],
         ("disabled kprobe",),
         Ground.KERNEL,
@@ -582,7 +582,7 @@ MUTANTS = (
         "kprobes-overlooked",
         "a kprobe on what is changed is no reason to refuse",
         "patcher/kprobes.c",
-        [("\tif (overlaps((unsigned long)kp->addr, pokes, nr))\n", "\tif (!kp)\n")],
+        [("\tif (overlaps_poke((unsigned long)kp->addr, pokes, nr))\n", "\tif (!kp)\n")],
         ("disabled kprobe: the marker stays off",),
         Ground.KERNEL,
         suites=("kprobes",),
@@ -810,7 +810,7 @@ MUTANTS = (
         "breakpoints-in-new-code",
         "the sites of a module that is being loaded are changed with breakpoints",
         BATCH,
-        [("is_new(table, pokes, nr) ? store_new : apply_chunks", "apply_chunks")],
+        [("is_new(table, pokes, nr) ? patcher_write_new : patcher_write_chunks", "patcher_write_chunks")],
         ("one file: a round each",),
         Ground.KERNEL,
         suites=TABLES,

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from mutations import BATCH, REFUSES, Mutant
+from mutations import BATCH, PROTOCOL, REFUSES, Mutant
 
 IMV = "immediate/imv.c"
+REGISTER = "patcher/register.c"
 SITES = "patcher/sites.c"
 PROBES = "markers/probes.c"
 
@@ -22,7 +23,7 @@ USER_MUTANTS = (
         "overlaps-last-byte",
         "the last byte of a site may be another's",
         SITES,
-        [("table->sites[low - 1].len > addr;", "table->sites[low - 1].len > addr + 1;")],
+        [("table->sites[i - 1].len > addr;", "table->sites[i - 1].len > addr + 1;")],
         ("patcher_refuses_overlaps",),
     ),
     Mutant(
@@ -40,7 +41,7 @@ USER_MUTANTS = (
     Mutant(
         "run-and-prefix",
         "a site may be a run and a prefix",
-        BATCH,
+        REGISTER,
         [
             (
                 "site->flags & PATCHER_SITE_RUN && site->flags & PATCHER_SITE_PREFIX)",
@@ -52,14 +53,14 @@ USER_MUTANTS = (
     Mutant(
         "runs-of-core-text",
         "core text may have runs, although the kernel jumps there",
-        BATCH,
-        [("text_can_wait() && !table->core ? 0", "text_can_wait() ? 0")],
+        REGISTER,
+        [("patcher_text_can_wait() && !table->core ? 0", "patcher_text_can_wait() ? 0")],
         ("engine_no_runs_in_core_text",),
     ),
     Mutant(
         "core-text-for-all",
         "a table may say by itself that it is of core text",
-        BATCH,
+        REGISTER,
         [("register_table(table, !table->core)", "register_table(table, true)")],
         ("patcher_refuses_bad_tables",),
     ),
@@ -81,18 +82,18 @@ USER_MUTANTS = (
     Mutant(
         "core-not-drained",
         "sites of core text are forgotten while CPUs are on the way to the handler",
-        BATCH,
+        REGISTER,
         [("\tif (table->core)\n\t\tsynchronize_rcu();\n", "")],
         ("engine_drains_core_tables",),
     ),
     Mutant(
         "unregisters-at-once",
         "a table may be freed while a handler looks at it",
-        BATCH,
+        REGISTER,
         [
             (
-                "\ttext_settle();\n\tmutex_unlock(&patcher.lock);\n\tsynchronize_rcu();\n",
-                "\ttext_settle();\n\tmutex_unlock(&patcher.lock);\n",
+                "\tpatcher_text_settle();\n\tpatcher_unlock();\n\tsynchronize_rcu();\n",
+                "\tpatcher_text_settle();\n\tpatcher_unlock();\n",
             )
         ],
         ("engine_unregistering_waits",),
@@ -108,7 +109,7 @@ USER_MUTANTS = (
     Mutant(
         "chunks-ignored",
         "all sites of a batch trap at the same time, whatever its caller asked for",
-        BATCH,
+        PROTOCOL,
         [
             (
                 "i += chunk)\n\t\tapply_chunk(pokes + i, nr - i < chunk ? nr - i : chunk);",
@@ -128,14 +129,14 @@ USER_MUTANTS = (
         "lock-dropped-among-cpus",
         "an instruction loses its LOCK while other CPUs are online",
         BATCH,
-        [("drops_lock(pokes, nr) && !text_alone()", "drops_lock(pokes, nr) && text_alone()")],
+        [("drops_lock(pokes, nr) && !patcher_text_alone()", "drops_lock(pokes, nr) && patcher_text_alone()")],
         ("patcher_prefixes",),
     ),
     Mutant(
         "any-prefix",
         "a prefix is replaced by any byte",
         BATCH,
-        [("\t\t    !is_prefix(pokes[i].new[0]) ||", "\t\t    !pokes[i].new[0] ||")],
+        [("\t\t    !patcher_is_prefix(pokes[i].new[0]) ||", "\t\t    !pokes[i].new[0] ||")],
         ("patcher_prefixes",),
     ),
     Mutant(

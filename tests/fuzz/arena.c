@@ -87,33 +87,33 @@ unsigned int arena_len(const u8 *place)
 	return insn.len;
 }
 
-bool text_owned(struct module *module, unsigned long addr, unsigned int len)
+bool patcher_text_owned(struct module *module, unsigned long addr, unsigned int len)
 {
 	unsigned long start = (unsigned long)arena;
 
 	return addr >= start && addr < start + ARENA_BYTES && len <= start + ARENA_BYTES - addr;
 }
 
-bool text_is_new(const struct module *module)
+bool patcher_text_is_new(const struct module *module)
 {
 	return false;
 }
 
-int text_vet(const struct patcher_poke *batch, unsigned int nr, bool locked)
+int patcher_text_vet(const struct patcher_poke *batch, unsigned int nr, bool locked)
 {
 	return 0;
 }
 
-void text_settle(void)
+void patcher_text_settle(void)
 {
 }
 
-int text_vet_core(const struct patcher_poke *batch, unsigned int nr)
+int patcher_text_vet_core(const struct patcher_poke *batch, unsigned int nr)
 {
 	return arena_vet;
 }
 
-int text_map(struct text_alias *alias, struct patcher_poke *batch, unsigned int nr)
+int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *batch, unsigned int nr)
 {
 	unsigned int i;
 
@@ -125,35 +125,35 @@ int text_map(struct text_alias *alias, struct patcher_poke *batch, unsigned int 
 	return 0;
 }
 
-void text_unmap(struct text_alias *alias)
+void patcher_text_unmap(struct patcher_text_alias *alias)
 {
 	pokes = NULL;
 }
 
-void text_lock(bool core)
+void patcher_text_lock(bool core)
 {
 }
 
-void text_unlock(bool core)
+void patcher_text_unlock(bool core)
 {
 }
 
-bool text_can_wait(void)
+bool patcher_text_can_wait(void)
 {
 	return arena_can_wait;
 }
 
-void text_wait_tasks(void)
+void patcher_text_wait_tasks(void)
 {
 	waited = true;
 }
 
-bool text_alone(void)
+bool patcher_text_alone(void)
 {
 	return arena_alone;
 }
 
-void text_rewrite(struct patcher_poke *pokes, unsigned int nr)
+void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
 {
 }
 
@@ -196,7 +196,7 @@ static void check_poke(const struct patcher_poke *poke, unsigned int round)
 	hit(poke);
 }
 
-void text_sync(void)
+void patcher_text_sync(void)
 {
 	unsigned int i, trapping = 0;
 

@@ -12,7 +12,7 @@
 
 extern u8 arena[ARENA_BYTES];
 
-/* What text_can_wait(), text_alone() and text_vet_core() say. */
+/* What patcher_text_can_wait(), patcher_text_alone() and patcher_text_vet_core() say. */
 extern bool arena_can_wait, arena_alone;
 extern int arena_vet;
 

@@ -9,7 +9,7 @@
 #include <kmarkers/words.h>
 
 #include "../../markers/command.h"
-#include "../../patcher/words.h"
+#include "../../base/words.h"
 #include "fuzz.h"
 
 #define MAX_TEXT	600
@@ -108,7 +108,7 @@ static void check_number(const char *line, bool is_signed)
 	bool minus = is_signed && *line == '-';
 	u64 value = 0;
 	__uint128_t size;
-	int err = words_parse_number(line, is_signed, &value);
+	int err = kmarkers_parse_number(line, is_signed, &value);
 	bool good = magnitude(line + (minus || *line == '+'), &size);
 
 	if (is_signed && size > ((u64)1 << 63) - !minus)
@@ -233,7 +233,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	check_identifier(text);
 	line = copy_of(text, length);
 	wanted = length - (length && text[length - 1] == '\n');
-	err = words_end_line(line, length);
+	err = kmarkers_end_line(line, length);
 	MUST(err == (wanted && !memchr(text, 0, wanted) ? 0 : -EINVAL));
 	if (!err) {
 		MUST(strlen(line) == wanted && !memcmp(line, text, wanted));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The protocol of patcher/batch.c for an exhaustive model checker (spin).
+ * The protocol of patcher/protocol.c for an exhaustive model checker (spin).
  *
  * One model; every variant is this file and a few -D switches.  tests/model/run.py
  * knows them all, Documentation/model.md says what they mean.
@@ -432,7 +432,7 @@ trap:
 		:: else -> skip
 		fi
 	}
-	/* sites_find(): a breakpoint of ours that nobody claims is a panic */
+	/* patcher_sites_find(): a breakpoint of ours that nobody claims is a panic */
 stale:	atomic {
 		AWAKE(me) ->
 		printf("cpu %d level %d: finds nothing pending\n", me, level);
@@ -522,7 +522,7 @@ end:	atomic {
 
 /* ---- the writer ---- */
 
-/* text_sync() */
+/* patcher_text_sync() */
 inline round(number)
 {
 	if
@@ -619,7 +619,7 @@ inline withdraw()
 	}
 }
 
-/* text_wait_tasks() */
+/* patcher_text_wait_tasks() */
 #ifdef RUN
 inline wait_tasks()
 {

@@ -14,6 +14,8 @@
 
 #include <kmarkers/patcher.h>
 
+#include "../../base/lock.h"
+#include "../../patcher/register.h"
 #include "../../patcher/sites.h"
 #include "../../patcher/text.h"
 #include "engine.h"
@@ -78,9 +80,9 @@ static int register_core(void)
 }
 
 /* The linker puts this in the place of what says whether tasks can be waited for. */
-bool __wrap_text_can_wait(void);
+bool __wrap_patcher_text_can_wait(void);
 
-bool __wrap_text_can_wait(void)
+bool __wrap_patcher_text_can_wait(void)
 {
 	return can_wait;
 }
@@ -137,7 +139,7 @@ static void *look(void *unused)
 	rcu_read_lock();
 	WRITE_ONCE(inside, true);
 	pause_for_ms(50);
-	found = sites_find((unsigned long)engine_site, NULL);
+	found = patcher_sites_find((unsigned long)engine_site, NULL);
 	rcu_read_unlock();
 	return NULL;
 }
@@ -155,7 +157,7 @@ static const char *core_tables_are_drained(void)
 	patcher_unregister(&table);
 	pthread_join(late, NULL);
 	EXPECT(found);
-	EXPECT(!sites_find((unsigned long)engine_site, NULL));
+	EXPECT(!patcher_sites_find((unsigned long)engine_site, NULL));
 	return NULL;
 }
 
@@ -165,7 +167,7 @@ static bool done;
 static void *keep(void *unused)
 {
 	rcu_read_lock();
-	found = sites_find((unsigned long)engine_site, NULL);
+	found = patcher_sites_find((unsigned long)engine_site, NULL);
 	WRITE_ONCE(inside, true);
 	pause_for_ms(50);
 	WRITE_ONCE(done, true);
@@ -215,16 +217,16 @@ static const char *runs_jump_behind_themselves(void)
 /* Somebody who asks nobody: one byte at an offset. */
 static int write_byte(unsigned int offset, u8 byte)
 {
-	struct text_alias alias;
+	struct patcher_text_alias alias;
 	int err;
 
 	poke.addr = engine_site;
 	poke.len = INSN;
-	err = text_map(&alias, &poke, 1);
+	err = patcher_text_map(&alias, &poke, 1);
 	if (err)
 		return err;
 	WRITE_ONCE(poke.alias[offset], byte);
-	text_unmap(&alias);
+	patcher_text_unmap(&alias);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A breakpoint that is nobody's we know, and another page in the place of one of
- * text: the linker puts __wrap_text_map() in front of text_map().
+ * text: the linker puts __wrap_patcher_text_map() in front of patcher_text_map().
  */
 #include <errno.h>
 #include <string.h>
@@ -16,16 +16,19 @@
 #define INT3		0xcc
 #define PAGE_BYTES	4096UL
 
-int __real_text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr);
-int __wrap_text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr);
+int __real_patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *pokes,
+			    unsigned int nr);
+int __wrap_patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *pokes,
+			    unsigned int nr);
 
 static u8 *wrong_page;
 static bool shown;
 
 /* @pokes are of one page. */
-int __wrap_text_map(struct text_alias *alias, struct patcher_poke *pokes, unsigned int nr)
+int __wrap_patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *pokes,
+			    unsigned int nr)
 {
-	int err = __real_text_map(alias, pokes, nr);
+	int err = __real_patcher_text_map(alias, pokes, nr);
 
 	if (err || !wrong_page)
 		return err;
@@ -71,14 +74,14 @@ static unsigned long traps_before;
 
 static int write_byte(u8 byte)
 {
-	struct text_alias alias;
-	int err = __real_text_map(&alias, &planted, 1);
+	struct patcher_text_alias alias;
+	int err = __real_patcher_text_map(&alias, &planted, 1);
 
 	if (err)
 		return err;
 	WRITE_ONCE(*planted.alias, byte);
-	text_unmap(&alias);
-	text_sync();
+	patcher_text_unmap(&alias);
+	patcher_text_sync();
 	return 0;
 }
 

@@ -14,7 +14,7 @@
 
 #include "../../bench_modules/bench.h"
 #include "../../immediate/imv.h"
-#include "../../patcher/sites.h"
+#include "../../patcher/register.h"
 #include "listings.h"
 
 static char *text;

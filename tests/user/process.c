@@ -15,6 +15,7 @@
 
 #include <linux/kernel.h>
 
+#include <kmarkers/patcher.h>
 #include <kmarkers/user.h>
 
 #include "../../native/trap.h"
@@ -251,7 +252,7 @@ static const char *blocked_sigtrap_is_refused(void)
 		sigemptyset(&set);
 		sigaddset(&set, SIGTRAP);
 		pthread_sigmask(SIG_BLOCK, &set, NULL);
-		_exit(native_trap_start() != -EPERM);
+		_exit(native_trap_start(patcher_handle_int3) != -EPERM);
 	}
 	EXPECT(process_reap(child) == 0);
 	return NULL;
@@ -362,13 +363,13 @@ static const char *ignored_traps(void)
 
 	if (!child) {
 		signal(SIGTRAP, SIG_IGN);
-		_exit(native_trap_start() || raise(SIGTRAP));
+		_exit(native_trap_start(patcher_handle_int3) || raise(SIGTRAP));
 	}
 	EXPECT(process_reap(child) == 0);
 	child = fork();
 	if (!child) {
 		signal(SIGTRAP, SIG_IGN);
-		native_trap_start();
+		native_trap_start(patcher_handle_int3);
 		asm volatile("int3");
 		_exit(0);
 	}

@@ -113,12 +113,12 @@ static int change(const u8 *old, const u8 *new)
 /* Called after each round of a batch of this file. */
 static void (*after_round)(void);
 
-void __real_text_sync(void);
-void __wrap_text_sync(void);
+void __real_patcher_text_sync(void);
+void __wrap_patcher_text_sync(void);
 
-void __wrap_text_sync(void)
+void __wrap_patcher_text_sync(void)
 {
-	__real_text_sync();
+	__real_patcher_text_sync();
 	if (after_round)
 		after_round();
 }
@@ -142,12 +142,12 @@ void __wrap_patcher_insn_emulate(const struct patcher_insn *insn, unsigned long 
 /* Called once, by a breakpoint handler that has found nothing pending. */
 static void (*in_lookup)(void);
 
-const struct patcher_site *__real_sites_find(unsigned long addr,
+const struct patcher_site *__real_patcher_sites_find(unsigned long addr,
 					     const struct patcher_table **found);
-const struct patcher_site *__wrap_sites_find(unsigned long addr,
+const struct patcher_site *__wrap_patcher_sites_find(unsigned long addr,
 					     const struct patcher_table **found);
 
-const struct patcher_site *__wrap_sites_find(unsigned long addr,
+const struct patcher_site *__wrap_patcher_sites_find(unsigned long addr,
 					     const struct patcher_table **found)
 {
 	/* Several handlers come here at the same time. */
@@ -155,7 +155,7 @@ const struct patcher_site *__wrap_sites_find(unsigned long addr,
 
 	if (call)
 		call();
-	return __real_sites_find(addr, found);
+	return __real_patcher_sites_find(addr, found);
 }
 
 static void forget(void)

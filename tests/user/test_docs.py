@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ("patcher", "immediate", "markers", "bench_modules")
+MODULES = ("base", "patcher", "immediate", "markers", "bench_modules")
 PUBLIC = ROOT / "include" / "kmarkers"
 
 # Formats that hold no comment, or are generated from data.
@@ -22,7 +22,7 @@ MAKE = re.compile(r"(?:^ *|&& )make ((?:[a-z]+-)*[a-z]+)\b", re.MULTILINE)
 # In the directories of modules only sources: debugfs has paths that begin like theirs.
 NAMED = re.compile(
     r"(?<![\w./-])((?:scripts|tests|native|examples|include)/[\w./*-]*\w"
-    r"|(?:patcher|immediate|markers|bench_modules)/[\w./*-]*\w\.[ch])\b"
+    r"|(?:base|patcher|immediate|markers|bench_modules)/[\w./*-]*\w\.[ch])\b"
 )
 EXPORT = re.compile(r"^EXPORT_SYMBOL_GPL\((\w+)\);", re.MULTILINE)
 MACRO = re.compile(r"^#define ([A-Za-z_]\w*)\(", re.MULTILINE)

@@ -7,7 +7,7 @@
 
 #include <kmarkers/words.h>
 
-#include "../../patcher/words.h"
+#include "../../base/words.h"
 #include "words.h"
 
 static const struct {
@@ -34,19 +34,19 @@ static const char *numbers(void)
 	u64 value;
 
 	for (i = 0; i < ARRAY_SIZE(unsigned_numbers); i++) {
-		EXPECT(!words_parse_number(unsigned_numbers[i].text, false, &value));
+		EXPECT(!kmarkers_parse_number(unsigned_numbers[i].text, false, &value));
 		EXPECT(value == unsigned_numbers[i].value);
 	}
 	for (i = 0; i < ARRAY_SIZE(signed_numbers); i++) {
-		EXPECT(!words_parse_number(signed_numbers[i].text, true, &value));
+		EXPECT(!kmarkers_parse_number(signed_numbers[i].text, true, &value));
 		EXPECT(value == signed_numbers[i].value);
 	}
 	for (i = 0; i < ARRAY_SIZE(no_numbers); i++) {
-		EXPECT(words_parse_number(no_numbers[i], false, &value) == -EINVAL);
-		EXPECT(words_parse_number(no_numbers[i], true, &value) == -EINVAL);
+		EXPECT(kmarkers_parse_number(no_numbers[i], false, &value) == -EINVAL);
+		EXPECT(kmarkers_parse_number(no_numbers[i], true, &value) == -EINVAL);
 	}
-	EXPECT(words_parse_number("-1", false, &value) == -EINVAL);
-	EXPECT(words_parse_number("9223372036854775808", true, &value) == -EINVAL);
+	EXPECT(kmarkers_parse_number("-1", false, &value) == -EINVAL);
+	EXPECT(kmarkers_parse_number("9223372036854775808", true, &value) == -EINVAL);
 	return NULL;
 }
 
@@ -54,12 +54,12 @@ static const char *lines(void)
 {
 	char whole[] = "a b\n", open[] = "a b", twice[] = "a\n\n", bare[] = "\n", nul[] = "a\0b";
 
-	EXPECT(!words_end_line(whole, 4) && !strcmp(whole, "a b"));
-	EXPECT(!words_end_line(open, 3) && !strcmp(open, "a b"));
-	EXPECT(!words_end_line(twice, 3) && !strcmp(twice, "a\n"));
-	EXPECT(words_end_line(bare, 1) == -EINVAL);
-	EXPECT(words_end_line(bare, 0) == -EINVAL);
-	EXPECT(words_end_line(nul, 3) == -EINVAL);
+	EXPECT(!kmarkers_end_line(whole, 4) && !strcmp(whole, "a b"));
+	EXPECT(!kmarkers_end_line(open, 3) && !strcmp(open, "a b"));
+	EXPECT(!kmarkers_end_line(twice, 3) && !strcmp(twice, "a\n"));
+	EXPECT(kmarkers_end_line(bare, 1) == -EINVAL);
+	EXPECT(kmarkers_end_line(bare, 0) == -EINVAL);
+	EXPECT(kmarkers_end_line(nul, 3) == -EINVAL);
 	return NULL;
 }
 

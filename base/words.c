@@ -10,13 +10,13 @@
 #include "words.h"
 
 /**
- * words_end_line() - make a line of what was written
+ * kmarkers_end_line() - make a line of what was written
  * @text: it, and a NUL behind it; a newline at its end is taken away
  * @count: bytes of it
  *
  * Return: 0, or -EINVAL if nothing is left or there is a NUL within.
  */
-int words_end_line(char *text, size_t count)
+int kmarkers_end_line(char *text, size_t count)
 {
 	if (count && text[count - 1] == '\n')
 		text[--count] = '\0';
@@ -47,14 +47,14 @@ int patcher_split_words(char *line, char **words, unsigned int most)
 EXPORT_SYMBOL_GPL(patcher_split_words);
 
 /**
- * words_parse_number() - understand a number
+ * kmarkers_parse_number() - understand a number
  * @text: decimal, hexadecimal behind 0x or octal behind 0, and nothing else
  * @is_signed: it may be negative, and must fit into an s64
  * @value: the number; an s64 if @is_signed
  *
  * Return: 0, or -EINVAL.
  */
-int words_parse_number(const char *text, bool is_signed, u64 *value)
+int kmarkers_parse_number(const char *text, bool is_signed, u64 *value)
 {
 	s64 number;
 

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The directory kmarkers/ in debugfs, and what is written to the files in it. */
+#include <linux/debugfs.h>
+#include <linux/err.h>
+#include <linux/export.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <kmarkers/patcher.h>
+#include <kmarkers/words.h>
+
+#include "debugfs.h"
+#include "words.h"
+
+/* Of a number that is written to a file, with its newline. */
+#define MAX_NUMBER	31
+
+static struct dentry *kmarkers_dir;
+
+void __init kmarkers_debugfs_init(void)
+{
+	kmarkers_dir = debugfs_create_dir("kmarkers", NULL);
+}
+
+void kmarkers_debugfs_exit(void)
+{
+	debugfs_remove_recursive(kmarkers_dir);
+}
+
+/**
+ * patcher_debugfs_dir() - the directory kmarkers/ in debugfs
+ *
+ * Return: a dentry or an error pointer, either of which debugfs functions take.
+ */
+struct dentry *patcher_debugfs_dir(void)
+{
+	return kmarkers_dir;
+}
+EXPORT_SYMBOL_GPL(patcher_debugfs_dir);
+
+/**
+ * patcher_read_line() - the line that was written to a file
+ * @buf: what was written
+ * @count: how much
+ * @most: how much it may be
+ *
+ * Context: may sleep.
+ * Return: it, without a newline at its end, for kfree(); or an error pointer:
+ * -EINVAL if it is empty, too long or has a NUL within, -EFAULT, -ENOMEM.
+ */
+char *patcher_read_line(const char __user *buf, size_t count, size_t most)
+{
+	char *line;
+	int err;
+
+	if (!count || count > most)
+		return ERR_PTR(-EINVAL);
+	line = memdup_user_nul(buf, count);
+	if (IS_ERR(line))
+		return line;
+	err = kmarkers_end_line(line, count);
+	if (!err)
+		return line;
+	kfree(line);
+	return ERR_PTR(err);
+}
+EXPORT_SYMBOL_GPL(patcher_read_line);
+
+/**
+ * patcher_read_number() - the number that was written to a file
+ * @buf: what was written: the number, and at most a newline behind it
+ * @count: how much
+ * @is_signed: it may be negative, and must fit into an s64
+ * @value: the number; an s64 if @is_signed
+ *
+ * Context: may sleep.
+ * Return: 0, -EINVAL for anything else, -EFAULT or -ENOMEM.
+ */
+int patcher_read_number(const char __user *buf, size_t count, bool is_signed, u64 *value)
+{
+	char *line = patcher_read_line(buf, count, MAX_NUMBER);
+	int err;
+
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	err = kmarkers_parse_number(line, is_signed, value);
+	kfree(line);
+	return err;
+}
+EXPORT_SYMBOL_GPL(patcher_read_number);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where the kernel's symbols are.  register_kprobe() with a symbol leaves the
+ * symbol's address behind, even when it refuses it; that is how what is not
+ * exported is found.
+ */
+#include <linux/errno.h>
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/string.h>
+
+#include "lock.h"
+#include "symbols.h"
+
+/* The kprobe is registered for a while: no batch may take it for somebody else's. */
+unsigned long kmarkers_resolve(const char *symbol)
+{
+	struct kprobe probe = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
+	unsigned long addr;
+
+	patcher_assert_locked();
+	if (!register_kprobe(&probe)) {
+		addr = (unsigned long)probe.addr;
+		unregister_kprobe(&probe);
+		return addr;
+	}
+	return (unsigned long)probe.addr;
+}
+
+/* It says name+offset/size. */
+int kmarkers_find_extent(unsigned long addr, struct kmarkers_extent *extent)
+{
+	char text[KSYM_SYMBOL_LEN], *plus;
+	unsigned long offset;
+
+	sprint_symbol(text, addr);
+	plus = strrchr(text, '+');
+	if (!plus || sscanf(plus, "+0x%lx/0x%lx", &offset, &extent->size) != 2)
+		return -ENOENT;
+	extent->start = addr - offset;
+	*plus = '\0';
+	strscpy(extent->name, text, sizeof(extent->name));
+	return 0;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What reading a line or a number comes down to once it is in memory. */
+#ifndef BASE_WORDS_H
+#define BASE_WORDS_H
+
+#include <linux/types.h>
+
+int kmarkers_end_line(char *text, size_t count);
+int kmarkers_parse_number(const char *text, bool is_signed, u64 *value);
+
+#endif /* BASE_WORDS_H */

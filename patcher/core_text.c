@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The text of the kernel itself: where it is, and the mutex of all who write it. */
+#include <linux/errno.h>
+#include <linux/init.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+
+#include "../base/symbols.h"
+#include "core_text.h"
+
+static struct {
+	struct mutex *mutex;		/* the kernel's text_mutex */
+	unsigned long start, end;	/* its text, without what is freed after init */
+} text;
+
+bool patcher_is_core_text(unsigned long addr)
+{
+	return addr >= text.start && addr < text.end;
+}
+
+void patcher_core_text_lock(void)
+{
+	mutex_lock(text.mutex);
+}
+
+void patcher_core_text_unlock(void)
+{
+	mutex_unlock(text.mutex);
+}
+
+/* With patcher_lock() held: 0 or -ENOENT. */
+int __init patcher_core_text_init(void)
+{
+	text.mutex = (struct mutex *)kmarkers_resolve("text_mutex");
+	text.start = kmarkers_resolve("_stext");
+	text.end = kmarkers_resolve("_etext");
+	if (text.mutex && text.start && text.end)
+		return 0;
+	pr_err("the kernel's text or its text_mutex cannot be found: is it built without KALLSYMS_ALL?\n");
+	return -ENOENT;
+}

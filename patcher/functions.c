@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Functions of the kernel: which of them may be changed, and whom they call. */
+#include <linux/errno.h>
+#include <linux/ftrace.h>
+#include <linux/kernel.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <kmarkers/opcodes.h>
+
+#include "../base/lock.h"
+#include "../base/symbols.h"
+#include "core_text.h"
+#include "functions.h"
+
+/* Before each function, where the kernel is built to put the counting of calls there. */
+#ifdef CONFIG_FUNCTION_PADDING_BYTES
+#define PADDING		CONFIG_FUNCTION_PADDING_BYTES
+#else
+#define PADDING		0
+#endif
+
+/*
+ * What may run between a breakpoint and our handler and still be traceable, on
+ * debug kernels too, by the beginnings of names: the notifier chain, what checks
+ * its pointers and those in it with our own priority, the kernel's debuggers,
+ * RCU, and what instruments all of that.  tests/vm/handler_path.sh walks that
+ * path on a running kernel and asks for each function it finds.
+ */
+static const char *const handler_path[] = {
+	"__rcu_", "rcu_", "lock_", "lockdep_", "debug_lockdep_", "notify_die", "notifier_",
+	"atomic_notifier_", "kprobe", "get_kprobe", "hw_breakpoint_", "kgdb_", "preempt_", "ct_", "irqentry_",
+	"ftrace_", "__ftrace_", "kasan_", "__kasan_", "kcsan_", "__kcsan_", "do_int3",
+	"func_ptr_is_", "kernel_text_", "__kernel_text_", "core_kernel_text", "in_gate_area",
+	"is_module_", "__module_", "mod_find",
+};
+
+static bool on_handler_path(const char *function)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(handler_path); i++)
+		if (strstarts(function, handler_path[i]))
+			return true;
+	return false;
+}
+
+/* A function of the kernel itself. */
+static int resolve_function(const char *name, struct kmarkers_extent *extent)
+{
+	unsigned long addr = kmarkers_resolve(name);
+
+	if (!addr || !patcher_is_core_text(addr) || kmarkers_find_extent(addr, extent))
+		return -ENOENT;
+	/* Data and the middle of something have no function around them. */
+	return addr - extent->start <= KMARKERS_ENDBR_LEN ? 0 : -ENOENT;
+}
+
+/**
+ * patcher_trace_at() - let ftrace operations see the function at an address
+ * @ops: the operations
+ * @addr: its first byte, or what kmarkers_resolve() says
+ *
+ * Return: 0, -EPERM if ftrace has no function there, or -ENOMEM.
+ */
+int patcher_trace_at(struct ftrace_ops *ops, unsigned long addr)
+{
+	int err = ftrace_set_filter_ip(ops, addr, 0, 0);
+
+	if (err == -EINVAL)
+		err = ftrace_set_filter_ip(ops, addr + KMARKERS_ENDBR_LEN, 0, 0);
+	return err && err != -ENOMEM ? -EPERM : err;
+}
+
+/* Only what can be traced: neither entry code nor noinstr nor anything in assembly. */
+static int vet_ftrace_entry(const struct kmarkers_extent *extent)
+{
+	struct ftrace_ops *ops;
+	int err;
+
+	ops = kzalloc(sizeof(*ops), GFP_KERNEL);
+	if (!ops)
+		return -ENOMEM;
+	err = patcher_trace_at(ops, extent->start);
+	compat_ftrace_free_filter(ops);
+	kfree(ops);
+	return err;
+}
+
+bool patcher_handles_breakpoints(const char *name, unsigned long addr)
+{
+	struct kmarkers_extent extent;
+
+	return on_handler_path(name) ||
+	       (!kmarkers_find_extent(addr, &extent) && on_handler_path(extent.name));
+}
+
+/* One that a caller may name for a change. */
+int patcher_find_function(const char *name, struct kmarkers_extent *extent)
+{
+	int err = resolve_function(name, extent);
+
+	if (err)
+		return err;
+	err = patcher_handles_breakpoints(name, extent->start) ? -EPERM :
+	      vet_ftrace_entry(extent);
+	if (err == -EPERM)
+		pr_info("%s refused: runs where a breakpoint is handled, or cannot be traced\n",
+			name);
+	return err;
+}
+
+/* The target of a call instruction. */
+static unsigned long call_target(unsigned long addr)
+{
+	s32 displacement;
+
+	memcpy(&displacement, (void *)addr + 1, sizeof(displacement));
+	return addr + KMARKERS_CALL_LEN + displacement;
+}
+
+/*
+ * On IBT builds a direct call may pass over the ENDBR.  A kernel that counts its
+ * calls (retbleed=stuff) lets them go to the padding before the function, where
+ * it has put the counting.  A call that somebody has a breakpoint on is a call:
+ * patcher_vet() says whose it is.
+ */
+static bool calls(unsigned long addr, const struct kmarkers_extent *callee)
+{
+	u8 opcode = READ_ONCE(*(u8 *)addr);
+
+	return (opcode == KMARKERS_CALL || opcode == KMARKERS_INT3) &&
+	       call_target(addr) - (callee->start - PADDING) <= PADDING + KMARKERS_ENDBR_LEN;
+}
+
+/**
+ * patcher_find_call() - the first direct call in a function to another
+ * @function: a function that may be changed
+ * @callee: what it calls
+ * @offset: set to where in @function
+ *
+ * Context: may sleep.
+ * Return: 0, -ENOENT, -EPERM or -ENOMEM.
+ */
+int patcher_find_call(const char *function, const char *callee, unsigned long *offset)
+{
+	struct kmarkers_extent extent, target;
+	unsigned long at;
+	int err;
+
+	patcher_lock();
+	err = patcher_find_function(function, &extent) ?: resolve_function(callee, &target);
+	patcher_unlock();
+	if (err)
+		return err;
+	for (at = 0; at + KMARKERS_CALL_LEN <= extent.size; at++) {
+		if (calls(extent.start + at, &target)) {
+			*offset = at;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Other people's kprobes. */
+#ifndef PATCHER_KPROBES_H
+#define PATCHER_KPROBES_H
+
+#include <linux/init.h>
+
+#include <kmarkers/patcher.h>
+
+int __init patcher_kprobes_init(void);
+
+/* No kprobe is registered, armed or optimised in between. */
+void patcher_kprobes_lock(void);
+void patcher_kprobes_unlock(void);
+
+int patcher_kprobes_vet(const struct patcher_poke *pokes, unsigned int nr);
+int patcher_kprobes_make_way(const struct patcher_poke *pokes, unsigned int nr);
+void patcher_kprobes_settle(void);
+
+#endif /* PATCHER_KPROBES_H */

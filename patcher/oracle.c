@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who has a claim to bytes of core text, asked of the kernel's own code.
+ *
+ * A kprobe that is registered disabled never touches a byte, but register_kprobe()
+ * tells whether the address is an instruction boundary (-EILSEQ if not), may be
+ * probed at all (-EINVAL for noinstr, jump labels, static calls, freed or no
+ * text), belongs to ftrace, and whether another kprobe was there first.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+
+#include <kmarkers/opcodes.h>
+
+#include "../base/lock.h"
+#include "core_text.h"
+#include "oracle.h"
+
+/* An optimised kprobe is a jump: it may begin 4 bytes before a site. */
+#define REACH		(KMARKERS_JMP_LEN - 1)
+#define MAX_ORACLES	(REACH + PATCHER_INSN_MAX + 1)
+
+/**
+ * struct oracle - what the kernel says of some addresses in a row
+ * @probes: one disabled kprobe each
+ * @errors: what register_kprobe() returned
+ * @nr: how many
+ */
+struct oracle {
+	struct kprobe probes[MAX_ORACLES];
+	int errors[MAX_ORACLES];
+	unsigned int nr;
+};
+
+static int ask_at(struct kprobe *probe, unsigned long addr)
+{
+	int err;
+
+	probe->addr = (kprobe_opcode_t *)addr;
+	probe->flags = KPROBE_FLAG_DISABLED;
+	err = register_kprobe(probe);
+	if (err || (unsigned long)probe->addr == addr)
+		return err;
+	/* Moved behind an ENDBR, where another oracle must be alone. */
+	unregister_kprobe(probe);
+	return -EINVAL;
+}
+
+static void ask(struct oracle *oracle, unsigned long addr, unsigned int nr)
+{
+	unsigned int i;
+
+	oracle->nr = nr;
+	for (i = 0; i < nr; i++)
+		oracle->errors[i] = ask_at(&oracle->probes[i], addr + i);
+}
+
+/* All in one: each unregistration would wait for a grace period of its own. */
+static void dismiss(struct oracle *oracle)
+{
+	struct kprobe *registered[MAX_ORACLES];
+	unsigned int i, count = 0;
+
+	for (i = 0; i < oracle->nr; i++)
+		if (!oracle->errors[i])
+			registered[count++] = &oracle->probes[i];
+	if (count)
+		unregister_kprobes(registered, count);
+}
+
+/*
+ * Kprobes at one address hang in a ring around an aggregate.  An oracle that
+ * could be optimised gets an aggregate for itself: only a third node is company.
+ */
+static bool has_company(const struct oracle *oracle, unsigned int i)
+{
+	const struct list_head *list = &oracle->probes[i].list;
+
+	return !oracle->errors[i] && list->next != list->prev;
+}
+
+/* The answers for REACH addresses before a site, the site and the address behind it. */
+static int judge(const struct oracle *oracle, unsigned int len, const char **owner)
+{
+	unsigned int i;
+
+	for (i = 0; i < oracle->nr; i++) {
+		if (oracle->errors[i] == -ENOMEM) {
+			*owner = "no memory to ask";
+			return -ENOMEM;
+		}
+	}
+	for (i = 0; i < REACH + len; i++) {
+		if (has_company(oracle, i)) {
+			*owner = "a kprobe";
+			return -EBUSY;
+		}
+	}
+	if (oracle->errors[REACH] == -EILSEQ) {
+		*owner = "no instruction begins there";
+		return -EINVAL;
+	}
+	if (oracle->errors[REACH]) {
+		*owner = "not to be probed: noinstr, a jump label, a static call or no text";
+		return -EPERM;
+	}
+	if (oracle->probes[REACH].flags & KPROBE_FLAG_FTRACE) {
+		*owner = "ftrace";
+		return -EPERM;
+	}
+	for (i = 1; i < len; i++) {
+		if (oracle->errors[REACH + i] != -EILSEQ) {
+			*owner = "more than one instruction";
+			return -EINVAL;
+		}
+	}
+	if (oracle->errors[REACH + len] == -EILSEQ) {
+		*owner = "a longer instruction";
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/**
+ * patcher_vet() - may one instruction of core text be written now?
+ * @addr: its first byte
+ * @len: its bytes
+ *
+ * Context: as patcher_vet_pokes().
+ * Return: the same.
+ */
+int patcher_vet(unsigned long addr, unsigned int len)
+{
+	struct oracle *oracle;
+	const char *owner = "";
+	int err;
+
+	patcher_assert_locked();
+	if (!patcher_is_core_text(addr))
+		return -EPERM;
+	oracle = kzalloc(sizeof(*oracle), GFP_KERNEL);
+	if (!oracle)
+		return -ENOMEM;
+	ask(oracle, addr - REACH, REACH + len + 1);
+	err = judge(oracle, len, &owner);
+	dismiss(oracle);
+	kfree(oracle);
+	if (err)
+		pr_info("%pS refused: %s\n", (void *)addr, owner);
+	return err;
+}
+
+/**
+ * patcher_vet_pokes() - may these sites of core text be written now?
+ * @pokes: the batch; those in module text are passed over
+ * @nr: how many
+ *
+ * Context: may sleep; patcher_lock() is held, neither cpus_read_lock() nor
+ * text_mutex is.
+ * Return: 0, -EBUSY, -EPERM, -EINVAL or -ENOMEM.
+ */
+int patcher_vet_pokes(const struct patcher_poke *pokes, unsigned int nr)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < nr && !err; i++)
+		if (patcher_is_core_text((unsigned long)pokes[i].addr))
+			err = patcher_vet((unsigned long)pokes[i].addr, pokes[i].len);
+	return err;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* May bytes of core text be written now? */
+#ifndef PATCHER_ORACLE_H
+#define PATCHER_ORACLE_H
+
+#include <kmarkers/patcher.h>
+
+int patcher_vet(unsigned long addr, unsigned int len);
+int patcher_vet_pokes(const struct patcher_poke *pokes, unsigned int nr);
+
+#endif /* PATCHER_ORACLE_H */

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How bytes of text are written while CPUs execute them: the three-round protocol
+ * and the breakpoint handler.  This is the only place where the protocol is
+ * written down.
+ */
+#include <linux/atomic.h>
+#include <linux/errno.h>
+#include <linux/kprobes.h>
+#include <linux/processor.h>
+#include <linux/ptrace.h>
+#include <linux/string.h>
+#include <linux/timekeeping.h>
+
+#include <kmarkers/opcodes.h>
+#include <kmarkers/search.h>
+
+#include "insn.h"
+#include "protocol.h"
+#include "sites.h"
+#include "stats.h"
+#include "text.h"
+
+/**
+ * struct current_batch - the batch that the handler may see
+ * @pokes: sorted by address; valid while @refs is not 0
+ * @nr: how many
+ * @refs: 1 while published, plus one per handler that is looking.
+ *	Set with release after @pokes and @nr; taken with inc_not_zero.
+ * @number: how many there were, this one included; grows when a batch has been
+ *	published and none of its int3 has been written
+ */
+struct current_batch {
+	struct patcher_poke *pokes;
+	unsigned int nr;
+	atomic_t refs;
+	unsigned int number;
+};
+
+/* Read by the handler without the lock. */
+static struct current_batch current_batch;
+
+static bool is_nops(const u8 *bytes, unsigned int len)
+{
+	struct patcher_insn insn;
+	unsigned int at;
+
+	for (at = 0; at < len; at += insn.len)
+		if (patcher_insn_decode(bytes + at, len - at, &insn) ||
+		    insn.kind != PATCHER_INSN_NOP)
+			return false;
+	return true;
+}
+NOKPROBE_SYMBOL(is_nops);
+
+/* Does an instruction do nothing but go to what follows the site? */
+static bool is_skip(const u8 *bytes, unsigned int len)
+{
+	struct patcher_insn insn;
+
+	if (is_nops(bytes, len))
+		return true;
+	return !patcher_insn_decode(bytes, len, &insn) && insn.kind == PATCHER_INSN_JMP &&
+	       insn.len + insn.imm == len;
+}
+NOKPROBE_SYMBOL(is_skip);
+
+/*
+ * What a CPU that meets the breakpoint does: the new instruction.  A run is
+ * passed as a whole, if either what is new or what was old does just that.
+ * Return: 0, or -EINVAL if neither can be done.
+ */
+int patcher_choose_emulation(const struct patcher_poke *poke, struct patcher_insn *insn)
+{
+	if (!patcher_insn_decode(poke->new, poke->len, insn) && insn->len == poke->len)
+		return 0;
+	if (!(poke->flags & PATCHER_SITE_RUN))
+		return -EINVAL;
+	if (!is_skip(poke->new, poke->len) && !is_skip(poke->old, poke->len))
+		return -EINVAL;
+	memset(insn, 0, sizeof(*insn));
+	insn->kind = PATCHER_INSN_NOP;
+	insn->len = poke->len;
+	return 0;
+}
+NOKPROBE_SYMBOL(patcher_choose_emulation);
+
+static void sync_round(void)
+{
+	u64 start = ktime_get_ns();
+
+	patcher_text_sync();
+	patcher_keep_longest(&patcher_stats_locked()->longest_round_ns, start);
+	patcher_stats_locked()->rounds++;
+}
+
+static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
+}
+
+/* May a task have been preempted inside what is replaced? */
+static bool replaces_run(const struct patcher_poke *pokes, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (pokes[i].flags & PATCHER_SITE_RUN &&
+		    !patcher_insn_is_single(pokes[i].old, pokes[i].len))
+			return true;
+	return false;
+}
+
+/*
+ * The protocol.  At every moment the first byte of a site is its old one, int3
+ * or its new one, and the tail changes only while the first byte is int3 for
+ * every CPU:
+ *
+ *	publish the batch to the handler
+ *	1. first bytes := int3	| synchronise: no CPU still fetches an old instruction
+ *				| for runs, wait: no task is still inside an old one
+ *	2. tails := new		| synchronise: no CPU still fetches an old tail
+ *	3. first bytes := new	| synchronise: no CPU still fetches an int3
+ *	withdraw the batch, wait for handlers that look at it
+ *
+ * A handler that finds no batch any more was entered for an int3 that has been
+ * replaced since; it returns to the site, which by now holds an instruction.  If
+ * it holds an int3 all the same, that one is not ours: see is_foreign().
+ *
+ * Emulators that translate code may go on executing an int3 that is no longer in
+ * memory.  Storing the same byte once more makes them look again; no CPU is
+ * affected by it.
+ */
+static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
+{
+	struct current_batch *batch = &current_batch;
+	u64 start = ktime_get_ns();
+	unsigned int i;
+
+	batch->pokes = pokes;
+	batch->nr = nr;
+	/* Pairs with atomic_inc_not_zero() in get_batch(). */
+	atomic_set_release(&batch->refs, 1);
+	/* Pairs with the acquire in patcher_handle_int3(). */
+	smp_store_release(&batch->number, batch->number + 1);
+	/* Pairs with smp_rmb() in is_foreign(): counted before an int3 is seen. */
+	smp_wmb();
+
+	for (i = 0; i < nr; i++)
+		WRITE_ONCE(*pokes[i].alias, KMARKERS_INT3);
+	sync_round();
+	if (replaces_run(pokes, nr))
+		patcher_text_wait_tasks();
+
+	for (i = 0; i < nr; i++)
+		memcpy(pokes[i].alias + 1, pokes[i].new + 1, pokes[i].len - 1);
+	sync_round();
+
+	write_first_bytes(pokes, nr);
+	sync_round();
+
+	patcher_text_rewrite(pokes, nr);
+	patcher_keep_longest(&patcher_stats_locked()->longest_trap_ns, start);
+
+	atomic_dec(&batch->refs);
+	/* Pairs with the release in put_batch(): no handler looks any more. */
+	while (atomic_read_acquire(&batch->refs))
+		cpu_relax();
+}
+
+void patcher_write_chunks(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i += chunk)
+		apply_chunk(pokes + i, nr - i < chunk ? nr - i : chunk);
+}
+
+/* Text that no CPU has executed yet needs no breakpoint. */
+void patcher_write_new(struct patcher_poke *pokes, unsigned int nr, unsigned int unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		memcpy(pokes[i].alias, pokes[i].new, pokes[i].len);
+	sync_round();
+}
+
+/* One store each: for bytes that are instructions, or prefixes, by themselves. */
+void patcher_write_prefixes(struct patcher_poke *pokes, unsigned int nr, unsigned int unused)
+{
+	write_first_bytes(pokes, nr);
+	sync_round();
+}
+
+static bool get_batch(struct current_batch *batch)
+{
+	return atomic_inc_not_zero(&batch->refs);
+}
+NOKPROBE_SYMBOL(get_batch);
+
+static void put_batch(struct current_batch *batch)
+{
+	/* Pairs with the acquire at the end of apply_chunk(). */
+	atomic_dec_return_release(&batch->refs);
+}
+NOKPROBE_SYMBOL(put_batch);
+
+static __always_inline unsigned long addr_of_poke(const void *pokes, unsigned int i)
+{
+	return (unsigned long)((const struct patcher_poke *)pokes)[i].addr;
+}
+
+static const struct patcher_poke *find_poke(const struct current_batch *batch, unsigned long addr)
+{
+	unsigned int i = kmarkers_lower_bound(batch->pokes, batch->nr, addr, addr_of_poke);
+
+	return i < batch->nr && (unsigned long)batch->pokes[i].addr == addr ? &batch->pokes[i] :
+	       NULL;
+}
+NOKPROBE_SYMBOL(find_poke);
+
+/* Emulate the pending instruction at @addr, if there is one. */
+static bool emulate_pending(unsigned long addr, struct pt_regs *regs)
+{
+	const struct patcher_poke *poke;
+	struct patcher_insn insn;
+	bool done = false;
+
+	if (!get_batch(&current_batch))
+		return false;
+	poke = find_poke(&current_batch, addr);
+	if (poke && !patcher_choose_emulation(poke, &insn)) {
+		patcher_insn_emulate(&insn, addr, regs);
+		done = true;
+	}
+	put_batch(&current_batch);
+	return done;
+}
+NOKPROBE_SYMBOL(emulate_pending);
+
+/*
+ * A breakpoint at a site that no batch has pending: is it in memory, and not
+ * ours?  Ours are in memory only while their batch is published, and our
+ * observations are made in this order:
+ *
+ *	1. @number of the last batch published
+ *	2. no batch has the site pending
+ *	3. the byte
+ *	4. the number once more
+ *
+ * A byte that is not int3 was replaced since the CPU fetched it: by our batch that
+ * has ended, or by whoever took a breakpoint of his own away.  Say the byte is an
+ * int3 of ours.  Then its batch has not ended at 3, and was not published at 2, so
+ * it was published in between; it is counted after that and before its int3 is
+ * written, thus between 1 and 4, and the numbers differ.  Then the breakpoint is
+ * retried: it may be ours.  If they are the same, it is not.  This holds wherever
+ * the handler is interrupted, for as long as it may be, as a signal handler is; and
+ * a retry is not one without end, because each takes a batch that begins.
+ *
+ * Less would not do.  The byte alone, looked at after 2, disowns the int3 of a
+ * batch that begins in between; looked at before 2, that of a batch that ends, if
+ * the batch does not wait for the handler.  A number that grows before the batch is
+ * published disowns the int3 of one that is published between 2 and 3.
+ */
+static bool is_foreign(unsigned long addr, unsigned int number)
+{
+	u8 byte;
+
+	/* The refs that emulate_pending() found to be 0, then the byte, then the number. */
+	smp_rmb();
+	byte = READ_ONCE(*(u8 *)addr);
+	/* Pairs with smp_wmb() in apply_chunk(). */
+	smp_rmb();
+	return byte == KMARKERS_INT3 && READ_ONCE(current_batch.number) == number;
+}
+NOKPROBE_SYMBOL(is_foreign);
+
+/**
+ * patcher_handle_int3() - deal with a breakpoint at one of our sites
+ * @regs: the interrupted context; ip is one past the breakpoint
+ *
+ * Context: any, NMI included, with preemption off.
+ * Return: true if the breakpoint was ours and @regs is set to go on; false if
+ * somebody else must deal with it, as with a debugger's at one of our sites.
+ */
+bool patcher_handle_int3(struct pt_regs *regs)
+{
+	unsigned long addr = regs->ip - 1;
+	/* Pairs with smp_store_release() in apply_chunk(). */
+	unsigned int number = smp_load_acquire(&current_batch.number);
+
+	if (emulate_pending(addr, regs)) {
+		patcher_count_hit();
+		return true;
+	}
+	if (!patcher_sites_find(addr, NULL) || is_foreign(addr, number))
+		return false;
+	regs->ip = addr;
+	patcher_count_stale();
+	return true;
+}
+NOKPROBE_SYMBOL(patcher_handle_int3);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The ways to write the bytes of a batch that has been checked and mapped. */
+#ifndef PATCHER_PROTOCOL_H
+#define PATCHER_PROTOCOL_H
+
+#include <kmarkers/patcher.h>
+
+struct patcher_insn;
+
+int patcher_choose_emulation(const struct patcher_poke *poke, struct patcher_insn *insn);
+
+/* With the lock held; @chunk at a time, if that makes a difference. */
+typedef void patcher_write_function(struct patcher_poke *pokes, unsigned int nr,
+				    unsigned int chunk);
+
+patcher_write_function patcher_write_chunks, patcher_write_new, patcher_write_prefixes;
+
+#endif /* PATCHER_PROTOCOL_H */

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the rest of the patcher asks of registered tables. */
+#ifndef PATCHER_REGISTER_H
+#define PATCHER_REGISTER_H
+
+#include <kmarkers/patcher.h>
+
+int patcher_register_core(struct patcher_table *table);
+bool patcher_is_registered(const struct patcher_table *table);
+void patcher_for_each_site(void (*show)(void *data, const struct patcher_table *table,
+					const struct patcher_site *site), void *data);
+
+#endif /* PATCHER_REGISTER_H */

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The counters: what patcher/stats in debugfs shows. */
+#include <linux/atomic.h>
+#include <linux/export.h>
+#include <linux/kprobes.h>
+
+#include "../base/lock.h"
+#include "stats.h"
+
+static struct patcher_stats counters;	/* but for hits and stale, under the lock */
+static atomic_long_t hits;
+static atomic_long_t stale;
+
+/* For whoever holds the lock. */
+struct patcher_stats *patcher_stats_locked(void)
+{
+	patcher_assert_locked();
+	return &counters;
+}
+
+/* Also from the breakpoint handler. */
+void patcher_count_hit(void)
+{
+	atomic_long_inc(&hits);
+}
+NOKPROBE_SYMBOL(patcher_count_hit);
+
+void patcher_count_stale(void)
+{
+	atomic_long_inc(&stale);
+}
+NOKPROBE_SYMBOL(patcher_count_stale);
+
+void patcher_count_batch(int err, unsigned int nr, u64 ns)
+{
+	patcher_assert_locked();
+	if (err) {
+		counters.refused++;
+		return;
+	}
+	counters.batches++;
+	counters.sites += nr;
+	counters.durations[patcher_bucket(ns)]++;
+}
+
+/**
+ * patcher_read_stats() - a snapshot of the counters
+ * @stats: filled in
+ *
+ * Context: may sleep.
+ */
+void patcher_read_stats(struct patcher_stats *stats)
+{
+	patcher_lock();
+	*stats = counters;
+	patcher_unlock();
+	stats->hits = atomic_long_read(&hits);
+	stats->stale = atomic_long_read(&stale);
+}
+EXPORT_SYMBOL_GPL(patcher_read_stats);

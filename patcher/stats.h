@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The counters. */
+#ifndef PATCHER_STATS_H
+#define PATCHER_STATS_H
+
+#include <linux/timekeeping.h>
+#include <linux/types.h>
+
+#include <kmarkers/patcher.h>
+
+struct patcher_stats *patcher_stats_locked(void);
+void patcher_count_batch(int err, unsigned int nr, u64 ns);
+void patcher_count_hit(void);
+void patcher_count_stale(void);
+
+static inline void patcher_keep_longest(unsigned long *longest, u64 start)
+{
+	unsigned long ns = ktime_get_ns() - start;
+
+	if (ns > *longest)
+		*longest = ns;
+}
+
+#endif /* PATCHER_STATS_H */
