@@ -17,6 +17,7 @@
 #include <asm/tsc.h>
 
 #include <kmarkers/patcher.h>
+#include <kmarkers/version.h>
 #include <kmarkers/words.h>
 
 #include "bench.h"
@@ -498,3 +499,4 @@ module_exit(bench_exit);
 MODULE_DESCRIPTION("Benchmarks of dormant and active instrumentation");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(KMARKERS_VERSION);

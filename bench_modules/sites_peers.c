@@ -14,6 +14,7 @@
 #include <linux/string.h>
 
 #include <kmarkers/patcher.h>
+#include <kmarkers/version.h>
 
 #include "sites.h"
 
@@ -139,3 +140,4 @@ void sites_peers_put_back(void)
 MODULE_DESCRIPTION("Sites for the benchmarks of switching many");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(KMARKERS_VERSION);

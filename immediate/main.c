@@ -9,6 +9,7 @@
 
 #include <kmarkers/immediate.h>
 #include <kmarkers/patcher.h>
+#include <kmarkers/version.h>
 
 #include "imv.h"
 
@@ -116,3 +117,5 @@ module_exit(immediate_exit);
 MODULE_DESCRIPTION("Variables read as operands of instructions");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(KMARKERS_VERSION);
+MODULE_ALIAS("immediate");

@@ -7,6 +7,7 @@
 
 #include <kmarkers/marker.h>
 #include <kmarkers/patcher.h>
+#include <kmarkers/version.h>
 
 #include "control.h"
 #include "event_probe.h"
@@ -160,3 +161,5 @@ module_exit(markers_exit);
 MODULE_DESCRIPTION("Static markers with probes connected at run time");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(KMARKERS_VERSION);
+MODULE_ALIAS("markers");

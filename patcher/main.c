@@ -9,6 +9,7 @@
 #include <linux/seq_file.h>
 
 #include <kmarkers/patcher.h>
+#include <kmarkers/version.h>
 
 #include "../base/debugfs.h"
 #include "../base/lock.h"
@@ -112,3 +113,5 @@ module_exit(patcher_exit);
 MODULE_DESCRIPTION("Live replacement of instructions in module text");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(KMARKERS_VERSION);
+MODULE_ALIAS("patcher");

@@ -27,6 +27,13 @@ USER_MUTANTS = (
         ("patcher_refuses_overlaps",),
     ),
     Mutant(
+        "search-passes-by",
+        "the search of a sorted table goes past the element that it looks for",
+        "include/kmarkers/search.h",
+        [("if (key_at(array, middle) < key)", "if (key_at(array, middle) <= key)")],
+        ("patcher_refuses_overlaps", "protocol_steps"),
+    ),
+    Mutant(
         "overlaps-itself",
         "two sites of a table may overlap",
         SITES,

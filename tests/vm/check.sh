@@ -83,6 +83,18 @@ test_cases() {
 	fi
 }
 
+# What modinfo(8) shows, which is not in a test kernel.
+test_module_names() {
+	for module in $core; do
+		[ -s "/sys/module/$module/version" ] && [ -s "/sys/module/$module/srcversion" ]
+		result $? "$module: its version and a hash of its sources are known"
+	done
+	for module in patcher immediate markers; do
+		grep -qa "alias=$module" "/modules/kmarkers_$module.ko"
+		result $? "kmarkers_$module: its short name is an alias"
+	done
+}
+
 # In modules loaded before and after a change, and with a probe that waits.
 test_across_modules() {
 	try "value read in a second module" \
@@ -277,6 +289,7 @@ load_core || exit 1
 suite cases
 test_cases
 suite modules
+test_module_names
 test_across_modules
 suite examples
 test_examples

@@ -381,7 +381,7 @@ test_aliases() {
 	grep -q "writable 1" /tmp/mappings
 	result $? "an alias was seen while there was one"
 	same "no alias is left" "$(ask mappings "$text")" "writable 0 executable 0"
-	! grep -q '\[patcher\]' /proc/vmallocinfo
+	! grep -q '\[kmarkers_patcher\]' /proc/vmallocinfo
 	result $? "no area is left"
 	try "no area waits to be purged" within 5 nothing_unpurged
 }

@@ -31,7 +31,7 @@ test_names() {
 	for symbol in jiffies_64 start_kernel vfs_read "$getppid" "$callee"; do
 		try "there is a $symbol" in_kernel "$symbol"
 	done
-	try "there is an imv_set_many in a module" in_module imv_set_many immediate
+	try "there is an imv_set_many in a module" in_module imv_set_many kmarkers_immediate
 	refused "unknown function" "No such file" command_core site no_such_function 0 5
 	refused "data" "No such file" command_core site jiffies_64 0 5
 	refused "module function" "No such file" command_core site imv_set_many 5 5
@@ -265,7 +265,7 @@ test_detour() {
 
 test_mappings() {
 	same "no writable alias of core text" "$(ask mappings "$call_addr")" "writable 0 executable 0"
-	! grep -q '\[patcher\]' /proc/vmallocinfo
+	! grep -q '\[kmarkers_patcher\]' /proc/vmallocinfo
 	result $? "no area of ours is mapped"
 }
 

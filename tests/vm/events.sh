@@ -68,7 +68,7 @@ test_trace() {
 	try "trace" trace_on ev_plain
 	same "the event is on" "$(cat $tracing/events/kmarkers/marker/enable)" 1
 	same "enable" "$(cat $markers/ev_plain/enable)" 1
-	same "probes" "$(cat $markers/ev_plain/probe)" "probe_trace [markers] 1"
+	same "probes" "$(cat $markers/ev_plain/probe)" "probe_trace [kmarkers_markers] 1"
 	hit plain
 	traced | grep -q "^ev_plain: number 42 text abc (kmarkers_test_events hit_plain events.c:[0-9]*)$"
 	result $? "name, text and site in the trace"
@@ -100,7 +100,7 @@ test_count() {
 	same "traced" "$(traced | wc -l)" 10
 	same "and counted" "$(sed -n 's/^hits //p' $markers/ev_plain/stats)" 1010
 	try "trace goes" put -trace $markers/ev_plain/probe
-	same "count stays" "$(cat $markers/ev_plain/probe)" "probe_count [markers] 1"
+	same "count stays" "$(cat $markers/ev_plain/probe)" "probe_count [kmarkers_markers] 1"
 	try "count goes" put -count $markers/ev_plain/probe
 	hit plain
 	same "nothing counted after it went" "$(sed -n 's/^hits //p' $markers/ev_plain/stats)" 1010

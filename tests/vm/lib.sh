@@ -5,7 +5,7 @@
 
 debugfs=/sys/kernel/debug/kmarkers
 cases=/sys/kernel/debug/kmarkers_test
-core="patcher immediate markers kmarkers_bench"
+core="kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_bench"
 log=/tmp/log
 number=0
 failures=0
@@ -144,7 +144,7 @@ load_core() {
 }
 
 unload_core() {
-	for module in kmarkers_bench markers immediate patcher; do
+	for module in kmarkers_bench kmarkers_markers kmarkers_immediate kmarkers_patcher; do
 		rmmod "$module" || return 1
 	done
 }

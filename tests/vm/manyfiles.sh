@@ -16,7 +16,7 @@ timed() {
 	echo "# $what: $(((${end%.*}${end#*.} - ${start%.*}${start#*.}) * 10)) ms"
 }
 
-for core in patcher immediate markers; do
+for core in kmarkers_patcher kmarkers_immediate kmarkers_markers; do
 	insmod "/modules/$core.ko" || exit 1
 done
 for _ in $(seq "${KMARKERS_TURNS:-7}"); do

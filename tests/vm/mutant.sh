@@ -31,6 +31,6 @@ for suite in ${KMARKERS_SUITES:-}; do
 	*) try "suite $suite" false ;;
 	esac
 done
-! grep -q '\[patcher\]' /proc/vmallocinfo
+! grep -q '\[kmarkers_patcher\]' /proc/vmallocinfo
 result $? "no area of ours is mapped"
 finish
