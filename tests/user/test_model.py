@@ -11,7 +11,7 @@ RUN = Path(__file__).resolve().parents[1] / "model" / "run.py"
 
 
 def test_unknown_variant_is_named_with_the_known_ones() -> None:
-    words = [sys.executable, RUN, "protocol", "no-such-step"]
+    words = [sys.executable, str(RUN), "protocol", "no-such-step"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": ""})
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("check-model: unknown variant 'no-such-step'; there are: ")
