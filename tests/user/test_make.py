@@ -11,7 +11,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # In place of every program that make starts.
-SHOW = "#!/bin/sh\necho \"${0##*/}\" >>log\nfor word; do printf '<%s>' \"$word\"; done >>log\necho >>log\n"
+SHOW = """#!/bin/sh
+for word; do printf '<%s>' "$word"; done >>log
+echo >>log
+"""
 PROGRAMS = ("scripts/setup", "scripts/bench", "build/venv/bin/python")
 
 
@@ -33,7 +36,7 @@ def told(tmp_path: Path, *words: str) -> list[str]:
     return last.removeprefix("<").removesuffix(">").split("><") if last else []
 
 
-@pytest.mark.parametrize("name", ["--x", "it's a \"b\"; c, `id` $HOME #"])
+@pytest.mark.parametrize("name", ["--x", 'it\'s a "b"; c, `id` $HOME #'])
 @pytest.mark.parametrize(
     ("target", "variable", "before"),
     [
