@@ -246,7 +246,7 @@ def suites(wanted: tuple[str, ...] = ("bookworm", "trixie")) -> list[Suite]:
                 return visit_root(name, False, True, ["bench"], {"QUICK": "1"})
 
         what = f"make bench in a bare {SUITES[name]}"
-        return Suite(f"fresh-{name}", run, what, obstacle, 240)
+        return Suite(f"fresh-{name}", run, what, obstacle, 140)
 
     return [suite(name) for name in wanted]
 
