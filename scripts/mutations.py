@@ -739,6 +739,38 @@ MUTANTS = (
         suites=("history",),
     ),
     Mutant(
+        "callback-connected-twice",
+        "a callback is connected once for each marker in it",
+        "markers/tracepoint.c",
+        [("other->callback == tp->callback)\n\t\t\treturn true;", "!other)\n\t\t\treturn true;")],
+        ("another one in the same callback, too",),
+        Ground.KERNEL,
+        suites=("history",),
+    ),
+    Mutant(
+        "callback-of-others",
+        "a callback that somebody else has connected is connected again",
+        "markers/tracepoint.c",
+        [("tracepoint_probe_register_may_exist(", "tracepoint_probe_register(")],
+        ("a marker in it is not counted",),
+        Ground.KERNEL,
+        suites=("history",),
+    ),
+    Mutant(
+        "callback-gone-with-the-first",
+        "a callback is disconnected when the first marker in it goes off",
+        "markers/tracepoint.c",
+        [
+            (
+                "\tif (!has_company(tp))\n\t\ttracepoint_probe_un",
+                "\tif (tp->callback)\n\t\ttracepoint_probe_un",
+            ),
+        ],
+        ("the other is called yet",),
+        Ground.KERNEL,
+        suites=("history",),
+    ),
+    Mutant(
         "format-reads-strings-itself",
         "a string is read as if its address were good",
         "markers/format.c",
