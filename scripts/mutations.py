@@ -507,6 +507,23 @@ MUTANTS = (
         suites=CORE,
     ),
     Mutant(
+        "site-forgotten-twice",
+        "two may forget one site: it is let go between the look at it and its end",
+        "patcher/core.c",
+        [
+            (
+                "\tif (!err)\n\t\tpatcher_forget(&core->table);\n\tpatcher_unlock();\n"
+                "\tif (!err)\n\t\tsynchronize_rcu();\n",
+                "\tpatcher_unlock();\n"
+                "\tif (!err) {\n\t\tsynchronize_rcu();\n"
+                "\t\tpatcher_unregister(&core->table);\n\t}\n",
+            ),
+        ],
+        ("two at a time forget a site",),
+        Ground.KERNEL,
+        suites=CORE,
+    ),
+    Mutant(
         "detour-unlocked",
         "two may redirect a function with one detour at the same time",
         "patcher/redirect.c",
