@@ -6,41 +6,50 @@ ifneq ($(words $(CURDIR)),1)
 $(error this directory's name holds a blank, which make cannot work with; move it: $(CURDIR))
 endif
 
+# A word of the shell, an option with a value and one without, from a variable as it was written.
+# Of an option without a value 0 is a no.
+quoted = '$(subst ','\'',$(1))'
+option = $(if $(value $(1)),$(2)=$(call quoted,$(value $(1))))
+flag = $(if $(filter-out 0,$(value $(1))),$(2))
+kernel = $(call option,K,--kernel)
+name = $(if $(value K),$(1) $(call quoted,$(value K)))
+
 KDIR ?= /lib/modules/$(shell uname -r)/build
 PYTHON := build/venv/bin/python
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 modules: ## build the modules for the running kernel, or for KDIR=...
-	@test -e $(KDIR)/Makefile || { \
-		echo "modules: no kernel headers in $(KDIR);" \
+	@test -e $(call quoted,$(KDIR))/Makefile || { \
+		echo "modules: no kernel headers in" $(call quoted,$(KDIR))";" \
 			"install the package linux-headers-$$(uname -r), or set KDIR" >&2; exit 2; }
-	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+	$(MAKE) -C $(call quoted,$(KDIR)) M=$(CURDIR) modules
 
 bench: ## set up, build, measure in every tier, report (QUICK=1: in short; RESUME=RUN: the rest of a run)
-	@scripts/bench $(if $(K),--kernel '$(K)') $(if $(QUICK),--quick) $(if $(RESUME),--resume '$(RESUME)')
+	@scripts/bench $(kernel) $(call flag,QUICK,--quick) $(call option,RESUME,--resume)
 
 # What could not be set up is named, and the tests that need it are skipped.
 check check-full:
-	@$(if $(filter %-full,$@),scripts/setup --lint; scripts/setup --fresh;) scripts/setup $(K) || \
+	@$(if $(filter %-full,$@),scripts/setup --lint; scripts/setup --fresh;) scripts/setup $(call name) || \
 		echo "$@: what could not be set up is left out" >&2
 	@python=$(PYTHON); test -x $$python || python=python3; \
-		$$python scripts/check.py $(if $(K),--kernel $(K)) $(if $(filter %-full,$@),--full)
+		$$python scripts/check.py $(if $(filter %-full,$@),--full) $(kernel)
 check: ## all tests that a machine without special hardware can run, in a short form
 check-full: ## the same at length, beside everyone who changes text, in other kernels, lint
 
 check-fresh: ## the README's commands in bare Debian systems (ROOT=bookworm, WHO=user, STEP=bench, QUICK=1)
 	@scripts/setup --fresh
-	@$(PYTHON) scripts/fresh.py $(if $(ROOT),--root $(ROOT)) $(if $(WHO),--who $(WHO)) \
-		$(addprefix --step ,$(STEP)) $(if $(QUICK),--quick) $(if $(README),--readme)
+	@$(PYTHON) scripts/fresh.py $(call option,ROOT,--root) $(call option,WHO,--who) \
+		$(foreach step,$(value STEP),--step=$(call quoted,$(step))) \
+		$(call flag,QUICK,--quick) $(call flag,README,--readme)
 
 check-still: setup ## guests that stand still are found and told apart
-	@$(PYTHON) scripts/checkstill.py $(if $(K),--kernel $(K))
+	@$(PYTHON) scripts/checkstill.py $(kernel)
 
 check-matrix: setup ## the tests inside every kernel of kernels.txt (K=6.12-rt: inside one)
-	@$(PYTHON) scripts/matrix.py $(K)
+	@$(PYTHON) scripts/matrix.py $(call name,--)
 
 check-debug: setup ## the tests inside kernels built to look for faults
-	@$(PYTHON) scripts/matrix.py $(or $(K),--debug)
+	@$(PYTHON) scripts/matrix.py $(or $(call name,--),--debug)
 
 check-native: setup ## the tests in user space alone, also under three sanitizers
 	@$(PYTHON) scripts/checknative.py
@@ -60,16 +69,16 @@ check-model: ## exhaustive check of the protocol, and of what each of its steps 
 	@python3 tests/model/run.py
 
 check-mutants: setup ## the code broken on purpose, and the test that notices each time
-	@$(PYTHON) scripts/mutants.py --model $(if $(K),--kernel $(K))
+	@$(PYTHON) scripts/mutants.py --model $(kernel)
 
 check-coexist: setup ## changes of text beside kprobes, ftrace, live patches, CPUs that go, NMIs
-	@$(PYTHON) scripts/checkcoexist.py $(if $(K),--kernel $(K))
+	@$(PYTHON) scripts/checkcoexist.py $(kernel)
 
 check-tracers: setup ## our trace event as trace-cmd, perf and bpftrace show it
-	@$(PYTHON) scripts/checktracers.py $(if $(K),--kernel $(K))
+	@$(PYTHON) scripts/checktracers.py $(kernel)
 
 bench-many-files: setup ## what the sites of a module of 500 files cost when it comes and goes
-	@$(PYTHON) scripts/manyfiles.py $(if $(K),--kernel $(K))
+	@$(PYTHON) scripts/manyfiles.py $(kernel)
 
 check-aa: setup native ## 20 runs: how often do two copies of the same code differ?
 	@$(PYTHON) scripts/aa.py
@@ -88,10 +97,10 @@ native: ## build the user-space program build/native/kmbench
 
 lint: ## checkpatch, sparse, shellcheck, ruff and mypy
 	@scripts/setup --lint
-	@$(PYTHON) scripts/lint.py $(TOOLS)
+	@$(PYTHON) scripts/lint.py $(foreach tool,$(value TOOLS),$(call quoted,$(tool)))
 
 setup: ## install what is missing and fetch the default test kernel
-	@scripts/setup $(K)
+	@scripts/setup $(call name)
 
 clean: ## remove what was built, but not the test kernels
 	$(MAKE) -C native clean

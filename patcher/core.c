@@ -3,6 +3,7 @@
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/printk.h>
+#include <linux/rcupdate.h>
 #include <linux/string.h>
 
 #include <kmarkers/opcodes.h>
@@ -101,9 +102,11 @@ int patcher_core_unregister(struct patcher_core_site *core)
 
 	patcher_lock();
 	err = check_original(core);
+	if (!err)
+		patcher_forget_table(&core->table);
 	patcher_unlock();
 	if (!err)
-		patcher_unregister(&core->table);
+		synchronize_rcu();
 	else if (err != -EINVAL)
 		pr_err("%pS stays a site of %s: %s\n", core->addr, core->owner,
 		       err == -EBUSY ? "it has a breakpoint" : "its bytes were not put back");

@@ -93,6 +93,22 @@ bool patcher_is_registered(const struct patcher_table *table)
 	return is;
 }
 
+/*
+ * Forget the sites of a table: not exported.  The caller has found it registered,
+ * and waits for an RCU grace period when he has let go of the lock, after which no
+ * breakpoint handler looks at @table.
+ */
+void patcher_forget_table(struct patcher_table *table)
+{
+	patcher_assert_locked();
+	/* Core text runs on: who is on the way to the handler finds the site yet. */
+	if (table->core)
+		synchronize_rcu();
+	patcher_sites_del(table);
+	patcher_stats_locked()->waits += 1 + table->core;
+	patcher_text_settle();
+}
+
 /**
  * patcher_unregister() - forget the sites of a table
  * @table: as registered
@@ -102,13 +118,8 @@ bool patcher_is_registered(const struct patcher_table *table)
  */
 void patcher_unregister(struct patcher_table *table)
 {
-	/* Core text runs on: who is on the way to the handler finds the site yet. */
-	if (table->core)
-		synchronize_rcu();
 	patcher_lock();
-	patcher_sites_del(table);
-	patcher_stats_locked()->waits += 1 + table->core;
-	patcher_text_settle();
+	patcher_forget_table(table);
 	patcher_unlock();
 	synchronize_rcu();
 }

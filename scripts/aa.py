@@ -78,8 +78,8 @@ def judge(runs: int, blocks: int) -> bool:
 def main() -> int:
     """Exit code 1 if too many clones differ from their originals, or nothing can be said."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=positive, default=20)
-    parser.add_argument("--blocks", type=positive, default=250, help="blocks per process")
+    parser.add_argument("--runs", type=positive, default=20, help="how many (20)")
+    parser.add_argument("--blocks", type=positive, default=250, help="in each process (250)")
     args = parser.parse_args()
     try:
         return 0 if judge(args.runs, args.blocks) else 1

@@ -35,6 +35,10 @@ from ktap import Tally
 from lablib import OBSTACLES, catalogue, explain
 from suites import LOGS, Suite, command, exit_code, nothing, run_all, run_main
 
+# What suites take on 2 cores that do nothing else.
+SCRIPTS_SECONDS, LINT_SECONDS, COUNTS_SECONDS = 74, 100, 43
+SHORT_KERNEL_SECONDS, KERNEL_SECONDS = 227, 270
+
 
 def scripts(log: Path) -> Tally:
     """The Python tests, counted from pytest's own record."""
@@ -109,21 +113,25 @@ def kernel_suite(kernel: str, short: bool = True) -> Suite:
     """Everything inside one test kernel."""
     storms = "short storms" if short else "long storms"
     what = f"every module and file inside kernel {kernel}, with {storms}"
-    return Suite(f"kernel-{kernel}", in_kernel(kernel, short), what, kernelsuite.obstacle(kernel))
+    usual = SHORT_KERNEL_SECONDS if short else KERNEL_SECONDS
+    obstacle = kernelsuite.obstacle(kernel)
+    return Suite(f"kernel-{kernel}", in_kernel(kernel, short), what, obstacle, usual)
 
 
 def suites(kernel: str, full: bool) -> list[Suite]:
     """All suites for one kernel; with `full` also those that take long."""
     modules = kernelsuite.MODULES / kernel
+    pytest = without("pytest", "python3-pytest")
     found = [
         *checknative.native_suites(full),
-        Suite("scripts", scripts, "the scripts' own tests", without("pytest", "python3-pytest")),
+        Suite("scripts", scripts, "the scripts' own tests", pytest, SCRIPTS_SECONDS),
         kernel_suite(kernel, short=not full),
         Suite(
             f"counts-{kernel}",
             exact_counts(kernel, modules),
             "two runs that count instructions agree",
             kernelsuite.obstacle(kernel),
+            COUNTS_SECONDS,
         ),
     ]
     if full:
@@ -140,7 +148,7 @@ def full_suites(kernel: str, modules: Path) -> list[Suite]:
         *checkalone.suites(kernel, modules),
         *checktracers.suites(kernel, modules),
         *checkcoexist.suites(kernel, modules, checkcoexist.FEW_BATCHES),
-        Suite("lint", lint.run_all, "every linter", lint.obstacle),
+        Suite("lint", lint.run_all, "every linter", lint.obstacle, LINT_SECONDS),
         *(kernel_suite(name) for name in gates),
         *(report_only(kernel_suite(name)) for name in newest),
         *fresh.suites(),
@@ -151,7 +159,7 @@ def run(kernel: str, full: bool) -> Tally:
     """Run everything, or say what stands in the way."""
     try:
         catalogue.find(kernel)
-        return run_all(suites(kernel, full))
+        return run_all(suites(kernel, full), "full" if full else "short")
     except OBSTACLES as error:
         print(f"check: {explain(error)}", file=sys.stderr)
         return Tally(failed=[explain(error)])

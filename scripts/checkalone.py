@@ -42,7 +42,7 @@ def suites(kernel: str, modules: Path) -> list[Suite]:
     """The suite, as a list of one."""
     what = "the modules' cases with a single CPU"
     return [
-        Suite(f"alone-{kernel}", in_kernel(kernel, modules), what, kernelsuite.obstacle(kernel))
+        Suite(f"alone-{kernel}", in_kernel(kernel, modules), what, kernelsuite.obstacle(kernel), 17)
     ]
 
 

@@ -19,7 +19,7 @@ from lablib.machine import Request
 from suites import Suite, run_main
 
 BATCHES = 1000
-# In "make check".
+# In "make check-full".
 FEW_BATCHES = 200
 # Whoever else changes text holds text_mutex most of the time: each takes its turn.
 SECONDS_PER_BATCH = 3.0
@@ -27,10 +27,14 @@ SECONDS_PER_BATCH = 3.0
 
 @dataclass(frozen=True)
 class Part:
-    """A part of tests/vm/check_coexist.sh, and what it is booted with."""
+    """A part of tests/vm/check_coexist.sh, and what it is booted with.
+
+    `usual` is how many seconds it takes on 2 idle cores, with few batches.
+    """
 
     name: str
     what: str
+    usual: float
     append: str = ""
     nmi: float = 0.0
     # A storm takes several times as long if CPUs take turns: of the batches it applies a share.
@@ -41,15 +45,16 @@ class Part:
 # A task is preempted inside a run only by a kernel that preempts itself. Without apic_extnmi the
 # kernel keeps interrupts of the emulator's from all CPUs but the first.
 PARTS = (
-    Part("owners", "beside kprobes, ftrace and live patches on the same call", one_thread=True),
+    Part("owners", "beside kprobes, ftrace and live patches on the same call", 60, one_thread=True),
     Part(
         "storms",
         "storms beside everyone who changes text",
+        110,
         "preempt=full",
         one_thread=True,
         share=10,
     ),
-    Part("nmis", "storms with non-maskable interrupts", "apic_extnmi=all", nmi=50.0),
+    Part("nmis", "storms with non-maskable interrupts", 13, "apic_extnmi=all", nmi=50.0),
 )
 
 
@@ -84,6 +89,7 @@ def suites(
             in_kernel(kernel, modules, part, batches),
             part.what,
             kernelsuite.obstacle(kernel),
+            part.usual * batches / FEW_BATCHES,
         )
         for part in parts
     ]

@@ -268,8 +268,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Exit code 0 on success, 1 when a raw file is unusable, 2 for a wrong command line, 3 when
     the run cannot be written."""
     parser = argparse.ArgumentParser(description="Merge raw benchmark files into a run directory.")
-    parser.add_argument("run", type=Path, metavar="RUN_DIR")
-    parser.add_argument("--raw", type=parse_raw, action="append", metavar="TIER=DIR")
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="where results go")
+    parser.add_argument(
+        "--raw", type=parse_raw, action="append", metavar="TIER=DIR", help="samples of a tier"
+    )
     parser.add_argument("--check", action="store_true", help="look at the files, write nothing")
     args = parser.parse_args(argv)
     try:

@@ -109,8 +109,8 @@ def render(pairs: Sequence[tuple[Key, Share, Share]], width: int) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit code 0 on success, 1 when a run cannot be read, 2 for a wrong command line."""
     parser = argparse.ArgumentParser(description="Compare the added costs of two runs.")
-    parser.add_argument("a", type=Path, metavar="RUN_A")
-    parser.add_argument("b", type=Path, metavar="RUN_B")
+    parser.add_argument("a", type=Path, metavar="RUN_A", help="in results/local")
+    parser.add_argument("b", type=Path, metavar="RUN_B", help="another")
     args = parser.parse_args(argv)
     try:
         pairs = pair_up(shares(read_summary(args.a)), shares(read_summary(args.b)))

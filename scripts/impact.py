@@ -133,7 +133,7 @@ def lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit code 0 on success, 1 when the run has nothing to compute it from."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", type=Path, metavar="RUN_DIR")
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
     try:
         text = list(lines(read_summary(parser.parse_args(argv).run)))
     except (RunError, OSError) as error:

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kernelsuite import TESTS
-from lablib import OBSTACLES, ROOT, LabError, catalogue, explain, unpack
+from lablib import OBSTACLES, ROOT, LabError, catalogue, explain, positive, unpack
 from lablib.build import build_modules
 from lablib.machine import Request, Result, boot, report
 from suites import run_main
@@ -177,9 +177,9 @@ def parse_args() -> argparse.Namespace:
     """Describe the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    parser.add_argument("--files", type=int, default=500)
-    parser.add_argument("--sites", type=int, default=10000, help="in all of them")
-    parser.add_argument("--turns", type=int, default=7, help="loads of each, in turn")
+    parser.add_argument("--files", type=positive, default=500, help="of the module (500)")
+    parser.add_argument("--sites", type=positive, default=10000, help="in all files (10000)")
+    parser.add_argument("--turns", type=positive, default=7, help="loads of each (7)")
     return parser.parse_args()
 
 

@@ -66,8 +66,8 @@ def render(samples: Sequence[Sample], tiers: Sequence[Tier]) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit code 0 on success, 1 when the run cannot be used, 2 for a wrong command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", type=Path, metavar="RUN_DIR")
-    parser.add_argument("--tier", choices=rundir.TIERS)
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
+    parser.add_argument("--tier", choices=rundir.TIERS, help="this one alone")
     args = parser.parse_args(argv)
     try:
         env = rundir.read_env(args.run / "env.json")

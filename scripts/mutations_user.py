@@ -99,8 +99,8 @@ USER_MUTANTS = (
         REGISTER,
         [
             (
-                "\tpatcher_text_settle();\n\tpatcher_unlock();\n\tsynchronize_rcu();\n",
-                "\tpatcher_text_settle();\n\tpatcher_unlock();\n",
+                "(table);\n\tpatcher_unlock();\n\tsynchronize_rcu();\n",
+                "(table);\n\tpatcher_unlock();\n",
             )
         ],
         ("engine_unregistering_waits",),

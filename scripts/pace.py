@@ -50,6 +50,8 @@ class History:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: dict[str, list[float]] = {}
+        # Of those that passed in this run: what they took, and what they usually take.
+        self._took = self._usual = 0.0
         with contextlib.suppress(OSError, ValueError):
             known = json.loads(path.read_text())
             self._known = known if isinstance(known, dict) else {}
@@ -68,15 +70,24 @@ class History:
             return float(entry[index]) if entry else 0.0
         return 0.0
 
+    def expected(self, name: str, usual: float = 0.0) -> float:
+        """Return how long it will take: as long as the last time, or else as long as it usually
+        does on 2 cores that do nothing else, at the pace of this run so far."""
+        pace = self._took / self._usual if self._usual else 1.0
+        return self.seconds(name) or usual * pace
+
     def forecast(self, name: str, usual: float = 0.0) -> str:
-        """Say how long it will take; `usual` is what it takes on 2 cores that do nothing else."""
+        """Say the same."""
         if seconds := self.seconds(name):
             return f"{seconds:.0f} s the last time"
-        return f"{usual:.0f} s on 2 idle cores" if usual else "the first time here"
+        return f"about {self.expected(name, usual):.0f} s" if usual else "the first time here"
 
-    def add(self, name: str, seconds: float, count: int) -> None:
+    def add(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:
         """Keep what a suite took."""
-        self._known[name] = [round(seconds, 1), count]
+        if usual:
+            self._took += seconds
+            self._usual += usual
+        self._known[name] = [max(0.1, round(seconds, 1)), count]
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.write_text(json.dumps(self._known, indent=1) + "\n")
@@ -110,8 +121,9 @@ def how_far(log: Path, total: int) -> str:
 class Reporter:
     """A thread that says how far a suite is, until it is left."""
 
-    def __init__(self, name: str, log: Path, history: History) -> None:
+    def __init__(self, name: str, log: Path, history: History, usual: float = 0.0) -> None:
         self._name = name
+        self._expected = history.expected(name, usual)
         self._log = log
         self._history = history
         self._began = time.monotonic()
@@ -136,8 +148,8 @@ class Reporter:
     def line(self) -> str:
         """Say how far it is."""
         seconds = time.monotonic() - self._began
-        of = self._history.seconds(self._name)
-        left = f", about {of - seconds:.0f} s left" if of > seconds else ""
+        rest = self._expected - seconds
+        left = f", about {rest:.0f} s left" if rest > 0 else ""
         far = how_far(self._log, self._history.count(self._name))
         return f"  {self._name}: {far}; {seconds:.0f} s{left}"
 

@@ -213,8 +213,8 @@ def make(run: Path, out: Path) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit code 0 on success, 1 when the run cannot be used, 2 for a wrong command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", type=Path, metavar="RUN_DIR")
-    parser.add_argument("--out", type=Path, default=REFERENCE, metavar="DIR")
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
+    parser.add_argument("--out", type=Path, default=REFERENCE, metavar="DIR", help="instead")
     args = parser.parse_args(argv)
     try:
         make(args.run, args.out)

@@ -29,7 +29,7 @@ from rundir import RunError
 def parser() -> argparse.ArgumentParser:
     """Describe the command line."""
     parser = argparse.ArgumentParser(description="Verdict table, figures and page of a run.")
-    parser.add_argument("run", type=Path, metavar="RUN_DIR")
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
     parser.add_argument("--no-figures", action="store_true", help="table and summary.json alone")
     parser.add_argument(
         "--tables", nargs="*", choices=rundir.TIERS, help="print these tiers' tables, not all"

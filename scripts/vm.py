@@ -9,7 +9,7 @@ import signal
 import sys
 from pathlib import Path
 
-from lablib import OBSTACLES, ROOT, catalogue, explain
+from lablib import OBSTACLES, ROOT, catalogue, explain, positive
 from lablib.emulator import TIERS
 from lablib.logscan import scan_log
 from lablib.machine import Request, Result, boot, report, usable_accel
@@ -41,19 +41,23 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="boot, run a job, fetch /results")
     run.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    run.add_argument("--tier", choices=TIERS, default="vm")
+    run.add_argument("--tier", choices=TIERS, default="vm", help="default: vm")
     run.add_argument("--modules", type=Path, help="directory with *.ko, goes to /modules")
-    run.add_argument("--add", type=addition, action="append", default=[], metavar="SRC:DEST")
+    run.add_argument(
+        "--add", type=addition, action="append", default=[], metavar="SRC:DEST", help="a file more"
+    )
     run.add_argument("--job", type=existing_file, required=True, help="script for busybox sh")
     run.add_argument("--out", type=Path, default=ROOT / "build" / "vm", help="logs and results")
-    run.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS")
-    run.add_argument("--cpus", type=int, default=2)
+    run.add_argument(
+        "--timeout", type=float, default=300.0, metavar="SECONDS", help="for all of it (300)"
+    )
+    run.add_argument("--cpus", type=positive, default=2, help="how many (2)")
     run.add_argument("--append", default="", help="further kernel arguments")
-    run.add_argument("--mem", type=int, default=1024, metavar="MIB")
+    run.add_argument("--mem", type=int, default=1024, metavar="MIB", help="(1024)")
     run.add_argument("--nmi", type=float, default=0.0, metavar="HZ", help="inject NMIs")
     run.add_argument("--accel", choices=("tcg", "kvm"), help="instead of probing")
     accel = commands.add_parser("accel", help="say which accelerator this machine can use")
-    accel.add_argument("--kernel", default=catalogue.default_name())
+    accel.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
     return top
 
 

@@ -46,7 +46,8 @@ def build_modules(
     if not any((src / file).is_file() for file in ("Kbuild", "Makefile")):
         raise LabError(f"{src} has neither a Kbuild file nor a Makefile")
     objects = object_dir(name, src, flavour)
-    with locked(f"build-{name}"):
+    # Each of these has a lock of its own: whoever builds another tree does not wait.
+    with locked(f"build-{objects.parent.name}-{objects.name}"):
         # A failed build must not leave modules that could be taken for its own.
         deliver([], out)
         mirror(src, objects)

@@ -80,7 +80,7 @@ class Outcome:
 
 
 class ModelError(Exception):
-    """A tool failed; the message says which and how."""
+    """A tool failed, or a name is unknown; the message says which and how."""
 
 
 def call(words: Sequence[str], directory: Path) -> str:
@@ -234,18 +234,33 @@ def run_all(chosen: Sequence[Variant], grounds: Sequence[Ground]) -> list[Outcom
     return outcomes
 
 
+def choose(names: Sequence[str], long: bool) -> list[Variant]:
+    """The variants of these names; without names all, the larger ones if they are asked for."""
+    if not names:
+        return [*PROTOCOL, *MUTANTS, *(LONG if long else [])]
+    known = [*PROTOCOL, *MUTANTS, *LONG]
+    unknown = sorted(set(names) - {one.name for one in known})
+    if unknown:
+        there = ", ".join(one.name for one in known)
+        raise ModelError(f"unknown variant {unknown[0]!r}; there are: {there}")
+    return [one for one in known if one.name in names]
+
+
 def main() -> int:
-    """Returns the exit code."""
+    """Returns 1 if a search does not find what it must, 2 if nothing can be searched here."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("variants", nargs="*", help="only these")
+    parser.add_argument("variants", nargs="*", help="only these, of whatever size")
     parser.add_argument("--long", action="store_true", help="larger searches too: minutes each")
     arguments = parser.parse_args()
+    try:
+        chosen = choose(arguments.variants, arguments.long)
+    except ModelError as error:
+        print(f"check-model: {error}", file=sys.stderr)
+        return 2
     if not have_spin():
         print(f"SKIP: spin is missing; run as root: {' '.join(APT)}")
-        print("0 passed, 0 failed")
-        return 0
-    known = [*PROTOCOL, *MUTANTS, *(LONG if arguments.long else [])]
-    chosen = [one for one in known if not arguments.variants or one.name in arguments.variants]
+        print("0 passed, 0 failed, 1 skipped")
+        return 2
     print(
         f"{'':5}{'ground':9} {'variant':24}{'what is different':48}{'expected':10} {'found':10}"
         f"{'states':>9}     s"

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import check
 import pace
 import pytest
+from checknative import native_suites
 from ktap import Tally
 from lablib import catalogue, chroot
 from suites import Suite, nothing
@@ -184,12 +186,42 @@ def test_progress_counts_results_and_forecasts(tmp_path: Path) -> None:
     log.write_text("....s.. [  5%]\n...F [ 62%]\n")
     assert pace.how_far(log, 10) == "62 %"
     history = pace.History(tmp_path / "times.json")
-    assert history.forecast("x", 90) == "90 s on 2 idle cores"
+    assert history.forecast("x", 90) == "about 90 s"
+    assert ", about 90 s left" in pace.Reporter("x", log, history, 90).line()
     history.add("x", 33.3, 10)
     again = pace.History(tmp_path / "times.json")
     assert again.forecast("x", 90) == "33 s the last time"
     assert again.count("x") == 10
     assert "of 10 results" in pace.Reporter("x", tmp_path / "none.log", again).line()
+
+
+def test_forecast_follows_the_pace_of_this_run(tmp_path: Path) -> None:
+    history = pace.History(tmp_path / "times.json")
+    history.add("y", 30.0, 1, usual=10)
+    assert history.forecast("x", 90) == "about 270 s"
+    history.add("z", 1000.0, 1)
+    assert history.forecast("x", 90) == "about 270 s"
+    assert history.forecast("x") == "the first time here"
+
+
+def test_every_suite_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("checknative.native_suites", native_suites)
+    for full in (False, True):
+        found = check.suites("a", full)
+        assert len(found) > 6 and not [suite.name for suite in found if suite.usual <= 0]
+
+
+def test_short_and_long_forms_are_remembered_apart(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    suite = Suite("one", lambda log: Tally(1), "a thing", usual=1000)
+    monkeypatch.setattr(check, "suites", lambda *words: [suite, replace(suite, name="two")])
+    assert check.main([]) == 0
+    assert "(about 1000 s; 33 min 20 s left in all) ..." in capsys.readouterr().out.splitlines()[0]
+    assert check.main(["--full"]) == 0
+    assert "(about 1000 s; 33 min 20 s left in all) ..." in capsys.readouterr().out.splitlines()[0]
+    assert check.main([]) == 0
+    assert "(0 s the last time; 0 s left in all) ..." in capsys.readouterr().out.splitlines()[0]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"x": 3}', '{"x": []}', '{"x": [null]}', "{"])

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The shell scripts of tests/vm: what is read together does not replace what was read before."""
+"""The shell scripts of test kernels: those of tests/vm, and the first process."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 from collections import Counter
 
 import pytest
@@ -28,3 +29,13 @@ def test_no_function_replaces_another(name: str) -> None:
     texts = read_with(name, {}).values()
     functions = Counter(found for text in texts for found in FUNCTION.findall(text))
     assert not [function for function, times in functions.items() if times > 1]
+
+
+def test_first_process_touches_no_other_system() -> None:
+    text = (ROOT / "scripts" / "guest" / "init").read_text()
+    # Only what comes before its first command is run here: the rest would mount and power off.
+    head, command, _ = text.partition("\n/bin/busybox --install")
+    assert command
+    done = subprocess.run(["sh", "-c", head], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "first process of a test kernel" in done.stderr

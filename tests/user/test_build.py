@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Builds of modules that run at the same time: which wait for each other, and which do not."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from lablib import build, cache
+
+SECONDS = 20
+
+
+class Builds:
+    """Builds of source trees for a kernel that is not there."""
+
+    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.home = home
+        self.make: threading.Event | threading.Barrier = threading.Event()
+        self.running: list[Path] = []
+        self.one_runs = threading.Event()
+        monkeypatch.setenv("KMARKERS_CACHE", str(home / "cache"))
+        monkeypatch.setattr(build, "require_root", lambda action: None)
+        monkeypatch.setattr(build, "require", lambda name: None)
+        monkeypatch.setattr(build, "run_make", self._run_make)
+
+    def _run_make(self, kernel: object, objects: Path, make_args: object, log: object) -> int:
+        self.running.append(objects)
+        self.one_runs.set()
+        self.make.wait(SECONDS)
+        return 1
+
+    def start(self, name: str) -> threading.Thread:
+        """Build a tree in a thread."""
+        src = self.home / name
+        src.mkdir(exist_ok=True)
+        (src / "Kbuild").touch()
+        thread = threading.Thread(target=build.build_modules, args=("6.1", src, src / "out"))
+        thread.start()
+        return thread
+
+
+@pytest.fixture
+def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builds:
+    """Builds that end when the test says so."""
+    return Builds(tmp_path, monkeypatch)
+
+
+def test_builds_of_two_trees_do_not_wait(builds: Builds) -> None:
+    builds.make = threading.Barrier(2)
+    threads = [builds.start("one"), builds.start("other")]
+    for thread in threads:
+        thread.join(2 * SECONDS)
+    assert len(builds.running) == 2
+    assert not builds.make.broken
+
+
+def test_builds_of_one_tree_wait(builds: Builds, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = threading.Event()
+    monkeypatch.setattr(cache, "progress", lambda message: waits.set())
+    assert isinstance(builds.make, threading.Event)
+    threads = [builds.start("one"), builds.start("one")]
+    assert waits.wait(SECONDS) and builds.one_runs.wait(SECONDS)
+    assert len(builds.running) == 1
+    builds.make.set()
+    for thread in threads:
+        thread.join(2 * SECONDS)
+    assert len(builds.running) == 2

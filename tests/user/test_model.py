@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the model's own script refuses before it looks for the model checker."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+RUN = Path(__file__).resolve().parents[1] / "model" / "run.py"
+
+
+def test_unknown_variant_is_named_with_the_known_ones() -> None:
+    words = [sys.executable, str(RUN), "protocol", "no-such-step"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": ""})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("check-model: unknown variant 'no-such-step'; there are: ")
+    assert "protocol, " in done.stderr and "three-cpus-nmi" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_nothing_is_searched_without_the_checker() -> None:
+    words = [sys.executable, str(RUN), "protocol"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": ""})
+    assert done.returncode == 2
+    assert done.stdout.startswith("SKIP: spin is missing; run as root: apt-get install ")
+    assert done.stdout.splitlines()[-1] == "0 passed, 0 failed, 1 skipped"
