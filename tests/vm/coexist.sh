@@ -66,6 +66,10 @@ remove_owner() {
 	esac
 }
 
+has_livepatch() {
+	[ -e /modules/kmarkers_test_livepatch.ko ]
+}
+
 rmmod_livepatch() {
 	rmmod kmarkers_test_livepatch 2>/dev/null
 }
@@ -185,7 +189,7 @@ test_owners() {
 		test_during $owner
 	done
 	owners=ftrace
-	if [ -e /modules/kmarkers_test_livepatch.ko ]; then
+	if has_livepatch; then
 		owners="ftrace livepatch"
 	else
 		skip "live patch" "this kernel has none"
@@ -205,7 +209,7 @@ test_detour_owners() {
 	try "the detour" pid_is 4343
 	remove_owner ftrace
 	try "the detour" pid_is 4343
-	if [ -e /modules/kmarkers_test_livepatch.ko ]; then
+	if has_livepatch; then
 		refused "live patch of a detour" "busy" insmod /modules/kmarkers_test_livepatch.ko
 		dmesg -c | grep -v "livepatch:" >/dev/null
 		try "undetour" command_core undetour
@@ -291,7 +295,6 @@ toggle_stranger() {
 }
 
 toggle_livepatch() {
-	[ -e /modules/kmarkers_test_livepatch.ko ] || return 0
 	make_owner livepatch && remove_owner livepatch
 }
 
@@ -316,6 +319,29 @@ toggle_probes() {
 
 user_probe_hits() {
 	[ "$(sed -n 's/.* user *\([0-9]*\)$/\1/p' "$tracing"/uprobe_profile)" -gt 0 ]
+}
+
+# has_toggler NAME: does this kernel have what it toggles?
+has_toggler() {
+	case $1 in
+	tracer) grep -q "\<function\>" "$tracing"/available_tracers ;;
+	keys) [ -e /proc/sys/kernel/sched_schedstats ] ;;
+	cpu) [ -e "$cpu1" ] ;;
+	livepatch) has_livepatch ;;
+	probes) [ -e "$tracing"/uprobe_events ] ;;
+	esac
+}
+
+# Those of all togglers that have something to toggle.
+find_togglers() {
+	togglers=
+	for each in tracer keys cpu client marker stranger livepatch probes; do
+		if has_toggler $each; then
+			togglers="$togglers $each"
+		else
+			skip "$each goes on" "this kernel has none"
+		fi
+	done
 }
 
 # The clean-up of a case that failed would leave sites changed.
@@ -345,16 +371,18 @@ test_storms() {
 	text=$(sed -n '/ pass_branches\t\[kmarkers_test\]/{s/ .*//p;q}' /proc/kallsyms)
 	: >/tmp/mappings
 	hits=$(stat_of hits)
+	find_togglers
 	: >/tmp/background
-	for each in tracer keys cpu client marker stranger livepatch probes; do
-		in_background $each toggle_$each
+	for each in $togglers; do
+		in_background "$each" "toggle_$each"
 	done
 	in_background mappings look_at_mappings
 	storms "everything else" patcher_storm_of_jumps patcher_storm_of_kinds \
 		patcher_storm_of_thousands markers_storm
 	rm /tmp/background
 	wait
-	went_on tracer keys cpu client marker stranger livepatch probes mappings
+	# shellcheck disable=SC2086 # they are words
+	went_on $togglers mappings
 	sed 's/^/# /' $noise/counts
 	for kind in timers samples keys kprobes changes; do
 		[ "$(noise_of $kind)" -gt 0 ]

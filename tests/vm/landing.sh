@@ -149,6 +149,50 @@ test_landing_first() {
 	drop_probe
 }
 
+# load_lander_at ADDRESS: until it comes to where it was
+load_lander_at() {
+	for _ in $(seq 20); do
+		insmod "/modules/$lander.ko" || return
+		[ "$(lander_at)" = "$1" ] && return
+		rmmod "$lander"
+	done
+	return 1
+}
+
+lander_at() {
+	sed -n 's/ t landing_branch\t.*//p' /proc/kallsyms
+}
+
+# What kept a kprobe from being optimised left with the module, and does nothing for the one that
+# comes to the same address; the kernel registers the kprobe anew.
+test_landing_again() {
+	must insmod /modules/$lander.ko || return
+	target=$(target_of branch)
+	at=$(lander_at)
+	try "kprobe before the target" probe_before branch "$target"
+	try "enabled" enable_probe land
+	try "optimised" within 20 optimised
+	try "switched on" put 1 "$landing/branch"
+	! optimised
+	result $? "the kprobe gave it up"
+	try "the module leaves" rmmod $lander
+	grep -q GONE /sys/kernel/debug/kprobes/list
+	result $? "its kprobes are marked as gone"
+	try "it comes again, to the same address" load_lander_at "$at"
+	same "off" "$(cat "$landing/branch")" $off_value
+	try "the kprobe is optimised again" within 20 optimised
+	try "switched on again" put 1 "$landing/branch"
+	! optimised
+	result $? "the kprobe gave it up again"
+	dmesg -c >/dev/null
+	stays_plain "again" branch
+	try "optimised once more" within 20 optimised
+	try "the module leaves" rmmod $lander
+	drop_probe
+	! grep "GONE" /sys/kernel/debug/kprobes/list
+	result $? "no kprobe is left"
+}
+
 test_landing() {
 	put 1 /proc/sys/debug/kprobes-optimization
 	dmesg -c >/dev/null
@@ -166,4 +210,5 @@ test_landing() {
 	done
 	test_landing_on_waiting
 	test_landing_first
+	test_landing_again
 }
