@@ -8,6 +8,7 @@ endif
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
 PYTHON := build/venv/bin/python
+KMARKERS := $(PYTHON) scripts/kmarkers
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 modules: ## build the modules for the running kernel, or for KDIR=...
@@ -24,35 +25,35 @@ check check-full:
 	@$(if $(filter %-full,$@),scripts/setup --lint; scripts/setup --fresh;) scripts/setup $(K) || \
 		echo "$@: what could not be set up is left out" >&2
 	@python=$(PYTHON); test -x $$python || python=python3; \
-		$$python scripts/check.py $(if $(K),--kernel $(K)) $(if $(filter %-full,$@),--full)
+		$$python scripts/kmarkers check $(if $(K),--kernel $(K)) $(if $(filter %-full,$@),--full)
 check: ## all tests that a machine without special hardware can run, in a short form
 check-full: ## the same at length, beside everyone who changes text, in other kernels, lint
 
 check-fresh: ## the README's commands in bare Debian systems (ROOT=bookworm, WHO=user, STEP=bench, QUICK=1)
 	@scripts/setup --fresh
-	@$(PYTHON) scripts/fresh.py $(if $(ROOT),--root $(ROOT)) $(if $(WHO),--who $(WHO)) \
+	@$(KMARKERS) check fresh $(if $(ROOT),--root $(ROOT)) $(if $(WHO),--who $(WHO)) \
 		$(addprefix --step ,$(STEP)) $(if $(QUICK),--quick) $(if $(README),--readme)
 
 check-still: setup ## guests that stand still are found and told apart
-	@$(PYTHON) scripts/checkstill.py $(if $(K),--kernel $(K))
+	@$(KMARKERS) check still $(if $(K),--kernel $(K))
 
 check-matrix: setup ## the tests inside every kernel of kernels.txt (K=6.12-rt: inside one)
-	@$(PYTHON) scripts/matrix.py $(K)
+	@$(KMARKERS) check matrix $(K)
 
 check-debug: setup ## the tests inside kernels built to look for faults
-	@$(PYTHON) scripts/matrix.py $(or $(K),--debug)
+	@$(KMARKERS) check matrix $(or $(K),--debug)
 
 check-native: setup ## the tests in user space alone, also under three sanitizers
-	@$(PYTHON) scripts/checknative.py
+	@$(KMARKERS) check native
 
 fuzz: setup ## fuzz parsers, tables and emulator, FUZZ_SECONDS each (default 60)
-	@$(PYTHON) scripts/fuzz.py
+	@$(KMARKERS) check fuzz
 
 coverage: setup ## line coverage of the pure parts; fails below 90 %
-	@$(PYTHON) scripts/coverage.py
+	@$(KMARKERS) check coverage
 
 check-long: setup ## a million batches and ten minutes of them on real cores, ten million instructions emulated
-	@$(PYTHON) scripts/checknative.py --long
+	@$(KMARKERS) check native --long
 
 .PHONY: fuzz coverage check-long
 
@@ -60,19 +61,19 @@ check-model: ## exhaustive check of the protocol, and of what each of its steps 
 	@python3 tests/model/run.py
 
 check-mutants: setup ## the code broken on purpose, and the test that notices each time
-	@$(PYTHON) scripts/mutants.py --model $(if $(K),--kernel $(K))
+	@$(KMARKERS) check mutants --model $(if $(K),--kernel $(K))
 
 check-coexist: setup ## changes of text beside kprobes, ftrace, live patches, CPUs that go, NMIs
-	@$(PYTHON) scripts/checkcoexist.py $(if $(K),--kernel $(K))
+	@$(KMARKERS) check coexist $(if $(K),--kernel $(K))
 
 check-tracers: setup ## our trace event as trace-cmd, perf and bpftrace show it
-	@$(PYTHON) scripts/checktracers.py $(if $(K),--kernel $(K))
+	@$(KMARKERS) check tracers $(if $(K),--kernel $(K))
 
 bench-many-files: setup ## what the sites of a module of 500 files cost when it comes and goes
-	@$(PYTHON) scripts/manyfiles.py $(if $(K),--kernel $(K))
+	@$(KMARKERS) check many-files $(if $(K),--kernel $(K))
 
 check-aa: setup native ## 20 runs: how often do two copies of the same code differ?
-	@$(PYTHON) scripts/aa.py
+	@$(KMARKERS) check aa
 
 load: modules ## load the modules into the running kernel (asks first)
 	@scripts/host load
@@ -88,7 +89,7 @@ native: ## build the user-space program build/native/kmbench
 
 lint: ## checkpatch, sparse, shellcheck, ruff and mypy
 	@scripts/setup --lint
-	@$(PYTHON) scripts/lint.py $(TOOLS)
+	@$(KMARKERS) check lint $(TOOLS)
 
 setup: ## install what is missing and fetch the default test kernel
 	@scripts/setup $(K)
@@ -98,7 +99,7 @@ clean: ## remove what was built, but not the test kernels
 	rm -rf build/modules build/check build/matrix build/vm build/sanitize build/fuzz build/coverage
 
 lab-clean: ## remove the test kernels
-	scripts/lab.py clean
+	python3 scripts/kmarkers lab clean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14

@@ -6,14 +6,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import aa
-import collect
-import nativebench
 import pytest
 import rawdata
-from corecycles import CoreCycles
-from rundir import parse_sample
-from verdicts import Result, analyse
+from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.verdicts import Result, analyse
+from kmtools.check import aa
+from kmtools.measure import collect, native
+from kmtools.measure.rundir import parse_sample
 
 BLOCKS = 24
 
@@ -81,7 +80,7 @@ def test_a_failed_run_is_named(
     """What kmbench said, without a traceback."""
 
     def fail(_runs: int, _blocks: int) -> bool:
-        raise nativebench.NativeError("kmbench failed: no blocks")
+        raise native.NativeError("kmbench failed: no blocks")
 
     monkeypatch.setattr("sys.argv", ["aa.py"])
     monkeypatch.setattr(aa, "judge", fail)

@@ -8,17 +8,12 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import bench
-import benchrun
-import collect
-import guestbench
-import lab
-import nativebench
 import pytest
 import rawdata
-import rundir
-from lablib import LabError, catalogue
-from lablib.catalogue import Kernel
+from kmtools.base.errors import LabError
+from kmtools.lab import catalogue, kernels
+from kmtools.lab.catalogue import Kernel
+from kmtools.measure import bench, benchrun, collect, guest, native, rundir
 
 LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
 TIERS = ("native", "vm", "icount")
@@ -61,10 +56,10 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """A machine on which everything works, until a test says otherwise."""
     made = Machine(tmp_path)
 
-    def native(raw: Path, **_: object) -> None:
+    def in_user_space(raw: Path, **_: object) -> None:
         made.at("native", raw)
 
-    def guest(tier: str, kernel: str, modules: Path, raw: Path, **_: object) -> None:
+    def in_kernel(tier: str, kernel: str, modules: Path, raw: Path, **_: object) -> None:
         made.at(tier, raw)
 
     def build(*_: object) -> int:
@@ -73,7 +68,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
     def script(name: str, *words: object) -> None:
         made.at(name)
-        if name == "collect.py":
+        if name == "collect":
             code = collect.main([str(word) for word in words])
             if code:
                 raise bench.StepError(f"collect failed: exit code {code}", code)
@@ -91,10 +86,10 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(bench, "require_root", lambda _: made.at("root"))
     monkeypatch.setattr(bench, "script", script)
     monkeypatch.setattr(bench, "build_modules", build)
-    monkeypatch.setattr(lab, "fetch", lambda _: made.at("fetch"))
+    monkeypatch.setattr(kernels, "fetch", lambda _: made.at("fetch"))
     monkeypatch.setattr(catalogue, "require", kernel)
-    monkeypatch.setattr(nativebench, "measure", native)
-    monkeypatch.setattr(guestbench, "measure", guest)
+    monkeypatch.setattr(native, "measure", in_user_space)
+    monkeypatch.setattr(guest, "measure", in_kernel)
     return made
 
 
@@ -112,8 +107,8 @@ def tiers_of(run: Path) -> list[str]:
 
 def test_the_native_table_comes_before_anything_is_downloaded(machine: Machine) -> None:
     assert machine.bench() == 0
-    table = machine.done.index("report.py")
-    assert machine.done[:table] == ["kmbench", "native", "collect.py", "collect.py"]
+    table = machine.done.index("report")
+    assert machine.done[:table] == ["kmbench", "native", "collect", "collect"]
     assert machine.done.index("fetch") > machine.done.index("packages") > table
     (run,) = machine.runs()
     assert tiers_of(run) == list(TIERS)
@@ -137,8 +132,8 @@ STEPS = (
     "modules",
     "vm",
     "icount",
-    "collect.py",
-    "report.py",
+    "collect",
+    "report",
 )
 
 
@@ -152,7 +147,7 @@ def test_killed_at_any_step_it_goes_on(machine: Machine, step: str) -> None:
         assert runs == [] and finished == []
         return
     assert "native" in finished and not (machine.local / "latest").exists()
-    if step not in ("collect.py", "report.py"):
+    if step not in ("collect", "report"):
         assert sorted(tiers_of(runs[0])) == sorted(finished)
     machine.trouble.clear()
     assert machine.bench("--resume", runs[0].name) == 0
@@ -206,7 +201,7 @@ def test_without_a_compiler_the_packages_are_named(
 
 @pytest.mark.parametrize(
     ("lacks", "shows"),
-    [(("numpy", "matplotlib"), "medians.py"), (("matplotlib",), "report.py")],
+    [(("numpy", "matplotlib"), "medians"), (("matplotlib",), "report")],
 )
 def test_without_numpy_there_are_medians_and_the_line_that_gives_the_page(
     machine: Machine, lacks: tuple[str, ...], shows: str,
@@ -214,7 +209,7 @@ def test_without_numpy_there_are_medians_and_the_line_that_gives_the_page(
 ) -> None:  # fmt: skip
     monkeypatch.setattr(bench, "has_package", lambda name: name not in lacks)
     assert machine.bench() == 2
-    assert machine.done.count(shows) == (2 if shows == "report.py" else 3)
+    assert machine.done.count(shows) == (2 if shows == "report" else 3)
     assert "apt-get install python3-numpy python3-matplotlib" in capsys.readouterr().err
 
 

@@ -7,12 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import check
-import pace
 import pytest
-from ktap import Tally
-from lablib import catalogue, chroot
-from suites import Suite, nothing
+from kmtools.base import pace
+from kmtools.check import everything
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import Suite, nothing
+from kmtools.lab import catalogue, chroot
 
 KERNELS = """\
 a s linux-image-1.*-amd64 host gates
@@ -27,15 +27,15 @@ e s linux-source-1        host debug:kasan
 def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """List kernels of every role, and keep what is written out of the tree."""
     monkeypatch.setattr(catalogue, "load", lambda: catalogue.parse(KERNELS))
-    monkeypatch.setattr(check, "LOGS", tmp_path)
-    monkeypatch.setattr("suites.LOGS", tmp_path)
-    monkeypatch.setattr("checknative.native_suites", lambda full: [])
-    monkeypatch.setattr("kernelsuite.obstacle", lambda kernel: nothing)
+    monkeypatch.setattr(everything, "LOGS", tmp_path)
+    monkeypatch.setattr("kmtools.check.suites.LOGS", tmp_path)
+    monkeypatch.setattr("kmtools.check.native.native_suites", lambda full: [])
+    monkeypatch.setattr("kmtools.check.kernelsuite.obstacle", lambda kernel: nothing)
 
 
 def in_kernels(kernel: str, full: bool) -> list[str]:
     """Return the names of the suites that boot a test kernel."""
-    names = [suite.name for suite in check.suites(kernel, full)]
+    names = [suite.name for suite in everything.suites(kernel, full)]
     return [name for name in names if name.startswith("kernel-")]
 
 
@@ -43,16 +43,16 @@ def test_full_adds_those_that_gate_and_those_that_report() -> None:
     assert in_kernels("a", False) == ["kernel-a"]
     assert in_kernels("a", True) == ["kernel-a", "kernel-c", "kernel-d"]
     assert in_kernels("b", True) == ["kernel-b", "kernel-a", "kernel-c", "kernel-d"]
-    names = [suite.name for suite in check.suites("a", True)]
+    names = [suite.name for suite in everything.suites("a", True)]
     assert {"lint", "still-a", "tracers-a", "owners-a", "storms-a", "nmis-a"} <= set(names)
     assert {name for name in names if name.endswith("-a")} > {"counts-a"}
 
 
 def test_full_has_everything_that_the_short_form_has() -> None:
-    short = [suite.name for suite in check.suites("a", False)]
-    full = [suite.name for suite in check.suites("a", True)]
+    short = [suite.name for suite in everything.suites("a", False)]
+    full = [suite.name for suite in everything.suites("a", True)]
     assert set(short) < set(full)
-    assert all(suite.what for suite in check.suites("a", True))
+    assert all(suite.what for suite in everything.suites("a", True))
 
 
 @pytest.mark.parametrize(("culprit", "code"), [("", 0), ("c", 1), ("d", 0)])
@@ -66,15 +66,15 @@ def test_failure_counts_unless_the_kernel_only_reports(
     def in_kernel(kernel: str, short: bool) -> object:
         return lambda log: Tally(1, ["it broke"] if kernel == culprit else [])
 
-    monkeypatch.setattr(check, "in_kernel", in_kernel)
-    whole = check.suites
+    monkeypatch.setattr(everything, "in_kernel", in_kernel)
+    whole = everything.suites
     monkeypatch.setattr(
-        check,
+        everything,
         "suites",
         lambda *words: [suite for suite in whole(*words) if suite.name.startswith("kernel-")],
     )
     monkeypatch.setattr(sys, "argv", ["check.py", "--full"])
-    assert check.main() == code
+    assert everything.main() == code
     said = capsys.readouterr().out.splitlines()
     assert said[-1].startswith(f"3 passed, {code} failed")
     assert (tmp_path / "closing").read_text().strip() == said[-1]
@@ -83,7 +83,7 @@ def test_failure_counts_unless_the_kernel_only_reports(
 
 
 def test_reporting_kernel_may_fail_and_passes_count() -> None:
-    suite = check.report_only(Suite("x", lambda log: Tally(2, ["why"], ["skip"])))
+    suite = everything.report_only(Suite("x", lambda log: Tally(2, ["why"], ["skip"])))
     assert suite.run(Path()) == Tally(2, [], ["skip", "x only reports: why"])
 
 
@@ -91,7 +91,7 @@ def test_unknown_kernel_runs_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["check.py", "--kernel", "0.99"])
-    assert check.main() == 1
+    assert everything.main() == 1
     said = capsys.readouterr()
     assert "unknown kernel '0.99'; kernels.txt has: a, b, c, d, e" in said.err
     assert said.out.splitlines()[-1].startswith("0 passed, 1 failed")
@@ -105,8 +105,8 @@ def run_all_of(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *suites: Suite
 ) -> tuple[int, list[str]]:
     """Run these suites alone; return the exit code and what was printed."""
-    monkeypatch.setattr(check, "suites", lambda *words: list(suites))
-    code = check.main([])
+    monkeypatch.setattr(everything, "suites", lambda *words: list(suites))
+    code = everything.main([])
     return code, capsys.readouterr().out.splitlines()
 
 
@@ -125,14 +125,16 @@ def test_exit_code_tells_what_cannot_run_from_what_fails(
 
 
 def test_kernel_that_only_reports_may_be_absent() -> None:
-    suite = check.report_only(Suite("x", lambda log: Tally(9), obstacle=absent))
+    suite = everything.report_only(Suite("x", lambda log: Tally(9), obstacle=absent))
     assert suite.obstacle() == ""
     assert suite.run(Path()) == Tally(0, [], [f"x only reports: {absent()}"])
 
 
 def test_missing_module_is_named_with_what_brings_it() -> None:
-    assert check.without("json", "x")() == ""
-    assert "apt-get install python3-pytest" in check.without("no_such_module", "python3-pytest")()
+    assert everything.without("json", "x")() == ""
+    assert (
+        "apt-get install python3-pytest" in everything.without("no_such_module", "python3-pytest")()
+    )
 
 
 @pytest.mark.parametrize(
@@ -145,8 +147,8 @@ def test_pytest_that_ends_badly_is_a_failure(
         log.with_suffix(".xml").write_text("<t><testcase classname='c' name='n'/></t>")
         return code
 
-    monkeypatch.setattr(check, "command", command)
-    assert check.scripts(tmp_path / "scripts.log") == Tally(1, failed)
+    monkeypatch.setattr(everything, "command", command)
+    assert everything.scripts(tmp_path / "scripts.log") == Tally(1, failed)
 
 
 def test_nothing_is_built_without_root(monkeypatch: pytest.MonkeyPatch) -> None:

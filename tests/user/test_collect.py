@@ -8,10 +8,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import collect
 import pytest
 import rawdata
-import rundir
+from kmtools.measure import collect, rundir
 
 LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import fuzz
 import pytest
+from kmtools.check import fuzz
 
 
 @pytest.mark.parametrize("text", ["0", "-5", "1.5", "soon"])

@@ -13,18 +13,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import collect
-import compare
-import medians
-import page
-import published
 import pytest
 import rawdata
-import reference
-import report
-import rundir
-import table
-import verdicts
+from kmtools.analyse import published, verdicts
+from kmtools.base.paths import ROOT
+from kmtools.measure import collect, rundir
+from kmtools.report import compare, page, reference, report, table
 
 SUMMARY_KEYS = {
     "tier", "kernel", "benchmark", "variant", "unit", "n", "median", "ci_lo", "ci_hi", "baseline",
@@ -254,11 +248,10 @@ def test_one_tier_is_shown_alone_and_nothing_written(
 def test_medians_need_no_numpy(
     run: Path, results: list[verdicts.Result], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    program = "import sys; sys.modules['numpy'] = None; import medians; medians.main(sys.argv[1:])"
+    program = "import sys; sys.modules['numpy'] = None; from kmtools.report import medians; "
+    program += "medians.main(sys.argv[1:])"
     words = [sys.executable, "-c", program, str(run), "--tier", "native"]
-    done = subprocess.run(
-        words, capture_output=True, text=True, check=True, cwd=Path(medians.__file__).parent
-    )
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT / "scripts")
     (row,) = [line.split() for line in done.stdout.splitlines() if line.split()[:1] == ["l1-hit"]]
     (result,) = [r for r in results if (r.tier, r.variant) == ("native", "l1-hit")]
     assert result.delta is not None

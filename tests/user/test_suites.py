@@ -11,17 +11,17 @@ import time
 from pathlib import Path
 
 import pytest
-import suites
-from ktap import Tally
-from lablib import ROOT
-from suites import Suite
+from kmtools.base.paths import ROOT
+from kmtools.check import suites
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import Suite
 
 # Two processes, one of which is not waited for; both write while they live.
 SCRIPT = """
 import sys
 sys.path.insert(0, "scripts")
 from pathlib import Path
-from suites import command, run_main
+from kmtools.check.suites import command, run_main
 
 out = Path(sys.argv[1])
 beat = f"while sleep 0.1; do echo >>{out}/beats.$1; done"

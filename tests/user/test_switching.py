@@ -8,14 +8,12 @@ import gzip
 import json
 from pathlib import Path
 
-import collect
 import pytest
 import rawdata
-import reference
-import report
-import rundir
-import switching
-from lablib import ROOT
+from kmtools.analyse import switching
+from kmtools.base.paths import ROOT
+from kmtools.measure import collect, rundir
+from kmtools.report import reference, report
 
 COST = {"batched": 30, "one-by-one": 70_000, "static-key-one": 3_000}
 SIZES = (1, 100, 10_000)

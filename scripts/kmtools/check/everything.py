@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs all tests that a machine without special hardware can run.
+
+In user space: the C cases on the real CPU, also under sanitizers, and pytest for the scripts. In a
+test kernel: the modules' own cases and every file they have, with short storms. Under instruction
+counting: that two runs agree to the instruction. With --full also what takes long: long storms,
+beside everyone else who changes text, other kernels, lint. Each suite's output is kept in
+build/check/. The last line of the output is `N passed, N failed`. The exit code is 1 if something
+failed, and else 2 if a part could not run on this machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kmtools.base.errors import OBSTACLES, explain
+from kmtools.check import (
+    alone,
+    coexist,
+    counts,
+    fresh,
+    kernelsuite,
+    lint,
+    matrixtable,
+    native,
+    still,
+    tracers,
+)
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import LOGS, Suite, command, exit_code, nothing, run_all
+from kmtools.lab import catalogue
+
+
+def scripts(log: Path) -> Tally:
+    """The Python tests, counted from pytest's own record."""
+    record = log.with_suffix(".xml")
+    record.unlink(missing_ok=True)
+    code = command([sys.executable, "-m", "pytest", "-q", f"--junitxml={record}"], log)
+    tally = Tally()
+    if not record.is_file():
+        tally.failed.append("pytest did not run")
+        return tally
+    for case in ElementTree.parse(record).iter("testcase"):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        if case.find("failure") is not None or case.find("error") is not None:
+            tally.failed.append(name)
+        elif (skip := case.find("skipped")) is not None:
+            tally.skipped.append(f"{name}: {skip.get('message')}")
+        else:
+            tally.passed += 1
+    if code and not tally.failed:
+        tally.failed.append(f"pytest: exit code {code}")
+    return tally
+
+
+def without(module: str, package: str) -> Callable[[], str]:
+    """Whether a Python module is missing, and what brings it."""
+
+    def obstacle() -> str:
+        if importlib.util.find_spec(module):
+            return ""
+        return f"Python's {module} is not here: scripts/setup, or apt-get install {package}"
+
+    return obstacle
+
+
+def in_kernel(kernel: str, short: bool = True) -> Callable[[Path], Tally]:
+    """The suite that runs inside a test kernel."""
+
+    def run(log: Path) -> Tally:
+        settings = kernelsuite.SHORT_SETTINGS if short else {}
+        outcome = kernelsuite.run_or_say(kernel, log.with_suffix(""), settings=settings)
+        log.write_text(matrixtable.as_text([outcome]))
+        kernelsuite.tell_retries(outcome.retries)
+        return outcome.tally
+
+    return run
+
+
+def report_only(suite: Suite) -> Suite:
+    """A suite whose failures are shown, but do not count as ours."""
+
+    def run(log: Path) -> Tally:
+        why_not = suite.obstacle()
+        tally = Tally(failed=[why_not]) if why_not else suite.run(log)
+        shown = [f"{suite.name} only reports: {why}" for why in tally.failed]
+        return Tally(passed=tally.passed, skipped=[*tally.skipped, *shown])
+
+    return replace(suite, run=run, obstacle=nothing)
+
+
+def exact_counts(kernel: str, modules: Path) -> Callable[[Path], Tally]:
+    """Two runs under instruction counting, compared."""
+
+    def run(log: Path) -> Tally:
+        if not any(modules.glob("*.ko")):
+            return Tally(failed=[f"not run: the modules for {kernel} were not built, see above"])
+        return counts.compare(kernel, modules, log)
+
+    return run
+
+
+def kernel_suite(kernel: str, short: bool = True) -> Suite:
+    """Everything inside one test kernel."""
+    storms = "short storms" if short else "long storms"
+    what = f"every module and file inside kernel {kernel}, with {storms}"
+    return Suite(f"kernel-{kernel}", in_kernel(kernel, short), what, kernelsuite.obstacle(kernel))
+
+
+def suites(kernel: str, full: bool) -> list[Suite]:
+    """All suites for one kernel; with `full` also those that take long."""
+    modules = kernelsuite.MODULES / kernel
+    found = [
+        *native.native_suites(full),
+        Suite("scripts", scripts, "the scripts' own tests", without("pytest", "python3-pytest")),
+        kernel_suite(kernel, short=not full),
+        Suite(
+            f"counts-{kernel}",
+            exact_counts(kernel, modules),
+            "two runs that count instructions agree",
+            kernelsuite.obstacle(kernel),
+        ),
+    ]
+    if full:
+        found += full_suites(kernel, modules)
+    return found
+
+
+def full_suites(kernel: str, modules: Path) -> list[Suite]:
+    """What takes long."""
+    gates = [entry.name for entry in catalogue.with_role("gates") if entry.name != kernel]
+    newest = [entry.name for entry in catalogue.with_role("reports")]
+    return [
+        *still.suites(kernel, modules),
+        *alone.suites(kernel, modules),
+        *tracers.suites(kernel, modules),
+        *coexist.suites(kernel, modules, coexist.FEW_BATCHES),
+        Suite("lint", lint.run_all, "every linter", lint.obstacle),
+        *(kernel_suite(name) for name in gates),
+        *(report_only(kernel_suite(name)) for name in newest),
+        *fresh.suites(),
+    ]
+
+
+def run(kernel: str, full: bool) -> Tally:
+    """Run everything, or say what stands in the way."""
+    try:
+        catalogue.find(kernel)
+        return run_all(suites(kernel, full))
+    except OBSTACLES as error:
+        print(f"check: {explain(error)}", file=sys.stderr)
+        return Tally(failed=[explain(error)])
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run every suite; 1 if anything failed, 2 if a part could not run here."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
+    parser.add_argument("--full", action="store_true", help="also what takes long")
+    args = parser.parse_args(words)
+    total = run(args.kernel, args.full)
+    print(total.closing_line())
+    with contextlib.suppress(OSError):
+        (LOGS / "closing").write_text(f"{total.closing_line()}\n")
+    return exit_code(total)

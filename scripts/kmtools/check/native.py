@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs the C cases in user space on the real CPU: as they are, and under three sanitizers.
+
+Each build also runs examples/user/flight, a program that uses the library, and compares emulated
+instructions with executed ones. On the build without sanitizers the storm on every kind of
+instruction goes on for ten seconds at least. --long applies a million batches, lets that storm go
+on for ten minutes, and compares ten million instructions instead. The last line of the output is
+`N passed, N failed`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kmtools.base.paths import ROOT
+from kmtools.check.fuzz import TARGETS
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import Suite, command, exit_code, run_all, run_ktap
+
+NATIVE = ROOT / "build" / "native"
+SANITIZED = ROOT / "build" / "sanitize"
+COMMON_FLAGS = "-O1 -fno-omit-frame-pointer -fno-sanitize-recover=all"
+COMPARISONS = 100_000
+INPUTS = 3_000
+# One of the storms applies ten times as many: a million.
+LONG_BATCHES = 100_000
+LONG_COMPARISONS = 10_000_000
+STORM = "patcher_storm_of_kinds"
+STORM_SECONDS = 10
+LONG_STORM_SECONDS = 600
+# Forks are part of the tests, and their children start threads.
+OPTIONS = {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to build everything.
+
+    `batches` is what every storm is in proportion to, `short` the same where something else runs
+    the long ones, and `seconds` how long one of the long ones goes on at least.
+    """
+
+    name: str
+    out: Path
+    flags: str
+    batches: int
+    short: int = 0
+    seconds: int = 0
+    fixed_addresses: bool = False
+
+
+VARIANTS = (
+    Variant("native", NATIVE, "", 3_000, 3_000, STORM_SECONDS),
+    Variant("native-asan", SANITIZED / "asan", "-fsanitize=address", 800, 200),
+    Variant("native-ubsan", SANITIZED / "ubsan", "-fsanitize=undefined", 800, 200),
+    # Its shadow memory may collide with a program that is mapped at random.
+    Variant("native-tsan", SANITIZED / "tsan", "-fsanitize=thread", 800, 200, fixed_addresses=True),
+)
+
+
+def can_fix_addresses() -> bool:
+    """Whether address randomisation can be switched off for a child."""
+    done = subprocess.run(["setarch", "-R", "true"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def make(out: Path, flags: str) -> list[object]:
+    """The command that builds things into `out`."""
+    words: list[object] = ["make", "-s", f"-j{os.cpu_count() or 1}", "-C", "native", f"OUT={out}"]
+    return [*words, f"EXTRA={flags}"] if flags else words
+
+
+def build(variant: Variant, log: Path) -> bool:
+    """Build tests and example; False if that fails."""
+    words = make(variant.out, f"{variant.flags} {COMMON_FLAGS}" if variant.flags else "")
+    words += [variant.out / name for name in ("test", "flight", "emulate")]
+    return command(words, log) == 0
+
+
+def program(words: list[object], what: str, log: Path, env: Mapping[str, str]) -> Tally:
+    """Run a program that says by its exit code alone how it went."""
+    if command(words, log, env):
+        return Tally(failed=[what])
+    return Tally(passed=1)
+
+
+def too_short(said: str, seconds: int) -> bool:
+    """Whether the storm did not go on for as long as it should, by what the tests said."""
+    if f" {STORM} # SKIP" in said:
+        return False
+    took = re.search(rf"^# {STORM}: ([0-9.]+) s$", said, re.MULTILINE)
+    return not took or float(took[1]) < seconds
+
+
+def run_variant(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
+    """The suite of one variant."""
+
+    def run(log: Path) -> Tally:
+        if not build(variant, log):
+            return Tally(failed=[f"building for user space: see {log}"])
+        prefix = ["setarch", "-R"] if variant.fixed_addresses and can_fix_addresses() else []
+        env = {**os.environ, **OPTIONS}
+        words = [*prefix, variant.out / "test", variant.batches, "", variant.seconds]
+        tally = run_ktap(words, log, env)
+        if not tally.passed:
+            return tally
+        if too_short(log.read_text(errors="replace"), variant.seconds):
+            tally.failed.append(f"{STORM} ended before {variant.seconds} s")
+        tally.add(program([*prefix, variant.out / "flight"], "flight: wrong phase", log, env))
+        # The judged code is the same in all, and the sandbox needs 4 GiB of addresses.
+        if not variant.flags:
+            tally.add(run_ktap([variant.out / "emulate", comparisons], log))
+        return tally
+
+    return run
+
+
+def replay(log: Path) -> Tally:
+    """The fuzz targets on random inputs, without a fuzzer."""
+    out = SANITIZED / "fuzz"
+    words = make(out, f"-fsanitize=address,undefined {COMMON_FLAGS}")
+    if command([*words, "fuzz"], log):
+        return Tally(failed=[f"building the fuzz targets: see {log}"])
+    total = Tally()
+    for target in TARGETS:
+        words = [out / f"fuzz-{target}", INPUTS]
+        total.add(program(words, f"fuzz-{target}", log, dict(os.environ)))
+    return total
+
+
+def shortened(variant: Variant) -> Variant:
+    """A variant with short storms."""
+    return replace(variant, batches=variant.short, seconds=0)
+
+
+def native_suites(full: bool = True) -> list[Suite]:
+    """All variants as suites, with long storms or with short ones."""
+    variants = VARIANTS if full else [shortened(variant) for variant in VARIANTS]
+    suites = [
+        Suite(
+            variant.name,
+            run_variant(variant, COMPARISONS),
+            f"every case in user space, {variant.flags or 'as it is'}",
+            obstacle,
+        )
+        for variant in variants
+    ]
+    what = "parsers and tables on random inputs"
+    return [*suites, Suite("native-replay", replay, what, obstacle)]
+
+
+def obstacle() -> str:
+    """Why nothing can be built for user space here, and what mends that."""
+    for program in ("gcc", "make"):
+        if not shutil.which(program):
+            return f"{program} is missing: apt-get install gcc libc6-dev make liburcu-dev"
+    words = ["gcc", "-E", "-x", "c", "-include", "urcu-bp.h", "/dev/null"]
+    if subprocess.run(words, capture_output=True, check=False).returncode:
+        return "urcu-bp.h is missing: apt-get install libc6-dev liburcu-dev"
+    return ""
+
+
+def long_suites() -> list[Suite]:
+    """A million batches in ten minutes, ten million instructions; without sanitizers."""
+    variant = Variant("native-long", NATIVE, "", LONG_BATCHES, seconds=LONG_STORM_SECONDS)
+    run = run_variant(variant, LONG_COMPARISONS)
+    return [Suite(variant.name, run, "a million batches in ten minutes", obstacle)]
+
+
+def main() -> int:
+    """Run every variant; 1 if anything failed, 2 if nothing can be built here."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--long", action="store_true", help="a million batches and ten minutes instead"
+    )
+    args = parser.parse_args()
+    total = run_all(long_suites() if args.long else native_suites())
+    print(total.closing_line())
+    return exit_code(total)
