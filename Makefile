@@ -6,42 +6,51 @@ ifneq ($(words $(CURDIR)),1)
 $(error this directory's name holds a blank, which make cannot work with; move it: $(CURDIR))
 endif
 
+# A word of the shell, an option with a value and one without, from a variable as it was written.
+# Of an option without a value 0 is a no.
+quoted = '$(subst ','\'',$(1))'
+option = $(if $(value $(1)),$(2)=$(call quoted,$(value $(1))))
+flag = $(if $(filter-out 0,$(value $(1))),$(2))
+kernel = $(call option,K,--kernel)
+name = $(if $(value K),$(1) $(call quoted,$(value K)))
+
 KDIR ?= /lib/modules/$(shell uname -r)/build
 PYTHON := build/venv/bin/python
 KMARKERS := $(PYTHON) scripts/kmarkers
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 modules: ## build the modules for the running kernel, or for KDIR=...
-	@test -e $(KDIR)/Makefile || { \
-		echo "modules: no kernel headers in $(KDIR);" \
+	@test -e $(call quoted,$(KDIR))/Makefile || { \
+		echo "modules: no kernel headers in" $(call quoted,$(KDIR))";" \
 			"install the package linux-headers-$$(uname -r), or set KDIR" >&2; exit 2; }
-	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+	$(MAKE) -C $(call quoted,$(KDIR)) M=$(CURDIR) modules
 
 bench: ## set up, build, measure in every tier, report (QUICK=1: in short; RESUME=RUN: the rest of a run)
-	@scripts/bench $(if $(K),--kernel '$(K)') $(if $(QUICK),--quick) $(if $(RESUME),--resume '$(RESUME)')
+	@scripts/bench $(kernel) $(call flag,QUICK,--quick) $(call option,RESUME,--resume)
 
 # What could not be set up is named, and the tests that need it are skipped.
 check check-full:
-	@$(if $(filter %-full,$@),scripts/setup --lint; scripts/setup --fresh;) scripts/setup $(K) || \
+	@$(if $(filter %-full,$@),scripts/setup --lint; scripts/setup --fresh;) scripts/setup $(call name) || \
 		echo "$@: what could not be set up is left out" >&2
 	@python=$(PYTHON); test -x $$python || python=python3; \
-		$$python scripts/kmarkers check $(if $(K),--kernel $(K)) $(if $(filter %-full,$@),--full)
+		$$python scripts/kmarkers check $(if $(filter %-full,$@),--full) $(kernel)
 check: ## all tests that a machine without special hardware can run, in a short form
 check-full: ## the same at length, beside everyone who changes text, in other kernels, lint
 
 check-fresh: ## the README's commands in bare Debian systems (ROOT=bookworm, WHO=user, STEP=bench, QUICK=1)
 	@scripts/setup --fresh
-	@$(KMARKERS) check fresh $(if $(ROOT),--root $(ROOT)) $(if $(WHO),--who $(WHO)) \
-		$(addprefix --step ,$(STEP)) $(if $(QUICK),--quick) $(if $(README),--readme)
+	@$(KMARKERS) check fresh $(call option,ROOT,--root) $(call option,WHO,--who) \
+		$(foreach step,$(value STEP),--step=$(call quoted,$(step))) \
+		$(call flag,QUICK,--quick) $(call flag,README,--readme)
 
 check-still: setup ## guests that stand still are found and told apart
-	@$(KMARKERS) check still $(if $(K),--kernel $(K))
+	@$(KMARKERS) check still $(kernel)
 
 check-matrix: setup ## the tests inside every kernel of kernels.txt (K=6.12-rt: inside one)
-	@$(KMARKERS) check matrix $(K)
+	@$(KMARKERS) check matrix $(call name,--)
 
 check-debug: setup ## the tests inside kernels built to look for faults
-	@$(KMARKERS) check matrix $(or $(K),--debug)
+	@$(KMARKERS) check matrix $(or $(call name,--),--debug)
 
 check-native: setup ## the tests in user space alone, also under three sanitizers
 	@$(KMARKERS) check native
@@ -61,16 +70,16 @@ check-model: ## exhaustive check of the protocol, and of what each of its steps 
 	@python3 tests/model/run.py
 
 check-mutants: setup ## the code broken on purpose, and the test that notices each time
-	@$(KMARKERS) check mutants --model $(if $(K),--kernel $(K))
+	@$(KMARKERS) check mutants --model $(kernel)
 
 check-coexist: setup ## changes of text beside kprobes, ftrace, live patches, CPUs that go, NMIs
-	@$(KMARKERS) check coexist $(if $(K),--kernel $(K))
+	@$(KMARKERS) check coexist $(kernel)
 
 check-tracers: setup ## our trace event as trace-cmd, perf and bpftrace show it
-	@$(KMARKERS) check tracers $(if $(K),--kernel $(K))
+	@$(KMARKERS) check tracers $(kernel)
 
 bench-many-files: setup ## what the sites of a module of 500 files cost when it comes and goes
-	@$(KMARKERS) check many-files $(if $(K),--kernel $(K))
+	@$(KMARKERS) check many-files $(kernel)
 
 check-aa: setup native ## 20 runs: how often do two copies of the same code differ?
 	@$(KMARKERS) check aa
@@ -89,10 +98,10 @@ native: ## build the user-space program build/native/kmbench
 
 lint: ## checkpatch, sparse, shellcheck, ruff and mypy
 	@scripts/setup --lint
-	@$(KMARKERS) check lint $(TOOLS)
+	@$(KMARKERS) check lint $(foreach tool,$(value TOOLS),$(call quoted,$(tool)))
 
 setup: ## install what is missing and fetch the default test kernel
-	@scripts/setup $(K)
+	@scripts/setup $(call name)
 
 clean: ## remove what was built, but not the test kernels
 	$(MAKE) -C native clean

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What make is told reaches the scripts as it was written, quotes and blanks included."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# In place of every program that make starts.
+SHOW = '#!/bin/sh\necho "${0##*/}" >>log\nfor word; do printf \'<%s>\' "$word"; done >>log\necho >>log\n'
+PROGRAMS = ("scripts/setup", "scripts/bench", "build/venv/bin/python")
+
+
+def told(tmp_path: Path, *words: str) -> list[str]:
+    """Return the words of the last program that make starts, and of those the ones that count."""
+    for name in PROGRAMS:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(SHOW)
+        path.chmod(0o755)
+    (tmp_path / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
+    (tmp_path / "log").unlink(missing_ok=True)
+    clean = {name: to for name, to in os.environ.items() if name in ("PATH", "HOME")}
+    done = subprocess.run(
+        ["make", "-s", *words], cwd=tmp_path, env=clean, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    last = (tmp_path / "log").read_text().splitlines()[-1]
+    return last.removeprefix("<").removesuffix(">").split("><") if last else []
+
+
+@pytest.mark.parametrize("name", ["--x", 'it\'s a "b"; c, `id` $HOME #'])
+@pytest.mark.parametrize(
+    ("target", "variable", "before"),
+    [
+        ("bench", "K", ["--kernel="]),
+        ("bench", "RESUME", ["--resume="]),
+        ("check", "K", ["scripts/kmarkers", "check", "--kernel="]),
+        ("check-full", "K", ["scripts/kmarkers", "check", "--full", "--kernel="]),
+        ("check-coexist", "K", ["scripts/kmarkers", "check", "coexist", "--kernel="]),
+        ("check-matrix", "K", ["scripts/kmarkers", "check", "matrix", "--", ""]),
+        ("check-debug", "K", ["scripts/kmarkers", "check", "matrix", "--", ""]),
+        ("setup", "K", [""]),
+        ("check-fresh", "ROOT", ["scripts/kmarkers", "check", "fresh", "--root="]),
+        ("check-fresh", "WHO", ["scripts/kmarkers", "check", "fresh", "--who="]),
+    ],
+)
+def test_value_arrives_as_it_is(
+    tmp_path: Path, target: str, variable: str, before: list[str], name: str
+) -> None:
+    wanted = [*before[:-1], before[-1] + name]
+    assert told(tmp_path, target, f"{variable}={name}") == wanted
+
+
+def test_lists_are_lists(tmp_path: Path) -> None:
+    assert told(tmp_path, "lint", "TOOLS=ruff it's") == [
+        "scripts/kmarkers",
+        "check",
+        "lint",
+        "ruff",
+        "it's",
+    ]
+    words = ["scripts/kmarkers", "check", "fresh", "--step=bench", "--step=it's"]
+    assert told(tmp_path, "check-fresh", "STEP=bench it's") == words
+
+
+@pytest.mark.parametrize(
+    ("target", "variable", "option"),
+    [
+        ("bench", "QUICK", "--quick"),
+        ("check-fresh", "QUICK", "--quick"),
+        ("check-fresh", "README", "--readme"),
+    ],
+)
+def test_zero_means_no(tmp_path: Path, target: str, variable: str, option: str) -> None:
+    assert option in told(tmp_path, target, f"{variable}=1")
+    for no in ("0", ""):
+        assert option not in told(tmp_path, target, f"{variable}={no}")
+
+
+def test_all_kernels_without_a_name(tmp_path: Path) -> None:
+    assert told(tmp_path, "check-matrix") == ["scripts/kmarkers", "check", "matrix"]
+    assert told(tmp_path, "check-debug") == ["scripts/kmarkers", "check", "matrix", "--debug"]
+    assert told(tmp_path, "setup") == []
