@@ -15,8 +15,7 @@ kernel = $(call option,K,--kernel)
 name = $(if $(value K),$(1) $(call quoted,$(value K)))
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
-PYTHON := build/venv/bin/python
-KMARKERS := $(PYTHON) scripts/kmarkers
+KMARKERS := scripts/kmarkers
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 modules: ## build the modules for the running kernel, or for KDIR=...
@@ -32,8 +31,7 @@ bench: ## set up, build, measure in every tier, report (QUICK=1: in short; RESUM
 check check-full:
 	@$(if $(filter %-full,$@),scripts/setup --lint; scripts/setup --fresh;) scripts/setup $(call name) || \
 		echo "$@: what could not be set up is left out" >&2
-	@python=$(PYTHON); test -x $$python || python=python3; \
-		$$python scripts/kmarkers check $(if $(filter %-full,$@),--full) $(kernel)
+	@$(KMARKERS) check $(if $(filter %-full,$@),--full) $(kernel)
 check: ## all tests that a machine without special hardware can run, in a short form
 check-full: ## the same at length, beside everyone who changes text, in other kernels, lint
 
@@ -108,7 +106,7 @@ clean: ## remove what was built, but not the test kernels
 	rm -rf build/modules build/check build/matrix build/vm build/sanitize build/fuzz build/coverage
 
 lab-clean: ## remove the test kernels
-	python3 scripts/kmarkers lab clean
+	$(KMARKERS) lab clean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14

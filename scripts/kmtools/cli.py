@@ -1,54 +1,108 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command kmarkers: what it can do, and where that is; a part is imported once it is asked for.
+"""The command kmarkers: what it can do, and which function does it.
 
-Exit codes of every command: 0 done, 1 a result is bad, 2 it cannot be done here, and it says why.
+A part is imported once it is asked for: `bench` begins where numpy is not installed yet. Every
+command ends in one of the same ways: with exit code 0 when all is done, 1 when a result is bad or a
+step failed, 2 when it cannot be done here, and then it says why; interrupted with 128 and the
+number of the signal.
 """
 
 from __future__ import annotations
 
+import argparse
+import inspect
 import sys
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NoReturn
 
-from kmtools.check.suites import run_main
+from kmtools.base.errors import BAD, DONE, OBSTACLES, UNABLE, FailedError, explain
+from kmtools.base.processes import interruptible
+from kmtools.commands import Run
 
+# A command is the function of its name in a module of kmtools.commands.
 COMMANDS = {
-    "bench": "measure.bench",
-    "collect": "measure.collect",
-    "report": "report.report",
-    "medians": "report.medians",
-    "compare": "report.compare",
-    "impact": "report.impact",
-    "reference": "report.reference",
-    "lab": "lab.kernels",
-    "vm": "lab.vm",
-    "check": "check.everything",
-    "check native": "check.native",
-    "check alone": "check.alone",
-    "check coexist": "check.coexist",
-    "check still": "check.still",
-    "check tracers": "check.tracers",
-    "check matrix": "check.matrix",
-    "check mutants": "check.mutants",
-    "check fuzz": "check.fuzz",
-    "check coverage": "check.coverage",
-    "check lint": "check.lint",
-    "check fresh": "check.fresh",
-    "check aa": "check.aa",
-    "check many-files": "check.manyfiles",
+    "bench": ("run", "set up, build, measure in every tier that this machine can, report"),
+    "collect": ("run", "merge raw samples into the folder of a run"),
+    "report": ("run", "statistics, table, figures and page of a run"),
+    "compare": ("results", "the added costs of two runs, as shares of their baselines"),
+    "impact": ("results", "what two markers cost a system call, as computed in 2008"),
+    "reference": ("results", "make a run the one in results/reference"),
+    "lab fetch": ("lab", "download and unpack test kernels"),
+    "lab build": ("lab", "build modules for a test kernel"),
+    "lab list": ("lab", "show the supported kernels and their state"),
+    "lab clean": ("lab", "remove everything that the laboratory made"),
+    "vm run": ("lab", "boot a test kernel, run a job in it, bring back its results"),
+    "vm accel": ("lab", "say which accelerator this machine can use"),
+    "check": ("check", "all tests that a machine without special hardware can run"),
+    "check native": ("check", "the C cases in user space, also under three sanitizers"),
+    "check alone": ("check", "the modules' cases in a test kernel with one CPU"),
+    "check coexist": ("check", "changes of text beside everyone else who changes it"),
+    "check still": ("check", "guests that stand still are found and told apart"),
+    "check tracers": ("check", "our trace event as trace-cmd, perf and bpftrace show it"),
+    "check matrix": ("check", "the tests inside every kernel of kernels.txt"),
+    "check mutants": ("check", "the code broken on purpose, and the test that notices"),
+    "check fuzz": ("check", "every fuzz target for a while"),
+    "check coverage": ("check", "line coverage of the pure parts"),
+    "check lint": ("check", "every tool that reads the sources"),
+    "check fresh": ("check", "the README's commands in bare Debian systems"),
+    "check aa": ("check", "how often two copies of the same code come out different"),
+    "check many-files": ("check", "what the sites of a module of many files cost at load"),
 }
 
 
-def main() -> NoReturn:
-    """Run the command that the first words name."""
-    words = sys.argv[1:]
-    for count in (2, 1):
-        name = " ".join(words[:count])
-        if name in COMMANDS:
-            module = import_module(f"kmtools.{COMMANDS[name]}")
-            sys.argv = [f"kmarkers {name}", *words[count:]]
-            if name.startswith("check"):
-                run_main(module.main)
-            sys.exit(module.main())
-    print(f"usage: kmarkers COMMAND ...; there are: {', '.join(COMMANDS)}", file=sys.stderr)
-    sys.exit(2)
+def listing(prefix: str = "") -> str:
+    """The commands whose names begin with a word, a line for each."""
+    names = [name for name in COMMANDS if name.startswith(prefix)]
+    width = max(map(len, names), default=0)
+    return "\n".join(f"  {name:{width}}  {COMMANDS[name][1]}" for name in names)
+
+
+def named(words: Sequence[str]) -> str | None:
+    """The command that the first words name."""
+    names = (" ".join(words[:count]) for count in (2, 1))
+    return next((name for name in names if name in COMMANDS), None)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command that the first words name; returns its exit code."""
+    words = sys.argv[1:] if words is None else words
+    name = named(words)
+    if name:
+        return execute(name, words[len(name.split()) :])
+    if {"-h", "--help"} & {*words}:
+        print(f"usage: kmarkers COMMAND [OPTION...]\n\n{listing(' '.join(words[:-1]))}")
+        return DONE
+    wrong = f"no command {' '.join(words[:2])!r}" if words else "which command?"
+    print(f"kmarkers: {wrong}; kmarkers --help lists them all", file=sys.stderr)
+    return UNABLE
+
+
+def execute(name: str, words: Sequence[str]) -> int:
+    """Run a command; says what ends it early, and returns its exit code."""
+    module = import_module(f"kmtools.commands.{COMMANDS[name][0]}")
+    describe: Callable[[argparse.ArgumentParser], Run] = getattr(
+        module, name.replace(" ", "_").replace("-", "_")
+    )
+    more = listing(f"{name} ")
+    parser = argparse.ArgumentParser(
+        prog=f"kmarkers {name}",
+        description=inspect.getdoc(describe),
+        epilog=f"further commands:\n{more}" if more else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    try:
+        with interruptible():
+            run = describe(parser)
+            return run(parser.parse_args(words)) or DONE
+    except FailedError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return BAD
+    except BrokenPipeError:
+        sys.stderr.close()
+        return BAD
+    except OBSTACLES as error:
+        print(f"{name}: {explain(error)}", file=sys.stderr)
+        return UNABLE
+    except KeyboardInterrupt as error:
+        number = error.args[0] if error.args else 2
+        return 128 + int(number)

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from kmtools.base import pace
-from kmtools.check import everything
+from kmtools.base import processes
+from kmtools.check import everything, pace
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite, nothing
+from kmtools.cli import main
+from kmtools.commands import check
 from kmtools.lab import catalogue, chroot
 
 KERNELS = """\
@@ -27,9 +28,9 @@ e s linux-source-1        host debug:kasan
 def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """List kernels of every role, and keep what is written out of the tree."""
     monkeypatch.setattr(catalogue, "load", lambda: catalogue.parse(KERNELS))
-    monkeypatch.setattr(everything, "LOGS", tmp_path)
+    monkeypatch.setattr(check, "LOGS", tmp_path)
     monkeypatch.setattr("kmtools.check.suites.LOGS", tmp_path)
-    monkeypatch.setattr("kmtools.check.native.native_suites", lambda full: [])
+    monkeypatch.setattr("kmtools.check.native.suites", lambda full: [])
     monkeypatch.setattr("kmtools.check.kernelsuite.obstacle", lambda kernel: nothing)
 
 
@@ -73,8 +74,7 @@ def test_failure_counts_unless_the_kernel_only_reports(
         "suites",
         lambda *words: [suite for suite in whole(*words) if suite.name.startswith("kernel-")],
     )
-    monkeypatch.setattr(sys, "argv", ["check.py", "--full"])
-    assert everything.main() == code
+    assert main(["check", "--full"]) == code
     said = capsys.readouterr().out.splitlines()
     assert said[-1].startswith(f"3 passed, {code} failed")
     assert (tmp_path / "closing").read_text().strip() == said[-1]
@@ -87,14 +87,11 @@ def test_reporting_kernel_may_fail_and_passes_count() -> None:
     assert suite.run(Path()) == Tally(2, [], ["skip", "x only reports: why"])
 
 
-def test_unknown_kernel_runs_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["check.py", "--kernel", "0.99"])
-    assert everything.main() == 1
+def test_unknown_kernel_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--kernel", "0.99"]) == 2
     said = capsys.readouterr()
     assert "unknown kernel '0.99'; kernels.txt has: a, b, c, d, e" in said.err
-    assert said.out.splitlines()[-1].startswith("0 passed, 1 failed")
+    assert said.out == ""
 
 
 def absent() -> str:
@@ -106,7 +103,7 @@ def run_all_of(
 ) -> tuple[int, list[str]]:
     """Run these suites alone; return the exit code and what was printed."""
     monkeypatch.setattr(everything, "suites", lambda *words: list(suites))
-    code = everything.main([])
+    code = main(["check"])
     return code, capsys.readouterr().out.splitlines()
 
 
@@ -147,7 +144,7 @@ def test_pytest_that_ends_badly_is_a_failure(
         log.with_suffix(".xml").write_text("<t><testcase classname='c' name='n'/></t>")
         return code
 
-    monkeypatch.setattr(everything, "command", command)
+    monkeypatch.setattr(processes, "run", command)
     assert everything.scripts(tmp_path / "scripts.log") == Tally(1, failed)
 
 
@@ -191,7 +188,7 @@ def test_progress_counts_results_and_forecasts(tmp_path: Path) -> None:
     again = pace.History(tmp_path / "times.json")
     assert again.forecast("x", 90) == "33 s the last time"
     assert again.count("x") == 10
-    assert "of 10 results" in pace.Reporter("x", tmp_path / "none.log", again).line()
+    assert "of 10 results" in pace.line("x", tmp_path / "none.log", again, 1)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"x": 3}', '{"x": []}', '{"x": [null]}', "{"])

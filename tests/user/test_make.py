@@ -11,7 +11,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # In place of every program that make starts.
-SHOW = '#!/bin/sh\necho "${0##*/}" >>log\nfor word; do printf \'<%s>\' "$word"; done >>log\necho >>log\n'
+SHOW = """#!/bin/sh
+echo "${0##*/}" >>log
+for word; do printf '<%s>' "$word"; done >>log
+echo >>log
+"""
 PROGRAMS = ("scripts/setup", "scripts/bench", "build/venv/bin/python")
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,6 +16,7 @@ from kmtools.check import kernelsuite, ktap, lint, matrix, matrixtable, suites
 from kmtools.check.kernelsuite import Outcome
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
+from kmtools.cli import main
 from kmtools.lab import catalogue, triage
 from kmtools.lab.catalogue import Entry
 from kmtools.lab.machine import Request
@@ -289,12 +289,11 @@ def test_table_is_shown_though_the_page_cannot_be_written(
     monkeypatch.setattr(matrix, "LOGS", built)
     monkeypatch.setattr(matrix, "require_root", lambda action: None)
     monkeypatch.setattr(catalogue, "stock", lambda: [catalogue.find(catalogue.default_name())])
-    monkeypatch.setattr(sys, "argv", ["matrix.py"])
     with fake_emulator(built, GOOD):
-        assert matrix.main() == 2
+        assert main(["check", "matrix"]) == 2
     said = capsys.readouterr()
     assert "retries" in said.out
-    assert f"check: {built}/none/kernels.md: No such file" in said.err
+    assert f"check matrix: {built}/none/kernels.md: No such file" in said.err
 
 
 def test_full_disk_is_the_reason(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:

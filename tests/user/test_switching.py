@@ -12,8 +12,9 @@ import pytest
 import rawdata
 from kmtools.analyse import switching
 from kmtools.base.paths import ROOT
-from kmtools.measure import collect, rundir
-from kmtools.report import reference, report
+from kmtools.cli import main
+from kmtools.measure import rundir
+from kmtools.report import reference
 
 COST = {"batched": 30, "one-by-one": 70_000, "static-key-one": 3_000}
 SIZES = (1, 100, 10_000)
@@ -61,7 +62,7 @@ def raw(tmp_path: Path) -> Path:
 def run(raw: Path, tmp_path: Path) -> Path:
     """The tier as a run."""
     path = tmp_path / "results" / "run"
-    assert collect.main([str(path), f"--raw=vm={raw}"]) == 0
+    assert main(["collect", str(path), f"--raw=vm={raw}"]) == 0
     return path
 
 
@@ -142,7 +143,7 @@ def test_reference_keeps_its_promises(tmp_path: Path) -> None:
 
 
 def test_report(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert report.main([str(run)]) == 0
+    assert main(["report", str(run)]) == 0
     text = capsys.readouterr().out
     assert "time to switch sites" in text
     assert "arm-scaling" not in text.split("time to switch")[0], "no slope is made of switches"
@@ -157,7 +158,7 @@ def test_report(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_truncated(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rawdata.write_raw(raw / "arm-scaling.csv", scaling_lines()[:-1])
-    assert collect.main([str(tmp_path / "run"), f"--raw=vm={raw}"]) == 1
+    assert main(["collect", str(tmp_path / "run"), f"--raw=vm={raw}"]) == 1
     assert "truncated" in capsys.readouterr().err
 
 

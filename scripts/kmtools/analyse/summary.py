@@ -14,7 +14,7 @@ from kmtools.analyse.published import Published
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
-from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
+from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC, RunError
 
 Ancestors = dict[tuple[str, str], list[Published]]
 
@@ -90,3 +90,15 @@ def write(
     entries = [as_json(result, ancestors) for result in results]
     entries += [point.as_json() for point in switches]
     path.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
+
+
+def read_summary(run: Path) -> list[dict[str, Any]]:
+    """The entries of a run's summary.json."""
+    path = run / "summary.json"
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: {error}") from error
+    if not isinstance(entries, list):
+        raise RunError(f"{path}: not a list")
+    return entries

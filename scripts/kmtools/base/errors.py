@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What can stand in the way of a command, and how it is said."""
+"""What ends a command early, how it is said, and the exit code that tells it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,16 @@ import errno
 import os
 import subprocess
 
+# The exit codes of every command: all is done; a result is bad; it cannot be done here.
+DONE, BAD, UNABLE = 0, 1, 2
+
 
 class LabError(Exception):
     """Something the caller can put right: a name, a privilege, a missing package."""
+
+
+class FailedError(Exception):
+    """A step failed, or what it left is of no use; the message says which and why."""
 
 
 # What may stand in the way of a run: no room, no permission, a tool that failed.

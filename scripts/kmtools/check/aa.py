@@ -9,13 +9,11 @@ so core cycles must be known, counted or estimated.
 
 from __future__ import annotations
 
-import argparse
-import sys
 import tempfile
 from pathlib import Path
 
 from kmtools.analyse.verdicts import FASTER, SLOWER, Result, analyse
-from kmtools.base.errors import LabError, positive
+from kmtools.base.errors import LabError
 from kmtools.measure import collect, native
 from kmtools.measure.rundir import parse_sample
 
@@ -23,10 +21,6 @@ PROCESSES = 8
 ALLOWED = 0.05
 HOT = ("empty-loop", "memcpy-4096")
 SPREAD = 0.1
-
-
-class AaError(Exception):
-    """The question cannot be answered here; the message says why."""
 
 
 def clones(seed: int, blocks: int) -> list[Result]:
@@ -42,7 +36,7 @@ def clones(seed: int, blocks: int) -> list[Result]:
 def in_core_cycles(result: Result) -> float:
     """How far a clone is from its original; ticks are not taken for cycles."""
     if result.core is None:
-        raise AaError(f"no core cycles of {result.benchmark} are known here (see kmbench env)")
+        raise LabError(f"no core cycles of {result.benchmark} are known here (see kmbench env)")
     delta = result.core.of(result.delta)
     assert delta is not None
     return delta
@@ -71,16 +65,3 @@ def judge(runs: int, blocks: int) -> bool:
     for name, spread in spreads.items():
         print(f"{name}: A/A differences within {spread:.3f} core cycles (at most {SPREAD})")
     return share <= ALLOWED and max(spreads.values()) <= SPREAD
-
-
-def main() -> int:
-    """Exit code 1 if too many clones differ from their originals, or nothing can be said."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=positive, default=20, help="how many (20)")
-    parser.add_argument("--blocks", type=positive, default=250, help="in each process (250)")
-    args = parser.parse_args()
-    try:
-        return 0 if judge(args.runs, args.blocks) else 1
-    except (AaError, LabError, native.NativeError) as error:
-        print(f"aa: {error}", file=sys.stderr)
-        return 1

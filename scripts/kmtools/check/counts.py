@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from kmtools.analyse.slopes import slopes
+from kmtools.base.errors import FailedError
 from kmtools.check.ktap import Tally
 from kmtools.measure import collect, guest
 from kmtools.measure.rundir import parse_sample
@@ -84,7 +85,7 @@ def compare(kernel: str, modules: Path, log: Path) -> Tally:
         raw = log.with_suffix("") / f"seed-{seed}"
         try:
             guest.measure("icount", kernel, modules, raw, blocks=4, seed=seed)
-        except guest.GuestError as error:
+        except FailedError as error:
             return Tally(failed=[str(error)])
         runs.append(count(raw))
     lines = [f"{'/'.join(key)} {sorted(map(float, n))}" for key, n in sorted(runs[0].items())]

@@ -8,18 +8,17 @@ lines that nothing reached are listed with --missing.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
+from kmtools.base.processes import captured
 from kmtools.check.fuzz import TARGETS
 
 OUT = ROOT / "build" / "coverage"
@@ -33,17 +32,11 @@ NOT_PURE = tuple(f"bench_modules/{name}" for name in ("ops_", "groups.c", "sites
 Lines = dict[str, dict[int, int]]
 
 
-class CoverageError(Exception):
-    """A step failed; the message says which."""
-
-
 def step(*words: object) -> str:
     """Run a command and return what it printed."""
-    done = subprocess.run(
-        [str(word) for word in words], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = captured(words, ROOT)
     if done.returncode:
-        raise CoverageError(f"{words[0]} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        raise FailedError(f"{words[0]} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return done.stdout
 
 
@@ -93,7 +86,7 @@ def collect() -> Lines:
         for number, count in counted_lines(source):
             counts[number] += count
         if not counts:
-            raise CoverageError(f"{source}: no counters")
+            raise FailedError(f"{source}: no counters")
         lines[source] = counts
     return lines
 
@@ -116,15 +109,7 @@ def show(lines: Lines, missing: bool) -> float:
     return total
 
 
-def main() -> int:
-    """Exit code 1 below the required share or if a step failed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--missing", action="store_true", help="list the lines that never ran")
-    args = parser.parse_args()
-    try:
-        run_everything()
-        total = show(collect(), args.missing)
-    except CoverageError as error:
-        print(f"coverage: {error}", file=sys.stderr)
-        return 1
-    return 0 if total >= REQUIRED else 1
+def measure(missing: bool) -> bool:
+    """Run everything and print the table; tells whether enough was reached."""
+    run_everything()
+    return show(collect(), missing) >= REQUIRED

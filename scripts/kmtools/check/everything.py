@@ -11,19 +11,16 @@ failed, and else 2 if a part could not run on this machine.
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import importlib.util
 import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from kmtools.base.errors import OBSTACLES, explain
+from kmtools.base import processes
 from kmtools.check import (
-    alone,
-    coexist,
+    boots,
     counts,
     fresh,
     kernelsuite,
@@ -34,7 +31,7 @@ from kmtools.check import (
     tracers,
 )
 from kmtools.check.ktap import Tally
-from kmtools.check.suites import LOGS, Suite, command, exit_code, nothing, run_all
+from kmtools.check.suites import Suite, nothing
 from kmtools.lab import catalogue
 
 
@@ -42,7 +39,7 @@ def scripts(log: Path) -> Tally:
     """The Python tests, counted from pytest's own record."""
     record = log.with_suffix(".xml")
     record.unlink(missing_ok=True)
-    code = command([sys.executable, "-m", "pytest", "-q", f"--junitxml={record}"], log)
+    code = processes.run([sys.executable, "-m", "pytest", "-q", f"--junitxml={record}"], log)
     tally = Tally()
     if not record.is_file():
         tally.failed.append("pytest did not run")
@@ -118,7 +115,7 @@ def suites(kernel: str, full: bool) -> list[Suite]:
     """All suites for one kernel; with `full` also those that take long."""
     modules = kernelsuite.MODULES / kernel
     found = [
-        *native.native_suites(full),
+        *native.suites(full),
         Suite("scripts", scripts, "the scripts' own tests", without("pytest", "python3-pytest")),
         kernel_suite(kernel, short=not full),
         Suite(
@@ -139,34 +136,11 @@ def full_suites(kernel: str, modules: Path) -> list[Suite]:
     newest = [entry.name for entry in catalogue.with_role("reports")]
     return [
         *still.suites(kernel, modules),
-        *alone.suites(kernel, modules),
+        *boots.alone(kernel, modules),
         *tracers.suites(kernel, modules),
-        *coexist.suites(kernel, modules, coexist.FEW_BATCHES),
-        Suite("lint", lint.run_all, "every linter", lint.obstacle),
+        *boots.suites(kernel, modules, boots.FEW_BATCHES, boots.COEXIST),
+        lint.suite(),
         *(kernel_suite(name) for name in gates),
         *(report_only(kernel_suite(name)) for name in newest),
         *fresh.suites(),
     ]
-
-
-def run(kernel: str, full: bool) -> Tally:
-    """Run everything, or say what stands in the way."""
-    try:
-        catalogue.find(kernel)
-        return run_all(suites(kernel, full))
-    except OBSTACLES as error:
-        print(f"check: {explain(error)}", file=sys.stderr)
-        return Tally(failed=[explain(error)])
-
-
-def main(words: Sequence[str] | None = None) -> int:
-    """Run every suite; 1 if anything failed, 2 if a part could not run here."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    parser.add_argument("--full", action="store_true", help="also what takes long")
-    args = parser.parse_args(words)
-    total = run(args.kernel, args.full)
-    print(total.closing_line())
-    with contextlib.suppress(OSError):
-        (LOGS / "closing").write_text(f"{total.closing_line()}\n")
-    return exit_code(total)

@@ -11,23 +11,23 @@ README. The last line is `N passed, N failed`.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import fcntl
 import os
 import re
 import select
 import shutil
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
-from kmtools.base.errors import OBSTACLES, LabError, explain, require_root
+from kmtools.base.errors import LabError, require_root
+from kmtools.base.files import alone
 from kmtools.base.paths import ROOT
+from kmtools.base.processes import captured
 from kmtools.check import freshtimes
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
@@ -113,7 +113,7 @@ def make_bundle() -> Path:
     """Write the last commit to a file that anyone can clone."""
     path = WORK / "kmarkers.bundle"
     words = ["git", "-C", str(ROOT), "bundle", "create", "--quiet", str(path), "HEAD"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = captured(words)
     if done.returncode:
         raise LabError(f"there is nothing to clone: {done.stderr.strip()}")
     return path
@@ -181,12 +181,7 @@ def take(visit: Visit, step: Step) -> bool:
 def visiting(suite: str, user: bool, cache: bool, variables: Mapping[str, str]) -> Iterator[Visit]:
     """A root to work in, gone afterwards."""
     name = f"{suite}-user" if user else suite
-    WORK.mkdir(parents=True, exist_ok=True)
-    with (WORK / f"{name}.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise LabError(f"another run works in the root {name} of this checkout") from None
+    with alone(WORK / f"{name}.lock", f"another run works in the root {name} of this checkout"):
         root = bareroot.unpack(suite, WORK / name, cache)
         try:
             bundle = make_bundle()
@@ -242,30 +237,19 @@ def suites(wanted: tuple[str, ...] = ("bookworm", "trixie")) -> list[Suite]:
     return [suite(name) for name in wanted]
 
 
-def main() -> int:
-    """Exit code 0 if all steps went as they should, 1 if not, 2 if nothing could be tried."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--root", choices=SUITES, help="one suite alone")
-    parser.add_argument("--step", action="append", default=[], help="these steps alone")
-    parser.add_argument("--who", choices=("root", "user"), help="as one of them alone")
-    parser.add_argument("--quick", action="store_true", help="short forms")
-    parser.add_argument("--cached", action="store_true", help="every root reads test kernels")
-    parser.add_argument("--readme", action="store_true", help="put the times into the README")
-    args = parser.parse_args()
-    if args.readme and args.quick:
-        parser.error("the README's times are those of the long forms: README=1 without QUICK=1")
-    variables = {"QUICK": "1"} if args.quick else {}
+def run(
+    roots: Iterable[str], who: Iterable[str], steps: list[str], quick: bool, cached: bool
+) -> Tally:
+    """Visit the roots, as root and as a user; what the steps add up to."""
+    require_root("making roots")
+    variables = {"QUICK": "1"} if quick else {}
     total = Tally()
-    try:
-        require_root("making roots")
-        for suite in [args.root] if args.root else SUITES:
-            for who in [args.who] if args.who else ("root", "user"):
-                cache = args.cached or suite != ALONE or who == "user"
-                total.add(visit_root(suite, who == "user", cache, args.step, variables))
-        if args.readme and not total.failed:
-            freshtimes.put(ROOT / "README.md", WORK / "times.json", SUITES)
-    except OBSTACLES as error:
-        print(f"check-fresh: {explain(error)}", file=sys.stderr)
-        return UNABLE
-    print(total.closing_line())
-    return 1 if total.failed else 0
+    for suite, name in product(roots, who):
+        cache = cached or suite != ALONE or name == "user"
+        total.add(visit_root(suite, name == "user", cache, steps, variables))
+    return total
+
+
+def keep_times() -> None:
+    """Put the times into the README."""
+    freshtimes.put(ROOT / "README.md", WORK / "times.json", SUITES)

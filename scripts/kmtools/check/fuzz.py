@@ -8,17 +8,18 @@ last line of the output is `N passed, N failed`.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from kmtools.base.errors import positive
+from kmtools.base import processes
+from kmtools.base.errors import FailedError, LabError
 from kmtools.base.paths import ROOT
 from kmtools.check.ktap import Tally
-from kmtools.check.suites import LOGS, command
+from kmtools.check.suites import LOGS
 
 TARGETS = ("control", "words", "format", "insn", "table", "imv", "markers", "typed")
 FUZZ = ROOT / "build" / "fuzz"
@@ -33,7 +34,7 @@ def build(log: Path) -> bool:
     """Build the targets with libFuzzer; False if that fails."""
     words: list[object] = ["nice", "make", "-s", f"-j{os.cpu_count() or 1}", "-C", "native"]
     words += [f"OUT={FUZZ}", "CC=clang", "ENGINE=-fsanitize=fuzzer", f"EXTRA={FLAGS}", "fuzz"]
-    return command(words, log) == 0
+    return processes.run(words, log) == 0
 
 
 def describe(log: Path) -> str:
@@ -52,42 +53,24 @@ def run_target(name: str, seconds: int) -> Tally:
     # The sandbox of the emulator maps 4 GiB of one small file.
     words += [f"-max_len={MAX_BYTES}", "-rss_limit_mb=0", "-print_final_stats=1"]
     words += [f"-artifact_prefix={FUZZ}/{name}-", corpus]
-    if command(words, log):
+    if processes.run(words, log):
         print(f"fuzz-{name}: failed, see {log}", flush=True)
         return Tally(failed=[f"fuzz-{name}"])
     print(f"fuzz-{name}: {describe(log)} in {seconds} s", flush=True)
     return Tally(passed=1)
 
 
-def fuzz(targets: list[str], seconds: int) -> Tally:
+def fuzz(targets: Sequence[str], seconds: int) -> Tally:
     """Fuzz targets, as many at a time as there are CPUs."""
+    if shutil.which("clang") is None:
+        raise LabError(f"clang is missing: {PACKAGES}")
+    LOGS.mkdir(parents=True, exist_ok=True)
+    log = LOGS / "fuzz-build.log"
+    log.unlink(missing_ok=True)
+    if not build(log):
+        raise FailedError(f"building failed, see {log}; is libclang-rt installed? ({PACKAGES})")
     total = Tally()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for tally in pool.map(run_target, targets, [seconds] * len(targets)):
             total.add(tally)
     return total
-
-
-def main() -> int:
-    """Run the targets named, or all; 1 if one fails."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
-    # To a fuzzer 0 seconds are for ever.
-    seconds = os.environ.get("FUZZ_SECONDS") or str(SECONDS)
-    parser.add_argument("--seconds", type=positive, default=seconds, help="for each target")
-    args = parser.parse_args()
-    if unknown := set(args.targets) - set(TARGETS):
-        parser.error(f"no target {', '.join(sorted(unknown))}")
-    if shutil.which("clang") is None:
-        print(f"SKIP fuzzing: no clang ({PACKAGES})")
-        print(Tally(skipped=["fuzzing"]).closing_line())
-        return 0
-    LOGS.mkdir(parents=True, exist_ok=True)
-    log = LOGS / "fuzz-build.log"
-    log.unlink(missing_ok=True)
-    if not build(log):
-        print(f"fuzz: building failed, see {log}; is libclang-rt installed? ({PACKAGES})")
-        return 1
-    total = fuzz(args.targets or list(TARGETS), args.seconds)
-    print(total.closing_line())
-    return 1 if total.failed else 0

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +14,7 @@ from kmtools.base.errors import OBSTACLES, explain
 from kmtools.base.paths import ROOT
 from kmtools.check import ktap
 from kmtools.check.ktap import Tally
-from kmtools.check.suites import LOGS, Suite, exit_code, run_all
+from kmtools.check.suites import LOGS, Suite, run_all
 from kmtools.lab import catalogue, chroot, debugkernel, emulator, symbols, triage, unpack
 from kmtools.lab.apt import FetchError
 from kmtools.lab.build import build_modules, object_dir, strip_copies
@@ -164,28 +162,15 @@ def run_alone(request: Request, log: Path) -> Tally:
     return tally
 
 
-def check_one(name: str, who: str, suites: Callable[[Path], Sequence[Suite]]) -> int:
-    """Build for one kernel, run what `suites` makes of the modules; 1 if anything failed."""
+def check_one(name: str, suites: Callable[[str, Path], Sequence[Suite]]) -> Tally:
+    """Build for one kernel and run what `suites` makes of the modules."""
     modules = MODULES / name
-    try:
-        fetch(catalogue.find(name))
-        LOGS.mkdir(parents=True, exist_ok=True)
-        total = build(name, modules, LOGS / f"build-{name}.log")
-        if not total.failed:
-            total.add(run_all(suites(modules)))
-    except OBSTACLES as error:
-        print(f"{who}: {explain(error)}", file=sys.stderr)
-        total = Tally(failed=[explain(error)])
-    print(total.closing_line())
-    return exit_code(total)
-
-
-def check_main(about: str, who: str, suites: Callable[[str, Path], Sequence[Suite]]) -> int:
-    """The command line of a suite that runs for one kernel; returns its exit code."""
-    parser = argparse.ArgumentParser(description=about.splitlines()[0])
-    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    kernel: str = parser.parse_args().kernel
-    return check_one(kernel, who, lambda modules: suites(kernel, modules))
+    fetch(catalogue.find(name))
+    LOGS.mkdir(parents=True, exist_ok=True)
+    total = build(name, modules, LOGS / f"build-{name}.log")
+    if not total.failed:
+        total.add(run_all(suites(name, modules)))
+    return total
 
 
 def appended(entry: Entry) -> list[str]:

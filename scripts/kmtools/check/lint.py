@@ -7,20 +7,20 @@ Names of tools as arguments run only those.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import re
 import shutil
-import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kmtools.base.errors import LabError, require_root
 from kmtools.base.paths import ROOT
+from kmtools.base.processes import captured
 from kmtools.check import checkpatch, kernelsuite
 from kmtools.check.ktap import Tally
+from kmtools.check.suites import Suite
 from kmtools.lab import catalogue, unpack
 from kmtools.lab.apt import PrivateApt
 from kmtools.lab.build import mirror, object_dir, run_make, sources
@@ -82,9 +82,7 @@ def output(words: Sequence[object], tool: str) -> list[str]:
     program = str(words[0])
     if shutil.which(program) is None:
         raise UnavailableError(f"{program} is not installed")
-    done = subprocess.run(
-        [str(word) for word in words], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = captured(words, ROOT)
     said = (done.stdout + done.stderr).splitlines()
     return (said or [f"{tool}: exit code {done.returncode}"]) if done.returncode else []
 
@@ -230,24 +228,20 @@ def run(name: str, tree: Sources) -> Tally:
     return Tally(failed=[f"{name}: {line}" for line in found]) if found else Tally(passed=1)
 
 
-def run_all(log: Path) -> Tally:
-    """Run every tool, as a suite of tests."""
+def run_all(names: Iterable[str] = ()) -> Tally:
+    """Run the tools named, or every one."""
     total = Tally()
     tree = Sources()
-    with log.open("w") as file, contextlib.redirect_stdout(file):
-        for name in TOOLS:
-            total.add(run(name, tree))
+    for name in names or TOOLS:
+        total.add(run(name, tree))
     return total
 
 
-def main() -> int:
-    """Run tools; 1 if one found something."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tools", nargs="*", metavar="TOOL", help=", ".join(TOOLS))
-    args = parser.parse_args()
-    unknown = [name for name in args.tools if name not in TOOLS]
-    if unknown:
-        parser.error(f"no tool {unknown[0]!r}; there are: {', '.join(TOOLS)}")
-    tree = Sources()
-    results = [run(name, tree) for name in args.tools or TOOLS]
-    return 1 if any(result.failed for result in results) else 0
+def suite() -> Suite:
+    """Every tool as a suite of tests."""
+
+    def run_logged(log: Path) -> Tally:
+        with log.open("w") as file, contextlib.redirect_stdout(file):
+            return run_all()
+
+    return Suite("lint", run_logged, "every linter", obstacle)

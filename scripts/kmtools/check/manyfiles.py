@@ -8,16 +8,14 @@ the test kernel; the ratio of the medians is printed, and 1 returned if it is ab
 
 from __future__ import annotations
 
-import argparse
 import re
 import shutil
 import statistics
 import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from kmtools.base.errors import OBSTACLES, LabError, explain, positive
+from kmtools.base.errors import FailedError, LabError
 from kmtools.base.paths import ROOT
 from kmtools.check.kernelsuite import TESTS
 from kmtools.lab import catalogue, unpack
@@ -159,8 +157,8 @@ def medians(lines: Iterable[str]) -> dict[str, float]:
     return {kind: statistics.median(times) for kind, times in found.items()}
 
 
-def judge(times: dict[str, float]) -> int:
-    """Print the ratios; 1 if one is above the limit."""
+def judge(times: dict[str, float]) -> bool:
+    """Print the ratios; tells whether none is above the limit."""
     worst = 0.0
     for what in ("load", "unload"):
         sites, plain = times[f"{what} with"], times[f"{what} without"]
@@ -169,31 +167,16 @@ def judge(times: dict[str, float]) -> int:
             f"{what}: {sites:.0f} ms with sites, {plain:.0f} ms without, "
             f"ratio {sites / plain:.2f}, at most {LIMIT:.0f}"
         )
-    return 1 if worst > LIMIT else 0
+    return worst <= LIMIT
 
 
-def parse_args() -> argparse.Namespace:
-    """Describe the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    parser.add_argument("--files", type=positive, default=500, help="of the module (500)")
-    parser.add_argument("--sites", type=positive, default=10000, help="in all files (10000)")
-    parser.add_argument("--turns", type=positive, default=7, help="loads of each (7)")
-    return parser.parse_args()
-
-
-def main() -> int:
-    """Build, boot, judge; 2 if something stands in the way."""
-    args = parse_args()
-    try:
-        unpack.fetch(catalogue.find(args.kernel))
-        WORK.mkdir(parents=True, exist_ok=True)
-        result = measure(args.kernel, build(args.kernel, args.files, args.sites), args.turns)
-    except OBSTACLES as error:
-        print(f"many_files: {explain(error)}", file=sys.stderr)
-        return 2
+def run(kernel: str, files: int, sites: int, turns: int) -> bool:
+    """Build, boot and judge."""
+    unpack.fetch(catalogue.find(kernel))
+    WORK.mkdir(parents=True, exist_ok=True)
+    result = measure(kernel, build(kernel, files, sites), turns)
     if not result.ok:
         report(result)
-        return 2
-    print(f"tier vm, {args.kernel}, {args.files} files, {args.sites} sites")
+        raise FailedError(f"the run in kernel {kernel} failed: {result.reason}")
+    print(f"tier vm, {kernel}, {files} files, {sites} sites")
     return judge(medians(result.status.splitlines()))

@@ -9,11 +9,9 @@ is 1 if anything failed.
 
 from __future__ import annotations
 
-import argparse
-import signal
-import sys
+from collections.abc import Iterable
 
-from kmtools.base.errors import OBSTACLES, explain, require_root
+from kmtools.base.errors import require_root
 from kmtools.base.paths import ROOT
 from kmtools.check import kernelsuite, matrixtable
 from kmtools.check.kernelsuite import Outcome
@@ -35,30 +33,18 @@ def run_all(names: list[str]) -> list[Outcome]:
     return outcomes
 
 
-def main() -> int:
-    """Run kernels; 1 if anything failed, 2 for something to put right first."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="in kernels.txt (default: all)")
-    parser.add_argument("--debug", action="store_true", help="the kernels that look for faults")
-    args = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    kind = catalogue.debug() if args.debug else catalogue.stock()
-    try:
-        require_root("building and booting test kernels")
-        names = [catalogue.find(name).name for name in args.names]
-        outcomes = run_all(names or [entry.name for entry in kind])
-        print(matrixtable.as_text(outcomes), end="")
-        if not names:
-            title = "Debug kernels" if args.debug else "Stock kernels"
-            command = "make check-debug" if args.debug else "make check-matrix"
-            text = matrixtable.as_markdown(outcomes, command)
-            matrixtable.write_section(PAGE, title, text)
-        for outcome in outcomes if names else []:
-            if matrixtable.update_row(PAGE, outcome):
-                print(f"{outcome.kernel}: its row of {PAGE.name} is updated")
-    except OBSTACLES as error:
-        print(f"check: {explain(error)}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 1 if any(outcome.tally.failed for outcome in outcomes) else 0
+def run(names: Iterable[str], debug: bool) -> bool:
+    """Run the kernels named, or all of one kind, and show the table; tells whether all passed."""
+    require_root("building and booting test kernels")
+    chosen = [catalogue.find(name).name for name in names]
+    kind = catalogue.debug() if debug else catalogue.stock()
+    outcomes = run_all(chosen or [entry.name for entry in kind])
+    print(matrixtable.as_text(outcomes), end="")
+    if not chosen:
+        title = "Debug kernels" if debug else "Stock kernels"
+        command = "make check-debug" if debug else "make check-matrix"
+        matrixtable.write_section(PAGE, title, matrixtable.as_markdown(outcomes, command))
+    for outcome in outcomes if chosen else []:
+        if matrixtable.update_row(PAGE, outcome):
+            print(f"{outcome.kernel}: its row of {PAGE.name} is updated")
+    return not any(outcome.tally.failed for outcome in outcomes)

@@ -10,24 +10,20 @@ kept in build/mutants/. Returns 1 if a breakage survives.
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import os
 import shutil
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kmtools.base import processes
 from kmtools.base.errors import LabError
 from kmtools.base.paths import ROOT
 from kmtools.check import ktap
 from kmtools.check.mutations import MUTANTS, Ground, Mutant
 from kmtools.check.mutations_user import USER_MUTANTS
-from kmtools.lab import catalogue
 from kmtools.lab.build import build_modules, strip_copies
 from kmtools.lab.machine import Request, boot
 
@@ -53,7 +49,7 @@ BOOT_SECONDS = 1200.0
 SANITIZE = "-fsanitize=address -O1 -fno-omit-frame-pointer"
 
 
-class MutantError(Exception):
+class MutantError(LabError):
     """The breakage could not be made, built or run."""
 
 
@@ -95,37 +91,13 @@ def broken(mutant: Mutant, text: str) -> str:
     return text
 
 
-def run_logged(words: Sequence[object], log: Path, seconds: float) -> int | None:
-    """Run a command with its output in a log; its exit code, or None if it hangs.
-
-    It has a session of its own, so that none of its children stays behind.
-    """
-    with (
-        log.open("a") as file,
-        subprocess.Popen(
-            [str(word) for word in words],
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=file,
-            start_new_session=True,
-        ) as process,
-    ):
-        try:
-            return process.wait(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-
-
 def build_user(ground: Ground, log: Path) -> Path:
     """Build the test program of the tree; returns its path."""
     out = SCRATCH / ground.name.lower()
     words: list[object] = ["make", "-s", f"-j{os.cpu_count()}", "-C", TREE / "native", f"OUT={out}"]
     if ground is Ground.SANITIZED:
         words.append(f"EXTRA={SANITIZE}")
-    if run_logged([*words, out / "test"], log, 600.0) != 0:
+    if processes.run([*words, out / "test"], log, seconds=600.0) != 0:
         raise MutantError(f"does not build; see {log}")
     return out / "test"
 
@@ -148,7 +120,7 @@ def run_user(mutant: Mutant, ground: Ground, log: Path) -> list[str]:
     for test in mutant.tests:
         one = log.with_name(f"{log.stem}-{test}.log")
         one.unlink(missing_ok=True)
-        code = run_logged([program, BATCHES, test], one, HANG_SECONDS)
+        code = processes.run([program, BATCHES, test], one, seconds=HANG_SECONDS)
         lines = one.read_text(errors="replace").splitlines()
         if f"1..1\nok 1 {test} # SKIP" in "\n".join(lines):
             raise MutantError(f"{test} is skipped on this machine")
@@ -233,9 +205,7 @@ def ask_model(mutant: Mutant) -> str:
     script = TREE / "tests" / "model" / "run.py"
     if not mutant.model or not script.is_file() or not shutil.which("spin"):
         return ""
-    done = subprocess.run(
-        [sys.executable, script, mutant.model], capture_output=True, text=True, check=False
-    )
+    done = processes.captured([sys.executable, script, mutant.model])
     (SCRATCH / f"{mutant.name}-model.log").write_text(done.stdout + done.stderr)
     lines = [line.split() for line in done.stdout.splitlines()]
     found = {words[1]: words[-3] for words in lines if words[:1] == ["ok"] and len(words) > 5}
@@ -265,39 +235,14 @@ def run_all(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Ve
     return verdicts
 
 
-def parse_args() -> argparse.Namespace:
-    """Describe the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="MUTANT", help="only these")
-    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    parser.add_argument("--no-kernel", action="store_true", help="leave out what needs a boot")
-    parser.add_argument("--model", action="store_true", help="ask the model checker, too")
-    return parser.parse_args()
-
-
-def chosen(args: argparse.Namespace) -> list[Mutant]:
+def chosen(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
     """The mutants asked for; MutantError for a name that there is not."""
-    unknown = set(args.names) - {mutant.name for mutant in ALL_MUTANTS}
+    unknown = set(names) - {mutant.name for mutant in ALL_MUTANTS}
     if unknown:
         raise MutantError(f"no such mutant: {', '.join(sorted(unknown))}")
     return [
         mutant
         for mutant in ALL_MUTANTS
-        if (not args.names or mutant.name in args.names)
-        and not (args.no_kernel and mutant.ground is Ground.KERNEL)
+        if (not names or mutant.name in names)
+        and not (no_kernel and mutant.ground is Ground.KERNEL)
     ]
-
-
-def main() -> int:
-    """0 if every mutant is caught, 1 if one survives, 2 if the run itself went wrong."""
-    args = parse_args()
-    started = time.monotonic()
-    try:
-        verdicts = run_all(chosen(args), args.kernel, args.model)
-    except (MutantError, LabError, OSError) as error:
-        print(f"mutants: {error}", file=sys.stderr)
-        return 2
-    survived = [verdict.mutant.name for verdict in verdicts if verdict.survived]
-    seconds = time.monotonic() - started
-    print(f"{len(verdicts) - len(survived)} caught, {len(survived)} survived in {seconds:.0f} s")
-    return 1 if survived else 0

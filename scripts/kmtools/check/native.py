@@ -10,19 +10,18 @@ on for ten minutes, and compares ten million instructions instead. The last line
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
-import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kmtools.base import processes
 from kmtools.base.paths import ROOT
 from kmtools.check.fuzz import TARGETS
 from kmtools.check.ktap import Tally
-from kmtools.check.suites import Suite, command, exit_code, run_all, run_ktap
+from kmtools.check.suites import Suite, run_ktap
 
 NATIVE = ROOT / "build" / "native"
 SANITIZED = ROOT / "build" / "sanitize"
@@ -67,8 +66,7 @@ VARIANTS = (
 
 def can_fix_addresses() -> bool:
     """Whether address randomisation can be switched off for a child."""
-    done = subprocess.run(["setarch", "-R", "true"], capture_output=True, check=False)
-    return done.returncode == 0
+    return processes.captured(["setarch", "-R", "true"]).returncode == 0
 
 
 def make(out: Path, flags: str) -> list[object]:
@@ -81,12 +79,12 @@ def build(variant: Variant, log: Path) -> bool:
     """Build tests and example; False if that fails."""
     words = make(variant.out, f"{variant.flags} {COMMON_FLAGS}" if variant.flags else "")
     words += [variant.out / name for name in ("test", "flight", "emulate")]
-    return command(words, log) == 0
+    return processes.run(words, log) == 0
 
 
-def program(words: list[object], what: str, log: Path, env: Mapping[str, str]) -> Tally:
+def program(words: list[object], what: str, log: Path) -> Tally:
     """Run a program that says by its exit code alone how it went."""
-    if command(words, log, env):
+    if processes.run(words, log, OPTIONS):
         return Tally(failed=[what])
     return Tally(passed=1)
 
@@ -106,14 +104,13 @@ def run_variant(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
         if not build(variant, log):
             return Tally(failed=[f"building for user space: see {log}"])
         prefix = ["setarch", "-R"] if variant.fixed_addresses and can_fix_addresses() else []
-        env = {**os.environ, **OPTIONS}
         words = [*prefix, variant.out / "test", variant.batches, "", variant.seconds]
-        tally = run_ktap(words, log, env)
+        tally = run_ktap(words, log, OPTIONS)
         if not tally.passed:
             return tally
         if too_short(log.read_text(errors="replace"), variant.seconds):
             tally.failed.append(f"{STORM} ended before {variant.seconds} s")
-        tally.add(program([*prefix, variant.out / "flight"], "flight: wrong phase", log, env))
+        tally.add(program([*prefix, variant.out / "flight"], "flight: wrong phase", log))
         # The judged code is the same in all, and the sandbox needs 4 GiB of addresses.
         if not variant.flags:
             tally.add(run_ktap([variant.out / "emulate", comparisons], log))
@@ -126,12 +123,12 @@ def replay(log: Path) -> Tally:
     """The fuzz targets on random inputs, without a fuzzer."""
     out = SANITIZED / "fuzz"
     words = make(out, f"-fsanitize=address,undefined {COMMON_FLAGS}")
-    if command([*words, "fuzz"], log):
+    if processes.run([*words, "fuzz"], log):
         return Tally(failed=[f"building the fuzz targets: see {log}"])
     total = Tally()
     for target in TARGETS:
         words = [out / f"fuzz-{target}", INPUTS]
-        total.add(program(words, f"fuzz-{target}", log, dict(os.environ)))
+        total.add(program(words, f"fuzz-{target}", log))
     return total
 
 
@@ -140,10 +137,12 @@ def shortened(variant: Variant) -> Variant:
     return replace(variant, batches=variant.short, seconds=0)
 
 
-def native_suites(full: bool = True) -> list[Suite]:
-    """All variants as suites, with long storms or with short ones."""
+def suites(full: bool = True, long: bool = False) -> list[Suite]:
+    """All variants, with long storms or with short ones; or the one that takes longest."""
+    if long:
+        return long_suites()
     variants = VARIANTS if full else [shortened(variant) for variant in VARIANTS]
-    suites = [
+    found = [
         Suite(
             variant.name,
             run_variant(variant, COMPARISONS),
@@ -153,7 +152,7 @@ def native_suites(full: bool = True) -> list[Suite]:
         for variant in variants
     ]
     what = "parsers and tables on random inputs"
-    return [*suites, Suite("native-replay", replay, what, obstacle)]
+    return [*found, Suite("native-replay", replay, what, obstacle)]
 
 
 def obstacle() -> str:
@@ -162,7 +161,7 @@ def obstacle() -> str:
         if not shutil.which(program):
             return f"{program} is missing: apt-get install gcc libc6-dev make liburcu-dev"
     words = ["gcc", "-E", "-x", "c", "-include", "urcu-bp.h", "/dev/null"]
-    if subprocess.run(words, capture_output=True, check=False).returncode:
+    if processes.captured(words).returncode:
         return "urcu-bp.h is missing: apt-get install libc6-dev liburcu-dev"
     return ""
 
@@ -172,15 +171,3 @@ def long_suites() -> list[Suite]:
     variant = Variant("native-long", NATIVE, "", LONG_BATCHES, seconds=LONG_STORM_SECONDS)
     run = run_variant(variant, LONG_COMPARISONS)
     return [Suite(variant.name, run, "a million batches in ten minutes", obstacle)]
-
-
-def main() -> int:
-    """Run every variant; 1 if anything failed, 2 if nothing can be built here."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--long", action="store_true", help="a million batches and ten minutes instead"
-    )
-    args = parser.parse_args()
-    total = run_all(long_suites() if args.long else native_suites())
-    print(total.closing_line())
-    return exit_code(total)

@@ -91,8 +91,3 @@ def suites(kernel: str, modules: Path) -> list[Suite]:
     return [
         Suite(f"still-{kernel}", in_kernel(kernel, modules), what, kernelsuite.obstacle(kernel))
     ]
-
-
-def main() -> int:
-    """Run it for one kernel; 1 if anything failed, 2 if it could not run here."""
-    return kernelsuite.check_main(__doc__, "check-still", suites)

@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The test-kernel laboratory: fetches stock kernels and builds modules for them."""
+"""Fetches the kernels of kernels.txt, and shows what of them is there."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
-from kmtools.base.errors import OBSTACLES, explain
 from kmtools.base.paths import cache_dir
+from kmtools.base.processes import captured
 from kmtools.lab import cache, catalogue, debugkernel, unpack
 from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt
-from kmtools.lab.build import build_modules
 from kmtools.lab.catalogue import Entry
 
 
@@ -36,7 +30,7 @@ def fetch(names: list[str], update: bool = False) -> None:
 
 def cache_size() -> str:
     """Say how much the laboratory holds."""
-    done = subprocess.run(["du", "-sm", cache_dir()], capture_output=True, text=True, check=False)
+    done = captured(["du", "-sm", cache_dir()])
     return f"{cache_dir()} holds {done.stdout.split()[0]} MiB"
 
 
@@ -66,41 +60,3 @@ def on_mirror(entry: Entry) -> str:
         return "gone"
     except FetchError:
         return "?"
-
-
-def parser() -> argparse.ArgumentParser:
-    """Describe the command line."""
-    top = argparse.ArgumentParser(description=__doc__)
-    commands = top.add_subparsers(dest="command", required=True)
-    sub = commands.add_parser("fetch", help="download and unpack kernels (default: the first)")
-    sub.add_argument("names", nargs="*", metavar="NAME", help="in kernels.txt")
-    sub.add_argument("--update", action="store_true", help="replace an older one by the newest")
-    sub = commands.add_parser("build", help="build modules for an unpacked kernel")
-    sub.add_argument("name", metavar="NAME", help="in kernels.txt")
-    sub.add_argument("--src", type=Path, required=True, help="tree with a Kbuild file")
-    sub.add_argument("--out", type=Path, required=True, help="where the modules go")
-    sub.add_argument("make_args", nargs="*", metavar="ARG", help="further arguments of make")
-    commands.add_parser("list", help="show the supported kernels and their state")
-    commands.add_parser("clean", help="remove everything that the laboratory made")
-    return top
-
-
-def main() -> int:
-    """Run one command; 1 is a failed build, 2 something to put right first."""
-    args = parser().parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        if args.command == "fetch":
-            fetch(args.names, args.update)
-        elif args.command == "build":
-            return build_modules(args.name, args.src, args.out, args.make_args)
-        elif args.command == "list":
-            show_list()
-        else:
-            cache.clean()
-    except OBSTACLES as error:
-        print(f"lab: {explain(error)}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0

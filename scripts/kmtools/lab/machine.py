@@ -27,7 +27,7 @@ from kmtools.base.errors import LabError, explain
 from kmtools.lab import catalogue, emulator, initramfs, logscan
 from kmtools.lab.emulator import Emulator
 from kmtools.lab.look import Finding
-from kmtools.lab.nmi import Injector
+from kmtools.lab.nmi import injecting
 from kmtools.lab.qmp import Monitor
 from kmtools.lab.watch import Watch
 
@@ -137,7 +137,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
                 control = Path(scratch, "nmi")
                 command += Monitor.options(control)
                 status = request.out / "status.log"
-                stack.enter_context(Injector(control, request.nmi, status))
+                stack.enter_context(injecting(control, request.nmi, status))
             if request.control:
                 command += Monitor.options(request.control)
             watch = _watch(request, Path(scratch, "watch"))

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.base.errors import LabError, explain
+from kmtools.base.files import write_whole
 from kmtools.base.paths import ROOT
 from kmtools.lab.build import sources
 from kmtools.measure import hostenv
-from kmtools.measure.rundir import write_whole
 
 LOCAL = ROOT / "results" / "local"
 RECORD = "run.json"

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Merge the raw files of one or more tiers into a run directory.
 
-usage: collect.py RUN_DIR [--raw native=DIR] [--raw vm=DIR ...] [--check]
-
-Without --raw, RUN_DIR is a folder of make bench, and what it has measured so far is merged. A raw
-directory holds one CSV per benchmark, a file `env` of key=value lines and, for virtual
+A raw directory holds one CSV per benchmark, a file `env` of key=value lines and, for virtual
 machines, vm.json. Everything is validated before the first byte is written; a broken or truncated
 file is an error that names file and line. The run directory receives samples.csv and env.json,
 and `latest` beside it is switched to the run once both are in place and no tier is missing.
@@ -12,7 +9,6 @@ and `latest` beside it is switched to the run once both are in place and no tier
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import os
@@ -23,13 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kmtools.base.errors import LabError, explain
+from kmtools.base.files import write_whole
 from kmtools.measure import benchrun, hostenv, rundir
 from kmtools.measure.rundir import RunError
 
 Row = dict[str, str]
-
-UNUSABLE, UNWRITTEN = 1, 3
 
 
 @dataclass
@@ -232,7 +226,7 @@ def write_run(run: Path, raws: Sequence[RawDir], env: dict[str, Any]) -> None:
         partial.replace(run / "samples.csv")
     finally:
         partial.unlink(missing_ok=True)
-    rundir.write_whole(run / "env.json", json.dumps(env, indent=2, sort_keys=True) + "\n")
+    write_whole(run / "env.json", json.dumps(env, indent=2, sort_keys=True) + "\n")
 
 
 def switch_latest(run: Path) -> None:
@@ -246,14 +240,6 @@ def switch_latest(run: Path) -> None:
     os.replace(fresh, link)
 
 
-def parse_raw(text: str) -> tuple[str, Path]:
-    """TIER=DIR of the command line."""
-    tier, separator, path = text.partition("=")
-    if not separator or not path or tier not in rundir.TIERS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not TIER=DIR, tier {'|'.join(rundir.TIERS)}")
-    return tier, Path(path)
-
-
 def measured(run: benchrun.Run | None, path: Path) -> list[tuple[str, Path]]:
     """The raw directories of a run's own folder."""
     if run is None or not run.measured():
@@ -261,39 +247,29 @@ def measured(run: benchrun.Run | None, path: Path) -> list[tuple[str, Path]]:
     return [(tier, run.raw(tier)) for tier in run.measured()]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Exit code 0 on success, 1 when a raw file is unusable, 2 for a wrong command line, 3 when
-    the run cannot be written."""
-    parser = argparse.ArgumentParser(description="Merge raw benchmark files into a run directory.")
-    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="where results go")
-    parser.add_argument(
-        "--raw", type=parse_raw, action="append", metavar="TIER=DIR", help="samples of a tier"
-    )
-    parser.add_argument("--check", action="store_true", help="look at the files, write nothing")
-    args = parser.parse_args(argv)
-    try:
-        made = benchrun.load(args.run) if (args.run / benchrun.RECORD).exists() else None
-        raws = [load_raw(tier, path) for tier, path in args.raw or measured(made, args.run)]
-        check_distinct(raws)
-        if args.check:
-            return 0
-        env = hostenv.describe_host()
-        env["tiers"] = [tier_entry(raw) for raw in raws]
-        if made is not None:
-            env["run"] = benchrun.describe(made)
-        write_run(args.run, raws, env)
-        if made is None or not env["run"]["missing"]:
-            switch_latest(args.run.resolve())
-    except (RunError, LabError) as error:
-        print(f"collect: {error}", file=sys.stderr)
-        return UNUSABLE
-    except OSError as error:
-        print(f"collect: {explain(error)}; the samples are kept", file=sys.stderr)
-        return UNWRITTEN
+def merge(path: Path, named: Sequence[tuple[str, Path]] = (), check: bool = False) -> list[RawDir]:
+    """Validate raw directories, by default those of the run, and write the run; with `check`
+    nothing is written. Returns what was read."""
+    run = benchrun.load(path) if (path / benchrun.RECORD).exists() else None
+    raws = [load_raw(tier, raw) for tier, raw in named or measured(run, path)]
+    check_distinct(raws)
+    if check:
+        return raws
+    env = hostenv.describe_host()
+    env["tiers"] = [tier_entry(raw) for raw in raws]
+    if run is not None:
+        env["run"] = benchrun.describe(run)
+    write_run(path, raws, env)
+    if run is None or not env["run"]["missing"]:
+        switch_latest(path.resolve())
+    return raws
+
+
+def tell(path: Path, raws: Sequence[RawDir]) -> None:
+    """Say what a run holds now."""
     for raw in raws:
         if raw.dropped_cycles:
             dropped = f"{raw.dropped_cycles} cycle counts of an emulated CPU dropped"
             print(f"collect: {raw.path}: {dropped}", file=sys.stderr)
     total = sum(len(raw.rows) for raw in raws)
-    print(f"{args.run}: {total} windows, {len(raws)} tier{'s' if len(raws) > 1 else ''}")
-    return 0
+    print(f"{path}: {total} windows, {len(raws)} tier{'s' if len(raws) > 1 else ''}", flush=True)

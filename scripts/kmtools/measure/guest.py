@@ -8,9 +8,10 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from kmtools.base.errors import FailedError
+from kmtools.base.files import publish
 from kmtools.base.paths import ROOT
 from kmtools.lab.machine import Request, boot, report
-from kmtools.measure.rundir import publish
 
 GUEST_JOB = ROOT / "scripts" / "guest" / "bench.sh"
 KMLIVE = ROOT / "build" / "native" / "kmlive"
@@ -19,10 +20,6 @@ TIMEOUT_SECONDS = 480.0
 RUNNING = re.compile(r"bench: running ([\w-]+) (\d+)/(\d+)")
 
 Show = Callable[[float, float, str], None]
-
-
-class GuestError(Exception):
-    """A test kernel did not come through; its last words are on stderr."""
 
 
 def settings(blocks: int, seed: int, live: int, benchmarks: Sequence[str] = ()) -> str:
@@ -59,7 +56,7 @@ def measure(
 
     `live` is the number of blocks in which the kernel's own getppid is measured, from user space.
     `show` receives the windows done and planned, and the benchmark. Nothing is kept of a boot that
-    failed, be it by a panic, a warning in the kernel log or a hang: then this raises GuestError.
+    failed, be it by a panic, a warning in the kernel log or a hang: then this raises FailedError.
     """
     out = ROOT / "build" / "vm" / f"bench-{tier}"
     out.mkdir(parents=True, exist_ok=True)
@@ -77,7 +74,7 @@ def measure(
     result = boot(request, follow(show))
     if not result.ok or result.results is None:
         report(result)
-        raise GuestError(f"the {tier} run in kernel {kernel} failed: {result.reason}")
+        raise FailedError(f"the {tier} run in kernel {kernel} failed: {result.reason}")
     partial = raw.with_name(f"{raw.name}.partial")
     for stale in (partial, raw):
         shutil.rmtree(stale, ignore_errors=True)

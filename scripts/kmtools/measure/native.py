@@ -19,9 +19,9 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from kmtools.base.errors import LabError
+from kmtools.base.errors import FailedError, LabError
+from kmtools.base.files import publish
 from kmtools.base.paths import ROOT
-from kmtools.measure.rundir import publish
 
 KMBENCH = ROOT / "build" / "native" / "kmbench"
 BLOCK_COLUMN = 3
@@ -31,10 +31,6 @@ NOTHING_TO_MEASURE = 4
 BENCHMARK = re.compile(r"kmbench: \[(\d+)/(\d+)\] ([\w-]+): ")
 
 Show = Callable[[float, float, str], None]
-
-
-class NativeError(Exception):
-    """kmbench failed; the message is what it said."""
 
 
 def shift_blocks(line: str, by: int) -> str:
@@ -76,7 +72,7 @@ def run_process(part: Path, words: list[object], show: Callable[[int, int, str],
     if process.returncode == NOTHING_TO_MEASURE:
         raise LabError(f"nothing can be measured in user space here: {why}")
     if process.returncode:
-        raise NativeError(f"kmbench failed: {why}")
+        raise FailedError(f"kmbench failed: {why}")
     publish(partial, part)
 
 
@@ -97,7 +93,7 @@ def measure(raw: Path, *, blocks: int, processes: int, seed: int, show: Show | N
     """Leave samples and env in `raw`: `processes` runs of `blocks` blocks of every benchmark.
 
     The n-th process has seed `seed` + n - 1. Those that an earlier call has completed beside `raw`
-    are not run again. NativeError if one fails, LabError if nothing can be measured here.
+    are not run again. FailedError if one fails, LabError if nothing can be measured here.
     """
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from kmtools.base.errors import FailedError
 
 SCHEMA_LINE = "# schema=1"
 RAW_COLUMNS = (
@@ -41,29 +42,8 @@ UNIT_INSTRUCTIONS = "instructions"
 QUICK = "QUICK RUN: few blocks, so wide intervals; it shows what works, and no number to quote."
 
 
-class RunError(Exception):
+class RunError(FailedError):
     """A run directory or a raw file that cannot be used; the message names file and line."""
-
-
-def publish(partial: Path, final: Path) -> None:
-    """Give a directory of files its name once they are on the disk: it is whole or not there."""
-    for path in [*(path for path in partial.rglob("*") if path.is_file()), partial]:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-    partial.rename(final)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file that is never seen half written."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)

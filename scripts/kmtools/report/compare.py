@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compare the added costs of two runs, each as a share of its own baseline.
 
-usage: compare.py RUN_A RUN_B
-
 Raw numbers of two runs are never set against each other, since machines, clocks and kernels
 differ; the added cost over the baseline's, both from the same run, is. A cost has changed when the
-two intervals do not touch. Both runs need the summary.json that report.py writes.
+two intervals do not touch. Both runs need a summary.json.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from kmtools.measure.rundir import RunError, tier_order
@@ -36,18 +30,6 @@ class Share:
     def __str__(self) -> str:
         ends = ("?" if end is None else f"{end:+.1f}" for end in (self.lo, self.hi))
         return f"{self.middle:+.1f} [{', '.join(ends)}]"
-
-
-def read_summary(run: Path) -> list[dict[str, Any]]:
-    """The entries of a run's summary.json."""
-    path = run / "summary.json"
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path}: {error}") from error
-    if not isinstance(entries, list):
-        raise RunError(f"{path}: not a list")
-    return entries
 
 
 def shares(entries: Sequence[dict[str, Any]]) -> dict[Key, Share]:
@@ -105,19 +87,12 @@ def render(pairs: Sequence[tuple[Key, Share, Share]], width: int) -> str:
     return "\n".join([*lines, "", f"{changed} of {len(pairs)} costs changed beyond both intervals"])
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Exit code 0 on success, 1 when a run cannot be read, 2 for a wrong command line."""
-    parser = argparse.ArgumentParser(description="Compare the added costs of two runs.")
-    parser.add_argument("a", type=Path, metavar="RUN_A", help="in results/local")
-    parser.add_argument("b", type=Path, metavar="RUN_B", help="another")
-    args = parser.parse_args(argv)
+def comparison(a: Sequence[dict[str, Any]], b: Sequence[dict[str, Any]]) -> str:
+    """Two runs' costs side by side, as text."""
     try:
-        pairs = pair_up(shares(read_summary(args.a)), shares(read_summary(args.b)))
-    except (RunError, KeyError) as error:
-        print(f"compare: {error}", file=sys.stderr)
-        return 1
+        pairs = pair_up(shares(a), shares(b))
+    except KeyError as error:
+        raise RunError(f"an entry of summary.json lacks {error}") from error
     if not pairs:
-        print("compare: the runs have no cost in common", file=sys.stderr)
-        return 1
-    print(render(pairs, terminal_width()))
-    return 0
+        raise RunError("the runs have no cost in common")
+    return render(pairs, terminal_width())

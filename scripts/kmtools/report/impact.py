@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The arithmetic of 2008: what two markers on global variables cost a system call.
 
-usage: impact.py RUN_DIR
-
 In 2008 the cost of a branch on a variable in memory, over one in the first-level cache, was
 measured by itself, doubled, and divided by the time of getppid() under memory pressure: 6.72 % +-
 0.70 %. The same is computed here from a run, in each tier that has real caches, and beside it what
@@ -11,18 +9,13 @@ the markers were measured to add to the call itself.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from kmtools.analyse.published import PUBLISHED
-from kmtools.measure.rundir import RunError
-from kmtools.report.compare import read_summary
 
 MARKERS = 2
 REAL = ("native", "metal")
@@ -127,16 +120,3 @@ def lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
         percent = f"{row.percent.value:.2f} ± {row.percent.half:.2f}"
         yield f"| {row.tier} | {row.how} | {percent.replace('-', chr(0x2212))} |"
     yield ""
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Exit code 0 on success, 1 when the run has nothing to compute it from."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
-    try:
-        text = list(lines(read_summary(parser.parse_args(argv).run)))
-    except (RunError, OSError) as error:
-        print(f"impact: {error}", file=sys.stderr)
-        return 1
-    print("\n".join(text) or "impact: no tier with real caches has these benchmarks")
-    return 0 if text else 1

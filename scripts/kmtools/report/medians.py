@@ -1,26 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Medians of a run, where numpy is not there to judge them.
 
-usage: medians.py RUN_DIR [--tier TIER]
-
 The median slope of each variant, and the median of what it adds to its baseline in the same block.
-No interval, no verdict: those need report.py. It needs nothing but Python.
+No interval, no verdict. It needs nothing but Python.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import median
 
 from kmtools.analyse.slopes import Slope, paired, slopes
 from kmtools.measure import rundir
-from kmtools.measure.rundir import RunError, Sample, Tier
+from kmtools.measure.rundir import Sample, Tier
 
-NOTICE = "medians alone: what they are worth, report.py says, with python3-numpy"
+NOTICE = "medians alone; what they are worth is said with python3-numpy"
 
 
 def middle(series: Sequence[Slope], signed: bool = False) -> str:
@@ -60,20 +55,3 @@ def render(samples: Sequence[Sample], tiers: Sequence[Tier]) -> str:
         for name, several in groups.items():
             lines += benchmark_lines(name, several, tier)
     return "\n".join(lines[1:])
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Exit code 0 on success, 1 when the run cannot be used, 2 for a wrong command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
-    parser.add_argument("--tier", choices=rundir.TIERS, help="this one alone")
-    args = parser.parse_args(argv)
-    try:
-        env = rundir.read_env(args.run / "env.json")
-        tiers = [t for t in rundir.tiers_of(env) if args.tier in (None, t.tier)]
-        print(render(list(rundir.read_samples(args.run / "samples.csv")), tiers))
-        print("".join(f"\n{line}" for line in rundir.warnings(env, args.tier)))
-    except (RunError, OSError) as error:
-        print(f"medians: {error}", file=sys.stderr)
-        return 1
-    return 0

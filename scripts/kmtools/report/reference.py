@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes a run the one that is committed for reference.
 
-usage: reference.py RUN_DIR [--out DIR]
-
 Copies summary.json, env.json, the compressed samples and the headline figures of a run, and
 writes a README.md with its numbers, so that prose elsewhere needs to name none. Refuses a run
 that was quick or lacks a tier, or whose env.json holds a path or the name of the machine. The
@@ -11,9 +9,7 @@ same run gives the same bytes.
 
 from __future__ import annotations
 
-import argparse
 import gzip
-import json
 import platform
 import re
 import shutil
@@ -23,11 +19,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from kmtools.analyse.summary import read_summary
 from kmtools.base.paths import ROOT
 from kmtools.measure import rundir
 from kmtools.measure.rundir import RunError
 from kmtools.report import impact
-from kmtools.report.compare import read_summary
 from kmtools.report.table import amount, count
 
 REFERENCE = ROOT / "results" / "reference"
@@ -205,19 +201,9 @@ def make(run: Path, out: Path) -> None:
     shutil.copyfile(run / "summary.json", out / "summary.json")
     keep_samples(run, out)
     kept = keep_figures(run, out)
-    (out / "README.md").write_text(render(env, entries, kept), encoding="utf-8")
-    print(f"{out}: {len(entries)} results, {len(kept)} figures")
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Exit code 0 on success, 1 when the run cannot be used, 2 for a wrong command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
-    parser.add_argument("--out", type=Path, default=REFERENCE, metavar="DIR", help="instead")
-    args = parser.parse_args(argv)
     try:
-        make(args.run, args.out)
-    except (RunError, OSError, KeyError, json.JSONDecodeError) as error:
-        print(f"reference: {error}", file=sys.stderr)
-        return 1
-    return 0
+        text = render(env, entries, kept)
+    except KeyError as error:
+        raise RunError(f"{run}: summary.json or env.json lacks {error}") from error
+    (out / "README.md").write_text(text, encoding="utf-8")
+    print(f"{out}: {len(entries)} results, {len(kept)} figures")

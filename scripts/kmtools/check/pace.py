@@ -8,11 +8,14 @@ import json
 import re
 import resource
 import shutil
-import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
+
+from kmtools.base.processes import beside
+from kmtools.base.progress import Line
 
 RESULT = re.compile(r"^(?:not )?ok \d+", re.M)
 CASE = re.compile(r"^(?:not )?ok \d+ (?:- )?([^#\n]+)|^# suite: (.+)$", re.M)
@@ -107,44 +110,22 @@ def how_far(log: Path, total: int) -> str:
     return ", ".join([f"{done}{of} results", *(f"after {name.strip()}" for name in last)])
 
 
-class Reporter:
-    """A thread that says how far a suite is, until it is left."""
+def line(name: str, log: Path, history: History, seconds: float) -> str:
+    """Say how far a suite is that has run for so long."""
+    of = history.seconds(name)
+    left = f", about {of - seconds:.0f} s left" if of > seconds else ""
+    return f"  {name}: {how_far(log, history.count(name))}; {seconds:.0f} s{left}"
 
-    def __init__(self, name: str, log: Path, history: History) -> None:
-        self._name = name
-        self._log = log
-        self._history = history
-        self._began = time.monotonic()
-        self._left = threading.Event()
-        self._terminal = sys.stdout.isatty()
-        self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> None:
-        self._thread.start()
+@contextmanager
+def reporting(name: str, log: Path, history: History) -> Iterator[None]:
+    """Say meanwhile how far a suite is."""
+    clock, shown = Clock(), Line()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._left.set()
-        self._thread.join()
-        if self._terminal:
-            print("\r\033[K", end="", flush=True)
+    def work(left: threading.Event) -> None:
+        while not left.wait(TERMINAL_SECONDS if shown.terminal else LOG_SECONDS):
+            shown.write(line(name, log, history, clock.seconds()))
 
-    def line(self) -> str:
-        """Say how far it is."""
-        seconds = time.monotonic() - self._began
-        of = self._history.seconds(self._name)
-        left = f", about {of - seconds:.0f} s left" if of > seconds else ""
-        far = how_far(self._log, self._history.count(self._name))
-        return f"  {self._name}: {far}; {seconds:.0f} s{left}"
-
-    def _run(self) -> None:
-        while not self._left.wait(TERMINAL_SECONDS if self._terminal else LOG_SECONDS):
-            if self._terminal:
-                width = shutil.get_terminal_size().columns - 1
-                print(f"\r\033[K{self.line()[:width]}", end="", flush=True)
-            else:
-                print(self.line(), flush=True)
+    with beside(work):
+        yield
+    shown.close()

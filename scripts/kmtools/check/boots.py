@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Changes text beside everyone else who does: other owners, CPUs that go, interrupts.
-
-Each part is a boot of its own.
-"""
+"""Suites that are a boot of their own: beside everyone else who changes text, and on one CPU."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +10,10 @@ from pathlib import Path
 from kmtools.check import kernelsuite
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
-from kmtools.lab import catalogue
 from kmtools.lab.machine import Request
 
 BATCHES = 1000
-# In "make check".
+# In "make check-full".
 FEW_BATCHES = 200
 # Whoever else changes text holds text_mutex most of the time: each takes its turn.
 SECONDS_PER_BATCH = 3.0
@@ -26,12 +21,14 @@ SECONDS_PER_BATCH = 3.0
 
 @dataclass(frozen=True)
 class Part:
-    """A part of tests/vm/check_coexist.sh, and what it is booted with."""
+    """A boot of a script of tests/vm, and what it is booted with."""
 
     name: str
     what: str
+    job: str = "check_coexist.sh"
     append: str = ""
     nmi: float = 0.0
+    cpus: int = 2
     # A storm takes several times as long if CPUs take turns: of the batches it applies a share.
     one_thread: bool = False
     share: int = 1
@@ -39,17 +36,20 @@ class Part:
 
 # A task is preempted inside a run only by a kernel that preempts itself. Without apic_extnmi the
 # kernel keeps interrupts of the emulator's from all CPUs but the first.
-PARTS = (
+COEXIST = (
     Part("owners", "beside kprobes, ftrace and live patches on the same call", one_thread=True),
     Part(
         "storms",
         "storms beside everyone who changes text",
-        "preempt=full",
+        append="preempt=full",
         one_thread=True,
         share=10,
     ),
-    Part("nmis", "storms with non-maskable interrupts", "apic_extnmi=all", nmi=50.0),
+    Part("nmis", "storms with non-maskable interrupts", append="apic_extnmi=all", nmi=50.0),
 )
+# A task that waits there for another one, and leaves it no time, stands still. With one CPU nothing
+# runs beside a change of text either, so the storms are short.
+ALONE = (Part("alone", "the modules' cases with a single CPU", "check_alone.sh", cpus=1),)
 
 
 def in_kernel(kernel: str, modules: Path, part: Part, batches: int) -> Callable[[Path], Tally]:
@@ -58,12 +58,13 @@ def in_kernel(kernel: str, modules: Path, part: Part, batches: int) -> Callable[
     def run(log: Path) -> Tally:
         request = Request(
             kernel=kernel,
-            job=kernelsuite.TESTS / "check_coexist.sh",
+            job=kernelsuite.TESTS / part.job,
             out=log.with_suffix(""),
             modules=modules,
             additions=[(kernelsuite.TESTS, "/tests")],
             settings={"KMARKERS_PART": part.name, "KMARKERS_BATCHES": batches // part.share},
             append=part.append,
+            cpus=part.cpus,
             timeout=max(kernelsuite.TIMEOUT_SECONDS, SECONDS_PER_BATCH * batches),
             nmi=part.nmi,
             one_thread=part.one_thread,
@@ -73,9 +74,7 @@ def in_kernel(kernel: str, modules: Path, part: Part, batches: int) -> Callable[
     return run
 
 
-def suites(
-    kernel: str, modules: Path, batches: int = BATCHES, parts: Iterable[Part] = PARTS
-) -> list[Suite]:
+def suites(kernel: str, modules: Path, batches: int, parts: Iterable[Part]) -> list[Suite]:
     """The parts as suites, with storms as long as `batches` says."""
     return [
         Suite(
@@ -88,15 +87,6 @@ def suites(
     ]
 
 
-def main() -> int:
-    """Run every part; 1 if anything failed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    parser.add_argument("--part", choices=[part.name for part in PARTS], help="only this one")
-    args = parser.parse_args()
-    parts = [part for part in PARTS if args.part in (None, part.name)]
-    return kernelsuite.check_one(
-        args.kernel,
-        "check-coexist",
-        lambda modules: suites(args.kernel, modules, parts=parts),
-    )
+def alone(kernel: str, modules: Path) -> list[Suite]:
+    """The modules' cases with a single CPU."""
+    return suites(kernel, modules, FEW_BATCHES, ALONE)
