@@ -4,39 +4,78 @@
  * while its marker has probes.
  */
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
+#include <linux/printk.h>
 #include <linux/tracepoint.h>
 
 #include "internal.h"
 #include "registry.h"
+
+/* Markers whose callbacks are connected; under the registry's lock. */
+static LIST_HEAD(connected);
 
 static struct marker_tp *tp_of(struct marker *marker)
 {
 	return container_of(marker, struct marker_tp, marker);
 }
 
+/* A tracepoint takes a callback once: it is there for all markers in it. */
+static bool has_company(const struct marker_tp *tp)
+{
+	const struct marker_tp *other;
+
+	list_for_each_entry(other, &connected, node)
+		if (other != tp && other->tracepoint == tp->tracepoint &&
+		    other->callback == tp->callback)
+			return true;
+	return false;
+}
+
+static int connect(struct marker_tp *tp)
+{
+	int err = has_company(tp) ? 0 :
+		  tracepoint_probe_register_may_exist(tp->tracepoint, tp->callback, NULL);
+
+	if (!err)
+		list_add(&tp->node, &connected);
+	else
+		pr_warn("markers: %s in %s(): %ps cannot be connected to the tracepoint %s%s: error %d\n",
+			tp->marker.name, tp->marker.func, tp->callback, tp->tracepoint->name,
+			err == -EEXIST ? ", where it is already" : "", err);
+	return err;
+}
+
+static void disconnect(struct marker_tp *tp)
+{
+	list_del(&tp->node);
+	tp->node.next = NULL;
+	if (!has_company(tp))
+		tracepoint_probe_unregister(tp->tracepoint, tp->callback, NULL);
+}
+
 /**
  * tracepoint_switch() - connect a callback to its tracepoint, or disconnect it
- * @marker: the marker in the callback
+ * @marker: a marker in the callback
  * @on: connect it?
  *
- * One that is not ready yet is connected by tracepoints_connect().
+ * It stays connected while another marker in it is.  One that is not ready yet is
+ * connected by tracepoints_connect().
  *
  * Context: may sleep; the registry's lock is held.
- * Return: 0, or what the tracepoint returns.
+ * Return: 0; -EEXIST if somebody else has connected it; or what the tracepoint returns.
  */
 int tracepoint_switch(struct marker *marker, bool on)
 {
 	struct marker_tp *tp = tp_of(marker);
-	int err;
 
-	if (tp->connected == on || !tp->ready)
+	lockdep_assert_held(&registry.lock);
+	if (!!tp->node.next == on || !tp->ready)
 		return 0;
-	err = on ? tracepoint_probe_register(tp->tracepoint, tp->callback, NULL) :
-		   tracepoint_probe_unregister(tp->tracepoint, tp->callback, NULL);
-	if (!err)
-		tp->connected = on;
-	return err;
+	if (on)
+		return connect(tp);
+	disconnect(tp);
+	return 0;
 }
 
 static int make_ready(struct marker *marker)
@@ -72,7 +111,7 @@ int tracepoints_connect(struct module *module)
 }
 
 /* May its callback have been called?  It is not any more. */
-static bool disconnect(struct marker *marker)
+static bool drop(struct marker *marker)
 {
 	if (marker->flavour != MARKER_TRACEPOINT || !tp_of(marker)->ready)
 		return false;
@@ -95,7 +134,7 @@ void tracepoints_drop(struct marker_table *table)
 	unsigned int i;
 
 	for (i = 0; i < table->nr; i++)
-		called |= disconnect(record_marker(&table->records[i]));
+		called |= drop(record_marker(&table->records[i]));
 	if (called)
 		tracepoint_synchronize_unregister();
 }

@@ -723,6 +723,22 @@ bool patcher_is_registered(const struct patcher_table *table)
 	return is;
 }
 
+/*
+ * Forget the sites of a table: not exported.  The caller has found it registered,
+ * under patcher_lock(), and still holds it; when he has let go, he waits for an RCU
+ * grace period, after which no breakpoint handler looks at @table.
+ */
+void patcher_forget(struct patcher_table *table)
+{
+	lockdep_assert_held(&patcher.lock);
+	/* Core text runs on: who is on the way to the handler finds the site yet. */
+	if (table->core)
+		synchronize_rcu();
+	sites_del(table);
+	patcher.stats.waits += 1 + table->core;
+	text_settle();
+}
+
 /**
  * patcher_unregister() - forget the sites of a table
  * @table: as registered
@@ -732,13 +748,8 @@ bool patcher_is_registered(const struct patcher_table *table)
  */
 void patcher_unregister(struct patcher_table *table)
 {
-	/* Core text runs on: who is on the way to the handler finds the site yet. */
-	if (table->core)
-		synchronize_rcu();
 	mutex_lock(&patcher.lock);
-	sites_del(table);
-	patcher.stats.waits += 1 + table->core;
-	text_settle();
+	patcher_forget(table);
 	mutex_unlock(&patcher.lock);
 	synchronize_rcu();
 }

@@ -18,6 +18,7 @@
 #include <linux/mutex.h>
 #include <linux/pgtable.h>
 #include <linux/printk.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -422,9 +423,11 @@ int patcher_core_unregister(struct patcher_core_site *core)
 
 	patcher_lock();
 	err = check_original(core);
+	if (!err)
+		patcher_forget(&core->table);
 	patcher_unlock();
 	if (!err)
-		patcher_unregister(&core->table);
+		synchronize_rcu();
 	else if (err != -EINVAL)
 		pr_err("patcher: %pS stays a site of %s: %s\n", core->addr, core->owner,
 		       err == -EBUSY ? "it has a breakpoint" : "its bytes were not put back");

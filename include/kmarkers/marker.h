@@ -170,14 +170,14 @@ struct marker {
  * @tracepoint: the tracepoint
  * @callback: connected to it while the marker has probes
  * @ready: the callback may run: its module is taken over by everybody; private
- * @connected: whether it is connected; private
+ * @node: in a list while its callback is connected; private
  */
 struct marker_tp {
 	struct marker marker;
 	struct tracepoint *tracepoint;
 	void *callback;
 	bool ready;
-	bool connected;
+	struct list_head node;
 };
 
 /**
@@ -315,8 +315,11 @@ do {									\
  * @fmt: its format, a literal; MARK_NOARGS if there are no arguments
  * @args: its arguments
  *
- * The callback is connected to the tracepoint while the marker has probes.  It may
- * hold one such marker: a tracepoint takes a callback only once.
+ * The callback is connected to the tracepoint while a marker in it has probes: one
+ * of several, or one in an inline function that stands there more than once.  Code
+ * that connects the callback itself, with NULL as data, is in the way: meanwhile
+ * registering a probe returns -EEXIST, a module whose marker such a probe waits for
+ * does not load, and the log names marker, callback and tracepoint.
  */
 #define trace_mark_tp(mark, tp_name, tp_cb, fmt, args...)		\
 do {									\

@@ -48,6 +48,7 @@
 #include "core_test.h"
 
 #define RACES		5
+#define CALL_LEN	5
 #define MAX_COMMAND	256
 #define MAX_WORDS	5
 #define MAX_BYTES	64
@@ -263,6 +264,18 @@ static int do_detour_race(char **words)
 	return err;
 }
 
+static int do_forget_race(char **words)
+{
+	static const char owner[] = "racers";
+	struct patcher_core_site core = { .function = words[1], .len = CALL_LEN, .owner = owner };
+	int err, i;
+
+	err = kstrtoul(words[2], 0, &core.offset);
+	for (i = 0; i < RACES && !err; i++)
+		err = race_to_forget(&core);
+	return err;
+}
+
 /* Each request lacks one thing; 0 if -EINVAL was said to all. */
 static int do_nothing(char **words)
 {
@@ -405,6 +418,7 @@ static const struct command {
 	{ "left", 3, do_left },
 	{ "oracles", 3, do_oracles },
 	{ "detour-race", 2, do_detour_race },
+	{ "forget-race", 3, do_forget_race },
 	{ "nothing", 1, do_nothing },
 	{ "site", 4, do_site },
 	{ "bytes", 3, do_bytes },

@@ -59,13 +59,15 @@ int stop_asking(void)
 
 /**
  * struct racer - one of two who want the same
- * @detour: what they want
+ * @want: to do this
+ * @with: with this
  * @go: when both may begin
  * @done: when this one has
  * @err: what this one was told
  */
 struct racer {
-	struct patcher_detour *detour;
+	int (*want)(void *with);
+	void *with;
 	struct completion *go;
 	struct completion done;
 	int err;
@@ -76,7 +78,7 @@ static int race(void *data)
 	struct racer *racer = data;
 
 	wait_for_completion(racer->go);
-	racer->err = patcher_redirect_function(racer->detour);
+	racer->err = racer->want(racer->with);
 	complete(&racer->done);
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
@@ -103,20 +105,40 @@ static int run_racers(struct racer *racers, unsigned int nr, struct completion *
 	return started == nr ? 0 : -ENOMEM;
 }
 
-int race_for(struct patcher_detour *detour)
+/* 0 if one of them got it, and the other was told @refusal. */
+static int race_of_two(int (*want)(void *with), void *with, int refusal)
 {
 	DECLARE_COMPLETION_ONSTACK(go);
 	struct racer racers[2] = {
-		{ .detour = detour, .go = &go, .err = -EPROTO },
-		{ .detour = detour, .go = &go, .err = -EPROTO },
+		{ .want = want, .with = with, .go = &go, .err = -EPROTO },
+		{ .want = want, .with = with, .go = &go, .err = -EPROTO },
 	};
-	int err, restored;
+	int err = run_racers(racers, ARRAY_SIZE(racers), &go);
 
-	err = run_racers(racers, ARRAY_SIZE(racers), &go);
-	restored = patcher_restore_function(detour);
-	if (err || restored)
-		return err ?: restored;
-	/* One has it, and the other was told so. */
-	return racers[0].err + racers[1].err == -EBUSY && racers[0].err * racers[1].err == 0 ?
+	if (err)
+		return err;
+	return racers[0].err + racers[1].err == refusal && racers[0].err * racers[1].err == 0 ?
 		0 : -EPROTO;
+}
+
+static int redirect_function(void *detour)
+{
+	return patcher_redirect_function(detour);
+}
+
+int race_for(struct patcher_detour *detour)
+{
+	int err = race_of_two(redirect_function, detour, -EBUSY);
+
+	return patcher_restore_function(detour) ?: err;
+}
+
+static int unregister(void *site)
+{
+	return patcher_core_unregister(site);
+}
+
+int race_to_forget(struct patcher_core_site *site)
+{
+	return patcher_core_register(site) ?: race_of_two(unregister, site, -EINVAL);
 }

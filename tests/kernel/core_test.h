@@ -4,6 +4,7 @@
 
 #include <linux/types.h>
 
+struct patcher_core_site;
 struct patcher_detour;
 
 /*
@@ -16,6 +17,9 @@ int stop_asking(void);
 
 /* Two threads redirect and restore it at the same time; 0 if one of them did each time. */
 int race_for(struct patcher_detour *detour);
+
+/* Two threads unregister it at the same time; 0 if one of them did, and the other was told so. */
+int race_to_forget(struct patcher_core_site *site);
 
 void count_mappings(unsigned long addr, char *answer, unsigned int size);
 

@@ -410,3 +410,16 @@ def test_a_disk_that_fills_up_while_measuring_leaves_what_fits(
     machine.trouble.clear()
     assert machine.bench("--resume", run.name) == 0
     assert "vm" not in machine.done and tiers_of(run) == list(TIERS)
+
+
+def test_a_folder_that_was_there_before_is_never_removed(machine: Machine, tmp_path: Path) -> None:
+    machine.trouble["vm"] = KeyboardInterrupt()
+    assert machine.bench() == 130
+    kept = machine.runs()[0].rename(tmp_path / "mine")
+    (kept / "notes").touch()
+    for raw in kept.glob("raw/*/*.csv"):
+        raw.unlink()
+    for tier in TIERS:
+        machine.trouble[tier] = LabError("not now")
+    machine.bench("--resume", str(kept))
+    assert (kept / "notes").exists() and (kept / benchrun.RECORD).exists()

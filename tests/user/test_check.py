@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from kmtools.base import processes
-from kmtools.check import everything, pace
+from kmtools.check import everything, native, pace
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite, nothing
 from kmtools.cli import main
 from kmtools.commands import check
 from kmtools.lab import catalogue, chroot
+
+# What the tests below put others in the place of.
+native_suites = native.suites
 
 KERNELS = """\
 a s linux-image-1.*-amd64 host gates
@@ -183,12 +187,42 @@ def test_progress_counts_results_and_forecasts(tmp_path: Path) -> None:
     log.write_text("....s.. [  5%]\n...F [ 62%]\n")
     assert pace.how_far(log, 10) == "62 %"
     history = pace.History(tmp_path / "times.json")
-    assert history.forecast("x", 90) == "90 s on 2 idle cores"
+    assert history.forecast("x", 90) == "about 90 s"
+    assert ", about 89 s left" in pace.line("x", log, 1, 90, 10)
     history.add("x", 33.3, 10)
     again = pace.History(tmp_path / "times.json")
     assert again.forecast("x", 90) == "33 s the last time"
     assert again.count("x") == 10
-    assert "of 10 results" in pace.line("x", tmp_path / "none.log", again, 1)
+    assert "of 10 results" in pace.line("x", tmp_path / "none.log", 1, 33, 10)
+
+
+def test_forecast_follows_the_pace_of_this_run(tmp_path: Path) -> None:
+    history = pace.History(tmp_path / "times.json")
+    history.add("y", 30.0, 1, usual=10)
+    assert history.forecast("x", 90) == "about 270 s"
+    history.add("z", 1000.0, 1)
+    assert history.forecast("x", 90) == "about 270 s"
+    assert history.forecast("x") == "the first time here"
+
+
+def test_every_suite_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "suites", native_suites)
+    for full in (False, True):
+        found = everything.suites("a", full)
+        assert len(found) > 6 and not [suite.name for suite in found if suite.usual <= 0]
+
+
+def test_short_and_long_forms_are_remembered_apart(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    suite = Suite("one", lambda log: Tally(1), "a thing", usual=1000)
+    monkeypatch.setattr(everything, "suites", lambda *words: [suite, replace(suite, name="two")])
+    assert main(["check"]) == 0
+    assert "(about 1000 s; 33 min 20 s left in all) ..." in capsys.readouterr().out.splitlines()[0]
+    assert main(["check", "--full"]) == 0
+    assert "(about 1000 s; 33 min 20 s left in all) ..." in capsys.readouterr().out.splitlines()[0]
+    assert main(["check"]) == 0
+    assert "(0 s the last time; 0 s left in all) ..." in capsys.readouterr().out.splitlines()[0]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"x": 3}', '{"x": []}', '{"x": [null]}', "{"])

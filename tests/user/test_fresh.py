@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -235,3 +236,21 @@ def mounted_somewhere(path: Path) -> bool:
         except OSError:
             continue
     return False
+
+
+def test_half_a_root_of_a_killed_run_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fresh, "WORK", tmp_path)
+    for name in ("half", "half.cache", "busy", "times"):
+        (tmp_path / name / "usr").mkdir(parents=True)
+    for name in ("half", "busy"):
+        (tmp_path / f"{name}.lock").touch()
+
+    def refuse(suite: str, path: Path, with_cache: bool) -> Root:
+        raise LabError("no root today")
+
+    monkeypatch.setattr(bareroot, "unpack", refuse)
+    with (tmp_path / "busy.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(LabError, match="no root today"), fresh.visiting("new", False, True, {}):
+            pass
+    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"busy", "times"}

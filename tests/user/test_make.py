@@ -12,11 +12,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 # In place of every program that make starts.
 SHOW = """#!/bin/sh
-echo "${0##*/}" >>log
 for word; do printf '<%s>' "$word"; done >>log
 echo >>log
 """
-PROGRAMS = ("scripts/setup", "scripts/bench", "build/venv/bin/python")
+PROGRAMS = ("scripts/setup", "scripts/bench", "scripts/kmarkers")
 
 
 def told(tmp_path: Path, *words: str) -> list[str]:
@@ -43,14 +42,14 @@ def told(tmp_path: Path, *words: str) -> list[str]:
     [
         ("bench", "K", ["--kernel="]),
         ("bench", "RESUME", ["--resume="]),
-        ("check", "K", ["scripts/kmarkers", "check", "--kernel="]),
-        ("check-full", "K", ["scripts/kmarkers", "check", "--full", "--kernel="]),
-        ("check-coexist", "K", ["scripts/kmarkers", "check", "coexist", "--kernel="]),
-        ("check-matrix", "K", ["scripts/kmarkers", "check", "matrix", "--", ""]),
-        ("check-debug", "K", ["scripts/kmarkers", "check", "matrix", "--", ""]),
+        ("check", "K", ["check", "--kernel="]),
+        ("check-full", "K", ["check", "--full", "--kernel="]),
+        ("check-coexist", "K", ["check", "coexist", "--kernel="]),
+        ("check-matrix", "K", ["check", "matrix", "--", ""]),
+        ("check-debug", "K", ["check", "matrix", "--", ""]),
         ("setup", "K", [""]),
-        ("check-fresh", "ROOT", ["scripts/kmarkers", "check", "fresh", "--root="]),
-        ("check-fresh", "WHO", ["scripts/kmarkers", "check", "fresh", "--who="]),
+        ("check-fresh", "ROOT", ["check", "fresh", "--root="]),
+        ("check-fresh", "WHO", ["check", "fresh", "--who="]),
     ],
 )
 def test_value_arrives_as_it_is(
@@ -62,13 +61,12 @@ def test_value_arrives_as_it_is(
 
 def test_lists_are_lists(tmp_path: Path) -> None:
     assert told(tmp_path, "lint", "TOOLS=ruff it's") == [
-        "scripts/kmarkers",
         "check",
         "lint",
         "ruff",
         "it's",
     ]
-    words = ["scripts/kmarkers", "check", "fresh", "--step=bench", "--step=it's"]
+    words = ["check", "fresh", "--step=bench", "--step=it's"]
     assert told(tmp_path, "check-fresh", "STEP=bench it's") == words
 
 
@@ -87,6 +85,6 @@ def test_zero_means_no(tmp_path: Path, target: str, variable: str, option: str) 
 
 
 def test_all_kernels_without_a_name(tmp_path: Path) -> None:
-    assert told(tmp_path, "check-matrix") == ["scripts/kmarkers", "check", "matrix"]
-    assert told(tmp_path, "check-debug") == ["scripts/kmarkers", "check", "matrix", "--debug"]
+    assert told(tmp_path, "check-matrix") == ["check", "matrix"]
+    assert told(tmp_path, "check-debug") == ["check", "matrix", "--debug"]
     assert told(tmp_path, "setup") == []

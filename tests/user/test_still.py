@@ -196,6 +196,21 @@ def test_silent_run_ends_with_the_evidence(laboratory: Path) -> None:
     assert "the emulator cannot be asked" in result.reason
 
 
+@pytest.mark.parametrize("look", ["poll", "last_words"])
+def test_guest_that_ends_while_it_is_looked_at_is_no_finding(
+    laboratory: Path, monkeypatch: pytest.MonkeyPatch, look: str
+) -> None:
+    def hung_up(_: Watch) -> Finding:
+        (laboratory / "looked").touch()
+        return Finding("the emulator has hung up")
+
+    monkeypatch.setattr(Watch, "poll", lambda _: None)
+    monkeypatch.setattr(Watch, look, hung_up)
+    ends = 'until [ -e "$HERE/looked" ]; do sleep 0.02; done; sleep 0.1; finish 0'
+    result, _ = run_fake(laboratory, ends, timeout=20.0 if look == "poll" else 1.0)
+    assert (result.ok, result.reason, result.finding) == (True, "", None)
+
+
 Judge = Callable[[Result], str | None]
 
 

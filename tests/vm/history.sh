@@ -4,6 +4,8 @@
 # Markers and probes through the interfaces of 2006 to 2009.
 
 of_history=/sys/module/kmarkers_test_history/parameters
+of_callbacks=/sys/module/kmarkers_test_callbacks/parameters
+markers=$debugfs/markers/control
 
 # more_hits COMMAND...: is the probe called meanwhile?
 more_hits() {
@@ -21,8 +23,21 @@ use_module() {
 	cat "$debugfs/markers/list"
 }
 
+# counted NAME
+counted() {
+	cut -d' ' -f2 "$debugfs/markers/$1/stats" | head -n 1
+}
+
 hits_of_get() {
-	cut -d' ' -f2 "$debugfs/markers/history_module_get/stats" | head -n 1
+	counted history_module_get
+}
+
+hits_of_first() {
+	counted callbacks_first
+}
+
+hits_of_second() {
+	counted callbacks_second
 }
 
 ticks() {
@@ -56,6 +71,70 @@ test_history_tracepoint() {
 	result $? "list shows it off"
 }
 
+# A tracepoint takes a callback once, however many markers are in it.
+test_callback_of_many() {
+	try "callbacks with several markers" insmod /modules/kmarkers_test_callbacks.ko
+	try "one is counted" put "callbacks_first count" $markers
+	try "another one in the same callback, too" put "callbacks_second count" $markers
+	try "the tracepoint calls the one" more hits_of_first
+	try "and the other" more hits_of_second
+	try "the one is off" put "callbacks_first none" $markers
+	try "the other is called yet" more hits_of_second
+	try "it is off, too" put "callbacks_second none" $markers
+}
+
+# Whoever connects the callback itself is in the way.
+test_callback_of_others() {
+	try "the module itself connects the callback" put 1 "$of_callbacks/itself"
+	refused "a marker in it is not counted" "File exists" put "callbacks_first count" $markers
+	logged "markers: callbacks_first in .*: callbacks_get .*to the tracepoint module_get, where it is"
+	result $? "and the log says why"
+	grep -q "^callbacks_first off tracepoint 0 " $debugfs/markers/list
+	result $? "list shows it off"
+	try "a probe that waits" insmod /modules/example_probe.ko
+	refused "another module with a marker for it does not load" "File exists" \
+		insmod /modules/kmarkers_test_lodger.ko
+	logged "markers: example_tick in hit(): callbacks_get .*to the tracepoint module_get, where it is"
+	result $? "and the log says why"
+	lacks lodger $debugfs/markers/list
+	result $? "no marker of it is left"
+	try "the module lets go" put 0 "$of_callbacks/itself"
+	try "the marker is counted" put "callbacks_first count" $markers
+	try "the other module loads" insmod /modules/kmarkers_test_lodger.ko
+	grep -q "^example_tick on tracepoint 1 kmarkers_test_lodger " $debugfs/markers/list
+	result $? "list shows its marker on"
+	try "the first is off" put "callbacks_first none" $markers
+	try "the other module goes" rmmod kmarkers_test_lodger
+	try "the callback is free" put 1 "$of_callbacks/itself"
+	try "and so it is again" put 0 "$of_callbacks/itself"
+}
+
+fire() {
+	put 1 "$of_callbacks/fire"
+}
+
+# fired: does the module's own tracepoint call the probe that waited?
+fired() {
+	before=$(ticks)
+	fire
+	[ "$(ticks)" -gt "$before" ]
+}
+
+# The kernel warns if a tracepoint goes that something is connected to.
+test_own_tracepoint() {
+	try "it goes, and its tracepoint with it" rmmod kmarkers_test_callbacks
+	try "it comes while a probe waits" insmod /modules/kmarkers_test_callbacks.ko
+	grep -q "^example_tick on tracepoint 1 kmarkers_test_callbacks callbacks_own " \
+		$debugfs/markers/list
+	result $? "list shows the marker of its own tracepoint on"
+	try "its tracepoint calls it" fired
+	try "all are counted" put "callbacks_* count" $markers
+	try "it goes while they are on" rmmod kmarkers_test_callbacks
+	try "the probe goes" rmmod example_probe
+	lacks callbacks $debugfs/markers/list
+	result $? "no marker of it is left"
+}
+
 test_history() {
 	try "module with the names of 2006 to 2009" insmod /modules/kmarkers_test_history.ko
 	grep -q '^history_defined off generic 0 kmarkers_test_history DEFINE_MARKER .*"value %d"$' \
@@ -80,4 +159,7 @@ test_history() {
 	try "the module unloads" rmmod kmarkers_test_history
 	! grep -q history $debugfs/markers/list
 	result $? "no marker of it is left"
+	test_callback_of_many
+	test_callback_of_others
+	test_own_tracepoint
 }

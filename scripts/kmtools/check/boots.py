@@ -21,10 +21,14 @@ SECONDS_PER_BATCH = 3.0
 
 @dataclass(frozen=True)
 class Part:
-    """A boot of a script of tests/vm, and what it is booted with."""
+    """A boot of a script of tests/vm, and what it is booted with.
+
+    `usual` is how many seconds it takes on 2 idle cores, with few batches.
+    """
 
     name: str
     what: str
+    usual: float
     job: str = "check_coexist.sh"
     append: str = ""
     nmi: float = 0.0
@@ -37,19 +41,20 @@ class Part:
 # A task is preempted inside a run only by a kernel that preempts itself. Without apic_extnmi the
 # kernel keeps interrupts of the emulator's from all CPUs but the first.
 COEXIST = (
-    Part("owners", "beside kprobes, ftrace and live patches on the same call", one_thread=True),
+    Part("owners", "beside kprobes, ftrace and live patches on the same call", 60, one_thread=True),
     Part(
         "storms",
         "storms beside everyone who changes text",
+        110,
         append="preempt=full",
         one_thread=True,
         share=10,
     ),
-    Part("nmis", "storms with non-maskable interrupts", append="apic_extnmi=all", nmi=50.0),
+    Part("nmis", "storms with non-maskable interrupts", 13, append="apic_extnmi=all", nmi=50.0),
 )
 # A task that waits there for another one, and leaves it no time, stands still. With one CPU nothing
 # runs beside a change of text either, so the storms are short.
-ALONE = (Part("alone", "the modules' cases with a single CPU", "check_alone.sh", cpus=1),)
+ALONE = (Part("alone", "the modules' cases with a single CPU", 17, "check_alone.sh", cpus=1),)
 
 
 def in_kernel(kernel: str, modules: Path, part: Part, batches: int) -> Callable[[Path], Tally]:
@@ -82,6 +87,7 @@ def suites(kernel: str, modules: Path, batches: int, parts: Iterable[Part]) -> l
             in_kernel(kernel, modules, part, batches),
             part.what,
             kernelsuite.obstacle(kernel),
+            part.usual * batches / FEW_BATCHES,
         )
         for part in parts
     ]

@@ -34,6 +34,10 @@ from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite, nothing
 from kmtools.lab import catalogue
 
+# What suites take on 2 cores that do nothing else.
+SCRIPTS_SECONDS, LINT_SECONDS, COUNTS_SECONDS = 74, 100, 43
+SHORT_KERNEL_SECONDS, KERNEL_SECONDS = 227, 270
+
 
 def scripts(log: Path) -> Tally:
     """The Python tests, counted from pytest's own record."""
@@ -108,21 +112,25 @@ def kernel_suite(kernel: str, short: bool = True) -> Suite:
     """Everything inside one test kernel."""
     storms = "short storms" if short else "long storms"
     what = f"every module and file inside kernel {kernel}, with {storms}"
-    return Suite(f"kernel-{kernel}", in_kernel(kernel, short), what, kernelsuite.obstacle(kernel))
+    usual = SHORT_KERNEL_SECONDS if short else KERNEL_SECONDS
+    obstacle = kernelsuite.obstacle(kernel)
+    return Suite(f"kernel-{kernel}", in_kernel(kernel, short), what, obstacle, usual)
 
 
 def suites(kernel: str, full: bool) -> list[Suite]:
     """All suites for one kernel; with `full` also those that take long."""
     modules = kernelsuite.MODULES / kernel
+    pytest = without("pytest", "python3-pytest")
     found = [
         *native.suites(full),
-        Suite("scripts", scripts, "the scripts' own tests", without("pytest", "python3-pytest")),
+        Suite("scripts", scripts, "the scripts' own tests", pytest, SCRIPTS_SECONDS),
         kernel_suite(kernel, short=not full),
         Suite(
             f"counts-{kernel}",
             exact_counts(kernel, modules),
             "two runs that count instructions agree",
             kernelsuite.obstacle(kernel),
+            COUNTS_SECONDS,
         ),
     ]
     if full:
@@ -139,7 +147,7 @@ def full_suites(kernel: str, modules: Path) -> list[Suite]:
         *boots.alone(kernel, modules),
         *tracers.suites(kernel, modules),
         *boots.suites(kernel, modules, boots.FEW_BATCHES, boots.COEXIST),
-        lint.suite(),
+        lint.suite(LINT_SECONDS),
         *(kernel_suite(name) for name in gates),
         *(report_only(kernel_suite(name)) for name in newest),
         *fresh.suites(),

@@ -104,9 +104,10 @@ def user_steps(commands: list[str]) -> list[Step]:
     """The same without root, before and after root installed what is asked for."""
     install, *others = root_steps(commands)
     clone, *makes = others
-    bare = [Step(f"bare-{make.name}", make.command, True, UNABLE, MENDS.pattern) for make in makes]
+    first = makes[0]
+    bare = Step(f"bare-{first.name}", first.command, True, UNABLE, MENDS.pattern)
     able = [Step(make.name, make.command, True, UNABLE, ABLE[make.name]) for make in makes]
-    return [install, Step("clone", clone.command, True), bare[0], Step("mend", ""), *able]
+    return [install, Step("clone", clone.command, True), bare, Step("mend", ""), *able]
 
 
 def make_bundle() -> Path:
@@ -177,10 +178,19 @@ def take(visit: Visit, step: Step) -> bool:
     return False
 
 
+def remove_leftovers() -> None:
+    """Remove roots whose run was killed; nobody holds their locks."""
+    for path in WORK.glob("*.lock"):
+        with contextlib.suppress(LabError), alone(path, "somebody works in it"):
+            Root(path.with_suffix(""), None, None).remove()
+
+
 @contextmanager
 def visiting(suite: str, user: bool, cache: bool, variables: Mapping[str, str]) -> Iterator[Visit]:
     """A root to work in, gone afterwards."""
     name = f"{suite}-user" if user else suite
+    WORK.mkdir(parents=True, exist_ok=True)
+    remove_leftovers()
     with alone(WORK / f"{name}.lock", f"another run works in the root {name} of this checkout"):
         root = bareroot.unpack(suite, WORK / name, cache)
         try:
@@ -232,7 +242,7 @@ def suites(wanted: tuple[str, ...] = ("bookworm", "trixie")) -> list[Suite]:
                 return visit_root(name, False, True, ["bench"], {"QUICK": "1"})
 
         what = f"make bench in a bare {SUITES[name]}"
-        return Suite(f"fresh-{name}", run, what, obstacle, 240)
+        return Suite(f"fresh-{name}", run, what, obstacle, 140)
 
     return [suite(name) for name in wanted]
 

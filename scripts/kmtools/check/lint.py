@@ -237,11 +237,11 @@ def run_all(names: Iterable[str] = ()) -> Tally:
     return total
 
 
-def suite() -> Suite:
+def suite(usual: float) -> Suite:
     """Every tool as a suite of tests."""
 
     def run_logged(log: Path) -> Tally:
         with log.open("w") as file, contextlib.redirect_stdout(file):
             return run_all()
 
-    return Suite("lint", run_logged, "every linter", obstacle)
+    return Suite("lint", run_logged, "every linter", obstacle, usual)

@@ -507,6 +507,23 @@ MUTANTS = (
         suites=CORE,
     ),
     Mutant(
+        "site-forgotten-twice",
+        "two may forget one site: it is let go between the look at it and its end",
+        "patcher/core.c",
+        [
+            (
+                "\tif (!err)\n\t\tpatcher_forget(&core->table);\n\tpatcher_unlock();\n"
+                "\tif (!err)\n\t\tsynchronize_rcu();\n",
+                "\tpatcher_unlock();\n"
+                "\tif (!err) {\n\t\tsynchronize_rcu();\n"
+                "\t\tpatcher_unregister(&core->table);\n\t}\n",
+            ),
+        ],
+        ("two at a time forget a site",),
+        Ground.KERNEL,
+        suites=CORE,
+    ),
+    Mutant(
         "detour-unlocked",
         "two may redirect a function with one detour at the same time",
         "patcher/redirect.c",
@@ -735,6 +752,38 @@ MUTANTS = (
         "markers/tracepoint.c",
         [("return marker->probes ? tracepoint_switch(marker, true) : 0;", "return 0;")],
         ("the tracepoint calls it",),
+        Ground.KERNEL,
+        suites=("history",),
+    ),
+    Mutant(
+        "callback-connected-twice",
+        "a callback is connected once for each marker in it",
+        "markers/tracepoint.c",
+        [("other->callback == tp->callback)\n\t\t\treturn true;", "!other)\n\t\t\treturn true;")],
+        ("another one in the same callback, too",),
+        Ground.KERNEL,
+        suites=("history",),
+    ),
+    Mutant(
+        "callback-of-others",
+        "a callback that somebody else has connected is connected again",
+        "markers/tracepoint.c",
+        [("tracepoint_probe_register_may_exist(", "tracepoint_probe_register(")],
+        ("a marker in it is not counted",),
+        Ground.KERNEL,
+        suites=("history",),
+    ),
+    Mutant(
+        "callback-gone-with-the-first",
+        "a callback is disconnected when the first marker in it goes off",
+        "markers/tracepoint.c",
+        [
+            (
+                "\tif (!has_company(tp))\n\t\ttracepoint_probe_un",
+                "\tif (tp->callback)\n\t\ttracepoint_probe_un",
+            ),
+        ],
+        ("the other is called yet",),
         Ground.KERNEL,
         suites=("history",),
     ),

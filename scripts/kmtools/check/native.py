@@ -43,7 +43,8 @@ class Variant:
     """One way to build everything.
 
     `batches` is what every storm is in proportion to, `short` the same where something else runs
-    the long ones, and `seconds` how long one of the long ones goes on at least.
+    the long ones, and `seconds` how long one of the long ones goes on at least. `usual` is how long
+    the suite takes on 2 idle cores, with short storms and with long ones.
     """
 
     name: str
@@ -53,14 +54,23 @@ class Variant:
     short: int = 0
     seconds: int = 0
     fixed_addresses: bool = False
+    usual: tuple[float, float] = (0, 0)
 
 
 VARIANTS = (
-    Variant("native", NATIVE, "", 3_000, 3_000, STORM_SECONDS),
-    Variant("native-asan", SANITIZED / "asan", "-fsanitize=address", 800, 200),
-    Variant("native-ubsan", SANITIZED / "ubsan", "-fsanitize=undefined", 800, 200),
-    # Its shadow memory may collide with a program that is mapped at random.
-    Variant("native-tsan", SANITIZED / "tsan", "-fsanitize=thread", 800, 200, fixed_addresses=True),
+    Variant("native", NATIVE, "", 3_000, 3_000, STORM_SECONDS, usual=(12, 28)),
+    Variant("native-asan", SANITIZED / "asan", "-fsanitize=address", 800, 200, usual=(9, 14)),
+    Variant("native-ubsan", SANITIZED / "ubsan", "-fsanitize=undefined", 800, 200, usual=(8, 14)),
+    Variant(
+        "native-tsan",
+        SANITIZED / "tsan",
+        "-fsanitize=thread",
+        800,
+        200,
+        # Its shadow memory may collide with a program that is mapped at random.
+        fixed_addresses=True,
+        usual=(10, 18),
+    ),
 )
 
 
@@ -137,10 +147,8 @@ def shortened(variant: Variant) -> Variant:
     return replace(variant, batches=variant.short, seconds=0)
 
 
-def suites(full: bool = True, long: bool = False) -> list[Suite]:
-    """All variants, with long storms or with short ones; or the one that takes longest."""
-    if long:
-        return long_suites()
+def suites(full: bool = True) -> list[Suite]:
+    """All variants as suites, with long storms or with short ones."""
     variants = VARIANTS if full else [shortened(variant) for variant in VARIANTS]
     found = [
         Suite(
@@ -148,11 +156,12 @@ def suites(full: bool = True, long: bool = False) -> list[Suite]:
             run_variant(variant, COMPARISONS),
             f"every case in user space, {variant.flags or 'as it is'}",
             obstacle,
+            variant.usual[full],
         )
         for variant in variants
     ]
     what = "parsers and tables on random inputs"
-    return [*found, Suite("native-replay", replay, what, obstacle)]
+    return [*found, Suite("native-replay", replay, what, obstacle, 4)]
 
 
 def obstacle() -> str:
@@ -170,4 +179,4 @@ def long_suites() -> list[Suite]:
     """A million batches in ten minutes, ten million instructions; without sanitizers."""
     variant = Variant("native-long", NATIVE, "", LONG_BATCHES, seconds=LONG_STORM_SECONDS)
     run = run_variant(variant, LONG_COMPARISONS)
-    return [Suite(variant.name, run, "a million batches in ten minutes", obstacle)]
+    return [Suite(variant.name, run, "a million batches in ten minutes", obstacle, 660)]

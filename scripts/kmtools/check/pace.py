@@ -53,6 +53,8 @@ class History:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: dict[str, list[float]] = {}
+        # Of those that passed in this run: what they took, and what they usually take.
+        self._took = self._usual = 0.0
         with contextlib.suppress(OSError, ValueError):
             known = json.loads(path.read_text())
             self._known = known if isinstance(known, dict) else {}
@@ -71,15 +73,24 @@ class History:
             return float(entry[index]) if entry else 0.0
         return 0.0
 
+    def expected(self, name: str, usual: float = 0.0) -> float:
+        """Return how long it will take: as long as the last time, or else as long as it usually
+        does on 2 cores that do nothing else, at the pace of this run so far."""
+        pace = self._took / self._usual if self._usual else 1.0
+        return self.seconds(name) or usual * pace
+
     def forecast(self, name: str, usual: float = 0.0) -> str:
-        """Say how long it will take; `usual` is what it takes on 2 cores that do nothing else."""
+        """Say the same."""
         if seconds := self.seconds(name):
             return f"{seconds:.0f} s the last time"
-        return f"{usual:.0f} s on 2 idle cores" if usual else "the first time here"
+        return f"about {self.expected(name, usual):.0f} s" if usual else "the first time here"
 
-    def add(self, name: str, seconds: float, count: int) -> None:
+    def add(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:
         """Keep what a suite took."""
-        self._known[name] = [round(seconds, 1), count]
+        if usual:
+            self._took += seconds
+            self._usual += usual
+        self._known[name] = [max(0.1, round(seconds, 1)), count]
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.write_text(json.dumps(self._known, indent=1) + "\n")
@@ -110,21 +121,21 @@ def how_far(log: Path, total: int) -> str:
     return ", ".join([f"{done}{of} results", *(f"after {name.strip()}" for name in last)])
 
 
-def line(name: str, log: Path, history: History, seconds: float) -> str:
-    """Say how far a suite is that has run for so long."""
-    of = history.seconds(name)
-    left = f", about {of - seconds:.0f} s left" if of > seconds else ""
-    return f"  {name}: {how_far(log, history.count(name))}; {seconds:.0f} s{left}"
+def line(name: str, log: Path, seconds: float, expected: float, count: int) -> str:
+    """Say how far a suite is that has run for some seconds."""
+    rest = expected - seconds
+    left = f", about {rest:.0f} s left" if rest > 0 else ""
+    return f"  {name}: {how_far(log, count)}; {seconds:.0f} s{left}"
 
 
 @contextmanager
-def reporting(name: str, log: Path, history: History) -> Iterator[None]:
-    """Say meanwhile how far a suite is."""
+def reporting(name: str, log: Path, expected: float, count: int) -> Iterator[None]:
+    """Say meanwhile how far a suite is that should take some seconds and have some results."""
     clock, shown = Clock(), Line()
 
     def work(left: threading.Event) -> None:
         while not left.wait(TERMINAL_SECONDS if shown.terminal else LOG_SECONDS):
-            shown.write(line(name, log, history, clock.seconds()))
+            shown.write(line(name, log, clock.seconds(), expected, count))
 
     with beside(work):
         yield

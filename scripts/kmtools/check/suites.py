@@ -12,6 +12,7 @@ from kmtools.base import processes
 from kmtools.base.errors import OBSTACLES, LabError, explain
 from kmtools.base.files import alone
 from kmtools.base.paths import ROOT
+from kmtools.base.progress import duration
 from kmtools.check import ktap
 from kmtools.check.ktap import Tally
 from kmtools.check.pace import Clock, History, remove_logs, reporting
@@ -55,10 +56,11 @@ def run_ktap(words: Sequence[object], log: Path, env: Mapping[str, str] | None =
     return tally
 
 
-def run_suite(suite: Suite, history: History, place: str = "") -> Tally:
-    """Run one suite, with how far it is, and say how it went."""
+def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0) -> Tally:
+    """Run one suite, with how far it is, and say how it went; `left` is what all take together."""
     log = LOGS / f"{suite.name}.log"
     forecast = history.forecast(suite.name, suite.usual)
+    forecast += f"; {duration(left)} left in all" if left else ""
     print(f"{place}{suite.name}: {suite.what} ({forecast}) ...", flush=True)
     clock = Clock()
     try:
@@ -67,14 +69,15 @@ def run_suite(suite: Suite, history: History, place: str = "") -> Tally:
             return Tally(skipped=[f"{suite.name}: {why}"], absent=1)
         LOGS.mkdir(parents=True, exist_ok=True)
         remove_logs(log)
-        with reporting(suite.name, log, history):
+        expected = history.expected(suite.name, suite.usual)
+        with reporting(suite.name, log, expected, history.count(suite.name)):
             tally = suite.run(log)
     except OBSTACLES as error:
         # The others are run nevertheless.
         tally = Tally(failed=[explain(error)])
     print(f"{place}{suite.name}: {tally.closing_line()} in {clock.said()}", flush=True)
     if not tally.failed:
-        history.add(suite.name, clock.seconds(), tally.count)
+        history.add(suite.name, clock.seconds(), tally.count, suite.usual)
     for name in tally.failed:
         print(f"  FAILED {name}")
     for name in tally.skipped:
@@ -84,22 +87,25 @@ def run_suite(suite: Suite, history: History, place: str = "") -> Tally:
     return tally
 
 
-def run_all(suites: Sequence[Suite]) -> Tally:
-    """Run suites one after the other; what they add up to, or what keeps all from running."""
+def run_all(suites: Sequence[Suite], form: str = "single") -> Tally:
+    """Run suites one after the other; what they add up to, or what keeps all from running.
+
+    What they took is remembered for each `form`: a suite of one name may be short or long.
+    """
     try:
         with alone(LOGS / "lock", "other tests are running in this checkout"):
-            return run_each(suites)
+            return run_each(suites, History(LOGS / f"times-{form}.json"))
     except (LabError, OSError) as error:
         print(f"check: {explain(error)}", file=sys.stderr)
         return Tally(failed=[explain(error)])
 
 
-def run_each(suites: Sequence[Suite]) -> Tally:
+def run_each(suites: Sequence[Suite], history: History) -> Tally:
     """Run suites one after the other; what they add up to."""
     total = Tally()
-    history = History(LOGS / "times.json")
     for number, suite in enumerate(suites, 1):
-        total.add(run_suite(suite, history, f"[{number}/{len(suites)}] "))
+        left = sum(history.expected(one.name, one.usual) for one in suites[number - 1 :])
+        total.add(run_suite(suite, history, f"[{number}/{len(suites)}] ", left))
     return total
 
 

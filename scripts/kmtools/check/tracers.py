@@ -66,5 +66,7 @@ def suites(kernel: str, modules: Path) -> list[Suite]:
     """The suite, as a list of one."""
     what = "our trace event as trace-cmd, perf and bpftrace show it"
     return [
-        Suite(f"tracers-{kernel}", in_kernel(kernel, modules), what, kernelsuite.obstacle(kernel))
+        Suite(
+            f"tracers-{kernel}", in_kernel(kernel, modules), what, kernelsuite.obstacle(kernel), 30
+        )
     ]

@@ -62,7 +62,8 @@ def check(parser: ArgumentParser) -> Run:
 
     def run(args: Namespace) -> int:
         catalogue.find(args.kernel)
-        total = run_all(everything.suites(args.kernel, args.full))
+        form = "full" if args.full else "short"
+        total = run_all(everything.suites(args.kernel, args.full), form)
         with contextlib.suppress(OSError):
             (LOGS / "closing").write_text(f"{total.closing_line()}\n")
         return ended(total)
@@ -82,7 +83,9 @@ def check_native(parser: ArgumentParser) -> Run:
         action="store_true",
         help="a million batches, ten minutes of storm and ten million instructions instead",
     )
-    return lambda args: ended(run_all(native.suites(full=True, long=args.long)))
+    return lambda args: ended(
+        run_all(native.long_suites()) if args.long else run_all(native.suites(), "full")
+    )
 
 
 def in_kernel(parser: ArgumentParser, suites: Callable[[str, Path], Sequence[Suite]]) -> Run:

@@ -38,6 +38,8 @@ LOOK_LOG = "look.log"
 LOOK_LINES = 60
 # How long a guest that has said its exit code may take to power off.
 POWEROFF_SECONDS = 15.0
+# How long an emulator that has hung up may take to end.
+ENDING_SECONDS = 2.0
 PROBE_SECONDS = 20.0
 # With less than this on the disk, what an emulator wrote is not the whole of it.
 LOG_BYTES = 1 << 20
@@ -250,16 +252,16 @@ def _run(
         try:
             while process.poll() is None and time.monotonic() < deadline:
                 if not channel.poll():
-                    result.finding = watch.poll()
+                    result.finding = _standing(watch.poll(), process)
                 elif result.exit_code is None:
                     result.exit_code = channel.exit_code
                     deadline = min(deadline, time.monotonic() + POWEROFF_SECONDS)
                 if result.finding:
                     break
                 time.sleep(POLL_SECONDS)
+            if not result.finding and process.poll() is None and result.exit_code is None:
+                result.finding = _standing(watch.last_words(), process)
             hung = process.poll() is None
-            if hung and result.exit_code is None and result.finding is None:
-                result.finding = watch.last_words()
             result.emulator_failed = bool(process.returncode)
         finally:
             process.kill()
@@ -273,6 +275,15 @@ def _run(
     elif hung:
         result.reason = "the guest said its exit code and did not power off"
     return result
+
+
+def _standing(finding: Finding | None, process: subprocess.Popen[bytes]) -> Finding | None:
+    """Return what was found, unless the emulator ended while it was looked at."""
+    if finding:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(ENDING_SECONDS)
+            return None
+    return finding
 
 
 class StatusChannel:

@@ -82,8 +82,10 @@ def difference(was: Plan, now: Plan) -> str:
 class Run:
     """A run's folder."""
 
-    def __init__(self, path: Path, plan: Plan) -> None:
+    def __init__(self, path: Path, plan: Plan, made: bool = False) -> None:
+        """`made` if nobody else has put anything into it."""
         self.path = path
+        self.made = made
         self.plan = plan
         self.release = ""
         # Of each tier that was tried in vain, whether it failed, and what stood in the way.
@@ -142,7 +144,7 @@ def create(plan: Plan) -> Run:
     """A new folder, named after the time in UTC; one that is there is never used again."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     for name in (stamp, *(f"{stamp}-{number}" for number in range(2, 100))):
-        run = Run(LOCAL / name, plan)
+        run = Run(LOCAL / name, plan, made=True)
         try:
             run.path.mkdir(parents=True)
             run.save()
@@ -181,14 +183,14 @@ def load(path: Path) -> Run:
 
 @contextmanager
 def tidied(run: Run) -> Iterator[Run]:
-    """Leave nothing half written behind, and no folder without a sample in it."""
+    """Leave nothing half written behind, and no folder made here without a sample in it."""
     try:
         yield run
     finally:
         merged = [run.raw(f"{tier}.parts") for tier in run.measured()]
         for stale in [*run.path.glob("raw/**/*.partial"), *merged]:
             shutil.rmtree(stale, ignore_errors=True)
-        if not run.holds_samples():
+        if run.made and not run.holds_samples():
             shutil.rmtree(run.path, ignore_errors=True)
 
 

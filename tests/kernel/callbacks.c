@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Callbacks of tracepoints that hold markers: one holds several, and one is of a
+ * tracepoint that this module defines.
+ *
+ * Writing to the parameter fire goes through that tracepoint.  Writing 1 or 0 to the
+ * parameter itself connects the other callback, or disconnects it, as a module does
+ * that has no marker there.
+ */
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/string.h>
+#include <trace/events/module.h>
+
+#include <kmarkers/marker.h>
+
+#include "callbacks.h"
+#define CREATE_TRACE_POINTS
+#include "own_trace.h"
+
+static __always_inline void note(struct module *module)
+{
+	trace_mark_tp(callbacks_first, module_get, callbacks_get, "name %s", module->name);
+}
+
+void callbacks_get(void *data, struct module *module, unsigned long ip)
+{
+	note(module);
+	note(module);
+	trace_mark_tp(callbacks_first, module_get, callbacks_get, "name %s", module->name);
+	trace_mark_tp(callbacks_second, module_get, callbacks_get, "ip %p", (void *)ip);
+}
+EXPORT_SYMBOL_GPL(callbacks_get);
+
+void callbacks_own(void *data, unsigned long number)
+{
+	trace_mark_tp(example_tick, kmarkers_test_own, callbacks_own, "tick %lu", number);
+}
+
+static int fire(const char *unused, const struct kernel_param *kp)
+{
+	trace_kmarkers_test_own(1);
+	return 0;
+}
+
+static bool connected;
+
+static int connect(bool on)
+{
+	int err = 0;
+
+	if (on && !connected)
+		err = register_trace_module_get(callbacks_get, NULL);
+	else if (!on && connected)
+		err = unregister_trace_module_get(callbacks_get, NULL);
+	if (!err)
+		connected = on;
+	return err;
+}
+
+static int set_itself(const char *text, const struct kernel_param *kp)
+{
+	bool on;
+
+	return kstrtobool(text, &on) ?: connect(on);
+}
+
+static const struct kernel_param_ops fire_ops = { .set = fire };
+static const struct kernel_param_ops itself_ops = { .set = set_itself };
+module_param_cb(fire, &fire_ops, NULL, 0200);
+module_param_cb(itself, &itself_ops, NULL, 0200);
+
+static int __init callbacks_init(void)
+{
+	return 0;
+}
+
+static void __exit callbacks_exit(void)
+{
+	connect(false);
+	tracepoint_synchronize_unregister();
+}
+
+module_init(callbacks_init);
+module_exit(callbacks_exit);
+
+MODULE_DESCRIPTION("Callbacks of tracepoints with markers in them");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
