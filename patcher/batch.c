@@ -728,7 +728,7 @@ bool patcher_is_registered(const struct patcher_table *table)
  * under patcher_lock(), and still holds it; when he has let go, he waits for an RCU
  * grace period, after which no breakpoint handler looks at @table.
  */
-void patcher_forget(struct patcher_table *table)
+void patcher_forget_table(struct patcher_table *table)
 {
 	lockdep_assert_held(&patcher.lock);
 	/* Core text runs on: who is on the way to the handler finds the site yet. */
@@ -749,7 +749,7 @@ void patcher_forget(struct patcher_table *table)
 void patcher_unregister(struct patcher_table *table)
 {
 	mutex_lock(&patcher.lock);
-	patcher_forget(table);
+	patcher_forget_table(table);
 	mutex_unlock(&patcher.lock);
 	synchronize_rcu();
 }

@@ -424,7 +424,7 @@ int patcher_core_unregister(struct patcher_core_site *core)
 	patcher_lock();
 	err = check_original(core);
 	if (!err)
-		patcher_forget(&core->table);
+		patcher_forget_table(&core->table);
 	patcher_unlock();
 	if (!err)
 		synchronize_rcu();

@@ -49,7 +49,7 @@ void patcher_lock(void);
 void patcher_unlock(void);
 void patcher_assert_locked(void);
 int patcher_register_core(struct patcher_table *table);
-void patcher_forget(struct patcher_table *table);
+void patcher_forget_table(struct patcher_table *table);
 bool patcher_is_registered(const struct patcher_table *table);
 void patcher_for_each_site(void (*show)(void *data, const struct patcher_table *table,
 					const struct patcher_site *site), void *data);

@@ -17,6 +17,7 @@ OLD, NEW = "6.1.0-1-amd64", "6.1.0-2-amd64"
 NOT_FOUND = "E: Failed to fetch mirror://m/x.deb  404  Not Found [IP: ::1 80]"
 BROKEN = "E: Failed to fetch mirror://m/x.deb  Connection failed [IP: ::1 80]"
 FULL = "E: Failed to fetch mirror://m/x.deb  Error writing to file - write (28: No space left)"
+CHANGED = "E: Failed to fetch mirror://m/x.deb  Hash Sum mismatch"
 NO_SUITE = "E: The repository 'mirror://m s-security Release' does not have a Release file."
 
 # It answers from files in $MIRROR: NAME.refused holds why NAME cannot be downloaded, `stale` and

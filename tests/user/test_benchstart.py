@@ -67,3 +67,13 @@ def test_make_refuses_a_directory_with_a_blank(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "holds a blank, which make cannot work with; move it" in done.stderr
     assert [path.name for path in there.iterdir()] == ["Makefile"]
+
+
+def test_a_checkout_that_cannot_be_written_to_is_named(checkout: Path) -> None:
+    (checkout / "results").touch()
+    done = start(checkout, 0)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        done.stderr
+        == f"bench: {checkout} cannot be written to; make room, or work in a copy of it\n"
+    )

@@ -19,6 +19,7 @@ class Builds:
         self.home = home
         self.make: threading.Event | threading.Barrier = threading.Event()
         self.running: list[Path] = []
+        self.one_runs = threading.Event()
         monkeypatch.setenv("KMARKERS_CACHE", str(home / "cache"))
         monkeypatch.setattr(build, "require_root", lambda action: None)
         monkeypatch.setattr(build, "require", lambda name: None)
@@ -26,6 +27,7 @@ class Builds:
 
     def _run_make(self, kernel: object, objects: Path, make_args: object, log: object) -> int:
         self.running.append(objects)
+        self.one_runs.set()
         self.make.wait(SECONDS)
         return 1
 
@@ -59,7 +61,7 @@ def test_builds_of_one_tree_wait(builds: Builds, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(cache, "progress", lambda message: waits.set())
     assert isinstance(builds.make, threading.Event)
     threads = [builds.start("one"), builds.start("one")]
-    assert waits.wait(SECONDS)
+    assert waits.wait(SECONDS) and builds.one_runs.wait(SECONDS)
     assert len(builds.running) == 1
     builds.make.set()
     for thread in threads:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from fakemirror import BROKEN, ENTRY, FULL, NEW, NO_SUITE, NOT_FOUND, OLD, FakeMirror
+from fakemirror import BROKEN, CHANGED, ENTRY, FULL, NEW, NO_SUITE, NOT_FOUND, OLD, FakeMirror
 from kmtools.base.errors import LabError
 from kmtools.lab import cache, catalogue, kernels, unpack
 from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt, failure
@@ -62,7 +62,7 @@ def test_newer_one_is_taken_when_asked_for(
     assert mirror.log == ["update", "update"]
 
 
-@pytest.mark.parametrize("said", [BROKEN, FULL, f"{NOT_FOUND}\n{BROKEN}", ""])
+@pytest.mark.parametrize("said", [BROKEN, FULL, CHANGED, f"{NOT_FOUND}\n{BROKEN}", ""])
 def test_trouble_is_no_reason_for_an_older_kernel(mirror: FakeMirror, said: str) -> None:
     mirror.say(f"linux-headers-{NEW}.refused", said)
     with pytest.raises(FetchError) as caught:
@@ -139,6 +139,7 @@ def test_suite_that_is_gone(mirror: FakeMirror) -> None:
         ("E: Failed to fetch mirror://m/404x  Could not resolve 'm'", False),
         ("E: Some index files failed to download.", False),
         (FULL, False),
+        (CHANGED, False),
         ("", False),
     ],
 )

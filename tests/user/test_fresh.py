@@ -158,6 +158,14 @@ def test_network_settings_go_along(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not any(bareroot.NETWORK.match(line) for line in others)
 
 
+class Mirrors:
+    """A mirror with one way to name it."""
+
+    def candidates(self, suite: str) -> list[list[str]]:
+        """Return the lines of sources.list."""
+        return [[f"deb mirror://m {suite} main"]]
+
+
 @pytest.fixture
 def tiny(tmp_path: Path) -> Root:
     """Make a root that holds a shell and no more."""
@@ -254,3 +262,42 @@ def test_half_a_root_of_a_killed_run_goes(tmp_path: Path, monkeypatch: pytest.Mo
         with pytest.raises(LabError, match="no root today"), fresh.visiting("new", False, True, {}):
             pass
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"busy", "times"}
+
+
+def test_two_in_one_root_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Root(tmp_path / "a", None, None)
+    monkeypatch.setattr(fresh, "WORK", tmp_path)
+    monkeypatch.setattr(fresh, "make_bundle", lambda: tmp_path / "a" / "kept")
+
+    def unpack(suite: str, path: Path, with_cache: bool) -> Root:
+        (path / "srv").mkdir(parents=True)
+        (path / "kept").touch()
+        return root
+
+    monkeypatch.setattr(bareroot, "unpack", unpack)
+    with fresh.visiting("a", False, True, {}):
+        refused = pytest.raises(LabError, match="another run works in the root a of this checkout")
+        with refused, fresh.visiting("a", False, True, {}):
+            pass
+        assert (root.path / "kept").exists()
+    assert not root.path.exists()
+
+
+@pytest.mark.parametrize(("age", "anew"), [(60, False), (-86400, True), (8 * 86400, True)])
+def test_root_of_another_day_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age: int, anew: bool
+) -> None:
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
+    made = []
+
+    def bootstrap(suite: str, path: Path, sources: list[str]) -> None:
+        path.touch()
+        made.append(suite)
+
+    monkeypatch.setattr(bareroot, "_bootstrap", bootstrap)
+    monkeypatch.setattr(bareroot, "machine_mirror", Mirrors)
+    path = bareroot.tarball("a")
+    # What a clock that ran ahead left is of a day to come.
+    os.utime(path, (time.time() - age,) * 2)
+    assert bareroot.tarball("a") == path
+    assert len(made) == 1 + anew

@@ -17,3 +17,11 @@ def test_unknown_variant_is_named_with_the_known_ones() -> None:
     assert done.stderr.startswith("check-model: unknown variant 'no-such-step'; there are: ")
     assert "protocol, " in done.stderr and "three-cpus-nmi" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_nothing_is_searched_without_the_checker() -> None:
+    words = [sys.executable, str(RUN), "protocol"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": ""})
+    assert done.returncode == 2
+    assert done.stdout.startswith("SKIP: spin is missing; run as root: apt-get install ")
+    assert done.stdout.splitlines()[-1] == "0 passed, 0 failed, 1 skipped"

@@ -14,7 +14,7 @@ from kmtools.analyse import switching
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure import rundir
-from kmtools.report import reference
+from kmtools.report import reference, switchtable
 
 COST = {"batched": 30, "one-by-one": 70_000, "static-key-one": 3_000}
 SIZES = (1, 100, 10_000)
@@ -84,14 +84,14 @@ def test_medians_and_units(run: Path) -> None:
 
 
 def test_tables(run: Path) -> None:
-    heads, rows = switching.table_rows(points(run))
+    heads, rows = switchtable.table_rows(points(run))
     assert heads[1:] == ["1", "100", "10,000", "times ours at 10,000"]
     ratios = {row[0]: row[-1] for row in rows}
     assert ratios["ours, one batch"] == "1.000"
     assert ratios["one static key"] == "99.67"
-    _, parts = switching.part_rows(points(run))
+    _, parts = switchtable.part_rows(points(run))
     assert parts[-1] == ["round count of the batch", "3", "3", "3"]
-    _, stalls = switching.stall_rows(points(run))
+    _, stalls = switchtable.stall_rows(points(run))
     assert [row[0] for row in stalls] == [
         "ours, one batch",
         "stop_machine (in a buffer)",
@@ -102,7 +102,7 @@ def test_tables(run: Path) -> None:
 
 def promises(points: list[switching.Point]) -> dict[str, str]:
     """What became of each promise of one tier."""
-    return {row[0]: row[-1] for row in switching.promise_rows(points)[1]}
+    return {row[0]: row[-1] for row in switchtable.promise_rows(points)[1]}
 
 
 def test_promises(run: Path) -> None:

@@ -25,7 +25,7 @@ def publish(partial: Path, final: Path) -> None:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file that is never seen half written."""
-    partial = path.with_name(f".{path.name}.partial")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         partial.write_text(text, encoding="utf-8")
         partial.replace(path)

@@ -24,8 +24,8 @@ def run(
     log: Path | None = None,
     env: Mapping[str, str] | None = None,
     seconds: float | None = None,
-) -> int | None:
-    """Run a program to its end; returns its exit code, or None if `seconds` are not enough.
+) -> int:
+    """Run a program to its end; returns its exit code. TimeoutExpired after `seconds`.
 
     What it says is added to `log`; without one it goes where ours goes. `env` is added to our
     environment. It gets a session of its own, so that everything that it started ends with it.
@@ -44,17 +44,24 @@ def run(
         _running.add(process)
         try:
             return process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return None
         finally:
             _end(process)
             _running.discard(process)
 
 
-def captured(words: Sequence[object], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a short program; returns its exit code and what it said."""
-    texts = [str(word) for word in words]
-    return subprocess.run(texts, cwd=cwd, capture_output=True, text=True, check=False)
+def captured(
+    words: Sequence[object], cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a short program, with `env` added to our environment; returns how it ended, and what it
+    said."""
+    return subprocess.run(
+        [str(word) for word in words],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kmtools.base.errors import LabError
+from kmtools.base.files import write_whole
 
 Times = dict[str, dict[str, float]]
 BEGIN, END = "<!-- times: make check-fresh -->", "<!-- end of times -->"
@@ -45,9 +46,7 @@ def add(path: Path, name: str, times: Mapping[str, float]) -> None:
     """Keep what the steps in one root took, beside the others."""
     known = load(path)
     known[name] = known.get(name, {}) | {step: round(took, 1) for step, took in times.items()}
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
-    new.rename(path)
+    write_whole(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
 def spoken(seconds: float | None) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from kmtools.base.errors import LabError, require_root
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import captured
-from kmtools.check import checkpatch, kernelsuite
+from kmtools.check import checkpatch, kernelsuite, rooms
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
 from kmtools.lab import catalogue, unpack
@@ -29,6 +29,7 @@ from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite, fetching
 # Where scripts/setup --lint lets pip put what Debian lacks.
 LINTERS = ROOT / "build" / "lint" / "bin"
 COMPAT = Path("include/compat")
+COMMAND = Path("scripts/kmarkers")
 VERSIONS = re.compile(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION|LINUX_VERSION_MAJOR|UTS_RELEASE)\b")
 # The title of a commit, and the version that has it.
 CITATION = re.compile(r'\("\w.*?\bv\d+\.\d+', re.S)
@@ -165,7 +166,8 @@ def lint_format(_: Sources) -> list[str]:
 
 def lint_mypy(tree: Sources) -> list[str]:
     """Types in Python."""
-    return output([LINTERS / "mypy", "--no-error-summary", *tree.with_suffix(".py")], "mypy")
+    files = [*tree.with_suffix(".py"), COMMAND]
+    return output([LINTERS / "mypy", "--no-error-summary", *files], "mypy")
 
 
 def lint_compat(tree: Sources) -> list[str]:
@@ -190,6 +192,17 @@ def uncited(path: Path) -> Iterator[str]:
             yield f"{path}:{number}: no commit is cited: {line.strip()}"
 
 
+def lint_rooms(tree: Sources) -> list[str]:
+    """Imports of this package go down, from room to room, and never in a circle."""
+    scripts = Path("scripts")
+    modules = [path for path in tree.with_suffix(".py") if scripts / rooms.PACKAGE in path.parents]
+    names = {path: ".".join(path.relative_to(scripts).with_suffix("").parts) for path in modules}
+    sources = {
+        name.removesuffix(".__init__"): (ROOT / path).read_text() for path, name in names.items()
+    }
+    return rooms.breaches(sources)
+
+
 def lint_licence(tree: Sources) -> list[str]:
     """Every file says its licence at the top."""
     found = []
@@ -204,6 +217,7 @@ def lint_licence(tree: Sources) -> list[str]:
 
 TOOLS: dict[str, Callable[[Sources], list[str]]] = {
     "compat": lint_compat,
+    "rooms": lint_rooms,
     "licence": lint_licence,
     "ruff": lint_ruff,
     "format": lint_format,

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kmtools.base.errors import LabError
+from kmtools.base.text import aligned
 from kmtools.check.kernelsuite import Outcome
 from kmtools.check.ktap import Tally
 
@@ -86,12 +87,7 @@ def total_time(outcomes: Sequence[Outcome]) -> str:
 
 def as_text(outcomes: Sequence[Outcome]) -> str:
     """Return the table for a terminal."""
-    table = rows(outcomes)
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    lines = [
-        "  ".join(field.ljust(width) for field, width in zip(row, widths)).rstrip() for row in table
-    ]
-    return "\n".join([*lines, total_time(outcomes), *notes(outcomes)]) + "\n"
+    return "\n".join([*aligned(rows(outcomes)), total_time(outcomes), *notes(outcomes)]) + "\n"
 
 
 def as_markdown(outcomes: Sequence[Outcome], command: str) -> str:

@@ -10,9 +10,11 @@ kept in build/mutants/. Returns 1 if a breakage survives.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -91,13 +93,20 @@ def broken(mutant: Mutant, text: str) -> str:
     return text
 
 
+def exit_code(words: Sequence[object], log: Path, seconds: float) -> int | None:
+    """Run a command with its output in a log; its exit code, or None if it hangs."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return processes.run(words, log, seconds=seconds)
+    return None
+
+
 def build_user(ground: Ground, log: Path) -> Path:
     """Build the test program of the tree; returns its path."""
     out = SCRATCH / ground.name.lower()
     words: list[object] = ["make", "-s", f"-j{os.cpu_count()}", "-C", TREE / "native", f"OUT={out}"]
     if ground is Ground.SANITIZED:
         words.append(f"EXTRA={SANITIZE}")
-    if processes.run([*words, out / "test"], log, seconds=600.0) != 0:
+    if exit_code([*words, out / "test"], log, 600.0) != 0:
         raise MutantError(f"does not build; see {log}")
     return out / "test"
 
@@ -120,7 +129,7 @@ def run_user(mutant: Mutant, ground: Ground, log: Path) -> list[str]:
     for test in mutant.tests:
         one = log.with_name(f"{log.stem}-{test}.log")
         one.unlink(missing_ok=True)
-        code = processes.run([program, BATCHES, test], one, seconds=HANG_SECONDS)
+        code = exit_code([program, BATCHES, test], one, HANG_SECONDS)
         lines = one.read_text(errors="replace").splitlines()
         if f"1..1\nok 1 {test} # SKIP" in "\n".join(lines):
             raise MutantError(f"{test} is skipped on this machine")

@@ -512,7 +512,7 @@ MUTANTS = (
         "patcher/core.c",
         [
             (
-                "\tif (!err)\n\t\tpatcher_forget(&core->table);\n\tpatcher_unlock();\n"
+                "\tif (!err)\n\t\tpatcher_forget_table(&core->table);\n\tpatcher_unlock();\n"
                 "\tif (!err)\n\t\tsynchronize_rcu();\n",
                 "\tpatcher_unlock();\n"
                 "\tif (!err) {\n\t\tsynchronize_rcu();\n"

@@ -91,8 +91,8 @@ USER_MUTANTS = (
         BATCH,
         [
             (
-                "\ttext_settle();\n\tmutex_unlock(&patcher.lock);\n\tsynchronize_rcu();\n",
-                "\ttext_settle();\n\tmutex_unlock(&patcher.lock);\n",
+                "(table);\n\tmutex_unlock(&patcher.lock);\n\tsynchronize_rcu();\n",
+                "(table);\n\tmutex_unlock(&patcher.lock);\n",
             )
         ],
         ("engine_unregistering_waits",),

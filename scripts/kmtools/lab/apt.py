@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import re
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from kmtools.base.errors import LabError
 from kmtools.base.paths import cache_dir
+from kmtools.base.processes import captured
 from kmtools.lab.catalogue import Entry
 from kmtools.lab.sources import Mirror, machine_mirror
 
@@ -205,15 +205,8 @@ class PrivateApt:
     def _run(self, *command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         program, *rest = command
         options = [f"-o{option}" for option in self._options()]
-        return subprocess.run(
-            [program, *options, *rest],
-            cwd=cwd,
-            # Its messages are read, and it translates them.
-            env={**os.environ, "LC_ALL": "C"},
-            text=True,
-            capture_output=True,
-            check=False,
-        )
+        # Its messages are read, and it translates them.
+        return captured([program, *options, *rest], cwd, {"LC_ALL": "C"})
 
     def _options(self) -> list[str]:
         """Point apt at the private state and silence the machine's hooks."""
@@ -241,8 +234,7 @@ def compare_versions(left: str, right: str) -> int:
     """Order two package versions as dpkg does."""
     if left == right:
         return 0
-    done = subprocess.run(["dpkg", "--compare-versions", left, "lt", right], check=False)
-    return -1 if done.returncode == 0 else 1
+    return 1 if captured(["dpkg", "--compare-versions", left, "lt", right]).returncode else -1
 
 
 def progress(message: str) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from kmtools.base.errors import LabError, require_root
 from kmtools.base.paths import cache_dir
+from kmtools.base.processes import captured
 from kmtools.lab.apt import progress
 from kmtools.lab.cache import locked
 from kmtools.lab.sources import machine_mirror
@@ -133,7 +134,7 @@ def _bootstrap(suite: str, path: Path, sources: list[str]) -> str | None:
         *(suite, str(new), str(scratch)),
     ]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        done = captured(words)
     except FileNotFoundError:
         raise LabError("mmdebstrap is missing: apt-get install mmdebstrap") from None
     finally:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import functools
 import os
 import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from kmtools.base import processes
 from kmtools.base.errors import LabError, require_root
 
 # $1 tree, $2 how many mounts, then pairs of source and mount point, then the command.
@@ -44,7 +44,7 @@ def obstacle() -> str:
         if not shutil.which(program):
             return f"{program} is missing: apt-get install {package}"
     words = ["unshare", "--mount", "--pid", "--fork", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = processes.captured(words)
     if done.returncode == 0:
         return ""
     return (
@@ -66,7 +66,7 @@ def run(
     require_root("building in a suite's tree")
     for _, point in binds:
         (tree / point).mkdir(parents=True, exist_ok=True)
-    code = _run(_words(tree, binds, command), log)
+    code = processes.run(_words(tree, binds, command), log)
     if code != 0:
         _require_that_anything_runs(tree, binds)
     return code
@@ -75,7 +75,7 @@ def run(
 def _require_that_anything_runs(tree: Path, binds: Sequence[tuple[Path, str]]) -> None:
     """Tell a machine that allows no mounts from a command that failed."""
     words = _words(tree, binds, ["true"])
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = processes.captured(words)
     if done.returncode != 0:
         raise LabError(
             f"this machine lets nothing be run in {tree}: {done.stderr.strip()}; it takes"
@@ -91,18 +91,3 @@ def _words(tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str]
         *(str(part) for bind in binds for part in bind),
         *("/usr/bin/env", "-i", *ENVIRONMENT, *command),
     ]
-
-
-def _run(words: Sequence[str], log: Path | None) -> int:
-    if log is None:
-        return _wait(subprocess.Popen(words, stdin=subprocess.DEVNULL))
-    with log.open("a") as out:
-        return _wait(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out))
-
-
-def _wait(process: subprocess.Popen[bytes]) -> int:
-    with process:
-        try:
-            return process.wait()
-        finally:
-            process.kill()

@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kmtools.base.errors import LabError, require_root
 from kmtools.base.paths import ROOT, cache_dir
+from kmtools.base.processes import captured
 from kmtools.lab import chroot
 from kmtools.lab.apt import PrivateApt, compare_versions, progress
 from kmtools.lab.catalogue import Entry, Kernel, unpacked
@@ -129,7 +129,7 @@ def _unpack_source(tree: Path) -> None:
     target = tree / "usr/src/linux"
     target.mkdir()
     command = ["tar", "-xf", str(archive), "-C", str(target), "--strip-components=1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = captured(command)
     if done.returncode:
         raise LabError(f"cannot unpack {archive.name}: {done.stderr.strip()[-200:]}")
     archive.unlink()

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kmtools.base.errors import LabError
+from kmtools.base.files import write_whole
 from kmtools.base.paths import cache_dir
+from kmtools.base.processes import captured
 from kmtools.lab.unpack import qemu_dir
 
 TIERS = ("vm", "icount")
@@ -55,16 +57,11 @@ def _from_tree(tree: Path, suite: str) -> Emulator:
 
 def _with_version(command: tuple[str, ...], environment: tuple[tuple[str, str], ...]) -> Emulator:
     try:
-        shown = subprocess.run(
-            [*command, "--version"],
-            env={**os.environ, **dict(environment)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        shown = captured([*command, "--version"], env=dict(environment))
+        shown.check_returncode()
     except (OSError, subprocess.CalledProcessError) as error:
         raise LabError(f"{command[0]} cannot be run: {error}") from error
-    return Emulator(command, environment, shown.splitlines()[0] if shown else "unknown")
+    return Emulator(command, environment, shown.stdout.partition("\n")[0] or "unknown")
 
 
 def kvm_is_there() -> bool:
@@ -87,9 +84,7 @@ def remember_kvm_verdict(emulator: Emulator, usable: bool) -> None:
     verdicts = json.loads(record.read_text()) if record.is_file() else {}
     verdicts[_probe_key(emulator)] = usable
     record.parent.mkdir(parents=True, exist_ok=True)
-    new = record.with_suffix(f".{os.getpid()}")
-    new.write_text(json.dumps(verdicts, indent=1) + "\n")
-    new.rename(record)
+    write_whole(record, json.dumps(verdicts, indent=1) + "\n")
 
 
 def _probe_key(emulator: Emulator) -> str:

@@ -8,6 +8,7 @@ import time
 
 from kmtools.base.paths import cache_dir
 from kmtools.base.processes import captured
+from kmtools.base.text import aligned
 from kmtools.lab import cache, catalogue, debugkernel, unpack
 from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt
 from kmtools.lab.catalogue import Entry
@@ -42,9 +43,7 @@ def show_list() -> None:
         version = kernel.version if kernel else on_mirror(entry)
         state = f"unpacked ({kernel.release})" if kernel else "not unpacked"
         rows.append((entry.name, entry.suite, version, state, entry.qemu))
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    for row in rows:
-        print("  ".join(field.ljust(width) for field, width in zip(row, widths)).rstrip())
+    print("\n".join(aligned(rows)))
 
 
 def on_mirror(entry: Entry) -> str:

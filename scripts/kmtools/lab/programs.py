@@ -8,11 +8,11 @@ nothing but busybox otherwise.
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from kmtools.base.errors import LabError, require_root
+from kmtools.base.processes import captured
 from kmtools.lab.apt import PrivateApt
 from kmtools.lab.cache import locked
 from kmtools.lab.unpack import ensure_suite, suite_dir
@@ -36,12 +36,7 @@ def fetch(suite: str, kind: str, packages: Sequence[str]) -> Path:
 
 def with_libraries(tree: Path, program: str) -> list[tuple[Path, str]]:
     """Return a program of a tree and its libraries, as additions to an initramfs."""
-    listed = subprocess.run(
-        ["chroot", str(tree), LOADER, "--list", program],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    listed = captured(["chroot", tree, LOADER, "--list", program])
     if listed.returncode:
         raise LabError(f"{program} cannot run in {tree}: {listed.stderr.strip()}")
     files = [program, LOADER, *LIBRARY.findall(listed.stdout)]

@@ -9,10 +9,11 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from kmtools.base.processes import captured
 
 NOTABLE_OPTIONS = re.compile(
     r"^(?:# )?(CONFIG_(?:PREEMPT\w*|HZ_\d+|HZ|JUMP_LABEL|HAVE_STATIC_CALL_INLINE|X86_KERNEL_IBT"
@@ -46,7 +47,7 @@ def output_of(*command: str, cwd: Path | None = None) -> str | None:
     """What a command prints, stripped; None where it is missing or fails."""
     if shutil.which(command[0]) is None:
         return None
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    done = captured(command, cwd)
     return done.stdout.strip() if done.returncode == 0 else None
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kmtools.base.text import aligned
 from kmtools.measure.rundir import RunError, tier_order
 from kmtools.report.table import terminal_width
 
@@ -82,7 +83,7 @@ def render(pairs: Sequence[tuple[Key, Share, Share]], width: int) -> str:
         rows.append((tier, benchmark, variant, str(a), str(b), change(a, b), verdicts))
     sizes = [max(len(row[i]) for row in rows) for i in range(7)]
     columns = 7 if sum(sizes) + 2 * 6 <= width else 6
-    lines = ["  ".join(row[i].ljust(sizes[i]) for i in range(columns)).rstrip() for row in rows]
+    lines = aligned([row[:columns] for row in rows])
     changed = sum(1 for _, a, b in pairs if change(a, b))
     return "\n".join([*lines, "", f"{changed} of {len(pairs)} costs changed beyond both intervals"])
 

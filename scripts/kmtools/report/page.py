@@ -18,6 +18,7 @@ from kmtools.analyse import switching
 from kmtools.analyse.published import read_aliases, read_published
 from kmtools.analyse.verdicts import BASELINE, NO_BASELINE, Result
 from kmtools.measure.rundir import Tier, tiers_of, warnings
+from kmtools.report import switchtable
 from kmtools.report.figures import distributions, style, switches, thenandnow
 from kmtools.report.figures.style import Picture
 from kmtools.report.table import amount, group_header, in_core_cycles, shown, span
@@ -150,7 +151,7 @@ def switch_section(points: Sequence[switching.Point], directory: Path, name: str
         return ""
     picture = style.save(made[0], directory, made[1])
     parts = [f"<h3>{escape(picture.title)}</h3>", figure_html(picture)]
-    for title, make in switching.TABLES:
+    for title, make in switchtable.TABLES:
         heads, rows = make(points)
         cells = [[escape(cell) for cell in row] for row in rows]
         if rows:

@@ -59,7 +59,7 @@ def _judge(
 ) -> None:
     """What needs numpy, and the page where there is matplotlib, too."""
     from kmtools.analyse import published, summary, switching, verdicts  # noqa: PLC0415
-    from kmtools.report import table  # noqa: PLC0415
+    from kmtools.report import switchtable, table  # noqa: PLC0415
 
     results = verdicts.analyse(samples, tiers)
     switches = switching.analyse(samples, tiers)
@@ -67,7 +67,7 @@ def _judge(
         shown = [result for result in results if result.tier in wanted]
         print(table.render(shown, table.terminal_width(), table.wants_colour(sys.stdout)))
         if points := [point for point in switches if point.tier in wanted]:
-            print(switching.render(points))
+            print(switchtable.render(points))
         print("".join(f"\n{line}" for line in rundir.warnings(env, tier)))
     if tier:
         return
