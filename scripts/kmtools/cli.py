@@ -19,7 +19,7 @@ from kmtools.base.errors import BAD, DONE, OBSTACLES, UNABLE, FailedError, expla
 from kmtools.base.processes import interruptible
 from kmtools.commands import Run
 
-# A command is the function of its name in a module of kmtools.commands.
+# A command is the function of its name in that module of kmtools.commands.
 COMMANDS = {
     "bench": ("run", "set up, build, measure in every tier that this machine can, report"),
     "collect": ("run", "merge raw samples into the folder of a run"),
@@ -31,7 +31,10 @@ COMMANDS = {
     "lab build": ("lab", "build modules for a test kernel"),
     "lab list": ("lab", "show the supported kernels and their state"),
     "lab clean": ("lab", "remove everything that the laboratory made"),
-    "vm run": ("lab", "boot a test kernel, run a job in it, bring back its results"),
+    "vm run": (
+        "lab",
+        "boot a test kernel, run a job in it, bring back its results",
+    ),
     "vm accel": ("lab", "say which accelerator this machine can use"),
     "check": ("check", "all tests that a machine without special hardware can run"),
     "check native": ("check", "the C cases in user space, also under three sanitizers"),
@@ -40,9 +43,12 @@ COMMANDS = {
     "check still": ("check", "guests that stand still are found and told apart"),
     "check tracers": ("check", "our trace event as trace-cmd, perf and bpftrace show it"),
     "check matrix": ("check", "the tests inside every kernel of kernels.txt"),
-    "check mutants": ("check", "the code broken on purpose, and the test that notices"),
+    "check mutants": (
+        "check",
+        "the code broken on purpose, and the test that notices",
+    ),
     "check fuzz": ("check", "every fuzz target for a while"),
-    "check coverage": ("check", "line coverage of the pure parts"),
+    "check coverage": ("check", "line coverage of the pure parts; 1 below 90 %"),
     "check lint": ("check", "every tool that reads the sources"),
     "check fresh": ("check", "the README's commands in bare Debian systems"),
     "check aa": ("check", "how often two copies of the same code come out different"),
@@ -79,14 +85,15 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def execute(name: str, words: Sequence[str]) -> int:
     """Run a command; says what ends it early, and returns its exit code."""
-    module = import_module(f"kmtools.commands.{COMMANDS[name][0]}")
+    where, about = COMMANDS[name]
+    module = import_module(f"kmtools.commands.{where}")
     describe: Callable[[argparse.ArgumentParser], Run] = getattr(
         module, name.replace(" ", "_").replace("-", "_")
     )
     more = listing(f"{name} ")
     parser = argparse.ArgumentParser(
         prog=f"kmarkers {name}",
-        description=inspect.getdoc(describe),
+        description="\n\n".join(filter(None, [about, inspect.getdoc(describe)])),
         epilog=f"further commands:\n{more}" if more else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,13 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs all tests that a machine without special hardware can run.
-
-In user space: the C cases on the real CPU, also under sanitizers, and pytest for the scripts. In a
-test kernel: the modules' own cases and every file they have, with short storms. Under instruction
-counting: that two runs agree to the instruction. With --full also what takes long: long storms,
-beside everyone else who changes text, other kernels, lint. Each suite's output is kept in
-build/check/. The last line of the output is `N passed, N failed`. The exit code is 1 if something
-failed, and else 2 if a part could not run on this machine.
-"""
+"""All that make check runs, and what make check-full adds."""
 
 from __future__ import annotations
 

@@ -4,9 +4,7 @@
 For each suite a root holds what Debian calls essential, and apt. In it, as root, exactly the
 commands of the README; in another, as a user, the same: what can be done without root is done,
 and what is missing is named by a command that root can run, which is then run. The first root gets
-no test kernels of this machine; the others may read them. What each step printed, every line with
-its second, is in build/fresh/; the times are in build/fresh/times.json, and with --readme in the
-README. The last line is `N passed, N failed`.
+no test kernels of this machine; the others may read them.
 """
 
 from __future__ import annotations

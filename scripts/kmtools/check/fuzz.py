@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs every fuzz target for a while: FUZZ_SECONDS each, 60 unless set.
-
-What was found to be interesting stays in build/fuzz/corpus/ for the next time; an input that fails
-is left in build/fuzz/, and `build/sanitize/fuzz/fuzz-TARGET FILE` repeats it without a fuzzer. The
-last line of the output is `N passed, N failed`.
-"""
+"""Runs fuzz targets; an input that fails is left in build/fuzz/."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs every tool that reads the sources, one line each; exits with 1 if one found something.
-
-What a tool found is shown below its line. A tool that is not there is a SKIP with the reason.
-Names of tools as arguments run only those.
-"""
+"""Runs every tool that reads the sources; one that is not there is a SKIP with the reason."""
 
 from __future__ import annotations
 

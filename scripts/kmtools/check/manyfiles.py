@@ -3,7 +3,7 @@
 
 A module is generated, with values and markers in each of its files, and built for a test kernel.
 Without its tables it is the same module without sites. Both are loaded and unloaded in turn inside
-the test kernel; the ratio of the medians is printed, and 1 returned if it is above the limit.
+the test kernel, and the ratio of the medians is judged.
 """
 
 from __future__ import annotations

@@ -1,11 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the tests inside every kernel of kernels.txt, and shows one table.
-
-By default the kernels as their distribution made them, with --debug those that are built here to
-look for faults. The logs of each kernel are in build/matrix/; a table of all kernels is also
-written to Documentation/kernels.md, in which kernels that are named get new rows. The exit code
-is 1 if anything failed.
-"""
+"""Runs the tests inside every kernel of kernels.txt; logs are in build/matrix/."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Breaks the code on purpose, and shows which test notices.
 
-Each breakage of mutations*.py is made in a copy of the sources, built, and run against the
-tests that it names; these must pass with the code as it is, and one of them must fail with the code
-broken. A crash and a hang are failures, too. With --model, breakages that have a variant in
-tests/model are also looked for there, because a real CPU may forgive what it need not. Logs are
-kept in build/mutants/. Returns 1 if a breakage survives.
+Each breakage of mutations*.py is made in a copy of the sources, built, and run against the tests
+that it names; these must pass with the code as it is, and one of them must fail with the code
+broken. A crash and a hang are failures, too. The model checker may be asked besides, because a real
+CPU may forgive what it need not. Logs are kept in build/mutants/.
 """
 
 from __future__ import annotations

@@ -1,12 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the C cases in user space on the real CPU: as they are, and under three sanitizers.
-
-Each build also runs examples/user/flight, a program that uses the library, and compares emulated
-instructions with executed ones. On the build without sanitizers the storm on every kind of
-instruction goes on for ten seconds at least. --long applies a million batches, lets that storm go
-on for ten minutes, and compares ten million instructions instead. The last line of the output is
-`N passed, N failed`.
-"""
+"""The C cases in user space: as they are, and under three sanitizers."""
 
 from __future__ import annotations
 

@@ -49,9 +49,7 @@ def add_kernel(parser: ArgumentParser) -> None:
 
 
 def check(parser: ArgumentParser) -> Run:
-    """Run all tests that a machine without special hardware can run.
-
-    In user space: the C cases on the real CPU, also under sanitizers, and pytest for the scripts.
+    """In user space: the C cases on the real CPU, also under sanitizers, and the tools' own tests.
     In a test kernel: the modules' own cases and every file they have, with short storms. Under
     instruction counting: that two runs agree to the instruction. Each suite's output is kept in
     build/check/. The last line of the output is `N passed, N failed`. The exit code is 1 if
@@ -72,9 +70,7 @@ def check(parser: ArgumentParser) -> Run:
 
 
 def check_native(parser: ArgumentParser) -> Run:
-    """Run the C cases in user space on the real CPU: as they are, and under three sanitizers.
-
-    Each build also runs examples/user/flight, a program that uses the library, and compares
+    """Each build also runs examples/user/flight, a program that uses the library, and compares
     emulated instructions with executed ones. Without sanitizers the storm on every kind of
     instruction goes on for ten seconds at least.
     """
@@ -95,12 +91,10 @@ def in_kernel(parser: ArgumentParser, suites: Callable[[str, Path], Sequence[Sui
 
 
 def check_alone(parser: ArgumentParser) -> Run:
-    """Run the modules' cases in a test kernel that has one CPU."""
     return in_kernel(parser, boots.alone)
 
 
 def check_coexist(parser: ArgumentParser) -> Run:
-    """Change text beside everyone else who does: other owners, CPUs that go, interrupts."""
     names = [part.name for part in boots.COEXIST]
     parser.add_argument("--part", choices=names, help="only this one")
     add_kernel(parser)
@@ -118,19 +112,15 @@ def check_coexist(parser: ArgumentParser) -> Run:
 
 
 def check_still(parser: ArgumentParser) -> Run:
-    """Show that guests which stand still are found soon and told apart, and a busy one is not."""
     return in_kernel(parser, still.suites)
 
 
 def check_tracers(parser: ArgumentParser) -> Run:
-    """Read our trace event with the distribution's tracers: trace-cmd, perf, bpftrace."""
     return in_kernel(parser, tracers.suites)
 
 
 def check_matrix(parser: ArgumentParser) -> Run:
-    """Run the tests inside every kernel of kernels.txt, and show one table.
-
-    The logs of each kernel are in build/matrix/; a table of all kernels is also written to
+    """The logs of each kernel are in build/matrix/; a table of all kernels is also written to
     Documentation/kernels.md, in which kernels that are named get new rows.
     """
     parser.add_argument("names", nargs="*", metavar="NAME", help="in kernels.txt (default: all)")
@@ -139,7 +129,6 @@ def check_matrix(parser: ArgumentParser) -> Run:
 
 
 def check_mutants(parser: ArgumentParser) -> Run:
-    """Break the code on purpose, and show which test notices; 1 if a breakage survives."""
     parser.add_argument("names", nargs="*", metavar="MUTANT", help="only these")
     parser.add_argument("--no-kernel", action="store_true", help="leave out what needs a boot")
     parser.add_argument("--model", action="store_true", help="ask the model checker, too")
@@ -158,9 +147,7 @@ def check_mutants(parser: ArgumentParser) -> Run:
 
 
 def check_fuzz(parser: ArgumentParser) -> Run:
-    """Run fuzz targets for a while: FUZZ_SECONDS each, 60 unless set.
-
-    What was found to be interesting stays in build/fuzz/corpus/ for the next time; an input that
+    """What was found to be interesting stays in build/fuzz/corpus/ for the next time; an input that
     fails is left in build/fuzz/, and `build/sanitize/fuzz/fuzz-TARGET FILE` repeats it without a
     fuzzer.
     """
@@ -186,9 +173,7 @@ def known(
 
 
 def check_coverage(parser: ArgumentParser) -> Run:
-    """Measure the line coverage of the pure parts by the tests in user space; 1 below 90 %.
-
-    Pure parts are the files that modules and programs share, without the benchmarks' own
+    """Pure parts are the files that modules and programs share, without the benchmarks' own
     operations.
     """
     parser.add_argument("--missing", action="store_true", help="list the lines that never ran")
@@ -196,10 +181,7 @@ def check_coverage(parser: ArgumentParser) -> Run:
 
 
 def check_lint(parser: ArgumentParser) -> Run:
-    """Run every tool that reads the sources, one line each; 1 if one found something.
-
-    What a tool found is shown below its line. A tool that is not there is a SKIP with the reason.
-    """
+    """What a tool found is shown below its line."""
     parser.add_argument("tools", nargs="*", metavar="TOOL", help=", ".join(lint.TOOLS))
 
     def run(args: Namespace) -> int:
@@ -210,10 +192,7 @@ def check_lint(parser: ArgumentParser) -> Run:
 
 
 def check_fresh(parser: ArgumentParser) -> Run:
-    """Run the README's commands in minimal Debian systems, which hold none of what they need.
-
-    What each step printed is in build/fresh/. The last line is `N passed, N failed`.
-    """
+    """What each step printed is in build/fresh/. The last line is `N passed, N failed`."""
     parser.add_argument("--root", choices=fresh.SUITES, help="one suite alone")
     parser.add_argument("--step", action="append", default=[], help="these steps alone")
     parser.add_argument("--who", choices=("root", "user"), help="as one of them alone")
@@ -235,7 +214,6 @@ def check_fresh(parser: ArgumentParser) -> Run:
 
 
 def check_aa(parser: ArgumentParser) -> Run:
-    """Say how often two copies of the same code come out different, and by how much."""
     parser.add_argument("--runs", type=positive, default=20, help="how many (20)")
     parser.add_argument("--blocks", type=positive, default=250, help="in each process (250)")
 
@@ -248,7 +226,6 @@ def check_aa(parser: ArgumentParser) -> Run:
 
 
 def check_many_files(parser: ArgumentParser) -> Run:
-    """Measure what the sites of a module of many files cost when it is loaded and unloaded."""
     parser.add_argument("--files", type=positive, default=500, help="of the module (500)")
     parser.add_argument("--sites", type=positive, default=10000, help="in all files (10000)")
     parser.add_argument("--turns", type=positive, default=7, help="loads of each (7)")

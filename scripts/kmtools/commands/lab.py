@@ -17,14 +17,12 @@ from kmtools.lab.machine import Request, boot, report, usable_accel
 
 
 def lab_fetch(parser: ArgumentParser) -> Run:
-    """Download stock kernels with their headers and compilers, and unpack them."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="in kernels.txt (the first)")
     parser.add_argument("--update", action="store_true", help="replace an older one by the newest")
     return lambda args: kernels.fetch(args.names, args.update)
 
 
 def lab_build(parser: ArgumentParser) -> Run:
-    """Build modules for an unpacked kernel with its own compiler; 1 if that fails."""
     parser.add_argument("name", metavar="NAME", help="in kernels.txt")
     parser.add_argument("--src", type=Path, required=True, help="tree with a Kbuild file")
     parser.add_argument("--out", type=Path, required=True, help="where the modules go")
@@ -35,12 +33,10 @@ def lab_build(parser: ArgumentParser) -> Run:
 
 
 def lab_list(_: ArgumentParser) -> Run:
-    """Show the supported kernels, the version that each stands for now, and its state."""
     return lambda _: kernels.show_list()
 
 
 def lab_clean(_: ArgumentParser) -> Run:
-    """Remove everything that the laboratory made."""
     return lambda _: cache.clean()
 
 
@@ -63,7 +59,6 @@ def existing_file(text: str) -> Path:
 
 
 def vm_run(parser: ArgumentParser) -> Run:
-    """Boot a test kernel in QEMU, run a job in it and bring back its results; 1 if it failed."""
     # Each option is a field of the request for the boot.
     add = parser.add_argument
     add("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
@@ -97,6 +92,5 @@ def vm_run(parser: ArgumentParser) -> Run:
 
 
 def vm_accel(parser: ArgumentParser) -> Run:
-    """Say which accelerator this machine can use."""
     parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
     return lambda args: print(usable_accel(args.kernel))

@@ -15,9 +15,7 @@ from kmtools.report.reference import REFERENCE, make
 
 
 def compare(parser: ArgumentParser) -> Run:
-    """Compare the added costs of two runs, each as a share of its own baseline.
-
-    Raw numbers of two runs are never set against each other, since machines, clocks and kernels
+    """Raw numbers of two runs are never set against each other, since machines, clocks and kernels
     differ. A cost has changed when the two intervals do not touch.
     """
     parser.add_argument("a", type=Path, metavar="RUN_A", help="the first run")
@@ -26,10 +24,7 @@ def compare(parser: ArgumentParser) -> Run:
 
 
 def impact(parser: ArgumentParser) -> Run:
-    """Compute what two markers on global variables cost a system call, as in 2008.
-
-    It needs a run of a tier with real caches.
-    """
+    """It needs a run of a tier with real caches."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
 
     def run(args: Namespace) -> None:
@@ -42,10 +37,8 @@ def impact(parser: ArgumentParser) -> Run:
 
 
 def reference(parser: ArgumentParser) -> Run:
-    """Make a run the one that is committed for reference.
-
-    A run that was quick or lacks a tier is refused, and one whose env.json holds a path or the name
-    of the machine.
+    """Refused are a run that was quick or lacks a tier, and one whose env.json holds a path or the
+    name of the machine.
     """
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
     parser.add_argument(

@@ -22,10 +22,7 @@ from kmtools.report import report as reporting
 
 
 def collect(parser: ArgumentParser) -> Run:
-    """Merge raw benchmark files into the folder of a run: samples.csv and env.json.
-
-    Without --raw, RUN_DIR is a folder of make bench, and what it has measured so far is merged.
-    """
+    """Without --raw, RUN_DIR is a folder of make bench, and what it has measured so far is merged."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="where results go")
     parser.add_argument(
         "--raw",
@@ -35,14 +32,7 @@ def collect(parser: ArgumentParser) -> Run:
         metavar="TIER=DIR",
         help="samples of a tier",
     )
-    parser.add_argument("--check", action="store_true", help="look at the files, write nothing")
-
-    def run(args: Namespace) -> None:
-        raws = collecting.merge(args.run, args.raw, args.check)
-        if not args.check:
-            collecting.tell(args.run, raws)
-
-    return run
+    return lambda args: collecting.tell(args.run, collecting.merge(args.run, args.raw))
 
 
 def tier_and_folder(text: str) -> tuple[str, Path]:
@@ -54,28 +44,20 @@ def tier_and_folder(text: str) -> tuple[str, Path]:
 
 
 def report(parser: ArgumentParser) -> Run:
-    """Judge a run: print its table, write summary.json, the figures and report.html beside it.
-
-    Without numpy it prints medians, and says what is missing; the exit code is then 2.
-    """
+    """Without numpy it prints medians, and says what is missing; the exit code is then 2."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
     parser.add_argument("--no-figures", action="store_true", help="table and summary.json alone")
-    parser.add_argument(
-        "--tables", nargs="*", choices=rundir.TIERS, help="print these tiers' tables, not all"
-    )
     parser.add_argument("--tier", choices=rundir.TIERS, help="print its table, write nothing")
 
     def run(args: Namespace) -> int:
-        whole = reporting.report(args.run, args.tier, args.tables, not args.no_figures)
+        whole = reporting.report(args.run, args.tier, figures=not args.no_figures)
         return DONE if whole else UNABLE
 
     return run
 
 
 def bench(parser: ArgumentParser) -> Run:
-    """Build, measure in every tier that this machine can, and report.
-
-    Measures in user space on the real CPU (native) and prints that table; then fetches a stock
+    """Measures in user space on the real CPU (native) and prints that table; then fetches a stock
     kernel, boots it and measures in it (vm), and again under an emulator that counts instructions
     (icount). With --host, in user space and inside the running kernel (metal). What each tier's
     numbers mean is in README.md. The run is left in results/local/<date>/, with

@@ -247,14 +247,11 @@ def measured(run: benchrun.Run | None, path: Path) -> list[tuple[str, Path]]:
     return [(tier, run.raw(tier)) for tier in run.measured()]
 
 
-def merge(path: Path, named: Sequence[tuple[str, Path]] = (), check: bool = False) -> list[RawDir]:
-    """Validate raw directories, by default those of the run, and write the run; with `check`
-    nothing is written. Returns what was read."""
+def merge(path: Path, named: Sequence[tuple[str, Path]] = ()) -> list[RawDir]:
+    """Validate raw directories, by default those of the run, and write the run; returns them."""
     run = benchrun.load(path) if (path / benchrun.RECORD).exists() else None
     raws = [load_raw(tier, raw) for tier, raw in named or measured(run, path)]
     check_distinct(raws)
-    if check:
-        return raws
     env = hostenv.describe_host()
     env["tiers"] = [tier_entry(raw) for raw in raws]
     if run is not None:
