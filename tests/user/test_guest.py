@@ -13,6 +13,7 @@ from kmtools.base.paths import ROOT
 SCRIPTS = ROOT / "tests" / "vm"
 SOURCED = re.compile(r"^\s*\. /tests/(\S+)", re.MULTILINE)
 FUNCTION = re.compile(r"^([a-z_]+)\(\)", re.MULTILINE)
+SHARED = re.compile(r"^([a-z_]+)=", re.MULTILINE)
 
 
 def read_with(name: str, seen: dict[str, str]) -> dict[str, str]:
@@ -29,6 +30,13 @@ def test_no_function_replaces_another(name: str) -> None:
     texts = read_with(name, {}).values()
     functions = Counter(found for text in texts for found in FUNCTION.findall(text))
     assert not [function for function, times in functions.items() if times > 1]
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in SCRIPTS.glob("*.sh")))
+def test_no_variable_of_all_replaces_another(name: str) -> None:
+    texts = read_with(name, {}).values()
+    variables = Counter(found for text in texts for found in set(SHARED.findall(text)))
+    assert not [variable for variable, times in variables.items() if times > 1]
 
 
 def test_first_process_touches_no_other_system() -> None:

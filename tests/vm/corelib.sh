@@ -3,7 +3,6 @@
 # For tests of core text: the commands of kmarkers_test_core, symbols, other owners of text.
 
 core_test=/sys/kernel/debug/kmarkers_test_core
-tracing=/sys/kernel/tracing
 getppid=__x64_sys_getppid
 # shellcheck disable=SC2034 # for the scripts that source this
 getpid=__x64_sys_getpid

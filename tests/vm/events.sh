@@ -3,7 +3,6 @@
 # The trace event, and the files of each name.
 
 markers=$debugfs/markers
-tracing=/sys/kernel/tracing
 events=/sys/kernel/debug/kmarkers_test_events
 
 hit() {

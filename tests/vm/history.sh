@@ -5,7 +5,7 @@
 
 of_history=/sys/module/kmarkers_test_history/parameters
 of_callbacks=/sys/module/kmarkers_test_callbacks/parameters
-markers=$debugfs/markers/control
+switches=$debugfs/markers/control
 
 # more_hits COMMAND...: is the probe called meanwhile?
 more_hits() {
@@ -74,19 +74,19 @@ test_history_tracepoint() {
 # A tracepoint takes a callback once, however many markers are in it.
 test_callback_of_many() {
 	try "callbacks with several markers" insmod /modules/kmarkers_test_callbacks.ko
-	try "one is counted" put "callbacks_first count" $markers
-	try "another one in the same callback, too" put "callbacks_second count" $markers
+	try "one is counted" put "callbacks_first count" $switches
+	try "another one in the same callback, too" put "callbacks_second count" $switches
 	try "the tracepoint calls the one" more hits_of_first
 	try "and the other" more hits_of_second
-	try "the one is off" put "callbacks_first none" $markers
+	try "the one is off" put "callbacks_first none" $switches
 	try "the other is called yet" more hits_of_second
-	try "it is off, too" put "callbacks_second none" $markers
+	try "it is off, too" put "callbacks_second none" $switches
 }
 
 # Whoever connects the callback itself is in the way.
 test_callback_of_others() {
 	try "the module itself connects the callback" put 1 "$of_callbacks/itself"
-	refused "a marker in it is not counted" "File exists" put "callbacks_first count" $markers
+	refused "a marker in it is not counted" "File exists" put "callbacks_first count" $switches
 	logged "markers: callbacks_first in .*: callbacks_get .*to the tracepoint module_get, where it is"
 	result $? "and the log says why"
 	grep -q "^callbacks_first off tracepoint 0 " $debugfs/markers/list
@@ -99,11 +99,11 @@ test_callback_of_others() {
 	lacks lodger $debugfs/markers/list
 	result $? "no marker of it is left"
 	try "the module lets go" put 0 "$of_callbacks/itself"
-	try "the marker is counted" put "callbacks_first count" $markers
+	try "the marker is counted" put "callbacks_first count" $switches
 	try "the other module loads" insmod /modules/kmarkers_test_lodger.ko
 	grep -q "^example_tick on tracepoint 1 kmarkers_test_lodger " $debugfs/markers/list
 	result $? "list shows its marker on"
-	try "the first is off" put "callbacks_first none" $markers
+	try "the first is off" put "callbacks_first none" $switches
 	try "the other module goes" rmmod kmarkers_test_lodger
 	try "the callback is free" put 1 "$of_callbacks/itself"
 	try "and so it is again" put 0 "$of_callbacks/itself"
@@ -128,7 +128,7 @@ test_own_tracepoint() {
 		$debugfs/markers/list
 	result $? "list shows the marker of its own tracepoint on"
 	try "its tracepoint calls it" fired
-	try "all are counted" put "callbacks_* count" $markers
+	try "all are counted" put "callbacks_* count" $switches
 	try "it goes while they are on" rmmod kmarkers_test_callbacks
 	try "the probe goes" rmmod example_probe
 	lacks callbacks $debugfs/markers/list

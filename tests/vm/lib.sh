@@ -4,6 +4,8 @@
 # logs while a test runs belongs to that test: a fault in it is the test's failure.
 
 debugfs=/sys/kernel/debug/kmarkers
+# shellcheck disable=SC2034 # for the scripts that source this
+tracing=/sys/kernel/tracing
 cases=/sys/kernel/debug/kmarkers_test
 core="patcher immediate markers kmarkers_bench"
 log=/tmp/log
