@@ -22,7 +22,7 @@ from kmtools.report import report as reporting
 
 
 def collect(parser: ArgumentParser) -> Run:
-    """Without --raw, RUN_DIR is a folder of make bench, and what it has measured so far is merged."""
+    """Without --raw, RUN_DIR is a folder of make bench; what it has measured so far is merged."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="where results go")
     parser.add_argument(
         "--raw",
