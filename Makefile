@@ -94,7 +94,7 @@ bench-host: setup modules ## measure in the running kernel (asks first)
 native: ## build the user-space program build/native/kmbench
 	$(MAKE) -C native
 
-lint: ## checkpatch, sparse, shellcheck, ruff and mypy
+lint: ## checkpatch, sparse, shellcheck, ruff, mypy; floors, circles, names and sizes (TOOLS=house)
 	@scripts/setup --lint
 	@$(KMARKERS) check lint $(foreach tool,$(value TOOLS),$(call quoted,$(tool)))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from kmtools.base.errors import LabError, require_root
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import captured
-from kmtools.check import checkpatch, kernelsuite, rooms
+from kmtools.check import checkpatch, house, kernelsuite, rooms
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
 from kmtools.lab import catalogue, unpack
@@ -211,10 +211,16 @@ def lint_licence(tree: Sources) -> list[str]:
     return found
 
 
+def lint_house(_: Sources) -> list[str]:
+    """Floors, circles, names and sizes."""
+    return house.unknown(house.measure(), house.KNOWN.read_text())
+
+
 TOOLS: dict[str, Callable[[Sources], list[str]]] = {
     "compat": lint_compat,
     "rooms": lint_rooms,
     "licence": lint_licence,
+    "house": lint_house,
     "ruff": lint_ruff,
     "format": lint_format,
     "mypy": lint_mypy,
