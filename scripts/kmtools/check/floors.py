@@ -19,6 +19,7 @@ from kmtools.lab.build import sources
 
 OBJECTS = re.compile(r"^(\w+)-y\s*[:+]?=(.*)", re.M)
 SINGLE = re.compile(r"^obj-\S+\s*[:+]?=(.*)", re.M)
+Pair = tuple[str, str]  # which floor uses which
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,11 @@ class Floor:
     """Files that lie beside each other, and the floors below that they may know."""
 
     name: str
+    what: str
     files: Sequence[str]
     knows: Sequence[str] = ()
     inside: bool = False
+    beside: bool = False
 
 
 def floor_of(path: Path, floors: Sequence[Floor]) -> Floor | None:
@@ -261,3 +264,23 @@ def _plain(path: Path) -> Path:
         else:
             parts.append(part)
     return Path(*parts)
+
+
+def between(edges: Sequence[Edge], floors: Sequence[Floor]) -> list[Pair]:
+    """Return which floor uses which, by name, in the order of the table."""
+    found = set()
+    for edge in edges:
+        user, used = floor_of(edge.user, floors), floor_of(edge.used, floors)
+        if user and used and user is not used:
+            found.add((user.name, used.name))
+    names = [floor.name for floor in floors]
+    return sorted(found, key=lambda pair: (names.index(pair[0]), names.index(pair[1])))
+
+
+def facts(plan: Plan) -> str:
+    """Return in words which floors use which, but for tests, the last, which use them all."""
+    said = []
+    for edges, floors in ((plan.includes, plan.c_floors), (plan.imports, plan.python_floors)):
+        pairs = [pair for pair in between(edges, floors) if pair[0] != "tests"]
+        said += [f"{user} knows {used}" for user, used in pairs]
+    return "; ".join(said)

@@ -17,10 +17,11 @@ from pathlib import Path
 
 from kmtools.base.paths import ROOT
 from kmtools.check.csource import Definition
-from kmtools.check.floors import Edge, Floor, Plan, floor_of, way
+from kmtools.check.floors import Edge, Floor, Plan, facts, floor_of, way
 
 TABLE = Path(__file__).with_name("house.toml")
 KNOWN = Path(__file__).with_name("house_known.txt")
+DRAWN = Path("Documentation/floors.svg")
 BUDGETED = {".c", ".h", ".py", ".sh"}
 
 
@@ -165,9 +166,18 @@ def unknown(found: Sequence[Breach], known: str) -> list[str]:
     return new + [f"{KNOWN.name}: mended, so it goes from this list: {key}" for key in sorted(gone)]
 
 
+def stale(plan: Plan, drawn: str) -> Iterator[Breach]:
+    """Tell whether the figure of the floors shows others than there are."""
+    if f"<desc>{facts(plan)}</desc>" not in drawn:
+        yield Breach(
+            "figure", DRAWN, 1, "shows other floors or arrows: run kmarkers check floors-figure"
+        )
+
+
 def measure() -> list[Breach]:
     """Return the breaches in this tree."""
-    return breaches(Plan(ROOT, tomllib.loads(TABLE.read_text())))
+    plan = Plan(ROOT, tomllib.loads(TABLE.read_text()))
+    return [*breaches(plan), *stale(plan, plan.text(DRAWN))]
 
 
 def main() -> int:
