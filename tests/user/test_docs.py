@@ -25,6 +25,9 @@ NAMED = re.compile(
     r"|(?:patcher|immediate|markers|bench_modules)/[\w./*-]*\w\.[ch])\b"
 )
 HOP = re.compile(r"^\| (\d+) \| \[([\w/.]+)\]\(\S+\) \| `(\w+)\(\)` \|", re.MULTILINE)
+RESULT = re.compile(r'^\s*(?:try|refused|same|skip|deny|says|result \S+) "([^"]+)"', re.MULTILINE)
+# A line that begins so needs the line before it to be understood.
+NO_SUBJECT = {"and", "it", "its", "so", "they", "then", "is", "comes", "also", "too", "really"}
 EXPORT = re.compile(r"^EXPORT_SYMBOL_GPL\((\w+)\);", re.MULTILINE)
 MACRO = re.compile(r"^#define ([A-Za-z_]\w*)\(", re.MULTILINE)
 DEBUGFS = re.compile(r'debugfs_create_\w+\("([\w-]+)"')
@@ -131,6 +134,13 @@ def test_walks_are_short_and_name_what_is_there() -> None:
 def words(path: Path) -> set[str]:
     """The words of a file."""
     return set(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+
+
+def test_results_inside_a_kernel_say_what_was_tested() -> None:
+    scripts = sorted((ROOT / "tests" / "vm").glob("*.sh"))
+    names = [name for path in scripts for name in RESULT.findall(path.read_text(encoding="utf-8"))]
+    assert len(names) > 300
+    assert [name for name in names if name.split()[0] in NO_SUBJECT] == []
 
 
 def test_readme_lists_every_debugfs_file() -> None:

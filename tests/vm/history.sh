@@ -54,15 +54,15 @@ more() {
 test_history_tracepoint() {
 	grep -q '^history_module_get off tracepoint 0 ' $debugfs/markers/list
 	result $? "list shows the marker of a tracepoint off"
-	try "it is counted" put "history_module_get count" $debugfs/markers/control
+	try "count at the marker of a tracepoint" put "history_module_get count" $debugfs/markers/control
 	grep -q '^history_module_get on tracepoint 1 ' $debugfs/markers/list
 	result $? "list shows it on"
 	try "the tracepoint calls it" more hits_of_get
-	try "its module leaves while it is on" rmmod kmarkers_test_history
+	try "the module of the marker leaves while it is on" rmmod kmarkers_test_history
 	use_module >/dev/null
 	result $? "the tracepoint calls nothing"
 	try "a probe that waits for such a marker" insmod /modules/example_probe.ko
-	try "its module comes again" insmod /modules/kmarkers_test_history.ko
+	try "the module of the marker comes again" insmod /modules/kmarkers_test_history.ko
 	grep -q '^example_tick on tracepoint 1 ' $debugfs/markers/list
 	result $? "list shows it on"
 	try "the tracepoint calls it" more ticks
@@ -144,13 +144,13 @@ test_history() {
 	! more_hits pass_markers
 	result $? "no probe is called"
 	try "a probe on what stands nowhere" put history_defined $of_history/set
-	try "is called" more_hits pass_markers
+	try "the probe is called" more_hits pass_markers
 	try "a probe of 2006 is set" put example_tick $of_history/set
-	same "it is connected to its own markers" "$(cat $of_history/connected)" 2
+	same "the probe of 2006 is connected to the markers of its module" "$(cat $of_history/connected)" 2
 	try "another module with that marker" insmod /modules/example_client.ko
-	try "it is set again" put example_tick $of_history/set
-	same "it is connected to the new one, too" "$(cat $of_history/connected)" 3
-	same "it is listed at all of them" "$(cat $of_history/listed)" 4
+	try "the probe of 2006 is set again" put example_tick $of_history/set
+	same "the probe of 2006 is connected to the new marker, too" "$(cat $of_history/connected)" 3
+	same "the probe of 2006 is listed at all its markers" "$(cat $of_history/listed)" 4
 	try "the other module goes" rmmod example_client
 	try "all markers are listed" put 1 $of_history/list
 	logged 'markers: history_load in set_name(), format "name %s"'
