@@ -74,28 +74,28 @@ test_history_tracepoint() {
 # A tracepoint takes a callback once, however many markers are in it.
 test_callback_of_many() {
 	try "callbacks with several markers" insmod /modules/kmarkers_test_callbacks.ko
-	try "one is counted" put "callbacks_first count" $switches
-	try "another one in the same callback, too" put "callbacks_second count" $switches
-	try "the tracepoint calls the one" more hits_of_first
-	try "and the other" more hits_of_second
-	try "the one is off" put "callbacks_first none" $switches
-	try "the other is called yet" more hits_of_second
-	try "it is off, too" put "callbacks_second none" $switches
+	try "one of several markers in a callback is counted" put "callbacks_first count" $switches
+	try "another marker in the same callback is counted, too" put "callbacks_second count" $switches
+	try "the tracepoint calls the first marker" more hits_of_first
+	try "the tracepoint calls the second marker" more hits_of_second
+	try "the first marker is off" put "callbacks_first none" $switches
+	try "the second marker is still called" more hits_of_second
+	try "the second marker is off, too" put "callbacks_second none" $switches
 }
 
 # Whoever connects the callback itself is in the way.
 test_callback_of_others() {
 	try "the module itself connects the callback" put 1 "$of_callbacks/itself"
-	refused "a marker in it is not counted" "File exists" put "callbacks_first count" $switches
+	refused "a marker in a connected callback is not counted" "File exists" put "callbacks_first count" $switches
 	logged "markers: callbacks_first in .*: callbacks_get .*to the tracepoint module_get, where it is"
-	result $? "and the log says why"
+	result $? "the log says that the marker's callback is connected already"
 	grep -q "^callbacks_first off tracepoint 0 " $debugfs/markers/list
 	result $? "list shows it off"
 	try "a probe that waits" insmod /modules/example_probe.ko
 	refused "another module with a marker for it does not load" "File exists" \
 		insmod /modules/kmarkers_test_lodger.ko
 	logged "markers: example_tick in hit(): callbacks_get .*to the tracepoint module_get, where it is"
-	result $? "and the log says why"
+	result $? "the log says that the other module's callback is connected already"
 	lacks lodger $debugfs/markers/list
 	result $? "no marker of it is left"
 	try "the module lets go" put 0 "$of_callbacks/itself"
@@ -103,10 +103,10 @@ test_callback_of_others() {
 	try "the other module loads" insmod /modules/kmarkers_test_lodger.ko
 	grep -q "^example_tick on tracepoint 1 kmarkers_test_lodger " $debugfs/markers/list
 	result $? "list shows its marker on"
-	try "the first is off" put "callbacks_first none" $switches
+	try "the first marker is off again" put "callbacks_first none" $switches
 	try "the other module goes" rmmod kmarkers_test_lodger
 	try "the callback is free" put 1 "$of_callbacks/itself"
-	try "and so it is again" put 0 "$of_callbacks/itself"
+	try "the module connects the callback and lets go again" put 0 "$of_callbacks/itself"
 }
 
 fire() {
@@ -122,14 +122,14 @@ fired() {
 
 # The kernel warns if a tracepoint goes that something is connected to.
 test_own_tracepoint() {
-	try "it goes, and its tracepoint with it" rmmod kmarkers_test_callbacks
-	try "it comes while a probe waits" insmod /modules/kmarkers_test_callbacks.ko
+	try "the module goes, and its tracepoint with it" rmmod kmarkers_test_callbacks
+	try "the module comes while a probe waits" insmod /modules/kmarkers_test_callbacks.ko
 	grep -q "^example_tick on tracepoint 1 kmarkers_test_callbacks callbacks_own " \
 		$debugfs/markers/list
 	result $? "list shows the marker of its own tracepoint on"
-	try "its tracepoint calls it" fired
+	try "the tracepoint of the module calls the probe" fired
 	try "all are counted" put "callbacks_* count" $switches
-	try "it goes while they are on" rmmod kmarkers_test_callbacks
+	try "the module goes while its markers are on" rmmod kmarkers_test_callbacks
 	try "the probe goes" rmmod example_probe
 	lacks callbacks $debugfs/markers/list
 	result $? "no marker of it is left"

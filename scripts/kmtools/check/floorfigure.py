@@ -6,9 +6,7 @@ An arrow is there if a file of its floor includes or imports one of the other.
 
 from __future__ import annotations
 
-import argparse
 import re
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,9 +14,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
-from kmtools.base.paths import ROOT
 from kmtools.check.floors import Edge, Floor, Pair, Plan, between, facts
-from kmtools.check.house import DRAWN, TABLE
 from kmtools.report.figures.style import (
     BLUE,
     GREEN,
@@ -137,11 +133,3 @@ def draw(plan: Plan, path: Path) -> None:
             r"<metadata>.*?</metadata>", f"<desc>{facts(plan)}</desc>", path.read_text(), flags=re.S
         )
         path.write_text(text)
-
-
-def main() -> int:
-    """Draw the figure of this tree."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("path", nargs="?", type=Path, default=ROOT / DRAWN, metavar="FILE")
-    draw(Plan(ROOT, tomllib.loads(TABLE.read_text())), parser.parse_args().path)
-    return 0

@@ -7,7 +7,6 @@ house_known.txt until they are mended; one that stands there and is no more is a
 
 from __future__ import annotations
 
-import argparse
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -170,27 +169,23 @@ def stale(plan: Plan, drawn: str) -> Iterator[Breach]:
     """Tell whether the figure of the floors shows others than there are."""
     if f"<desc>{facts(plan)}</desc>" not in drawn:
         yield Breach(
-            "figure", DRAWN, 1, "shows other floors or arrows: run kmarkers check floors-figure"
+            "figure", DRAWN, 1, "shows other floors or arrows: run kmarkers check house --draw"
         )
+
+
+def plan_of_tree() -> Plan:
+    """Return the plan of this tree."""
+    return Plan(ROOT, tomllib.loads(TABLE.read_text()))
 
 
 def measure() -> list[Breach]:
     """Return the breaches in this tree."""
-    plan = Plan(ROOT, tomllib.loads(TABLE.read_text()))
+    plan = plan_of_tree()
     return [*breaches(plan), *stale(plan, plan.text(DRAWN))]
 
 
-def main() -> int:
-    """Show the breaches; 1 if there is one that is not known."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--all", action="store_true", help="show the known ones too")
-    parser.add_argument("--shrink", action="store_true", help="take what is mended from the list")
-    args = parser.parse_args()
-    found = measure()
-    if args.shrink:
-        gone = keys_of(KNOWN.read_text()) - {breach.key for breach in found}
-        kept = [line for line in KNOWN.read_text().splitlines() if line not in gone]
-        KNOWN.write_text("".join(f"{line}\n" for line in kept))
-    lines = [str(breach) for breach in found] if args.all else unknown(found, KNOWN.read_text())
-    print("".join(f"{line}\n" for line in lines), end="")
-    return 1 if lines else 0
+def shrink(found: Sequence[Breach]) -> None:
+    """Take what is mended from the list of known breaches."""
+    gone = keys_of(KNOWN.read_text()) - {breach.key for breach in found}
+    kept = [line for line in KNOWN.read_text().splitlines() if line not in gone]
+    KNOWN.write_text("".join(f"{line}\n" for line in kept))

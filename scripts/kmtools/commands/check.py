@@ -8,15 +8,18 @@ import os
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from kmtools.base.errors import BAD, DONE, positive
+from kmtools.base.paths import ROOT
 from kmtools.check import (
     boots,
     coverage,
     everything,
     fresh,
     fuzz,
+    house,
     kernelsuite,
     lint,
     manyfiles,
@@ -187,6 +190,31 @@ def check_lint(parser: ArgumentParser) -> Run:
     def run(args: Namespace) -> int:
         known(parser, "tool", args.tools, list(lint.TOOLS))
         return judged(not lint.run_all(args.tools).failed)
+
+    return run
+
+
+def check_house(parser: ArgumentParser) -> Run:
+    """Measure how the sources are laid out: floors, circles, names and sizes; 1 for a new breach.
+
+    scripts/kmtools/check/house.toml is the table that they are measured against, house_known.txt
+    beside it lists the breaches that are known and have to be mended.
+    """
+    parser.add_argument("--all", action="store_true", help="show the known breaches, too")
+    parser.add_argument("--shrink", action="store_true", help="take what is mended from the list")
+    parser.add_argument("--draw", action="store_true", help=f"write {house.DRAWN} first")
+
+    def run(args: Namespace) -> int:
+        if args.draw:
+            figure = import_module("kmtools.check.floorfigure")
+            figure.draw(house.plan_of_tree(), ROOT / house.DRAWN)
+        found = house.measure()
+        if args.shrink:
+            house.shrink(found)
+        lines = house.unknown(found, house.KNOWN.read_text())
+        for line in map(str, found) if args.all else lines:
+            print(line)
+        return judged(not lines)
 
     return run
 
