@@ -165,6 +165,13 @@ def test_a_private_header_of_a_floor_below(tmp_path: Path) -> None:
     ]
 
 
+def test_an_open_floor_has_no_private_headers(tmp_path: Path) -> None:
+    text = '#include "../low/own.h"\n' + SOUND["high/high.c"]
+    found(tmp_path, {"high/high.c": text})
+    table = TABLE | {"c": [TABLE["c"][0] | {"open": True}, *TABLE["c"][1:]]}
+    assert house.breaches(Plan(tmp_path, table, sorted(map(Path, SOUND)))) == []
+
+
 @pytest.mark.parametrize(
     "text", ["import second.c\n", "from second import c\n", "from ..second.c import x\n"]
 )

@@ -41,6 +41,7 @@ class Floor:
     files: Sequence[str]
     knows: Sequence[str] = ()
     inside: bool = False
+    open: bool = False
     beside: bool = False
 
 

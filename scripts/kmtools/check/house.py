@@ -83,7 +83,7 @@ def private(plan: Plan) -> Iterator[Breach]:
     for edge in plan.includes:
         mine, other = (floor_of(path, plan.c_floors) for path in (edge.user, edge.used))
         public = edge.used.parts[0] == "include" or edge.user.parts[0] == edge.used.parts[0]
-        if public or not mine or not other or mine.inside:
+        if public or not mine or not other or mine.inside or other.open:
             continue
         text = f"{edge.what}, a private header of {other.name}"
         yield Breach(f"private {edge.user} {edge.used}", edge.user, edge.line, text)
