@@ -15,7 +15,7 @@ kernel = $(call option,K,--kernel)
 name = $(if $(value K),$(1) $(call quoted,$(value K)))
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
-PYTHON := build/venv/bin/python
+KMARKERS := scripts/kmarkers
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 modules: ## build the modules for the running kernel, or for KDIR=...
@@ -31,37 +31,36 @@ bench: ## set up, build, measure in every tier, report (QUICK=1: in short; RESUM
 check check-full:
 	@$(if $(filter %-full,$@),scripts/setup --lint; scripts/setup --fresh;) scripts/setup $(call name) || \
 		echo "$@: what could not be set up is left out" >&2
-	@python=$(PYTHON); test -x $$python || python=python3; \
-		$$python scripts/check.py $(if $(filter %-full,$@),--full) $(kernel)
+	@$(KMARKERS) check $(if $(filter %-full,$@),--full) $(kernel)
 check: ## all tests that a machine without special hardware can run, in a short form
 check-full: ## the same at length, beside everyone who changes text, in other kernels, lint
 
 check-fresh: ## the README's commands in bare Debian systems (ROOT=bookworm, WHO=user, STEP=bench, QUICK=1)
 	@scripts/setup --fresh
-	@$(PYTHON) scripts/fresh.py $(call option,ROOT,--root) $(call option,WHO,--who) \
+	@$(KMARKERS) check fresh $(call option,ROOT,--root) $(call option,WHO,--who) \
 		$(foreach step,$(value STEP),--step=$(call quoted,$(step))) \
 		$(call flag,QUICK,--quick) $(call flag,README,--readme)
 
 check-still: setup ## guests that stand still are found and told apart
-	@$(PYTHON) scripts/checkstill.py $(kernel)
+	@$(KMARKERS) check still $(kernel)
 
 check-matrix: setup ## the tests inside every kernel of kernels.txt (K=6.12-rt: inside one)
-	@$(PYTHON) scripts/matrix.py $(call name,--)
+	@$(KMARKERS) check matrix $(call name,--)
 
 check-debug: setup ## the tests inside kernels built to look for faults
-	@$(PYTHON) scripts/matrix.py $(or $(call name,--),--debug)
+	@$(KMARKERS) check matrix $(or $(call name,--),--debug)
 
 check-native: setup ## the tests in user space alone, also under three sanitizers
-	@$(PYTHON) scripts/checknative.py
+	@$(KMARKERS) check native
 
 fuzz: setup ## fuzz parsers, tables and emulator, FUZZ_SECONDS each (default 60)
-	@$(PYTHON) scripts/fuzz.py
+	@$(KMARKERS) check fuzz
 
 coverage: setup ## line coverage of the pure parts; fails below 90 %
-	@$(PYTHON) scripts/coverage.py
+	@$(KMARKERS) check coverage
 
 check-long: setup ## a million batches and ten minutes of them on real cores, ten million instructions emulated
-	@$(PYTHON) scripts/checknative.py --long
+	@$(KMARKERS) check native --long
 
 .PHONY: fuzz coverage check-long
 
@@ -69,19 +68,19 @@ check-model: ## exhaustive check of the protocol, and of what each of its steps 
 	@python3 tests/model/run.py
 
 check-mutants: setup ## the code broken on purpose, and the test that notices each time
-	@$(PYTHON) scripts/mutants.py --model $(kernel)
+	@$(KMARKERS) check mutants --model $(kernel)
 
 check-coexist: setup ## changes of text beside kprobes, ftrace, live patches, CPUs that go, NMIs
-	@$(PYTHON) scripts/checkcoexist.py $(kernel)
+	@$(KMARKERS) check coexist $(kernel)
 
 check-tracers: setup ## our trace event as trace-cmd, perf and bpftrace show it
-	@$(PYTHON) scripts/checktracers.py $(kernel)
+	@$(KMARKERS) check tracers $(kernel)
 
 bench-many-files: setup ## what the sites of a module of 500 files cost when it comes and goes
-	@$(PYTHON) scripts/manyfiles.py $(kernel)
+	@$(KMARKERS) check many-files $(kernel)
 
 check-aa: setup native ## 20 runs: how often do two copies of the same code differ?
-	@$(PYTHON) scripts/aa.py
+	@$(KMARKERS) check aa
 
 load: modules ## load the modules into the running kernel (asks first)
 	@scripts/host load
@@ -95,9 +94,9 @@ bench-host: setup modules ## measure in the running kernel (asks first)
 native: ## build the user-space program build/native/kmbench
 	$(MAKE) -C native
 
-lint: ## checkpatch, sparse, shellcheck, ruff and mypy
+lint: ## checkpatch, sparse, shellcheck, ruff, mypy; floors, circles, names and sizes (TOOLS=house)
 	@scripts/setup --lint
-	@$(PYTHON) scripts/lint.py $(foreach tool,$(value TOOLS),$(call quoted,$(tool)))
+	@$(KMARKERS) check lint $(foreach tool,$(value TOOLS),$(call quoted,$(tool)))
 
 setup: ## install what is missing and fetch the default test kernel
 	@scripts/setup $(call name)
@@ -107,7 +106,7 @@ clean: ## remove what was built, but not the test kernels
 	rm -rf build/modules build/check build/matrix build/vm build/sanitize build/fuzz build/coverage
 
 lab-clean: ## remove the test kernels
-	scripts/lab.py clean
+	$(KMARKERS) lab clean
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lablib import catalogue
-from lablib.machine import Request, Result, boot
+from kmtools.lab import catalogue
+from kmtools.lab.machine import Request, Result, boot
 
 # What the machine under test would do, as a shell script in QEMU's place. It finds the files
 # behind its serial ports and the nonce in its arguments, as the guest does in its own way.

@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lablib import apt, unpack
-from lablib.catalogue import Entry
-from lablib.sources import Mirror, Source
+from kmtools.lab import apt, unpack
+from kmtools.lab.catalogue import Entry
+from kmtools.lab.sources import Mirror, Source
 
 ENTRY = Entry("k", "s", "linux-image-6.1.*-amd64", "emulator", "gates")
 OLD, NEW = "6.1.0-1-amd64", "6.1.0-2-amd64"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import rundir
+from kmtools.measure import rundir
 from numpy.typing import NDArray
 
 LOOPS = (2000, 12000)

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""aa.py: copies of the same code are judged in core cycles, or not at all."""
+"""kmarkers check aa: copies of the same code are judged in core cycles, or not at all."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
-import aa
-import collect
-import nativebench
 import pytest
 import rawdata
-from corecycles import CoreCycles
-from rundir import parse_sample
-from verdicts import Result, analyse
+from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.verdicts import Result, analyse
+from kmtools.base.errors import FailedError
+from kmtools.check import aa
+from kmtools.cli import main
+from kmtools.measure import collect
+from kmtools.measure.rundir import parse_sample
 
 BLOCKS = 24
 
@@ -30,18 +31,17 @@ def clones(tmp_path: Path) -> list[Result]:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *runs: list[Result]) -> int:
-    """aa.py, whose measurements are these."""
+    """The command, whose measurements are these."""
     measured = iter(runs)
-    monkeypatch.setattr("sys.argv", ["aa.py", "--runs", str(len(runs))])
     monkeypatch.setattr(aa, "clones", lambda _seed, _blocks: next(measured))
-    return aa.main()
+    return main(["check", "aa", "--runs", str(len(runs))])
 
 
 def test_without_core_cycles_nothing_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clones: list[Result]
 ) -> None:
     """A spread in ticks is not held against a limit in cycles."""
-    assert run(monkeypatch, clones, clones) == 1
+    assert run(monkeypatch, clones, clones) == 2
     said = capsys.readouterr()
     assert "no core cycles of empty-loop are known here" in said.err
     assert "core cycles" not in said.out
@@ -67,10 +67,9 @@ def test_numbers_of_nothing_are_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, str]
 ) -> None:
     """Before anything is measured."""
-    monkeypatch.setattr("sys.argv", ["aa.py", *words])
     monkeypatch.setattr(aa, "judge", None)
     with pytest.raises(SystemExit) as ended:
-        aa.main()
+        main(["check", "aa", *words])
     assert ended.value.code == 2
     assert f"{words[0]}: '{words[1]}' is no whole number above 0" in capsys.readouterr().err
 
@@ -81,9 +80,8 @@ def test_a_failed_run_is_named(
     """What kmbench said, without a traceback."""
 
     def fail(_runs: int, _blocks: int) -> bool:
-        raise nativebench.NativeError("kmbench failed: no blocks")
+        raise FailedError("kmbench failed: no blocks")
 
-    monkeypatch.setattr("sys.argv", ["aa.py"])
     monkeypatch.setattr(aa, "judge", fail)
-    assert aa.main() == 1
+    assert main(["check", "aa"]) == 1
     assert "aa: kmbench failed: no blocks" in capsys.readouterr().err

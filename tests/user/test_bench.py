@@ -4,21 +4,20 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import bench
-import benchrun
-import collect
-import guestbench
-import lab
-import nativebench
 import pytest
 import rawdata
-import rundir
-from lablib import LabError, catalogue
-from lablib.catalogue import Kernel
+from kmtools.base import files
+from kmtools.base.errors import FailedError, LabError
+from kmtools.base.files import alone
+from kmtools.cli import main
+from kmtools.commands import run as commands
+from kmtools.lab import catalogue, kernels
+from kmtools.lab.catalogue import Kernel
+from kmtools.measure import bench, benchrun, collect, guest, native
+from kmtools.report import report
 
 LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
 TIERS = ("native", "vm", "icount")
@@ -32,6 +31,7 @@ class Machine:
         self.done: list[str] = []
         self.trouble: dict[str, BaseException | Callable[[Path], None]] = {}
         self.release = "6.1.0-test"
+        self.whole_report = report.report
 
     def at(self, step: str, raw: Path | None = None) -> None:
         """Note a step, unless it fails."""
@@ -52,8 +52,7 @@ class Machine:
     def bench(self, *words: str) -> int:
         """Run make bench's script."""
         self.done.clear()
-        sys.argv = ["bench.py", *words]
-        return bench.main()
+        return main(["bench", *words])
 
 
 @pytest.fixture
@@ -61,22 +60,25 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """A machine on which everything works, until a test says otherwise."""
     made = Machine(tmp_path)
 
-    def native(raw: Path, **_: object) -> None:
+    def in_user_space(raw: Path, **_: object) -> None:
         made.at("native", raw)
 
-    def guest(tier: str, kernel: str, modules: Path, raw: Path, **_: object) -> None:
+    def in_kernel(tier: str, kernel: str, modules: Path, raw: Path, **_: object) -> None:
         made.at(tier, raw)
 
     def build(*_: object) -> int:
         made.at("modules")
         return 0
 
-    def script(name: str, *words: object) -> None:
-        made.at(name)
-        if name == "collect.py":
-            code = collect.main([str(word) for word in words])
-            if code:
-                raise bench.StepError(f"collect failed: exit code {code}", code)
+    merge = collect.merge
+
+    def collected(run: Path) -> list[collect.RawDir]:
+        made.at("collect")
+        return merge(run)
+
+    def shown(run: Path, tier: str | None = None, tables: Sequence[str] | None = None) -> bool:
+        made.at("report")
+        return True
 
     def command(words: Sequence[object], *_: object) -> None:
         made.at("packages" if "--bench" in words else "kmbench")
@@ -84,17 +86,18 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     def kernel(name: str) -> Kernel:
         return Kernel(name, "s", "p", "1", made.release, "vmlinuz")
 
-    monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setattr(benchrun, "LOCAL", made.local)
     monkeypatch.setattr(bench, "ROOT", tmp_path)
+    monkeypatch.setattr(commands, "ROOT", tmp_path)
     monkeypatch.setattr(bench, "command", command)
     monkeypatch.setattr(bench, "require_root", lambda _: made.at("root"))
-    monkeypatch.setattr(bench, "script", script)
+    monkeypatch.setattr(collect, "merge", collected)
+    monkeypatch.setattr(report, "report", shown)
     monkeypatch.setattr(bench, "build_modules", build)
-    monkeypatch.setattr(lab, "fetch", lambda _: made.at("fetch"))
+    monkeypatch.setattr(kernels, "fetch", lambda _: made.at("fetch"))
     monkeypatch.setattr(catalogue, "require", kernel)
-    monkeypatch.setattr(nativebench, "measure", native)
-    monkeypatch.setattr(guestbench, "measure", guest)
+    monkeypatch.setattr(native, "measure", in_user_space)
+    monkeypatch.setattr(guest, "measure", in_kernel)
     return made
 
 
@@ -112,8 +115,8 @@ def tiers_of(run: Path) -> list[str]:
 
 def test_the_native_table_comes_before_anything_is_downloaded(machine: Machine) -> None:
     assert machine.bench() == 0
-    table = machine.done.index("report.py")
-    assert machine.done[:table] == ["kmbench", "native", "collect.py", "collect.py"]
+    table = machine.done.index("report")
+    assert machine.done[:table] == ["kmbench", "native", "collect"]
     assert machine.done.index("fetch") > machine.done.index("packages") > table
     (run,) = machine.runs()
     assert tiers_of(run) == list(TIERS)
@@ -123,7 +126,7 @@ def test_the_native_table_comes_before_anything_is_downloaded(machine: Machine) 
 
 
 def test_packages_that_cannot_be_had_keep_nothing_from_being_tried(machine: Machine) -> None:
-    machine.trouble["packages"] = bench.StepError("setting up failed: exit code 1", 1)
+    machine.trouble["packages"] = FailedError("setting up failed: exit code 1")
     assert machine.bench() == 0
     assert {"fetch", "vm", "icount"} <= {*machine.done}
 
@@ -137,8 +140,8 @@ STEPS = (
     "modules",
     "vm",
     "icount",
-    "collect.py",
-    "report.py",
+    "collect",
+    "report",
 )
 
 
@@ -152,7 +155,7 @@ def test_killed_at_any_step_it_goes_on(machine: Machine, step: str) -> None:
         assert runs == [] and finished == []
         return
     assert "native" in finished and not (machine.local / "latest").exists()
-    if step not in ("collect.py", "report.py"):
+    if step not in ("collect", "report"):
         assert sorted(tiers_of(runs[0])) == sorted(finished)
     machine.trouble.clear()
     assert machine.bench("--resume", runs[0].name) == 0
@@ -179,7 +182,7 @@ def test_a_tier_that_cannot_be_had_is_named_and_the_others_measured(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(bench, "can_build", lambda: True)
-    wrong = bench.StepError("it broke") if failed else LabError("it broke")
+    wrong = FailedError("it broke") if failed else LabError("it broke")
     machine.trouble[step] = wrong
     assert machine.bench() == (1 if failed else 2)
     (run,) = machine.runs()
@@ -199,23 +202,36 @@ def test_without_a_compiler_the_packages_are_named(
     machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench, "can_build", lambda: False)
-    machine.trouble["kmbench"] = bench.StepError("exit code 2")
+    machine.trouble["kmbench"] = FailedError("exit code 2")
     assert machine.bench() == 2
     assert "apt-get install gcc make libc6-dev liburcu-dev" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("lacks", "shows"),
-    [(("numpy", "matplotlib"), "medians.py"), (("matplotlib",), "report.py")],
-)
-def test_without_numpy_there_are_medians_and_the_line_that_gives_the_page(
-    machine: Machine, lacks: tuple[str, ...], shows: str,
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.setattr(bench, "has_package", lambda name: name not in lacks)
+def test_without_numpy_there_is_a_line_that_gives_the_page(
+    machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "report", machine.whole_report)
+    monkeypatch.setattr(report, "has_package", lambda name: False)
     assert machine.bench() == 2
-    assert machine.done.count(shows) == (2 if shows == "report.py" else 3)
-    assert "apt-get install python3-numpy python3-matplotlib" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "apt-get install python3-numpy python3-matplotlib" in said.err
+    (run,) = machine.runs()
+    assert f"scripts/kmarkers report '{run}'" in said.err
+    assert said.out.count("medians alone") == len(TIERS)
+    assert not (run / "summary.json").exists()
+
+
+def test_without_matplotlib_there_are_verdicts_and_the_line_that_gives_the_page(
+    machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "report", machine.whole_report)
+    monkeypatch.setattr(report, "has_package", lambda name: name == "numpy")
+    assert machine.bench() == 2
+    said = capsys.readouterr()
+    assert "apt-get install python3-numpy python3-matplotlib" in said.err
+    (run,) = machine.runs()
+    assert "medians alone" not in said.out and "over none; margin" in said.out
+    assert (run / "summary.json").exists() and not (run / "report.html").exists()
 
 
 def spoil(raw: Path) -> None:
@@ -341,8 +357,10 @@ def test_a_clock_that_stands_or_goes_back_overwrites_nothing(
     assert (machine.local / "latest").resolve().name == "20300101T000000Z"
 
 
-def test_two_at_once_are_refused(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
-    with bench.alone():
+def test_two_at_once_are_refused(
+    machine: Machine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with alone(tmp_path / "build" / "bench.lock", "others"):
         assert machine.bench() == 2
     assert "another bench is running" in capsys.readouterr().err
     assert machine.runs() == [] and machine.bench() == 0
@@ -375,7 +393,7 @@ def test_a_disk_that_is_full_at_the_start_leaves_no_folder(
 def test_a_disk_that_fills_up_while_measuring_leaves_what_fits(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = rundir.write_whole
+    whole = files.write_whole
 
     def full(raw: Path) -> None:
         def fail(*_: object) -> None:

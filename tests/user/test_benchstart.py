@@ -55,7 +55,7 @@ def test_what_setup_lacks_does_not_end_it(checkout: Path, setup: int, code: int,
     python.chmod(0o755)
     done = start(checkout, setup)
     assert done.returncode == code and said in done.stderr
-    assert done.stdout == ("scripts/bench.py --quick\n" if code == 7 else "")
+    assert done.stdout == ("scripts/kmarkers bench --quick\n" if code == 7 else "")
 
 
 def test_make_refuses_a_directory_with_a_blank(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from lablib import build, cache
+from kmtools.lab import build, cache
 
 SECONDS = 20
 

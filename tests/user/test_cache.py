@@ -6,10 +6,10 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-import lab
 import pytest
 from fakemirror import ENTRY, FakeMirror
-from lablib import LabError, cache, catalogue, unpack
+from kmtools.base.errors import LabError
+from kmtools.lab import cache, catalogue, kernels, unpack
 
 FOREIGN_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by somebody else.\n"
 
@@ -38,7 +38,7 @@ def test_directory_of_somebody_else_is_left_alone(home: Path, tag: str) -> None:
     with pytest.raises(LabError, match=r"nothing is removed: .*TAG does not say"):
         cache.clean()
     with pytest.raises(LabError, match="is not empty, and no laboratory made it"):
-        lab.fetch([])
+        kernels.fetch([])
     with pytest.raises(LabError, match="is not empty"), cache.locked("fetch"):
         pass
     assert files(home) == before
@@ -85,7 +85,7 @@ def test_older_cache_is_adopted_by_the_next_fetch(
     monkeypatch.setattr(
         unpack, "complete", lambda entry: catalogue.unpacked(catalogue.default_name())
     )
-    lab.fetch([])
+    kernels.fetch([])
     cache.clean()
     assert not (laboratory / "cache").exists()
 

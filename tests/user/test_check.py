@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
-import check
-import pace
 import pytest
-from checknative import native_suites
-from ktap import Tally
-from lablib import catalogue, chroot
-from suites import Suite, nothing
+from kmtools.base import processes
+from kmtools.check import everything, native, pace
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import Suite, nothing
+from kmtools.cli import main
+from kmtools.commands import check
+from kmtools.lab import catalogue, chroot
+
+# What the tests below put others in the place of.
+native_suites = native.suites
 
 KERNELS = """\
 a s linux-image-1.*-amd64 host gates
@@ -30,14 +33,14 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """List kernels of every role, and keep what is written out of the tree."""
     monkeypatch.setattr(catalogue, "load", lambda: catalogue.parse(KERNELS))
     monkeypatch.setattr(check, "LOGS", tmp_path)
-    monkeypatch.setattr("suites.LOGS", tmp_path)
-    monkeypatch.setattr("checknative.native_suites", lambda full: [])
-    monkeypatch.setattr("kernelsuite.obstacle", lambda kernel: nothing)
+    monkeypatch.setattr("kmtools.check.suites.LOGS", tmp_path)
+    monkeypatch.setattr("kmtools.check.native.suites", lambda full: [])
+    monkeypatch.setattr("kmtools.check.kernelsuite.obstacle", lambda kernel: nothing)
 
 
 def in_kernels(kernel: str, full: bool) -> list[str]:
     """Return the names of the suites that boot a test kernel."""
-    names = [suite.name for suite in check.suites(kernel, full)]
+    names = [suite.name for suite in everything.suites(kernel, full)]
     return [name for name in names if name.startswith("kernel-")]
 
 
@@ -45,16 +48,16 @@ def test_full_adds_those_that_gate_and_those_that_report() -> None:
     assert in_kernels("a", False) == ["kernel-a"]
     assert in_kernels("a", True) == ["kernel-a", "kernel-c", "kernel-d"]
     assert in_kernels("b", True) == ["kernel-b", "kernel-a", "kernel-c", "kernel-d"]
-    names = [suite.name for suite in check.suites("a", True)]
+    names = [suite.name for suite in everything.suites("a", True)]
     assert {"lint", "still-a", "tracers-a", "owners-a", "storms-a", "nmis-a"} <= set(names)
     assert {name for name in names if name.endswith("-a")} > {"counts-a"}
 
 
 def test_full_has_everything_that_the_short_form_has() -> None:
-    short = [suite.name for suite in check.suites("a", False)]
-    full = [suite.name for suite in check.suites("a", True)]
+    short = [suite.name for suite in everything.suites("a", False)]
+    full = [suite.name for suite in everything.suites("a", True)]
     assert set(short) < set(full)
-    assert all(suite.what for suite in check.suites("a", True))
+    assert all(suite.what for suite in everything.suites("a", True))
 
 
 @pytest.mark.parametrize(("culprit", "code"), [("", 0), ("c", 1), ("d", 0)])
@@ -68,15 +71,14 @@ def test_failure_counts_unless_the_kernel_only_reports(
     def in_kernel(kernel: str, short: bool) -> object:
         return lambda log: Tally(1, ["it broke"] if kernel == culprit else [])
 
-    monkeypatch.setattr(check, "in_kernel", in_kernel)
-    whole = check.suites
+    monkeypatch.setattr(everything, "in_kernel", in_kernel)
+    whole = everything.suites
     monkeypatch.setattr(
-        check,
+        everything,
         "suites",
         lambda *words: [suite for suite in whole(*words) if suite.name.startswith("kernel-")],
     )
-    monkeypatch.setattr(sys, "argv", ["check.py", "--full"])
-    assert check.main() == code
+    assert main(["check", "--full"]) == code
     said = capsys.readouterr().out.splitlines()
     assert said[-1].startswith(f"3 passed, {code} failed")
     assert (tmp_path / "closing").read_text().strip() == said[-1]
@@ -85,18 +87,15 @@ def test_failure_counts_unless_the_kernel_only_reports(
 
 
 def test_reporting_kernel_may_fail_and_passes_count() -> None:
-    suite = check.report_only(Suite("x", lambda log: Tally(2, ["why"], ["skip"])))
+    suite = everything.report_only(Suite("x", lambda log: Tally(2, ["why"], ["skip"])))
     assert suite.run(Path()) == Tally(2, [], ["skip", "x only reports: why"])
 
 
-def test_unknown_kernel_runs_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["check.py", "--kernel", "0.99"])
-    assert check.main() == 1
+def test_unknown_kernel_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--kernel", "0.99"]) == 2
     said = capsys.readouterr()
     assert "unknown kernel '0.99'; kernels.txt has: a, b, c, d, e" in said.err
-    assert said.out.splitlines()[-1].startswith("0 passed, 1 failed")
+    assert said.out == ""
 
 
 def absent() -> str:
@@ -107,8 +106,8 @@ def run_all_of(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *suites: Suite
 ) -> tuple[int, list[str]]:
     """Run these suites alone; return the exit code and what was printed."""
-    monkeypatch.setattr(check, "suites", lambda *words: list(suites))
-    code = check.main([])
+    monkeypatch.setattr(everything, "suites", lambda *words: list(suites))
+    code = main(["check"])
     return code, capsys.readouterr().out.splitlines()
 
 
@@ -127,14 +126,16 @@ def test_exit_code_tells_what_cannot_run_from_what_fails(
 
 
 def test_kernel_that_only_reports_may_be_absent() -> None:
-    suite = check.report_only(Suite("x", lambda log: Tally(9), obstacle=absent))
+    suite = everything.report_only(Suite("x", lambda log: Tally(9), obstacle=absent))
     assert suite.obstacle() == ""
     assert suite.run(Path()) == Tally(0, [], [f"x only reports: {absent()}"])
 
 
 def test_missing_module_is_named_with_what_brings_it() -> None:
-    assert check.without("json", "x")() == ""
-    assert "apt-get install python3-pytest" in check.without("no_such_module", "python3-pytest")()
+    assert everything.without("json", "x")() == ""
+    assert (
+        "apt-get install python3-pytest" in everything.without("no_such_module", "python3-pytest")()
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,8 +148,8 @@ def test_pytest_that_ends_badly_is_a_failure(
         log.with_suffix(".xml").write_text("<t><testcase classname='c' name='n'/></t>")
         return code
 
-    monkeypatch.setattr(check, "command", command)
-    assert check.scripts(tmp_path / "scripts.log") == Tally(1, failed)
+    monkeypatch.setattr(processes, "run", command)
+    assert everything.scripts(tmp_path / "scripts.log") == Tally(1, failed)
 
 
 def test_nothing_is_built_without_root(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,12 +188,12 @@ def test_progress_counts_results_and_forecasts(tmp_path: Path) -> None:
     assert pace.how_far(log, 10) == "62 %"
     history = pace.History(tmp_path / "times.json")
     assert history.forecast("x", 90) == "about 90 s"
-    assert ", about 90 s left" in pace.Reporter("x", log, history, 90).line()
+    assert ", about 89 s left" in pace.line("x", log, 1, 90, 10)
     history.add("x", 33.3, 10)
     again = pace.History(tmp_path / "times.json")
     assert again.forecast("x", 90) == "33 s the last time"
     assert again.count("x") == 10
-    assert "of 10 results" in pace.Reporter("x", tmp_path / "none.log", again).line()
+    assert "of 10 results" in pace.line("x", tmp_path / "none.log", 1, 33, 10)
 
 
 def test_forecast_follows_the_pace_of_this_run(tmp_path: Path) -> None:
@@ -205,9 +206,9 @@ def test_forecast_follows_the_pace_of_this_run(tmp_path: Path) -> None:
 
 
 def test_every_suite_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("checknative.native_suites", native_suites)
+    monkeypatch.setattr(native, "suites", native_suites)
     for full in (False, True):
-        found = check.suites("a", full)
+        found = everything.suites("a", full)
         assert len(found) > 6 and not [suite.name for suite in found if suite.usual <= 0]
 
 
@@ -215,12 +216,12 @@ def test_short_and_long_forms_are_remembered_apart(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     suite = Suite("one", lambda log: Tally(1), "a thing", usual=1000)
-    monkeypatch.setattr(check, "suites", lambda *words: [suite, replace(suite, name="two")])
-    assert check.main([]) == 0
+    monkeypatch.setattr(everything, "suites", lambda *words: [suite, replace(suite, name="two")])
+    assert main(["check"]) == 0
     assert "(about 1000 s; 33 min 20 s left in all) ..." in capsys.readouterr().out.splitlines()[0]
-    assert check.main(["--full"]) == 0
+    assert main(["check", "--full"]) == 0
     assert "(about 1000 s; 33 min 20 s left in all) ..." in capsys.readouterr().out.splitlines()[0]
-    assert check.main([]) == 0
+    assert main(["check"]) == 0
     assert "(0 s the last time; 0 s left in all) ..." in capsys.readouterr().out.splitlines()[0]
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lablib import LabError, chroot
+from kmtools.base.errors import LabError
+from kmtools.lab import chroot
 
 # Without privileges: nothing is mounted, and the machine's own root stays.
 PROGRAMS = {

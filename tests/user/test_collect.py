@@ -8,10 +8,10 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import collect
 import pytest
 import rawdata
-import rundir
+from kmtools.cli import main
+from kmtools.measure import rundir
 
 LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
 
@@ -22,10 +22,10 @@ def raw(tmp_path: Path) -> Path:
 
 
 def run(tmp_path: Path, *raws: str, name: str = "one") -> int:
-    arguments = [str(tmp_path / "results" / name)]
+    arguments = ["collect", str(tmp_path / "results" / name)]
     for text in raws:
         arguments += ["--raw", text]
-    return collect.main(arguments)
+    return main(arguments)
 
 
 def merged(tmp_path: Path, name: str = "one") -> list[dict[str, str]]:

@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 
 import pytest
-import rundir
-from corecycles import CoreCycles, ratio_of
-from rundir import Sample, Tier
-from stats import Interval
+from kmtools.analyse.corecycles import CoreCycles, ratio_of
+from kmtools.analyse.stats import Interval
+from kmtools.measure import rundir
+from kmtools.measure.rundir import Sample, Tier
 
 
 def tier(name: str = "native", **env: str) -> Tier:

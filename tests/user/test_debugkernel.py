@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-import kernelsuite
 import pytest
-from lablib import LabError, catalogue, debugkernel
-from lablib.catalogue import Entry, Kernel
+from kmtools.base.errors import LabError
+from kmtools.check import kernelsuite
+from kmtools.lab import catalogue, debugkernel
+from kmtools.lab.catalogue import Entry, Kernel
 
 
 def test_lost_option_is_named() -> None:
@@ -112,8 +113,8 @@ def test_newer_source_is_built_when_asked_for(
 
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr("lablib.unpack._require_space", lambda needed: None)
-    monkeypatch.setattr("lablib.unpack.have_qemu", lambda entry: True)
+    monkeypatch.setattr("kmtools.lab.unpack._require_space", lambda needed: None)
+    monkeypatch.setattr("kmtools.lab.unpack.have_qemu", lambda entry: True)
     monkeypatch.setattr(debugkernel, "PrivateApt", Apt)
     monkeypatch.setattr(debugkernel, "complete", lambda entry: there)
     monkeypatch.setattr(debugkernel, "ensure_suite", lambda *words: None)

@@ -24,6 +24,10 @@ NAMED = re.compile(
     r"(?<![\w./-])((?:scripts|tests|native|examples|include)/[\w./*-]*\w"
     r"|(?:base|patcher|immediate|markers|bench_modules)/[\w./*-]*\w\.[ch])\b"
 )
+HOP = re.compile(r"^\| (\d+) \| \[([\w/.]+)\]\(\S+\) \| `(\w+)\(\)` \|", re.MULTILINE)
+RESULT = re.compile(r'^\s*(?:try|refused|same|skip|deny|says|result \S+) "([^"]+)"', re.MULTILINE)
+# A line that begins so needs the line before it to be understood.
+NO_SUBJECT = {"and", "it", "its", "so", "they", "then", "is", "comes", "also", "too", "really"}
 EXPORT = re.compile(r"^EXPORT_SYMBOL_GPL\((\w+)\);", re.MULTILINE)
 MACRO = re.compile(r"^#define ([A-Za-z_]\w*)\(", re.MULTILINE)
 DEBUGFS = re.compile(r'debugfs_create_\w+\("([\w-]+)"')
@@ -111,6 +115,32 @@ def test_files_named_in_text_exist() -> None:
         if not any(ROOT.glob(name)) and not name.endswith(".ko")
     ]
     assert absent == []
+
+
+def test_walks_are_short_and_name_what_is_there() -> None:
+    text = (ROOT / "Documentation" / "internals.md").read_text(encoding="utf-8")
+    walks = text.split("\n## Two walks\n")[1].split("\n## ")[0].split("\n### ")[1:]
+    assert len(walks) == 2
+    for walk in walks:
+        hops = HOP.findall(walk)
+        files = [name for _, name, _ in hops]
+        assert [int(number) for number, _, _ in hops] == [*range(1, len(hops) + 1)]
+        assert 5 <= len(hops) <= 10
+        assert len(set(files)) == len(files)
+        absent = [f"{name}: {what}" for _, name, what in hops if what not in words(ROOT / name)]
+        assert absent == []
+
+
+def words(path: Path) -> set[str]:
+    """The words of a file."""
+    return set(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+
+
+def test_results_inside_a_kernel_say_what_was_tested() -> None:
+    scripts = sorted((ROOT / "tests" / "vm").glob("*.sh"))
+    names = [name for path in scripts for name in RESULT.findall(path.read_text(encoding="utf-8"))]
+    assert len(names) > 300
+    assert [name for name in names if name.split()[0] in NO_SUBJECT] == []
 
 
 def test_readme_lists_every_debugfs_file() -> None:

@@ -9,11 +9,11 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-import lab
 import pytest
 from fakemirror import BROKEN, CHANGED, ENTRY, FULL, NEW, NO_SUITE, NOT_FOUND, OLD, FakeMirror
-from lablib import LabError, cache, catalogue, unpack
-from lablib.apt import FetchError, NotOnMirrorError, PrivateApt, failure
+from kmtools.base.errors import LabError
+from kmtools.lab import cache, catalogue, kernels, unpack
+from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt, failure
 
 
 @pytest.fixture
@@ -46,18 +46,18 @@ def test_newer_one_is_taken_when_asked_for(
         directory.mkdir(parents=True)
     for deb in aside.iterdir():
         deb.rename(mirror.dir / deb.name)
-    lab.fetch(["k"])
+    kernels.fetch(["k"])
     assert (mirror.dir / "log").read_text().count("update") == 1
-    lab.fetch(["k"], update=True)
+    kernels.fetch(["k"], update=True)
     said = capsys.readouterr().out.splitlines()
     assert said[0] == f"k: {OLD} (1) is unpacked"
     assert said[1].startswith(f"k: {NEW} (2) is unpacked in ")
     assert [directory.exists() for directory in objects] == [False, False, True]
     mirror.well_again()
-    lab.fetch(["k"], update=True)
+    kernels.fetch(["k"], update=True)
     for deb in mirror.dir.glob(f"*{NEW}*"):
         deb.unlink()
-    lab.fetch(["k"], update=True)
+    kernels.fetch(["k"], update=True)
     assert capsys.readouterr().out == f"k: {NEW} (2) is unpacked\n" * 2
     assert mirror.log == ["update", "update"]
 

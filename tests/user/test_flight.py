@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lablib import ROOT
+from kmtools.base.paths import ROOT
 
 LIBRARY = ROOT / "build" / "native" / "libkmarkers.a"
 COMMON = ["-std=gnu11", "-Wall", "-Werror", "-D_GNU_SOURCE", "-Inative/include", "-Iinclude"]

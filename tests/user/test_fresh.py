@@ -14,11 +14,11 @@ import sys
 import time
 from pathlib import Path
 
-import fresh
-import freshtimes
 import pytest
-from lablib import LabError, bareroot
-from lablib.bareroot import Root
+from kmtools.base.errors import LabError
+from kmtools.check import fresh, freshtimes
+from kmtools.lab import bareroot
+from kmtools.lab.bareroot import Root
 
 ROOT = Path(__file__).resolve().parents[2]
 README = """\
@@ -40,7 +40,7 @@ More words.
 HOLD = """
 import sys
 from pathlib import Path
-from lablib import bareroot
+from kmtools.lab import bareroot
 process = bareroot.run(bareroot.Root(Path(sys.argv[1]), None, None), "echo in; sleep 600", {})
 print(process.stdout.readline().decode(), flush=True)
 process.wait()

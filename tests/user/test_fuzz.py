@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""fuzz.py: how long it runs is a number that means an end."""
+"""kmarkers check fuzz: how long it runs is a number that means an end."""
 
 from __future__ import annotations
 
-import fuzz
 import pytest
+from kmtools.check import fuzz
+from kmtools.cli import main
 
 
 @pytest.mark.parametrize("text", ["0", "-5", "1.5", "soon"])
@@ -16,9 +17,8 @@ def test_a_time_without_end_is_refused(
     words = [] if variable else [f"--seconds={text}"]
     if variable:
         monkeypatch.setenv("FUZZ_SECONDS", text)
-    monkeypatch.setattr("sys.argv", ["fuzz.py", *words])
     monkeypatch.setattr(fuzz, "build", None)
     with pytest.raises(SystemExit) as ended:
-        fuzz.main()
+        main(["check", "fuzz", *words])
     assert ended.value.code == 2
     assert f"argument --seconds: '{text}' is no whole number above 0" in capsys.readouterr().err

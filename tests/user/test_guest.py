@@ -8,7 +8,7 @@ import subprocess
 from collections import Counter
 
 import pytest
-from lablib import ROOT
+from kmtools.base.paths import ROOT
 
 SCRIPTS = ROOT / "tests" / "vm"
 SOURCED = re.compile(r"^\s*\. /tests/(\S+)", re.MULTILINE)

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lablib import ROOT
+from kmtools.base.paths import ROOT
 
 
 def load(root: Path) -> subprocess.CompletedProcess[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import impact
 import pytest
-from impact import Value
+from kmtools.report import impact
+from kmtools.report.impact import Value
 
 
 def entry(benchmark: str, variant: str, median: float, delta: float | None) -> dict[str, Any]:

@@ -13,9 +13,9 @@ import subprocess
 import time
 from pathlib import Path
 
-import collect
 import pytest
-from lablib import ROOT
+from kmtools.base.paths import ROOT
+from kmtools.measure import collect
 
 NATIVE = ROOT / "build" / "native"
 KMBENCH = NATIVE / "kmbench"

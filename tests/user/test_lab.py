@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 from fakelab import run_fake
-from lablib import LabError, build, catalogue, initramfs, logscan, sources
-from lablib.logscan import scan_log, with_context
+from kmtools.base.errors import LabError
+from kmtools.lab import build, catalogue, initramfs, logscan, sources
+from kmtools.lab.logscan import scan_log, with_context
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -195,13 +196,13 @@ def test_unknown_kernel_names_the_known_ones() -> None:
         catalogue.find("0.99")
 
 
-@pytest.mark.parametrize("program", ["lab.py", "vm.py"])
+@pytest.mark.parametrize("program", ["lab", "vm"])
 def test_unknown_kernel_on_the_command_line(program: str, tmp_path: Path) -> None:
     job = tmp_path / "job"
     job.touch()
-    words = {"lab.py": ["fetch", "0.99"], "vm.py": ["run", "--kernel=0.99", f"--job={job}"]}
+    words = {"lab": ["fetch", "0.99"], "vm": ["run", "--kernel=0.99", f"--job={job}"]}
     done = subprocess.run(
-        [sys.executable, ROOT / "scripts" / program, *words[program]],
+        [sys.executable, ROOT / "scripts" / "kmarkers", program, *words[program]],
         env={**os.environ, "KMARKERS_CACHE": str(tmp_path)},
         cwd=tmp_path,
         capture_output=True,

@@ -15,7 +15,7 @@ SHOW = """#!/bin/sh
 for word; do printf '<%s>' "$word"; done >>log
 echo >>log
 """
-PROGRAMS = ("scripts/setup", "scripts/bench", "build/venv/bin/python")
+PROGRAMS = ("scripts/setup", "scripts/bench", "scripts/kmarkers")
 
 
 def told(tmp_path: Path, *words: str) -> list[str]:
@@ -42,14 +42,14 @@ def told(tmp_path: Path, *words: str) -> list[str]:
     [
         ("bench", "K", ["--kernel="]),
         ("bench", "RESUME", ["--resume="]),
-        ("check", "K", ["scripts/check.py", "--kernel="]),
-        ("check-full", "K", ["scripts/check.py", "--full", "--kernel="]),
-        ("check-coexist", "K", ["scripts/checkcoexist.py", "--kernel="]),
-        ("check-matrix", "K", ["scripts/matrix.py", "--", ""]),
-        ("check-debug", "K", ["scripts/matrix.py", "--", ""]),
+        ("check", "K", ["check", "--kernel="]),
+        ("check-full", "K", ["check", "--full", "--kernel="]),
+        ("check-coexist", "K", ["check", "coexist", "--kernel="]),
+        ("check-matrix", "K", ["check", "matrix", "--", ""]),
+        ("check-debug", "K", ["check", "matrix", "--", ""]),
         ("setup", "K", [""]),
-        ("check-fresh", "ROOT", ["scripts/fresh.py", "--root="]),
-        ("check-fresh", "WHO", ["scripts/fresh.py", "--who="]),
+        ("check-fresh", "ROOT", ["check", "fresh", "--root="]),
+        ("check-fresh", "WHO", ["check", "fresh", "--who="]),
     ],
 )
 def test_value_arrives_as_it_is(
@@ -60,8 +60,13 @@ def test_value_arrives_as_it_is(
 
 
 def test_lists_are_lists(tmp_path: Path) -> None:
-    assert told(tmp_path, "lint", "TOOLS=ruff it's") == ["scripts/lint.py", "ruff", "it's"]
-    words = ["scripts/fresh.py", "--step=bench", "--step=it's"]
+    assert told(tmp_path, "lint", "TOOLS=ruff it's") == [
+        "check",
+        "lint",
+        "ruff",
+        "it's",
+    ]
+    words = ["check", "fresh", "--step=bench", "--step=it's"]
     assert told(tmp_path, "check-fresh", "STEP=bench it's") == words
 
 
@@ -80,6 +85,6 @@ def test_zero_means_no(tmp_path: Path, target: str, variable: str, option: str) 
 
 
 def test_all_kernels_without_a_name(tmp_path: Path) -> None:
-    assert told(tmp_path, "check-matrix") == ["scripts/matrix.py"]
-    assert told(tmp_path, "check-debug") == ["scripts/matrix.py", "--debug"]
+    assert told(tmp_path, "check-matrix") == ["check", "matrix"]
+    assert told(tmp_path, "check-debug") == ["check", "matrix", "--debug"]
     assert told(tmp_path, "setup") == []

@@ -6,24 +6,20 @@ from __future__ import annotations
 import errno
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import NoReturn
 
-import kernelsuite
-import ktap
-import lint
-import matrix
-import matrixtable
 import pytest
-import suites
 from fakelab import fake_emulator
-from kernelsuite import Outcome
-from ktap import Tally
-from lablib import LabError, catalogue, triage
-from lablib.catalogue import Entry
-from lablib.machine import Request
-from suites import Suite
+from kmtools.base.errors import LabError
+from kmtools.check import kernelsuite, ktap, lint, matrix, matrixtable, suites
+from kmtools.check.kernelsuite import Outcome
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import Suite
+from kmtools.cli import main
+from kmtools.lab import catalogue, triage
+from kmtools.lab.catalogue import Entry
+from kmtools.lab.machine import Request
 
 KTAP = "# suite: boot\nok 1 clean\n# suite: orders\nok 2 all\nok 3 some # SKIP no time\n"
 GOOD = f'printf "{KTAP}1..3\\n" >"$status"; finish 0\n'
@@ -61,7 +57,7 @@ def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     monkeypatch.setattr(kernelsuite, "MODULES", laboratory / "none")
     monkeypatch.setattr(kernelsuite, "TIMEOUT_SECONDS", 20.0)
-    monkeypatch.setattr("lablib.machine.usable_accel", lambda kernel: "tcg")
+    monkeypatch.setattr("kmtools.lab.machine.usable_accel", lambda kernel: "tcg")
     return laboratory
 
 
@@ -293,12 +289,11 @@ def test_table_is_shown_though_the_page_cannot_be_written(
     monkeypatch.setattr(matrix, "LOGS", built)
     monkeypatch.setattr(matrix, "require_root", lambda action: None)
     monkeypatch.setattr(catalogue, "stock", lambda: [catalogue.find(catalogue.default_name())])
-    monkeypatch.setattr(sys, "argv", ["matrix.py"])
     with fake_emulator(built, GOOD):
-        assert matrix.main() == 2
+        assert main(["check", "matrix"]) == 2
     said = capsys.readouterr()
     assert "retries" in said.out
-    assert f"check: {built}/none/kernels.md: No such file" in said.err
+    assert f"check matrix: {built}/none/kernels.md: No such file" in said.err
 
 
 def test_full_disk_is_the_reason(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:

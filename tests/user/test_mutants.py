@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from lablib import ROOT
-from mutants import ALL_MUTANTS, broken
-from mutations import Mutant
+from kmtools.base.paths import ROOT
+from kmtools.check.mutants import ALL_MUTANTS, broken
+from kmtools.check.mutations import Mutant
 
 
 @pytest.mark.parametrize("mutant", ALL_MUTANTS, ids=lambda mutant: mutant.name)

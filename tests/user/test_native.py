@@ -8,9 +8,9 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import checknative
 import pytest
-from lablib import ROOT
+from kmtools.base.paths import ROOT
+from kmtools.check import native
 
 SHARED_DIRS = ("base", "patcher", "immediate", "markers", "bench_modules")
 
@@ -238,4 +238,4 @@ def test_a_peer_is_built_where_its_header_is(present: list[str], tmp_path: Path)
     ],
 )
 def test_a_storm_that_ends_early_is_noticed(said: str, short: bool) -> None:
-    assert checknative.too_short(said, 10) is short
+    assert native.too_short(said, 10) is short

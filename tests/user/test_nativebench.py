@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import nativebench
 import pytest
-from lablib import LabError
+from kmtools.base.errors import FailedError, LabError
+from kmtools.measure import native
 
 HEAD = (
     "# schema=1\nbenchmark,variant,layout,block,position,cpu,loops,tsc,cycles,instructions,flags\n"
@@ -17,8 +17,8 @@ HEAD = (
 def test_blocks_of_later_processes_follow(tmp_path: Path) -> None:
     source, target = tmp_path / "one.csv", tmp_path / "all.csv"
     source.write_text(HEAD + "b,none,0,0,1,0,10,100,,,\nb,none,1,1,0,0,10,90,,,preempted\n")
-    nativebench.append_samples(source, target, 0)
-    nativebench.append_samples(source, target, 2)
+    native.append_samples(source, target, 0)
+    native.append_samples(source, target, 2)
     lines = target.read_text().splitlines()
     assert lines[:2] == HEAD.splitlines()
     assert [line.split(",")[3] for line in lines[2:]] == ["0", "1", "2", "3"]
@@ -49,7 +49,7 @@ def kmbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     fake = tmp_path / "kmbench"
     fake.write_text(FAKE)
     fake.chmod(0o755)
-    monkeypatch.setattr(nativebench, "KMBENCH", fake)
+    monkeypatch.setattr(native, "KMBENCH", fake)
     for name, value in (("HERE", tmp_path), ("HEAD", HEAD), ("SAYS", "no room"), ("EXIT", 1)):
         monkeypatch.setenv(name, str(value))
     return tmp_path
@@ -58,7 +58,7 @@ def kmbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def measure(directory: Path) -> list[str]:
     """Three processes of a block each; returns what is shown."""
     shown: list[str] = []
-    nativebench.measure(
+    native.measure(
         directory / "native",
         blocks=1,
         processes=3,
@@ -71,7 +71,7 @@ def measure(directory: Path) -> list[str]:
 def test_processes_that_have_ended_are_not_run_again(
     kmbench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(nativebench.NativeError, match="no room"):
+    with pytest.raises(FailedError, match="no room"):
         measure(kmbench)
     assert not (kmbench / "native").exists()
     monkeypatch.setenv("EXIT", "0")

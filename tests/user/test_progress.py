@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import io
 
-from progress import Progress, duration
+from kmtools.base.progress import Progress, duration
 
 
 class Terminal(io.StringIO):

@@ -13,18 +13,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import collect
-import compare
-import medians
-import page
-import published
 import pytest
 import rawdata
-import reference
-import report
-import rundir
-import table
-import verdicts
+from kmtools.analyse import published, verdicts
+from kmtools.base.paths import ROOT
+from kmtools.cli import main
+from kmtools.measure import rundir
+from kmtools.report import page, table
 
 SUMMARY_KEYS = {
     "tier", "kernel", "benchmark", "variant", "unit", "n", "median", "ci_lo", "ci_hi", "baseline",
@@ -57,14 +52,14 @@ def build(root: Path) -> Path:
     tiers = [
         f"--raw={tier}={path}" for tier, path in zip(rundir.TIERS[::2], (native, vm), strict=True)
     ]
-    assert collect.main([str(run), *tiers, f"--raw=icount={icount}"]) == 0
+    assert main(["collect", str(run), *tiers, f"--raw=icount={icount}"]) == 0
     return run
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = build(tmp_path_factory.mktemp("report"))
-    assert report.main([str(path)]) == 0
+    assert main(["report", str(path)]) == 0
     return path
 
 
@@ -97,7 +92,7 @@ def test_the_same_input_gives_the_same_bytes_and_nothing_else(run: Path) -> None
     before = digests(run)
     stale = run / "figures" / "stale.svg"
     stale.write_text("<svg/>")
-    assert report.main([str(run)]) == 0
+    assert main(["report", str(run)]) == 0
     assert not stale.exists()
     assert digests(run) == before
     assert len(before) > 20
@@ -215,7 +210,7 @@ def test_the_table_names_tier_and_unit(results: list[verdicts.Result]) -> None:
 
 
 def test_a_missing_run_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert report.main([str(tmp_path)]) == 1
+    assert main(["report", str(tmp_path)]) == 1
     assert "env.json" in capsys.readouterr().err
 
 
@@ -230,13 +225,13 @@ def test_a_quick_run_and_what_it_lacks_are_marked(
     marked.mkdir()
     (marked / "env.json").write_text(json.dumps(env))
     (marked / "samples.csv").symlink_to(run / "samples.csv")
-    assert report.main([str(marked), "--no-figures"]) == 0
+    assert main(["report", str(marked), "--no-figures"]) == 0
     said = capsys.readouterr().out
     assert "QUICK RUN" in said and "Not measured: metal, because <it> broke." in said
     shown = page.warnings_html(env)
     assert "QUICK RUN" in shown and "metal, because &lt;it&gt; broke." in shown
     assert "make bench RESUME=x" in said and "make bench RESUME=x" in shown
-    assert reference.main([str(marked), "--out", str(tmp_path / "kept")]) == 1
+    assert main(["reference", str(marked), "--out", str(tmp_path / "kept")]) == 1
     assert "QUICK RUN" in capsys.readouterr().err
     assert not (tmp_path / "kept").exists()
 
@@ -245,7 +240,7 @@ def test_one_tier_is_shown_alone_and_nothing_written(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = digests(run)
-    assert report.main([str(run), "--tier", "icount"]) == 0
+    assert main(["report", str(run), "--tier", "icount"]) == 0
     said = capsys.readouterr().out
     assert "icount, kernel" in said and "native, kernel" not in said
     assert digests(run) == before
@@ -254,11 +249,10 @@ def test_one_tier_is_shown_alone_and_nothing_written(
 def test_medians_need_no_numpy(
     run: Path, results: list[verdicts.Result], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    program = "import sys; sys.modules['numpy'] = None; import medians; medians.main(sys.argv[1:])"
+    program = "import sys; sys.modules['numpy'] = None; from kmtools import cli; "
+    program += "cli.main(['report', *sys.argv[1:]])"
     words = [sys.executable, "-c", program, str(run), "--tier", "native"]
-    done = subprocess.run(
-        words, capture_output=True, text=True, check=True, cwd=Path(medians.__file__).parent
-    )
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT / "scripts")
     (row,) = [line.split() for line in done.stdout.splitlines() if line.split()[:1] == ["l1-hit"]]
     (result,) = [r for r in results if (r.tier, r.variant) == ("native", "l1-hit")]
     assert result.delta is not None
@@ -318,7 +312,7 @@ def test_compare_sets_shares_of_the_baseline_side_by_side(
             if entry[name] is not None:
                 entry[name] *= 1000
     (tmp_path / "summary.json").write_text(json.dumps(entries))
-    assert compare.main([str(run), str(tmp_path)]) == 0
+    assert main(["compare", str(run), str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert re.search(r"^0 of \d+ costs changed", out, re.MULTILINE)
     for entry in entries:
@@ -326,11 +320,11 @@ def test_compare_sets_shares_of_the_baseline_side_by_side(
             for name in ("delta", "delta_ci_lo", "delta_ci_hi"):
                 entry[name] *= 3
     (tmp_path / "summary.json").write_text(json.dumps(entries))
-    assert compare.main([str(run), str(tmp_path)]) == 0
+    assert main(["compare", str(run), str(tmp_path)]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if "  more" in line]
     assert len(lines) == 3 and all("marker-generic" in line for line in lines)
 
 
 def test_compare_needs_summaries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert compare.main([str(tmp_path), str(tmp_path)]) == 1
+    assert main(["compare", str(tmp_path), str(tmp_path)]) == 1
     assert "summary.json" in capsys.readouterr().err

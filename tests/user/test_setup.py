@@ -59,7 +59,7 @@ class Checkout:
         for path in (self.dir / "scripts", self.state, programs):
             path.mkdir(parents=True)
         shutil.copy(ROOT / "scripts/setup", self.dir / "scripts/setup")
-        (self.dir / "scripts/lab.py").write_text(LAB)
+        (self.dir / "scripts/kmarkers").write_text(LAB)
         for name in ("apt-get", "dpkg-query", "dpkg"):
             (programs / name).write_text(FAKE)
             (programs / name).chmod(0o755)

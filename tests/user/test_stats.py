@@ -10,14 +10,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import rawdata
-import rundir
-import stats
-import verdicts
+from kmtools.analyse import stats, verdicts
+from kmtools.analyse.slopes import Slope, fit_slope, paired, slopes
+from kmtools.analyse.stats import Interval
+from kmtools.analyse.verdicts import EQUIVALENT, FASTER, FEWER, IDENTICAL, MORE, SLOWER, UNRESOLVED
+from kmtools.measure import rundir
+from kmtools.measure.rundir import Sample, Tier
 from numpy.typing import NDArray
-from rundir import Sample, Tier
-from slopes import Slope, fit_slope, paired, slopes
-from stats import Interval
-from verdicts import EQUIVALENT, FASTER, FEWER, IDENTICAL, MORE, SLOWER, UNRESOLVED
 
 NATIVE = Tier("native", "k", rundir.UNIT_TSC, False, {}, {})
 ICOUNT = Tier("icount", "k", rundir.UNIT_INSTRUCTIONS, True, {}, {})

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from fakelab import run_fake
 from fakeqmp import ENTRY, FakeCpu, FakeMonitor
-from lablib import symbols, triage
-from lablib.look import Finding
-from lablib.machine import LOOK_LOG, Request, Result
-from lablib.qmp import Monitor, MonitorError
-from lablib.watch import LOOKS, Watch
+from kmtools.lab import symbols, triage
+from kmtools.lab.look import Finding
+from kmtools.lab.machine import LOOK_LOG, Request, Result
+from kmtools.lab.qmp import Monitor, MonitorError
+from kmtools.lab.watch import LOOKS, Watch
 
 KERNEL_TEXT = ENTRY - 0x1234560
 MODULE_TEXT = 0xFFFFFFFFC0A01230

@@ -11,21 +11,25 @@ import time
 from pathlib import Path
 
 import pytest
-import suites
-from ktap import Tally
-from lablib import ROOT
-from suites import Suite
+from kmtools.base.paths import ROOT
+from kmtools.check import suites
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import Suite
 
 # Two processes, one of which is not waited for; both write while they live.
 SCRIPT = """
 import sys
 sys.path.insert(0, "scripts")
 from pathlib import Path
-from suites import command, run_main
+from kmtools.base.processes import interruptible, run
 
 out = Path(sys.argv[1])
 beat = f"while sleep 0.1; do echo >>{out}/beats.$1; done"
-run_main(lambda: command(["sh", "-c", f"sh -c '{beat}' sh 1 & {beat}", "sh", 2], out / "log"))
+try:
+    with interruptible():
+        run(["sh", "-c", f"sh -c '{beat}' sh 1 & {beat}", "sh", 2], out / "log")
+except KeyboardInterrupt as interrupt:
+    sys.exit(128 + interrupt.args[0])
 """
 
 

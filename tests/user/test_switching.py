@@ -8,14 +8,13 @@ import gzip
 import json
 from pathlib import Path
 
-import collect
 import pytest
 import rawdata
-import reference
-import report
-import rundir
-import switching
-from lablib import ROOT
+from kmtools.analyse import switching
+from kmtools.base.paths import ROOT
+from kmtools.cli import main
+from kmtools.measure import rundir
+from kmtools.report import reference, switchtable
 
 COST = {"batched": 30, "one-by-one": 70_000, "static-key-one": 3_000}
 SIZES = (1, 100, 10_000)
@@ -63,7 +62,7 @@ def raw(tmp_path: Path) -> Path:
 def run(raw: Path, tmp_path: Path) -> Path:
     """The tier as a run."""
     path = tmp_path / "results" / "run"
-    assert collect.main([str(path), f"--raw=vm={raw}"]) == 0
+    assert main(["collect", str(path), f"--raw=vm={raw}"]) == 0
     return path
 
 
@@ -85,14 +84,14 @@ def test_medians_and_units(run: Path) -> None:
 
 
 def test_tables(run: Path) -> None:
-    heads, rows = switching.table_rows(points(run))
+    heads, rows = switchtable.table_rows(points(run))
     assert heads[1:] == ["1", "100", "10,000", "times ours at 10,000"]
     ratios = {row[0]: row[-1] for row in rows}
     assert ratios["ours, one batch"] == "1.000"
     assert ratios["one static key"] == "99.67"
-    _, parts = switching.part_rows(points(run))
+    _, parts = switchtable.part_rows(points(run))
     assert parts[-1] == ["round count of the batch", "3", "3", "3"]
-    _, stalls = switching.stall_rows(points(run))
+    _, stalls = switchtable.stall_rows(points(run))
     assert [row[0] for row in stalls] == [
         "ours, one batch",
         "stop_machine (in a buffer)",
@@ -103,7 +102,7 @@ def test_tables(run: Path) -> None:
 
 def promises(points: list[switching.Point]) -> dict[str, str]:
     """What became of each promise of one tier."""
-    return {row[0]: row[-1] for row in switching.promise_rows(points)[1]}
+    return {row[0]: row[-1] for row in switchtable.promise_rows(points)[1]}
 
 
 def test_promises(run: Path) -> None:
@@ -144,7 +143,7 @@ def test_reference_keeps_its_promises(tmp_path: Path) -> None:
 
 
 def test_report(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert report.main([str(run)]) == 0
+    assert main(["report", str(run)]) == 0
     text = capsys.readouterr().out
     assert "time to switch sites" in text
     assert "arm-scaling" not in text.split("time to switch")[0], "no slope is made of switches"
@@ -159,7 +158,7 @@ def test_report(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_truncated(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rawdata.write_raw(raw / "arm-scaling.csv", scaling_lines()[:-1])
-    assert collect.main([str(tmp_path / "run"), f"--raw=vm={raw}"]) == 1
+    assert main(["collect", str(tmp_path / "run"), f"--raw=vm={raw}"]) == 1
     assert "truncated" in capsys.readouterr().err
 
 

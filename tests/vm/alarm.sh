@@ -5,5 +5,5 @@
 . /tests/lib.sh
 
 try "module that warns loads" insmod /modules/kmarkers_test_warn.ko
-try "and unloads" rmmod kmarkers_test_warn
+try "module that warns unloads" rmmod kmarkers_test_warn
 finish

@@ -63,7 +63,7 @@ test_cases() {
 	run_cases
 	try "formats that differ" put markers_formats $cases/run
 	logged 'test_format in hit_formats(): format "%ld %s" is not the registered "%d %s"'
-	result $? "the log names both"
+	result $? "the log names both formats"
 	refused "unknown case" "Invalid argument" put nothing $cases/run
 	test_counts_during_loads
 	sed 's/^/# patcher /' $debugfs/patcher/stats
@@ -71,9 +71,9 @@ test_cases() {
 		"$(awk '/^batches_/ { n += $2 } END { print n }' $debugfs/patcher/stats)" \
 		"$(stat_of batches)"
 	[ "$(stat_of longest_round_us)" -gt 0 ]
-	result $? "and the longest round is known"
+	result $? "stats have the longest round"
 	[ "$(stat_of longest_trap_us)" -gt 0 ] && [ "$(stat_of longest_wait_us)" -gt 0 ]
-	result $? "and how long breakpoints stood, and batches waited"
+	result $? "stats have how long breakpoints stood and batches waited"
 	# Kernels that can look for such mappings.
 	wx=/sys/kernel/debug/page_tables/check_wx_pages
 	if [ -r $wx ]; then
@@ -105,7 +105,7 @@ test_across_modules() {
 	refused "imv_read in init text" "Operation not permitted" \
 		insmod /modules/kmarkers_test_bad_init.ko
 	logged "kmarkers_test_bad_init: imv_read() in text that is freed"
-	result $? "and the log says why"
+	result $? "the log says that the imv_read() is in init text"
 	same "refused modules leave no sites" "$(grep -c 'bad_init\|peer' $debugfs/immediate/list)" 0
 	try "test module unloads" rmmod kmarkers_test
 	lacks test $debugfs/markers/list
@@ -168,16 +168,16 @@ test_settable() {
 	refused "prof_on refuses 2" "Invalid argument" put 2 $values/example_profile.prof_on
 	same "value as before" "$(cat $values/example_profile.prof_step)" 1
 	sleep 1
-	same "nothing counted while off" "$(cat /sys/module/example_profile/parameters/hits)" 0
+	same "no hit is counted while profiling is off" "$(cat /sys/module/example_profile/parameters/hits)" 0
 	try "step of 1000" put 1000 $values/example_profile.prof_step
 	try "profiling on" put 1 $values/example_profile.prof_on
 	sleep 1
 	hits=$(cat /sys/module/example_profile/parameters/hits)
 	[ "$hits" -ge 5000 ] && [ $((hits % 1000)) -eq 0 ]
-	result $? "counted while on"
+	result $? "hits are counted while profiling is on"
 	try "profiling off" put 0 $values/example_profile.prof_on
 	try "module with settable values unloads" rmmod example_profile
-	same "its files are gone" "$(ls $values)" ""
+	same "files of settable values are gone" "$(ls $values)" ""
 }
 
 # summary_of BENCHMARK: what its summary has to say, from its samples: the windows of a block are
@@ -221,21 +221,21 @@ test_bench_dormant() {
 	try "a marker of the benchmarks is on" put "bench_memcpy count" $control
 	refused "start while it is on" "busy" put "start empty-loop" $bench/control
 	logged "kmarkers_bench: not started: marker bench_memcpy is on"
-	result $? "and the log names it"
+	result $? "the log names the marker that is on"
 	same "samples as before" "$(grep -c '^empty-loop,' $bench/empty-loop/samples)" "$1"
-	try "it is off" put "bench_memcpy none" $control
+	try "the marker of the benchmarks is off" put "bench_memcpy none" $control
 	try "a benchmark that switches its own on" put "start marker-enabled empty-loop" $bench/control
-	try "comes to its end" within 60 not_running
-	same "it is done" "$(cut -d' ' -f1 $bench/status)" "done"
+	try "the benchmark that switches its own markers ends" within 60 not_running
+	same "status says that the benchmark is done" "$(cut -d' ' -f1 $bench/status)" "done"
 	try "config takes blocks" put 100000 $bench/config/blocks
 	try "start of a long run" put "start empty-loop" $bench/control
 	try "first samples" within 60 measured_some
 	try "a marker is switched on in the run, which ends" arm_while_running
 	logged "kmarkers_bench: run failed: marker bench_memcpy is on"
-	result $? "and the log says why"
+	result $? "the log names the marker that ended the run"
 	grep -q "^failed - .* error -16 in empty-loop$" $bench/status
-	result $? "it has failed"
-	try "it is off again" put "bench_memcpy none" $control
+	result $? "status says that the run failed"
+	try "the marker that ended the run is off" put "bench_memcpy none" $control
 }
 
 test_bench_files() {
@@ -244,7 +244,7 @@ test_bench_files() {
 	for word in nothing "start nothing" "stop now" "start stop" "" "empty-loop start"; do
 		refused "control refuses '$word'" "Invalid argument" put "$word" $bench/control
 	done
-	same "nothing was started" "$(cut -d' ' -f1 $bench/status)" idle
+	same "refused words start no benchmark" "$(cut -d' ' -f1 $bench/status)" idle
 	for bad in "blocks 0" "blocks 100001" "blocks abc" "blocks -1" "blocks 99999999999999999999" \
 		"cpu 4096" "cpu x" "seed 1x"; do
 		refused "config refuses $bad" "Invalid argument\|out of range" \
@@ -274,7 +274,7 @@ test_bench_files() {
 	refused "insmod with a bad parameter" "Invalid argument" insmod /modules/kmarkers_bench.ko blocks=0
 	try "insmod with a parameter" insmod /modules/kmarkers_bench.ko blocks=3
 	try "start by name" put "empty-loop cold-branch" $bench/control
-	try "comes to its end" within 60 not_running
+	try "the benchmarks that were named end" within 60 not_running
 	grep -q '^done - \([0-9]*\)/\1$' $bench/status
 	result $? "every window was taken"
 	# 3 blocks of 2 windows of each variant; the first line of the summary is its head.
@@ -289,7 +289,7 @@ test_bench_files() {
 	try "config takes blocks" put 1 $bench/config/blocks
 	for turn in first second; do
 		try "sites are switched, the $turn time" put "start arm-stall" $bench/control
-		try "comes to its end" within 60 not_running
+		try "the switching of sites ends, the $turn time" within 60 not_running
 		grep -q '^done - \([0-9]*\)/\1$' $bench/status
 		result $? "no site was in another state"
 	done
@@ -309,7 +309,7 @@ test_cycles() {
 	expedite 0
 	same "all modules in and out" $cycle "$cycles"
 	[ ! -e "$debugfs" ]
-	result $? "nothing left in debugfs"
+	result $? "no file is left in debugfs"
 }
 
 suite orders

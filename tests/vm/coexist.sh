@@ -93,7 +93,7 @@ test_owner_of_call() {
 	result $? "$1 kprobe before"
 	refused "$1 kprobe: redirect refused" "busy" redirect
 	logged "refused: a kprobe"
-	result $? "and the log names a kprobe"
+	result $? "$1 kprobe: the log names a kprobe as the reason"
 	try "$1 kprobe works" owner_sees "$1" real
 	try "$1 kprobe goes" remove_owner "$1"
 	same "$1 kprobe: bytes as before" "$(call_bytes)" "$bytes"
@@ -103,10 +103,10 @@ test_owner_of_call() {
 	try "$1 kprobe works on the redirected call" owner_sees "$1" 4242
 	refused "$1 kprobe: restore refused" "busy" command_core restore
 	logged "refused: a kprobe"
-	result $? "and the log names a kprobe"
-	try "still redirected" pid_is 4242
+	result $? "$1 kprobe: the log names a kprobe as the reason"
+	try "$1 kprobe: the call is still redirected" pid_is 4242
 	try "$1 kprobe goes" remove_owner "$1"
-	try "still redirected" pid_is 4242
+	try "$1 kprobe gone: the call is still redirected" pid_is 4242
 	try "restore after $1 kprobe" command_core restore
 	try "the real call" pid_is real
 	same "$1 kprobe: bytes as before" "$(call_bytes)" "$bytes"
@@ -404,7 +404,7 @@ nothing_unpurged() {
 # What was seen while text was written, and what is left.
 test_aliases() {
 	! grep -v "executable 0" /tmp/mappings
-	result $? "nothing was writable and executable at any time"
+	result $? "no mapping was writable and executable at any time"
 	echo "# alias seen $(grep -c "writable 1" /tmp/mappings) of $(wc -l </tmp/mappings) times"
 	grep -q "writable 1" /tmp/mappings
 	result $? "an alias was seen while there was one"

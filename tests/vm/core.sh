@@ -50,7 +50,7 @@ test_names() {
 	for function in $there; do
 		deny "denied: $function" "not permitted" "$function" 5 5
 		logged "patcher: $function $name_refused\|$function.* $not_to_be_probed"
-		result $? "and the log says why"
+		result $? "the log says why $function is denied"
 	done
 }
 
@@ -61,20 +61,20 @@ test_handler_names() {
 	for function in $there; do
 		deny "on the handler's path: $function" "not permitted" "$function" 5 5
 		logged "patcher: $function $name_refused"
-		result $? "and the log says why"
+		result $? "the log says that the name of $function is denied"
 	done
 }
 
 test_instructions() {
 	deny "inside an instruction" "Invalid" "$getppid" $((call + 1)) 4
 	logged "refused: no instruction begins there"
-	result $? "and the log says why"
-	deny "too short" "Invalid" "$getppid" "$call" 4
+	result $? "the log says that no instruction begins there"
+	deny "a length too short for the instruction" "Invalid" "$getppid" "$call" 4
 	logged "refused: a longer instruction"
-	result $? "and the log says why"
-	deny "too long" "Invalid" "$getppid" "$call" 6
+	result $? "the log says that the instruction is longer"
+	deny "a length of more than one instruction" "Invalid" "$getppid" "$call" 6
 	logged "refused: more than one instruction"
-	result $? "and the log says why"
+	result $? "the log says that there is more than one instruction"
 	size=$(extent "$getppid")
 	deny "beyond the end" "Invalid" "$getppid" "$size" 5
 	deny "over the end" "Invalid" "$getppid" $((size - 1)) 5
@@ -86,8 +86,8 @@ test_instructions() {
 	esac
 	deny "entry that belongs to ftrace" "not permitted" "$getppid" "$fentry" 5
 	logged "refused: ftrace"
-	result $? "and the log says whose it is"
-	deny "what is at the entry otherwise" "Invalid\|not permitted" "$getppid" $((4 - fentry)) 4
+	result $? "the log says that the entry belongs to ftrace"
+	deny "the other instruction at the entry" "Invalid\|not permitted" "$getppid" $((4 - fentry)) 4
 	try "the call itself" command_core site "$getppid" "$call" 5
 }
 
@@ -120,14 +120,14 @@ deny_table() {
 	by_address=$(times_logged "$not_to_be_probed")
 	echo "# $by_address of $(wc -l </tmp/sites) by address"
 	[ "$by_address" -ge $((samples / 3)) ]
-	result $? "and the log says why"
+	result $? "$3: the log says why for a third of them"
 }
 
 # deny_kprobe NAME FUNCTION OFFSET LEN
 deny_kprobe() {
 	deny "$1" "busy" "$2" "$3" "$4"
 	logged "refused: a kprobe"
-	result $? "and the log names a kprobe"
+	result $? "$1: the log names a kprobe as the reason"
 }
 
 # jumps FUNCTION OFFSET: does the kprobe there, optimised, take the form of a jump?
@@ -196,7 +196,7 @@ test_redirect() {
 	! grep -q "^redirect" $debugfs/patcher/sites
 	result $? "no site is left of it"
 	try "redirect" command_core redirect "$getppid" "$callee"
-	same "what the call returns" "$(parent_pid)" 4242
+	same "the redirected call returns the replacement's value" "$(parent_pid)" 4242
 	[ "$bytes" != "$(call_bytes)" ]
 	result $? "bytes differ"
 	grep -q "^redirect .*getppid+$call/" "$debugfs/patcher/sites"
@@ -235,7 +235,7 @@ test_oracles() {
 	same "every byte as before" "$(call_bytes)" "$bytes"
 	try "a changed site cannot be forgotten" command_core left "$getppid" "$callee"
 	logged "patcher: .*getppid.* stays a site of redirect: its bytes were not put back"
-	result $? "and the log says so"
+	result $? "the log says that the changed site stays"
 	same "every byte as before" "$(call_bytes)" "$bytes"
 	try "two at a time forget a site" command_core forget-race "$getppid" "$call"
 	! grep -q "^redirect\|^asker\|^racers" $debugfs/patcher/sites
@@ -245,7 +245,7 @@ test_oracles() {
 test_detour() {
 	bytes=$(ask bytes "$(address "$getppid")" 16)
 	try "detour" command_core detour "$getppid"
-	same "what the function returns" "$(parent_pid)" 4343
+	same "the function with a detour returns the detour's value" "$(parent_pid)" 4343
 	refused "ftrace stays while there is a detour" "busy\|not supported" put 0 /proc/sys/kernel/ftrace_enabled
 	refused "no second detour" "busy" command_core detour "$getppid"
 	same "the first one stays" "$(parent_pid)" 4343

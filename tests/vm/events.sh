@@ -62,7 +62,7 @@ test_names_have_files() {
 test_trace() {
 	clear_trace
 	hit plain
-	same "nothing traced while off" "$(traced)" ""
+	same "no hit is traced while the marker is off" "$(traced)" ""
 	put 0 $tracing/events/kmarkers/marker/enable
 	try "trace" trace_on ev_plain
 	same "the event is on" "$(cat $tracing/events/kmarkers/marker/enable)" 1
@@ -75,16 +75,16 @@ test_trace() {
 	clear_trace
 	hit "plain 1000"
 	same "every hit is traced once" "$(traced | wc -l)" 1000
-	try "none" put none $markers/ev_plain/probe
+	try "none is written" put none $markers/ev_plain/probe
 	clear_trace
 	hit plain
-	same "nothing traced after none" "$(traced)" ""
+	same "no hit is traced after none" "$(traced)" ""
 	same "no probe after none" "$(cat $markers/ev_plain/probe)" ""
 	try "enable by 1" put 1 $markers/ev_plain/enable
 	hit plain
 	same "traced after enable" "$(traced | wc -l)" 1
 	try "disable by 0" put 0 $markers/ev_plain/enable
-	same "off" "$(cat $markers/ev_plain/enable)" 0
+	same "enable reads 0" "$(cat $markers/ev_plain/enable)" 0
 }
 
 test_count() {
@@ -96,18 +96,18 @@ test_count() {
 	try "trace beside count" trace_on ev_plain
 	clear_trace
 	hit "plain 10"
-	same "traced" "$(traced | wc -l)" 10
-	same "and counted" "$(sed -n 's/^hits //p' $markers/ev_plain/stats)" 1010
-	try "trace goes" put -trace $markers/ev_plain/probe
+	same "hits are traced beside count" "$(traced | wc -l)" 10
+	same "hits are counted beside trace" "$(sed -n 's/^hits //p' $markers/ev_plain/stats)" 1010
+	try "trace is disconnected" put -trace $markers/ev_plain/probe
 	same "count stays" "$(cat $markers/ev_plain/probe)" "probe_count [kmarkers_markers] 1"
-	try "count goes" put -count $markers/ev_plain/probe
+	try "count is disconnected" put -count $markers/ev_plain/probe
 	hit plain
-	same "nothing counted after it went" "$(sed -n 's/^hits //p' $markers/ev_plain/stats)" 1010
+	same "no hit is counted after count is disconnected" "$(sed -n 's/^hits //p' $markers/ev_plain/stats)" 1010
 	try "count again" put count $markers/ev_plain/probe
-	same "from 0" "$(sed -n 's/^hits //p' $markers/ev_plain/stats)" 0
-	try "both sites" put count $markers/ev_twice/probe
+	same "counting begins at 0 again" "$(sed -n 's/^hits //p' $markers/ev_plain/stats)" 0
+	try "count at a name with two sites" put count $markers/ev_twice/probe
 	hit "twice 100"
-	same "both sites are counted" "$(sed -n 's/^hits //p' $markers/ev_twice/stats)" 200
+	same "hits of both sites are counted" "$(sed -n 's/^hits //p' $markers/ev_twice/stats)" 200
 	put none $markers/ev_plain/probe
 	put none $markers/ev_twice/probe
 }
@@ -137,12 +137,12 @@ test_formats() {
 	same "a long format is cut off" "$(traced | sed 's/^ev_long: \(.*\) (.*/\1/' | tr -d '\n' | wc -c)" 511
 	clear_trace
 	hit wide
-	same "so is a wide number" "$(traced | sed 's/^ev_wide_argument: \(.*\) (.*/\1/' | tr -d '\n' | wc -c)" 511
+	same "a wide number is cut off" "$(traced | sed 's/^ev_wide_argument: \(.*\) (.*/\1/' | tr -d '\n' | wc -c)" 511
 	for marker in count wide; do
 		refused "format of ev_$marker" "Invalid argument" trace_on ev_$marker
 		logged "markers: ev_$marker in hit_.*: format cannot be printed"
-		result $? "and the log says so"
-		same "nothing connected" "$(cat $markers/ev_$marker/probe)" ""
+		result $? "the log says that the format of ev_$marker cannot be printed"
+		same "no probe is connected to ev_$marker" "$(cat $markers/ev_$marker/probe)" ""
 		try "ev_$marker can be counted" put count $markers/ev_$marker/probe
 	done
 	try "hit what was refused" hit hostile
@@ -159,11 +159,11 @@ test_contexts() {
 	hit "irq 10"
 	same "in interrupts" "$(traced | grep -c '^ev_irq: irq [01] ')" $((10 * $(nproc)))
 	traced | grep -q "^ev_irq: irq 1 "
-	result $? "really"
+	result $? "a hit in interrupt context is traced"
 	says "in a context like NMIs'" nmi "ev_nmi: nmi 1"
 	before=$(sed -n 's/^nested //p' $markers/stats)
 	says "a probe that meets itself" nested "ev_outer: outer 1"
-	same "is counted" "$(sed -n 's/^nested //p' $markers/stats)" $((before + 1))
+	same "a nested hit is counted in stats" "$(sed -n 's/^nested //p' $markers/stats)" $((before + 1))
 	for marker in irq nmi outer nested; do
 		put none $markers/ev_$marker/probe
 	done
@@ -204,7 +204,7 @@ test_bad_writes() {
 		refused "$file is not for writing" "Permission denied\|Invalid argument\|I/O error" \
 			put x $markers/ev_plain/$file
 	done
-	same "nothing changed" "$(cat $markers/list $markers/*/probe)" "$state"
+	same "refused words change neither list nor probes" "$(cat $markers/list $markers/*/probe)" "$state"
 }
 
 # toggle WORD: until told to stop; errors are fine, faults are not
@@ -248,9 +248,9 @@ test_leaving() {
 	put count $markers/ev_twice/probe
 	try "a traced module leaves" rmmod kmarkers_test_events
 	lacks ev_ $markers/list
-	result $? "and nothing of it waits"
-	try "and returns" insmod /modules/kmarkers_test_events.ko
-	same "untraced" "$(cat $markers/ev_plain/enable)" 0
+	result $? "no marker of the module that left is listed"
+	try "the module that was traced returns" insmod /modules/kmarkers_test_events.ko
+	same "the marker of the module that returns is not traced" "$(cat $markers/ev_plain/enable)" 0
 }
 
 # The example of a program in user space, on a marker that is hit all the time.
@@ -264,7 +264,7 @@ test_reader() {
 			/tmp/read | sort | uniq -c | tr -s ' ')" " 5 tick"
 	same "ticks in their order" "$(sort -k 3 -n /tmp/read)" "$(cat /tmp/read)"
 	same "reader leaves the marker off" "$(cat $markers/example_tick/enable)" 0
-	same "and no trace instance" "$(find $tracing/instances -mindepth 1)" ""
+	same "the reader leaves no trace instance" "$(find $tracing/instances -mindepth 1)" ""
 	refused "reader of an unknown name" "no marker" sh /examples/reader.sh example_none 1
 	try "marked module leaves" rmmod example_client
 }
@@ -272,7 +272,7 @@ test_reader() {
 test_events() {
 	try "test module" insmod /modules/kmarkers_test_events.ko
 	logged "markers: list: no directory of this name"
-	result $? "the log names a name that is taken"
+	result $? "the log names the marker whose name is a file's"
 	test_names_have_files
 	test_trace
 	test_count

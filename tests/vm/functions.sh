@@ -15,46 +15,46 @@ traced_function() {
 test_attach() {
 	try "attach" command "attach do_sys_openat2 opened"
 	grep -q '^opened off ftrace 0 kernel do_sys_openat2 - "caller %pS args' $markers/list
-	result $? "it is in the list"
+	result $? "the attached marker is listed"
 	! traced_function do_sys_openat2
-	result $? "ftrace knows nothing of it while off"
+	result $? "ftrace does not know the function while its marker is off"
 	clear_trace
 	try "trace" trace_on opened
 	traced_function do_sys_openat2
-	result $? "ftrace calls it while on"
+	result $? "ftrace knows the function while its marker is on"
 	cat /etc/dirt >/dev/null
 	traced | grep -q "^opened: caller .*sys_openat.* args .*(kernel do_sys_openat2)$"
-	result $? "calls are traced, with caller and arguments"
+	result $? "calls of the function are traced, with caller and arguments"
 	try "count" put count $markers/opened/probe
 	grep -q "^opened on ftrace 2 " $markers/list
-	result $? "list shows it on"
-	try "trace goes" put -trace $markers/opened/probe
+	result $? "list shows the attached marker on"
+	try "trace is disconnected from the attached marker" put -trace $markers/opened/probe
 	before=$(hits_of opened)
 	for _ in 1 2 3 4 5; do
 		cat /etc/dirt >/dev/null
 	done
 	[ "$(hits_of opened)" -ge $((before + 5)) ]
 	result $? "calls are counted"
-	try "count goes" put none $markers/opened/probe
+	try "count is disconnected from the attached marker" put none $markers/opened/probe
 	! traced_function do_sys_openat2
-	result $? "ftrace knows nothing of it once off"
-	try "on again" command "open* count"
-	try "detach while on" command "detach opened"
+	result $? "ftrace does not know the function once its marker is off"
+	try "the attached marker is on again" command "open* count"
+	try "detach of a marker that is on" command "detach opened"
 	! traced_function do_sys_openat2
-	result $? "ftrace knows nothing of it once detached"
+	result $? "ftrace does not know the function once its marker is detached"
 	[ ! -e $markers/opened ] && ! grep -q "^opened " $markers/list
-	result $? "nothing of it is left"
+	result $? "the detached marker has neither files nor a line in the list"
 	try "under its own name" command "attach vfs_read"
 	[ -e $markers/vfs_read/probe ]
-	result $? "it has files"
+	result $? "a marker under its function's name has files"
 	try "twice on a function" command "attach vfs_read read_again"
-	try "both on" command "*read* count"
+	try "two markers on one function are on" command "*read* count"
 	cat /etc/dirt >/dev/null
 	[ "$(hits_of vfs_read)" -gt 0 ] && [ "$(hits_of read_again)" -gt 0 ]
-	result $? "both are called"
+	result $? "two markers on one function are both called"
 	refused "twice of a name" "File exists" command "attach vfs_write vfs_read"
 	logged "markers: there is a marker vfs_read"
-	result $? "the log says so"
+	result $? "the log names the marker that has the name"
 	command "detach vfs_read"
 	command "detach read_again"
 }
@@ -71,14 +71,14 @@ test_attach_refusals() {
 	before=$(cat $markers/list)
 	refused "attach: unknown function" "No such file" command "attach no_such_function"
 	logged "markers: no function no_such_function"
-	result $? "and the log says so"
+	result $? "the log names the unknown function"
 	refused "attach: data" "Operation not permitted" command "attach jiffies_64"
 	logged "markers: .* cannot be traced"
-	result $? "and the log says so"
+	result $? "the log says that data cannot be traced"
 	# The kernel has its functions for memory under more than one name.
 	refused "attach: an alias" "Operation not permitted" command "attach memcpy"
 	logged "markers: memcpy cannot be traced"
-	result $? "the log has the name that was given"
+	result $? "the log has the alias that was given"
 	refused "attach: what ftrace cannot trace" "Operation not permitted" command "attach asm_exc_int3"
 	refused "attach: a malformed name" "Invalid argument" command "attach vfs_read a/b"
 	refused "attach: a name that is a path" "Invalid argument" command "attach vfs_read .."
@@ -91,7 +91,7 @@ test_attach_refusals() {
 	refused "detach: nothing" "Invalid argument" command "detach"
 	refused "detach: a word too many" "Invalid argument" command "detach a b"
 	refused "attach: the name of a marker in the code" "File exists" command "attach vfs_read example_tick"
-	same "nothing changed" "$(cat $markers/list)" "$before"
+	same "refused requests leave the list as it was" "$(cat $markers/list)" "$before"
 }
 
 # The trace probe itself calls functions that have a marker.
@@ -101,16 +101,16 @@ test_attach_recursion() {
 		try "attach $function" command "attach $function rec_$function"
 	done
 	try "functions of the trace probe" command "rec_* trace"
-	try "and a marker" trace_on ev_plain
+	try "trace on a marker in the code" trace_on ev_plain
 	before=$(sed -n 's/^nested //p' $markers/stats)
 	clear_trace
 	hit "plain 10"
-	same "each hit comes to its end" "$(traced | grep -c '^ev_plain: ')" 10
+	same "each hit is traced, and ends" "$(traced | grep -c '^ev_plain: ')" 10
 	[ "$(traced | grep -c '^rec_marker_probe_call: ')" -ge 10 ]
-	result $? "with the functions on its way"
+	result $? "functions on the way of a hit are traced"
 	[ "$(sed -n 's/^nested //p' $markers/stats)" -gt "$before" ]
-	result $? "what is inside the probe is counted"
-	try "off again" command "rec_* none"
+	result $? "hits inside the trace probe are counted as nested"
+	try "functions of the trace probe are off again" command "rec_* none"
 	put none $markers/ev_plain/probe
 	for function in $functions; do
 		command "detach rec_$function"
@@ -123,12 +123,12 @@ test_attach_modules() {
 	result $? "list shows the module"
 	command "module_function count"
 	hit "plain 1"
-	same "it is counted" "$(hits_of module_function)" 1
+	same "a call of the module's function is counted" "$(hits_of module_function)" 1
 	try "the module leaves" rmmod kmarkers_test_events
 	logged "markers: module_function: detached, kmarkers_test_events leaves"
-	result $? "the log says so"
+	result $? "the log says that the marker was detached"
 	lacks module_function $markers/list
-	result $? "the marker left too"
+	result $? "the marker leaves the list with its module"
 	insmod /modules/kmarkers_test_events.ko
 }
 
@@ -141,24 +141,24 @@ test_attach_coming_and_leaving() {
 	try "a module in its init function" within 5 grep -q "^kmarkers_test_slow .* Loading" /proc/modules
 	refused "attach: init text" "Operation not permitted" command "attach slow_begins"
 	logged "markers: slow_begins: is freed after init"
-	result $? "the log says so"
+	result $? "the log says that init text is freed"
 	refused "attach: a module that is coming" "No such file" command "attach slow_stays"
 	logged "markers: slow_stays: its module is coming or leaving"
-	result $? "the log says so"
+	result $? "the log says that the module is coming or leaving"
 	put 0 $slow/stay_in_init
 	wait
 	refused "attach: init text that is gone" "No such file" command "attach slow_begins"
-	same "nothing changed" "$(cat $markers/list)" "$before"
+	same "refused requests leave the list as it was" "$(cat $markers/list)" "$before"
 	try "attach: once it is there" command "attach slow_stays"
 	put 1 $slow/stay_in_exit
 	rmmod kmarkers_test_slow &
 	try "a module in its exit function" within 5 grep -q "^kmarkers_test_slow .* Unloading" /proc/modules
 	refused "attach: a module that is leaving" "No such file" command "attach slow_stays too_late"
 	command "slow_stays count"
-	try "what was there before is still called" within 5 was_hit slow_stays
+	try "a marker attached before is called in a module that leaves" within 5 was_hit slow_stays
 	put 0 $slow/stay_in_exit
 	wait
-	same "nothing is left" "$(cat $markers/list)" "$before"
+	same "the list is as before the module came" "$(cat $markers/list)" "$before"
 }
 
 attach_again_and_again() {
@@ -190,7 +190,7 @@ test_attach_race() {
 	command "detach late" 2>/dev/null
 	put none $markers/ev_plain/probe
 	same "attached to a module each time before it leaves" $met 10
-	same "nothing is left, attached though it is all the while" $stale 0
+	same "no marker is left on a module that left" $stale 0
 }
 
 ftrace_enabled=/proc/sys/kernel/ftrace_enabled
@@ -200,7 +200,7 @@ test_attach_ftrace_off() {
 	command "attach vfs_read"
 	command "vfs_read count"
 	refused "ftrace stays while a marker is on" "busy\|not supported" put 0 $ftrace_enabled
-	same "it is on" "$(cat $ftrace_enabled)" 1
+	same "ftrace is still on" "$(cat $ftrace_enabled)" 1
 	try "detach" command "detach vfs_read"
 	command "attach vfs_read"
 	if ! put 0 $ftrace_enabled 2>/tmp/said && grep -q "not supported" /tmp/said; then
@@ -209,9 +209,9 @@ test_attach_ftrace_off() {
 		return
 	fi
 	same "ftrace off" "$(cat $ftrace_enabled)" 0
-	refused "then no marker can be switched on" "busy" command "vfs_read count"
+	refused "while ftrace is off no marker can be switched on" "busy" command "vfs_read count"
 	grep -q "^vfs_read off ftrace 0 " $markers/list
-	result $? "and is as before"
+	result $? "the refused marker is off and has no probe"
 	try "detach" command "detach vfs_read"
 	try "ftrace on" put 1 $ftrace_enabled
 }
@@ -248,11 +248,11 @@ test_attach_waiting() {
 	before=$(cat $markers/list)
 	try "attach: a name whose probes want another format" command "attach vfs_read example_tick"
 	logged "markers: example_tick in vfs_read.*is not the registered"
-	result $? "the log says so"
+	result $? "the log says that the formats differ"
 	grep -q "^example_tick off ftrace 0 " $markers/list && ! traced_function vfs_read
-	result $? "it stays off"
+	result $? "a marker whose format differs stays off"
 	command "detach example_tick"
-	same "and waits again" "$(cat $markers/list)" "$before"
+	same "the probes wait for the name again" "$(cat $markers/list)" "$before"
 	rmmod example_probe
 }
 

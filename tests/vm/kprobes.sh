@@ -66,7 +66,7 @@ test_kprobe_on_site() {
 	try "$1 kprobe on a site" site_kprobe "$1"
 	refused "$1 kprobe: the marker stays off" "busy" put trace "$tick_probe"
 	logged "change refused: a kprobe at tick+"
-	result $? "$1 kprobe: and the log names it"
+	result $? "$1 kprobe: the log names it"
 	[ "$1" = disabled ] || try "$1 kprobe works" within 5 site_kprobe_hits
 	try "$1 kprobe goes" no_site_kprobe "$1"
 	same "$1 kprobe: bytes as before" "$(tick_bytes)" "$off_bytes"
@@ -77,12 +77,12 @@ test_kprobe_on_site() {
 	# The probe is disconnected; the site waits.
 	try "$1 kprobe: off as far as it goes" put none "$tick_probe"
 	logged "change refused: a kprobe at tick+"
-	result $? "$1 kprobe: and the log names it"
+	result $? "$1 kprobe on a site that is on: the log names it"
 	[ "$1" = disabled ] || try "$1 kprobe works" within 5 site_kprobe_hits
 	try "$1 kprobe goes" no_site_kprobe "$1"
 	same "$1 kprobe: bytes as before" "$(tick_bytes)" "$on_bytes"
 	try "the marker goes on again" put trace "$tick_probe"
-	try "and off" put none "$tick_probe"
+	try "the marker goes off" put none "$tick_probe"
 	same "bytes of one that is off" "$(tick_bytes)" "$off_bytes"
 }
 
@@ -102,9 +102,9 @@ test_kprobe_on_value() {
 	try "$1 kprobe on a value" step_kprobe "$1"
 	refused "$1 kprobe: the value stays" "busy" put 7 "$prof_step"
 	logged "change refused: a kprobe at profile_hit+"
-	result $? "$1 kprobe: and the log names it"
+	result $? "$1 kprobe on a value: the log names it"
 	same "$1 kprobe: the value is as before" "$(cat "$prof_step")" 500
-	try "$1 kprobe: so is what is counted" step_is 500
+	try "$1 kprobe: hits count by the value as before" step_is 500
 	[ "$1" = disabled ] || try "$1 kprobe works" within 5 site_kprobe_hits
 	try "$1 kprobe goes" no_site_kprobe "$1"
 	same "$1 kprobe: bytes as before" "$(step_bytes)" "$bytes"
@@ -121,7 +121,7 @@ test_kprobe_on_value() {
 	try "$1 kprobe that comes and goes" kprobe_comes_and_goes "$1"
 	try "the value changes back" put 500 "$prof_step"
 	same "bytes as before" "$(step_bytes)" "$bytes"
-	try "what is counted" step_is 500
+	try "hits count by the old value again" step_is 500
 }
 
 # While values change; what is refused is refused because of it, and some of it is not.
@@ -182,7 +182,7 @@ test_kprobes() {
 	refused "the marker stays off" "busy" put trace "$tick_probe"
 	try "the kprobe goes" no_site_kprobe armed
 	try "the marker goes on" put trace "$tick_probe"
-	try "and off" put none "$tick_probe"
+	try "the marker goes off" put none "$tick_probe"
 	same "bytes of one that is off" "$(tick_bytes)" "$off_bytes"
 
 	insmod /modules/example_typed.ko

@@ -49,12 +49,12 @@ test_many() {
 	same "all are on" "$(in_state on)" $many
 	hit_many 2
 	sampled=$(find $markers -maxdepth 1 -name "$sample" | wc -l)
-	same "each counted its hits" "$(counts 2)" "$sampled"
+	same "each marker counted its hits" "$(counts 2)" "$sampled"
 	for_all "many_* count" 0
 	for_all "many_* none" 3
 	same "all are off" "$(in_state off)" $many
 	hit_many 1
-	same "none counted more" "$(counts 2)" "$sampled"
+	same "no marker counts while off" "$(counts 2)" "$sampled"
 
 	for_all "many_00?[0-4] trace" 3
 	same "a part is on" "$(in_state on)" 50
@@ -62,15 +62,15 @@ test_many() {
 	hit_many 1
 	same "a part is traced" "$(traced | sort -u | wc -l)" 50
 	for_all "many_* trace" 3
-	same "the others too" "$(in_state on)" $many
+	same "all markers are on after all are traced" "$(in_state on)" $many
 	for_all "many_* count" 0
 	for_all "many_* -trace" 0
-	same "counted still" "$(in_state on)" $many
+	same "markers with count stay on without trace" "$(in_state on)" $many
 	for_all "* none" 3
-	same "none is on" "$(in_state on)" 0
+	same "all are off after none" "$(in_state on)" 0
 	test_all_or_nothing
 	try "many markers leave" rmmod kmarkers_test_many
-	same "and no directory stays" "$(find $markers -maxdepth 1 -name 'many_*')" ""
+	same "no directory stays" "$(find $markers -maxdepth 1 -name 'many_*')" ""
 	put 0 $tracing/events/kmarkers/marker/enable
 }
 
@@ -78,9 +78,9 @@ test_many() {
 test_all_or_nothing() {
 	insmod /modules/kmarkers_test_events.ko
 	put "many_0000 trace" $markers/control
-	refused "one that cannot be traced" "Invalid argument" put "* trace" $markers/control
-	same "nothing was switched" "$(in_state on)" 1
-	same "nothing was connected" "$(cat $markers/ev_plain/probe)" ""
+	refused "a pattern that matches a marker that cannot be traced" "Invalid argument" put "* trace" $markers/control
+	same "the refused pattern switched no marker" "$(in_state on)" 1
+	same "the refused pattern connected no probe" "$(cat $markers/ev_plain/probe)" ""
 	put "many_0000 none" $markers/control
 	rmmod kmarkers_test_events
 }

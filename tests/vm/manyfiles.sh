@@ -27,6 +27,6 @@ for _ in $(seq "${KMARKERS_TURNS:-7}"); do
 	timed "unload with" rmmod "$module"
 done
 [ "$sites" -gt 1000 ]
-result $? "its sites were known: $sites"
+result $? "sites of the module were known: $sites"
 sed 's/^/# patcher /' $debugfs/patcher/stats
 finish

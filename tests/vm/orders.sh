@@ -100,7 +100,7 @@ test_orders() {
 	explore ""
 	expedite 0
 	! grep -q -E "^(kmarkers|example)" /proc/modules
-	result $? "nothing is left loaded"
+	result $? "no module is left loaded"
 	[ ! -e "$debugfs" ]
-	result $? "nothing is left in debugfs"
+	result $? "no file is left in debugfs"
 }

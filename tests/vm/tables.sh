@@ -31,24 +31,24 @@ test_stripped() {
 			continue
 		fi
 		try "client after $way" insmod /modules/example_client.$way.ko
-		try "its tables are known, its values read" client_works
-		try "it unloads" rmmod example_client
+		try "client after $way: tables are known, values read" client_works
+		try "client after $way unloads" rmmod example_client
 	done
 	rmmod example_probe
 	[ "$(stat -c %s /modules/example_client.strip-unneeded.ko)" -lt \
 		"$(stat -c %s /modules/example_client.ko)" ]
-	result $? "what was stripped is smaller"
+	result $? "the stripped module is smaller"
 }
 
 # turned_away NAME FILE PATTERN: refused, for this reason, and nothing stays of it
 turned_away() {
 	refused "$1" "invalid module format\|Exec format error" insmod "$2"
 	logged "$3"
-	result $? "and the log says why"
+	result $? "$1: the log says why"
 	module=$(basename "$2" | cut -d. -f1)
 	! loaded "$module" && ! grep -q "$module" $debugfs/immediate/list $debugfs/markers/list \
 		$debugfs/patcher/sites
-	result $? "nothing of it is known"
+	result $? "$1: none of its sites and markers is known"
 }
 
 test_turned_away() {
@@ -61,13 +61,13 @@ test_turned_away() {
 	refused "a table as a parameter" "Invalid argument" \
 		insmod /modules/example_client.ko kmarkers_chunk_imv=1
 	logged "kmarkers_chunk_imv is a table of the module and cannot be set"
-	result $? "and the log says why"
+	result $? "the log says that a table cannot be set"
 	try "a probe in a module without tables" insmod /modules/kmarkers_test_bare.ko
 	grep -q "^bare waiting - 1 " $debugfs/markers/list
-	result $? "it is connected"
-	try "it unloads" rmmod kmarkers_test_bare
+	result $? "the probe of a module without tables is connected"
+	try "module without tables unloads" rmmod kmarkers_test_bare
 	try "a module that has nothing to do with us" insmod /modules/kmarkers_test_stranger.ko
-	try "unloads" rmmod kmarkers_test_stranger
+	try "module that has nothing to do with us unloads" rmmod kmarkers_test_stranger
 }
 
 # What patcher/stats said, less what it says now.
@@ -96,7 +96,7 @@ test_costs() {
 	remember
 	try "module of one file" insmod /modules/example_client.ko
 	grep -q "^example_tick on " $debugfs/markers/list
-	result $? "its marker is on"
+	result $? "the marker of the module of one file is on"
 	costs "one file" 1
 	remember
 	rmmod example_client
@@ -104,7 +104,7 @@ test_costs() {
 	remember
 	try "module of many files" insmod /modules/kmarkers_test.ko
 	[ "$(since_then sites)" -gt 100 ]
-	result $? "it has many sites"
+	result $? "the module of many files has more than 100 sites"
 	costs "many files" 2
 	remember
 	rmmod kmarkers_test

@@ -27,16 +27,16 @@ leaves() {
 	shift
 	try "probes of a module that will leave them" insmod /modules/kmarkers_test_leaver.ko "$@"
 	grep -q "^example_request on typed $probes " $debugfs/markers/list
-	result $? "they are connected"
-	try "they are called" within 5 parameter_exceeds kmarkers_test_leaver typed 3
-	try "it leaves" rmmod kmarkers_test_leaver
-	same "the log names each" "$(grep -c 'kmarkers_test_leaver left its probe leaver_.* of marker example_request registered' "$log")" "$probes"
+	result $? "probes of the leaver are connected"
+	try "probes of the leaver are called" within 5 parameter_exceeds kmarkers_test_leaver typed 3
+	try "the leaver leaves" rmmod kmarkers_test_leaver
+	same "the log names each probe that was left" "$(grep -c 'kmarkers_test_leaver left its probe leaver_.* of marker example_request registered' "$log")" "$probes"
 	grep -q "^example_request off typed 0 " $debugfs/markers/list
-	result $? "none is connected"
+	result $? "no probe of the leaver is connected"
 	# The marker goes on and off while its code runs where the probes were.
 	try "the marker with another probe" insmod /modules/example_typed_probe.ko
-	try "is called" within 5 parameter_exceeds example_typed_probe bytes 5000
-	try "and goes" rmmod example_typed_probe
+	try "the other probe is called" within 5 parameter_exceeds example_typed_probe bytes 5000
+	try "the other probe unloads" rmmod example_typed_probe
 }
 
 test_leavers() {

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Core cycles beside TSC cycles: the two clocks of a core run at different frequencies.
+
+Each window has both, and the ratio is that of its block, so one number for each benchmark turns
+costs from one into the other. Whether cycles were counted or estimated is said wherever they are
+shown.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from kmtools.analyse.stats import Interval
+from kmtools.measure.rundir import Sample, Tier
+
+SOURCES = ("estimated", "counted")
+
+
+@dataclass(frozen=True)
+class CoreCycles:
+    """Core cycles in one TSC cycle, and how that is known."""
+
+    source: str
+    per_tick: float
+
+    def of(self, ticks: float | None) -> float | None:
+        """A cost in core cycles."""
+        return None if ticks is None else ticks * self.per_tick
+
+    def words(self) -> str:
+        """For a heading."""
+        return f"1 TSC cycle is {self.per_tick:.3f} core cycles ({self.source})"
+
+    def as_json(
+        self, median: float, delta: float | None, interval: Interval | None
+    ) -> dict[str, Any]:
+        """What summary.json says of a result; None where something is not finite."""
+        values = {
+            "median": median,
+            "delta": delta,
+            "delta_ci_lo": interval.lo if interval else None,
+            "delta_ci_hi": interval.hi if interval else None,
+        }
+        rounded = {
+            name: round(value * self.per_tick, 6) + 0.0
+            if value is not None and math.isfinite(value)
+            else None
+            for name, value in values.items()
+        }
+        return {"source": self.source, "per_tick": round(self.per_tick, 6), **rounded}
+
+
+def ratio_of(tier: Tier, samples: Iterable[Sample]) -> CoreCycles | None:
+    """The ratio of a benchmark's windows; None where no cycles are known."""
+    source = tier.env.get("cycles", "")
+    if source not in SOURCES or tier.emulated or tier.exact:
+        return None
+    ratios = [s.cycles / s.tsc for s in samples if s.cycles and s.tsc and not s.flags]
+    return CoreCycles(source, statistics.median(ratios)) if ratios else None

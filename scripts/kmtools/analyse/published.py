@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The numbers published in 2006-2015 and which of ours continue which.
+
+aliases.csv joins each published (source, benchmark, variant) to ours, or says why nothing does
+yet. Its column `over` names the published row, as benchmark:variant, that the published cost was
+counted over; the cost is recomputed from the published totals rather than believed.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any
+
+from kmtools.base.paths import ROOT
+
+PUBLISHED = ROOT / "results" / "published.csv"
+ALIASES = Path(__file__).with_name("aliases.csv")
+ALIAS_COLUMNS = (
+    "source",
+    "published_benchmark",
+    "published_variant",
+    "over",
+    "benchmark",
+    "variant",
+    "reason",
+)
+DELTA_NOTE = re.compile(r"published delta (?:over [a-z ]+ )?(-?\d+(?:\.\d+)?)")
+
+Name = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Published:
+    """One published number: value and deltas in `unit`, deltas over another published row."""
+
+    source: str
+    date: str
+    machine: str
+    kernel: str
+    benchmark: str
+    variant: str
+    value: float
+    unit: str
+    note: str
+    delta_stated: Decimal | None
+    over: str | None
+    delta: float | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the stated delta is not what its own numbers give, at its own precision."""
+        if self.delta_stated is None or self.delta is None:
+            return False
+        recomputed = Decimal(repr(round(self.delta, 9)))
+        step = Decimal(1).scaleb(int(self.delta_stated.as_tuple().exponent))
+        gap = abs(recomputed - self.delta_stated)
+        return gap >= step and recomputed.quantize(step, ROUND_HALF_UP) != self.delta_stated
+
+    def as_json(self) -> dict[str, Any]:
+        stated = None if self.delta_stated is None else float(self.delta_stated)
+        return {
+            "source": self.source,
+            "date": self.date,
+            "machine": self.machine,
+            "kernel": self.kernel,
+            "benchmark": self.benchmark,
+            "variant": self.variant,
+            "value": round(self.value, 6),
+            "unit": self.unit,
+            "over": self.over,
+            "delta_stated": stated,
+            "delta": None if self.delta is None else round(self.delta, 6),
+            "stated_delta_is_wrong": self.differs,
+            "note": self.note,
+        }
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file with a header."""
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def read_aliases(path: Path = ALIASES) -> list[dict[str, str]]:
+    """The rows of aliases.csv."""
+    return read_table(path)
+
+
+def value_of(row: dict[str, str]) -> tuple[float, str]:
+    """A published value and its unit; totals are divided by their loops."""
+    if row["total_cycles"] and row["loops"]:
+        return int(row["total_cycles"]) / int(row["loops"]), row["unit"].split("/")[0] + "/loop"
+    return float(row["published"]), row["unit"]
+
+
+def stated_delta(note: str) -> Decimal | None:
+    """The delta a note quotes, with the number of digits it was published with."""
+    match = DELTA_NOTE.search(note)
+    return Decimal(match[1]) if match else None
+
+
+def read_published(path: Path = PUBLISHED, aliases: Path = ALIASES) -> list[Published]:
+    """Every published number with its delta recomputed on its own machine."""
+    over = {
+        (a["source"], a["published_benchmark"], a["published_variant"]): a["over"]
+        for a in read_aliases(aliases)
+    }
+    rows = read_table(path)
+    found = {
+        (r["source"], r["machine"], f"{r['benchmark']}:{r['variant']}"): value_of(r) for r in rows
+    }
+    numbers = []
+    for row in rows:
+        value, unit = value_of(row)
+        name: Name = (row["source"], row["benchmark"], row["variant"])
+        reference = over.get(name) or None
+        base = found.get((row["source"], row["machine"], reference)) if reference else None
+        delta = value - base[0] if base and base[1] == unit else None
+        numbers.append(
+            Published(
+                source=row["source"],
+                date=row["date"],
+                machine=row["machine"],
+                kernel=row["kernel"],
+                benchmark=row["benchmark"],
+                variant=row["variant"],
+                value=value,
+                unit=unit,
+                note=row["note"],
+                delta_stated=stated_delta(row["note"]),
+                over=reference,
+                delta=delta,
+            )
+        )
+    return numbers
+
+
+def ancestors(
+    path: Path = PUBLISHED, aliases: Path = ALIASES
+) -> dict[tuple[str, str], list[Published]]:
+    """For each of our (benchmark, variant) the published numbers it continues, in file order."""
+    names: dict[Name, list[tuple[str, str]]] = defaultdict(list)
+    for row in read_aliases(aliases):
+        if row["benchmark"] and row["variant"]:
+            name = (row["source"], row["published_benchmark"], row["published_variant"])
+            names[name].append((row["benchmark"], row["variant"]))
+    joined: dict[tuple[str, str], list[Published]] = defaultdict(list)
+    for number in read_published(path, aliases):
+        for ours in names[number.source, number.benchmark, number.variant]:
+            joined[ours].append(number)
+    return dict(joined)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Slopes over loop counts, in which the fixed cost of starting and stopping the clock cancels.
+
+Units follow the data: a slope is in the tier's unit per operation. The standard library is enough.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from kmtools.measure.rundir import Sample
+
+
+@dataclass(frozen=True)
+class Slope:
+    """One variant in one block: cost per operation, signed."""
+
+    block: int
+    layout: int
+    value: Fraction
+
+
+def fit_slope(points: Sequence[tuple[int, int]]) -> Fraction | None:
+    """Least-squares slope of (loops, value) points, exact; None below two loop counts.
+
+    With two points it is their difference quotient. Never clamped: a negative one is data."""
+    n = len(points)
+    sum_x = sum(x for x, _ in points)
+    sum_y = sum(y for _, y in points)
+    denominator = n * sum(x * x for x, _ in points) - sum_x * sum_x
+    if denominator == 0:
+        return None
+    return Fraction(n * sum(x * y for x, y in points) - sum_x * sum_y, denominator)
+
+
+def slopes(samples: Iterable[Sample], column: str) -> dict[str, list[Slope]]:
+    """Slopes of every variant of one benchmark, ordered by block.
+
+    Flagged windows take no part; a block that they leave with fewer than two loop counts of a
+    variant has no slope for it. `column` is tsc, cycles or instructions."""
+    points: dict[tuple[str, int, int], list[tuple[int, int]]] = defaultdict(list)
+    for sample in samples:
+        value = getattr(sample, column)
+        if value is not None and not sample.flags:
+            points[sample.variant, sample.block, sample.layout].append((sample.loops, value))
+    fitted: dict[str, list[Slope]] = defaultdict(list)
+    for (variant, block, layout), several in sorted(points.items()):
+        slope = fit_slope(several)
+        if slope is not None:
+            fitted[variant].append(Slope(block, layout, slope))
+    return dict(fitted)
+
+
+def paired(variant: Sequence[Slope], baseline: Sequence[Slope]) -> list[Slope]:
+    """Variant minus baseline in every block that has both."""
+    reference = {(slope.block, slope.layout): slope.value for slope in baseline}
+    return [
+        Slope(slope.block, slope.layout, slope.value - reference[slope.block, slope.layout])
+        for slope in variant
+        if (slope.block, slope.layout) in reference
+    ]

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Estimators: slopes, paired differences and intervals that stay honest on timing data.
+
+Units follow the data: a slope is in the tier's unit per operation (TSC ticks or instructions
+divided by loop iterations), and so are differences, intervals and medians.
+
+Where the techniques come from:
+- sign-test interval of the median: order statistics, exact for any distribution (Conover,
+  "Practical Nonparametric Statistics"; Le Boudec, "Performance Evaluation", ch. 2);
+- autocorrelation: the effective number of observations n / tau, tau from the initial positive
+  sequence (Geyer 1992, "Practical Markov Chain Monte Carlo"), here of the signs;
+- layouts as clusters: the cluster bootstrap with its corrections for few clusters (Cameron,
+  Gelbach and Miller 2008, "Bootstrap-based improvements for inference with clustered errors").
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmtools.analyse.slopes import Slope
+from kmtools.measure.rundir import Sample
+
+Floats = NDArray[np.float64]
+
+CONFIDENCE = 0.95
+
+# 0.975 quantiles of Student's t for 1..30 degrees of freedom.
+_T_975 = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval; infinite ends mean that the data do not bound it."""
+
+    lo: float
+    hi: float
+
+    def widened(self, by: float) -> Interval:
+        """The same interval with both ends moved outwards."""
+        return Interval(self.lo - by, self.hi + by)
+
+    def hull(self, other: Interval) -> Interval:
+        """The smallest interval that holds both."""
+        return Interval(min(self.lo, other.lo), max(self.hi, other.hi))
+
+    @property
+    def reach(self) -> float:
+        """The largest distance from zero inside the interval."""
+        return max(abs(self.lo), abs(self.hi))
+
+    @property
+    def half_width(self) -> float:
+        return (self.hi - self.lo) / 2
+
+
+UNBOUNDED = Interval(-math.inf, math.inf)
+
+
+def values(series: Sequence[Slope]) -> Floats:
+    """The values of a series as floats, in block order."""
+    return np.array([float(slope.value) for slope in series], dtype=np.float64)
+
+
+def middle(series: Sequence[Slope]) -> float:
+    """The median of a series; NaN when it is empty."""
+    return float(np.median(values(series))) if series else math.nan
+
+
+def by_layout(series: Sequence[Slope]) -> dict[int, Floats]:
+    """The values of a series for each layout, in block order."""
+    groups: dict[int, list[float]] = defaultdict(list)
+    for slope in series:
+        groups[slope.layout].append(float(slope.value))
+    return {layout: np.array(groups[layout]) for layout in sorted(groups)}
+
+
+def layout_medians(series: Sequence[Slope]) -> dict[int, float]:
+    """Median of a series in each layout."""
+    return {layout: float(np.median(x)) for layout, x in by_layout(series).items()}
+
+
+def sign_rank(n: int) -> int:
+    """Largest k such that the k-th smallest and k-th largest of n independent values enclose
+    the median with at least 95 %; 0 when n is too small (below 6)."""
+    tail, cumulative = (1 - CONFIDENCE) / 2, 0.0
+    for k in range(n // 2 + 1):
+        log_p = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2)
+        cumulative += math.exp(log_p)
+        if cumulative > tail:
+            return k
+    return 0
+
+
+def correlation_time(series: Sequence[Slope]) -> float:
+    """How many times larger the variance of the sum of signs (around each layout's median) is
+    than that of independent blocks without ties: 1 for those, more when neighbours resemble
+    each other, and less would be possible where most values tie, but is not made use of."""
+    medians = layout_medians(series)
+    signs = np.array([np.sign(float(s.value) - medians[s.layout]) for s in series])
+    n = len(signs)
+    energy = float(np.dot(signs, signs))
+    if n < 8 or energy == 0:
+        return 1.0
+    size = 1 << (2 * n - 1).bit_length()
+    spectrum = np.fft.rfft(signs, size)
+    rho = np.fft.irfft(spectrum * np.conj(spectrum), size)[: n // 2] / energy
+    tau, k = 1.0, 1
+    while k + 1 < len(rho) and rho[k] + rho[k + 1] > 0:
+        tau += 2 * float(rho[k] + rho[k + 1])
+        k += 2
+    return min(max(1.0, tau * energy / n), n / 2)
+
+
+def sign_interval(series: Sequence[Slope]) -> Interval:
+    """Sign-test interval of the median at 95 %, widened for correlated blocks: ranks are taken
+    for n / tau observations and stretched to the n that are there. It is the whole range where
+    correlation leaves too few of them, and unbounded below 6 blocks."""
+    n = len(series)
+    if sign_rank(n) == 0:
+        return UNBOUNDED
+    effective = int(n / correlation_time(series))
+    index = max(1, int(sign_rank(effective) * (n + 1) / (effective + 1)))
+    ordered = np.sort(values(series))
+    return Interval(float(ordered[index - 1]), float(ordered[n - index]))
+
+
+def cluster_interval(series: Sequence[Slope]) -> Interval | None:
+    """Interval of the mean over layouts of the layouts' medians, taking the layouts measured for
+    a sample of all placements: it says what the same code would cost placed elsewhere.
+
+    This is the bootstrap that resamples whole layouts, in closed form: its standard error is
+    sqrt((L - 1) / L) s / sqrt(L), and for as few clusters as here the correction by
+    sqrt(L / (L - 1)) and a t quantile of L - 1 degrees of freedom are due, which together give
+    the t interval of the layouts' medians. None with a single layout, which says nothing."""
+    medians = list(layout_medians(series).values())
+    count = len(medians)
+    if count < 2:
+        return None
+    quantile = _T_975[min(count - 1, len(_T_975)) - 1]
+    half = quantile * float(np.std(medians, ddof=1)) / math.sqrt(count)
+    centre = float(np.mean(medians))
+    return Interval(centre - half, centre + half)
+
+
+def clock_resolution(samples: Iterable[Sample], column: str) -> float:
+    """What one step of the clock is worth in cost per operation.
+
+    A TSC that software scales or synthesises advances in steps of many ticks (the greatest common
+    divisor of all readings); two windows then tell costs apart only to a step over the difference
+    of their loop counts. 0 where there are too few windows to see the step."""
+    step, windows, loops = 0, 0, set()
+    for sample in samples:
+        value = getattr(sample, column)
+        if value is not None:
+            step = math.gcd(step, value)
+            windows += 1
+            loops.add(sample.loops)
+    if windows < 20 or len(loops) < 2:
+        return 0.0
+    return step / (max(loops) - min(loops))
+
+
+def exact_interval(series: Sequence[Slope]) -> Interval:
+    """Smallest and largest value: of zero width when every block agrees."""
+    low, high = min(s.value for s in series), max(s.value for s in series)
+    return Interval(float(low), float(high))
+
+
+def count_flags(samples: Iterable[Sample]) -> dict[str, int]:
+    """How many windows carry each flag word."""
+    counts: dict[str, int] = defaultdict(int)
+    for sample in samples:
+        for word in sample.flags:
+            counts[word] += 1
+    return dict(sorted(counts.items()))

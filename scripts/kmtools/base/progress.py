@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a long job is doing, how far it is and how long the rest takes.
+
+It needs nothing but Python: the first step of a measurement runs where nothing is installed yet.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+INDENT = " " * 11
+# On a terminal a line is written over, that often; into a log goes one now and then.
+TERMINAL_SECONDS, LOG_SECONDS = 0.2, 15.0
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it."""
+    whole = max(0, round(seconds))
+    return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60:02} s"
+
+
+class Line:
+    """The line that says how far a job is."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stdout
+        self.terminal = self.stream.isatty()
+        self._open = False
+
+    def write(self, text: str) -> None:
+        """Show it in place of the last one, where that can be."""
+        if not self.terminal:
+            self.keep(text)
+            return
+        self._open = True
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r{text[:width]}\033[K", end="", file=self.stream, flush=True)
+
+    def keep(self, text: str) -> None:
+        """Print a line that stays."""
+        self.close()
+        print(text, file=self.stream, flush=True)
+
+    def close(self) -> None:
+        """Remove a line that would be written over; what comes next starts a line of its own."""
+        if self._open:
+            self._open = False
+            print("\r\033[K", end="", file=self.stream, flush=True)
+
+
+class Progress:
+    """Numbered steps with the time since the first, and within a step its share."""
+
+    def __init__(
+        self,
+        total: int,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Expect `total` steps."""
+        self.total = total
+        self.number = 0
+        self._line = Line(stream)
+        self._every = TERMINAL_SECONDS if self._line.terminal else LOG_SECONDS
+        self._clock = clock
+        self._began = clock()
+        self._first: tuple[float, float] | None = None
+        self._shown = self._began
+        self.close = self._line.close
+
+    def step(self, text: str, usual: str = "") -> None:
+        """Announce the next step, and how long it usually takes where that cannot be counted."""
+        self.number += 1
+        self._first = None
+        self._shown = self._clock()
+        hint = f" (usually {usual})" if usual else ""
+        elapsed = self._shown - self._began
+        self._line.keep(f"[{self.number}/{self.total}] {elapsed:4.0f} s  {text}{hint}")
+
+    def share(self, done: float, total: float, text: str) -> None:
+        """Show how far the step is; the rest is judged by the pace since the first call."""
+        now = self._clock()
+        start, already = self._first = self._first or (now, done)
+        if now - self._shown < self._every or not total:
+            return
+        self._shown = now
+        rest = ""
+        if done > already:
+            rest = f"; about {duration((now - start) * (total - done) / (done - already))} left"
+        self._line.write(f"{INDENT}{100 * done / total:3.0f} %, {text}{rest}")

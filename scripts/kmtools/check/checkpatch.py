@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernel's checkpatch.pl, taken out of the distribution's source package once."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from kmtools.base.errors import LabError
+from kmtools.base.paths import cache_dir
+from kmtools.lab.apt import PrivateApt, progress
+from kmtools.lab.cache import locked
+
+SUITE = "bookworm"
+PACKAGE = "linux-source-6.1"
+FILES = ("checkpatch.pl", "const_structs.checkpatch", "spelling.txt")
+
+# Options for code that lives outside the kernel's tree.
+OPTIONS = ("--no-tree", "--no-summary", "--terse", "--show-types", "--max-line-length=100")
+TYPEDEFS = ("bench_op", "marker_probe_func", "va_list")
+
+# What checkpatch must not warn of, by the beginning of a path, each with the reason.
+IGNORED = {
+    # Macros that define an object or a row of a table cannot stand in parentheses or in a
+    # loop; EXPECT() returns from a test. A marker's text may well name its function.
+    "": (
+        *("COMPLEX_MACRO", "MULTISTATEMENT_MACRO_USE_DO_WHILE", "MACRO_WITH_FLOW_CONTROL"),
+        "EMBEDDED_FUNCTION_NAME",
+    ),
+    # User space: it defines what checkpatch recommends, for the sources of the modules.
+    **dict.fromkeys(
+        ("native/", "tests/user/", "examples/user/"),
+        (
+            *("PREFER_DEFINED_ATTRIBUTE_MACRO", "NEW_TYPEDEFS", "VOLATILE", "EXPORT_SYMBOL"),
+            *("MEMORY_BARRIER", "FUNCTION_ARGUMENTS", "TRAILING_STATEMENTS", "AVOID_EXTERNS"),
+            *("TRAILING_SEMICOLON", "STRING_FRAGMENTS", "OPEN_BRACE", "SPACING"),
+        ),
+    ),
+    # Storms are made of accesses whose order is their subject; labels of assembly; sets of
+    # characters.
+    "tests/": (*("MEMORY_BARRIER", "AVOID_EXTERNS", "MSLEEP", "QUOTED_WHITESPACE_BEFORE_NEWLINE"),),
+    "bench_modules/sites.c": ("AVOID_EXTERNS",),
+    # A parameter that is a pointer to a function is taken for a function.
+    "patcher/register.c": ("OPEN_BRACE",),
+    "patcher/main.c": ("OPEN_BRACE",),
+    # A macro that exports what another macro defines.
+    "include/kmarkers/immediate.h": ("EXPORT_SYMBOL",),
+    # The same; what takes parameters as an argument; the comment stands in the macro, above.
+    "include/kmarkers/typed.h": ("EXPORT_SYMBOL", "FUNCTION_ARGUMENTS", "MEMORY_BARRIER"),
+    # The one file for versions.
+    "include/compat/compat.h": ("LINUX_VERSION_CODE", "CONSTANT_COMPARISON"),
+}
+
+
+def ensure() -> Path:
+    """Return the script, unpacking it if it is not there."""
+    tree = cache_dir() / "checkpatch"
+    script = tree / FILES[0]
+    if all((tree / name).is_file() for name in FILES):
+        return script
+    with locked("checkpatch"):
+        apt = PrivateApt(SUITE)
+        apt.update()
+        (deb,) = apt.download([PACKAGE])
+        progress(f"taking checkpatch out of {deb.name}")
+        tree.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=tree) as scratch:
+            _extract(deb, Path(scratch))
+            for name in FILES:
+                (found,) = Path(scratch).glob(f"linux-source-*/scripts/{name}")
+                shutil.move(found, tree / name)
+        deb.unlink(missing_ok=True)
+    return script
+
+
+def _extract(deb: Path, scratch: Path) -> None:
+    """Unpack the wanted files of a source package."""
+    wanted = " ".join(f"'*/scripts/{name}'" for name in FILES)
+    command = (
+        f"dpkg-deb --fsys-tarfile {deb} | tar -xO --wildcards '*/linux-source-*.tar.xz' |"
+        f" tar -xJ -C {scratch} --wildcards {wanted}"
+    )
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], check=False)
+    if done.returncode != 0:
+        raise LabError(f"cannot take checkpatch out of {deb.name}")
+
+
+def command(script: Path, path: Path, typedefs: Path) -> list[str]:
+    """Return the command that checks one file; `typedefs` is a file that it may write."""
+    typedefs.write_text("".join(f"{name}\n" for name in TYPEDEFS))
+    ignored = [types for prefix, types in IGNORED.items() if str(path).startswith(prefix)]
+    names = ",".join(dict.fromkeys(name for types in ignored for name in types))
+    options = [*OPTIONS, f"--typedefsfile={typedefs}", f"--ignore={names}"]
+    return ["perl", str(script), *options, "-f", str(path)]

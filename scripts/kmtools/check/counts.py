@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Checks that instruction counts are exact: the same in every block, layout, order and boot."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+from kmtools.analyse.slopes import slopes
+from kmtools.base.errors import FailedError
+from kmtools.check.ktap import Tally
+from kmtools.measure import collect, guest
+from kmtools.measure.rundir import parse_sample
+
+# Instructions that a dormant marker adds to a loop: load or mov of its state, test, branch; one
+# nop; cmp or xor and the branch.
+MARKER_INSTRUCTIONS = {
+    "marker-generic": 3,
+    "marker-immediate": 3,
+    "marker-jump": 1,
+    "marker-cmp-flip": 2,
+    "marker-xor-flip": 2,
+}
+
+# What an enabled marker may cost, in units of a tracepoint with one empty probe.
+TRACEPOINTS = {"typed-direct-call": 1, "marker-1-probe": 3}
+
+Counts = dict[tuple[str, str], set[Fraction]]
+
+
+def count(raw: Path) -> Counts:
+    """Instructions per operation by (benchmark, variant): a set of one where they are exact."""
+    counts: Counts = {}
+    rows = collect.load_raw("icount", raw).rows
+    by_benchmark: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        by_benchmark.setdefault(row["benchmark"], []).append(row)
+    for benchmark, own in by_benchmark.items():
+        series = slopes((parse_sample(row) for row in own), "instructions")
+        for variant, fitted in series.items():
+            counts[benchmark, variant] = {slope.value for slope in fitted}
+    return counts
+
+
+def judge(first: Counts, second: Counts) -> Tally:
+    """One result per variant, and what a dormant marker must cost."""
+    tally = Tally()
+    for key in sorted(first.keys() | second.keys()):
+        both = first.get(key, set()) | second.get(key, set())
+        name = "/".join(key)
+        if len(both) != 1 or key not in first or key not in second:
+            seen = sorted(float(value) for value in both)
+            tally.failed.append(f"{name}: not one count but {seen}")
+        else:
+            tally.passed += 1
+    base = first.get(("empty-loop", "none"), set())
+    for variant, added in MARKER_INSTRUCTIONS.items():
+        if first.get(("empty-loop", variant)) == {n + added for n in base}:
+            tally.passed += 1
+        else:
+            tally.failed.append(f"empty-loop/{variant} does not add {added} instructions")
+    judge_enabled(first, tally)
+    return tally
+
+
+def judge_enabled(counts: Counts, tally: Tally) -> None:
+    """An enabled marker beside a tracepoint, over the empty loop of their benchmark."""
+    base = max(counts.get(("marker-enabled", "none"), {Fraction(0)}))
+    tracepoint = min(counts.get(("marker-enabled", "tracepoint"), {base})) - base
+    for variant, times in TRACEPOINTS.items():
+        added = max(counts.get(("marker-enabled", variant), {base})) - base
+        if 0 < added <= times * tracepoint:
+            tally.passed += 1
+        else:
+            tally.failed.append(
+                f"marker-enabled/{variant} adds {float(added)} instructions,"
+                f" a tracepoint {float(tracepoint)}"
+            )
+
+
+def compare(kernel: str, modules: Path, log: Path) -> Tally:
+    """Boot twice with different orders of variants and compare every count."""
+    runs = []
+    for seed in (1, 2):
+        raw = log.with_suffix("") / f"seed-{seed}"
+        try:
+            guest.measure("icount", kernel, modules, raw, blocks=4, seed=seed)
+        except FailedError as error:
+            return Tally(failed=[str(error)])
+        runs.append(count(raw))
+    lines = [f"{'/'.join(key)} {sorted(map(float, n))}" for key, n in sorted(runs[0].items())]
+    log.write_text("\n".join(lines) + "\n")
+    return judge(*runs)

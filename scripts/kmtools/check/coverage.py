@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Line coverage of the pure parts by the tests in user space.
+
+The tests, one short benchmark run and the fuzz targets on random inputs are counted together.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from kmtools.base.errors import FailedError
+from kmtools.base.paths import ROOT
+from kmtools.base.processes import captured
+from kmtools.check.fuzz import TARGETS
+
+OUT = ROOT / "build" / "coverage"
+FLAGS = "-Og --coverage -fprofile-update=atomic"
+REQUIRED = 90.0
+BATCHES = 500
+INPUTS = 3000
+# What a benchmark does is no logic to test, but code to time.
+NOT_PURE = tuple(f"bench_modules/{name}" for name in ("ops_", "groups.c", "sites.c", "bystander.c"))
+
+Lines = dict[str, dict[int, int]]
+
+
+def step(*words: object) -> str:
+    """Run a command and return what it printed."""
+    done = captured(words, ROOT)
+    if done.returncode:
+        raise FailedError(f"{words[0]} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def make(out: Path, *targets: object) -> None:
+    """Build with counters."""
+    jobs = os.cpu_count() or 1
+    step("make", "-s", f"-j{jobs}", "-C", "native", f"OUT={out}", f"EXTRA={FLAGS}", *targets)
+
+
+def run_everything() -> None:
+    """Build from nothing, so that no counter is old, and run."""
+    shutil.rmtree(OUT, ignore_errors=True)
+    main, targets = OUT / "main", OUT / "fuzz"
+    make(main, main / "test", main / "kmbench")
+    make(targets, "fuzz")
+    step(main / "test", BATCHES)
+    with tempfile.TemporaryDirectory() as scratch:
+        step(main / "kmbench", "run", "--blocks", 2, "--out", Path(scratch) / "raw", "empty-loop")
+    step(main / "kmbench", "run", "--blocks", 2, "empty-loop")
+    for target in TARGETS:
+        step(targets / f"fuzz-{target}", INPUTS)
+
+
+def pure_files() -> list[str]:
+    """The shared sources that count."""
+    shared = step("make", "-s", "-C", "native", "list-shared").split()
+    return [name for name in shared if not name.startswith(NOT_PURE)]
+
+
+def counted_lines(source: str) -> Iterator[tuple[int, int]]:
+    """Line numbers of a source and how often each ran, from every build."""
+    for build in ("main", "fuzz"):
+        data = OUT / build / Path(source).with_suffix(".gcda")
+        if not data.exists():
+            continue
+        report = json.loads(step("gcov", "--json-format", "--stdout", data))
+        for file in report["files"]:
+            if Path(file["file"]).name == Path(source).name:
+                yield from ((line["line_number"], line["count"]) for line in file["lines"])
+
+
+def collect() -> Lines:
+    """How often each line of each pure file ran."""
+    lines: Lines = {}
+    for source in pure_files():
+        counts: dict[int, int] = defaultdict(int)
+        for number, count in counted_lines(source):
+            counts[number] += count
+        if not counts:
+            raise FailedError(f"{source}: no counters")
+        lines[source] = counts
+    return lines
+
+
+def share(counts: Mapping[int, int]) -> float:
+    """Per cent of lines that ran."""
+    return 100.0 * sum(count > 0 for count in counts.values()) / len(counts)
+
+
+def show(lines: Lines, missing: bool) -> float:
+    """Print the table; returns the total in per cent."""
+    for source, counts in sorted(lines.items()):
+        print(f"{share(counts):6.1f} %  {len(counts):4} lines  {source}")
+        text = (ROOT / source).read_text(encoding="utf-8").splitlines()
+        for number in sorted(n for n, count in counts.items() if not count and missing):
+            print(f"          {number:4}: {text[number - 1]}")
+    everything = {(name, n): c for name, counts in lines.items() for n, c in counts.items()}
+    total = 100.0 * sum(count > 0 for count in everything.values()) / len(everything)
+    print(f"{total:6.1f} %  {len(everything):4} lines  in all, at least {REQUIRED:.0f} % required")
+    return total
+
+
+def measure(missing: bool) -> bool:
+    """Run everything and print the table; tells whether enough was reached."""
+    run_everything()
+    return show(collect(), missing) >= REQUIRED

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""All that make check runs, and what make check-full adds."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from kmtools.base import processes
+from kmtools.check import (
+    boots,
+    counts,
+    fresh,
+    kernelsuite,
+    lint,
+    matrixtable,
+    native,
+    still,
+    tracers,
+)
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import Suite, nothing
+from kmtools.lab import catalogue
+
+# What suites take on 2 cores that do nothing else.
+SCRIPTS_SECONDS, LINT_SECONDS, COUNTS_SECONDS = 74, 100, 43
+SHORT_KERNEL_SECONDS, KERNEL_SECONDS = 227, 270
+
+
+def scripts(log: Path) -> Tally:
+    """The Python tests, counted from pytest's own record."""
+    record = log.with_suffix(".xml")
+    record.unlink(missing_ok=True)
+    code = processes.run([sys.executable, "-m", "pytest", "-q", f"--junitxml={record}"], log)
+    tally = Tally()
+    if not record.is_file():
+        tally.failed.append("pytest did not run")
+        return tally
+    for case in ElementTree.parse(record).iter("testcase"):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        if case.find("failure") is not None or case.find("error") is not None:
+            tally.failed.append(name)
+        elif (skip := case.find("skipped")) is not None:
+            tally.skipped.append(f"{name}: {skip.get('message')}")
+        else:
+            tally.passed += 1
+    if code and not tally.failed:
+        tally.failed.append(f"pytest: exit code {code}")
+    return tally
+
+
+def without(module: str, package: str) -> Callable[[], str]:
+    """Whether a Python module is missing, and what brings it."""
+
+    def obstacle() -> str:
+        if importlib.util.find_spec(module):
+            return ""
+        return f"Python's {module} is not here: scripts/setup, or apt-get install {package}"
+
+    return obstacle
+
+
+def in_kernel(kernel: str, short: bool = True) -> Callable[[Path], Tally]:
+    """The suite that runs inside a test kernel."""
+
+    def run(log: Path) -> Tally:
+        settings = kernelsuite.SHORT_SETTINGS if short else {}
+        outcome = kernelsuite.run_or_say(kernel, log.with_suffix(""), settings=settings)
+        log.write_text(matrixtable.as_text([outcome]))
+        kernelsuite.tell_retries(outcome.retries)
+        return outcome.tally
+
+    return run
+
+
+def report_only(suite: Suite) -> Suite:
+    """A suite whose failures are shown, but do not count as ours."""
+
+    def run(log: Path) -> Tally:
+        why_not = suite.obstacle()
+        tally = Tally(failed=[why_not]) if why_not else suite.run(log)
+        shown = [f"{suite.name} only reports: {why}" for why in tally.failed]
+        return Tally(passed=tally.passed, skipped=[*tally.skipped, *shown])
+
+    return replace(suite, run=run, obstacle=nothing)
+
+
+def exact_counts(kernel: str, modules: Path) -> Callable[[Path], Tally]:
+    """Two runs under instruction counting, compared."""
+
+    def run(log: Path) -> Tally:
+        if not any(modules.glob("*.ko")):
+            return Tally(failed=[f"not run: the modules for {kernel} were not built, see above"])
+        return counts.compare(kernel, modules, log)
+
+    return run
+
+
+def kernel_suite(kernel: str, short: bool = True) -> Suite:
+    """Everything inside one test kernel."""
+    storms = "short storms" if short else "long storms"
+    what = f"every module and file inside kernel {kernel}, with {storms}"
+    usual = SHORT_KERNEL_SECONDS if short else KERNEL_SECONDS
+    obstacle = kernelsuite.obstacle(kernel)
+    return Suite(f"kernel-{kernel}", in_kernel(kernel, short), what, obstacle, usual)
+
+
+def suites(kernel: str, full: bool) -> list[Suite]:
+    """All suites for one kernel; with `full` also those that take long."""
+    modules = kernelsuite.MODULES / kernel
+    pytest = without("pytest", "python3-pytest")
+    found = [
+        *native.suites(full),
+        Suite("scripts", scripts, "the scripts' own tests", pytest, SCRIPTS_SECONDS),
+        kernel_suite(kernel, short=not full),
+        Suite(
+            f"counts-{kernel}",
+            exact_counts(kernel, modules),
+            "two runs that count instructions agree",
+            kernelsuite.obstacle(kernel),
+            COUNTS_SECONDS,
+        ),
+    ]
+    if full:
+        found += full_suites(kernel, modules)
+    return found
+
+
+def full_suites(kernel: str, modules: Path) -> list[Suite]:
+    """What takes long."""
+    gates = [entry.name for entry in catalogue.with_role("gates") if entry.name != kernel]
+    newest = [entry.name for entry in catalogue.with_role("reports")]
+    return [
+        *still.suites(kernel, modules),
+        *boots.alone(kernel, modules),
+        *tracers.suites(kernel, modules),
+        *boots.suites(kernel, modules, boots.FEW_BATCHES, boots.COEXIST),
+        lint.suite(LINT_SECONDS),
+        *(kernel_suite(name) for name in gates),
+        *(report_only(kernel_suite(name)) for name in newest),
+        *fresh.suites(),
+    ]

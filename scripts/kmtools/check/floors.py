@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which source belongs to which floor, and which uses which: read from includes, calls, imports."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kmtools.check import csource
+from kmtools.check.csource import CSource, Definition
+from kmtools.lab.build import sources
+
+OBJECTS = re.compile(r"^(\w+)-y\s*[:+]?=(.*)", re.M)
+SINGLE = re.compile(r"^obj-\S+\s*[:+]?=(.*)", re.M)
+Pair = tuple[str, str]  # which floor uses which
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A file uses another: where, and what of it."""
+
+    user: Path
+    used: Path
+    line: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Floor:
+    """Files that lie beside each other, and the floors below that they may know."""
+
+    name: str
+    what: str
+    files: Sequence[str]
+    knows: Sequence[str] = ()
+    inside: bool = False
+    open: bool = False
+    beside: bool = False
+
+
+def floor_of(path: Path, floors: Sequence[Floor]) -> Floor | None:
+    """Return where a file belongs: the longest pattern that matches it decides."""
+    matches = [
+        (len(pattern), floor)
+        for floor in floors
+        for pattern in floor.files
+        if fnmatchcase(str(path), pattern)
+    ]
+    return max(matches, key=lambda match: match[0])[1] if matches else None
+
+
+def way(after: Mapping[Path, set[Path]], start: Path, goal: Path) -> list[Path]:
+    """Return a shortest way between two files, or nothing."""
+    ways = {start: [start]}
+    queue = [start]
+    for path in queue:
+        if path == goal:
+            return ways[path]
+        for following in sorted(after.get(path, ())):
+            if following not in ways:
+                ways[following] = [*ways[path], following]
+                queue.append(following)
+    return []
+
+
+@dataclass
+class Plan:
+    """The files of a tree, laid out as a table says."""
+
+    root: Path
+    table: Mapping[str, Any]
+    files: list[Path] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.files = self.files or sorted(sources(self.root))
+
+    def text(self, path: Path) -> str:
+        """Return what a file holds."""
+        return (self.root / path).read_text(errors="replace")
+
+    @cached_property
+    def c_floors(self) -> list[Floor]:
+        """The floors of the C sources."""
+        return [Floor(**row) for row in self.table["c"]]
+
+    @cached_property
+    def python_floors(self) -> list[Floor]:
+        """The floors of the Python sources: each knows those before it."""
+        rows = self.table["python"]["floors"]
+        names = [row["name"] for row in rows]
+        return [Floor(**row, knows=names[:place]) for place, row in enumerate(rows)]
+
+    @cached_property
+    def c(self) -> dict[Path, CSource]:
+        """The C sources, headers included."""
+        found = [path for path in self.files if path.suffix in (".c", ".h")]
+        return {path: csource.parse(path, self.text(path)) for path in found}
+
+    @cached_property
+    def trees(self) -> dict[Path, ast.Module]:
+        """The Python sources."""
+        found = [path for path in self.files if path.suffix == ".py"]
+        return {path: ast.parse(self.text(path)) for path in found}
+
+    @cached_property
+    def modules(self) -> dict[str, Path]:
+        """The files that can be imported, by name."""
+        found = {}
+        for root in map(Path, self.table["python"]["roots"]):
+            for path in self.trees:
+                if path.is_relative_to(root):
+                    parts = path.relative_to(root).with_suffix("").parts
+                    name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+                    found[name] = path
+        return found
+
+    def header(self, user: Path, name: str, quoted: bool) -> Path | None:
+        """Return the file of this tree that an #include names."""
+        places = [str(user.parent)] if quoted else []
+        for pattern, more in self.table["headers"].items():
+            places += more if fnmatchcase(str(user), pattern) else []
+        for place in [*places, "include"]:
+            path = _plain(Path(place, name))
+            if path in self.c:
+                return path
+        return None
+
+    @cached_property
+    def includes(self) -> list[Edge]:
+        """Which file of this tree includes which."""
+        edges = []
+        for path, source in self.c.items():
+            for include in source.includes:
+                header = self.header(path, include.name, include.quoted)
+                if header and header != path:
+                    edges.append(Edge(path, header, include.line, f"includes {include.name}"))
+        return edges
+
+    @cached_property
+    def imports(self) -> list[Edge]:
+        """Which module of this tree imports which."""
+        return [edge for path, tree in self.trees.items() for edge in self._imports(path, tree)]
+
+    def _imports(self, path: Path, tree: ast.Module) -> Iterator[Edge]:
+        own = next((name for name, file in self.modules.items() if file == path), "")
+        package = own if path.name == "__init__.py" else own.rpartition(".")[0]
+        for node in ast.walk(tree):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                base = node.module or ""
+                if node.level:
+                    parts = package.split(".")
+                    above = parts[: len(parts) - node.level + 1]
+                    base = ".".join([*above, *([base] if base else [])])
+                inner = [f"{base}.{alias.name}".lstrip(".") for alias in node.names]
+                names = [name if name in self.modules else base for name in inner]
+            for name in dict.fromkeys(names):
+                used = self.modules.get(name)
+                if used and used != path:
+                    assert isinstance(node, ast.stmt)
+                    yield Edge(path, used, node.lineno, f"imports {name}")
+
+    @cached_property
+    def global_names(self) -> dict[str, list[Definition]]:
+        """What is seen outside its C file, by name."""
+        found = defaultdict(list)
+        for path, source in self.c.items():
+            for definition in source.definitions:
+                if path.suffix == ".c" and not definition.static:
+                    found[definition.name].append(definition)
+        return found
+
+    def visible(self, path: Path) -> set[Path]:
+        """Return the headers that a file sees, through others too."""
+        seen: set[Path] = set()
+        queue = [path]
+        for file in queue:
+            new = self._included[file] - seen
+            seen |= new
+            queue += sorted(new)
+        return seen
+
+    @cached_property
+    def _included(self) -> dict[Path, set[Path]]:
+        found: dict[Path, set[Path]] = defaultdict(set)
+        for edge in self.includes:
+            found[edge.user].add(edge.used)
+        return found
+
+    def words(self, path: Path) -> dict[str, int]:
+        """Return the words of a C file, and those behind macros and inlines that it uses."""
+        words = dict(self.c[path].words)
+        behind: dict[str, list[str]] = defaultdict(list)
+        for header in self.visible(path) | {path}:
+            for definition in self.c[header].definitions:
+                if definition.kind == "macro" or header != path:
+                    behind[definition.name] += definition.words
+        queue = list(words)
+        for word in queue:
+            for more in behind.get(word, ()):
+                if more not in words:
+                    words[more] = words[word]
+                    queue.append(more)
+        return words
+
+    @cached_property
+    def calls(self) -> list[Edge]:
+        """Which C file calls a function of which other, or hands it on."""
+        edges = []
+        for path, source in self.c.items():
+            if path.suffix != ".c":
+                continue
+            own = {definition.name for definition in source.definitions}
+            for word, line in self.words(path).items():
+                for one in self._meant(path, word) if word not in own else ():
+                    edges.append(Edge(path, one.path, line, f"calls {one.name}() of {one.path}"))
+        return edges
+
+    def _meant(self, path: Path, word: str) -> list[Definition]:
+        """Return what a name means in a file: there may be one for each build."""
+        found = [one for one in self.global_names.get(word, ()) if one.kind == "function"]
+        beside = [one for one in found if one.path.parent == path.parent]
+        mine = floor_of(path, self.c_floors)
+        if beside or not mine:
+            return beside
+        floors = [(floor_of(one.path, self.c_floors), one) for one in found]
+        return [one for floor, one in floors if floor and floor.name in mine.knows]
+
+    def linked(self) -> dict[str, list[Path]]:
+        """Return the kernel modules and the sources of each."""
+        found: dict[str, list[Path]] = {}
+        for path in self.files:
+            if path.name != "Kbuild":
+                continue
+            text = self.text(path).replace("\\\n", " ")
+            several: dict[str, list[str]] = defaultdict(list)
+            for name, objects in OBJECTS.findall(text):
+                several[name] += objects.split()
+            for objects in SINGLE.findall(text):
+                for module in objects.split():
+                    name = module.removesuffix(".o")
+                    if module.endswith(".o"):
+                        several.setdefault(name, [module])
+            for name, objects in several.items():
+                paths = [_plain(path.parent / one).with_suffix(".c") for one in objects]
+                found[name] = [one for one in paths if one in self.c]
+        return found
+
+
+def _plain(path: Path) -> Path:
+    """Return a path without its steps up."""
+    parts: list[str] = []
+    for part in path.parts:
+        if part == ".." and parts:
+            parts.pop()
+        else:
+            parts.append(part)
+    return Path(*parts)
+
+
+def between(edges: Sequence[Edge], floors: Sequence[Floor]) -> list[Pair]:
+    """Return which floor uses which, by name, in the order of the table."""
+    found = set()
+    for edge in edges:
+        user, used = floor_of(edge.user, floors), floor_of(edge.used, floors)
+        if user and used and user is not used:
+            found.add((user.name, used.name))
+    names = [floor.name for floor in floors]
+    return sorted(found, key=lambda pair: (names.index(pair[0]), names.index(pair[1])))
+
+
+def facts(plan: Plan) -> str:
+    """Return in words which floors use which, but for tests, the last, which use them all."""
+    said = []
+    for edges, floors in ((plan.includes, plan.c_floors), (plan.imports, plan.python_floors)):
+        pairs = [pair for pair in between(edges, floors) if pair[0] != "tests"]
+        said += [f"{user} knows {used}" for user, used in pairs]
+    return "; ".join(said)

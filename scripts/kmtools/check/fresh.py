@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The README's commands in minimal Debian systems, which hold none of what they need.
+
+For each suite a root holds what Debian calls essential, and apt. In it, as root, exactly the
+commands of the README; in another, as a user, the same: what can be done without root is done,
+and what is missing is named by a command that root can run, which is then run. The first root gets
+no test kernels of this machine; the others may read them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+
+from kmtools.base.errors import LabError, require_root
+from kmtools.base.files import alone
+from kmtools.base.paths import ROOT
+from kmtools.base.processes import captured
+from kmtools.check import freshtimes
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import Suite
+from kmtools.lab import bareroot
+from kmtools.lab.bareroot import Root
+
+WORK = ROOT / "build" / "fresh"
+SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13", "testing": "Debian testing"}
+# A root that downloads everything itself; the others read this machine's test kernels.
+ALONE = "bookworm"
+PLACEHOLDER = "<this repository>"
+SOURCE = "/srv/kmarkers.bundle"
+SHOW_SECONDS = 30
+# What a program that cannot do all says that root should run.
+MENDS = re.compile(r"apt-get install [a-z0-9][a-z0-9 .+-]*")
+UNABLE = 2
+# What a user gets. make itself exits with 2 whatever failed, and shows the code in its last line.
+ABLE = {
+    "bench": r"(?s)\bnative\b.* Error 2\s*$",
+    "check": r"(?s)\n[1-9]\d* passed, 0 failed.* Error 2\s*$",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command in a root."""
+
+    name: str
+    command: str
+    user: bool = False
+    code: int = 0
+    says: str = ""  # a pattern that has to be in its output
+
+
+@dataclass
+class Visit:
+    """One root and what is done in it."""
+
+    name: str
+    root: Root
+    variables: Mapping[str, str]
+    tally: Tally = field(default_factory=Tally)
+    times: dict[str, float] = field(default_factory=dict)
+    mend: str = ""
+
+    @property
+    def timed(self) -> str:
+        """What its times are kept under; short forms are no measure of the long ones."""
+        return f"{self.name}-quick" if self.variables.get("QUICK") else self.name
+
+
+def readme_commands(text: str) -> list[str]:
+    """Return the lines of the first block of code under the README's heading of commands."""
+    section = text.split("\n## Two commands\n", 1)[-1].split("\n## ", 1)[0]
+    block = re.search(r"\n\n((?:    .+\n)+)", section)
+    lines = [line.strip() for line in block[1].splitlines()] if block else []
+    if not lines or PLACEHOLDER not in "".join(lines):
+        raise LabError(f"README.md has no block of commands that clones {PLACEHOLDER}")
+    return [line.replace(PLACEHOLDER, SOURCE) for line in lines]
+
+
+def root_steps(commands: list[str]) -> list[Step]:
+    """The README's commands as they stand, each behind where the one before it ended."""
+    steps, place = [], ""
+    for command in commands:
+        words = command.split()
+        steps.append(Step("clone" if words[0] == "git" else words[1], place + command))
+        if moved := re.search(r"&& cd (\S+)$", command):
+            place = f"cd {moved[1]} && "
+    return steps
+
+
+def user_steps(commands: list[str]) -> list[Step]:
+    """The same without root, before and after root installed what is asked for."""
+    install, *others = root_steps(commands)
+    clone, *makes = others
+    first = makes[0]
+    bare = Step(f"bare-{first.name}", first.command, True, UNABLE, MENDS.pattern)
+    able = [Step(make.name, make.command, True, UNABLE, ABLE[make.name]) for make in makes]
+    return [install, Step("clone", clone.command, True), bare, Step("mend", ""), *able]
+
+
+def make_bundle() -> Path:
+    """Write the last commit to a file that anyone can clone."""
+    path = WORK / "kmarkers.bundle"
+    words = ["git", "-C", str(ROOT), "bundle", "create", "--quiet", str(path), "HEAD"]
+    done = captured(words)
+    if done.returncode:
+        raise LabError(f"there is nothing to clone: {done.stderr.strip()}")
+    return path
+
+
+def follow(process: subprocess.Popen[bytes], log: Path, label: str) -> str:
+    """Write what a command prints to a log, each line with its second; show that it goes on."""
+    assert process.stdout is not None
+    began = shown = time.monotonic()
+    said = rest = ""
+    with log.open("w") as file:
+        while True:
+            ready, _, _ = select.select([process.stdout], [], [], SHOW_SECONDS)
+            now = time.monotonic()
+            if ready:
+                read = os.read(process.stdout.fileno(), 1 << 16).decode(errors="replace")
+                *lines, rest = (rest + read).split("\n")
+                lines += [rest] if rest and not read else []
+                file.writelines(f"{now - began:6.1f}  {line}\n" for line in lines)
+                file.flush()
+                said += read
+                if not read:
+                    return said
+            if now - shown > SHOW_SECONDS:
+                last = said.rstrip().rsplit("\n", 1)[-1]
+                print(f"  {label}: {now - began:.0f} s: {last[:60]}", flush=True)
+                shown = now
+
+
+def take(visit: Visit, step: Step) -> bool:
+    """Do one step; tells whether it went as it should."""
+    label = f"{visit.name}-{step.name}"
+    command = visit.mend if step.name == "mend" else step.command
+    known = freshtimes.load(WORK / "times.json").get(visit.timed, {}).get(step.name)
+    expected = f", {known:.0f} s the last time" if known else ""
+    print(f"{label}: {command}{expected}", flush=True)
+    log = WORK / f"{label}.log"
+    began = time.monotonic()
+    with bareroot.run(visit.root, command, visit.variables, step.user) as process:
+        try:
+            said = follow(process, log, label)
+            code = process.wait()
+        finally:
+            process.kill()
+    took = time.monotonic() - began
+    if mends := MENDS.findall(said):
+        visit.mend = mends[0].strip()
+    wrong = [f"exit code {code}, not {step.code}"] if code != step.code else []
+    if step.says and not re.search(step.says, said):
+        wrong.append(f"it does not say {step.says!r}")
+    if not wrong:
+        # What failed took no time that is worth telling.
+        visit.times[step.name] = took
+        visit.times |= {f"{step.name} {what}": at for what, at in freshtimes.marks(log).items()}
+        visit.tally.passed += 1
+        print(f"{label}: ok in {took:.0f} s", flush=True)
+        return True
+    visit.tally.failed.append(f"{label}: {' and '.join(wrong)}; see {log}")
+    print(f"{label}: FAILED, {' and '.join(wrong)}; {log} ends with", flush=True)
+    print("".join(f"    {line}\n" for line in said.splitlines()[-12:]), end="", flush=True)
+    return False
+
+
+def remove_leftovers() -> None:
+    """Remove roots whose run was killed; nobody holds their locks."""
+    for path in WORK.glob("*.lock"):
+        with contextlib.suppress(LabError), alone(path, "somebody works in it"):
+            Root(path.with_suffix(""), None, None).remove()
+
+
+@contextmanager
+def visiting(suite: str, user: bool, cache: bool, variables: Mapping[str, str]) -> Iterator[Visit]:
+    """A root to work in, gone afterwards."""
+    name = f"{suite}-user" if user else suite
+    WORK.mkdir(parents=True, exist_ok=True)
+    remove_leftovers()
+    with alone(WORK / f"{name}.lock", f"another run works in the root {name} of this checkout"):
+        root = bareroot.unpack(suite, WORK / name, cache)
+        try:
+            bundle = make_bundle()
+            (root.path / SOURCE[1:]).write_bytes(bundle.read_bytes())
+            yield Visit(name, root, variables)
+        finally:
+            root.remove()
+
+
+def visit_root(
+    suite: str, user: bool, cache: bool, wanted: list[str], variables: Mapping[str, str]
+) -> Tally:
+    """Do all steps in one root, or the wanted ones and what they need."""
+    commands = readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
+    steps = user_steps(commands) if user else root_steps(commands)
+    needed = {"install", "clone", *(["bare-bench", "mend"] if user else [])}
+    unknown = set(wanted) - {step.name for step in steps}
+    if unknown:
+        names = ", ".join(step.name for step in steps)
+        raise LabError(f"no step {min(unknown)!r}; there are: {names}")
+    with visiting(suite, user, cache, variables) as visit:
+        # A machine knows its packages; a root may be days old.
+        steps.insert(0, Step("lists", "apt-get update"))
+        for step in steps:
+            if wanted and step.name not in {*needed, *wanted, "lists"}:
+                continue
+            if not take(visit, step) and step.name in {*needed, "lists"}:
+                break
+        freshtimes.add(WORK / "times.json", visit.timed, visit.times)
+        return visit.tally
+
+
+def obstacle() -> str:
+    """Why no root can be made here, and what mends that."""
+    if os.geteuid() != 0:
+        return "making roots needs root: sudo make check-full"
+    if shutil.which("mmdebstrap") is None:
+        return "mmdebstrap is not here: scripts/setup --fresh"
+    return ""
+
+
+def suites(wanted: tuple[str, ...] = ("bookworm", "trixie")) -> list[Suite]:
+    """The README's `make bench` in short form in roots, for continuous integration."""
+
+    def suite(name: str) -> Suite:
+        def run(log: Path) -> Tally:
+            with log.open("w") as file, contextlib.redirect_stdout(file):
+                return visit_root(name, False, True, ["bench"], {"QUICK": "1"})
+
+        what = f"make bench in a bare {SUITES[name]}"
+        return Suite(f"fresh-{name}", run, what, obstacle, 140)
+
+    return [suite(name) for name in wanted]
+
+
+def run(
+    roots: Iterable[str], who: Iterable[str], steps: list[str], quick: bool, cached: bool
+) -> Tally:
+    """Visit the roots, as root and as a user; what the steps add up to."""
+    require_root("making roots")
+    variables = {"QUICK": "1"} if quick else {}
+    total = Tally()
+    for suite, name in product(roots, who):
+        cache = cached or suite != ALONE or name == "user"
+        total.add(visit_root(suite, name == "user", cache, steps, variables))
+    return total
+
+
+def keep_times() -> None:
+    """Put the times into the README."""
+    freshtimes.put(ROOT / "README.md", WORK / "times.json", SUITES)

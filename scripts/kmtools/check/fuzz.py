@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs fuzz targets; an input that fails is left in build/fuzz/."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from kmtools.base import processes
+from kmtools.base.errors import FailedError, LabError
+from kmtools.base.paths import ROOT
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import LOGS
+
+TARGETS = ("control", "words", "format", "insn", "table", "imv", "markers", "typed")
+FUZZ = ROOT / "build" / "fuzz"
+SECONDS = 60
+MAX_BYTES = 2048
+FLAGS = "-O1 -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
+PACKAGES = "apt-get install clang libclang-rt-14-dev"
+PROGRESS = re.compile(r"#(\d+)\s+DONE\s+cov: (\d+)")
+
+
+def build(log: Path) -> bool:
+    """Build the targets with libFuzzer; False if that fails."""
+    words: list[object] = ["nice", "make", "-s", f"-j{os.cpu_count() or 1}", "-C", "native"]
+    words += [f"OUT={FUZZ}", "CC=clang", "ENGINE=-fsanitize=fuzzer", f"EXTRA={FLAGS}", "fuzz"]
+    return processes.run(words, log) == 0
+
+
+def describe(log: Path) -> str:
+    """What a run that ended well did."""
+    done = PROGRESS.search(log.read_text(encoding="utf-8", errors="replace"))
+    return f"{int(done[1]):,} inputs, {done[2]} edges" if done else "no summary"
+
+
+def run_target(name: str, seconds: int) -> Tally:
+    """Fuzz one target."""
+    corpus = FUZZ / "corpus" / name
+    corpus.mkdir(parents=True, exist_ok=True)
+    log = LOGS / f"fuzz-{name}.log"
+    log.unlink(missing_ok=True)
+    words: list[object] = ["nice", FUZZ / f"fuzz-{name}", f"-max_total_time={seconds}"]
+    # The sandbox of the emulator maps 4 GiB of one small file.
+    words += [f"-max_len={MAX_BYTES}", "-rss_limit_mb=0", "-print_final_stats=1"]
+    words += [f"-artifact_prefix={FUZZ}/{name}-", corpus]
+    if processes.run(words, log):
+        print(f"fuzz-{name}: failed, see {log}", flush=True)
+        return Tally(failed=[f"fuzz-{name}"])
+    print(f"fuzz-{name}: {describe(log)} in {seconds} s", flush=True)
+    return Tally(passed=1)
+
+
+def fuzz(targets: Sequence[str], seconds: int) -> Tally:
+    """Fuzz targets, as many at a time as there are CPUs."""
+    if shutil.which("clang") is None:
+        raise LabError(f"clang is missing: {PACKAGES}")
+    LOGS.mkdir(parents=True, exist_ok=True)
+    log = LOGS / "fuzz-build.log"
+    log.unlink(missing_ok=True)
+    if not build(log):
+        raise FailedError(f"building failed, see {log}; is libclang-rt installed? ({PACKAGES})")
+    total = Tally()
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for tally in pool.map(run_target, targets, [seconds] * len(targets)):
+            total.add(tally)
+    return total

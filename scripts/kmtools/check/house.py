@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Measures how the sources are laid out, against house.toml: floors, circles, names and sizes.
+
+Each breach is a line with file, line and what is wrong. Breaches that are known stand in
+house_known.txt until they are mended; one that stands there and is no more is a breach, too.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from kmtools.base.paths import ROOT
+from kmtools.check.csource import Definition
+from kmtools.check.floors import Edge, Floor, Plan, facts, floor_of, way
+
+TABLE = Path(__file__).with_name("house.toml")
+KNOWN = Path(__file__).with_name("house_known.txt")
+DRAWN = Path("Documentation/floors.svg")
+BUDGETED = {".c", ".h", ".py", ".sh"}
+
+
+@dataclass(frozen=True)
+class Breach:
+    """Something that the house does not allow; its key names it without a line."""
+
+    key: str
+    path: Path
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.text}"
+
+
+def circles(edges: Sequence[Edge]) -> Iterator[Breach]:
+    """Yield each use that leads back to its user."""
+    after: dict[Path, set[Path]] = defaultdict(set)
+    for edge in edges:
+        after[edge.user].add(edge.used)
+    seen = set()
+    for edge in edges:
+        pair = (edge.user, edge.used)
+        if pair in seen or not (back := way(after, edge.used, edge.user)):
+            continue
+        seen.add(pair)
+        leads = " -> ".join(str(path) for path in back)
+        yield Breach(
+            f"circle {edge.user} {edge.used}",
+            edge.user,
+            edge.line,
+            f"a circle: {edge.what}, and back: {leads}",
+        )
+
+
+def against(edges: Sequence[Edge], floors: Sequence[Floor]) -> Iterator[Breach]:
+    """Yield the uses of a floor that the user's floor may not know, each pair of files once."""
+    seen = set()
+    for edge in edges:
+        mine, other = floor_of(edge.user, floors), floor_of(edge.used, floors)
+        pair = (edge.user, edge.used)
+        if not mine or not other or mine is other or other.name in mine.knows or pair in seen:
+            continue
+        seen.add(pair)
+        text = f"{edge.what}: {mine.name} may not know {other.name}"
+        yield Breach(f"floor {edge.user} {edge.used}", edge.user, edge.line, text)
+
+
+def homeless(plan: Plan) -> Iterator[Breach]:
+    """Yield the sources that belong to no floor."""
+    for paths, floors in ((plan.c, plan.c_floors), (plan.trees, plan.python_floors)):
+        for path in paths:
+            if floor_of(path, floors) is None:
+                yield Breach(f"homeless {path}", path, 1, "belongs to no floor of house.toml")
+
+
+def private(plan: Plan) -> Iterator[Breach]:
+    """Yield the private headers that another directory includes."""
+    for edge in plan.includes:
+        mine, other = (floor_of(path, plan.c_floors) for path in (edge.user, edge.used))
+        public = edge.used.parts[0] == "include" or edge.user.parts[0] == edge.used.parts[0]
+        if public or not mine or not other or mine.inside or other.open:
+            continue
+        text = f"{edge.what}, a private header of {other.name}"
+        yield Breach(f"private {edge.user} {edge.used}", edge.user, edge.line, text)
+
+
+def sizes(plan: Plan) -> Iterator[Breach]:
+    """Yield the files and functions above their budgets, and exceptions that nothing needs."""
+    budget = plan.table["budget"]
+    spare = dict.fromkeys(plan.table["tables"])
+    for path in plan.files:
+        lines = len(plan.text(path).splitlines()) if path.suffix in BUDGETED else 0
+        if lines <= budget["file"]:
+            continue
+        excepted = [pattern for pattern in plan.table["tables"] if fnmatchcase(str(path), pattern)]
+        for pattern in excepted:
+            spare.pop(pattern, None)
+        if not excepted:
+            text = f"{lines} lines; the budget is {budget['file']}"
+            yield Breach(f"file {path}", path, lines, text)
+    for pattern in spare:
+        yield Breach(f"table {pattern}", Path(pattern), 1, "a table within the budget: not needed")
+    for path, source in plan.c.items():
+        for one in source.definitions:
+            lines = one.last - one.line + 1
+            if one.kind == "function" and lines > budget["function"]:
+                text = f"{one.shown} has {lines} lines; the budget is {budget['function']}"
+                yield Breach(f"function {path} {one.name}", path, one.line, text)
+
+
+def names(plan: Plan) -> Iterator[Breach]:
+    """Yield the names that other files see and that do not say where they belong."""
+    rules = plan.table["names"]
+    for name, definitions in plan.global_names.items():
+        if name.startswith(tuple(rules["prefixes"])) or name in rules["others"]:
+            continue
+        for one in definitions:
+            if any(fnmatchcase(str(one.path), pattern) for pattern in rules["files"]):
+                text = f"{one.shown} is not static and has none of the prefixes"
+                yield Breach(f"name {one.path} {name}", one.path, one.line, text)
+
+
+def twice(plan: Plan) -> Iterator[Breach]:
+    """Yield the functions and objects whose name two files of a module have."""
+    patterns = plan.table["names"]["files"]
+    for module, paths in plan.linked().items():
+        first: dict[str, Definition] = {}
+        for path in paths:
+            if not any(fnmatchcase(str(path), pattern) for pattern in patterns):
+                continue
+            for one in plan.c[path].definitions:
+                other = first.setdefault(one.name, one)
+                if one.kind == "macro" or other.kind == "macro" or other.path == path:
+                    continue
+                text = f"{one.shown} is in {other.path}:{other.line} too, of module {module}"
+                yield Breach(f"twice {module} {one.name}", path, one.line, text)
+
+
+def breaches(plan: Plan) -> list[Breach]:
+    """Return everything that the house does not allow."""
+    headers = [edge for edge in plan.includes if edge.user.suffix == ".h"]
+    found = [*homeless(plan), *private(plan), *sizes(plan), *names(plan), *twice(plan)]
+    for edges in (headers, plan.calls, plan.imports):
+        found += circles(edges)
+    found += against(plan.includes, plan.c_floors)
+    found += against(plan.imports, plan.python_floors)
+    return sorted(found, key=lambda breach: (breach.path, breach.line, breach.key))
+
+
+def keys_of(known: str) -> set[str]:
+    """Return the keys that a list of known breaches names."""
+    return {line for line in known.splitlines() if line and not line.startswith("#")}
+
+
+def unknown(found: Sequence[Breach], known: str) -> list[str]:
+    """Return the breaches that are not known, and what is known and is no breach."""
+    keys = keys_of(known)
+    new = [str(breach) for breach in found if breach.key not in keys]
+    gone = keys - {breach.key for breach in found}
+    return new + [f"{KNOWN.name}: mended, so it goes from this list: {key}" for key in sorted(gone)]
+
+
+def stale(plan: Plan, drawn: str) -> Iterator[Breach]:
+    """Tell whether the figure of the floors shows others than there are."""
+    if f"<desc>{facts(plan)}</desc>" not in drawn:
+        yield Breach(
+            "figure", DRAWN, 1, "shows other floors or arrows: run kmarkers check house --draw"
+        )
+
+
+def plan_of_tree() -> Plan:
+    """Return the plan of this tree."""
+    return Plan(ROOT, tomllib.loads(TABLE.read_text()))
+
+
+def measure() -> list[Breach]:
+    """Return the breaches in this tree."""
+    plan = plan_of_tree()
+    return [*breaches(plan), *stale(plan, plan.text(DRAWN))]
+
+
+def shrink(found: Sequence[Breach]) -> None:
+    """Take what is mended from the list of known breaches."""
+    gone = keys_of(KNOWN.read_text()) - {breach.key for breach in found}
+    kept = [line for line in KNOWN.read_text().splitlines() if line not in gone]
+    KNOWN.write_text("".join(f"{line}\n" for line in kept))

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Builds everything for one test kernel, runs the tests inside it and judges how it went."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kmtools.base.errors import OBSTACLES, explain
+from kmtools.base.paths import ROOT
+from kmtools.check import ktap
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import LOGS, Suite, run_all
+from kmtools.lab import catalogue, chroot, debugkernel, emulator, symbols, triage, unpack
+from kmtools.lab.apt import FetchError
+from kmtools.lab.build import build_modules, object_dir, strip_copies
+from kmtools.lab.catalogue import Entry
+from kmtools.lab.machine import LOOK_LOG, Request, Result, boot, report
+
+TESTS = ROOT / "tests" / "vm"
+READER = ROOT / "examples" / "reader"
+MODULES = ROOT / "build" / "modules"
+MAKE_ARGS = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-Werror"]
+STRIPPED = "example_client"
+TIMEOUT_SECONDS = 1200.0
+# Longer, and the table says so.
+SLOW_SECONDS, SLOW_DEBUG_SECONDS = 240.0, 360.0
+WARN_MODULE = "kmarkers_test_warn"
+WARN_TEST = "module that warns loads"
+
+# What the parts of debug kernels are booted with, and what they have time for.
+PANIC_ON_WARN = "panic_on_warn=1"
+# Without randomness no address is hashed.
+RANDOMNESS = "random.trust_cpu=on"
+APPEND = {"kasan": PANIC_ON_WARN, "kcsan": "", "clang": ""}
+DEBUG_SETTINGS = {
+    "KMARKERS_BATCHES": 100,
+    "KMARKERS_CYCLES": 10,
+    "KMARKERS_SAMPLE": "many_*[05]0",
+    "KMARKERS_ORDERS": "example_client example_probe",
+    "KMARKERS_SAMPLES": 4,
+    "KMARKERS_STEP": 6,
+}
+
+# Where something else runs the long ones.
+SHORT_SETTINGS = {
+    "KMARKERS_BATCHES": 200,
+    "KMARKERS_CYCLES": 20,
+    "KMARKERS_ORDERS": "example_client example_probe",
+}
+
+FINDING = re.compile(r"\b(warning|error|WARNING|ERROR)\b[: ]|\bundefined!")
+# Said on every build with another minor version of the compiler; both versions follow it.
+HARMLESS = re.compile(r"the compiler differs from the one used to build the kernel")
+
+Settings = Mapping[str, object]
+
+
+@dataclass
+class Outcome:
+    """How one kernel fared."""
+
+    kernel: str
+    version: str = "-"
+    release: str = "-"
+    qemu: str = "-"
+    suites: dict[str, Tally] = field(default_factory=dict)
+    seconds: float = 0.0
+    may_take: float = SLOW_SECONDS
+    retries: list[str] = field(default_factory=list)
+
+    @property
+    def tally(self) -> Tally:
+        """The results of all suites."""
+        total = Tally()
+        for suite in self.suites.values():
+            total.add(suite)
+        return total
+
+    def fail(self, suite: str, why: str) -> None:
+        """Note a failure that is no test's."""
+        self.suites.setdefault(suite, Tally()).failed.append(why)
+
+
+def findings(log: str) -> list[str]:
+    """Return the lines of a build's output that a clean build does not have."""
+    return [line for line in log.splitlines() if FINDING.search(line) and not HARMLESS.search(line)]
+
+
+def fetch(entry: Entry) -> catalogue.Kernel:
+    """Make sure that a kernel of either kind is there."""
+    return debugkernel.fetch(entry) if entry.debug else unpack.fetch(entry)
+
+
+def obstacle(kernel: str) -> Callable[[], str]:
+    """Why nothing can be built for a kernel and booted here: no right to, or no kernel."""
+
+    def why() -> str:
+        if found := chroot.obstacle():
+            return found
+        try:
+            fetch(catalogue.find(kernel))
+        except FetchError as error:
+            return f"kernel {kernel} is not here and cannot be fetched: {error}"
+        return ""
+
+    return why
+
+
+def build(name: str, modules: Path, log: Path) -> Tally:
+    """Build all modules, tests and examples; a warning is a failure."""
+    log.unlink(missing_ok=True)
+    code = build_modules(name, ROOT, modules, MAKE_ARGS, log)
+    found = findings(log.read_text(errors="replace"))
+    if code and not found:
+        found = ["make failed"]
+    if found:
+        # What is compiled is not compiled again, and would not warn again.
+        shutil.rmtree(object_dir(name, ROOT), ignore_errors=True)
+    else:
+        strip_copies(modules, STRIPPED)
+    return Tally(passed=0 if found else 1, failed=found)
+
+
+def boot_patiently(request: Request, retries: list[str]) -> Result:
+    """Boot, again if the emulator crashed; `retries` gets why, the logs of each are kept."""
+    built = request.modules.glob("*.ko") if request.modules else ()
+    names = [module.stem.replace("-", "_") for module in built]
+    while True:
+        result = boot(request)
+        if (request.out / LOOK_LOG).is_file():
+            symbols.name_addresses(request.kernel, request.out / LOOK_LOG)
+        crash = triage.emulators_crash(result, names)
+        if crash is None or len(retries) == triage.MOST_RETRIES:
+            return result
+        retries.append(crash)
+        kept = request.out.with_name(f"{request.out.name}.crash-{len(retries)}")
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(request.out, kept)
+
+
+def tell_retries(retries: Iterable[str]) -> None:
+    """Show what a boot was repeated for."""
+    for reason in retries:
+        print(f"  RETRIED, the emulator was at fault: {reason}", flush=True)
+
+
+def run_alone(request: Request, log: Path) -> Tally:
+    """Boot for a script of its own; `log` gets what it said."""
+    retries: list[str] = []
+    result = boot_patiently(request, retries)
+    tell_retries(retries)
+    log.write_text(result.status)
+    tally = ktap.parse(result.status.splitlines())
+    if not result.ok:
+        report(result)
+        tally.failed.append(result.reason)
+    return tally
+
+
+def check_one(name: str, suites: Callable[[str, Path], Sequence[Suite]]) -> Tally:
+    """Build for one kernel and run what `suites` makes of the modules."""
+    modules = MODULES / name
+    fetch(catalogue.find(name))
+    LOGS.mkdir(parents=True, exist_ok=True)
+    total = build(name, modules, LOGS / f"build-{name}.log")
+    if not total.failed:
+        total.add(run_all(suites(name, modules)))
+    return total
+
+
+def appended(entry: Entry) -> list[str]:
+    """Return what a kernel's command line has besides what all have."""
+    words = [APPEND[part] for part in entry.debug if APPEND[part]]
+    return [RANDOMNESS, *words] if entry.debug else []
+
+
+def boot_and_run(
+    entry: Entry,
+    modules: Path,
+    out: Path,
+    outcome: Outcome,
+    job: str,
+    settings: Settings | None = None,
+) -> Result:
+    """Boot and run a script with all that it needs."""
+    request = Request(
+        kernel=entry.name,
+        job=TESTS / job,
+        out=out,
+        modules=modules,
+        additions=[(TESTS, "/tests"), (READER, "/examples")],
+        settings=settings or {},
+        append=" ".join(appended(entry)),
+        timeout=TIMEOUT_SECONDS,
+        memory=2048 if entry.debug else 1024,
+    )
+    return boot_patiently(request, outcome.retries)
+
+
+def alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
+    """A kernel that warns on purpose: the test meanwhile and the whole run must fail."""
+    result = boot_and_run(entry, modules, out, outcome, "alarm.sh")
+    said = ktap.parse(result.status.splitlines())
+    missed = []
+    if result.ok or not any(WARN_MODULE in line for line in result.dirt):
+        missed.append("a warning in the kernel log does not fail the run")
+    if PANIC_ON_WARN in appended(entry):
+        # It ends in the middle of the test.
+        if result.exit_code is not None or not any("Kernel panic" in line for line in result.dirt):
+            missed.append("a warning does not make a kernel panic that is told to")
+    elif result.exit_code is None or said.failed != [WARN_TEST]:
+        missed.append(f"a warning does not fail the test during which it came: {said}")
+    return Tally(passed=0 if missed else 1, failed=missed)
+
+
+def run(
+    outcome: Outcome, out: Path, modules: Path | None = None, settings: Settings | None = None
+) -> None:
+    """Do all of it for one kernel of kernels.txt; `out` gets the logs."""
+    entry = catalogue.find(outcome.kernel)
+    kernel = fetch(entry)
+    outcome.version, outcome.release = kernel.version, kernel.release
+    outcome.qemu = emulator.choose(entry.qemu).version
+    outcome.may_take = SLOW_DEBUG_SECONDS if entry.debug else SLOW_SECONDS
+    started = time.monotonic()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        chosen = DEBUG_SETTINGS if entry.debug else settings or {}
+        build_and_test(entry, modules or MODULES / entry.name, out, outcome, chosen)
+    finally:
+        outcome.seconds = time.monotonic() - started
+
+
+def build_and_test(
+    entry: Entry, modules: Path, out: Path, outcome: Outcome, settings: Settings
+) -> None:
+    """Build, see that a warning is noticed, and run the tests."""
+    outcome.suites["build"] = build(entry.name, modules, out / "build.log")
+    if not outcome.suites["build"].failed:
+        outcome.suites["alarm"] = alarm(entry, modules, out / "alarm", outcome)
+        result = boot_and_run(entry, modules, out / "boot", outcome, "check.sh", settings)
+        outcome.suites.update(ktap.by_suite(result.status.splitlines()))
+        if not result.ok:
+            report(result)
+            # Tests that failed speak for themselves.
+            if not (result.exit_code and outcome.tally.failed):
+                outcome.fail("log", result.reason)
+
+
+def run_or_say(
+    name: str, out: Path, modules: Path | None = None, settings: Settings | None = None
+) -> Outcome:
+    """As run(), with what stands in the way as a failure of its own."""
+    outcome = Outcome(name)
+    try:
+        run(outcome, out, modules, settings)
+    except OBSTACLES as error:
+        outcome.fail("fetch" if outcome.qemu == "-" else "run", explain(error))
+    return outcome

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs every tool that reads the sources; one that is not there is a SKIP with the reason."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kmtools.base.errors import LabError, require_root
+from kmtools.base.paths import ROOT
+from kmtools.base.processes import captured
+from kmtools.check import checkpatch, house, kernelsuite, rooms
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import Suite
+from kmtools.lab import catalogue, unpack
+from kmtools.lab.apt import PrivateApt
+from kmtools.lab.build import mirror, object_dir, run_make, sources
+from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite, fetching
+
+# Where scripts/setup --lint lets pip put what Debian lacks.
+LINTERS = ROOT / "build" / "lint" / "bin"
+COMPAT = Path("include/compat")
+COMMAND = Path("scripts/kmarkers")
+VERSIONS = re.compile(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION|LINUX_VERSION_MAJOR|UTS_RELEASE)\b")
+# The title of a commit, and the version that has it.
+CITATION = re.compile(r'\("\w.*?\bv\d+\.\d+', re.S)
+LICENCE = "SPDX-License-Identifier: GPL-2.0-only"
+# Text that has no place for a comment, or is not ours to license.
+UNLICENSED_SUFFIXES = {".csv", ".json", ".png", ".svg", ".html", ""}
+
+# Sourced files are read where they are sourced. Functions are called through others, which
+# SC2317 takes for never.
+SHELLCHECK = ["shellcheck", "-x", "-a", "-f", "gcc", "-e", "SC2317"]
+# Perl for kernel-doc, which W=1 runs.
+LINT_TOOLS = ("sparse", "perl")
+
+
+class UnavailableError(Exception):
+    """A tool is not there; the message says why."""
+
+
+@dataclass
+class Sources:
+    """The files of this tree by kind, relative to it."""
+
+    files: list[Path] = field(default_factory=lambda: sorted(sources(ROOT)))
+
+    def with_suffix(self, *suffixes: str) -> list[Path]:
+        """Return the files with one of these endings."""
+        return [path for path in self.files if path.suffix in suffixes]
+
+    def kernel_c(self) -> list[Path]:
+        """Return what is compiled into modules, headers included."""
+        return self.with_suffix(".c", ".h")
+
+    def shell(self) -> list[Path]:
+        """Return scripts for a shell, without those that others source."""
+        found = [path for path in self.files if path.suffix == ".sh" or _is_shell(path)]
+        text = "".join((ROOT / path).read_text() for path in found)
+        sourced = {Path(name).name for name in re.findall(r"shellcheck .*\bsource=(\S+)", text)}
+        return [path for path in found if path.name not in sourced]
+
+
+def _is_shell(path: Path) -> bool:
+    if path.suffix:
+        return False
+    with (ROOT / path).open("rb") as file:
+        first = file.readline(80)
+    return re.match(rb"#!.*\b(ba|da)?sh\b", first) is not None
+
+
+def output(words: Sequence[object], tool: str) -> list[str]:
+    """Run a tool over the tree; return what it said if it found something."""
+    program = str(words[0])
+    if shutil.which(program) is None:
+        raise UnavailableError(f"{program} is not installed")
+    done = captured(words, ROOT)
+    said = (done.stdout + done.stderr).splitlines()
+    return (said or [f"{tool}: exit code {done.returncode}"]) if done.returncode else []
+
+
+def lint_checkpatch(tree: Sources) -> list[str]:
+    """The kernel's own style checker."""
+    script = checkpatch.ensure()
+    found = []
+    with tempfile.NamedTemporaryFile() as typedefs:
+        for path in tree.kernel_c():
+            words = checkpatch.command(script, path, Path(typedefs.name))
+            found += [line for line in output(words, "checkpatch") if line.strip()]
+    return found
+
+
+def lint_w1(_: Sources) -> list[str]:
+    """The warnings that kernel developers ask for, on the default kernel."""
+    shutil.rmtree(object_dir(catalogue.default_name(), ROOT, "lint"), ignore_errors=True)
+    return build_output(["W=1"])
+
+
+def lint_sparse(_: Sources) -> list[str]:
+    """Static checks of address spaces, locks and types, on the default kernel."""
+    return build_output(["W=1", "C=2"])
+
+
+def lint_kernel() -> catalogue.Kernel:
+    """Return the default kernel in a tree that has the tools."""
+    entry = catalogue.find(catalogue.default_name())
+    kernel = unpack.fetch(entry)
+    suite = f"{entry.suite}-lint"
+    if not unpack.suite_dir(suite).is_dir():
+        require_root("unpacking sparse")
+        with fetching(entry, unpack.NEEDED_BYTES):
+            apt = PrivateApt(entry.suite)
+            apt.update()
+            headers = f"linux-headers-{kernel.release}"
+            closure = apt.closure([headers, *BUILD_TOOLS, *LINT_TOOLS])
+            own = [name for name in closure if name.startswith(unpack.KERNEL_PREFIXES)]
+            ensure_suite(apt, suite, [name for name in closure if name not in own])
+    return replace(kernel, suite=suite)
+
+
+def build_output(make_args: list[str]) -> list[str]:
+    """Compile everything and return the warnings."""
+    kernel = lint_kernel()
+    objects = object_dir(kernel.name, ROOT, "lint")
+    mirror(ROOT, objects)
+    with tempfile.TemporaryDirectory() as scratch:
+        log = Path(scratch, "log")
+        code = run_make(kernel, objects, ["-s", "KMARKERS_TESTS=m", *make_args], log)
+        text = log.read_text(errors="replace")
+    found = kernelsuite.findings(text)
+    return found or (text.splitlines()[-10:] if code else [])
+
+
+def obstacle() -> str:
+    """Why linters cannot run here, and what mends that."""
+    if (LINTERS / "mypy").exists():
+        return ""
+    return "the linters are not here: scripts/setup --lint"
+
+
+def lint_shellcheck(tree: Sources) -> list[str]:
+    """Mistakes in shell scripts."""
+    return output([*SHELLCHECK, *tree.shell()], "shellcheck")
+
+
+def lint_ruff(_: Sources) -> list[str]:
+    """Mistakes in Python."""
+    return output([LINTERS / "ruff", "check", "--quiet", "--output-format=concise", "."], "ruff")
+
+
+def lint_format(_: Sources) -> list[str]:
+    """Layout of Python."""
+    return output(
+        [LINTERS / "ruff", "format", "--check", "--output-format=concise", "."], "ruff format"
+    )
+
+
+def lint_mypy(tree: Sources) -> list[str]:
+    """Types in Python."""
+    files = [*tree.with_suffix(".py"), COMMAND]
+    return output([LINTERS / "mypy", "--no-error-summary", *files], "mypy")
+
+
+def lint_compat(tree: Sources) -> list[str]:
+    """Kernel versions belong into include/compat, and each with the commit that asks for it."""
+    found = []
+    for path in tree.with_suffix(".c", ".h", ".S"):
+        for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
+            if VERSIONS.search(line) and COMPAT not in path.parents:
+                found.append(f"{path}:{number}: {line.strip()}")
+    return found + list(uncited(COMPAT / "compat.h"))
+
+
+def uncited(path: Path) -> Iterator[str]:
+    """Yield the version checks of a file that the comment above them cites no commit for."""
+    comment = ""
+    for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
+        if line.startswith("/*"):
+            comment = ""
+        if line.startswith(("/*", " *")):
+            comment += line
+        elif VERSIONS.search(line) and CITATION.search(comment) is None:
+            yield f"{path}:{number}: no commit is cited: {line.strip()}"
+
+
+def lint_rooms(tree: Sources) -> list[str]:
+    """Imports of this package go down, from room to room, and never in a circle."""
+    scripts = Path("scripts")
+    modules = [path for path in tree.with_suffix(".py") if scripts / rooms.PACKAGE in path.parents]
+    names = {path: ".".join(path.relative_to(scripts).with_suffix("").parts) for path in modules}
+    sources = {
+        name.removesuffix(".__init__"): (ROOT / path).read_text() for path, name in names.items()
+    }
+    return rooms.breaches(sources)
+
+
+def lint_licence(tree: Sources) -> list[str]:
+    """Every file says its licence at the top."""
+    found = []
+    for path in tree.files:
+        if path.suffix in UNLICENSED_SUFFIXES and not _is_shell(path):
+            continue
+        head = (ROOT / path).read_text(errors="replace").splitlines()[:3]
+        if not any(LICENCE in line for line in head):
+            found.append(f"{path}: no {LICENCE}")
+    return found
+
+
+def lint_house(_: Sources) -> list[str]:
+    """Floors, circles, names and sizes."""
+    return house.unknown(house.measure(), house.KNOWN.read_text())
+
+
+TOOLS: dict[str, Callable[[Sources], list[str]]] = {
+    "compat": lint_compat,
+    "rooms": lint_rooms,
+    "licence": lint_licence,
+    "house": lint_house,
+    "ruff": lint_ruff,
+    "format": lint_format,
+    "mypy": lint_mypy,
+    "shellcheck": lint_shellcheck,
+    "checkpatch": lint_checkpatch,
+    "w1": lint_w1,
+    "sparse": lint_sparse,
+}
+
+
+def run(name: str, tree: Sources) -> Tally:
+    """Run one tool and say how it went."""
+    try:
+        found = TOOLS[name](tree)
+    except (UnavailableError, LabError) as error:
+        print(f"{name:<11} SKIP: {error}", flush=True)
+        return Tally(skipped=[f"{name}: {error}"])
+    print(f"{name:<11} {f'{len(found)} lines of findings' if found else 'clean'}", flush=True)
+    for line in found:
+        print(f"    {line}")
+    return Tally(failed=[f"{name}: {line}" for line in found]) if found else Tally(passed=1)
+
+
+def run_all(names: Iterable[str] = ()) -> Tally:
+    """Run the tools named, or every one."""
+    total = Tally()
+    tree = Sources()
+    for name in names or TOOLS:
+        total.add(run(name, tree))
+    return total
+
+
+def suite(usual: float) -> Suite:
+    """Every tool as a suite of tests."""
+
+    def run_logged(log: Path) -> Tally:
+        with log.open("w") as file, contextlib.redirect_stdout(file):
+            return run_all()
+
+    return Suite("lint", run_logged, "every linter", obstacle, usual)

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Measures what the sites of a module of many files cost when it is loaded and unloaded.
+
+A module is generated, with values and markers in each of its files, and built for a test kernel.
+Without its tables it is the same module without sites. Both are loaded and unloaded in turn inside
+the test kernel, and the ratio of the medians is judged.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import statistics
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from kmtools.base.errors import FailedError, LabError
+from kmtools.base.paths import ROOT
+from kmtools.check.kernelsuite import TESTS
+from kmtools.lab import catalogue, unpack
+from kmtools.lab.build import build_modules
+from kmtools.lab.machine import Request, Result, boot, report
+
+WORK = ROOT / "build" / "many-files"
+NAME = "kmarkers_many_files"
+SERVERS = ("patcher", "immediate", "markers")
+KINDS = ("imv", "settable", "markers")
+SYMBOLS = ("imv_tables_need_immediate", "marker_tables_need_markers")
+MEASURED = re.compile(r"# (load|unload) (with|without): ([0-9.]+) ms")
+LIMIT = 3.0
+TIMEOUT_SECONDS = 900.0
+MARKERS = 2  # of the sites of a file; each has a name of its own
+
+PART = """// SPDX-License-Identifier: GPL-2.0-only
+#include <kmarkers/marker.h>
+
+static DEFINE_IMV(int, value_{part});
+
+int part_{part}(int number);
+
+int part_{part}(int number)
+{{
+{sites}
+	return number;
+}}
+"""
+
+MAIN = """// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/module.h>
+
+{prototypes}
+
+static int (*const parts[])(int number) = {{
+{names}
+}};
+
+/* Never above 0: the files are there, and nothing of them runs. */
+static int level;
+module_param(level, int, 0400);
+
+static int __init many_files_init(void)
+{{
+	return level > 0 ? parts[0](level) : 0;
+}}
+
+static void __exit many_files_exit(void)
+{{
+}}
+
+module_init(many_files_init);
+module_exit(many_files_exit);
+
+MODULE_DESCRIPTION("A module of many files");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
+"""
+
+
+def part(number: int, sites: int) -> str:
+    """Return the text of one file."""
+    lines = [
+        f'\ttrace_mark(many_files_{number}_{i}, "number %d", number);'
+        if i < MARKERS
+        else f"\tnumber += imv_read(value_{number});"
+        for i in range(sites)
+    ]
+    return PART.format(part=number, sites="\n".join(lines))
+
+
+def generate(src: Path, files: int, sites: int) -> None:
+    """Write the sources of a module with so many files and, in all, so many sites."""
+    src.mkdir(parents=True)
+    for number in range(files):
+        (src / f"part_{number}.c").write_text(part(number, sites // files))
+    main = MAIN.format(
+        prototypes="\n".join(f"int part_{number}(int number);" for number in range(files)),
+        names="\n".join(f"\tpart_{number}," for number in range(files)),
+    )
+    (src / "main.c").write_text(main)
+    objects = " ".join(["main.o", *(f"part_{number}.o" for number in range(files))])
+    (src / "Kbuild").write_text(f"obj-m := {NAME}.o\n{NAME}-y := {objects}\n")
+
+
+def build(kernel: str, files: int, sites: int) -> Path:
+    """Build it with the modules that it needs; with the same without tables beside it."""
+    tree, modules = WORK / "tree", WORK / f"modules-{kernel}"
+    shutil.rmtree(tree, ignore_errors=True)
+    for shared in ("include", "base"):
+        shutil.copytree(ROOT / shared, tree / shared)
+    for needed in SERVERS:
+        shutil.copytree(ROOT / needed, tree / needed)
+        with (tree / needed / "Kbuild").open("a") as file:
+            file.write("ccflags-y += -include $(KMARKERS)/include/compat/compat.h\n")
+    directories = " ".join(f"{name}/" for name in (*SERVERS, "many"))
+    (tree / "Kbuild").write_text(
+        f"export KMARKERS ?= $(KBUILD_EXTMOD)\nobj-m := {directories}\n"
+        "subdir-ccflags-y := -I$(KMARKERS)/include -g0\n"
+    )
+    generate(tree / "many", files, sites)
+    if build_modules(kernel, tree, modules, ["-s"], WORK / "build.log"):
+        raise LabError(f"the module of {files} files cannot be built; see {WORK}/build.log")
+    without = modules / f"{NAME}.without.ko"
+    shutil.copy(modules / f"{NAME}.ko", without)
+    sections = [
+        f"--remove-section=.discard_kmarkers_{kind}{part}"
+        for kind in KINDS
+        for part in ("", "_heads")
+    ]
+    symbols = [f"--strip-symbol={symbol}" for symbol in SYMBOLS]
+    subprocess.run(
+        ["objcopy", "--remove-section=__param", *sections, *symbols, without], check=True
+    )
+    return modules
+
+
+def measure(kernel: str, modules: Path, turns: int) -> Result:
+    """Boot and let the script in the test kernel do the rest."""
+    return boot(
+        Request(
+            kernel=kernel,
+            job=TESTS / "manyfiles.sh",
+            out=WORK / f"boot-{kernel}",
+            modules=modules,
+            additions=[(TESTS, "/tests")],
+            settings={"KMARKERS_MODULE": NAME, "KMARKERS_TURNS": turns},
+            timeout=TIMEOUT_SECONDS,
+        )
+    )
+
+
+def medians(lines: Iterable[str]) -> dict[str, float]:
+    """Return the median of each kind of measurement, in milliseconds."""
+    found: dict[str, list[float]] = {}
+    for line in lines:
+        if match := MEASURED.fullmatch(line.strip()):
+            found.setdefault(f"{match[1]} {match[2]}", []).append(float(match[3]))
+    return {kind: statistics.median(times) for kind, times in found.items()}
+
+
+def judge(times: dict[str, float]) -> bool:
+    """Print the ratios; tells whether none is above the limit."""
+    worst = 0.0
+    for what in ("load", "unload"):
+        sites, plain = times[f"{what} with"], times[f"{what} without"]
+        worst = max(worst, sites / plain)
+        print(
+            f"{what}: {sites:.0f} ms with sites, {plain:.0f} ms without, "
+            f"ratio {sites / plain:.2f}, at most {LIMIT:.0f}"
+        )
+    return worst <= LIMIT
+
+
+def run(kernel: str, files: int, sites: int, turns: int) -> bool:
+    """Build, boot and judge."""
+    unpack.fetch(catalogue.find(kernel))
+    WORK.mkdir(parents=True, exist_ok=True)
+    result = measure(kernel, build(kernel, files, sites), turns)
+    if not result.ok:
+        report(result)
+        raise FailedError(f"the run in kernel {kernel} failed: {result.reason}")
+    print(f"tier vm, {kernel}, {files} files, {sites} sites")
+    return judge(medians(result.status.splitlines()))

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Breaks the code on purpose, and shows which test notices.
+
+Each breakage of mutations*.py is made in a copy of the sources, built, and run against the tests
+that it names; these must pass with the code as it is, and one of them must fail with the code
+broken. A crash and a hang are failures, too. The model checker may be asked besides, because a real
+CPU may forgive what it need not. Logs are kept in build/mutants/.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kmtools.base import processes
+from kmtools.base.errors import LabError
+from kmtools.base.paths import ROOT
+from kmtools.check import ktap
+from kmtools.check.mutations import MUTANTS, Ground, Mutant
+from kmtools.check.mutations_user import USER_MUTANTS
+from kmtools.lab.build import build_modules, strip_copies
+from kmtools.lab.machine import Request, boot
+
+ALL_MUTANTS = (*MUTANTS, *USER_MUTANTS)
+SCRATCH = ROOT / "build" / "mutants"
+TREE = SCRATCH / "tree"
+PARTS = (
+    "base",
+    "patcher",
+    "immediate",
+    "markers",
+    "bench_modules",
+    "native",
+    "include",
+    "tests",
+    "Kbuild",
+    "kmarkers.mk",
+    "examples",
+)
+BATCHES = 5000
+HANG_SECONDS = 30.0
+# A guest that stands still is ended long before; one that is only slow must not count as caught.
+BOOT_SECONDS = 1200.0
+SANITIZE = "-fsanitize=address -O1 -fno-omit-frame-pointer"
+
+
+class MutantError(LabError):
+    """The breakage could not be made, built or run."""
+
+
+@dataclass
+class Verdict:
+    """What became of a mutant: the tests that noticed, and how."""
+
+    mutant: Mutant
+    caught: list[str] = field(default_factory=list)
+    by_model: str = ""
+
+    @property
+    def survived(self) -> bool:
+        """True if no test of the code noticed."""
+        return not self.caught
+
+
+def copy_sources() -> None:
+    """A fresh copy of what is built, and nothing that an earlier run built from broken code."""
+    shutil.rmtree(SCRATCH, ignore_errors=True)
+    TREE.mkdir(parents=True)
+    leave_out = shutil.ignore_patterns("*.o", "*.ko", "*.cmd", "*.mod", "*.mod.c", "__pycache__")
+    for part in PARTS:
+        source = ROOT / part
+        if source.is_dir():
+            shutil.copytree(source, TREE / part, ignore=leave_out)
+        else:
+            shutil.copy2(source, TREE / part)
+
+
+def broken(mutant: Mutant, text: str) -> str:
+    """The text with the breakage made, or MutantError."""
+    for old, new in mutant.edits:
+        if text.count(old) != 1:
+            raise MutantError(
+                f"{mutant.name}: {mutant.file} has {text.count(old)} times, not once:\n{old}"
+            )
+        text = text.replace(old, new)
+    return text
+
+
+def exit_code(words: Sequence[object], log: Path, seconds: float) -> int | None:
+    """Run a command with its output in a log; its exit code, or None if it hangs."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return processes.run(words, log, seconds=seconds)
+    return None
+
+
+def build_user(ground: Ground, log: Path) -> Path:
+    """Build the test program of the tree; returns its path."""
+    out = SCRATCH / ground.name.lower()
+    words: list[object] = ["make", "-s", f"-j{os.cpu_count()}", "-C", TREE / "native", f"OUT={out}"]
+    if ground is Ground.SANITIZED:
+        words.append(f"EXTRA={SANITIZE}")
+    if exit_code([*words, out / "test"], log, 600.0) != 0:
+        raise MutantError(f"does not build; see {log}")
+    return out / "test"
+
+
+def how(code: int | None, failed: Iterable[str]) -> str:
+    """Why a run of one test counts as failed; empty if it passed."""
+    if code is None:
+        return "hangs"
+    if code < 0:
+        return signal.Signals(-code).name
+    if any(failed):
+        return "fails"
+    return f"exit code {code}" if code else ""
+
+
+def run_user(mutant: Mutant, ground: Ground, log: Path) -> list[str]:
+    """Run the named tests in user space; returns those that fail, with how."""
+    program = build_user(ground, log)
+    caught = []
+    for test in mutant.tests:
+        one = log.with_name(f"{log.stem}-{test}.log")
+        one.unlink(missing_ok=True)
+        code = exit_code([program, BATCHES, test], one, HANG_SECONDS)
+        lines = one.read_text(errors="replace").splitlines()
+        if f"1..1\nok 1 {test} # SKIP" in "\n".join(lines):
+            raise MutantError(f"{test} is skipped on this machine")
+        if "1..0" in lines:
+            raise MutantError(f"there is no test {test}")
+        if reason := how(code, ktap.parse(lines).failed if code is not None else []):
+            caught.append(f"{test} {reason}")
+    return caught
+
+
+def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
+    """Run the named tests in a test kernel; returns those that fail."""
+    modules = SCRATCH / "modules"
+    if build_modules(kernel, TREE, modules, ["-s", "KMARKERS_TESTS=m"]):
+        raise MutantError(f"does not build for {kernel}")
+    strip_copies(modules, "example_client")
+    cases = ["imv_every_size", *(name for name in mutant.tests if " " not in name)]
+    request = Request(
+        kernel=kernel,
+        job=TREE / "tests" / "vm" / "mutant.sh",
+        out=log.with_suffix(""),
+        modules=modules,
+        additions=[(TREE / "tests" / "vm", "/tests")],
+        settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
+        # Only a kernel that preempts itself preempts a task inside a run.
+        append="preempt=full",
+        timeout=BOOT_SECONDS,
+    )
+    result = boot(request)
+    said = result.status.splitlines()
+    log.write_text(result.status)
+    failed = ktap.parse(said).failed
+    caught = [f"{test} fails" for test in mutant.tests if test in failed]
+    if result.exit_code is None and not caught:
+        # The first that has said nothing is what was running.
+        names = [*cases, *mutant.tests]
+        running = next((name for name in names if not any(name in line for line in said)), "")
+        how_it_ended = "crashes" if result.dirt else "hangs"
+        caught = [f"{test} {how_it_ended}" for test in mutant.tests if test == running]
+    if not caught and not result.ok:
+        raise MutantError(f"the run failed otherwise: {result.reason}; {', '.join(failed)}")
+    return caught
+
+
+def run_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
+    """Run the named tests against the tree as it is."""
+    log.unlink(missing_ok=True)
+    if mutant.ground is Ground.KERNEL:
+        return run_kernel(mutant, kernel, log)
+    return run_user(mutant, mutant.ground, log)
+
+
+def run_mutant(mutant: Mutant, kernel: str) -> Verdict:
+    """Break the tree, run the tests, and repair it."""
+    path = TREE / mutant.file
+    sound = path.read_text(encoding="utf-8")
+    path.write_text(broken(mutant, sound), encoding="utf-8")
+    try:
+        return Verdict(mutant, run_tests(mutant, kernel, SCRATCH / f"{mutant.name}.log"))
+    finally:
+        path.write_text(sound, encoding="utf-8")
+
+
+def check_sound(mutants: Sequence[Mutant], kernel: str) -> None:
+    """The tests must pass with the code as it is; and every breakage must be possible."""
+    for mutant in mutants:
+        broken(mutant, (TREE / mutant.file).read_text(encoding="utf-8"))
+    for ground in Ground:
+        of_ground = [mutant for mutant in mutants if mutant.ground is ground]
+        if not of_ground:
+            continue
+        tests = sorted({test for mutant in of_ground for test in mutant.tests})
+        suites = sorted({suite for mutant in of_ground for suite in mutant.suites})
+        all_of_them = Mutant("sound", "", "", [], tests, ground, suites=suites)
+        failed = run_tests(all_of_them, kernel, SCRATCH / f"sound-{ground.name.lower()}.log")
+        if failed:
+            raise MutantError(f"with the code as it is: {', '.join(failed)}")
+
+
+def ask_model(mutant: Mutant) -> str:
+    """What the model checker finds for the same breakage; empty if it was not asked."""
+    script = TREE / "tests" / "model" / "run.py"
+    if not mutant.model or not script.is_file() or not shutil.which("spin"):
+        return ""
+    done = processes.captured([sys.executable, script, mutant.model])
+    (SCRATCH / f"{mutant.name}-model.log").write_text(done.stdout + done.stderr)
+    lines = [line.split() for line in done.stdout.splitlines()]
+    found = {words[1]: words[-3] for words in lines if words[:1] == ["ok"] and len(words) > 5}
+    return ", ".join(f"{ground} {end}" for ground, end in found.items() if end != "holds")
+
+
+def show(verdict: Verdict) -> None:
+    """One row of the table."""
+    caught = ", ".join(verdict.caught) or "SURVIVES"
+    print(f"{verdict.mutant.name:25} {verdict.mutant.what:56} {caught}", flush=True)
+    if verdict.by_model:
+        print(f"{'':25} {'':56} model: {verdict.by_model}", flush=True)
+
+
+def run_all(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Verdict]:
+    """Every mutant, with its row as soon as it is known."""
+    copy_sources()
+    check_sound(mutants, kernel)
+    print(f"{'mutant':25} {'what is broken':56} caught by")
+    verdicts = []
+    for mutant in mutants:
+        verdict = run_mutant(mutant, kernel)
+        if with_model:
+            verdict.by_model = ask_model(mutant)
+        show(verdict)
+        verdicts.append(verdict)
+    return verdicts
+
+
+def chosen(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
+    """The mutants asked for; MutantError for a name that there is not."""
+    unknown = set(names) - {mutant.name for mutant in ALL_MUTANTS}
+    if unknown:
+        raise MutantError(f"no such mutant: {', '.join(sorted(unknown))}")
+    return [
+        mutant
+        for mutant in ALL_MUTANTS
+        if (not names or mutant.name in names)
+        and not (no_kernel and mutant.ground is Ground.KERNEL)
+    ]

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The C cases in user space: as they are, and under three sanitizers."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kmtools.base import processes
+from kmtools.base.paths import ROOT
+from kmtools.check.fuzz import TARGETS
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import Suite, run_ktap
+
+NATIVE = ROOT / "build" / "native"
+SANITIZED = ROOT / "build" / "sanitize"
+COMMON_FLAGS = "-O1 -fno-omit-frame-pointer -fno-sanitize-recover=all"
+COMPARISONS = 100_000
+INPUTS = 3_000
+# One of the storms applies ten times as many: a million.
+LONG_BATCHES = 100_000
+LONG_COMPARISONS = 10_000_000
+STORM = "patcher_storm_of_kinds"
+STORM_SECONDS = 10
+LONG_STORM_SECONDS = 600
+# Forks are part of the tests, and their children start threads.
+OPTIONS = {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to build everything.
+
+    `batches` is what every storm is in proportion to, `short` the same where something else runs
+    the long ones, and `seconds` how long one of the long ones goes on at least. `usual` is how long
+    the suite takes on 2 idle cores, with short storms and with long ones.
+    """
+
+    name: str
+    out: Path
+    flags: str
+    batches: int
+    short: int = 0
+    seconds: int = 0
+    fixed_addresses: bool = False
+    usual: tuple[float, float] = (0, 0)
+
+
+VARIANTS = (
+    Variant("native", NATIVE, "", 3_000, 3_000, STORM_SECONDS, usual=(12, 28)),
+    Variant("native-asan", SANITIZED / "asan", "-fsanitize=address", 800, 200, usual=(9, 14)),
+    Variant("native-ubsan", SANITIZED / "ubsan", "-fsanitize=undefined", 800, 200, usual=(8, 14)),
+    Variant(
+        "native-tsan",
+        SANITIZED / "tsan",
+        "-fsanitize=thread",
+        800,
+        200,
+        # Its shadow memory may collide with a program that is mapped at random.
+        fixed_addresses=True,
+        usual=(10, 18),
+    ),
+)
+
+
+def can_fix_addresses() -> bool:
+    """Whether address randomisation can be switched off for a child."""
+    return processes.captured(["setarch", "-R", "true"]).returncode == 0
+
+
+def make(out: Path, flags: str) -> list[object]:
+    """The command that builds things into `out`."""
+    words: list[object] = ["make", "-s", f"-j{os.cpu_count() or 1}", "-C", "native", f"OUT={out}"]
+    return [*words, f"EXTRA={flags}"] if flags else words
+
+
+def build(variant: Variant, log: Path) -> bool:
+    """Build tests and example; False if that fails."""
+    words = make(variant.out, f"{variant.flags} {COMMON_FLAGS}" if variant.flags else "")
+    words += [variant.out / name for name in ("test", "flight", "emulate")]
+    return processes.run(words, log) == 0
+
+
+def program(words: list[object], what: str, log: Path) -> Tally:
+    """Run a program that says by its exit code alone how it went."""
+    if processes.run(words, log, OPTIONS):
+        return Tally(failed=[what])
+    return Tally(passed=1)
+
+
+def too_short(said: str, seconds: int) -> bool:
+    """Whether the storm did not go on for as long as it should, by what the tests said."""
+    if f" {STORM} # SKIP" in said:
+        return False
+    took = re.search(rf"^# {STORM}: ([0-9.]+) s$", said, re.MULTILINE)
+    return not took or float(took[1]) < seconds
+
+
+def run_variant(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
+    """The suite of one variant."""
+
+    def run(log: Path) -> Tally:
+        if not build(variant, log):
+            return Tally(failed=[f"building for user space: see {log}"])
+        prefix = ["setarch", "-R"] if variant.fixed_addresses and can_fix_addresses() else []
+        words = [*prefix, variant.out / "test", variant.batches, "", variant.seconds]
+        tally = run_ktap(words, log, OPTIONS)
+        if not tally.passed:
+            return tally
+        if too_short(log.read_text(errors="replace"), variant.seconds):
+            tally.failed.append(f"{STORM} ended before {variant.seconds} s")
+        tally.add(program([*prefix, variant.out / "flight"], "flight: wrong phase", log))
+        # The judged code is the same in all, and the sandbox needs 4 GiB of addresses.
+        if not variant.flags:
+            tally.add(run_ktap([variant.out / "emulate", comparisons], log))
+        return tally
+
+    return run
+
+
+def replay(log: Path) -> Tally:
+    """The fuzz targets on random inputs, without a fuzzer."""
+    out = SANITIZED / "fuzz"
+    words = make(out, f"-fsanitize=address,undefined {COMMON_FLAGS}")
+    if processes.run([*words, "fuzz"], log):
+        return Tally(failed=[f"building the fuzz targets: see {log}"])
+    total = Tally()
+    for target in TARGETS:
+        words = [out / f"fuzz-{target}", INPUTS]
+        total.add(program(words, f"fuzz-{target}", log))
+    return total
+
+
+def shortened(variant: Variant) -> Variant:
+    """A variant with short storms."""
+    return replace(variant, batches=variant.short, seconds=0)
+
+
+def suites(full: bool = True) -> list[Suite]:
+    """All variants as suites, with long storms or with short ones."""
+    variants = VARIANTS if full else [shortened(variant) for variant in VARIANTS]
+    found = [
+        Suite(
+            variant.name,
+            run_variant(variant, COMPARISONS),
+            f"every case in user space, {variant.flags or 'as it is'}",
+            obstacle,
+            variant.usual[full],
+        )
+        for variant in variants
+    ]
+    what = "parsers and tables on random inputs"
+    return [*found, Suite("native-replay", replay, what, obstacle, 4)]
+
+
+def obstacle() -> str:
+    """Why nothing can be built for user space here, and what mends that."""
+    for program in ("gcc", "make"):
+        if not shutil.which(program):
+            return f"{program} is missing: apt-get install gcc libc6-dev make liburcu-dev"
+    words = ["gcc", "-E", "-x", "c", "-include", "urcu-bp.h", "/dev/null"]
+    if processes.captured(words).returncode:
+        return "urcu-bp.h is missing: apt-get install libc6-dev liburcu-dev"
+    return ""
+
+
+def long_suites() -> list[Suite]:
+    """A million batches in ten minutes, ten million instructions; without sanitizers."""
+    variant = Variant("native-long", NATIVE, "", LONG_BATCHES, seconds=LONG_STORM_SECONDS)
+    run = run_variant(variant, LONG_COMPARISONS)
+    return [Suite(variant.name, run, "a million batches in ten minutes", obstacle, 660)]

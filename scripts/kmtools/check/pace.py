@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How far a suite of tests is, how long it will take, and how much of the CPUs it took."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import resource
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kmtools.base.processes import beside
+from kmtools.base.progress import Line
+
+RESULT = re.compile(r"^(?:not )?ok \d+", re.M)
+CASE = re.compile(r"^(?:not )?ok \d+ (?:- )?([^#\n]+)|^# suite: (.+)$", re.M)
+# What pytest prints at the end of a line of dots.
+SHARE = re.compile(r"\[ *(\d+)%\]")
+TERMINAL_SECONDS, LOG_SECONDS = 2.0, 60.0
+
+
+class Clock:
+    """The time since it was made, on the wall and of the CPUs by processes that have ended."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._cpu = self._used()
+
+    @staticmethod
+    def _used() -> float:
+        usages = [
+            resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        ]
+        return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+    def seconds(self) -> float:
+        """Return the seconds on the wall."""
+        return time.monotonic() - self._began
+
+    def said(self) -> str:
+        """Say both."""
+        return f"{self.seconds():.0f} s (CPU {self._used() - self._cpu:.0f} s)"
+
+
+class History:
+    """What suites took the last time that they passed, in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: dict[str, list[float]] = {}
+        # Of those that passed in this run: what they took, and what they usually take.
+        self._took = self._usual = 0.0
+        with contextlib.suppress(OSError, ValueError):
+            known = json.loads(path.read_text())
+            self._known = known if isinstance(known, dict) else {}
+
+    def seconds(self, name: str) -> float:
+        """Return how long a suite took; 0 if it never ran here."""
+        return self._number(name, 0)
+
+    def count(self, name: str) -> int:
+        """Return how many results it had; 0 if it never ran here."""
+        return int(self._number(name, 1))
+
+    def _number(self, name: str, index: int) -> float:
+        entry = self._known.get(name)
+        with contextlib.suppress(TypeError, IndexError, ValueError):
+            return float(entry[index]) if entry else 0.0
+        return 0.0
+
+    def expected(self, name: str, usual: float = 0.0) -> float:
+        """Return how long it will take: as long as the last time, or else as long as it usually
+        does on 2 cores that do nothing else, at the pace of this run so far."""
+        pace = self._took / self._usual if self._usual else 1.0
+        return self.seconds(name) or usual * pace
+
+    def forecast(self, name: str, usual: float = 0.0) -> str:
+        """Say the same."""
+        if seconds := self.seconds(name):
+            return f"{seconds:.0f} s the last time"
+        return f"about {self.expected(name, usual):.0f} s" if usual else "the first time here"
+
+    def add(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:
+        """Keep what a suite took."""
+        if usual:
+            self._took += seconds
+            self._usual += usual
+        self._known[name] = [max(0.1, round(seconds, 1)), count]
+        with contextlib.suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._path.write_text(json.dumps(self._known, indent=1) + "\n")
+
+
+def logs_of(log: Path) -> list[Path]:
+    """Return the files in which a suite with this log shows its results."""
+    return [log, *sorted(log.with_suffix("").glob("**/status.log"))]
+
+
+def remove_logs(log: Path) -> None:
+    """Remove what an earlier run of a suite left."""
+    log.unlink(missing_ok=True)
+    shutil.rmtree(log.with_suffix(""), ignore_errors=True)
+
+
+def how_far(log: Path, total: int) -> str:
+    """Say how many results a suite has, and the last of them."""
+    text = ""
+    for file in logs_of(log):
+        with contextlib.suppress(OSError):
+            text += file.read_text(errors="replace")
+    if shares := SHARE.findall(text):
+        return f"{shares[-1]} %"
+    done = len(RESULT.findall(text))
+    last = [case or f"suite {suite}" for case, suite in CASE.findall(text)][-1:]
+    of = f" of {max(total, done)}" if total else ""
+    return ", ".join([f"{done}{of} results", *(f"after {name.strip()}" for name in last)])
+
+
+def line(name: str, log: Path, seconds: float, expected: float, count: int) -> str:
+    """Say how far a suite is that has run for some seconds."""
+    rest = expected - seconds
+    left = f", about {rest:.0f} s left" if rest > 0 else ""
+    return f"  {name}: {how_far(log, count)}; {seconds:.0f} s{left}"
+
+
+@contextmanager
+def reporting(name: str, log: Path, expected: float, count: int) -> Iterator[None]:
+    """Say meanwhile how far a suite is that should take some seconds and have some results."""
+    clock, shown = Clock(), Line()
+
+    def work(left: threading.Event) -> None:
+        while not left.wait(TERMINAL_SECONDS if shown.terminal else LOG_SECONDS):
+            shown.write(line(name, log, clock.seconds(), expected, count))
+
+    with beside(work):
+        yield
+    shown.close()

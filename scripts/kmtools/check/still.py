@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Shows that guests which stand still are found soon and told apart, and that a busy one is not.
+
+Each is a boot of its own, in which a module keeps interrupts off or meets a breakpoint for ever,
+nobody has anything to do, or the emulator is told to stop.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from kmtools.check import kernelsuite
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import Suite
+from kmtools.lab import triage
+from kmtools.lab.machine import Request, Result, boot
+from kmtools.lab.qmp import Monitor
+
+SILENCE = 5.0
+# What is said of each; None if nothing may be said.
+HOW: dict[str, str | None] = {
+    "interrupts": r"CPU [01] takes no interrupt and stays at ffffffffc",
+    "breakpoint": r"CPU [01] executes a breakpoint at ffffffffc\w+ for ever; memory holds cc",
+    "idle": r"every CPU is idle",
+    "stopped": r"the guest is paused",
+    "busy": None,
+}
+STOP = "# stop now"
+
+
+def judge(how: str, result: Result) -> Tally:
+    """Whether a guest was seen for what it is."""
+    wanted = HOW[how]
+    missed = []
+    if wanted is None:
+        if result.finding:
+            missed.append(f"{how}: a guest that works was ended: {result.reason}")
+        elif not result.ok:
+            missed.append(f"{how}: {result.reason}")
+    elif result.finding is None or not re.search(wanted, result.reason):
+        missed.append(f"{how}: {result.reason or 'nothing was found'}")
+    elif result.finding.stale or triage.emulators_crash(result, []):
+        missed.append(f"{how}: taken for the emulator's fault: {result.reason}")
+    return Tally(passed=0 if missed else 1, failed=missed)
+
+
+def run_one(kernel: str, modules: Path, how: str, out: Path) -> Tally:
+    """Boot a guest that stands still in one way."""
+    with tempfile.TemporaryDirectory(prefix="kmarkers-still-") as scratch:
+        control = Path(scratch, "control")
+
+        def stop(line: str) -> None:
+            if line == STOP:
+                monitor = Monitor(control)
+                monitor.ask("stop")
+                monitor.close()
+
+        request = Request(
+            kernel=kernel,
+            job=kernelsuite.TESTS / "still.sh",
+            out=out / how,
+            modules=modules,
+            settings={"KMARKERS_HOW": how},
+            control=control,
+            silence=SILENCE,
+        )
+        return judge(how, boot(request, stop))
+
+
+def in_kernel(kernel: str, modules: Path) -> Callable[[Path], Tally]:
+    """The suite for one kernel."""
+
+    def run(log: Path) -> Tally:
+        total = Tally()
+        for how in HOW:
+            tally = run_one(kernel, modules, how, log.with_suffix(""))
+            total.add(tally)
+            with log.open("a") as file:
+                file.write(f"{how}: {tally.closing_line()}\n")
+        return total
+
+    return run
+
+
+def suites(kernel: str, modules: Path) -> list[Suite]:
+    """The suite, as a list of one."""
+    what = "guests that stand still are found and told apart"
+    return [
+        Suite(f"still-{kernel}", in_kernel(kernel, modules), what, kernelsuite.obstacle(kernel), 65)
+    ]

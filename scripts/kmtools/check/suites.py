@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Test suites: each runs, leaves its log in build/check/ and says how it went."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kmtools.base import processes
+from kmtools.base.errors import OBSTACLES, LabError, explain
+from kmtools.base.files import alone
+from kmtools.base.paths import ROOT
+from kmtools.base.progress import duration
+from kmtools.check import ktap
+from kmtools.check.ktap import Tally
+from kmtools.check.pace import Clock, History, remove_logs, reporting
+
+LOGS = ROOT / "build" / "check"
+SKIP_CODE = 4  # what a whole KTAP program that is skipped exits with
+
+
+def nothing() -> str:
+    """Nothing stands in the way."""
+    return ""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named part of the run; `run` returns its results and writes its own log.
+
+    `what` says what it does, `obstacle` why it cannot run on this machine and what mends that, and
+    `usual` how many seconds it takes on 2 cores that do nothing else.
+    """
+
+    name: str
+    run: Callable[[Path], Tally]
+    what: str = ""
+    obstacle: Callable[[], str] = nothing
+    usual: float = 0.0
+
+
+def run_ktap(words: Sequence[object], log: Path, env: Mapping[str, str] | None = None) -> Tally:
+    """Run a program that prints KTAP; an exit code without a failed result is a failure."""
+    start = log.stat().st_size if log.exists() else 0
+    code = processes.run(words, log, env)
+    with log.open(encoding="utf-8", errors="replace") as file:
+        file.seek(start)
+        lines = file.read().splitlines()
+    if code == SKIP_CODE and any(line.startswith("1..0 # SKIP") for line in lines):
+        return Tally(skipped=[line for line in lines if line.startswith(("1..0", "kmarkers:"))])
+    tally = ktap.parse(lines)
+    if code and not tally.failed:
+        tally.failed.append(f"{Path(str(words[0])).name}: exit code {code}")
+    return tally
+
+
+def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0) -> Tally:
+    """Run one suite, with how far it is, and say how it went; `left` is what all take together."""
+    log = LOGS / f"{suite.name}.log"
+    forecast = history.forecast(suite.name, suite.usual)
+    forecast += f"; {duration(left)} left in all" if left else ""
+    print(f"{place}{suite.name}: {suite.what} ({forecast}) ...", flush=True)
+    clock = Clock()
+    try:
+        if why := suite.obstacle():
+            print(f"  SKIP {why}", flush=True)
+            return Tally(skipped=[f"{suite.name}: {why}"], absent=1)
+        LOGS.mkdir(parents=True, exist_ok=True)
+        remove_logs(log)
+        expected = history.expected(suite.name, suite.usual)
+        with reporting(suite.name, log, expected, history.count(suite.name)):
+            tally = suite.run(log)
+    except OBSTACLES as error:
+        # The others are run nevertheless.
+        tally = Tally(failed=[explain(error)])
+    print(f"{place}{suite.name}: {tally.closing_line()} in {clock.said()}", flush=True)
+    if not tally.failed:
+        history.add(suite.name, clock.seconds(), tally.count, suite.usual)
+    for name in tally.failed:
+        print(f"  FAILED {name}")
+    for name in tally.skipped:
+        print(f"  SKIP {name}")
+    if tally.failed and log.exists():
+        print(f"  see {log}")
+    return tally
+
+
+def run_all(suites: Sequence[Suite], form: str = "single") -> Tally:
+    """Run suites one after the other; what they add up to, or what keeps all from running.
+
+    What they took is remembered for each `form`: a suite of one name may be short or long.
+    """
+    try:
+        with alone(LOGS / "lock", "other tests are running in this checkout"):
+            return run_each(suites, History(LOGS / f"times-{form}.json"))
+    except (LabError, OSError) as error:
+        print(f"check: {explain(error)}", file=sys.stderr)
+        return Tally(failed=[explain(error)])
+
+
+def run_each(suites: Sequence[Suite], history: History) -> Tally:
+    """Run suites one after the other; what they add up to."""
+    total = Tally()
+    for number, suite in enumerate(suites, 1):
+        left = sum(history.expected(one.name, one.usual) for one in suites[number - 1 :])
+        total.add(run_suite(suite, history, f"[{number}/{len(suites)}] ", left))
+    return total
+
+
+def exit_code(total: Tally) -> int:
+    """1 if something failed, 2 if a part could not run here, else 0."""
+    return 1 if total.failed else 2 if total.absent else 0

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command kmarkers: what it can do, and which function does it.
+
+A part is imported once it is asked for: `bench` begins where numpy is not installed yet. Every
+command ends in one of the same ways: with exit code 0 when all is done, 1 when a result is bad or a
+step failed, 2 when it cannot be done here, and then it says why; interrupted with 128 and the
+number of the signal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from kmtools.base.errors import BAD, DONE, OBSTACLES, UNABLE, FailedError, explain
+from kmtools.base.processes import interruptible
+from kmtools.commands import Run
+
+# A command is the function of its name in that module of kmtools.commands.
+COMMANDS = {
+    "bench": ("run", "set up, build, measure in every tier that this machine can, report"),
+    "collect": ("run", "merge raw samples into the folder of a run"),
+    "report": ("run", "statistics, table, figures and page of a run"),
+    "compare": ("results", "the added costs of two runs, as shares of their baselines"),
+    "impact": ("results", "what two markers cost a system call, as computed in 2008"),
+    "reference": ("results", "make a run the one in results/reference"),
+    "lab fetch": ("lab", "download and unpack test kernels"),
+    "lab build": ("lab", "build modules for a test kernel"),
+    "lab list": ("lab", "show the supported kernels and their state"),
+    "lab clean": ("lab", "remove everything that the laboratory made"),
+    "vm run": (
+        "lab",
+        "boot a test kernel, run a job in it, bring back its results",
+    ),
+    "vm accel": ("lab", "say which accelerator this machine can use"),
+    "check": ("check", "all tests that a machine without special hardware can run"),
+    "check native": ("check", "the C cases in user space, also under three sanitizers"),
+    "check alone": ("check", "the modules' cases in a test kernel with one CPU"),
+    "check coexist": ("check", "changes of text beside everyone else who changes it"),
+    "check still": ("check", "guests that stand still are found and told apart"),
+    "check tracers": ("check", "our trace event as trace-cmd, perf and bpftrace show it"),
+    "check matrix": ("check", "the tests inside every kernel of kernels.txt"),
+    "check mutants": (
+        "check",
+        "the code broken on purpose, and the test that notices",
+    ),
+    "check fuzz": ("check", "every fuzz target for a while"),
+    "check coverage": ("check", "line coverage of the pure parts; 1 below 90 %"),
+    "check lint": ("check", "every tool that reads the sources"),
+    "check house": ("check", "floors, circles, names and sizes of the sources"),
+    "check fresh": ("check", "the README's commands in bare Debian systems"),
+    "check aa": ("check", "how often two copies of the same code come out different"),
+    "check many-files": ("check", "what the sites of a module of many files cost at load"),
+}
+
+
+def listing(prefix: str = "") -> str:
+    """The commands whose names begin with a word, a line for each."""
+    names = [name for name in COMMANDS if name.startswith(prefix)]
+    width = max(map(len, names), default=0)
+    return "\n".join(f"  {name:{width}}  {COMMANDS[name][1]}" for name in names)
+
+
+def named(words: Sequence[str]) -> str | None:
+    """The command that the first words name."""
+    names = (" ".join(words[:count]) for count in (2, 1))
+    return next((name for name in names if name in COMMANDS), None)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command that the first words name; returns its exit code."""
+    words = sys.argv[1:] if words is None else words
+    name = named(words)
+    if name:
+        return execute(name, words[len(name.split()) :])
+    if {"-h", "--help"} & {*words}:
+        print(f"usage: kmarkers COMMAND [OPTION...]\n\n{listing(' '.join(words[:-1]))}")
+        return DONE
+    wrong = f"no command {' '.join(words[:2])!r}" if words else "which command?"
+    print(f"kmarkers: {wrong}; kmarkers --help lists them all", file=sys.stderr)
+    return UNABLE
+
+
+def execute(name: str, words: Sequence[str]) -> int:
+    """Run a command; says what ends it early, and returns its exit code."""
+    where, about = COMMANDS[name]
+    module = import_module(f"kmtools.commands.{where}")
+    describe: Callable[[argparse.ArgumentParser], Run] = getattr(
+        module, name.replace(" ", "_").replace("-", "_")
+    )
+    more = listing(f"{name} ")
+    parser = argparse.ArgumentParser(
+        prog=f"kmarkers {name}",
+        description="\n\n".join(filter(None, [about, inspect.getdoc(describe)])),
+        epilog=f"further commands:\n{more}" if more else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    try:
+        with interruptible():
+            run = describe(parser)
+            return run(parser.parse_args(words)) or DONE
+    except FailedError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return BAD
+    except BrokenPipeError:
+        sys.stderr.close()
+        return BAD
+    except OBSTACLES as error:
+        print(f"{name}: {explain(error)}", file=sys.stderr)
+        return UNABLE
+    except KeyboardInterrupt as error:
+        number = error.args[0] if error.args else 2
+        return 128 + int(number)

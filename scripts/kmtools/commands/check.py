@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Commands that test."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from kmtools.base.errors import BAD, DONE, positive
+from kmtools.base.paths import ROOT
+from kmtools.check import (
+    boots,
+    coverage,
+    everything,
+    fresh,
+    fuzz,
+    house,
+    kernelsuite,
+    lint,
+    manyfiles,
+    matrix,
+    mutants,
+    native,
+    still,
+    tracers,
+)
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import LOGS, Suite, exit_code, run_all
+from kmtools.commands import Run
+from kmtools.lab import catalogue
+
+
+def ended(total: Tally) -> int:
+    """Print what a run adds up to as its last line; returns its exit code."""
+    print(total.closing_line())
+    return exit_code(total)
+
+
+def judged(good: bool) -> int:
+    """The exit code of a result."""
+    return DONE if good else BAD
+
+
+def add_kernel(parser: ArgumentParser) -> None:
+    """The option that all share which boot a test kernel."""
+    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
+
+
+def check(parser: ArgumentParser) -> Run:
+    """In user space: the C cases on the real CPU, also under sanitizers, and the tools' own tests.
+    In a test kernel: the modules' own cases and every file they have, with short storms. Under
+    instruction counting: that two runs agree to the instruction. Each suite's output is kept in
+    build/check/. The last line of the output is `N passed, N failed`. The exit code is 1 if
+    something failed, and else 2 if a part could not run on this machine.
+    """
+    add_kernel(parser)
+    parser.add_argument("--full", action="store_true", help="also what takes long")
+
+    def run(args: Namespace) -> int:
+        catalogue.find(args.kernel)
+        form = "full" if args.full else "short"
+        total = run_all(everything.suites(args.kernel, args.full), form)
+        with contextlib.suppress(OSError):
+            (LOGS / "closing").write_text(f"{total.closing_line()}\n")
+        return ended(total)
+
+    return run
+
+
+def check_native(parser: ArgumentParser) -> Run:
+    """Each build also runs examples/user/flight, a program that uses the library, and compares
+    emulated instructions with executed ones. Without sanitizers the storm on every kind of
+    instruction goes on for ten seconds at least.
+    """
+    parser.add_argument(
+        "--long",
+        action="store_true",
+        help="a million batches, ten minutes of storm and ten million instructions instead",
+    )
+    return lambda args: ended(
+        run_all(native.long_suites()) if args.long else run_all(native.suites(), "full")
+    )
+
+
+def in_kernel(parser: ArgumentParser, suites: Callable[[str, Path], Sequence[Suite]]) -> Run:
+    """Suites that run for one kernel."""
+    add_kernel(parser)
+    return lambda args: ended(kernelsuite.check_one(args.kernel, suites))
+
+
+def check_alone(parser: ArgumentParser) -> Run:
+    return in_kernel(parser, boots.alone)
+
+
+def check_coexist(parser: ArgumentParser) -> Run:
+    names = [part.name for part in boots.COEXIST]
+    parser.add_argument("--part", choices=names, help="only this one")
+    add_kernel(parser)
+
+    def run(args: Namespace) -> int:
+        parts = [part for part in boots.COEXIST if args.part in (None, part.name)]
+        return ended(
+            kernelsuite.check_one(
+                args.kernel,
+                lambda kernel, modules: boots.suites(kernel, modules, boots.BATCHES, parts),
+            )
+        )
+
+    return run
+
+
+def check_still(parser: ArgumentParser) -> Run:
+    return in_kernel(parser, still.suites)
+
+
+def check_tracers(parser: ArgumentParser) -> Run:
+    return in_kernel(parser, tracers.suites)
+
+
+def check_matrix(parser: ArgumentParser) -> Run:
+    """The logs of each kernel are in build/matrix/; a table of all kernels is also written to
+    Documentation/kernels.md, in which kernels that are named get new rows.
+    """
+    parser.add_argument("names", nargs="*", metavar="NAME", help="in kernels.txt (default: all)")
+    parser.add_argument("--debug", action="store_true", help="the kernels that look for faults")
+    return lambda args: judged(matrix.run(args.names, args.debug))
+
+
+def check_mutants(parser: ArgumentParser) -> Run:
+    parser.add_argument("names", nargs="*", metavar="MUTANT", help="only these")
+    parser.add_argument("--no-kernel", action="store_true", help="leave out what needs a boot")
+    parser.add_argument("--model", action="store_true", help="ask the model checker, too")
+    add_kernel(parser)
+
+    def run(args: Namespace) -> int:
+        started = time.monotonic()
+        wanted = mutants.chosen(args.names, args.no_kernel)
+        survived = [v for v in mutants.run_all(wanted, args.kernel, args.model) if v.survived]
+        seconds = time.monotonic() - started
+        caught = len(wanted) - len(survived)
+        print(f"{caught} caught, {len(survived)} survived in {seconds:.0f} s")
+        return judged(not survived)
+
+    return run
+
+
+def check_fuzz(parser: ArgumentParser) -> Run:
+    """What was found to be interesting stays in build/fuzz/corpus/ for the next time; an input that
+    fails is left in build/fuzz/, and `build/sanitize/fuzz/fuzz-TARGET FILE` repeats it without a
+    fuzzer.
+    """
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(fuzz.TARGETS))
+    # To a fuzzer 0 seconds are for ever.
+    seconds = os.environ.get("FUZZ_SECONDS") or str(fuzz.SECONDS)
+    parser.add_argument("--seconds", type=positive, default=seconds, help="for each target")
+
+    def run(args: Namespace) -> int:
+        known(parser, "target", args.targets, fuzz.TARGETS)
+        return ended(fuzz.fuzz(args.targets or fuzz.TARGETS, args.seconds))
+
+    return run
+
+
+def known(
+    parser: ArgumentParser, what: str, names: Sequence[str], all_names: Sequence[str]
+) -> None:
+    """Refuse a name that is not one of all."""
+    for name in names:
+        if name not in all_names:
+            parser.error(f"no {what} {name!r}; there are: {', '.join(all_names)}")
+
+
+def check_coverage(parser: ArgumentParser) -> Run:
+    """Pure parts are the files that modules and programs share, without the benchmarks' own
+    operations.
+    """
+    parser.add_argument("--missing", action="store_true", help="list the lines that never ran")
+    return lambda args: judged(coverage.measure(args.missing))
+
+
+def check_lint(parser: ArgumentParser) -> Run:
+    """What a tool found is shown below its line."""
+    parser.add_argument("tools", nargs="*", metavar="TOOL", help=", ".join(lint.TOOLS))
+
+    def run(args: Namespace) -> int:
+        known(parser, "tool", args.tools, list(lint.TOOLS))
+        return judged(not lint.run_all(args.tools).failed)
+
+    return run
+
+
+def check_house(parser: ArgumentParser) -> Run:
+    """Measure how the sources are laid out: floors, circles, names and sizes; 1 for a new breach.
+
+    scripts/kmtools/check/house.toml is the table that they are measured against, house_known.txt
+    beside it lists the breaches that are known and have to be mended.
+    """
+    parser.add_argument("--all", action="store_true", help="show the known breaches, too")
+    parser.add_argument("--shrink", action="store_true", help="take what is mended from the list")
+    parser.add_argument("--draw", action="store_true", help=f"write {house.DRAWN} first")
+
+    def run(args: Namespace) -> int:
+        if args.draw:
+            figure = import_module("kmtools.check.floorfigure")
+            figure.draw(house.plan_of_tree(), ROOT / house.DRAWN)
+        found = house.measure()
+        if args.shrink:
+            house.shrink(found)
+        lines = house.unknown(found, house.KNOWN.read_text())
+        for line in map(str, found) if args.all else lines:
+            print(line)
+        return judged(not lines)
+
+    return run
+
+
+def check_fresh(parser: ArgumentParser) -> Run:
+    """What each step printed is in build/fresh/. The last line is `N passed, N failed`."""
+    parser.add_argument("--root", choices=fresh.SUITES, help="one suite alone")
+    parser.add_argument("--step", action="append", default=[], help="these steps alone")
+    parser.add_argument("--who", choices=("root", "user"), help="as one of them alone")
+    parser.add_argument("--quick", action="store_true", help="short forms")
+    parser.add_argument("--cached", action="store_true", help="every root reads test kernels")
+    parser.add_argument("--readme", action="store_true", help="put the times into the README")
+
+    def run(args: Namespace) -> int:
+        if args.readme and args.quick:
+            parser.error("the README's times are those of the long forms: --readme without --quick")
+        roots = [args.root] if args.root else fresh.SUITES
+        who = [args.who] if args.who else ("root", "user")
+        total = fresh.run(roots, who, args.step, args.quick, args.cached)
+        if args.readme and not total.failed:
+            fresh.keep_times()
+        return ended(total)
+
+    return run
+
+
+def check_aa(parser: ArgumentParser) -> Run:
+    parser.add_argument("--runs", type=positive, default=20, help="how many (20)")
+    parser.add_argument("--blocks", type=positive, default=250, help="in each process (250)")
+
+    def run(args: Namespace) -> int:
+        from kmtools.check import aa  # noqa: PLC0415  the others need no numpy
+
+        return judged(aa.judge(args.runs, args.blocks))
+
+    return run
+
+
+def check_many_files(parser: ArgumentParser) -> Run:
+    parser.add_argument("--files", type=positive, default=500, help="of the module (500)")
+    parser.add_argument("--sites", type=positive, default=10000, help="in all files (10000)")
+    parser.add_argument("--turns", type=positive, default=7, help="loads of each (7)")
+    add_kernel(parser)
+    return lambda args: judged(manyfiles.run(args.kernel, args.files, args.sites, args.turns))

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The laboratory's commands."""
+
+from __future__ import annotations
+
+import argparse
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from kmtools.base.errors import BAD, DONE, positive
+from kmtools.base.paths import ROOT
+from kmtools.commands import Run
+from kmtools.lab import cache, catalogue, kernels
+from kmtools.lab.build import build_modules
+from kmtools.lab.emulator import TIERS
+from kmtools.lab.machine import Request, boot, report, usable_accel
+
+
+def lab_fetch(parser: ArgumentParser) -> Run:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="in kernels.txt (the first)")
+    parser.add_argument("--update", action="store_true", help="replace an older one by the newest")
+    return lambda args: kernels.fetch(args.names, args.update)
+
+
+def lab_build(parser: ArgumentParser) -> Run:
+    parser.add_argument("name", metavar="NAME", help="in kernels.txt")
+    parser.add_argument("--src", type=Path, required=True, help="tree with a Kbuild file")
+    parser.add_argument("--out", type=Path, required=True, help="where the modules go")
+    parser.add_argument("make_args", nargs="*", metavar="ARG", help="further arguments of make")
+    return lambda args: (
+        BAD if build_modules(args.name, args.src, args.out, args.make_args) else DONE
+    )
+
+
+def lab_list(_: ArgumentParser) -> Run:
+    return lambda _: kernels.show_list()
+
+
+def lab_clean(_: ArgumentParser) -> Run:
+    return lambda _: cache.clean()
+
+
+def addition(text: str) -> tuple[Path, str]:
+    """Parse SRC:DEST."""
+    source, _, destination = text.rpartition(":")
+    if not source or not destination.startswith("/"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not SRC:DEST with an absolute DEST")
+    if not Path(source).exists():
+        raise argparse.ArgumentTypeError(f"{source} does not exist")
+    return Path(source), destination
+
+
+def existing_file(text: str) -> Path:
+    """Parse the path of a file that must be there."""
+    path = Path(text)
+    if not path.is_file():
+        raise argparse.ArgumentTypeError(f"{text} is not a file")
+    return path
+
+
+def vm_run(parser: ArgumentParser) -> Run:
+    # Each option is a field of the request for the boot.
+    add = parser.add_argument
+    add("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
+    add("--tier", choices=TIERS, default="vm", help="default: vm")
+    add("--modules", type=Path, help="directory with *.ko, goes to /modules")
+    add(
+        "--add",
+        dest="additions",
+        type=addition,
+        action="append",
+        default=[],
+        metavar="SRC:DEST",
+        help="a file more",
+    )
+    add("--job", type=existing_file, required=True, help="script for busybox sh")
+    add("--out", type=Path, default=ROOT / "build" / "vm", help="logs and results")
+    add("--timeout", type=float, default=300.0, metavar="SECONDS", help="for all of it (300)")
+    add("--cpus", type=positive, default=2, help="how many (2)")
+    add("--append", default="", help="further kernel arguments")
+    add("--mem", dest="memory", type=int, default=1024, metavar="MIB", help="(1024)")
+    add("--nmi", type=float, default=0.0, metavar="HZ", help="inject NMIs")
+    add("--accel", choices=("tcg", "kvm"), help="instead of probing")
+
+    def run(args: Namespace) -> int:
+        result = boot(Request(**vars(args)), lambda line: print(line, flush=True))
+        if not result.ok:
+            report(result)
+        return DONE if result.ok else BAD
+
+    return run
+
+
+def vm_accel(parser: ArgumentParser) -> Run:
+    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
+    return lambda args: print(usable_accel(args.kernel))

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Commands that compare and keep results."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from kmtools.analyse.summary import read_summary
+from kmtools.base.errors import FailedError
+from kmtools.commands import Run
+from kmtools.report.compare import comparison
+from kmtools.report.impact import lines
+from kmtools.report.reference import REFERENCE, make
+
+
+def compare(parser: ArgumentParser) -> Run:
+    """Raw numbers of two runs are never set against each other, since machines, clocks and kernels
+    differ. A cost has changed when the two intervals do not touch.
+    """
+    parser.add_argument("a", type=Path, metavar="RUN_A", help="the first run")
+    parser.add_argument("b", type=Path, metavar="RUN_B", help="the second run")
+    return lambda args: print(comparison(read_summary(args.a), read_summary(args.b)))
+
+
+def impact(parser: ArgumentParser) -> Run:
+    """It needs a run of a tier with real caches."""
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
+
+    def run(args: Namespace) -> None:
+        text = "\n".join(lines(read_summary(args.run)))
+        if not text:
+            raise FailedError("no tier with real caches has these benchmarks")
+        print(text)
+
+    return run
+
+
+def reference(parser: ArgumentParser) -> Run:
+    """Refused are a run that was quick or lacks a tier, and one whose env.json holds a path or the
+    name of the machine.
+    """
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
+    parser.add_argument(
+        "--out", type=Path, default=REFERENCE, metavar="DIR", help="instead of results/reference"
+    )
+    return lambda args: make(args.run, args.out)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Commands that make a run and its report; they begin with nothing but Python."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from kmtools.base.errors import BAD, DONE, UNABLE, FailedError, LabError, explain
+from kmtools.base.files import alone
+from kmtools.base.paths import ROOT
+from kmtools.commands import Run
+from kmtools.lab import catalogue
+from kmtools.measure import bench as measuring
+from kmtools.measure import benchrun, rundir
+from kmtools.measure import collect as collecting
+from kmtools.measure.bench import Bench
+from kmtools.measure.benchrun import Plan
+from kmtools.report import report as reporting
+
+
+def collect(parser: ArgumentParser) -> Run:
+    """Without --raw, RUN_DIR is a folder of make bench; what it has measured so far is merged."""
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="where results go")
+    parser.add_argument(
+        "--raw",
+        type=tier_and_folder,
+        action="append",
+        default=[],
+        metavar="TIER=DIR",
+        help="samples of a tier",
+    )
+    return lambda args: collecting.tell(args.run, collecting.merge(args.run, args.raw))
+
+
+def tier_and_folder(text: str) -> tuple[str, Path]:
+    """TIER=DIR of the command line."""
+    tier, separator, path = text.partition("=")
+    if not separator or not path or tier not in rundir.TIERS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not TIER=DIR, tier {'|'.join(rundir.TIERS)}")
+    return tier, Path(path)
+
+
+def report(parser: ArgumentParser) -> Run:
+    """Without numpy it prints medians, and says what is missing; the exit code is then 2."""
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
+    parser.add_argument("--no-figures", action="store_true", help="table and summary.json alone")
+    parser.add_argument("--tier", choices=rundir.TIERS, help="print its table, write nothing")
+
+    def run(args: Namespace) -> int:
+        whole = reporting.report(args.run, args.tier, figures=not args.no_figures)
+        return DONE if whole else UNABLE
+
+    return run
+
+
+def bench(parser: ArgumentParser) -> Run:
+    """Measures in user space on the real CPU (native) and prints that table; then fetches a stock
+    kernel, boots it and measures in it (vm), and again under an emulator that counts instructions
+    (icount). With --host, in user space and inside the running kernel (metal). What each tier's
+    numbers mean is in README.md. The run is left in results/local/<date>/, with
+    results/local/latest pointing to it once all tiers are measured. What cannot be measured here is
+    named, and the rest is; --resume measures what is missing later. Exit codes: 0 all measured, 1 a
+    step failed, 2 something could not be done here (after what could), 130 interrupted.
+    """
+    parser.add_argument("--kernel", help="name in kernels.txt")
+    parser.add_argument("--seed", type=int, help="order of variants (default 1)")
+    parser.add_argument("--host", action="store_true", help="load into the running kernel")
+    parser.add_argument("--quick", action="store_true", help="few blocks, to see that it works")
+    parser.add_argument("--resume", metavar="RUN", help="measure what a run in results/local lacks")
+    return run_bench
+
+
+def plan(args: Namespace, was: Plan | None) -> Plan:
+    """What was asked for; where nothing was, as the run that goes on has it."""
+    kernel = args.kernel or (was.kernel if was else catalogue.default_name())
+    catalogue.find(kernel)
+    seed = args.seed if args.seed is not None else was.seed if was else 1
+    quick = args.quick or bool(was and was.quick)
+    return measuring.plan(args.host, kernel, seed, quick)
+
+
+def begin(args: Namespace) -> benchrun.Run:
+    """A new run, or one that goes on where it fits."""
+    if not args.resume:
+        return benchrun.create(plan(args, None))
+    run = benchrun.load(benchrun.find(args.resume))
+    differs = benchrun.difference(run.plan, plan(args, run.plan))
+    if differs:
+        raise LabError(f"run {run.name} cannot go on: {differs}")
+    return run
+
+
+def run_bench(args: Namespace) -> int:
+    """Measure what is missing and report what is there; returns the exit code."""
+    try:
+        (ROOT / "build").mkdir(exist_ok=True)
+        lock = alone(ROOT / "build" / "bench.lock", "another bench is running in this checkout")
+    except OSError as error:
+        raise LabError(f"this checkout cannot be written to: {explain(error)}") from None
+    with lock, benchrun.tidied(begin(args)) as run:
+        try:
+            return measure_and_report(run)
+        except (FailedError, OSError) as error:
+            print(f"bench: {explain(error)}", file=sys.stderr)
+            return BAD
+        finally:
+            tell(run)
+
+
+def measure_and_report(run: benchrun.Run) -> int:
+    """Measure what is missing, as far as it goes; report what is there, also when interrupted."""
+    shown: set[str] = set()
+
+    def show(tier: str) -> None:
+        reporting.report(run.path, tier)
+        shown.add(tier)
+
+    bench = Bench(run, show)
+    interrupted = False
+    try:
+        bench.measure()
+    except KeyboardInterrupt:
+        interrupted = True
+        print("\nbench: interrupted; what is finished is reported", file=sys.stderr, flush=True)
+    whole = False
+    if run.measured():
+        bench.progress.step("plotting", "15 s")
+        collecting.tell(run.path, collecting.merge(run.path))
+        tables = [tier for tier in run.measured() if tier not in shown]
+        whole = reporting.report(run.path, tables=tables)
+    if interrupted:
+        return 130
+    if any(obstacle["failed"] for obstacle in run.obstacles.values()):
+        return BAD
+    return DONE if whole and not benchrun.describe(run)["missing"] else UNABLE
+
+
+def tell(run: benchrun.Run) -> None:
+    """Say what is missing and how to go on."""
+    described = benchrun.describe(run)
+    for line in rundir.missing_of({"run": described}):
+        print(f"bench: {line}", file=sys.stderr)
+    if described["missing"] and run.holds_samples():
+        print(f"bench: to go on: {described['resume']}", file=sys.stderr)

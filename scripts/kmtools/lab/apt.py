@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A private apt per suite: it resolves and downloads, and never touches the machine's own."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kmtools.base.errors import LabError
+from kmtools.base.paths import cache_dir
+from kmtools.base.processes import captured
+from kmtools.lab.catalogue import Entry
+from kmtools.lab.sources import Mirror, machine_mirror
+
+LISTS_KEPT_SECONDS = 3600
+
+
+# How apt says that something is not there. Anything else, be it a full disk or a connection that
+# broke, tells nothing of what the mirror has.
+ABSENT = re.compile(
+    "  404  Not Found| File not found - |does not have a Release file|No packages found"
+    "|Unable to locate package|held broken packages|has no installation candidate"
+)
+SUMMARIES = ("E: Some index files failed", "E: Unable to fetch some archives")
+
+
+class FetchError(LabError):
+    """Something could not be downloaded now."""
+
+
+class NotOnMirrorError(FetchError):
+    """The mirror lacks a package or a suite."""
+
+
+def failure(what: str, said: str) -> FetchError:
+    """Return the error for what apt said when it failed."""
+    errors = [line for line in said.splitlines() if line.startswith("E: ")]
+    reasons = [line for line in errors if not line.startswith(SUMMARIES)]
+    absent = reasons and all(ABSENT.search(line) for line in reasons)
+    kind = NotOnMirrorError if absent else FetchError
+    return kind(f"{what}:\n{said.strip()}")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What a mirror's lists say of a file."""
+
+    size: int
+    digest: str  # with the name of its kind
+
+    def is_whole(self, path: Path) -> bool:
+        """Tell whether it was downloaded; an interrupted download leaves a shorter file.
+
+        One of the right size and another content, as a machine that lost power may leave, goes.
+        """
+        if not path.is_file() or path.stat().st_size != self.size:
+            return False
+        kind, _, digest = self.digest.partition(":")
+        with path.open("rb") as file:
+            if kind != "SHA256" or hashlib.file_digest(file, "sha256").hexdigest() == digest:
+                return True
+        path.unlink()
+        return False
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An image package that fits an entry and has headers."""
+
+    package: str
+    version: str
+
+    @property
+    def release(self) -> str:
+        """What the kernel will call itself."""
+        return self.package.removeprefix("linux-image-")
+
+
+class PrivateApt:
+    """apt-get and apt-cache over a state directory of their own."""
+
+    def __init__(self, suite: str) -> None:
+        self.suite = suite
+        self.dir = cache_dir() / "apt" / suite
+        self.archives = self.dir / "cache" / "archives"
+        self._stamp = self.dir / "updated"
+
+    @property
+    def has_lists(self) -> bool:
+        """Tell whether package lists were downloaded before."""
+        return self._stamp.exists()
+
+    def update(self, mirror: Mirror | None = None, anew: bool = False) -> None:
+        """Download the package lists unless they are recent, or in any case."""
+        if not anew and self._is_recent():
+            return
+        (self.dir / "lists" / "partial").mkdir(parents=True, exist_ok=True)
+        self.archives.mkdir(parents=True, exist_ok=True)
+        (self.dir / "status").touch()
+        missing: list[NotOnMirrorError] = []
+        for lines in (mirror or machine_mirror()).candidates(self.suite):
+            if missing:
+                progress(f"{missing[0]}\n{self.suite}: trying without its security part")
+            (self.dir / "sources.list").write_text("\n".join(lines) + "\n")
+            try:
+                self._output("apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update")
+            except NotOnMirrorError as error:
+                missing.append(error)
+                continue
+            self._stamp.touch()
+            return
+        raise missing[0]
+
+    def _is_recent(self) -> bool:
+        """Tell whether the lists are young; those of a clock that ran ahead are not."""
+        return (
+            self.has_lists and 0 <= time.time() - self._stamp.stat().st_mtime < LISTS_KEPT_SECONDS
+        )
+
+    def candidates(self, entry: Entry) -> list[Candidate]:
+        """Return the images that fit an entry, newest first."""
+        headers = set(self._names("linux-headers-"))
+        names = self._names("linux-image-")
+        fitting = [
+            name
+            for name in names
+            if entry.matches(name) and name.replace("image", "headers", 1) in headers
+        ]
+        if not fitting:
+            there = "\n  ".join(sorted(name for name in names if name.endswith("-amd64")))
+            raise NotOnMirrorError(
+                f"kernel {entry.name}: {self.suite} has no {entry.image} with headers; "
+                f"image packages there:\n  {there}"
+            )
+        shown = self._output("apt-cache", "show", "--no-all-versions", *fitting)
+        pairs = re.findall(r"^Package: (\S+)\n(?:.+\n)*?Version: (\S+)", shown, re.M)
+        found = [Candidate(package, version) for package, version in pairs]
+        by_version = functools.cmp_to_key(compare_versions)
+        return sorted(found, key=lambda one: by_version(one.version), reverse=True)
+
+    def version(self, package: str) -> str:
+        """Return the version of a package that a download would bring."""
+        shown = self._output("apt-cache", "show", "--no-all-versions", package)
+        match = re.search(r"^Version: (\S+)", shown, re.M)
+        if match is None:
+            raise NotOnMirrorError(f"{self.suite} has no package {package}")
+        return match[1]
+
+    def names(self, wanted: Sequence[str]) -> list[str]:
+        """Return those of the wanted packages that exist."""
+        known = {name for want in wanted for name in self._names(want)}
+        return [name for name in wanted if name in known]
+
+    def closure(self, packages: Sequence[str]) -> list[str]:
+        """Return the names of packages with all that they depend on."""
+        listed = self._listed("install", "--no-install-recommends", *packages)
+        return [file.split("_", 1)[0] for file in listed]
+
+    def download(self, packages: Sequence[str]) -> list[Path]:
+        """Download exactly these packages; return the files."""
+        listed = self._listed("download", *packages)
+        files = {self.archives / name: one for name, one in listed.items()}
+        missing = [one.size for path, one in files.items() if not one.is_whole(path)]
+        if missing:
+            progress(
+                f"{self.suite}: downloading {len(missing)} packages, {sum(missing) / 1e6:.0f} MB"
+            )
+            self.archives.mkdir(parents=True, exist_ok=True)
+            try:
+                self._output("apt-get", "-qq", "download", *packages, cwd=self.archives)
+            except FetchError:
+                # The lists may be older than what the mirror has; the next run looks anew.
+                self._stamp.unlink(missing_ok=True)
+                raise
+        return list(files)
+
+    def _listed(self, *args: str) -> dict[str, Listed]:
+        """Return by name the files that a command of apt-get would download."""
+        # apt leaves out what it has downloaded before, so it is asked over an empty directory.
+        empty = self.dir / "empty"
+        (empty / "partial").mkdir(parents=True, exist_ok=True)
+        option = f"-oDir::Cache::archives={empty}"
+        listed = self._output("apt-get", option, "-qq", "-y", "--print-uris", *args, cwd=empty)
+        found = re.findall(r"^'[^']+' (\S+) (\d+) ?(\S*)", listed, re.M)
+        return {name: Listed(int(size), digest) for name, size, digest in found}
+
+    def _names(self, prefix: str) -> list[str]:
+        """Return all package names with a prefix."""
+        return self._output("apt-cache", "pkgnames", prefix).split()
+
+    def _output(self, *command: str, cwd: Path | None = None) -> str:
+        done = self._run(*command, cwd=cwd)
+        if done.returncode != 0:
+            words = [word for word in command if not word.startswith(("-", "APT::"))]
+            raise failure(f"{self.suite}: {' '.join(words[:4])} failed", done.stderr)
+        return done.stdout
+
+    def _run(self, *command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        program, *rest = command
+        options = [f"-o{option}" for option in self._options()]
+        # Its messages are read, and it translates them.
+        return captured([program, *options, *rest], cwd, {"LC_ALL": "C"})
+
+    def _options(self) -> list[str]:
+        """Point apt at the private state and silence the machine's hooks."""
+        return [
+            f"Dir::State={self.dir}",
+            f"Dir::State::status={self.dir / 'status'}",
+            f"Dir::Cache={self.dir / 'cache'}",
+            "Dir::Cache::pkgcache=pkgcache.bin",
+            "Dir::Cache::srcpkgcache=srcpkgcache.bin",
+            f"Dir::Etc::sourcelist={self.dir / 'sources.list'}",
+            "Dir::Etc::sourceparts=/dev/null",
+            "Dir::Etc::preferences=/dev/null",
+            "Dir::Etc::preferencesparts=/dev/null",
+            "Acquire::Check-Valid-Until=false",
+            "Acquire::Languages=none",
+            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false",
+            "APT::Sandbox::User=root",
+            "APT::Update::Post-Invoke=",
+            "APT::Update::Post-Invoke-Success=",
+            "DPkg::Post-Invoke=",
+        ]
+
+
+def compare_versions(left: str, right: str) -> int:
+    """Order two package versions as dpkg does."""
+    if left == right:
+        return 0
+    return 1 if captured(["dpkg", "--compare-versions", left, "lt", right]).returncode else -1
+
+
+def progress(message: str) -> None:
+    """Show one step of a long job."""
+    print(message, file=sys.stderr, flush=True)

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Minimal Debian systems in directories: what a stranger's machine looks like.
+
+A root is made once for each suite, kept as a tarball among the test kernels, and unpacked for each
+use. It gets this machine's way to the network (mirror, proxies, certificates, names), because it
+has none of its own, and nothing else. A command in it runs in mount and PID namespaces of its own:
+however it ends, no process and no mount is left.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kmtools.base.errors import LabError, require_root
+from kmtools.base.paths import cache_dir
+from kmtools.base.processes import captured
+from kmtools.lab.apt import progress
+from kmtools.lab.cache import locked
+from kmtools.lab.sources import machine_mirror
+
+KEPT_SECONDS = 7 * 86400
+# The rest of apt's configuration belongs to the programs of this machine.
+NETWORK = re.compile(r"Acquire::(?:https?::(?!Proxy-Auto)|Check-|Retries|ForceIPv)")
+PROXIES = re.compile(r"(?i)(?:https?|ftp|all|no)_proxy$")
+BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
+# Beside that file, which the package ca-certificates writes anew.
+OWN_BUNDLE = "/etc/machine-certificates.crt"
+CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+UID = 1000
+
+# $1 root, $2 directory for packages or nothing, $3 lower and $4 upper directory of the cache or
+# nothing, then the command. The upper directory may lie where none can be (on an overlay); what
+# is written then lasts as long as the command.
+ENTER = """
+root=$1 packages=$2 lower=$3 upper=$4; shift 4
+fail() { echo "root: cannot mount $1 in $root" >&2; exit 125; }
+over() { mkdir -p "$upper/new" "$upper/work" && mount -t overlay overlay "$root/srv/cache" \
+    -o "lowerdir=$lower,upperdir=$upper/new,workdir=$upper/work"; }
+mount --bind "$root" "$root" || fail itself
+mount -t proc proc "$root/proc" || fail /proc
+for dir in sys dev; do mount --rbind "/$dir" "$root/$dir" || fail "/$dir"; done
+[ -z "$packages" ] || mount --bind "$packages" "$root/var/cache/apt/archives" || fail packages
+[ -z "$lower" ] || over 2>/dev/null || { mount -t tmpfs tmpfs "$upper" && over; } || fail cache
+exec chroot "$root" "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Root:
+    """An unpacked root, and what commands in it may use of this machine."""
+
+    path: Path
+    packages: Path | None  # where downloaded packages are kept
+    cache: Path | None  # test kernels, which it reads
+
+    def environment(self, user: bool, variables: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables of a command in it, as root or as a user."""
+        found = {**network_variables(), "LANG": "C.UTF-8", **variables, "PATH": PATH}
+        found["HOME"] = "/home/user" if user else "/root"
+        return found | ({"KMARKERS_CACHE": "/srv/cache"} if self.cache else {})
+
+    def words(self, command: str, user: bool) -> list[str]:
+        """Return the command line that runs a shell command in it."""
+        upper = self.path.with_name(f"{self.path.name}.cache")
+        upper.mkdir(exist_ok=True)
+        who = ["setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups"] if user else []
+        return [
+            *("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork"),
+            *("--kill-child", "sh", "-c", ENTER, "enter", str(self.path)),
+            *(str(self.packages or ""), str(self.cache or ""), str(upper)),
+            *(*who, "sh", "-c", f"cd; {command}"),
+        ]
+
+    def remove(self) -> None:
+        """Remove it with what was written over the cache."""
+        for tree in (self.path, self.path.with_name(f"{self.path.name}.cache")):
+            if tree.exists():
+                shutil.rmtree(tree)
+
+
+def network_variables() -> dict[str, str]:
+    """Return the variables of this process that say how to reach the network."""
+    found = {name: value for name, value in os.environ.items() if PROXIES.match(name)}
+    # A path is one of this machine.
+    found |= {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("PIP_") and not value.startswith("/")
+    }
+    if Path(BUNDLE).is_file():
+        found |= dict.fromkeys(CERTIFICATES, OWN_BUNDLE)
+    return found
+
+
+def apt_settings() -> str:
+    """Return what this machine's apt is told about the network."""
+    dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True)
+    return "".join(f"{line}\n" for line in dump.stdout.splitlines() if NETWORK.match(line))
+
+
+def tarball(suite: str) -> Path:
+    """Return the tarball of a suite's root, making it unless there is a young one."""
+    path = cache_dir() / "roots" / f"{suite}.tar"
+    with locked(f"root-{suite}"):
+        if path.is_file() and 0 <= time.time() - path.stat().st_mtime < KEPT_SECONDS:
+            return path
+        path.parent.mkdir(exist_ok=True)
+        progress(f"{suite}: making a minimal root, 1 to 2 minutes")
+        for lines in machine_mirror().candidates(suite):
+            said = _bootstrap(suite, path, lines)
+            if said is None:
+                return path
+        raise LabError(f"{suite}: no root could be made: {said}")
+
+
+def _bootstrap(suite: str, path: Path, sources: list[str]) -> str | None:
+    """Make a tarball of the packages that are essential, and apt; return what went wrong."""
+    new, scratch = path.with_suffix(".new.tar"), path.with_suffix(".list")
+    options = path.with_suffix(".conf")
+    options.write_text(apt_settings() + 'Acquire::Check-Valid-Until "false";\n')
+    scratch.write_text("".join(f"{line}\n" for line in sources))
+    words = [
+        *("mmdebstrap", "--quiet", "--mode=root", "--variant=apt", f"--aptopt={options}"),
+        *("--dpkgopt=force-unsafe-io", "--skip=cleanup/apt/lists"),
+        '--customize-hook=rm -f "$1"/etc/apt/apt.conf.d/99mmdebstrap',
+        *(suite, str(new), str(scratch)),
+    ]
+    try:
+        done = captured(words)
+    except FileNotFoundError:
+        raise LabError("mmdebstrap is missing: apt-get install mmdebstrap") from None
+    finally:
+        for file in (options, scratch):
+            file.unlink(missing_ok=True)
+    if done.returncode == 0:
+        new.rename(path)
+        return None
+    new.unlink(missing_ok=True)
+    errors = [line for line in done.stderr.splitlines() if line.startswith("E: ")]
+    return "\n".join(errors[:1] or done.stderr.splitlines()[-1:])
+
+
+def unpack(suite: str, path: Path, with_cache: bool) -> Root:
+    """Unpack a root anew and show it the way to the network."""
+    require_root("making a root")
+    packages = cache_dir() / "roots" / f"{suite}.packages" if with_cache else None
+    root = Root(path, packages, cache_dir() if with_cache else None)
+    root.remove()
+    source = tarball(suite)
+    path.mkdir(parents=True)
+    subprocess.run(["tar", "-C", str(path), "-xf", str(source)], check=True)
+    if packages:
+        (packages / "partial").mkdir(parents=True, exist_ok=True)
+    for name in ("proc", "sys", "dev", "srv/cache", "home/user"):
+        (path / name).mkdir(parents=True, exist_ok=True)
+    os.chown(path / "home/user", UID, UID)
+    with (path / "etc/passwd").open("a") as file:
+        file.write(f"user:x:{UID}:{UID}::/home/user:/bin/sh\n")
+    with (path / "etc/group").open("a") as file:
+        file.write(f"user:x:{UID}:\n")
+    _connect(path)
+    return root
+
+
+def _connect(path: Path) -> None:
+    """Copy how this machine reaches the network; let apt ask nothing."""
+    settings = path / "etc/apt/apt.conf.d/99machine"
+    settings.write_text(apt_settings() + 'APT::Get::Assume-Yes "true";\n')
+    (path / "etc/dpkg/dpkg.cfg.d").mkdir(parents=True, exist_ok=True)
+    (path / "etc/dpkg/dpkg.cfg.d/fast").write_text("force-unsafe-io\n")
+    copies = {name: f"/{name}" for name in ("etc/resolv.conf", "etc/hosts", "etc/apt/auth.conf")}
+    copies |= {OWN_BUNDLE[1:]: BUNDLE}
+    home = Path.home()
+    for name in (home / ".pip/pip.conf", home / ".config/pip/pip.conf", Path("/etc/pip.conf")):
+        if name.is_file():
+            copies["etc/pip.conf"] = str(name)
+            break
+    for target, source in copies.items():
+        if Path(source).is_file():
+            (path / target).unlink(missing_ok=True)
+            shutil.copyfile(source, path / target)
+    for file in Path("/etc/apt/auth.conf.d").glob("*.conf"):
+        shutil.copy(file, path / "etc/apt/auth.conf.d")
+
+
+def run(
+    root: Root, command: str, variables: Mapping[str, str], user: bool = False
+) -> subprocess.Popen[bytes]:
+    """Start a shell command in a root; its output, both streams, is to be read."""
+    return subprocess.Popen(
+        root.words(command, user),
+        # Not on the command line, where a proxy's password could be read by all.
+        env=root.environment(user, variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Builds modules for an unpacked kernel inside its suite's tree.
+
+The source is mirrored into an object directory per kernel, which keeps what make left there,
+so a second build compiles only what changed.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from kmtools.base.errors import LabError, require_root
+from kmtools.base.paths import cache_dir
+from kmtools.lab import chroot
+from kmtools.lab.cache import locked
+from kmtools.lab.catalogue import Kernel, require
+from kmtools.lab.unpack import suite_dir
+
+# Never part of a source tree: history, results, caches and what an earlier build left.
+SKIPPED_DIRS = {
+    *(".git", "build", "results", ".venv", ".tmp_versions"),
+    *("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"),
+}
+SKIPPED_SUFFIXES = {".o", ".ko", ".mod", ".cmd", ".a", ".pyc", ".order", ".symvers"}
+GENERATED_ENDINGS = (".mod.c",)
+
+
+def build_modules(
+    name: str,
+    src: Path,
+    out: Path,
+    make_args: Sequence[str] = (),
+    log: Path | None = None,
+    flavour: str = "",
+) -> int:
+    """Build the modules of a source tree; return make's verdict as 0 or 1.
+
+    What make says goes to `log`, if there is one. Builds with other arguments may keep objects
+    of their own, named by a flavour.
+    """
+    require_root("building in a suite's tree")
+    kernel = require(name)
+    if not any((src / file).is_file() for file in ("Kbuild", "Makefile")):
+        raise LabError(f"{src} has neither a Kbuild file nor a Makefile")
+    objects = object_dir(name, src, flavour)
+    # Each of these has a lock of its own: whoever builds another tree does not wait.
+    with locked(f"build-{objects.parent.name}-{objects.name}"):
+        # A failed build must not leave modules that could be taken for its own.
+        deliver([], out)
+        mirror(src, objects)
+        if run_make(kernel, objects, make_args, log) != 0:
+            return 1
+        modules = built_modules(objects)
+    if not modules:
+        raise LabError(f"the build of {src} made no module")
+    deliver(modules, out)
+    return 0
+
+
+def object_dir(name: str, src: Path, flavour: str = "") -> Path:
+    """Return where the objects of a kernel and a source tree are; no two trees share one."""
+    parent = cache_dir() / "objects" / (f"{name}.{flavour}" if flavour else name)
+    return parent / str(src.resolve()).strip("/").replace("/", "-")
+
+
+def run_make(
+    kernel: Kernel, objects: Path, make_args: Sequence[str], log: Path | None = None
+) -> int:
+    """Run Kbuild inside the suite's tree."""
+    kbuilds = (kernel.tree / "usr/lib").glob("linux-kbuild-*")
+    binds = [
+        (objects, "src"),
+        *((kernel.tree / part, part) for part in ("usr/src", "usr/lib/modules")),
+        *((kbuild, f"usr/lib/{kbuild.name}") for kbuild in kbuilds),
+    ]
+    make = [
+        "make",
+        "-C",
+        f"/usr/lib/modules/{kernel.release}/build",
+        f"-j{os.cpu_count()}",
+        "M=/src",
+        # Headers with a vmlinux beside them would otherwise want pahole.
+        "CONFIG_DEBUG_INFO_BTF_MODULES=",
+        *kernel.make_args,
+        *make_args,
+        "modules",
+    ]
+    return chroot.run(suite_dir(kernel.suite), binds, make, log)
+
+
+def sources(src: Path) -> Iterator[Path]:
+    """Yield the files of a source tree, relative to it."""
+    for directory, names, files in os.walk(src):
+        names[:] = sorted(name for name in names if name not in SKIPPED_DIRS)
+        for name in files:
+            generated = name.endswith(GENERATED_ENDINGS) or Path(name).suffix in SKIPPED_SUFFIXES
+            path = Path(directory) / name
+            if not generated and path.is_file():
+                yield path.relative_to(src)
+
+
+def mirror(src: Path, objects: Path) -> None:
+    """Bring an object directory's copy of the source up to date, and nothing more."""
+    objects.mkdir(parents=True, exist_ok=True)
+    record = objects.parent / f"{objects.name}.sources"
+    before = set(record.read_text().splitlines()) if record.is_file() else set()
+    now = set()
+    for path in sources(src):
+        now.add(str(path))
+        target = objects / path
+        if target.is_file() and filecmp.cmp(src / path, target, shallow=False):
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(src / path, target)
+    gone = before - now
+    for name in gone:
+        (objects / name).unlink(missing_ok=True)
+    record.write_text("".join(f"{name}\n" for name in sorted(now)))
+
+
+def built_modules(objects: Path) -> list[Path]:
+    """Return the modules that the last build made, not those of earlier ones."""
+    order = objects / "modules.order"
+    if not order.is_file():
+        return []
+    names = [line.removeprefix("/src/") for line in order.read_text().split()]
+    return [(objects / name).with_suffix(".ko") for name in names]
+
+
+def deliver(modules: Sequence[Path], out: Path) -> None:
+    """Copy modules to their place and remove those that are no longer built."""
+    out.mkdir(parents=True, exist_ok=True)
+    wanted = {module.name for module in modules}
+    if len(wanted) != len(modules):
+        raise LabError("two modules of this tree have the same name")
+    for stale in out.glob("*.ko"):
+        if stale.name not in wanted:
+            stale.unlink()
+    for module in modules:
+        shutil.copy(module, out / module.name)
+
+
+# Ways to make a module smaller: a name for the copy, and the tool. The last takes too much away.
+STRIPPERS = {
+    "strip-unneeded": ["strip", "--strip-unneeded"],
+    "strip-debug": ["strip", "--strip-debug"],
+    "objcopy-unneeded": ["objcopy", "--strip-unneeded"],
+    "eu-strip": ["eu-strip"],
+    "no-param": ["objcopy", "--strip-debug", "--remove-section=__param"],
+}
+
+
+def strip_copies(modules: Path, name: str) -> None:
+    """Put stripped copies of a module beside it, one for each tool that this machine has."""
+    for way, command in STRIPPERS.items():
+        if shutil.which(command[0]):
+            copy = modules / f"{name}.{way}.ko"
+            shutil.copy(modules / f"{name}.ko", copy)
+            subprocess.run([*command, copy], check=True)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The directory that holds all that was downloaded, unpacked and built, and whose it is.
+
+KMARKERS_CACHE may name any directory. A tag says that the laboratory made it, and no other one is
+filled or cleaned.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from kmtools.base.errors import LabError
+from kmtools.base.paths import DEFAULT_CACHE, cache_dir
+from kmtools.lab import catalogue
+from kmtools.lab.apt import progress
+
+# The first line is what backup programs look for.
+TAG = "CACHEDIR.TAG"
+TAG_TEXT = """\
+Signature: 8a477f597d28d172789f06886806bc55
+# Made by the laboratory of kmarkers; its "lab.py clean" removes what it put here.
+"""
+PARTS = ("apt", "suites", "kernels", "qemu", "objects", "checkpatch", "roots")
+FILES = ("build-*.lock", "root-*.lock", "checkpatch.lock", "fetch.lock", "accel.json", TAG)
+
+
+def is_ours() -> bool:
+    """Tell whether the laboratory made the directory; other programs write such tags, too."""
+    tag = cache_dir() / TAG
+    return tag.is_file() and tag.read_text(errors="replace") == TAG_TEXT
+
+
+def claim() -> None:
+    """Make the directory; refuse one that something else is in."""
+    cache = cache_dir()
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LabError(
+            f"test kernels cannot be kept in {cache} ({error.strerror});"
+            " set KMARKERS_CACHE to a directory that can be written to"
+        ) from None
+    others = [path for path in cache.iterdir() if not path.name.startswith(TAG)]
+    # Looked for after the others: whoever made them at the same time wrote it before.
+    if is_ours():
+        return
+    # One with kernels was made before there was a tag.
+    known = cache == DEFAULT_CACHE.resolve() or any(cache.glob("kernels/*/kernel.json"))
+    if others and not known:
+        raise LabError(
+            f"{cache} is not empty, and no laboratory made it;"
+            " set KMARKERS_CACHE to a new directory"
+        )
+    new = cache / f"{TAG}.{os.getpid()}"
+    new.write_text(TAG_TEXT)
+    new.rename(cache / TAG)
+
+
+def clean() -> None:
+    """Remove what the laboratory put into its directory, and the directory if that was all."""
+    cache = cache_dir()
+    if not cache.exists():
+        return
+    if cache == DEFAULT_CACHE.resolve():
+        claim()
+    if not is_ours():
+        raise LabError(
+            f"nothing is removed: {cache / TAG} does not say that the laboratory made {cache};"
+            " fetching a kernel writes it"
+        )
+    with locked("fetch"):
+        names = {entry.name for entry in catalogue.load()}
+        names |= {tree.name for tree in cache.glob("kernels/*")}
+        for part in PARTS:
+            if (cache / part).is_dir():
+                shutil.rmtree(cache / part)
+        for pattern in (*(f"{name}.log" for name in names), *FILES):
+            for file in cache.glob(pattern):
+                file.unlink()
+    with contextlib.suppress(OSError):
+        cache.rmdir()
+
+
+@contextmanager
+def locked(name: str) -> Iterator[None]:
+    """Hold a lock of the laboratory, waiting for another process that has it."""
+    path = cache_dir() / f"{name}.lock"
+    while True:
+        claim()
+        with path.open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                progress(f"waiting for another process that holds {path}")
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if _is_in_place(lock, path):
+                yield
+                return
+
+
+def _is_in_place(lock: IO[str], path: Path) -> bool:
+    """Tell whether a lock file was not removed while this process waited for it."""
+    try:
+        return os.path.samestat(os.fstat(lock.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The list of supported kernels (kernels.txt) and what of it is unpacked."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from kmtools.base.errors import LabError
+from kmtools.base.paths import ROOT, cache_dir
+
+CATALOGUE = ROOT / "kernels.txt"
+ROLES = ("gates", "reports", "matrix")
+# What "*" stands for: version characters, and a dash only in front of a digit ("-56").
+VERSION_TAIL = r"(?:[0-9a-z.+~]|-(?=[0-9]))*"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of kernels.txt."""
+
+    name: str
+    suite: str
+    image: str
+    qemu: str
+    role: str
+
+    @property
+    def debug(self) -> tuple[str, ...]:
+        """The parts of its configuration if it is built here, else nothing."""
+        kind, _, parts = self.role.partition(":")
+        return tuple(filter(None, parts.split("+"))) if kind == "debug" else ()
+
+    def matches(self, package: str) -> bool:
+        """Tell whether an image package name fits this line."""
+        parts = (re.escape(part) for part in self.image.split("*"))
+        return re.fullmatch(VERSION_TAIL.join(parts), package) is not None
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """An unpacked kernel, as its kernel.json records it."""
+
+    name: str
+    suite: str
+    package: str
+    version: str
+    release: str
+    vmlinuz: str
+    make_args: list[str] = field(default_factory=list)
+
+    @property
+    def tree(self) -> Path:
+        """Directory with the image, its modules and its headers."""
+        return kernel_dir(self.name)
+
+    @property
+    def image(self) -> Path:
+        """The bootable file."""
+        return self.tree / self.vmlinuz
+
+    def save(self, tree: Path) -> None:
+        """Record this kernel in a tree that is about to take its final place."""
+        (tree / "kernel.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+
+def parse(text: str, origin: str = "kernels.txt") -> list[Entry]:
+    """Parse the text of kernels.txt."""
+    entries: list[Entry] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        fields = line.split("#", 1)[0].split()
+        if not fields:
+            continue
+        if len(fields) != 5:
+            raise LabError(f"{origin}:{number}: expected 5 columns, found {len(fields)}")
+        entry = Entry(*fields)
+        if entry.role not in ROLES and not entry.debug:
+            raise LabError(f"{origin}:{number}: {entry.role} is no role")
+        if any(known.name == entry.name for known in entries):
+            raise LabError(f"{origin}:{number}: kernel {entry.name} is listed twice")
+        entries.append(entry)
+    if not entries:
+        raise LabError(f"{origin}: no kernel is listed")
+    return entries
+
+
+def load() -> list[Entry]:
+    """Read the list of kernels, debug kernels included; the first one is the default."""
+    return parse(CATALOGUE.read_text(), CATALOGUE.name)
+
+
+def stock() -> list[Entry]:
+    """Return the kernels as their distribution made them."""
+    return [entry for entry in load() if not entry.debug]
+
+
+def debug() -> list[Entry]:
+    """Return the kernels that are built here to look for faults."""
+    return [entry for entry in load() if entry.debug]
+
+
+def with_role(role: str) -> list[Entry]:
+    """Return the kernels that continuous integration treats in one way."""
+    return [entry for entry in load() if entry.role == role]
+
+
+def find(name: str) -> Entry:
+    """Look a kernel up by name."""
+    entries = load()
+    for entry in entries:
+        if entry.name == name:
+            return entry
+    known = ", ".join(entry.name for entry in entries)
+    raise LabError(f"unknown kernel {name!r}; kernels.txt has: {known}")
+
+
+def default_name() -> str:
+    """Return the name of the default kernel."""
+    return load()[0].name
+
+
+def kernel_dir(name: str) -> Path:
+    """Return where a kernel is unpacked, or would be."""
+    return cache_dir() / "kernels" / name
+
+
+def unpacked(name: str) -> Kernel | None:
+    """Return an unpacked kernel, or None while it has not been fetched."""
+    record = kernel_dir(name) / "kernel.json"
+    if not record.is_file():
+        return None
+    return Kernel(**json.loads(record.read_text()))
+
+
+def require(name: str) -> Kernel:
+    """Return an unpacked kernel or say how to get it."""
+    find(name)
+    kernel = unpacked(name)
+    if kernel is None:
+        raise LabError(f"kernel {name} is not unpacked; run: scripts/kmarkers lab fetch {name}")
+    return kernel

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs a command inside a suite's tree.
+
+Mounts live in a namespace of their own: they vanish with the last process of the command,
+however it ends. So does /tmp: make puts a file there that is named by its process, whose number
+is the same in every namespace.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from kmtools.base import processes
+from kmtools.base.errors import LabError, require_root
+
+# $1 tree, $2 how many mounts, then pairs of source and mount point, then the command.
+MOUNT_AND_RUN = """
+tree=$1 count=$2; shift 2
+fail() { echo "chroot: cannot mount $1 in $tree" >&2; exit 125; }
+mount -t proc proc "$tree/proc" || fail /proc
+mount -t tmpfs tmpfs "$tree/tmp" || fail /tmp
+while [ "$count" -gt 0 ]; do
+    mount --bind "$1" "$tree/$2" || fail "$2"
+    count=$((count - 1)); shift 2
+done
+exec chroot "$tree" "$@"
+"""
+ENVIRONMENT = ("PATH=/usr/bin:/usr/sbin", "LC_ALL=C", "HOME=/")
+
+
+@functools.cache
+def obstacle() -> str:
+    """Return why nothing can be run in a tree on this machine, and what mends it; empty if it can.
+
+    Test kernels' modules are built there.
+    """
+    if os.geteuid() != 0:
+        return "building for test kernels needs root (it mounts): run it with sudo"
+    for program, package in (("mount", "mount"), ("unshare", "util-linux")):
+        if not shutil.which(program):
+            return f"{program} is missing: apt-get install {package}"
+    words = ["unshare", "--mount", "--pid", "--fork", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    done = processes.captured(words)
+    if done.returncode == 0:
+        return ""
+    return (
+        f"this machine allows no mounts ({done.stderr.strip()}):"
+        " start the container with --privileged, or run it outside of one"
+    )
+
+
+def run(
+    tree: Path,
+    binds: Sequence[tuple[Path, str]],
+    command: Sequence[str],
+    log: Path | None = None,
+) -> int:
+    """Run a command in a tree with directories mounted into it; return its exit code.
+
+    What it says goes to `log`, or to where this process's own output goes.
+    """
+    require_root("building in a suite's tree")
+    for _, point in binds:
+        (tree / point).mkdir(parents=True, exist_ok=True)
+    code = processes.run(_words(tree, binds, command), log)
+    if code != 0:
+        _require_that_anything_runs(tree, binds)
+    return code
+
+
+def _require_that_anything_runs(tree: Path, binds: Sequence[tuple[Path, str]]) -> None:
+    """Tell a machine that allows no mounts from a command that failed."""
+    words = _words(tree, binds, ["true"])
+    done = processes.captured(words)
+    if done.returncode != 0:
+        raise LabError(
+            f"this machine lets nothing be run in {tree}: {done.stderr.strip()}; it takes"
+            " namespaces, bind mounts and a new /proc, which a container may have to be given"
+        )
+
+
+def _words(tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str]) -> list[str]:
+    """Return the command that mounts, changes its root and runs another command."""
+    return [
+        *("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork"),
+        *("--kill-child", "sh", "-c", MOUNT_AND_RUN, "chroot", str(tree), str(len(binds))),
+        *(str(part) for bind in binds for part in bind),
+        *("/usr/bin/env", "-i", *ENVIRONMENT, *command),
+    ]

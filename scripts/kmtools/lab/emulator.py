@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which QEMU runs a kernel, and how fast it may."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from kmtools.base.errors import LabError
+from kmtools.base.files import write_whole
+from kmtools.base.paths import cache_dir
+from kmtools.base.processes import captured
+from kmtools.lab.unpack import qemu_dir
+
+TIERS = ("vm", "icount")
+KVM = Path("/dev/kvm")
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """A QEMU: the command that starts it, what its modules need, and its version."""
+
+    command: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+    version: str
+
+    def env(self) -> dict[str, str]:
+        """Return the environment to start it in."""
+        return {**os.environ, **dict(self.environment)}
+
+
+def choose(qemu: str) -> Emulator:
+    """Return the emulator that a kernel's line in kernels.txt names."""
+    override = os.environ.get("KMARKERS_QEMU")
+    if override:
+        return _with_version((override,), ())
+    return _from_tree(qemu_dir(qemu), qemu)
+
+
+def _from_tree(tree: Path, suite: str) -> Emulator:
+    """Return an unpacked emulator, run by the libraries beside it."""
+    if not tree.is_dir():
+        raise LabError(f"the emulator of {suite} is not unpacked; fetch a kernel that uses it")
+    libraries = tree / "usr/lib/x86_64-linux-gnu"
+    loader = [str(tree / "usr/lib64/ld-linux-x86-64.so.2"), "--library-path", str(libraries)]
+    program = str(tree / "usr/bin/qemu-system-x86_64")
+    data = [str(tree / "usr/share" / part) for part in ("qemu", "seabios")]
+    options = [option for directory in data for option in ("-L", directory)]
+    # It looks for its accelerators beside /proc/self/exe, which is the loader here.
+    environment = (("QEMU_MODULE_DIR", str(libraries / "qemu")),)
+    return _with_version((*loader, program, *options), environment)
+
+
+def _with_version(command: tuple[str, ...], environment: tuple[tuple[str, str], ...]) -> Emulator:
+    try:
+        shown = captured([*command, "--version"], env=dict(environment))
+        shown.check_returncode()
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise LabError(f"{command[0]} cannot be run: {error}") from error
+    return Emulator(command, environment, shown.stdout.partition("\n")[0] or "unknown")
+
+
+def kvm_is_there() -> bool:
+    """Tell whether this process may open /dev/kvm, which does not mean that it works."""
+    return os.access(KVM, os.R_OK | os.W_OK)
+
+
+def cached_kvm_verdict(emulator: Emulator) -> bool | None:
+    """Return what an earlier probe found on this host with this emulator."""
+    record = cache_dir() / "accel.json"
+    if not record.is_file():
+        return None
+    verdicts: dict[str, bool] = json.loads(record.read_text())
+    return verdicts.get(_probe_key(emulator))
+
+
+def remember_kvm_verdict(emulator: Emulator, usable: bool) -> None:
+    """Keep what a probe found."""
+    record = cache_dir() / "accel.json"
+    verdicts = json.loads(record.read_text()) if record.is_file() else {}
+    verdicts[_probe_key(emulator)] = usable
+    record.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(record, json.dumps(verdicts, indent=1) + "\n")
+
+
+def _probe_key(emulator: Emulator) -> str:
+    cpu = next(
+        (
+            line.split(":", 1)[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        "",
+    )
+    return f"{emulator.version}; host {platform.release()}; {cpu}"
+
+
+def accelerator_options(accel: str, tier: str, cpus: int, one_thread: bool = False) -> list[str]:
+    """Return QEMU's options for an accelerator and a tier; `one_thread` runs all CPUs in one."""
+    if tier == "icount":
+        # One instruction is one nanosecond of virtual time; nothing else may move it.
+        return [
+            *("-accel", "tcg,thread=single", "-smp", "1", "-cpu", "max"),
+            *("-icount", "shift=0,sleep=off"),
+            *("-rtc", "base=2020-01-01,clock=vm", "-seed", "1"),
+        ]
+    if accel == "kvm":
+        return ["-accel", "kvm", "-cpu", "host", "-smp", str(cpus)]
+    threads = "single" if one_thread else "multi"
+    return ["-accel", f"tcg,thread={threads}", "-cpu", "max", "-smp", str(cpus)]

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Writes an initramfs with a static busybox, straight into a cpio archive."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+from kmtools.base.errors import LabError
+from kmtools.base.paths import ROOT
+
+GUEST_INIT = ROOT / "scripts" / "guest" / "init"
+DIRECTORIES = ("bin", "dev", "modules", "proc", "results", "sys", "tmp", "etc")
+
+
+class Archive:
+    """A cpio archive in the format that the kernel unpacks."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self._out = out
+        self._count = 0
+        self._known: set[str] = set()
+
+    def directory(self, name: str) -> None:
+        """Add a directory and those above it, once."""
+        parts = name.split("/")
+        for depth in range(1, len(parts) + 1):
+            path = "/".join(parts[:depth])
+            if path and path not in self._known:
+                self._known.add(path)
+                self._entry(path, stat.S_IFDIR | 0o755)
+
+    def device(self, name: str, major: int, minor: int) -> None:
+        """Add a character device."""
+        self._entry(name, stat.S_IFCHR | 0o600, device=(major, minor))
+
+    def file(self, name: str, source: Path, mode: int | None = None) -> None:
+        """Add a file, by default with the permissions it has."""
+        if "/" in name:
+            self.directory(name.rsplit("/", 1)[0])
+        bits = stat.S_IMODE(source.stat().st_mode) if mode is None else mode
+        self._entry(name, stat.S_IFREG | bits, source.read_bytes())
+
+    def add(self, source: Path, destination: str) -> None:
+        """Add a file, or a directory with all that is in it."""
+        destination = destination.strip("/")
+        if not source.is_dir():
+            self.file(destination, source)
+            return
+        self.directory(destination)
+        for directory, names, files in os.walk(source):
+            names.sort()
+            inside = Path(destination, Path(directory).relative_to(source))
+            self.directory(str(inside))
+            for name in sorted(files):
+                self.file(str(inside / name), Path(directory) / name)
+
+    def close(self) -> None:
+        """Finish the archive."""
+        self._entry("TRAILER!!!", 0)
+
+    def _entry(
+        self, name: str, mode: int, data: bytes = b"", device: tuple[int, int] = (0, 0)
+    ) -> None:
+        self._count += 1
+        path = name.encode() + b"\0"
+        # ino mode uid gid nlink mtime filesize devmajor devminor rdevmajor rdevminor
+        # namesize check; the time is fixed so that equal content gives an equal archive.
+        fields = (self._count, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(path), 0)
+        header = b"070701" + b"".join(b"%08x" % field for field in fields)
+        self._out.write(_padded(header + path) + _padded(data))
+
+
+def _padded(data: bytes) -> bytes:
+    return data + b"\0" * (-len(data) % 4)
+
+
+def static_busybox() -> Path:
+    """Find the machine's busybox and make sure that it needs no library."""
+    found = shutil.which("busybox", path=os.environ.get("PATH", "") + ":/bin:/usr/bin")
+    if found is None:
+        raise LabError("busybox is missing; run scripts/setup (package busybox-static)")
+    with open(found, "rb") as file:
+        if b"ld-linux" in file.read(4096):
+            raise LabError(f"{found} is not static; run scripts/setup (package busybox-static)")
+    return Path(found)
+
+
+def write(
+    target: Path, job: Path, modules: Iterable[Path], additions: Iterable[tuple[Path, str]]
+) -> None:
+    """Write the initramfs of one boot."""
+    with target.open("wb") as out:
+        archive = Archive(out)
+        for name in DIRECTORIES:
+            archive.directory(name)
+        # devtmpfs comes later than the first process's own console.
+        archive.device("dev/console", 5, 1)
+        archive.device("dev/null", 1, 3)
+        archive.file("bin/busybox", static_busybox(), 0o755)
+        archive.file("init", GUEST_INIT, 0o755)
+        archive.file("job", job, 0o755)
+        for module in sorted(modules):
+            archive.file(f"modules/{module.name}", module)
+        for source, destination in additions:
+            archive.add(source, destination)
+        archive.close()

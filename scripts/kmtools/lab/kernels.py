@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Fetches the kernels of kernels.txt, and shows what of them is there."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from kmtools.base.paths import cache_dir
+from kmtools.base.processes import captured
+from kmtools.base.text import aligned
+from kmtools.lab import cache, catalogue, debugkernel, unpack
+from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt
+from kmtools.lab.catalogue import Entry
+
+
+def fetch(names: list[str], update: bool = False) -> None:
+    """Unpack kernels, by default the default one; `update` those that are there, too."""
+    entries = [catalogue.find(name) for name in names or [catalogue.default_name()]]
+    # Without permission to write, what is there may be all that is needed.
+    with contextlib.suppress(OSError):
+        cache.claim()
+    for entry in entries:
+        part = debugkernel if entry.debug else unpack
+        before = part.complete(entry)
+        started = time.monotonic()
+        kernel = part.fetch(entry, update)
+        took = "" if kernel == before else f" in {time.monotonic() - started:.0f} s; {cache_size()}"
+        print(f"{kernel.name}: {kernel.release} ({kernel.version}) is unpacked{took}")
+
+
+def cache_size() -> str:
+    """Say how much the laboratory holds."""
+    done = captured(["du", "-sm", cache_dir()])
+    return f"{cache_dir()} holds {done.stdout.split()[0]} MiB"
+
+
+def show_list() -> None:
+    """Print every supported kernel, the version it stands for now, and its state."""
+    rows = [("NAME", "SUITE", "VERSION", "STATE", "QEMU")]
+    for entry in catalogue.load():
+        kernel = catalogue.unpacked(entry.name)
+        version = kernel.version if kernel else on_mirror(entry)
+        state = f"unpacked ({kernel.release})" if kernel else "not unpacked"
+        rows.append((entry.name, entry.suite, version, state, entry.qemu))
+    print("\n".join(aligned(rows)))
+
+
+def on_mirror(entry: Entry) -> str:
+    """Return the version that a fetch would choose, as far as downloaded lists tell."""
+    apt = PrivateApt(entry.suite)
+    if not apt.has_lists:
+        return "?"
+    try:
+        if entry.debug:
+            return apt.version(entry.image)
+        return apt.candidates(entry)[0].version
+    except NotOnMirrorError:
+        return "gone"
+    except FetchError:
+        return "?"

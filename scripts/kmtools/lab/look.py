@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Looks at the CPUs of a guest that says nothing, and judges whether it stands still.
+
+One look stops the guest, reads the registers and the stack of every CPU and lets it go on. What
+several looks have in common tells a guest that works on something long from one that will never
+say anything again.
+
+A CPU that executes a breakpoint for ever returns to the same address with the same registers each
+time. If memory holds no breakpoint there, the emulator runs a translation of the byte that was
+there before: it drops what it translated when a CPU stores, and another CPU may translate the old
+byte again before it is overwritten. Where a module's code is, that is for us to look into;
+in the kernel's own text it is the emulator's fault.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kmtools.lab.qmp import Monitor, MonitorError
+
+BREAKPOINT = 0xCC
+# The vector of breakpoints; an entry of the table of vectors has 16 bytes.
+VECTOR = 3
+ENTRY_BYTES = 16
+# How long the kernel's entry code for it is at most.
+ENTRY_CODE_BYTES = 0x100
+# Above the return address into that code: 15 registers, a number, and then what the CPU pushed.
+REGISTERS = 16
+PUSHED = 5
+STACK_WORDS = 192
+INTERRUPTS_ON = 1 << 9
+# A CPU that works comes to more places than these, or takes an interrupt.
+FEW_PLACES = 8
+# So much of the looks must find the same breakpoint, or a CPU on the way to it or back.
+MOST = 0.7
+KERNEL_FROM = 1 << 63
+# A kernel's text is around its entry code. Above this are modules, whatever is where.
+KERNEL_BYTES = 64 << 20
+MODULES_FROM = 0xFFFFFFFFC0000000
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """What one CPU did at one look.
+
+    `entry` is where the kernel's code for breakpoints begins, `trap` what a breakpoint saved of
+    what it interrupted, and `held` the two bytes that memory holds before and at the saved address.
+    """
+
+    number: int
+    registers: str
+    place: int
+    interrupts: bool
+    idle: bool
+    stack: tuple[int, ...] = ()
+    entry: int = 0
+    trap: tuple[int, ...] = ()
+    held: tuple[int, ...] = ()
+
+    @property
+    def trapped_at(self) -> int:
+        """The address of the breakpoint, unless its handler has gone back to it already."""
+        return self.trap[REGISTERS] - 1
+
+    @property
+    def breakpoint_at(self) -> int:
+        """The same, also where memory shows that the handler has gone back."""
+        gone_back = self.held[1:] == (BREAKPOINT,) and self.held[0] != BREAKPOINT
+        return self.trapped_at + gone_back
+
+    @property
+    def in_kernel_text(self) -> bool:
+        """Whether that is in the kernel itself, and not in a module."""
+        near = abs(self.trapped_at - self.entry) < KERNEL_BYTES
+        return near and self.trapped_at < MODULES_FROM
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Why a guest stands still; `stale` if the emulator runs what memory no longer holds."""
+
+    reason: str
+    stale: bool = False
+
+
+def field(name: str, registers: str) -> int:
+    """Return a register of what the monitor prints."""
+    found = re.search(rf"\b{name}\s*=\s*([0-9a-f]+)", registers)
+    if found is None:
+        raise MonitorError(f"the emulator does not show {name}")
+    return int(found[1], 16)
+
+
+def memory(monitor: Monitor, cpu: int, address: int, count: int, size: str = "g") -> list[int]:
+    """Return words as a CPU sees them; fewer where nothing is mapped."""
+    said = monitor.human(f"x /{count}{size}x 0x{address:x}", cpu)
+    lines = [line.partition(":")[2] for line in said.splitlines()]
+    return [int(word, 16) for line in lines for word in re.findall(r"\b0x([0-9a-f]+)", line)]
+
+
+def breakpoint_entry(monitor: Monitor, cpu: int, registers: str) -> int:
+    """Return where the kernel's code for breakpoints begins; 0 if that cannot be read."""
+    gate = memory(monitor, cpu, field("IDT", registers) + VECTOR * ENTRY_BYTES, 2)
+    if len(gate) < 2:
+        return 0
+    low, high = gate
+    return (high & 0xFFFFFFFF) << 32 | (low >> 48) << 16 | low & 0xFFFF
+
+
+def trap_on(stack: Sequence[int], entry: int) -> tuple[int, ...]:
+    """Return what a breakpoint saved on a stack: registers, and what the CPU pushed."""
+    for number, word in enumerate(stack):
+        saved = tuple(stack[number + 1 : number + 1 + REGISTERS + PUSHED])
+        if entry < word < entry + ENTRY_CODE_BYTES and len(saved) == REGISTERS + PUSHED:
+            return saved
+    return ()
+
+
+def look_at(monitor: Monitor, number: int, registers: str) -> Cpu:
+    """Look at one CPU of a guest that is stopped."""
+    idle = field("HLT", registers) == 1
+    if "RIP=" not in registers:
+        # The firmware or the beginning of the kernel, or a CPU that was not started yet.
+        return Cpu(number, registers.strip(), field("EIP", registers), True, idle)
+    flags, place = field("RFL", registers), field("RIP", registers)
+    stack: list[int] = []
+    trap: tuple[int, ...] = ()
+    entry = 0
+    held: tuple[int, ...] = ()
+    if field("CPL", registers) == 0:
+        stack = memory(monitor, number, field("RSP", registers), STACK_WORDS)
+        entry = breakpoint_entry(monitor, number, registers)
+        trap = trap_on(stack, entry) if entry else ()
+    if trap:
+        held = tuple(memory(monitor, number, trap[REGISTERS] - 1, 2, "b"))
+    return Cpu(
+        number,
+        registers.strip(),
+        place,
+        bool(flags & INTERRUPTS_ON),
+        idle,
+        tuple(stack),
+        entry,
+        trap,
+        held,
+    )
+
+
+def look(monitor: Monitor) -> list[Cpu]:
+    """Stop the guest, look at every CPU, and let it go on."""
+    state = monitor.ask("query-status")["status"]
+    if state != "running":
+        raise MonitorError(f"the emulator says that the guest is {state}")
+    monitor.ask("stop")
+    try:
+        shown = re.split(r"^CPU#(\d+)$", monitor.human("info registers -a"), flags=re.M)
+        pairs = zip(shown[1::2], shown[2::2], strict=True)
+        return [look_at(monitor, int(number), registers) for number, registers in pairs]
+    finally:
+        monitor.ask("cont")
+
+
+def judge(looks: Sequence[Sequence[Cpu]]) -> Finding | None:
+    """Say why a guest stands still, or None if it does not."""
+    if not looks or not looks[0]:
+        return None
+    by_cpu = list(zip(*looks, strict=True))
+    for seen in by_cpu:
+        if finding := trapped(seen) or deaf(seen):
+            return finding
+    if all(cpu.idle for seen in by_cpu for cpu in seen):
+        return Finding("every CPU is idle, and nothing wakes one")
+    return None
+
+
+def trapped(seen: Sequence[Cpu]) -> Finding | None:
+    """Whether a CPU executes one breakpoint for ever."""
+    traps = Counter(saved_but_address(cpu) for cpu in seen if cpu.trap)
+    if not traps:
+        return None
+    trap, times = traps.most_common(1)[0]
+    alike = [cpu for cpu in seen if cpu.trap and saved_but_address(cpu) == trap]
+    first = max(alike, key=lambda cpu: cpu.breakpoint_at)
+    at = first.breakpoint_at
+    between = sum(enters_or_returns(cpu, at) for cpu in seen)
+    if times + between < MOST * len(seen):
+        return None
+    if any(at - cpu.trapped_at > 1 for cpu in alike):
+        return None
+    gone = all(cpu.held and BREAKPOINT not in cpu.held for cpu in alike)
+    there = {cpu.held[at - cpu.trapped_at :][:1] for cpu in alike}
+    holds = ", ".join(sorted(f"{held[0]:02x}" if held else "?" for held in there))
+    said = f"CPU {first.number} executes a breakpoint at {at:x} for ever"
+    return Finding(f"{said}; memory holds {holds} there", gone and first.in_kernel_text)
+
+
+def enters_or_returns(cpu: Cpu, address: int) -> bool:
+    """Whether a CPU is at a breakpoint, or in the first or last steps of the kernel's entry."""
+    if cpu.trap:
+        return False
+    entering = cpu.entry <= cpu.place < cpu.entry + ENTRY_CODE_BYTES
+    return abs(cpu.place - address) <= 1 or entering
+
+
+def saved_but_address(cpu: Cpu) -> tuple[int, ...]:
+    """Return what a breakpoint saved but the address, which its handler may step back by one."""
+    return cpu.trap[:REGISTERS] + cpu.trap[REGISTERS + 1 :]
+
+
+def deaf(seen: Sequence[Cpu]) -> Finding | None:
+    """Whether a CPU takes no interrupt and stays where it is."""
+    places = sorted({cpu.place for cpu in seen})
+    if any(cpu.interrupts or cpu.idle for cpu in seen) or len(places) > FEW_PLACES:
+        return None
+    # Whoever unpacks a kernel is below it, and takes none either.
+    if places[0] < KERNEL_FROM:
+        return None
+    where = ", ".join(f"{place:x}" for place in places)
+    return Finding(f"CPU {seen[0].number} takes no interrupt and stays at {where}")

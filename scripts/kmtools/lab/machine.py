@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boots a test kernel, runs a job in it and judges how it went.
+
+Three serial ports leave the guest: the kernel's console, the status channel, and the results
+as a compressed archive. Only an exit line on the status channel that repeats a nonce from the
+kernel's command line ends a run well, and only if the console is clean.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import secrets
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kmtools.base.errors import LabError, explain
+from kmtools.lab import catalogue, emulator, initramfs, logscan
+from kmtools.lab.emulator import Emulator
+from kmtools.lab.look import Finding
+from kmtools.lab.nmi import injecting
+from kmtools.lab.qmp import Monitor
+from kmtools.lab.watch import Watch
+
+EXIT_WORD = "kmarkers-exit"
+POLL_SECONDS = 0.05
+SILENCE_SECONDS = 60.0
+LOOK_LOG = "look.log"
+LOOK_LINES = 60
+# How long a guest that has said its exit code may take to power off.
+POWEROFF_SECONDS = 15.0
+# How long an emulator that has hung up may take to end.
+ENDING_SECONDS = 2.0
+PROBE_SECONDS = 20.0
+# With less than this on the disk, what an emulator wrote is not the whole of it.
+LOG_BYTES = 1 << 20
+BASE_CMDLINE = "console=ttyS0 loglevel=7 panic=-1 oops=panic"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to boot and what to run in it."""
+
+    kernel: str
+    job: Path
+    out: Path
+    tier: str = "vm"
+    modules: Path | None = None
+    additions: Sequence[tuple[Path, str]] = ()
+    settings: Mapping[str, object] = field(default_factory=dict)
+    timeout: float = 300.0
+    cpus: int = 2
+    append: str = ""
+    memory: int = 1024
+    accel: str | None = None
+    # Non-maskable interrupts a second; 0 sends none.
+    nmi: float = 0.0
+    # Whether one thread of the emulator's runs all CPUs. Only then can no CPU translate a byte
+    # that another is about to overwrite: for guests that change the kernel's own text all the
+    # time. It takes longer.
+    one_thread: bool = False
+    # A socket for others who ask the emulator for something.
+    control: Path | None = None
+    # After how many seconds of silence the CPUs are looked at; 0 for never.
+    silence: float = SILENCE_SECONDS
+
+
+@dataclass
+class Result:
+    """How a run went."""
+
+    ok: bool = False
+    reason: str = ""
+    exit_code: int | None = None
+    emulator_failed: bool = False
+    # Why it stood still, if it did.
+    finding: Finding | None = None
+    dirt: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    out: Path = Path()
+    results: Path | None = None
+
+    @property
+    def console(self) -> str:
+        """The kernel's log."""
+        return read_log(self.out / "console.log")
+
+    @property
+    def status(self) -> str:
+        """What the job said."""
+        return read_log(self.out / "status.log")
+
+
+def read_log(path: Path) -> str:
+    """Read what came over a serial line."""
+    if not path.is_file():
+        return ""
+    return path.read_bytes().decode(errors="replace").replace("\r", "")
+
+
+def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
+    """Boot, run the job, and judge; `show` receives the status channel as it comes."""
+    if request.tier not in emulator.TIERS:
+        raise LabError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
+    kernel = catalogue.require(request.kernel)
+    qemu = emulator.choose(catalogue.find(request.kernel).qemu)
+    accel = "tcg" if request.tier == "icount" else request.accel or usable_accel(request.kernel)
+    nonce = secrets.token_hex(8)
+    cmdline = f"{BASE_CMDLINE} kmarkers.tier={request.tier} kmarkers.kernel={kernel.name}"
+    cmdline = f"{cmdline} {request.append}".strip()
+    _prepare(request.out)
+    with tempfile.TemporaryDirectory(prefix="kmarkers-") as scratch:
+        archive = Path(scratch, "initramfs")
+        additions = [*request.additions, *_guest_files(request, Path(scratch))]
+        try:
+            initramfs.write(archive, request.job, _modules(request), additions)
+        except OSError as error:
+            raise LabError(f"cannot write {archive}: {explain(error)}") from error
+        command = [
+            *qemu.command,
+            *emulator.accelerator_options(accel, request.tier, request.cpus, request.one_thread),
+            *("-m", str(request.memory), "-no-reboot", "-display", "none", "-nodefaults"),
+            *("-kernel", str(kernel.image), "-initrd", str(archive)),
+            *("-append", f"{cmdline} kmarkers.nonce={nonce}"),
+            *_serial(request.out, ("console.log", "status.log", "results.tar.gz")),
+        ]
+        _describe(request, qemu, accel, kernel.release, cmdline)
+        with contextlib.ExitStack() as stack:
+            if request.nmi:
+                control = Path(scratch, "nmi")
+                command += Monitor.options(control)
+                status = request.out / "status.log"
+                stack.enter_context(injecting(control, request.nmi, status))
+            if request.control:
+                command += Monitor.options(request.control)
+            watch = _watch(request, Path(scratch, "watch"))
+            stack.callback(watch.close)
+            command += Monitor.options(Path(scratch, "watch"))
+            channel = StatusChannel(request.out / "status.log", nonce, show)
+            result = _run(command, qemu, request, channel, watch)
+    _judge(result, request.out)
+    if not result.ok and shutil.disk_usage(request.out).free < LOG_BYTES:
+        raise LabError(f"{request.out}: no space left for the logs; make room and run it again")
+    return result
+
+
+def usable_accel(kernel: str) -> str:
+    """Return "kvm" if a kernel boots under it here, else "tcg"; the verdict is kept."""
+    qemu = emulator.choose(catalogue.find(kernel).qemu)
+    if not emulator.kvm_is_there():
+        return "tcg"
+    usable = emulator.cached_kvm_verdict(qemu)
+    if usable is None:
+        with tempfile.TemporaryDirectory(prefix="kmarkers-probe-") as scratch:
+            job = Path(scratch, "job")
+            job.write_text("exit 0\n")
+            out = Path(scratch, "out")
+            probe = Request(kernel, job, out, timeout=PROBE_SECONDS, accel="kvm")
+            usable = boot(probe).exit_code == 0
+        emulator.remember_kvm_verdict(qemu, usable)
+    return "kvm" if usable else "tcg"
+
+
+def _prepare(out: Path) -> None:
+    """Remove what an earlier run left, so that nothing of it can be taken for this one's."""
+    out.mkdir(parents=True, exist_ok=True)
+    for name in ("results", "results.failed"):
+        shutil.rmtree(out / name, ignore_errors=True)
+    for name in ("console.log", "status.log", "results.tar.gz", "qemu.log", "vm.json", LOOK_LOG):
+        (out / name).unlink(missing_ok=True)
+
+
+def _modules(request: Request) -> list[Path]:
+    if request.modules is None:
+        return []
+    found = list(request.modules.glob("*.ko"))
+    if not found:
+        raise LabError(f"{request.modules} holds no module; build them first")
+    return found
+
+
+def _guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
+    """Write what the guest reads: its settings, and what faults look like in its log."""
+    exports = [f"export {key}={shlex.quote(str(to))}" for key, to in request.settings.items()]
+    contents = {"settings": exports, "dirt": logscan.DIRT, "clean": logscan.CLEAN}
+    for name, lines in contents.items():
+        (scratch / name).write_text("".join(f"{line}\n" for line in lines))
+    return [(scratch / name, f"/etc/{name}") for name in contents]
+
+
+def _serial(out: Path, names: Sequence[str]) -> list[str]:
+    """Return options that write each serial port to a file."""
+    options = []
+    for number, name in enumerate(names):
+        # A comma in an option's value is written twice.
+        path = str((out / name).resolve()).replace(",", ",,")
+        options += ["-chardev", f"file,id=port{number},path={path}"]
+        options += ["-serial", f"chardev:port{number}"]
+    return options
+
+
+def _describe(request: Request, qemu: Emulator, accel: str, release: str, cmdline: str) -> None:
+    """Record what the numbers of this run come from."""
+    described = {
+        "qemu": qemu.version,
+        "accel": accel,
+        "tier": request.tier,
+        "kernel": request.kernel,
+        "release": release,
+        "cmdline": cmdline,
+        "emulated": accel != "kvm",
+        "cpus": 1 if request.tier == "icount" else request.cpus,
+    }
+    (request.out / "vm.json").write_text(json.dumps(described, indent=1) + "\n")
+
+
+def _watch(request: Request, socket: Path) -> Watch:
+    """Watch a guest, unless its instructions are counted: nothing may come between those."""
+    logs = [request.out / name for name in ("console.log", "status.log", "results.tar.gz")]
+    silence = 0.0 if request.tier == "icount" else request.silence
+    return Watch(socket, logs, silence, request.out / LOOK_LOG)
+
+
+def _run(
+    command: Sequence[str],
+    qemu: Emulator,
+    request: Request,
+    channel: StatusChannel,
+    watch: Watch,
+) -> Result:
+    """Run QEMU until it ends, stands still, the time is up or somebody interrupts."""
+    result = Result(out=request.out)
+    started = time.monotonic()
+    deadline = started + request.timeout
+    with (request.out / "qemu.log").open("w") as log:
+        process = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", *command],
+            env=qemu.env(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+        try:
+            while process.poll() is None and time.monotonic() < deadline:
+                if not channel.poll():
+                    result.finding = _standing(watch.poll(), process)
+                elif result.exit_code is None:
+                    result.exit_code = channel.exit_code
+                    deadline = min(deadline, time.monotonic() + POWEROFF_SECONDS)
+                if result.finding:
+                    break
+                time.sleep(POLL_SECONDS)
+            if not result.finding and process.poll() is None and result.exit_code is None:
+                result.finding = _standing(watch.last_words(), process)
+            hung = process.poll() is None
+            result.emulator_failed = bool(process.returncode)
+        finally:
+            process.kill()
+            process.wait()
+    channel.poll(final=True)
+    result.exit_code = channel.exit_code
+    result.seconds = time.monotonic() - started
+    if hung and result.exit_code is None:
+        result.reason = f"no exit status after {min(round(result.seconds, 1), request.timeout):g} s"
+        result.reason += f": {result.finding.reason}" if result.finding else ""
+    elif hung:
+        result.reason = "the guest said its exit code and did not power off"
+    return result
+
+
+def _standing(finding: Finding | None, process: subprocess.Popen[bytes]) -> Finding | None:
+    """Return what was found, unless the emulator ended while it was looked at."""
+    if finding:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(ENDING_SECONDS)
+            return None
+    return finding
+
+
+class StatusChannel:
+    """Follows the status channel, and recognises the exit line by its nonce."""
+
+    def __init__(self, path: Path, nonce: str, show: Callable[[str], None] | None) -> None:
+        self._path = path
+        self._exit = re.compile(rf"{EXIT_WORD} {nonce} (\d+)")
+        self._show = show
+        self._offset = 0
+        self._rest = b""
+        self.exit_code: int | None = None
+
+    def poll(self, final: bool = False) -> bool:
+        """Read what is new; tell whether the exit code is known."""
+        if self._path.is_file():
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                new = file.read()
+            self._offset += len(new)
+            *lines, self._rest = (self._rest + new).split(b"\n")
+            if final and self._rest:
+                lines.append(self._rest)
+                self._rest = b""
+            for line in lines:
+                self._line(line.decode(errors="replace").rstrip("\r"))
+        return self.exit_code is not None
+
+    def _line(self, line: str) -> None:
+        match = self._exit.fullmatch(line)
+        if match:
+            self.exit_code = int(match[1])
+        elif self._show is not None:
+            self._show(line)
+
+
+def _judge(result: Result, out: Path) -> None:
+    """Decide whether a run is good; results stay in place only if it is."""
+    console = result.console
+    result.dirt = logscan.scan_log(console)
+    error = _extract(out / "results.tar.gz", out / "results")
+    if not result.reason:
+        if result.exit_code is None:
+            result.reason = "the guest ended without an exit status"
+        elif result.exit_code != 0:
+            result.reason = f"the job failed with exit code {result.exit_code}"
+        elif result.dirt:
+            result.reason = f"the kernel log has {len(result.dirt)} faulty lines"
+        elif error:
+            result.reason = f"the results did not come through: {error}"
+    result.ok = not result.reason
+    if result.ok:
+        result.results = out / "results"
+    elif (out / "results").is_dir():
+        (out / "results").rename(out / "results.failed")
+
+
+def _extract(archive: Path, target: Path) -> str:
+    """Unpack the results that the guest sent; return what is wrong with them."""
+    if not archive.is_file() or archive.stat().st_size == 0:
+        return "nothing was sent"
+    target.mkdir()
+    try:
+        with tarfile.open(archive, "r:gz") as tar:
+            for member in tar:
+                path = Path(target, *Path(member.name).parts[1:])
+                if ".." in path.relative_to(target).parts:
+                    return f"unexpected name {member.name}"
+                if member.isdir():
+                    path.mkdir(parents=True, exist_ok=True)
+                elif content := tar.extractfile(member):
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(content.read())
+    except (tarfile.TarError, EOFError, OSError) as error:
+        return str(error)
+    archive.unlink()
+    return ""
+
+
+def report(result: Result) -> None:
+    """Explain a failed run on stderr."""
+    lines = [f"vm: {result.reason}"]
+    console = result.console
+    if result.dirt:
+        lines += ["vm: faults in the kernel log:", *logscan.with_context(console)]
+    if result.exit_code is None or "power off" in result.reason:
+        lines += ["vm: the kernel's last 40 lines:", *logscan.tail(console)]
+    said = read_log(result.out / "qemu.log").strip()
+    if said:
+        lines += ["vm: the emulator said:", said]
+    if looked := read_log(result.out / LOOK_LOG).strip():
+        lines += ["vm: a look at its CPUs:", *looked.splitlines()[:LOOK_LINES]]
+    lines.append(f"vm: logs are in {result.out}")
+    print("\n".join(lines), file=sys.stderr)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Talks to a running QEMU in its own protocol."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+from kmtools.base.errors import LabError
+
+ANSWER_SECONDS = 60.0
+
+
+class MonitorError(LabError):
+    """The emulator does not answer, or says that it cannot."""
+
+
+class Monitor:
+    """A connection to one socket of an emulator, which serves one at a time."""
+
+    def __init__(self, path: Path, seconds: float = ANSWER_SECONDS) -> None:
+        """Connect; an answer may take so many seconds."""
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(seconds)
+        try:
+            self._socket.connect(str(path))
+            self._lines = self._socket.makefile("rw")
+            self._read()
+            self.ask("qmp_capabilities")
+        except OSError as error:
+            self._socket.close()
+            raise MonitorError(
+                f"the emulator cannot be asked: {error.strerror or error}"
+            ) from error
+        except MonitorError:
+            self._socket.close()
+            raise
+
+    @staticmethod
+    def options(path: Path) -> list[str]:
+        """Return QEMU's options for a socket that a monitor connects to."""
+        # A comma in an option's value is written twice.
+        name = str(path).replace(",", ",,")
+        return ["-qmp", f"unix:{name},server=on,wait=off"]
+
+    def ask(self, command: str, **arguments: object) -> Any:
+        """Send a command and skip events until its answer; return what that holds."""
+        words: dict[str, object] = {"execute": command}
+        if arguments:
+            words["arguments"] = {key.replace("_", "-"): to for key, to in arguments.items()}
+        try:
+            self._lines.write(json.dumps(words) + "\n")
+            self._lines.flush()
+            while "event" in (answer := self._read()):
+                pass
+        except OSError as error:
+            raise MonitorError(f"the emulator does not answer {command}") from error
+        if "error" in answer:
+            raise MonitorError(f"{command}: {answer['error'].get('desc')}")
+        return answer.get("return")
+
+    def _read(self) -> dict[str, Any]:
+        line = self._lines.readline()
+        if not line:
+            raise MonitorError("the emulator has hung up")
+        try:
+            answer: dict[str, Any] = json.loads(line)
+        except ValueError as error:
+            raise MonitorError("the emulator says what is no JSON") from error
+        return answer
+
+    def human(self, command: str, cpu: int = 0) -> str:
+        """Give a command of the human monitor, seen from one CPU; return what it prints."""
+        said = self.ask("human-monitor-command", command_line=command, cpu_index=cpu)
+        return str(said).replace("\r", "")
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()

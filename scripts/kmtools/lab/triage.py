@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tells a crash or a hang of the emulator from one of ours.
+
+An emulator that translates code may run a breakpoint long after the byte was replaced, and
+kills stock kernels now and then without any module of ours. A crash is taken for such a one
+only if nothing of ours is in its trace; then the same boot is tried again. Code of ours that was
+unloaded has no name any more: an address without one is ours, too. A hang is taken for such a one
+only if a CPU was seen to execute, in the kernel's own text, a breakpoint that memory does not hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from kmtools.lab import logscan
+from kmtools.lab.machine import Result
+
+MOST_RETRIES = 2
+
+# 0010 is the kernel's own segment; in a call trace a frame without a name is a bare address.
+NAMELESS = re.compile(r"\bRIP: 0010:0x|^(?:\[[^]]*\])* +(?:\? )?0x[0-9a-f]+$")
+# Nothing but our modules is in the kernel's module space, with or without a name.
+FAULT = re.compile(r"\b(?:page fault for address:|opcode bytes at(?: RIP)?) (?:0x)?([0-9a-f]+)")
+MODULE_SPACE = range(0xFFFFFFFFA0000000, 0xFFFFFFFFFF000000)
+
+
+def our_frames(console: str, modules: Collection[str]) -> list[str]:
+    """Return the lines of a trace that are code of our modules, which may be gone by then."""
+    names = "|".join(re.escape(name) for name in modules)
+    frame = re.compile(rf"\+0x[0-9a-f]+/0x[0-9a-f]+ \[(?:{names})[\] ]")
+    return [line for line in console.splitlines() if frame.search(line) or is_nameless(line)]
+
+
+def is_nameless(line: str) -> bool:
+    """Tell whether a line shows an address that code of ours may have had."""
+    fault = FAULT.search(line)
+    in_module_space = fault is not None and int(fault[1], 16) in MODULE_SPACE
+    return in_module_space or NAMELESS.search(line) is not None
+
+
+def emulators_crash(result: Result, modules: Collection[str]) -> str | None:
+    """Return what a crash looked like if nothing speaks for it being ours, else None."""
+    if result.exit_code is not None:
+        return None
+    if result.finding:
+        return f"the emulator's: {result.finding.reason}" if result.finding.stale else None
+    if result.emulator_failed:
+        return "the emulator itself died"
+    faults = logscan.scan_log(result.console)
+    if not result.status.strip():
+        # None of our modules was loaded yet.
+        return faults[0].strip() if faults else "the kernel did not boot"
+    if not faults or our_frames(result.console, modules):
+        return None
+    return re.sub(r"^\[ *[0-9.]+\](\[[^]]*\])? *", "", faults[0])

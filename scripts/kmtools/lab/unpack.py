@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Unpacks compilers, kernels and emulators side by side, without installing anything.
+
+A suite is a tree with a compiler that serves as a chroot; a kernel is a tree of its own with
+the image, the modules and the headers, which a build mounts into the suite. Each tree is
+filled under a temporary name and renamed when complete, so an interrupted run leaves
+nothing that looks finished.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from kmtools.base.errors import LabError, require_root
+from kmtools.base.paths import cache_dir
+from kmtools.lab.apt import Candidate, NotOnMirrorError, PrivateApt, compare_versions, progress
+from kmtools.lab.cache import locked
+from kmtools.lab.catalogue import Entry, Kernel, kernel_dir, unpacked
+
+# What Kbuild runs besides the compiler that the headers depend on.
+BUILD_TOOLS = (
+    *("make", "bash", "dash", "coreutils", "sed", "grep", "findutils", "diffutils"),
+    *("gzip", "xz-utils", "mawk", "perl-base"),
+)
+# Packages that belong to one kernel; all others belong to the suite's tree.
+KERNEL_PREFIXES = tuple(
+    f"linux-{kind}" for kind in ("headers-", "kbuild-", "image-", "binary-", "modules-", "base")
+)
+USR_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+LEFT_OUT = ("doc", "man", "locale", "info", "lintian", "bug")
+NEEDED_BYTES = 3 << 30
+
+
+def suite_dir(suite: str) -> Path:
+    """Return the tree with a suite's compiler."""
+    return cache_dir() / "suites" / suite
+
+
+def qemu_dir(suite: str) -> Path:
+    """Return the tree with a suite's emulator."""
+    return cache_dir() / "qemu" / suite
+
+
+def fetch(entry: Entry, update: bool = False) -> Kernel:
+    """Make sure that a kernel and what builds and runs it are unpacked.
+
+    A kernel that is there stays, or with `update` makes room for a newer one.
+    """
+    kernel = complete(entry)
+    if kernel is not None and not update:
+        return kernel
+    require_root("fetching a kernel")
+    with fetching(entry, NEEDED_BYTES):
+        # Another process may have done it while this one waited.
+        kernel = complete(entry)
+        return _fetch_kernel(entry, kernel) if kernel is None or update else kernel
+
+
+@contextmanager
+def fetching(entry: Entry, needed_bytes: int) -> Iterator[None]:
+    """Be the only process that fetches, with room for it and the entry's emulator there."""
+    with locked("fetch"):
+        _require_space(needed_bytes)
+        _remove_leftovers()
+        if not have_qemu(entry):
+            _fetch_qemu(entry.qemu)
+        yield
+
+
+def have_qemu(entry: Entry) -> bool:
+    """Tell whether an entry's emulator needs no fetching."""
+    return qemu_dir(entry.qemu).is_dir()
+
+
+def complete(entry: Entry) -> Kernel | None:
+    """Return a kernel if it and all that it needs to be built for and to run is unpacked."""
+    kernel = unpacked(entry.name)
+    # A line of kernels.txt may have changed since.
+    fits = kernel is not None and kernel.suite == entry.suite and entry.matches(kernel.package)
+    return kernel if fits and have_qemu(entry) and suite_dir(entry.suite).is_dir() else None
+
+
+def _fetch_kernel(entry: Entry, there: Kernel | None) -> Kernel:
+    """Unpack the newest kernel of an entry that the mirror can still deliver."""
+    progress(f"{entry.name}: asking the mirror for {entry.suite}")
+    apt = PrivateApt(entry.suite)
+    apt.update(anew=there is not None)
+    problems = []
+    for candidate in apt.candidates(entry):
+        if there and compare_versions(candidate.version, there.version) <= 0:
+            return there
+        try:
+            kernel = _unpack_candidate(apt, entry, candidate)
+        except NotOnMirrorError as error:
+            progress(f"{entry.name}: there is no {candidate.package} {candidate.version}: {error}")
+            problems.append(str(error))
+            continue
+        shutil.rmtree(apt.archives, ignore_errors=True)
+        return kernel
+    raise NotOnMirrorError(
+        f"kernel {entry.name}: nothing could be downloaded\n" + "\n".join(problems)
+    )
+
+
+def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Kernel:
+    """Download and unpack one candidate, its headers and, if need be, its suite."""
+    release = candidate.release
+    # Up to 7.1 the image is one package, later it is split by content.
+    parts = [f"linux-{kind}-{release}" for kind in ("image", "binary", "modules", "base")]
+    image = apt.names(parts)
+    closure = apt.closure([f"linux-headers-{release}", *BUILD_TOOLS])
+    own = [name for name in closure if name.startswith(KERNEL_PREFIXES)]
+    debs = apt.download(sorted({*own, *image}))
+    ensure_suite(apt, apt.suite, [name for name in closure if name not in own])
+
+    progress(f"{entry.name}: unpacking {candidate.package} {candidate.version}")
+
+    def finish(tree: Path) -> None:
+        vmlinuz = _find_vmlinuz(tree, release)
+        Kernel(
+            entry.name,
+            entry.suite,
+            candidate.package,
+            candidate.version,
+            release,
+            str(vmlinuz.relative_to(tree)),
+        ).save(tree)
+
+    return replace_kernel(entry, debs, finish)
+
+
+def replace_kernel(entry: Entry, debs: Collection[Path], finish: Callable[[Path], None]) -> Kernel:
+    """Put a kernel in place, and remove what was compiled for the one before."""
+    with locked(f"build-{entry.name}"):
+        build_tree(kernel_dir(entry.name), debs, finish)
+        # make compares times, and the new headers may be older than the objects.
+        for objects in (cache_dir() / "objects").glob("*"):
+            if objects.name == entry.name or objects.name.startswith(f"{entry.name}."):
+                shutil.rmtree(objects)
+    kernel = unpacked(entry.name)
+    assert kernel is not None
+    return kernel
+
+
+def _find_vmlinuz(tree: Path, release: str) -> Path:
+    """Find the bootable file, which moved when images were split."""
+    for path in (tree / f"boot/vmlinuz-{release}", tree / f"usr/lib/modules/{release}/vmlinuz"):
+        if path.is_file():
+            return path
+    raise NotOnMirrorError(f"the packages of {release} hold no vmlinuz")
+
+
+def ensure_suite(apt: PrivateApt, name: str, names: list[str]) -> None:
+    """Unpack packages of a suite to a tree that can be built in, unless it has them all."""
+    tree = suite_dir(name)
+    record = tree / "packages.json"
+    if record.is_file() and set(names) <= set(json.loads(record.read_text())):
+        return
+    debs = apt.download(names)
+    progress(f"{name}: unpacking {len(debs)} packages to build with")
+
+    def finish(new: Path) -> None:
+        _make_chroot_usable(new)
+        (new / "packages.json").write_text(json.dumps(sorted(names)) + "\n")
+
+    build_tree(tree, debs, finish)
+
+
+def _make_chroot_usable(tree: Path) -> None:
+    """Do by hand the little that maintainer scripts would have done."""
+    binaries = tree / "usr" / "bin"
+    for link, target in (("sh", "dash"), ("awk", "mawk")):
+        if not os.path.lexists(binaries / link):
+            (binaries / link).symlink_to(target)
+    if not os.path.lexists(binaries / "gcc"):
+        versions = sorted(binaries.glob("gcc-[0-9]*"), key=lambda path: int(path.name[4:]))
+        if versions:
+            (binaries / "gcc").symlink_to(versions[-1].name)
+    for path in ("etc", "proc", "dev", "tmp", "usr/src", "usr/lib/modules", "src"):
+        (tree / path).mkdir(parents=True, exist_ok=True)
+    (tree / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+    (tree / "etc/group").write_text("root:x:0:\n")
+    null = tree / "dev/null"
+    if not null.exists():
+        os.mknod(null, 0o20666, os.makedev(1, 3))
+        null.chmod(0o666)
+
+
+def _fetch_qemu(suite: str) -> None:
+    """Unpack a suite's emulator."""
+    progress(f"emulator: asking the mirror for {suite}")
+    apt = PrivateApt(suite)
+    apt.update()
+    debs = apt.download(apt.closure(["qemu-system-x86"]))
+    progress(f"emulator: unpacking {len(debs)} packages of {suite}")
+    build_tree(qemu_dir(suite), debs, lambda tree: None)
+
+
+def build_tree(final: Path, debs: Collection[Path], finish: Callable[[Path], None]) -> None:
+    """Unpack packages into a new tree and put it in place when it is complete."""
+    final.parent.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(prefix=f".new-{final.name}-", dir=final.parent))
+    try:
+        new.chmod(0o755)
+        for name in USR_MERGED:
+            (new / "usr" / name).mkdir(parents=True)
+            (new / name).symlink_to(f"usr/{name}")
+        # base-files makes the links above anew, so nothing may be unpacked beside it.
+        base = [deb for deb in debs if deb.name.startswith("base-files_")]
+        for deb in base:
+            extract(deb, new)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda deb: extract(deb, new), set(debs) - set(base)))
+        finish(new)
+        if final.exists():
+            shutil.rmtree(final)
+        new.rename(final)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def extract(deb: Path, tree: Path) -> None:
+    """Unpack one package over a usr-merged tree; run none of its scripts."""
+    left_out = [f"--exclude=./usr/share/{name}" for name in LEFT_OUT]
+    command = ["tar", "-x", "--keep-directory-symlink", "-C", str(tree), *left_out]
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as source:
+        done = subprocess.run(
+            command, stdin=source.stdout, capture_output=True, text=True, check=False
+        )
+    if source.returncode != 0 or done.returncode != 0:
+        # The package stays: the next download compares it with what the mirror lists.
+        said = done.stderr.strip().splitlines() or [f"dpkg-deb: exit code {source.returncode}"]
+        full = "; make room and run it again" if "No space left" in said[0] else ""
+        raise LabError(f"cannot unpack {deb.name}: {said[0]}{full}")
+
+
+def _require_space(needed_bytes: int) -> None:
+    """Refuse to start what the disk cannot hold."""
+    cache = cache_dir()
+    free = shutil.disk_usage(cache).free
+    if free < needed_bytes:
+        raise LabError(
+            f"{cache} has {free >> 20} MiB free, a kernel with its compiler needs up to "
+            f"{needed_bytes >> 20} MiB; make room or set KMARKERS_CACHE to another place"
+        )
+
+
+def _remove_leftovers() -> None:
+    """Remove what an interrupted run left; the lock says that nobody fills it now."""
+    for leftover in cache_dir().glob("*/.new-*"):
+        shutil.rmtree(leftover, ignore_errors=True)

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Measures what a run lacks, tier by tier; what stands in the way of one does not stop the rest."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from kmtools.base import processes
+from kmtools.base.errors import OBSTACLES, FailedError, LabError, explain, require_root
+from kmtools.base.files import publish
+from kmtools.base.paths import ROOT
+from kmtools.base.progress import Progress
+from kmtools.lab import catalogue, kernels
+from kmtools.lab.build import build_modules
+from kmtools.measure import benchrun, collect, guest, native
+from kmtools.measure.benchrun import Plan, Run
+from kmtools.measure.rundir import RunError
+
+HERE = ("native", "vm", "icount")
+HOST = ("native", "metal")
+GUESTS = ("vm", "icount")
+
+# Blocks per tier, in user space per process: enough for intervals a fraction of a cycle wide on
+# the real CPU; under emulation for an order of magnitude; exact counts need two, to see that they
+# agree. The kernel's own getppid ("live") is timed from user space, with interrupts on: no exact
+# counts of it.
+FULL = {
+    "native": 250, "processes": 8, "vm": 40, "vm live": 20, "icount": 4,
+    "metal": 2000, "metal live": 200,
+}  # fmt: skip
+# Ends within 90 seconds of measuring, and leaves out of the emulated machine what takes longest.
+QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2}
+QUICK_GUEST = ("empty-loop", "memcpy-4096", "marker-enabled", "cold-branch", "getppid-copy-quiet")
+
+NEEDS = "gcc make libc6-dev liburcu-dev"
+
+
+def command(words: Sequence[object], what: str, env: Mapping[str, str] | None = None) -> None:
+    """Run a command that speaks for itself, with further environment variables."""
+    try:
+        code = processes.run(words, env=env)
+    except OSError as error:
+        raise FailedError(f"{what} failed: {explain(error)}") from error
+    if code:
+        raise FailedError(f"{what} failed: exit code {code}")
+
+
+def can_build() -> bool:
+    """Whether the compiler, make and liburcu's headers are there."""
+    if not all(shutil.which(name) for name in ("gcc", "make")):
+        return False
+    probe = ["gcc", "-E", "-include", "urcu-bp.h", "-x", "c", "/dev/null"]
+    return not processes.captured(probe).returncode
+
+
+class Bench:
+    """Measures what a run lacks, tier by tier."""
+
+    def __init__(self, run: Run, show: Callable[[str], None]) -> None:
+        """`show` prints the table of a tier that others would have to wait for."""
+        self.run = run
+        self.show = show
+        self.lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
+        self.guests = [tier for tier in self.lacking if tier in GUESTS]
+        steps = len(self.lacking) + bool(self.lacking) + 3 * bool(self.guests)
+        self.progress = Progress(steps + 1)
+        self.modules = ROOT / "build" / "modules" / run.plan.kernel
+
+    def build_native(self) -> None:
+        """Build the user-space programs from the modules' sources."""
+        self.progress.step("building kmbench", "20 s the first time")
+        try:
+            command(
+                ["make", "-s", f"-j{os.cpu_count()}", "-C", "native", "bench"], "building kmbench"
+            )
+        except FailedError:
+            if can_build():
+                raise
+            raise LabError(f"building kmbench needs packages: apt-get install {NEEDS}") from None
+
+    def measure_native(self) -> None:
+        """Measure on the real CPU."""
+        self.progress.step("native: measuring on the real CPU")
+        amounts = self.run.plan.amounts
+        native.measure(
+            self.run.raw("native"),
+            blocks=amounts["native"],
+            processes=amounts["processes"],
+            seed=self.run.plan.seed,
+            show=self.progress.share,
+        )
+
+    def install_rest(self) -> None:
+        """Install what test kernels and the page need; what is missing then says so itself."""
+        self.progress.step("installing what the rest needs", "1 to 2 minutes the first time")
+        with contextlib.suppress(FailedError):
+            command([ROOT / "scripts" / "setup", "--bench"], "setting up")
+        importlib.invalidate_caches()
+
+    def prepare_guest(self) -> None:
+        """Fetch the test kernel and build the modules with its own compiler."""
+        require_root("building for a test kernel")
+        kernel = self.run.plan.kernel
+        self.progress.step(f"fetching kernel {kernel}", "1 to 3 minutes the first time")
+        kernels.fetch([kernel])
+        self.run.require_release(catalogue.require(kernel).release)
+        self.progress.step(f"building the modules for {kernel}", "40 s the first time")
+        if build_modules(kernel, ROOT, self.modules, ["-s"]):
+            raise FailedError(f"building the modules for {kernel} failed")
+
+    def measure_guest(self, tier: str) -> None:
+        """Boot a test kernel and measure in it."""
+        plan = self.run.plan
+        usual = "1 to 2 minutes" if tier == "vm" and not plan.quick else "half a minute"
+        self.progress.step(f"{tier}: booting {plan.kernel} and measuring in it", usual)
+        guest.measure(
+            tier,
+            plan.kernel,
+            self.modules,
+            self.run.raw(tier),
+            blocks=plan.amounts[tier],
+            seed=plan.seed,
+            live=plan.amounts.get(f"{tier} live", 0),
+            benchmarks=QUICK_GUEST if plan.quick else (),
+            show=self.progress.share,
+        )
+
+    def measure_metal(self) -> None:
+        """Load the modules into the running kernel, measure in it and unload them."""
+        plan, release = self.run.plan, os.uname().release
+        self.progress.step(f"metal: measuring in the running kernel {release}")
+        raw = self.run.raw("metal")
+        partial = raw.with_name("metal.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        config = ROOT / "build" / "bench-host.conf"
+        words = guest.settings(plan.amounts["metal"], plan.seed, plan.amounts["metal live"])
+        partial.mkdir(parents=True)
+        config.write_text(words, encoding="ascii")
+        roots = {
+            "MODULES": str(gather_modules(ROOT / "build" / "modules" / "host")),
+            "RESULTS": str(partial),
+            "CONFIG": str(config),
+            "KMLIVE": str(guest.KMLIVE),
+        }
+        command(["sh", guest.GUEST_JOB], "the benchmark in the running kernel", roots)
+        publish(partial, raw)
+
+    def attempt(self, tiers: Sequence[str], work: str, *words: str) -> bool:
+        """Do a part of the work for some tiers; what stands in the way is kept, and said."""
+        try:
+            getattr(self, work)(*words)
+        except FailedError as error:
+            return self.give_up(tiers, str(error), failed=True)
+        except OBSTACLES as error:
+            return self.give_up(tiers, explain(error), failed=False)
+        finally:
+            self.progress.close()
+        return True
+
+    def give_up(self, tiers: Sequence[str], why: str, failed: bool) -> bool:
+        """Keep why tiers are not measured."""
+        print(f"bench: {' and '.join(tiers)} not measured: {why}", file=sys.stderr, flush=True)
+        for tier in tiers:
+            self.run.obstacles[tier] = {"failed": failed, "why": why}
+        self.run.save()
+        return False
+
+    def tier_done(self, tier: str) -> None:
+        """Look at a tier's samples; a table that others would have to wait for is printed."""
+        self.run.obstacles.pop(tier, None)
+        self.run.save()
+        try:
+            collect.load_raw(tier, self.run.raw(tier))
+        except RunError as error:
+            print(f"collect: {error}", file=sys.stderr)
+            kept = self.run.set_aside(tier)
+            self.give_up([tier], f"its samples are no good; they are kept in {kept}", failed=True)
+            return
+        if tier == "native":
+            collect.tell(self.run.path, collect.merge(self.run.path))
+            self.show(tier)
+
+    def measure(self) -> None:
+        """Measure what is missing, in user space first, before anything is downloaded."""
+        tiers, guests = self.lacking, self.guests
+        if not tiers:
+            return
+        if not self.attempt([tier for tier in tiers if tier != "icount"], "build_native"):
+            tiers = guests = [tier for tier in guests if tier == "icount"]
+        for tier in (tier for tier in tiers if tier not in guests):
+            if self.attempt([tier], f"measure_{tier}"):
+                self.tier_done(tier)
+        if guests:
+            self.install_rest()
+        if guests and self.attempt(guests, "prepare_guest"):
+            for tier in guests:
+                if self.attempt([tier], "measure_guest", tier):
+                    self.tier_done(tier)
+
+
+def gather_modules(target: Path) -> Path:
+    """The modules that `make modules` left in the source tree, in one directory."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for directory in ("patcher", "immediate", "markers", "bench_modules"):
+        built = list((ROOT / directory).glob("*.ko"))
+        if not built:
+            raise FailedError(f"{directory} holds no module; run make modules first")
+        for module in built:
+            shutil.copy(module, target)
+    return target
+
+
+def plan(host: bool, kernel: str, seed: int, quick: bool) -> Plan:
+    """What a run measures here and now."""
+    tiers = list(HOST if host else HERE)
+    amounts = {
+        name: number
+        for name, number in (QUICK if quick else FULL).items()
+        if name.split()[0] in (*tiers, "processes")
+    }
+    return Plan(tiers, kernel, seed, quick, amounts, benchrun.source_now(), benchrun.machine_now())

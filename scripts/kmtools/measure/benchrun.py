@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The folder of a run of make bench while it is made: its plan, what is measured, what is missing.
+
+raw/<tier> is there once all samples of the tier are. run.json holds the plan and, of each tier
+that was tried in vain, what stood in the way; what measures the rest later must fit the plan.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from kmtools.base.errors import LabError, explain
+from kmtools.base.files import write_whole
+from kmtools.base.paths import ROOT
+from kmtools.lab.build import sources
+from kmtools.measure import hostenv
+
+LOCAL = ROOT / "results" / "local"
+RECORD = "run.json"
+# What the measured programs and modules are made of.
+MEASURED = ("base", "bench_modules", "immediate", "include", "markers", "native", "patcher")
+# A CPU's frequency is another one at each look.
+UNSTEADY = "cpu_MHz"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run measures, and where; parts of a run are measured under the same plan."""
+
+    tiers: Sequence[str]
+    kernel: str
+    seed: int
+    quick: bool
+    amounts: Mapping[str, int]
+    source: Mapping[str, Any] = field(default_factory=dict)
+    machine: Mapping[str, Any] = field(default_factory=dict)
+
+
+def source_now() -> dict[str, Any]:
+    """The commit of the sources, and a hash of those that are measured."""
+    digest = hashlib.sha256()
+    for part in MEASURED:
+        for path in sorted(sources(ROOT / part)):
+            content = (ROOT / part / path).read_bytes()
+            digest.update(f"{part}/{path} {len(content)}\n".encode() + content)
+    return {"commit": hostenv.source()["commit"], "sha256": digest.hexdigest()}
+
+
+def machine_now() -> dict[str, Any]:
+    """What a number depends on and what a reboot or a move to elsewhere changes."""
+    cpu = {key: value for key, value in hostenv.cpu().items() if key != UNSTEADY}
+    gcc = hostenv.first_line(hostenv.output_of("gcc", "--version"))
+    return {**cpu, "running kernel": platform.release(), "gcc": gcc}
+
+
+def difference(was: Plan, now: Plan) -> str:
+    """What keeps a plan from going on under another one, as a sentence; empty if nothing does."""
+    for name in ("tiers", "kernel", "seed", "quick", "amounts"):
+        before, here = getattr(was, name), getattr(now, name)
+        if before != here:
+            return f"its {name} is {before}, and what was asked for is {here}"
+    if was.source.get("sha256") != now.source.get("sha256"):
+        commits = [str(plan.source.get("commit"))[:12] for plan in (was, now)]
+        return f"the sources have changed since (commit {commits[0]} then, {commits[1]} now)"
+    for name in sorted({*was.machine, *now.machine}):
+        before, here = was.machine.get(name), now.machine.get(name)
+        if before != here:
+            return f"the machine is another: its {name} was {before} and is {here}"
+    return ""
+
+
+class Run:
+    """A run's folder."""
+
+    def __init__(self, path: Path, plan: Plan, made: bool = False) -> None:
+        """`made` if nobody else has put anything into it."""
+        self.path = path
+        self.made = made
+        self.plan = plan
+        self.release = ""
+        # Of each tier that was tried in vain, whether it failed, and what stood in the way.
+        self.obstacles: dict[str, dict[str, Any]] = {}
+
+    @property
+    def name(self) -> str:
+        """What RESUME= takes."""
+        return self.path.name
+
+    def raw(self, tier: str) -> Path:
+        """Where the samples of a tier are."""
+        return self.path / "raw" / tier
+
+    def has(self, tier: str) -> bool:
+        """Whether all samples of a tier are there."""
+        return self.raw(tier).is_dir()
+
+    def set_aside(self, tier: str) -> Path:
+        """Keep samples that cannot be used out of the way, so that the tier is measured again."""
+        for number in range(1, 100):
+            kept = self.path / "raw" / f"{tier}.refused-{number}"
+            if not kept.exists():
+                break
+        return self.raw(tier).rename(kept)
+
+    def measured(self) -> list[str]:
+        """The tiers whose samples are there."""
+        return [tier for tier in self.plan.tiers if self.has(tier)]
+
+    def holds_samples(self) -> bool:
+        """Whether there is anything that a run could go on from."""
+        found = self.path.glob("raw/**/*.csv")
+        return any(path.parent.suffix != ".partial" for path in found)
+
+    def save(self) -> None:
+        """Write the plan and the obstacles."""
+        plan = asdict(self.plan)
+        record = {"schema": 1, **plan, "release": self.release, "obstacles": self.obstacles}
+        write_whole(self.path / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
+
+    def require_release(self, release: str) -> None:
+        """Hold the test kernel to the one that was measured before."""
+        if release == self.release:
+            return
+        if self.release and any(self.has(tier) for tier in ("vm", "icount")):
+            raise LabError(
+                f"kernel {self.plan.kernel} is {release} now, and run {self.name} has measured"
+                f" {self.release}; start a new run"
+            )
+        self.release = release
+        self.save()
+
+
+def create(plan: Plan) -> Run:
+    """A new folder, named after the time in UTC; one that is there is never used again."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    for name in (stamp, *(f"{stamp}-{number}" for number in range(2, 100))):
+        run = Run(LOCAL / name, plan, made=True)
+        try:
+            run.path.mkdir(parents=True)
+            run.save()
+        except FileExistsError:
+            continue
+        except OSError as error:
+            with suppress(OSError):
+                run.path.rmdir()
+            raise LabError(f"results cannot be written: {explain(error)}") from None
+        return run
+    raise LabError(f"results cannot be written: {LOCAL / stamp} and 98 like it are there")
+
+
+def find(name: str) -> Path:
+    """The folder that RESUME= means: a name in results/local, or a path."""
+    for path in (LOCAL / name, Path(name)):
+        if (path / RECORD).is_file():
+            return path.resolve()
+    folders = {path.parent.resolve().name for path in LOCAL.glob(f"*/{RECORD}")}
+    known = ", ".join(sorted(folders)[-5:]) or "none"
+    raise LabError(f"no run {name!r} can go on: there is no {RECORD} of it; there are: {known}")
+
+
+def load(path: Path) -> Run:
+    """A run that was begun."""
+    try:
+        record = json.loads((path / RECORD).read_text(encoding="utf-8"))
+        names = Plan.__dataclass_fields__
+        run = Run(path, Plan(**{key: record[key] for key in names}))
+        run.release = str(record["release"])
+        run.obstacles = dict(record["obstacles"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LabError(f"{path / RECORD} cannot be used: {error!r}") from None
+    return run
+
+
+@contextmanager
+def tidied(run: Run) -> Iterator[Run]:
+    """Leave nothing half written behind, and no folder made here without a sample in it."""
+    try:
+        yield run
+    finally:
+        merged = [run.raw(f"{tier}.parts") for tier in run.measured()]
+        for stale in [*run.path.glob("raw/**/*.partial"), *merged]:
+            shutil.rmtree(stale, ignore_errors=True)
+        if run.made and not run.holds_samples():
+            shutil.rmtree(run.path, ignore_errors=True)
+
+
+def describe(run: Run) -> dict[str, Any]:
+    """What env.json says of a run as a whole: whether it is a quick one, and what it lacks."""
+    unknown = {"failed": False, "why": "the run ended before"}
+    lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
+    missing = [{"tier": tier, **run.obstacles.get(tier, unknown)} for tier in lacking]
+    sudo = "" if os.geteuid() == 0 else "sudo "
+    go_on = {"resume": f"{sudo}make bench RESUME={run.name}"} if missing else {}
+    return {"quick": run.plan.quick, "missing": missing, **go_on}

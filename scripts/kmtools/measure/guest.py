@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs the benchmarks inside a test kernel and brings their samples back."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kmtools.base.errors import FailedError
+from kmtools.base.files import publish
+from kmtools.base.paths import ROOT
+from kmtools.lab.machine import Request, boot, report
+
+GUEST_JOB = ROOT / "scripts" / "guest" / "bench.sh"
+KMLIVE = ROOT / "build" / "native" / "kmlive"
+TIMEOUT_SECONDS = 480.0
+# What the guest says every two seconds: the benchmark, windows done of all.
+RUNNING = re.compile(r"bench: running ([\w-]+) (\d+)/(\d+)")
+
+Show = Callable[[float, float, str], None]
+
+
+def settings(blocks: int, seed: int, live: int, benchmarks: Sequence[str] = ()) -> str:
+    """What the guest's job reads; without names it runs every benchmark."""
+    chosen = f"start {' '.join(benchmarks)}\n" if benchmarks else ""
+    return f"blocks {blocks}\nseed {seed}\nlive {live}\n{chosen}"
+
+
+def follow(show: Show | None) -> Callable[[str], None] | None:
+    """A reader of the guest's lines that passes on how far it is; its tables are the report's."""
+    if show is None:
+        return None
+
+    def read(line: str) -> None:
+        if match := RUNNING.fullmatch(line):
+            show(int(match[2]), int(match[3]), match[1])
+
+    return read
+
+
+def measure(
+    tier: str,
+    kernel: str,
+    modules: Path,
+    raw: Path,
+    *,
+    blocks: int,
+    seed: int,
+    live: int = 0,
+    benchmarks: Sequence[str] = (),
+    show: Show | None = None,
+) -> None:
+    """Boot `kernel`, run benchmarks in it and leave the samples, env and vm.json in `raw`.
+
+    `live` is the number of blocks in which the kernel's own getppid is measured, from user space.
+    `show` receives the windows done and planned, and the benchmark. Nothing is kept of a boot that
+    failed, be it by a panic, a warning in the kernel log or a hang: then this raises FailedError.
+    """
+    out = ROOT / "build" / "vm" / f"bench-{tier}"
+    out.mkdir(parents=True, exist_ok=True)
+    config = out / "bench.conf"
+    config.write_text(settings(blocks, seed, live, benchmarks), encoding="ascii")
+    request = Request(
+        kernel=kernel,
+        job=GUEST_JOB,
+        out=out,
+        tier=tier,
+        modules=modules,
+        additions=[(config, "/bench.conf"), *([(KMLIVE, "/kmlive")] if live else [])],
+        timeout=TIMEOUT_SECONDS,
+    )
+    result = boot(request, follow(show))
+    if not result.ok or result.results is None:
+        report(result)
+        raise FailedError(f"the {tier} run in kernel {kernel} failed: {result.reason}")
+    partial = raw.with_name(f"{raw.name}.partial")
+    for stale in (partial, raw):
+        shutil.rmtree(stale, ignore_errors=True)
+    shutil.copytree(result.results, partial)
+    shutil.copy(out / "vm.json", partial / "vm.json")
+    publish(partial, raw)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the machine, its kernel and the tools were when a run was collected."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import platform
+import re
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from kmtools.base.processes import captured
+
+NOTABLE_OPTIONS = re.compile(
+    r"^(?:# )?(CONFIG_(?:PREEMPT\w*|HZ_\d+|HZ|JUMP_LABEL|HAVE_STATIC_CALL_INLINE|X86_KERNEL_IBT"
+    r"|STRICT_MODULE_RWX|KPROBES|OPTPROBES|FUNCTION_TRACER|DYNAMIC_FTRACE|TRACEPOINTS|MODVERSIONS"
+    r"|CALL_DEPTH_TRACKING|CALL_THUNKS|LOCKDEP|KASAN|DEBUG_PAGEALLOC|NO_HZ_FULL|UNWINDER_\w+"
+    r"|RETPOLINE|MITIGATION_RETPOLINE|CC_OPTIMIZE_FOR_\w+))(?:=(\S+)| is not set)$"
+)
+# What of the kernel's command line bears on timing; the rest is private to the machine.
+NOTABLE_PARAMETERS = re.compile(
+    r"^(?:mitigations|nopti|pti|spectre_v\w+|nospectre_\w+|spec_\w+|retbleed|mds|l1tf|tsx\w*|srbds|mmio_\w+"
+    r"|gather_data_sampling|ibt|clocksource|tsc|nosmt|maxcpus|nr_cpus|isolcpus|nohz\w*|rcu_nocb\w*"
+    r"|irqaffinity|idle|nohlt|cpuidle\.\w+|intel_idle\.\w+|processor\.\w+|intel_pstate|amd_pstate"
+    r"|preempt|lockdown|transparent_hugepage|nmi_watchdog|nowatchdog|icount|lpj|no_?kaslr|threadirqs)(?:=.*)?$"
+)
+TOOLS = {
+    "gcc": ("gcc", "--version"),
+    "ld": ("ld", "--version"),
+    "make": ("make", "--version"),
+}
+
+
+def read_text(path: Path) -> str | None:
+    """The text of a file, stripped; None where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+
+
+def output_of(*command: str, cwd: Path | None = None) -> str | None:
+    """What a command prints, stripped; None where it is missing or fails."""
+    if shutil.which(command[0]) is None:
+        return None
+    done = captured(command, cwd)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def first_line(text: str | None) -> str | None:
+    """The first line of a text."""
+    return text.splitlines()[0] if text else None
+
+
+def cpu() -> dict[str, Any]:
+    """Model, family, stepping, microcode of the first CPU of /proc/cpuinfo, and how many."""
+    fields: dict[str, str] = {}
+    for line in (read_text(Path("/proc/cpuinfo")) or "").split("\n\n")[0].splitlines():
+        key, _, value = line.partition(":")
+        fields[key.strip()] = value.strip()
+    wanted = ("vendor_id", "model name", "cpu family", "model", "stepping", "microcode", "cpu MHz")
+    values: dict[str, Any] = {key.replace(" ", "_"): fields.get(key) for key in wanted}
+    values["online"] = os.cpu_count()
+    values["hypervisor"] = "hypervisor" in fields.get("flags", "").split()
+    return values
+
+
+def kernel_config() -> dict[str, Any] | None:
+    """SHA-256 and notable options of the running kernel's configuration, where readable."""
+    text: str | None = None
+    try:
+        text = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode()
+    except (OSError, EOFError, UnicodeDecodeError):
+        text = read_text(Path(f"/boot/config-{platform.release()}"))
+    if text is None:
+        return None
+    options = {}
+    for line in text.splitlines():
+        match = NOTABLE_OPTIONS.match(line)
+        if match:
+            options[match[1]] = match[2] or "n"
+    return {"sha256": hashlib.sha256(text.encode()).hexdigest(), "options": options}
+
+
+def mitigations() -> dict[str, str]:
+    """The kernel's own words on each CPU vulnerability."""
+    directory = Path("/sys/devices/system/cpu/vulnerabilities")
+    files = sorted(directory.iterdir()) if directory.is_dir() else []
+    return {file.name: read_text(file) or "" for file in files}
+
+
+def cmdline() -> dict[str, Any]:
+    """The parameters of the kernel's command line that bear on timing, and a hash of it all."""
+    text = read_text(Path("/proc/cmdline")) or ""
+    words = [word for word in text.split(" -- ")[0].split() if NOTABLE_PARAMETERS.match(word)]
+    return {"notable": words, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def source() -> dict[str, Any]:
+    """Commit of the source tree and whether it had local changes."""
+    here = Path(__file__).resolve().parent
+    status = output_of("git", "status", "--porcelain", cwd=here)
+    return {
+        "commit": output_of("git", "rev-parse", "HEAD", cwd=here),
+        "dirty": None if status is None else bool(status),
+    }
+
+
+def date() -> str:
+    """Now, or SOURCE_DATE_EPOCH where it is set; UTC."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def describe_host() -> dict[str, Any]:
+    """Everything env.json says of the machine that collected the run."""
+    tools = {name: first_line(output_of(*command)) for name, command in TOOLS.items()}
+    return {
+        "schema": 1,
+        "date": date(),
+        "machine": {
+            "architecture": platform.machine(),
+            "product": read_text(Path("/sys/class/dmi/id/product_name")),
+            "cpu": cpu(),
+            "governor": read_text(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+            "smt": read_text(Path("/sys/devices/system/cpu/smt/control")),
+            "clocksource": read_text(
+                Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+            ),
+        },
+        "kernel": {
+            "release": platform.release(),
+            "version": platform.version(),
+            "cmdline": cmdline(),
+            "config": kernel_config(),
+        },
+        "mitigations": mitigations(),
+        "tools": {"python": platform.python_version(), **tools},
+        "source": source(),
+    }

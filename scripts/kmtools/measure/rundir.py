@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The files of a run on disk: their columns, the tiers' units, reading them back.
+
+Everything here uses the standard library alone, so that collecting needs nothing else.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kmtools.base.errors import FailedError
+
+SCHEMA_LINE = "# schema=1"
+RAW_COLUMNS = (
+    "benchmark",
+    "variant",
+    "layout",
+    "block",
+    "position",
+    "cpu",
+    "loops",
+    "tsc",
+    "cycles",
+    "instructions",
+    "flags",
+)
+SAMPLE_COLUMNS = ("tier", "kernel", *RAW_COLUMNS)
+INTEGER_COLUMNS = ("layout", "block", "position", "cpu", "loops", "tsc", "cycles", "instructions")
+OPTIONAL_COLUMNS = frozenset({"cycles", "instructions"})
+TIERS = ("native", "metal", "vm", "icount")
+
+UNIT_TSC = "TSC cycles"
+UNIT_GUEST = "TSC cycles (guest)"
+UNIT_EMULATED = "ticks (emulated)"
+UNIT_INSTRUCTIONS = "instructions"
+
+QUICK = "QUICK RUN: few blocks, so wide intervals; it shows what works, and no number to quote."
+
+
+class RunError(FailedError):
+    """A run directory or a raw file that cannot be used; the message names file and line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One timed window. tsc in TSC ticks, cycles in core cycles, instructions in instructions,
+    each for the whole window of `loops` operations; None where it was not measured."""
+
+    tier: str
+    kernel: str
+    benchmark: str
+    variant: str
+    layout: int
+    block: int
+    position: int
+    cpu: int
+    loops: int
+    tsc: int | None
+    cycles: int | None
+    instructions: int | None
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tier:
+    """What one raw directory was: its tier, its kernel, the unit its numbers carry."""
+
+    tier: str
+    kernel: str
+    unit: str
+    emulated: bool
+    env: Mapping[str, str]
+    vm: Mapping[str, Any]
+
+    @property
+    def exact(self) -> bool:
+        """True where values are counts that repeat exactly, not timings."""
+        return self.unit == UNIT_INSTRUCTIONS
+
+
+def is_switching(benchmark: str) -> bool:
+    """True where a sample is one switch of many sites, and not a window around a loop."""
+    return benchmark.startswith("arm-")
+
+
+def truthy(value: object) -> bool:
+    """'1', 1, 'yes' and 'true' are true; everything else is not."""
+    return str(value).strip().lower() in {"1", "y", "yes", "true"}
+
+
+def is_emulated(tier: str, env: Mapping[str, str], vm: Mapping[str, Any]) -> bool:
+    """Whether the CPU was emulated. One witness is enough, and a virtual machine that does not
+    say is taken for an emulated one: a wrong 'cycles' is worse than a missing one."""
+    if tier == "icount" or truthy(vm.get("emulated")) or truthy(env.get("emulated")):
+        return True
+    if str(vm.get("accel", "")).startswith("tcg"):
+        return True
+    silent = "emulated" not in vm and "emulated" not in env
+    return tier == "vm" and silent and vm.get("accel") != "kvm"
+
+
+def tier_unit(tier: str, emulated: bool) -> str:
+    """The unit of a tier's numbers per operation. Emulated time is never called cycles."""
+    if tier not in TIERS:
+        raise RunError(f"unknown tier {tier!r} (one of {', '.join(TIERS)})")
+    if tier == "icount":
+        return UNIT_INSTRUCTIONS
+    if emulated:
+        return UNIT_EMULATED
+    return UNIT_GUEST if tier == "vm" else UNIT_TSC
+
+
+def tier_order(tier: str) -> int:
+    """Position of a tier in every table and page."""
+    return TIERS.index(tier) if tier in TIERS else len(TIERS)
+
+
+def _integer(text: str) -> int | None:
+    return int(text) if text else None
+
+
+def parse_sample(row: Mapping[str, str]) -> Sample:
+    """A row of samples.csv as a Sample; ValueError where a field is not an integer."""
+    return Sample(
+        tier=row["tier"],
+        kernel=row["kernel"],
+        benchmark=row["benchmark"],
+        variant=row["variant"],
+        layout=int(row["layout"]),
+        block=int(row["block"]),
+        position=int(row["position"]),
+        cpu=int(row["cpu"]),
+        loops=int(row["loops"]),
+        tsc=_integer(row["tsc"]),
+        cycles=_integer(row["cycles"]),
+        instructions=_integer(row["instructions"]),
+        flags=tuple(word for word in row["flags"].split("|") if word),
+    )
+
+
+def read_samples(path: Path) -> Iterator[Sample]:
+    """The samples of samples.csv, in file order."""
+    with path.open(newline="", encoding="utf-8") as stream:
+        reader = csv.DictReader(stream)
+        if tuple(reader.fieldnames or ()) != SAMPLE_COLUMNS:
+            raise RunError(f"{path}:1: columns are not {','.join(SAMPLE_COLUMNS)}")
+        for row in reader:
+            try:
+                yield parse_sample(row)
+            except (ValueError, TypeError, AttributeError) as error:
+                raise RunError(f"{path}:{reader.line_num}: {error}") from error
+
+
+def read_env(path: Path) -> dict[str, Any]:
+    """env.json of a run."""
+    try:
+        env = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: {error}") from error
+    if not isinstance(env, dict) or not isinstance(env.get("tiers"), list):
+        raise RunError(f"{path}: no list of tiers in it")
+    return env
+
+
+def is_quick(env: Mapping[str, Any]) -> bool:
+    """Whether a run was made to see that everything works, not to be quoted."""
+    return bool((env.get("run") or {}).get("quick"))
+
+
+def missing_of(env: Mapping[str, Any]) -> list[str]:
+    """The tiers that a run was to measure and lacks, and why, in sentences."""
+    tiers: dict[str, list[str]] = {}
+    for entry in (env.get("run") or {}).get("missing") or []:
+        tiers.setdefault(str(entry["why"]), []).append(str(entry["tier"]))
+    return [f"not measured: {' and '.join(names)}, because {why}" for why, names in tiers.items()]
+
+
+def warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
+    """What a reader of any number of a run, or of one tier of it, must be told first."""
+    lines = [QUICK] if is_quick(env) else []
+    if tier or not (missing := missing_of(env)):
+        return lines
+    lines += [f"{line[:1].upper()}{line[1:]}." for line in missing]
+    return [*lines, f"To measure the rest: {env['run']['resume']}"]
+
+
+def tiers_of(env: Mapping[str, Any]) -> list[Tier]:
+    """The tiers of a run. Units are derived again here, never trusted from the file."""
+    tiers = []
+    for entry in env["tiers"]:
+        own_env, vm = entry.get("env", {}), entry.get("vm") or {}
+        emulated = is_emulated(entry["tier"], own_env, vm)
+        unit = tier_unit(entry["tier"], emulated)
+        tiers.append(Tier(entry["tier"], entry["kernel"], unit, emulated, own_env, vm))
+    return sorted(tiers, key=lambda tier: (tier_order(tier.tier), tier.kernel))

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Compare the added costs of two runs, each as a share of its own baseline.
+
+Raw numbers of two runs are never set against each other, since machines, clocks and kernels
+differ; the added cost over the baseline's, both from the same run, is. A cost has changed when the
+two intervals do not touch. Both runs need a summary.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kmtools.base.text import aligned
+from kmtools.measure.rundir import RunError, tier_order
+from kmtools.report.table import terminal_width
+
+Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Share:
+    """An added cost in percent of the baseline, with its interval; None where unbounded."""
+
+    middle: float
+    lo: float | None
+    hi: float | None
+    verdict: str
+
+    def __str__(self) -> str:
+        ends = ("?" if end is None else f"{end:+.1f}" for end in (self.lo, self.hi))
+        return f"{self.middle:+.1f} [{', '.join(ends)}]"
+
+
+def shares(entries: Sequence[dict[str, Any]]) -> dict[Key, Share]:
+    """Added costs in percent of the baseline, by tier, kernel, benchmark and variant."""
+    found: dict[Key, Share] = {}
+    bases = {
+        (e["tier"], e["kernel"], e["benchmark"]): e["median"]
+        for e in entries
+        if e["variant"] == e["baseline"]
+    }
+    for entry in entries:
+        base = bases.get((entry["tier"], entry["kernel"], entry["benchmark"]))
+        if not base or entry["delta"] is None:
+            continue
+        scale = 100 / abs(base)
+        ends = [
+            None if entry[name] is None else entry[name] * scale
+            for name in ("delta_ci_lo", "delta_ci_hi")
+        ]
+        key = (entry["tier"], entry["kernel"], entry["benchmark"], entry["variant"])
+        found[key] = Share(entry["delta"] * scale, ends[0], ends[1], entry["verdict"])
+    return found
+
+
+def pair_up(a: dict[Key, Share], b: dict[Key, Share]) -> list[tuple[Key, Share, Share]]:
+    """Costs that both runs have: of the same kernel, else of the only one that the other has."""
+    pairs = []
+    for key, share in sorted(a.items(), key=lambda item: (tier_order(item[0][0]), item[0])):
+        others = [k for k in b if (k[0], *k[2:]) == (key[0], *key[2:])]
+        match = key if key in b else others[0] if len(others) == 1 else None
+        if match is not None:
+            pairs.append((key, share, b[match]))
+    return pairs
+
+
+def change(a: Share, b: Share) -> str:
+    """'more', 'less', or nothing where the intervals touch or are unbounded."""
+    if a.hi is not None and b.lo is not None and b.lo > a.hi:
+        return "more"
+    if a.lo is not None and b.hi is not None and b.hi < a.lo:
+        return "less"
+    return ""
+
+
+def render(pairs: Sequence[tuple[Key, Share, Share]], width: int) -> str:
+    """The comparison as text; verdicts are left out where the terminal is narrow."""
+    rows = [("tier", "benchmark", "variant", "A, % of baseline", "B, % of baseline", "", "")]
+    for (tier, _, benchmark, variant), a, b in pairs:
+        verdicts = "" if a.verdict == b.verdict else f"{a.verdict} -> {b.verdict}"
+        rows.append((tier, benchmark, variant, str(a), str(b), change(a, b), verdicts))
+    sizes = [max(len(row[i]) for row in rows) for i in range(7)]
+    columns = 7 if sum(sizes) + 2 * 6 <= width else 6
+    lines = aligned([row[:columns] for row in rows])
+    changed = sum(1 for _, a, b in pairs if change(a, b))
+    return "\n".join([*lines, "", f"{changed} of {len(pairs)} costs changed beyond both intervals"])
+
+
+def comparison(a: Sequence[dict[str, Any]], b: Sequence[dict[str, Any]]) -> str:
+    """Two runs' costs side by side, as text."""
+    try:
+        pairs = pair_up(shares(a), shares(b))
+    except KeyError as error:
+        raise RunError(f"an entry of summary.json lacks {error}") from error
+    if not pairs:
+        raise RunError("the runs have no cost in common")
+    return render(pairs, terminal_width())

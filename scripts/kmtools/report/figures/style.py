@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What all figures share, and the headline: added cost with its intervals.
+
+A figure is drawn once and saved three ways: .png and .svg on white, and an SVG fit to be put
+inside a page, whose ink is the page's own text colour, so that it reads on light and dark.
+Colours: Okabe and Ito, "Color Universal Design" (2008), chosen to be told apart by anyone; shapes
+and labels say the same things again.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+
+from kmtools.analyse.stats import Interval
+from kmtools.analyse.verdicts import (
+    EQUIVALENT,
+    FASTER,
+    FEWER,
+    IDENTICAL,
+    MORE,
+    SLOWER,
+    UNRESOLVED,
+    Result,
+)
+from kmtools.report.table import shown
+
+INK = "#24292f"
+MUTED = "#7d858d"
+BLUE, VERMILLION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
+ORANGE, SKY, YELLOW = "#e69f00", "#56b4e9", "#c5b000"
+PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, YELLOW)
+STYLES = ("-", "--", ":", "-.")
+WIDTH = 8.6
+ROW = 0.27
+
+VERDICT_LOOK = {
+    SLOWER: (VERMILLION, ">"),
+    FASTER: (BLUE, "<"),
+    MORE: (VERMILLION, ">"),
+    FEWER: (BLUE, "<"),
+    EQUIVALENT: (GREEN, "o"),
+    IDENTICAL: (GREEN, "o"),
+    UNRESOLVED: (MUTED, "D"),
+}
+
+STYLE: Any = {
+    "svg.hashsalt": "kmarkers",
+    "svg.fonttype": "path",
+    "font.family": "DejaVu Sans",
+    "font.size": 8.5,
+    "axes.titlesize": 9,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 8.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "figure.facecolor": "white",
+    "figure.constrained_layout.w_pad": 0.08,
+    "axes.facecolor": "none",
+    "savefig.dpi": 120,
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A saved figure: its file name stem, its words, and the SVG to put in the page."""
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    tiers: tuple[str, ...]
+    svg: str = ""
+
+
+def inline_svg(text: str, name: str) -> str:
+    """The svg element alone, its ids unique to this figure, its ink the page's."""
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text)
+    text = re.sub(r'\b(id=")', rf"\g<1>{name}-", text)
+    text = re.sub(r'(href="#|url\(#)', rf"\g<1>{name}-", text)
+    text = text.replace("fill: #ffffff", "fill: none", 1)
+    text = re.sub(r'\s(width|height)="[\d.]+pt"', "", text, count=2)
+    return text.replace(INK, "currentColor").strip()
+
+
+def settle(figure: Figure) -> None:
+    """Lay the figure out once and round where its panels are: the layout solver's last digits
+    differ from run to run, and with them the bytes."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        bounds = axes.get_position().bounds
+        left, bottom, width, height = (round(float(value), 4) for value in bounds)
+        axes.set_position((left, bottom, width, height))
+
+
+def save(figure: Figure, directory: Path, picture: Picture) -> Picture:
+    """Write .png and .svg on white; return the picture with its inline SVG."""
+    directory.mkdir(parents=True, exist_ok=True)
+    settle(figure)
+    figure.savefig(directory / f"{picture.name}.png", metadata={"Software": None})
+    nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    figure.savefig(directory / f"{picture.name}.svg", metadata=nothing)
+    plt.close(figure)
+    text = (directory / f"{picture.name}.svg").read_text(encoding="utf-8")
+    return replace(picture, svg=inline_svg(text, picture.name))
+
+
+def finite(value: float, limit: float) -> float:
+    """An end of an interval that can be drawn: an infinite one becomes the limit."""
+    return max(-limit, min(limit, value))
+
+
+def plain(value: float, _position: object = None) -> str:
+    """A tick label without an exponent: 0.1, 20, 3000."""
+    return f"{value:g}".replace("-", "\N{MINUS SIGN}")
+
+
+def minus(text: str) -> str:
+    """Hyphens before digits as minus signs, for labels in figures."""
+    return re.sub(r"-(?=\d)", "\N{MINUS SIGN}", text)
+
+
+def decades(linear: float, reach: float, most: int) -> list[float]:
+    """Powers of ten from the linear part's edge to the reach, at most so many of them."""
+    first, last = math.ceil(math.log10(linear)), math.floor(math.log10(reach))
+    step = max(1, -(-(last - first + 1) // most))
+    return [10.0**power for power in range(last, first - 1, -step)]
+
+
+def signed_axis(axes: Axes, low: float, high: float, floor: float, most: int = 4) -> None:
+    """Linear where everything is of the floor's size, else symmetric-logarithmic beyond it, so
+    that a cost of 300 and a noise floor of 0.5 can be seen in one panel."""
+    reach = max(-low, high)
+    floor = floor or reach or 1.0
+    if reach > 25 * floor:
+        axes.set_xscale("symlog", linthresh=2 * floor, linscale=1.0)
+        ticks = [0.0]
+        if low < -2 * floor:
+            ticks += [-tick for tick in decades(2 * floor, -low, most)]
+        if high > 2 * floor:
+            ticks += decades(2 * floor, high, most)
+        axes.set_xticks(sorted(ticks))
+        axes.xaxis.set_minor_locator(NullLocator())
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(most + 3))
+    axes.xaxis.set_major_formatter(FuncFormatter(plain))
+
+
+def panels(
+    heights: Sequence[float], columns: int = 1, extra: float = 0.75
+) -> tuple[Figure, list[list[Axes]]]:
+    """A column (or columns) of panels, each as high as its rows need; heights in inches."""
+    figure, grid = plt.subplots(
+        len(heights),
+        columns,
+        figsize=(WIDTH, sum(heights) + extra * len(heights)),
+        gridspec_kw={"height_ratios": [height + 0.2 for height in heights]},
+        squeeze=False,
+        layout="constrained",
+    )
+    return figure, [list(row) for row in grid]
+
+
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Rows 0, 1, ... from the top, named on the left."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+
+
+def by_benchmark(results: Sequence[Result]) -> list[list[Result]]:
+    """Results of one tier, split by benchmark."""
+    return [list(group) for _, group in groupby(results, lambda r: r.benchmark)]
+
+
+def _draw_forest_row(axes: Axes, row: int, result: Result, limit: float) -> None:
+    assert result.delta_ci is not None and result.delta is not None
+    colour, marker = VERDICT_LOOK.get(result.verdict, (MUTED, "s"))
+    for interval, width in ((result.delta_ci, 1.2), (result.sign_ci, 3.2)):
+        if interval is not None:
+            ends = [finite(interval.lo, limit), finite(interval.hi, limit)]
+            axes.plot(ends, [row, row], color=colour, linewidth=width, solid_capstyle="butt")
+    fill: Literal["full", "none"] = "none" if result.verdict == UNRESOLVED else "full"
+    axes.plot([result.delta], [row], marker, color=colour, markersize=6, fillstyle=fill)
+    axes.annotate(
+        minus(f"{shown(result, result.delta, True)}  {result.verdict}"),
+        (1.01, row),
+        xycoords=("axes fraction", "data"),
+        va="center",
+        fontsize=8,
+    )
+
+
+def _reach(rows: Sequence[Result]) -> float:
+    """How far the intervals of some rows go from zero; unbounded ends do not count."""
+    ends = [end for r in rows if r.delta_ci for end in (r.delta_ci.lo, r.delta_ci.hi, r.delta or 0)]
+    return max([abs(end) for end in ends if math.isfinite(end)], default=0.0)
+
+
+def _draw_forest(axes: Axes, rows: Sequence[Result]) -> None:
+    first, floor = rows[0], max(rows[0].noise_floor or 0, rows[0].margin or 0)
+    if not math.isfinite(floor):
+        floor = first.margin or 1.0
+    reach = max(_reach(rows), floor)
+    low = min(0.0, *(_low(r, reach) for r in rows), -floor) * 1.12
+    high = max(0.0, *(_high(r, reach) for r in rows), floor) * 1.12
+    signed_axis(axes, low, high, floor)
+    if first.noise_floor is not None:
+        noise = finite(first.noise_floor, 3 * reach)
+        axes.axvspan(-noise, noise, color=MUTED, alpha=0.22, linewidth=0)
+    axes.axvline(0, color=MUTED, linewidth=0.8)
+    for end in (-(first.margin or 0), first.margin or 0):
+        axes.axvline(end, color=INK, linewidth=1, linestyle=":")
+    for row, result in enumerate(rows):
+        _draw_forest_row(axes, row, result, 3 * reach)
+    axes.set_xlim(low, high)
+    name_rows(axes, [r.variant + (" (A/A)" if r.is_clone else "") for r in rows])
+    axes.set_title(first.benchmark)
+    axes.set_xlabel(f"added over {first.baseline}, {first.unit} per operation")
+
+
+def _low(result: Result, reach: float) -> float:
+    interval = result.delta_ci or Interval(0, 0)
+    return finite(min(interval.lo, result.delta or 0), reach)
+
+
+def _high(result: Result, reach: float) -> float:
+    interval = result.delta_ci or Interval(0, 0)
+    return finite(max(interval.hi, result.delta or 0), reach)
+
+
+def legend_above(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
+    """A legend above all panels, which make room for it; matplotlib does so itself from 3.7."""
+    legend = figure.legend(handles=handles, loc="upper left", ncols=columns)
+    figure.draw_without_rendering()
+    bottom = legend.get_window_extent().y0 / figure.bbox.height
+    layout = figure.get_layout_engine()
+    assert layout is not None
+    layout.set(rect=(0, 0, 1, bottom))  # type: ignore[call-arg]
+
+
+def forest_legend(figure: Figure, rows: Sequence[Result]) -> None:
+    """Verdict marks, shading and dots, above the panels."""
+    seen = [v for v in VERDICT_LOOK if any(r.verdict == v for r in rows)]
+    handles: list[Line2D | Patch] = []
+    for verdict in seen:
+        colour, marker = VERDICT_LOOK[verdict]
+        face = "none" if verdict == UNRESOLVED else colour
+        handles.append(
+            Line2D([], [], color=colour, marker=marker, markerfacecolor=face, label=verdict)
+        )
+    handles.append(Patch(color=MUTED, alpha=0.22, label="noise floor (A/A)"))
+    handles.append(Line2D([], [], color=INK, linestyle=":", label="equivalence margin"))
+    legend_above(figure, handles, len(handles))
+
+
+def sentence(result: Result) -> str:
+    """One result in words, for the alternative text."""
+    if result.delta is None or result.delta_ci is None:
+        return f"{result.variant} {shown(result, result.median)}"
+    ends = f"{shown(result, result.delta_ci.lo, True)} to {shown(result, result.delta_ci.hi, True)}"
+    return f"{result.variant} {shown(result, result.delta, True)} ({ends}), {result.verdict}"
+
+
+def forest(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
+    """Added cost of every variant of a timed tier with intervals: the headline."""
+    groups = [[r for r in rows if r.delta_ci is not None] for rows in by_benchmark(results)]
+    groups = [rows for rows in groups if rows]
+    if not groups:
+        return None
+    figure, grid = panels([ROW * len(rows) for rows in groups])
+    for axes, rows in zip(grid, groups, strict=True):
+        _draw_forest(axes[0], rows)
+    every = [row for rows in groups for row in rows]
+    forest_legend(figure, every)
+    first = every[0]
+    words = "; ".join(
+        f"{rows[0].benchmark} over {rows[0].baseline}: " + ", ".join(map(sentence, rows))
+        for rows in groups
+    )
+    return figure, Picture(
+        name,
+        f"Added cost, {first.tier}",
+        "Point: median of the paired differences. Thick line: its interval over blocks; thin line:"
+        " the interval that also allows for other code placement, on which the verdict rests."
+        f" Everything in {first.unit} per operation.",
+        f"Forest plot of added cost in {first.unit} per operation. {words}.",
+        (first.tier,),
+    )
+
+
+def _instruction_row(axes: Axes, row: int, result: Result, base: float) -> None:
+    added = result.median - base
+    axes.barh(row, min(base, result.median), height=0.62, color=MUTED, alpha=0.45)
+    if added > 0:
+        axes.barh(row, added, left=base, height=0.62, color=VERMILLION)
+    elif added < 0:
+        axes.barh(row, -added, left=result.median, height=0.62, color=BLUE, alpha=0.5)
+    label = shown(result, result.median)
+    if result.delta is not None:
+        label += f"  ({shown(result, result.delta, True)})"
+    axes.annotate(
+        minus(label),
+        (max(base, result.median), row),
+        (4, 0),
+        textcoords="offset points",
+        va="center",
+    )
+
+
+def instructions(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
+    """Exact instructions per operation: the baseline's in grey, what a variant adds in colour."""
+    groups = [rows for rows in by_benchmark(results) if rows]
+    if not groups:
+        return None
+    figure, grid = panels([ROW * len(rows) for rows in groups])
+    for (axes, *_), rows in zip(grid, groups, strict=True):
+        base = next((r.median for r in rows if r.variant == r.baseline), 0.0)
+        for row, result in enumerate(rows):
+            _instruction_row(axes, row, result, base)
+        name_rows(axes, [r.variant + (" (A/A)" if r.is_clone else "") for r in rows])
+        axes.set_title(rows[0].benchmark)
+        axes.set_xlabel(f"{rows[0].unit} per operation")
+        axes.xaxis.set_major_locator(MaxNLocator(7, integer=True))
+        axes.set_xlim(0, 1.2 * max(r.median for r in rows))
+    words = "; ".join(f"{rows[0].benchmark}: " + ", ".join(map(sentence, rows)) for rows in groups)
+    first = groups[0][0]
+    return figure, Picture(
+        name,
+        f"Instructions per operation, {first.tier}",
+        "Exact counts, the loop's own included. Grey: the baseline's; colour: what is added.",
+        f"Bars of instructions per operation. {words}.",
+        (first.tier,),
+    )

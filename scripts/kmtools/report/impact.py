@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The arithmetic of 2008: what two markers on global variables cost a system call.
+
+In 2008 the cost of a branch on a variable in memory, over one in the first-level cache, was
+measured by itself, doubled, and divided by the time of getppid() under memory pressure: 6.72 % +-
+0.70 %. The same is computed here from a run, in each tier that has real caches, and beside it what
+the markers were measured to add to the call itself.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kmtools.analyse.published import PUBLISHED
+
+MARKERS = 2
+REAL = ("native", "metal")
+BRANCHES = ("cold-branch", "cold-branch-overlapped")
+CALL = "getppid-pressure"
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value and half the width of its interval, in the same unit."""
+
+    value: float
+    half: float
+
+    def __sub__(self, other: Value) -> Value:
+        return Value(self.value - other.value, math.hypot(self.half, other.half))
+
+
+@dataclass(frozen=True)
+class Share:
+    """What is added to a call, in percent of it, and how that was found."""
+
+    tier: str
+    how: str
+    percent: Value
+
+
+def share(added: Value, call: Value) -> Value:
+    """`added` in percent of `call`; their errors are taken to be independent."""
+    percent = 100.0 * added.value / call.value
+    error = math.hypot(added.half / call.value, added.value * call.half / call.value**2)
+    return Value(percent, 100.0 * error)
+
+
+def arithmetic(memory: Value, l1_hit: Value, call: Value) -> Value:
+    """The share of all markers, from the cost of one branch; in percent."""
+    miss = memory - l1_hit
+    return share(Value(MARKERS * miss.value, MARKERS * miss.half), call)
+
+
+def published_share() -> Value:
+    """The published result again, from its own parts and their standard deviations."""
+    parts: dict[tuple[str, str], Value] = {}
+    clock = Value(0.0, 0.0)
+    with PUBLISHED.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if not row["benchmark"].endswith("-repeat"):
+                continue
+            parts[row["benchmark"], row["variant"]] = Value(
+                float(row["published"]), float(row["stddev"])
+            )
+            if row["benchmark"] == f"{CALL}-repeat":
+                words = row["note"].split()
+                clock = Value(float(words[words.index("read") + 1]), float(words[-1]))
+    branch = "cold-branch-repeat"
+    call = parts[f"{CALL}-repeat", "no-syscall-trace"] - clock
+    return arithmetic(parts[branch, "memory"], parts[branch, "l1-hit"], call)
+
+
+def added(entry: dict[str, Any]) -> Value:
+    """What a variant adds to its baseline."""
+    return Value(entry["delta"], (entry["delta_ci_hi"] - entry["delta_ci_lo"]) / 2)
+
+
+def shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
+    """Every share that a run's summary.json can give."""
+    rows = {(row["tier"], row["benchmark"], row["variant"]): row for row in entries}
+    for tier in REAL:
+        plain = rows.get((tier, CALL, "compiled-out"))
+        if plain is None:
+            continue
+        call = Value(plain["median"], (plain["ci_hi"] - plain["ci_lo"]) / 2)
+        for benchmark in BRANCHES:
+            memory = rows.get((tier, benchmark, "memory"))
+            l1_hit = rows.get((tier, benchmark, "l1-hit"))
+            if memory and l1_hit:
+                yield Share(
+                    tier,
+                    f"computed from {benchmark}",
+                    arithmetic(added(memory), added(l1_hit), call),
+                )
+        for variant in ("generic", "immediate", "jump"):
+            if entry := rows.get((tier, CALL, variant)):
+                yield Share(tier, f"measured, {variant}", share(added(entry), call))
+
+
+def lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The table in Markdown; nothing if the run cannot give any."""
+    found = list(shares(entries))
+    if not found:
+        return
+    then = published_share()
+    yield "## Two markers in a system call under memory pressure"
+    yield ""
+    yield "In percent of getppid. What the parts of this table mean is in"
+    yield "[immediate.md](../../Documentation/immediate.md#the-arithmetic-of-2008)."
+    yield ""
+    yield "| where | how | added |"
+    yield "|---|---|---:|"
+    yield f"| published, 2008 | computed, generic | {then.value:.2f} ± {then.half:.2f} |"
+    for row in found:
+        percent = f"{row.percent.value:.2f} ± {row.percent.half:.2f}"
+        yield f"| {row.tier} | {row.how} | {percent.replace('-', chr(0x2212))} |"
+    yield ""

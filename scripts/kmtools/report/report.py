@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Verdict table, figures and page of a run, or what of them can be made here.
+
+Reads samples.csv and env.json of a run; writes summary.json, figures/*.svg and *.png and
+report.html beside them. The same input gives the same bytes. Without numpy there are medians, and
+without matplotlib there is no page.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kmtools.measure import rundir
+from kmtools.measure.rundir import Sample, Tier
+from kmtools.report import medians
+
+NEEDS = "python3-numpy python3-matplotlib"
+
+
+def has_package(name: str) -> bool:
+    """Whether Python can import a package."""
+    return importlib.util.find_spec(name) is not None
+
+
+def report(
+    run: Path, tier: str | None = None, tables: Sequence[str] | None = None, figures: bool = True
+) -> bool:
+    """Judge a run, print tables and write the rest; tells whether nothing that is wanted is left
+    out. `tables` names the tiers whose tables are printed. With `tier`, its table is all."""
+    env = rundir.read_env(run / "env.json")
+    tiers = [one for one in rundir.tiers_of(env) if tier in (None, one.tier)]
+    names = {one.tier for one in tiers}
+    samples = [s for s in rundir.read_samples(run / "samples.csv") if s.tier in names]
+    wanted = names if tables is None else names & {*tables}
+    if has_package("numpy"):
+        _judge(run, env, samples, tiers, wanted, tier, figures)
+    elif wanted:
+        print(medians.render(samples, [one for one in tiers if one.tier in wanted]))
+        print("".join(f"\n{line}" for line in rundir.warnings(env, tier)))
+    if tier or not figures or (has_package("numpy") and has_package("matplotlib")):
+        return True
+    print(f"report: the page needs packages: apt-get install {NEEDS}", file=sys.stderr)
+    print(f"report: then scripts/kmarkers report '{run}'", file=sys.stderr)
+    return False
+
+
+def _judge(
+    run: Path,
+    env: Mapping[str, Any],
+    samples: Sequence[Sample],
+    tiers: Sequence[Tier],
+    wanted: set[str],
+    tier: str | None,
+    figures: bool,
+) -> None:
+    """What needs numpy, and the page where there is matplotlib, too."""
+    from kmtools.analyse import published, summary, switching, verdicts  # noqa: PLC0415
+    from kmtools.report import switchtable, table  # noqa: PLC0415
+
+    results = verdicts.analyse(samples, tiers)
+    switches = switching.analyse(samples, tiers)
+    if wanted:
+        shown = [result for result in results if result.tier in wanted]
+        print(table.render(shown, table.terminal_width(), table.wants_colour(sys.stdout)))
+        if points := [point for point in switches if point.tier in wanted]:
+            print(switchtable.render(points))
+        print("".join(f"\n{line}" for line in rundir.warnings(env, tier)))
+    if tier:
+        return
+    summary.write(run / "summary.json", results, published.ancestors(), switches)
+    if figures and has_package("matplotlib"):
+        from kmtools.report import page  # noqa: PLC0415  slow to load
+
+        page.write(run, env, results, switches)
+        print(f"report: {run / 'report.html'}")

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The tables of switching many sites, for the terminal and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kmtools.analyse.switching import (
+    OURS,
+    PARTS,
+    PROMISES,
+    ROUND_COUNT,
+    SCALING,
+    STALL,
+    WORDS,
+    Point,
+    find,
+    of_tier,
+)
+from kmtools.base.text import aligned
+from kmtools.report.table import amount
+
+
+def table_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows: ticks per switch by way and number of sites, and against ours."""
+    times = [p for p in points if p.benchmark == SCALING and p.is_time]
+    sizes = sorted({p.sites for p in times})
+    most = max((p.sites for p in times if p.way != OURS and p.way in WORDS), default=0)
+    heads = ["way", *(f"{size:,}" for size in sizes), f"times ours at {min(most, 10_000):,}"]
+    rows = []
+    for way, words in WORDS.items():
+        cells = [find(times, SCALING, way, size) for size in sizes]
+        if any(cells):
+            own, ours = (find(times, SCALING, w, min(most, 10_000)) for w in (way, OURS))
+            ratio = amount(own.median / ours.median) if own and ours and ours.median else ""
+            rows.append([words, *(f"{c.median:,.0f}" if c else "" for c in cells), ratio])
+    return heads, rows
+
+
+def part_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows: ticks per site of one batch, its parts, and its rounds."""
+    sizes = sorted({p.sites for p in points if p.variant == OURS and p.benchmark == SCALING})
+    heads = ["of one batch, per site", *(f"{size:,}" for size in sizes)]
+    rows = []
+    for variant in (OURS, *PARTS, ROUND_COUNT):
+        cells = [find(points, SCALING, variant, size) for size in sizes]
+        label = "all" if variant == OURS else variant.removeprefix("batched-").replace("-", " ")
+        if variant == ROUND_COUNT:
+            texts = [f"{c.median:g}" if c else "" for c in cells]
+            label += " of the batch"
+        else:
+            texts = [amount(c.median / c.sites) if c else "" for c in cells]
+        rows.append([label, *texts])
+    return heads, rows
+
+
+def stall_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows: longest gap of a CPU that executes no site."""
+    heads = ["meanwhile", "sites", "median gap", "95 %", "switches", "of that of stop_machine"]
+    stalls = [p for p in points if p.benchmark == STALL]
+    rows = []
+    for point in sorted(stalls, key=lambda p: list(WORDS).index(p.way)):
+        stopped = find(stalls, STALL, "stop-machine-stall", point.sites)
+        share = f"{100 * point.median / stopped.median:.1f} %" if stopped else ""
+        span = f"[{amount(point.ci.lo)}, {amount(point.ci.hi)}]"
+        row = [WORDS[point.way], f"{point.sites:,}", f"{point.median:,.0f}", span, str(point.n)]
+        rows.append([*row, share])
+    return heads, rows
+
+
+def promise_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows: what is promised for this tier, and what was measured."""
+    rows = [p.row(points) for p in PROMISES if p.tier == points[0].tier]
+    return ["promised", "limit", "measured", ""], [row for row in rows if row]
+
+
+TABLES = (
+    ("time to switch sites", table_rows),
+    ("where the time goes", part_rows),
+    ("longest gap of a CPU that executes no site", stall_rows),
+    ("what switching must reach", promise_rows),
+)
+
+
+def render(points: Sequence[Point]) -> str:
+    """All of it as text, for a terminal."""
+    lines = []
+    for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
+        own = of_tier(points, tier, kernel)
+        for title, make in TABLES:
+            heads, rows = make(own)
+            if rows:
+                lines += ["", f"{tier}, kernel {kernel}: {title}, {own[0].unit}"]
+                table = aligned([heads, *rows], right=range(1, len(heads)))
+                lines += [f"  {line}" for line in table]
+    return "\n".join(lines)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The verdict table for a terminal: grouped by tier and benchmark, units in every header."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import TextIO
+
+from kmtools.analyse.stats import Interval
+from kmtools.analyse.verdicts import (
+    EQUIVALENT,
+    FASTER,
+    FEWER,
+    IDENTICAL,
+    MORE,
+    SLOWER,
+    UNRESOLVED,
+    Result,
+)
+from kmtools.measure.rundir import UNIT_INSTRUCTIONS
+
+DEFAULT_WIDTH = 100
+COLOURS = {
+    SLOWER: "33",
+    FASTER: "36",
+    MORE: "33",
+    FEWER: "36",
+    EQUIVALENT: "32",
+    IDENTICAL: "32",
+    UNRESOLVED: "2",
+}
+
+
+def terminal_width() -> int:
+    """Columns to use; COLUMNS overrides what the terminal says."""
+    return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Colour for a terminal only, and never under NO_COLOR or TERM=dumb."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def amount(value: float | None, signed: bool = False) -> str:
+    """A number with three or four significant digits, '?' when unbounded, '-' when absent."""
+    if value is None:
+        return "-"
+    if not math.isfinite(value):
+        return "?"
+    size = abs(value)
+    digits = 3 if size < 10 else 2 if size < 100 else 1 if size < 1000 else 0
+    text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
+    return text.replace("-0.000", "+0.000" if signed else "0.000")
+
+
+def count(value: float | None, signed: bool = False) -> str:
+    """An exact count: no digits that it does not have."""
+    if value is None:
+        return "-"
+    return f"{value:+g}" if signed else f"{value:g}"
+
+
+def shown(result: Result, value: float | None, signed: bool = False) -> str:
+    """A number of a result, as its unit wants it."""
+    return (count if result.unit == UNIT_INSTRUCTIONS else amount)(value, signed)
+
+
+def span(result: Result, interval: Interval | None, signed: bool = False) -> str:
+    """An interval as [lo, hi]."""
+    if interval is None:
+        return "-"
+    return f"[{shown(result, interval.lo, signed)}, {shown(result, interval.hi, signed)}]"
+
+
+def in_core_cycles(result: Result) -> str:
+    """The added cost in core cycles."""
+    return amount(result.core.of(result.delta), signed=True) if result.core else "-"
+
+
+def verdict_words(result: Result) -> str:
+    """The verdict with its note."""
+    return f"{result.verdict} ({result.note})" if result.note else result.verdict
+
+
+Column = tuple[str, bool, Callable[[Result], str]]
+
+# Title, right-aligned, cell; in the order of display. Narrow terminals lose those of DROPS.
+COLUMNS: tuple[Column, ...] = (
+    ("variant", False, lambda r: r.variant),
+    ("median", True, lambda r: shown(r, r.median)),
+    ("95 % interval", True, lambda r: span(r, r.ci)),
+    ("added", True, lambda r: shown(r, r.delta, signed=True)),
+    ("95 % interval ", True, lambda r: span(r, r.delta_ci, signed=True)),
+    ("added, core", True, in_core_cycles),
+    ("n", True, lambda r: str(r.n)),
+    ("flagged", True, lambda r: f"{r.flagged}/{r.windows}"),
+    ("verdict", False, verdict_words),
+)
+DROPS = ("95 % interval", "flagged", "n", "added, core", "median", "95 % interval ")
+
+
+def _layout(columns: Sequence[Column], results: Sequence[Result]) -> list[int]:
+    return [
+        max(len(title.strip()), *(len(cell(result)) for result in results))
+        for title, _, cell in columns
+    ]
+
+
+def fit_columns(results: Sequence[Result], width: int) -> tuple[list[Column], list[int]]:
+    """The columns that fit in the width, and how wide each is over all results."""
+    known = any(result.core for result in results)
+    columns = [column for column in COLUMNS if known or column[2] is not in_core_cycles]
+    for dropped in (*DROPS, None):
+        sizes = _layout(columns, results)
+        if dropped is None or 2 + sum(sizes) + 2 * (len(sizes) - 1) <= width:
+            break
+        columns = [column for column in columns if column[0] != dropped]
+    return columns, sizes
+
+
+def _line(cells: Sequence[str], columns: Sequence[Column], sizes: Sequence[int]) -> str:
+    parts = [
+        cell.rjust(size) if right else cell.ljust(size)
+        for cell, (_, right, _), size in zip(cells, columns, sizes, strict=True)
+    ]
+    return ("  " + "  ".join(parts)).rstrip()
+
+
+def _paint(line: str, result: Result, colour: bool) -> str:
+    code = COLOURS.get(result.verdict)
+    if not colour or code is None:
+        return line
+    head, found, tail = line.rpartition(result.verdict)
+    return f"{head}\033[{code}m{found}\033[0m{tail}" if found else line
+
+
+def group_header(result: Result) -> str:
+    """Benchmark with what its verdicts rest on, in the unit per operation."""
+    if result.baseline is None:
+        return f"{result.benchmark}: no variant has an A/A clone, so nothing is compared"
+    text = f"{result.benchmark}: over {result.baseline}"
+    if result.unit == UNIT_INSTRUCTIONS:
+        return text + "; exact counts"
+    return (
+        f"{text}; margin {amount(result.margin)}, noise floor {amount(result.noise_floor)},"
+        f" smallest detectable {amount(result.detectable)}"
+    )
+
+
+def render(results: Sequence[Result], width: int, colour: bool) -> str:
+    """The whole table as text."""
+    if not results:
+        return "no results"
+    columns, sizes = fit_columns(results, width)
+    lines: list[str] = []
+    for (tier, kernel, unit), of_tier in groupby(results, lambda r: (r.tier, r.kernel, r.unit)):
+        lines += ["", f"{tier}, kernel {kernel}: {unit} per operation"]
+        for _, of_benchmark in groupby(of_tier, lambda r: r.benchmark):
+            rows = list(of_benchmark)
+            lines += ["", f" {group_header(rows[0])}"]
+            if rows[0].core:
+                lines.append(f" {rows[0].core.words()}")
+            lines.append(_line([title.strip() for title, _, _ in columns], columns, sizes))
+            for row in rows:
+                text = _line([cell(row) for _, _, cell in columns], columns, sizes)
+                lines.append(_paint(text, row, colour))
+    return "\n".join(lines[1:])

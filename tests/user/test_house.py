@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The measure of the house: each thing it looks for is put into a tiny tree, and found."""
+
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from kmtools.base.paths import ROOT
+from kmtools.check import csource, floors, house, lint
+from kmtools.check.floors import Plan
+
+TABLE = tomllib.loads("""
+[budget]
+file = 12
+function = 5
+[tables]
+"*table.c" = "a row for each thing"
+[names]
+prefixes = ["low_", "high_"]
+others = ["init_module"]
+files = ["low/*", "high/*"]
+[headers]
+"beside/*" = ["beside/include"]
+[[c]]
+name = "low"
+what = "low"
+files = ["low/*", "include/low.h"]
+knows = []
+[[c]]
+name = "high"
+what = "high"
+files = ["high/*"]
+knows = ["low"]
+[[c]]
+name = "beside"
+what = "beside"
+files = ["beside/*"]
+knows = ["low"]
+inside = true
+[python]
+roots = ["py"]
+[[python.floors]]
+name = "first"
+what = "first"
+files = ["py/first/*"]
+[[python.floors]]
+name = "second"
+what = "second"
+files = ["py/second/*", "py/*"]
+""")
+
+# Nothing is wrong with these, though each comes close.
+SOUND = {
+    "include/low.h": "void low_do(void);\n",
+    "low/Kbuild": "obj-m := low.o\nlow-y := a.o \\\n\tb.o\n",
+    "low/own.h": "extern int low_state;\nvoid low_help(void);\nint low_table(void);\n",
+    "low/a.c": """\
+#include <low.h>
+#include "own.h"
+static int state = sizeof("a { brace");
+/* low_table() is not called here; low_help() is. } */
+void low_do(void)
+{
+	low_help();
+}
+
+int low_state[] = { 1 }, *low_other;
+""",
+    "low/b.c": '#include "own.h"\nvoid low_help(void)\n{\n\tlow_state[0] = 1;\n}\n',
+    "low/table.c": '#include "own.h"\n' + "\n" * 12 + "int low_table(void)\n{\n\treturn 1;\n}\n",
+    "high/Kbuild": "obj-m := high.o\n",
+    "high/high.c": "#include <low.h>\nint init_module(void)\n{\n\tlow_do();\n\treturn 0;\n}\n",
+    "beside/include/low.h": '#include "../../low/own.h"\n',
+    "beside/b.c": "#include <low.h>\nvoid anything(void)\n{\n\tlow_help();\n}\n",
+    "py/first/__init__.py": "",
+    "py/first/a.py": "from . import b\n",
+    "py/first/b.py": "import sys\n",
+    "py/second/__init__.py": "",
+    "py/second/c.py": "from first import a\nimport first.b\n",
+    "py/alone.py": "def late():\n    from second import c\n",
+}
+
+
+def found(root: Path, changes: dict[str, str] | None = None) -> list[str]:
+    """Return what is said of the sound tree after some files of it are exchanged."""
+    files = SOUND | (changes or {})
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    plan = Plan(root, TABLE, sorted(map(Path, files)))
+    return [str(breach) for breach in house.breaches(plan)]
+
+
+def test_a_sound_tree_has_no_breach(tmp_path: Path) -> None:
+    assert found(tmp_path) == []
+
+
+def test_c_files_that_call_each_other(tmp_path: Path) -> None:
+    back = (
+        '#include "own.h"\n#define low_macro() low_do()\nvoid low_do(void);\nvoid low_help(void)\n'
+    )
+    for call in ("low_do();", "hand(low_do);", "low_macro();"):
+        lines = found(tmp_path, {"low/b.c": f"{back}{{\n\t{call}\n}}\n"})
+        assert lines == [
+            "low/a.c:7: a circle: calls low_help() of low/b.c, and back: low/b.c -> low/a.c",
+            "low/b.c:6: a circle: calls low_do() of low/a.c, and back: low/a.c -> low/b.c",
+        ]
+
+
+def test_what_is_no_call(tmp_path: Path) -> None:
+    harmless = '\tthis->low_do = "low_do()"; /* low_do() */\n\tlow_do: f(.low_do = 1);\n'
+    text = f'#include "own.h"\nvoid low_help(void)\n{{\n{harmless}}}\n'
+    assert found(tmp_path, {"low/b.c": text.replace("low_do: ", "")}) == []
+
+
+def test_a_circle_through_a_header_inline(tmp_path: Path) -> None:
+    inline = "static inline void low_go(void)\n{\n\tlow_do();\n}\n"
+    lines = found(
+        tmp_path,
+        {
+            "low/own.h": SOUND["low/own.h"] + inline,
+            "low/b.c": '#include "own.h"\nvoid low_help(void)\n{\n\tlow_go();\n}\n',
+        },
+    )
+    assert lines[1:] == [
+        "low/b.c:4: a circle: calls low_do() of low/a.c, and back: low/a.c -> low/b.c"
+    ]
+
+
+def test_headers_that_include_each_other(tmp_path: Path) -> None:
+    lines = found(
+        tmp_path,
+        {"low/own.h": '#include "other.h"\n', "low/other.h": '\n#include "own.h"\n'},
+    )
+    assert lines == [
+        "low/other.h:2: a circle: includes own.h, and back: low/own.h -> low/other.h",
+        "low/own.h:1: a circle: includes other.h, and back: low/other.h -> low/own.h",
+    ]
+
+
+def test_modules_that_import_each_other(tmp_path: Path) -> None:
+    lines = found(tmp_path, {"py/first/b.py": "def late():\n    from first.a import x\n"})
+    assert lines == [
+        "py/first/a.py:1: a circle: imports first.b, and back: py/first/b.py -> py/first/a.py",
+        "py/first/b.py:2: a circle: imports first.a, and back: py/first/a.py -> py/first/b.py",
+    ]
+
+
+def test_an_include_against_the_floors(tmp_path: Path) -> None:
+    changes = {"low/b.c": SOUND["low/b.c"] + "#include <high.h>\n", "include/high.h": ""}
+    assert found(tmp_path, changes) == ["include/high.h:1: belongs to no floor of house.toml"]
+    changes = {"low/c.c": '\n#include "../high/high.h"\n', "high/high.h": ""}
+    assert found(tmp_path, changes) == [
+        "low/c.c:2: includes ../high/high.h: low may not know high",
+        "low/c.c:2: includes ../high/high.h, a private header of high",
+    ]
+
+
+def test_a_private_header_of_a_floor_below(tmp_path: Path) -> None:
+    text = '#include "../low/own.h"\n' + SOUND["high/high.c"]
+    assert found(tmp_path, {"high/high.c": text}) == [
+        "high/high.c:1: includes ../low/own.h, a private header of low"
+    ]
+
+
+def test_an_open_floor_has_no_private_headers(tmp_path: Path) -> None:
+    text = '#include "../low/own.h"\n' + SOUND["high/high.c"]
+    found(tmp_path, {"high/high.c": text})
+    table = TABLE | {"c": [TABLE["c"][0] | {"open": True}, *TABLE["c"][1:]]}
+    assert house.breaches(Plan(tmp_path, table, sorted(map(Path, SOUND)))) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["import second.c\n", "from second import c\n", "from ..second.c import x\n"]
+)
+def test_an_import_against_the_floors(tmp_path: Path, text: str) -> None:
+    assert found(tmp_path, {"py/first/b.py": text, "py/second/c.py": ""}) == [
+        "py/first/b.py:1: imports second.c: first may not know second"
+    ]
+
+
+def test_files_and_functions_above_the_budget(tmp_path: Path) -> None:
+    body = "\n".join(["\tlow_help();"] * 4)
+    long = f"static int\nlow_long(void)\n{{\n{body}\n}}\n"
+    lines = found(tmp_path, {"low/b.c": SOUND["low/b.c"] + long, "low/table.c": ""})
+    assert lines == [
+        "*table.c:1: a table within the budget: not needed",
+        "low/b.c:6: low_long() has 8 lines; the budget is 5",
+        "low/b.c:13: 13 lines; the budget is 12",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("void find(int a)\n{\n}\n", "find()"),
+        ("const struct row *find(void)\n{\n}\n", "find()"),
+        ("__printf(1, 2) void __find(const char *a, ...)\n{\n}\n", "__find()"),
+        ("int find;\n", "find"),
+        ("struct row { int a; } find = { .a = 1 };\n", "find"),
+        ("unsigned long find[3] __aligned(8);\n", "find"),
+        ("int (*find)(int low_a);\n", "find"),
+        ("DEFINE_MUTEX(find);\n", "find"),
+    ],
+)
+def test_a_name_without_a_prefix(tmp_path: Path, text: str, name: str) -> None:
+    assert found(tmp_path, {"low/c.c": f"\n{text}"}) == [
+        f"low/c.c:2: {name} is not static and has none of the prefixes"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "static int find(void)\n{\n}\n",
+        "int find(void);\n",
+        "extern struct row find;\n",
+        "struct find;\nstruct find {\n\tint a;\n};\n",
+        "typedef int find(void);\n",
+        "static DEFINE_PER_CPU(int, find);\n",
+        "#define FIND(a) int find_##a\nFIND(low_a)\nstatic int b;\n",
+        "#ifdef FIND \\\n int find;\n#endif\n",
+    ],
+)
+def test_what_is_no_global_name(tmp_path: Path, text: str) -> None:
+    assert found(tmp_path, {"low/c.c": text}) == []
+
+
+@pytest.mark.parametrize("text", ["static int state;\n", "static void state(void)\n{\n}\n"])
+def test_statics_of_one_name_in_a_module(tmp_path: Path, text: str) -> None:
+    lines = found(tmp_path, {"low/b.c": text + SOUND["low/b.c"]})
+    assert [line.replace("()", "") for line in lines] == [
+        "low/b.c:1: state is in low/a.c:3 too, of module low"
+    ]
+    # In another module it may be there.
+    assert found(tmp_path, {"high/high.c": text + SOUND["high/high.c"]}) == []
+
+
+def test_a_figure_of_other_floors(tmp_path: Path) -> None:
+    assert found(tmp_path) == []
+    plan = Plan(tmp_path, TABLE, sorted(map(Path, SOUND)))
+    assert floors.facts(plan) == "high knows low; beside knows low; second knows first"
+    drawn = f"<svg><desc>{floors.facts(plan)}</desc></svg>"
+    assert list(house.stale(plan, drawn)) == []
+    (breach,) = house.stale(plan, drawn.replace("high knows low; ", ""))
+    assert "run kmarkers check house --draw" in str(breach)
+
+
+def test_a_known_breach_is_known_until_it_is_mended(tmp_path: Path) -> None:
+    breach = house.Breach("name a.c find", Path("a.c"), 3, "find is not static")
+    assert house.unknown([breach], "") == ["a.c:3: find is not static"]
+    assert house.unknown([breach], "# why\nname a.c find\n") == []
+    (line,) = house.unknown([], "# why\nname a.c find\n")
+    assert line.endswith("mended, so it goes from this list: name a.c find")
+
+
+def test_make_lint_shows_what_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = house.keys_of(house.KNOWN.read_text())
+    listed = [house.Breach(key, Path("a.c"), 1, "known") for key in known]
+    new = house.Breach("name a.c find", Path("a.c"), 3, "find is not static")
+    monkeypatch.setattr(house, "measure", lambda: [*listed, new])
+    assert lint.TOOLS["house"](lint.Sources(files=[])) == ["a.c:3: find is not static"]
+
+
+def test_names_are_those_that_the_compiler_sees() -> None:
+    """What is read from the text of a file is what is in its object."""
+    objects = ROOT / "build" / "native"
+    built = [
+        path for name in ("patcher", "immediate", "markers") for path in objects.glob(f"{name}/*.o")
+    ]
+    sources = {path: path.relative_to(objects).with_suffix(".c") for path in built}
+    # What was compiled from the file as it is now.
+    there = [
+        path
+        for path in built
+        if (ROOT / sources[path]).is_file()
+        and path.stat().st_mtime > (ROOT / sources[path]).stat().st_mtime
+    ]
+    if not there:
+        pytest.skip("there are no objects of the user-space build: make native")
+    words = ["nm", "--print-file-name", "--defined-only", "--extern-only", *map(str, there)]
+    said = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    names = {(line.split(":")[0], line.split()[-1]) for line in said.splitlines()}
+    read = {
+        (str(path), one.name)
+        for path in there
+        for one in csource.parse(sources[path], (ROOT / sources[path]).read_text()).definitions
+        if not one.static
+    }
+    assert names == read
+    assert len(names) > 50
