@@ -10,7 +10,6 @@ CPU may forgive what it need not. Logs are kept in build/mutants/.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import signal
 import subprocess
@@ -27,6 +26,7 @@ from kmtools.check.mutations import MUTANTS, Ground, Mutant
 from kmtools.check.mutations_user import USER_MUTANTS
 from kmtools.lab.build import build_modules, strip_copies
 from kmtools.lab.machine import Request, boot
+from kmtools.lab.userspace import make
 
 ALL_MUTANTS = (*MUTANTS, *USER_MUTANTS)
 SCRATCH = ROOT / "build" / "mutants"
@@ -102,10 +102,8 @@ def exit_code(words: Sequence[object], log: Path, seconds: float) -> int | None:
 def build_user(ground: Ground, log: Path) -> Path:
     """Build the test program of the tree; returns its path."""
     out = SCRATCH / ground.name.lower()
-    words: list[object] = ["make", "-s", f"-j{os.cpu_count()}", "-C", TREE / "native", f"OUT={out}"]
-    if ground is Ground.SANITIZED:
-        words.append(f"EXTRA={SANITIZE}")
-    if exit_code([*words, out / "test"], log, 600.0) != 0:
+    flags = SANITIZE if ground is Ground.SANITIZED else ""
+    if exit_code(make(out / "test", out=out, extra=flags, tree=TREE), log, 600.0) != 0:
         raise MutantError(f"does not build; see {log}")
     return out / "test"
 
