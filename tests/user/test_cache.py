@@ -44,6 +44,13 @@ def test_directory_of_somebody_else_is_left_alone(home: Path, tag: str) -> None:
     assert files(home) == before
 
 
+def test_cache_of_an_earlier_laboratory_is_ours(home: Path) -> None:
+    was = '# Made by the laboratory of kmarkers; its "lab.py clean" removes what it put here.\n'
+    (home / cache.TAG).write_text(FOREIGN_TAG.splitlines(keepends=True)[0] + was)
+    assert cache.is_ours()
+    cache.claim()
+
+
 def test_clean_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "none"))
     cache.clean()

@@ -23,10 +23,8 @@ from kmtools.lab.apt import progress
 
 # The first line is what backup programs look for.
 TAG = "CACHEDIR.TAG"
-TAG_TEXT = """\
-Signature: 8a477f597d28d172789f06886806bc55
-# Made by the laboratory of kmarkers; its "lab.py clean" removes what it put here.
-"""
+TAG_HEAD = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by the laboratory of kmarkers; its "
+TAG_TEXT = f'{TAG_HEAD}"kmarkers lab clean" removes what it put here.\n'
 PARTS = ("apt", "suites", "kernels", "qemu", "objects", "checkpatch", "roots")
 FILES = ("build-*.lock", "root-*.lock", "checkpatch.lock", "fetch.lock", "accel.json", TAG)
 
@@ -34,7 +32,7 @@ FILES = ("build-*.lock", "root-*.lock", "checkpatch.lock", "fetch.lock", "accel.
 def is_ours() -> bool:
     """Tell whether the laboratory made the directory; other programs write such tags, too."""
     tag = cache_dir() / TAG
-    return tag.is_file() and tag.read_text(errors="replace") == TAG_TEXT
+    return tag.is_file() and tag.read_text(errors="replace").startswith(TAG_HEAD)
 
 
 def claim() -> None:
