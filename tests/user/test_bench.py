@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import rawdata
 from kmtools.base import files
-from kmtools.base.errors import FailedError, LabError
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import alone
 from kmtools.cli import main
 from kmtools.commands import run as commands
@@ -182,7 +182,7 @@ def test_a_tier_that_cannot_be_had_is_named_and_the_others_measured(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(userspace, "obstacle", lambda: "")
-    wrong = FailedError("it broke") if failed else LabError("it broke")
+    wrong = FailedError("it broke") if failed else UnableError("it broke")
     machine.trouble[step] = wrong
     assert machine.bench() == (1 if failed else 2)
     (run,) = machine.runs()
@@ -420,6 +420,6 @@ def test_a_folder_that_was_there_before_is_never_removed(machine: Machine, tmp_p
     for raw in kept.glob("raw/*/*.csv"):
         raw.unlink()
     for tier in TIERS:
-        machine.trouble[tier] = LabError("not now")
+        machine.trouble[tier] = UnableError("not now")
     machine.bench("--resume", str(kept))
     assert (kept / "notes").exists() and (kept / benchrun.RECORD).exists()

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from kmtools.base import processes
-from kmtools.base.errors import FailedError, LabError
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import LOGS
@@ -58,7 +58,7 @@ def run_target(name: str, seconds: int) -> Tally:
 def fuzz(targets: Sequence[str], seconds: int) -> Tally:
     """Fuzz targets, as many at a time as there are CPUs."""
     if shutil.which("clang") is None:
-        raise LabError(f"clang is missing: {PACKAGES}")
+        raise UnableError(f"clang is missing: {PACKAGES}")
     LOGS.mkdir(parents=True, exist_ok=True)
     log = LOGS / "fuzz-build.log"
     log.unlink(missing_ok=True)

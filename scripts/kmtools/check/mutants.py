@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kmtools.base import processes
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
 from kmtools.check import ktap
 from kmtools.check.mutations import MUTANTS, Ground, Mutant
@@ -50,7 +50,7 @@ BOOT_SECONDS = 1200.0
 SANITIZE = "-fsanitize=address -O1 -fno-omit-frame-pointer"
 
 
-class MutantError(LabError):
+class MutantError(UnableError):
     """The breakage could not be made, built or run."""
 
 

@@ -8,7 +8,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from kmtools.base.errors import BAD, DONE, UNABLE, FailedError, LabError, explain
+from kmtools.base.errors import BAD, DONE, UNABLE, FailedError, UnableError, explain
 from kmtools.base.files import alone
 from kmtools.base.paths import ROOT
 from kmtools.commands import Run
@@ -89,7 +89,7 @@ def begin(args: Namespace) -> benchrun.Run:
     run = benchrun.load(benchrun.find(args.resume))
     differs = benchrun.difference(run.plan, plan(args, run.plan))
     if differs:
-        raise LabError(f"run {run.name} cannot go on: {differs}")
+        raise UnableError(f"run {run.name} cannot go on: {differs}")
     return run
 
 
@@ -99,7 +99,7 @@ def run_bench(args: Namespace) -> int:
         (ROOT / "build").mkdir(exist_ok=True)
         lock = alone(ROOT / "build" / "bench.lock", "another bench is running in this checkout")
     except OSError as error:
-        raise LabError(f"this checkout cannot be written to: {explain(error)}") from None
+        raise UnableError(f"this checkout cannot be written to: {explain(error)}") from None
     with lock, benchrun.tidied(begin(args)) as run:
         try:
             return measure_and_report(run)

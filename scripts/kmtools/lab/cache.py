@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.base.paths import DEFAULT_CACHE, cache_dir
 from kmtools.lab import catalogue
 from kmtools.lab.apt import progress
@@ -41,7 +41,7 @@ def claim() -> None:
     try:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LabError(
+        raise UnableError(
             f"test kernels cannot be kept in {cache} ({error.strerror});"
             " set KMARKERS_CACHE to a directory that can be written to"
         ) from None
@@ -52,7 +52,7 @@ def claim() -> None:
     # One with kernels was made before there was a tag.
     known = cache == DEFAULT_CACHE.resolve() or any(cache.glob("kernels/*/kernel.json"))
     if others and not known:
-        raise LabError(
+        raise UnableError(
             f"{cache} is not empty, and no laboratory made it;"
             " set KMARKERS_CACHE to a new directory"
         )
@@ -69,7 +69,7 @@ def clean() -> None:
     if cache == DEFAULT_CACHE.resolve():
         claim()
     if not is_ours():
-        raise LabError(
+        raise UnableError(
             f"nothing is removed: {cache / TAG} does not say that the laboratory made {cache};"
             " fetching a kernel writes it"
         )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from kmtools.base import processes
-from kmtools.base.errors import OBSTACLES, FailedError, LabError, explain, require_root
+from kmtools.base.errors import OBSTACLES, FailedError, UnableError, explain, require_root
 from kmtools.base.files import publish
 from kmtools.base.paths import ROOT
 from kmtools.base.progress import Progress
@@ -69,7 +69,7 @@ class Bench:
             command(userspace.make("bench"), "building kmbench")
         except FailedError:
             if why := userspace.obstacle():
-                raise LabError(f"kmbench cannot be built: {why}") from None
+                raise UnableError(f"kmbench cannot be built: {why}") from None
             raise
 
     def measure_native(self) -> None:
