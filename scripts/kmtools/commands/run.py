@@ -95,11 +95,7 @@ def begin(args: Namespace) -> benchrun.Run:
 
 def run_bench(args: Namespace) -> int:
     """Measure what is missing and report what is there; returns the exit code."""
-    try:
-        (ROOT / "build").mkdir(exist_ok=True)
-        lock = alone(ROOT / "build" / "bench.lock", "another bench is running in this checkout")
-    except OSError as error:
-        raise UnableError(f"this checkout cannot be written to: {explain(error)}") from None
+    lock = alone(ROOT / "build" / "bench.lock", "another bench is running in this checkout")
     with lock, benchrun.tidied(begin(args)) as run:
         try:
             return measure_and_report(run)
