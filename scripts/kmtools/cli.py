@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from kmtools.base.errors import BAD, DONE, OBSTACLES, UNABLE, FailedError, explain
+from kmtools.base.errors import BAD, DONE, OBSTACLES, UNABLE, FailedError, UnableError, explain
 from kmtools.base.processes import interruptible
 from kmtools.commands import Run
 
@@ -71,21 +72,39 @@ def named(words: Sequence[str]) -> str | None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command that the first words name; returns its exit code."""
+    """Run the command that the first words name, and say what ends it early; returns its exit
+    code."""
     words = sys.argv[1:] if words is None else words
-    name = named(words)
-    if name:
-        return execute(name, words[len(name.split()) :])
+    name = named(words) or "kmarkers"
+    try:
+        with interruptible():
+            if name in COMMANDS:
+                return execute(name, words[len(name.split()) :])
+            return usage(words)
+    except FailedError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return BAD
+    except BrokenPipeError:
+        sys.stderr.close()
+        return BAD
+    except OBSTACLES as error:
+        print(f"{name}: {explain(error)}", file=sys.stderr)
+        return UNABLE
+    except KeyboardInterrupt as error:
+        return 128 + int(error.args[0] if error.args else signal.SIGINT)
+
+
+def usage(words: Sequence[str]) -> int:
+    """Show the list of commands if it was asked for; else there is no such command."""
     if {"-h", "--help"} & {*words}:
-        print(f"usage: kmarkers COMMAND [OPTION...]\n\n{listing(' '.join(words[:-1]))}")
+        print(f"usage: kmarkers COMMAND [OPTION...]\n\n{listing(' '.join(words[:-1]))}", flush=True)
         return DONE
     wrong = f"no command {' '.join(words[:2])!r}" if words else "which command?"
-    print(f"kmarkers: {wrong}; kmarkers --help lists them all", file=sys.stderr)
-    return UNABLE
+    raise UnableError(f"{wrong}; kmarkers --help lists them all")
 
 
 def execute(name: str, words: Sequence[str]) -> int:
-    """Run a command; says what ends it early, and returns its exit code."""
+    """Run a command; returns its exit code."""
     where, about = COMMANDS[name]
     module = import_module(f"kmtools.commands.{where}")
     describe: Callable[[argparse.ArgumentParser], Run] = getattr(
@@ -98,19 +117,5 @@ def execute(name: str, words: Sequence[str]) -> int:
         epilog=f"further commands:\n{more}" if more else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    try:
-        with interruptible():
-            run = describe(parser)
-            return run(parser.parse_args(words)) or DONE
-    except FailedError as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        return BAD
-    except BrokenPipeError:
-        sys.stderr.close()
-        return BAD
-    except OBSTACLES as error:
-        print(f"{name}: {explain(error)}", file=sys.stderr)
-        return UNABLE
-    except KeyboardInterrupt as error:
-        number = error.args[0] if error.args else 2
-        return 128 + int(number)
+    run = describe(parser)
+    return run(parser.parse_args(words)) or DONE

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import rawdata
 from kmtools.base import files
-from kmtools.base.errors import FailedError, LabError
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import alone
 from kmtools.cli import main
 from kmtools.commands import run as commands
-from kmtools.lab import catalogue, kernels
+from kmtools.lab import catalogue, kernels, userspace
 from kmtools.lab.catalogue import Kernel
 from kmtools.measure import bench, benchrun, collect, guest, native
 from kmtools.report import report
@@ -181,8 +181,8 @@ def test_a_tier_that_cannot_be_had_is_named_and_the_others_measured(
     machine: Machine, step: str, lacking: list[str], failed: bool,
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(bench, "can_build", lambda: True)
-    wrong = FailedError("it broke") if failed else LabError("it broke")
+    monkeypatch.setattr(userspace, "obstacle", lambda: "")
+    wrong = FailedError("it broke") if failed else UnableError("it broke")
     machine.trouble[step] = wrong
     assert machine.bench() == (1 if failed else 2)
     (run,) = machine.runs()
@@ -201,7 +201,7 @@ def test_a_tier_that_cannot_be_had_is_named_and_the_others_measured(
 def test_without_a_compiler_the_packages_are_named(
     machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench, "can_build", lambda: False)
+    monkeypatch.setattr("shutil.which", lambda name: None)
     machine.trouble["kmbench"] = FailedError("exit code 2")
     assert machine.bench() == 2
     assert "apt-get install gcc make libc6-dev liburcu-dev" in capsys.readouterr().err
@@ -420,6 +420,6 @@ def test_a_folder_that_was_there_before_is_never_removed(machine: Machine, tmp_p
     for raw in kept.glob("raw/*/*.csv"):
         raw.unlink()
     for tier in TIERS:
-        machine.trouble[tier] = LabError("not now")
+        machine.trouble[tier] = UnableError("not now")
     machine.bench("--resume", str(kept))
     assert (kept / "notes").exists() and (kept / benchrun.RECORD).exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fakemirror import ENTRY, FakeMirror
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.lab import cache, catalogue, kernels, unpack
 
 FOREIGN_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by somebody else.\n"
@@ -35,13 +35,20 @@ def test_directory_of_somebody_else_is_left_alone(home: Path, tag: str) -> None:
     if tag:
         (home / cache.TAG).write_text(tag)
     before = files(home)
-    with pytest.raises(LabError, match=r"nothing is removed: .*TAG does not say"):
+    with pytest.raises(UnableError, match=r"nothing is removed: .*TAG does not say"):
         cache.clean()
-    with pytest.raises(LabError, match="is not empty, and no laboratory made it"):
+    with pytest.raises(UnableError, match="is not empty, and no laboratory made it"):
         kernels.fetch([])
-    with pytest.raises(LabError, match="is not empty"), cache.locked("fetch"):
+    with pytest.raises(UnableError, match="is not empty"), cache.locked("fetch"):
         pass
     assert files(home) == before
+
+
+def test_cache_of_an_earlier_laboratory_is_ours(home: Path) -> None:
+    was = '# Made by the laboratory of kmarkers; its "lab.py clean" removes what it put here.\n'
+    (home / cache.TAG).write_text(FOREIGN_TAG.splitlines(keepends=True)[0] + was)
+    assert cache.is_ours()
+    cache.claim()
 
 
 def test_clean_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,10 +84,10 @@ def test_older_cache_is_adopted_by_the_next_fetch(
     laboratory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (laboratory / "cache/kernels/6.1/kernel.json").rename(laboratory / "kept")
-    with pytest.raises(LabError, match="is not empty"):
+    with pytest.raises(UnableError, match="is not empty"):
         cache.claim()
     (laboratory / "kept").rename(laboratory / "cache/kernels/6.1/kernel.json")
-    with pytest.raises(LabError, match="fetching a kernel writes it"):
+    with pytest.raises(UnableError, match="fetching a kernel writes it"):
         cache.clean()
     monkeypatch.setattr(
         unpack, "complete", lambda entry: catalogue.unpacked(catalogue.default_name())
@@ -117,5 +124,5 @@ def test_place_that_cannot_be_made_is_named(
     (tmp_path / "file").touch()
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
         monkeypatch.setenv("KMARKERS_CACHE", str(place))
-        with pytest.raises(LabError, match=f"cannot be kept in {place} .*; set KMARKERS_CACHE to"):
+        with pytest.raises(UnableError, match=f"cannot be kept in {place} .*; set KMARKERS_CACHE"):
             cache.claim()

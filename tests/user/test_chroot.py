@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.lab import chroot
 
 # Without privileges: nothing is mounted, and the machine's own root stays.
@@ -56,12 +56,12 @@ def test_machine_that_allows_no_mounts_is_told(
     programs: Path, tmp_path: Path, program: str, script: str, why: str
 ) -> None:
     replace(programs / program, script)
-    with pytest.raises(LabError, match=f"lets nothing be run in {tmp_path}: {why}"):
+    with pytest.raises(UnableError, match=f"lets nothing be run in {tmp_path}: {why}"):
         chroot.run(tmp_path, [(tmp_path, "src")], ["true"], tmp_path / "log")
 
 
 def test_without_root_nothing_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    with pytest.raises(LabError, match="tree needs root"):
+    with pytest.raises(UnableError, match="tree needs root"):
         chroot.run(tmp_path, [(tmp_path, "src")], ["true"])
     assert not (tmp_path / "src").exists()

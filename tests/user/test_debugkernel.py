@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.check import kernelsuite
 from kmtools.lab import catalogue, debugkernel
 from kmtools.lab.catalogue import Entry, Kernel
@@ -126,5 +126,5 @@ def test_newer_source_is_built_when_asked_for(
 def test_source_that_cannot_be_unpacked_is_told(tmp_path: Path) -> None:
     (tmp_path / "usr/src").mkdir(parents=True)
     (tmp_path / "usr/src/linux-source-1.tar.xz").write_text("no archive")
-    with pytest.raises(LabError, match=r"cannot unpack linux-source-1.tar.xz: .*tar: "):
+    with pytest.raises(UnableError, match=r"cannot unpack linux-source-1.tar.xz: .*tar: "):
         debugkernel._unpack_source(tmp_path)

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import pytest
 from fakemirror import BROKEN, CHANGED, ENTRY, FULL, NEW, NO_SUITE, NOT_FOUND, OLD, FakeMirror
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.lab import cache, catalogue, kernels, unpack
 from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt, failure
 
@@ -149,7 +149,7 @@ def test_what_is_absent(said: str, absent: bool) -> None:
 
 def test_fetching_needs_root(mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    with pytest.raises(LabError, match="fetching a kernel needs root"):
+    with pytest.raises(UnableError, match="fetching a kernel needs root"):
         unpack.fetch(ENTRY)
     assert not mirror.cache.exists()
 
@@ -160,7 +160,7 @@ def test_no_space_is_said_before_anything_is_asked_for(
     usage = shutil.disk_usage(mirror.dir)
     monkeypatch.setattr(unpack, "NEEDED_BYTES", 3 << 30)
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage._replace(free=100 << 20))
-    with pytest.raises(LabError, match=r"has 100 MiB free, a kernel .* needs up to 3072 MiB"):
+    with pytest.raises(UnableError, match=r"has 100 MiB free, a kernel .* needs up to 3072 MiB"):
         unpack.fetch(ENTRY)
     assert not (mirror.dir / "log").exists()
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage._replace(free=4 << 30))
@@ -207,7 +207,7 @@ def test_broken_package_is_downloaded_again(mirror: FakeMirror) -> None:
     whole = {deb: deb.read_bytes() for deb in mirror.dir.glob("linux-headers-*")}
     for deb, content in whole.items():
         deb.write_bytes(content[:200] + bytes(len(content) - 200))
-    with pytest.raises(LabError, match="cannot unpack linux-headers-"):
+    with pytest.raises(UnableError, match="cannot unpack linux-headers-"):
         unpack.fetch(ENTRY)
     assert not catalogue.kernel_dir("k").exists()
     for deb, content in whole.items():
@@ -221,7 +221,7 @@ def test_a_disk_that_fills_up_costs_no_second_download(mirror: FakeMirror) -> No
         '#!/bin/sh\nprintf "tar: x: No space left on device\\ntar: ends\\n" >&2\nexit 2\n'
     )
     tar.chmod(0o755)
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(UnableError) as caught:
         unpack.fetch(ENTRY)
     assert str(caught.value).endswith(
         ": tar: x: No space left on device; make room and run it again"

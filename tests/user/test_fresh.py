@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.check import fresh, freshtimes
 from kmtools.lab import bareroot
 from kmtools.lab.bareroot import Root
@@ -105,7 +105,7 @@ def test_times_are_those_of_what_went_well(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_readme_without_commands_is_told() -> None:
-    with pytest.raises(LabError, match="no block of commands"):
+    with pytest.raises(UnableError, match="no block of commands"):
         fresh.readme_commands("# x\n\n## Two commands\n\nNone.\n\n    make bench\n")
 
 
@@ -138,7 +138,7 @@ def test_times_are_kept_and_shown(tmp_path: Path) -> None:
     freshtimes.put(readme, record, {"a": "Debian A"})
     assert readme.read_text() == text
     readme.write_text("no table\n")
-    with pytest.raises(LabError, match="has no lines"):
+    with pytest.raises(UnableError, match="has no lines"):
         freshtimes.put(readme, record, {})
 
 
@@ -254,12 +254,15 @@ def test_half_a_root_of_a_killed_run_goes(tmp_path: Path, monkeypatch: pytest.Mo
         (tmp_path / f"{name}.lock").touch()
 
     def refuse(suite: str, path: Path, with_cache: bool) -> Root:
-        raise LabError("no root today")
+        raise UnableError("no root today")
 
     monkeypatch.setattr(bareroot, "unpack", refuse)
     with (tmp_path / "busy.lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(LabError, match="no root today"), fresh.visiting("new", False, True, {}):
+        with (
+            pytest.raises(UnableError, match="no root today"),
+            fresh.visiting("new", False, True, {}),
+        ):
             pass
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"busy", "times"}
 
@@ -276,7 +279,7 @@ def test_two_in_one_root_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(bareroot, "unpack", unpack)
     with fresh.visiting("a", False, True, {}):
-        refused = pytest.raises(LabError, match="another run works in the root a of this checkout")
+        refused = pytest.raises(UnableError, match="another run works in the root a of this")
         with refused, fresh.visiting("a", False, True, {}):
             pass
         assert (root.path / "kept").exists()

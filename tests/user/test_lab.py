@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from fakelab import run_fake
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.lab import build, catalogue, initramfs, logscan, sources
 from kmtools.lab.logscan import scan_log, with_context
 
@@ -149,7 +149,7 @@ def test_mirror_is_chosen_among_others() -> None:
 
 
 def test_machine_without_archive_is_told() -> None:
-    with pytest.raises(LabError, match="no archive for bookworm"):
+    with pytest.raises(UnableError, match="no archive for bookworm"):
         sources.choose([sources.Source("mirror://v", "bookworm", ("tools",))], "bookworm")
 
 
@@ -170,7 +170,7 @@ def test_catalogue_is_well_formed() -> None:
     ],
 )
 def test_bad_catalogue_names_the_line(text: str, message: str) -> None:
-    with pytest.raises(LabError, match=message):
+    with pytest.raises(UnableError, match=message):
         catalogue.parse(text)
 
 
@@ -192,7 +192,7 @@ def test_image_pattern(pattern: str, package: str, fits: bool) -> None:
 
 
 def test_unknown_kernel_names_the_known_ones() -> None:
-    with pytest.raises(LabError, match=r"unknown kernel '0\.99'.*6\.1"):
+    with pytest.raises(UnableError, match=r"unknown kernel '0\.99'.*6\.1"):
         catalogue.find("0.99")
 
 

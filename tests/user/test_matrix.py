@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import pytest
 from fakelab import fake_emulator
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.check import kernelsuite, ktap, lint, matrix, matrixtable, suites
 from kmtools.check.kernelsuite import Outcome
 from kmtools.check.ktap import Tally
@@ -259,7 +259,7 @@ warning: the compiler differs from the one used to build the kernel
 
 
 OBSTACLES = [
-    (LabError("no room"), "no room"),
+    (UnableError("no room"), "no room"),
     (OSError(errno.ENOSPC, "No space left", "/a", None, "/b"), "/b: No space left; make room"),
     (subprocess.CalledProcessError(2, ["tar", "-x"], "", "bad"), "exit code 2 of tar -x: bad"),
 ]
@@ -337,7 +337,7 @@ def test_kernel_that_is_run_again_gets_a_new_row(tmp_path: Path) -> None:
         assert content.count("\n\n- AGAIN 6.1: by itself, 2") == 1
         assert content.partition("## Debug")[2] == before.partition("## Debug")[2]
     again.suites["log"] = Tally(0, ["dirt"])
-    with pytest.raises(LabError, match="no column log"):
+    with pytest.raises(UnableError, match="no column log"):
         matrixtable.update_row(page, again)
     assert page.read_text() == content
 

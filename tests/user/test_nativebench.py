@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kmtools.base.errors import FailedError, LabError
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.measure import native
 
 HEAD = (
@@ -98,5 +98,5 @@ def test_what_a_killed_process_left_is_not_taken_for_whole(
 def test_nothing_to_measure_is_no_failure(kmbench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EXIT", "4")
     monkeypatch.setenv("SAYS", "SKIP all benchmarks: no live patching here")
-    with pytest.raises(LabError, match="no live patching here"):
+    with pytest.raises(UnableError, match="no live patching here"):
         measure(kmbench)

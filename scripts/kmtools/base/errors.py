@@ -12,7 +12,7 @@ import subprocess
 DONE, BAD, UNABLE = 0, 1, 2
 
 
-class LabError(Exception):
+class UnableError(Exception):
     """Something the caller can put right: a name, a privilege, a missing package."""
 
 
@@ -21,7 +21,7 @@ class FailedError(Exception):
 
 
 # What may stand in the way of a run: no room, no permission, a tool that failed.
-OBSTACLES = (LabError, OSError, subprocess.CalledProcessError)
+OBSTACLES = (UnableError, OSError, subprocess.CalledProcessError)
 
 
 def explain(error: Exception) -> str:
@@ -48,4 +48,4 @@ def positive(text: str) -> int:
 def require_root(action: str) -> None:
     """Refuse an action that needs privileges this process does not have."""
     if os.geteuid() != 0:
-        raise LabError(f"{action} needs root (it makes device nodes and mounts); run it with sudo")
+        raise UnableError(f"{action} needs root (device nodes and mounts); run it with sudo")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError, explain
 
 
 def publish(partial: Path, final: Path) -> None:
@@ -35,11 +35,15 @@ def write_whole(path: Path, text: str) -> None:
 
 @contextmanager
 def alone(path: Path, others: str) -> Iterator[None]:
-    """Hold a lock file; LabError with `others` for its words if another process has it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as lock:
+    """Hold a lock file; UnableError with `others` for its words if another process has it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.open("w")
+    except OSError as error:
+        raise UnableError(f"{path.parent} cannot be written to: {explain(error)}") from None
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise LabError(others) from None
+            raise UnableError(others) from None
         yield

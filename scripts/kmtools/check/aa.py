@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from kmtools.analyse.verdicts import FASTER, SLOWER, Result, analyse
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.measure import collect, native
 from kmtools.measure.rundir import parse_sample
 
@@ -36,7 +36,7 @@ def clones(seed: int, blocks: int) -> list[Result]:
 def in_core_cycles(result: Result) -> float:
     """How far a clone is from its original; ticks are not taken for cycles."""
     if result.core is None:
-        raise LabError(f"no core cycles of {result.benchmark} are known here (see kmbench env)")
+        raise UnableError(f"no core cycles of {result.benchmark} are known here (see kmbench env)")
     delta = result.core.of(result.delta)
     assert delta is not None
     return delta

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.base.paths import cache_dir
 from kmtools.lab.apt import PrivateApt, progress
 from kmtools.lab.cache import locked
@@ -84,7 +84,7 @@ def _extract(deb: Path, scratch: Path) -> None:
     )
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], check=False)
     if done.returncode != 0:
-        raise LabError(f"cannot take checkpatch out of {deb.name}")
+        raise UnableError(f"cannot take checkpatch out of {deb.name}")
 
 
 def command(script: Path, path: Path, typedefs: Path) -> list[str]:

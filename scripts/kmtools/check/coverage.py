@@ -7,7 +7,6 @@ The tests, one short benchmark run and the fuzz targets on random inputs are cou
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections import defaultdict
@@ -18,6 +17,7 @@ from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import captured
 from kmtools.check.fuzz import TARGETS
+from kmtools.lab.userspace import make
 
 OUT = ROOT / "build" / "coverage"
 FLAGS = "-Og --coverage -fprofile-update=atomic"
@@ -38,18 +38,12 @@ def step(*words: object) -> str:
     return done.stdout
 
 
-def make(out: Path, *targets: object) -> None:
-    """Build with counters."""
-    jobs = os.cpu_count() or 1
-    step("make", "-s", f"-j{jobs}", "-C", "native", f"OUT={out}", f"EXTRA={FLAGS}", *targets)
-
-
 def run_everything() -> None:
     """Build from nothing, so that no counter is old, and run."""
     shutil.rmtree(OUT, ignore_errors=True)
     main, targets = OUT / "main", OUT / "fuzz"
-    make(main, main / "test", main / "kmbench")
-    make(targets, "fuzz")
+    step(*make(main / "test", main / "kmbench", out=main, extra=FLAGS))
+    step(*make("fuzz", out=targets, extra=FLAGS))
     step(main / "test", BATCHES)
     with tempfile.TemporaryDirectory() as scratch:
         step(main / "kmbench", "run", "--blocks", 2, "--out", Path(scratch) / "raw", "empty-loop")

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
-from kmtools.base.errors import LabError, require_root
+from kmtools.base.errors import UnableError, require_root
 from kmtools.base.files import alone
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import captured
@@ -83,7 +83,7 @@ def readme_commands(text: str) -> list[str]:
     block = re.search(r"\n\n((?:    .+\n)+)", section)
     lines = [line.strip() for line in block[1].splitlines()] if block else []
     if not lines or PLACEHOLDER not in "".join(lines):
-        raise LabError(f"README.md has no block of commands that clones {PLACEHOLDER}")
+        raise UnableError(f"README.md has no block of commands that clones {PLACEHOLDER}")
     return [line.replace(PLACEHOLDER, SOURCE) for line in lines]
 
 
@@ -114,7 +114,7 @@ def make_bundle() -> Path:
     words = ["git", "-C", str(ROOT), "bundle", "create", "--quiet", str(path), "HEAD"]
     done = captured(words)
     if done.returncode:
-        raise LabError(f"there is nothing to clone: {done.stderr.strip()}")
+        raise UnableError(f"there is nothing to clone: {done.stderr.strip()}")
     return path
 
 
@@ -179,7 +179,7 @@ def take(visit: Visit, step: Step) -> bool:
 def remove_leftovers() -> None:
     """Remove roots whose run was killed; nobody holds their locks."""
     for path in WORK.glob("*.lock"):
-        with contextlib.suppress(LabError), alone(path, "somebody works in it"):
+        with contextlib.suppress(UnableError), alone(path, "somebody works in it"):
             Root(path.with_suffix(""), None, None).remove()
 
 
@@ -209,7 +209,7 @@ def visit_root(
     unknown = set(wanted) - {step.name for step in steps}
     if unknown:
         names = ", ".join(step.name for step in steps)
-        raise LabError(f"no step {min(unknown)!r}; there are: {names}")
+        raise UnableError(f"no step {min(unknown)!r}; there are: {names}")
     with visiting(suite, user, cache, variables) as visit:
         # A machine knows its packages; a root may be days old.
         steps.insert(0, Step("lists", "apt-get update"))

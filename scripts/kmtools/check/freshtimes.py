@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.base.files import write_whole
 
 Times = dict[str, dict[str, float]]
@@ -77,7 +77,7 @@ def put(readme: Path, path: Path, suites: Mapping[str, str]) -> None:
     """Replace the README's table."""
     text = readme.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:
-        raise LabError(f"{readme} has no lines {BEGIN} and {END}")
+        raise UnableError(f"{readme} has no lines {BEGIN} and {END}")
     head, rest = text.split(BEGIN, 1)
     _, tail = rest.split(END, 1)
     machine = f"Measured by `make check-fresh` on {os.cpu_count()} cores."

@@ -11,10 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from kmtools.base import processes
-from kmtools.base.errors import FailedError, LabError
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import LOGS
+from kmtools.lab.userspace import make
 
 TARGETS = ("control", "words", "format", "insn", "table", "imv", "markers", "typed")
 FUZZ = ROOT / "build" / "fuzz"
@@ -27,9 +28,8 @@ PROGRESS = re.compile(r"#(\d+)\s+DONE\s+cov: (\d+)")
 
 def build(log: Path) -> bool:
     """Build the targets with libFuzzer; False if that fails."""
-    words: list[object] = ["nice", "make", "-s", f"-j{os.cpu_count() or 1}", "-C", "native"]
-    words += [f"OUT={FUZZ}", "CC=clang", "ENGINE=-fsanitize=fuzzer", f"EXTRA={FLAGS}", "fuzz"]
-    return processes.run(words, log) == 0
+    words = make("CC=clang", "ENGINE=-fsanitize=fuzzer", "fuzz", out=FUZZ, extra=FLAGS)
+    return processes.run(["nice", *words], log) == 0
 
 
 def describe(log: Path) -> str:
@@ -58,7 +58,7 @@ def run_target(name: str, seconds: int) -> Tally:
 def fuzz(targets: Sequence[str], seconds: int) -> Tally:
     """Fuzz targets, as many at a time as there are CPUs."""
     if shutil.which("clang") is None:
-        raise LabError(f"clang is missing: {PACKAGES}")
+        raise UnableError(f"clang is missing: {PACKAGES}")
     LOGS.mkdir(parents=True, exist_ok=True)
     log = LOGS / "fuzz-build.log"
     log.unlink(missing_ok=True)

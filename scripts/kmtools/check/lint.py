@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kmtools.base.errors import LabError, require_root
+from kmtools.base.errors import UnableError, require_root
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import captured
 from kmtools.check import checkpatch, house, kernelsuite, rooms
@@ -235,7 +235,7 @@ def run(name: str, tree: Sources) -> Tally:
     """Run one tool and say how it went."""
     try:
         found = TOOLS[name](tree)
-    except (UnavailableError, LabError) as error:
+    except (UnavailableError, UnableError) as error:
         print(f"{name:<11} SKIP: {error}", flush=True)
         return Tally(skipped=[f"{name}: {error}"])
     print(f"{name:<11} {f'{len(found)} lines of findings' if found else 'clean'}", flush=True)

@@ -15,7 +15,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from kmtools.base.errors import FailedError, LabError
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 from kmtools.check.kernelsuite import TESTS
 from kmtools.lab import catalogue, unpack
@@ -119,7 +119,7 @@ def build(kernel: str, files: int, sites: int) -> Path:
     )
     generate(tree / "many", files, sites)
     if build_modules(kernel, tree, modules, ["-s"], WORK / "build.log"):
-        raise LabError(f"the module of {files} files cannot be built; see {WORK}/build.log")
+        raise UnableError(f"the module of {files} files cannot be built; see {WORK}/build.log")
     without = modules / f"{NAME}.without.ko"
     shutil.copy(modules / f"{NAME}.ko", without)
     sections = [

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.base.text import aligned
 from kmtools.check.kernelsuite import Outcome
 from kmtools.check.ktap import Tally
@@ -156,7 +156,7 @@ def _with_row(section: str, one: Outcome) -> str:
         elif not of_kernel.match(line):
             lines.append(line)
     if missing := set(row) - set(head):
-        raise LabError(f"the page has no column {', '.join(sorted(missing))}: run all kernels")
+        raise UnableError(f"the page has no column {', '.join(sorted(missing))}: run all kernels")
     if not lines[-1].startswith("- "):
         lines.append("")
     said = [*notes([one]), f"AGAIN {one.kernel}: by itself, {datetime.now(UTC):%Y-%m-%d %H:%M}"]

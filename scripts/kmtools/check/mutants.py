@@ -10,7 +10,6 @@ CPU may forgive what it need not. Logs are kept in build/mutants/.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import signal
 import subprocess
@@ -20,13 +19,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kmtools.base import processes
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
 from kmtools.check import ktap
 from kmtools.check.mutations import MUTANTS, Ground, Mutant
 from kmtools.check.mutations_user import USER_MUTANTS
 from kmtools.lab.build import build_modules, strip_copies
 from kmtools.lab.machine import Request, boot
+from kmtools.lab.userspace import make
 
 ALL_MUTANTS = (*MUTANTS, *USER_MUTANTS)
 SCRATCH = ROOT / "build" / "mutants"
@@ -51,7 +51,7 @@ BOOT_SECONDS = 1200.0
 SANITIZE = "-fsanitize=address -O1 -fno-omit-frame-pointer"
 
 
-class MutantError(LabError):
+class MutantError(UnableError):
     """The breakage could not be made, built or run."""
 
 
@@ -103,10 +103,8 @@ def exit_code(words: Sequence[object], log: Path, seconds: float) -> int | None:
 def build_user(ground: Ground, log: Path) -> Path:
     """Build the test program of the tree; returns its path."""
     out = SCRATCH / ground.name.lower()
-    words: list[object] = ["make", "-s", f"-j{os.cpu_count()}", "-C", TREE / "native", f"OUT={out}"]
-    if ground is Ground.SANITIZED:
-        words.append(f"EXTRA={SANITIZE}")
-    if exit_code([*words, out / "test"], log, 600.0) != 0:
+    flags = SANITIZE if ground is Ground.SANITIZED else ""
+    if exit_code(make(out / "test", out=out, extra=flags, tree=TREE), log, 600.0) != 0:
         raise MutantError(f"does not build; see {log}")
     return out / "test"
 

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +13,7 @@ from kmtools.base.paths import ROOT
 from kmtools.check.fuzz import TARGETS
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite, run_ktap
+from kmtools.lab.userspace import make, obstacle
 
 NATIVE = ROOT / "build" / "native"
 SANITIZED = ROOT / "build" / "sanitize"
@@ -72,17 +71,11 @@ def can_fix_addresses() -> bool:
     return processes.captured(["setarch", "-R", "true"]).returncode == 0
 
 
-def make(out: Path, flags: str) -> list[object]:
-    """The command that builds things into `out`."""
-    words: list[object] = ["make", "-s", f"-j{os.cpu_count() or 1}", "-C", "native", f"OUT={out}"]
-    return [*words, f"EXTRA={flags}"] if flags else words
-
-
 def build(variant: Variant, log: Path) -> bool:
     """Build tests and example; False if that fails."""
-    words = make(variant.out, f"{variant.flags} {COMMON_FLAGS}" if variant.flags else "")
-    words += [variant.out / name for name in ("test", "flight", "emulate")]
-    return processes.run(words, log) == 0
+    flags = f"{variant.flags} {COMMON_FLAGS}" if variant.flags else ""
+    programs = [variant.out / name for name in ("test", "flight", "emulate")]
+    return processes.run(make(*programs, out=variant.out, extra=flags), log) == 0
 
 
 def program(words: list[object], what: str, log: Path) -> Tally:
@@ -125,8 +118,8 @@ def run_variant(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
 def replay(log: Path) -> Tally:
     """The fuzz targets on random inputs, without a fuzzer."""
     out = SANITIZED / "fuzz"
-    words = make(out, f"-fsanitize=address,undefined {COMMON_FLAGS}")
-    if processes.run([*words, "fuzz"], log):
+    flags = f"-fsanitize=address,undefined {COMMON_FLAGS}"
+    if processes.run(make("fuzz", out=out, extra=flags), log):
         return Tally(failed=[f"building the fuzz targets: see {log}"])
     total = Tally()
     for target in TARGETS:
@@ -155,17 +148,6 @@ def suites(full: bool = True) -> list[Suite]:
     ]
     what = "parsers and tables on random inputs"
     return [*found, Suite("native-replay", replay, what, obstacle, 4)]
-
-
-def obstacle() -> str:
-    """Why nothing can be built for user space here, and what mends that."""
-    for program in ("gcc", "make"):
-        if not shutil.which(program):
-            return f"{program} is missing: apt-get install gcc libc6-dev make liburcu-dev"
-    words = ["gcc", "-E", "-x", "c", "-include", "urcu-bp.h", "/dev/null"]
-    if processes.captured(words).returncode:
-        return "urcu-bp.h is missing: apt-get install libc6-dev liburcu-dev"
-    return ""
 
 
 def long_suites() -> list[Suite]:

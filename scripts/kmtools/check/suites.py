@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kmtools.base import processes
-from kmtools.base.errors import OBSTACLES, LabError, explain
+from kmtools.base.errors import OBSTACLES, UnableError, explain
 from kmtools.base.files import alone
 from kmtools.base.paths import ROOT
 from kmtools.base.progress import duration
@@ -95,7 +95,7 @@ def run_all(suites: Sequence[Suite], form: str = "single") -> Tally:
     try:
         with alone(LOGS / "lock", "other tests are running in this checkout"):
             return run_each(suites, History(LOGS / f"times-{form}.json"))
-    except (LabError, OSError) as error:
+    except (UnableError, OSError) as error:
         print(f"check: {explain(error)}", file=sys.stderr)
         return Tally(failed=[explain(error)])
 

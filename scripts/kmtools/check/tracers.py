@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.check import kernelsuite
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
@@ -34,7 +34,7 @@ def tracers(entry: catalogue.Entry) -> tuple[dict[Path, str], list[str]]:
     for name in PACKAGES:
         try:
             files |= dict(programs.with_libraries(tree, f"/usr/bin/{name}"))
-        except LabError as error:
+        except UnableError as error:
             missing.append(f"{name}: {error}")
     return files, missing
 

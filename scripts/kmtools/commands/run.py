@@ -8,7 +8,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from kmtools.base.errors import BAD, DONE, UNABLE, FailedError, LabError, explain
+from kmtools.base.errors import BAD, DONE, UNABLE, FailedError, UnableError, explain
 from kmtools.base.files import alone
 from kmtools.base.paths import ROOT
 from kmtools.commands import Run
@@ -89,17 +89,13 @@ def begin(args: Namespace) -> benchrun.Run:
     run = benchrun.load(benchrun.find(args.resume))
     differs = benchrun.difference(run.plan, plan(args, run.plan))
     if differs:
-        raise LabError(f"run {run.name} cannot go on: {differs}")
+        raise UnableError(f"run {run.name} cannot go on: {differs}")
     return run
 
 
 def run_bench(args: Namespace) -> int:
     """Measure what is missing and report what is there; returns the exit code."""
-    try:
-        (ROOT / "build").mkdir(exist_ok=True)
-        lock = alone(ROOT / "build" / "bench.lock", "another bench is running in this checkout")
-    except OSError as error:
-        raise LabError(f"this checkout cannot be written to: {explain(error)}") from None
+    lock = alone(ROOT / "build" / "bench.lock", "another bench is running in this checkout")
     with lock, benchrun.tidied(begin(args)) as run:
         try:
             return measure_and_report(run)

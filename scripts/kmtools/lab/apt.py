@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.base.paths import cache_dir
 from kmtools.base.processes import captured
 from kmtools.lab.catalogue import Entry
@@ -31,7 +31,7 @@ ABSENT = re.compile(
 SUMMARIES = ("E: Some index files failed", "E: Unable to fetch some archives")
 
 
-class FetchError(LabError):
+class FetchError(UnableError):
     """Something could not be downloaded now."""
 
 

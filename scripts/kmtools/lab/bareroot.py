@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kmtools.base.errors import LabError, require_root
+from kmtools.base.errors import UnableError, require_root
 from kmtools.base.paths import cache_dir
 from kmtools.base.processes import captured
 from kmtools.lab.apt import progress
@@ -118,7 +118,7 @@ def tarball(suite: str) -> Path:
             said = _bootstrap(suite, path, lines)
             if said is None:
                 return path
-        raise LabError(f"{suite}: no root could be made: {said}")
+        raise UnableError(f"{suite}: no root could be made: {said}")
 
 
 def _bootstrap(suite: str, path: Path, sources: list[str]) -> str | None:
@@ -136,7 +136,7 @@ def _bootstrap(suite: str, path: Path, sources: list[str]) -> str | None:
     try:
         done = captured(words)
     except FileNotFoundError:
-        raise LabError("mmdebstrap is missing: apt-get install mmdebstrap") from None
+        raise UnableError("mmdebstrap is missing: apt-get install mmdebstrap") from None
     finally:
         for file in (options, scratch):
             file.unlink(missing_ok=True)

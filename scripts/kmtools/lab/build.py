@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kmtools.base.errors import LabError, require_root
+from kmtools.base.errors import UnableError, require_root
 from kmtools.base.paths import cache_dir
 from kmtools.lab import chroot
 from kmtools.lab.cache import locked
@@ -46,7 +46,7 @@ def build_modules(
     require_root("building in a suite's tree")
     kernel = require(name)
     if not any((src / file).is_file() for file in ("Kbuild", "Makefile")):
-        raise LabError(f"{src} has neither a Kbuild file nor a Makefile")
+        raise UnableError(f"{src} has neither a Kbuild file nor a Makefile")
     objects = object_dir(name, src, flavour)
     # Each of these has a lock of its own: whoever builds another tree does not wait.
     with locked(f"build-{objects.parent.name}-{objects.name}"):
@@ -57,7 +57,7 @@ def build_modules(
             return 1
         modules = built_modules(objects)
     if not modules:
-        raise LabError(f"the build of {src} made no module")
+        raise UnableError(f"the build of {src} made no module")
     deliver(modules, out)
     return 0
 
@@ -137,7 +137,7 @@ def deliver(modules: Sequence[Path], out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     wanted = {module.name for module in modules}
     if len(wanted) != len(modules):
-        raise LabError("two modules of this tree have the same name")
+        raise UnableError("two modules of this tree have the same name")
     for stale in out.glob("*.ko"):
         if stale.name not in wanted:
             stale.unlink()

@@ -16,17 +16,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.base.paths import DEFAULT_CACHE, cache_dir
 from kmtools.lab import catalogue
 from kmtools.lab.apt import progress
 
 # The first line is what backup programs look for.
 TAG = "CACHEDIR.TAG"
-TAG_TEXT = """\
-Signature: 8a477f597d28d172789f06886806bc55
-# Made by the laboratory of kmarkers; its "lab.py clean" removes what it put here.
-"""
+TAG_HEAD = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by the laboratory of kmarkers; its "
+TAG_TEXT = f'{TAG_HEAD}"kmarkers lab clean" removes what it put here.\n'
 PARTS = ("apt", "suites", "kernels", "qemu", "objects", "checkpatch", "roots")
 FILES = ("build-*.lock", "root-*.lock", "checkpatch.lock", "fetch.lock", "accel.json", TAG)
 
@@ -34,7 +32,7 @@ FILES = ("build-*.lock", "root-*.lock", "checkpatch.lock", "fetch.lock", "accel.
 def is_ours() -> bool:
     """Tell whether the laboratory made the directory; other programs write such tags, too."""
     tag = cache_dir() / TAG
-    return tag.is_file() and tag.read_text(errors="replace") == TAG_TEXT
+    return tag.is_file() and tag.read_text(errors="replace").startswith(TAG_HEAD)
 
 
 def claim() -> None:
@@ -43,7 +41,7 @@ def claim() -> None:
     try:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LabError(
+        raise UnableError(
             f"test kernels cannot be kept in {cache} ({error.strerror});"
             " set KMARKERS_CACHE to a directory that can be written to"
         ) from None
@@ -54,7 +52,7 @@ def claim() -> None:
     # One with kernels was made before there was a tag.
     known = cache == DEFAULT_CACHE.resolve() or any(cache.glob("kernels/*/kernel.json"))
     if others and not known:
-        raise LabError(
+        raise UnableError(
             f"{cache} is not empty, and no laboratory made it;"
             " set KMARKERS_CACHE to a new directory"
         )
@@ -71,7 +69,7 @@ def clean() -> None:
     if cache == DEFAULT_CACHE.resolve():
         claim()
     if not is_ours():
-        raise LabError(
+        raise UnableError(
             f"nothing is removed: {cache / TAG} does not say that the laboratory made {cache};"
             " fetching a kernel writes it"
         )

@@ -8,7 +8,7 @@ import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT, cache_dir
 
 CATALOGUE = ROOT / "kernels.txt"
@@ -74,15 +74,15 @@ def parse(text: str, origin: str = "kernels.txt") -> list[Entry]:
         if not fields:
             continue
         if len(fields) != 5:
-            raise LabError(f"{origin}:{number}: expected 5 columns, found {len(fields)}")
+            raise UnableError(f"{origin}:{number}: expected 5 columns, found {len(fields)}")
         entry = Entry(*fields)
         if entry.role not in ROLES and not entry.debug:
-            raise LabError(f"{origin}:{number}: {entry.role} is no role")
+            raise UnableError(f"{origin}:{number}: {entry.role} is no role")
         if any(known.name == entry.name for known in entries):
-            raise LabError(f"{origin}:{number}: kernel {entry.name} is listed twice")
+            raise UnableError(f"{origin}:{number}: kernel {entry.name} is listed twice")
         entries.append(entry)
     if not entries:
-        raise LabError(f"{origin}: no kernel is listed")
+        raise UnableError(f"{origin}: no kernel is listed")
     return entries
 
 
@@ -113,7 +113,7 @@ def find(name: str) -> Entry:
         if entry.name == name:
             return entry
     known = ", ".join(entry.name for entry in entries)
-    raise LabError(f"unknown kernel {name!r}; kernels.txt has: {known}")
+    raise UnableError(f"unknown kernel {name!r}; kernels.txt has: {known}")
 
 
 def default_name() -> str:
@@ -139,5 +139,5 @@ def require(name: str) -> Kernel:
     find(name)
     kernel = unpacked(name)
     if kernel is None:
-        raise LabError(f"kernel {name} is not unpacked; run: scripts/kmarkers lab fetch {name}")
+        raise UnableError(f"kernel {name} is not unpacked; run: scripts/kmarkers lab fetch {name}")
     return kernel

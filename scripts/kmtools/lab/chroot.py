@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kmtools.base import processes
-from kmtools.base.errors import LabError, require_root
+from kmtools.base.errors import UnableError, require_root
 
 # $1 tree, $2 how many mounts, then pairs of source and mount point, then the command.
 MOUNT_AND_RUN = """
@@ -77,7 +77,7 @@ def _require_that_anything_runs(tree: Path, binds: Sequence[tuple[Path, str]]) -
     words = _words(tree, binds, ["true"])
     done = processes.captured(words)
     if done.returncode != 0:
-        raise LabError(
+        raise UnableError(
             f"this machine lets nothing be run in {tree}: {done.stderr.strip()}; it takes"
             " namespaces, bind mounts and a new /proc, which a container may have to be given"
         )

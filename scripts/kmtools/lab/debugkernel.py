@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from kmtools.base.errors import LabError, require_root
+from kmtools.base.errors import UnableError, require_root
 from kmtools.base.paths import ROOT, cache_dir
 from kmtools.base.processes import captured
 from kmtools.lab import chroot
@@ -47,7 +47,7 @@ def fragments(entry: Entry) -> list[Path]:
     files = [FRAGMENTS / f"{part}.config" for part in ("base", *entry.debug)]
     for file in files:
         if not file.is_file():
-            raise LabError(f"kernel {entry.name}: there is no {file.relative_to(ROOT)}")
+            raise UnableError(f"kernel {entry.name}: there is no {file.relative_to(ROOT)}")
     return files
 
 
@@ -131,7 +131,7 @@ def _unpack_source(tree: Path) -> None:
     command = ["tar", "-xf", str(archive), "-C", str(target), "--strip-components=1"]
     done = captured(command)
     if done.returncode:
-        raise LabError(f"cannot unpack {archive.name}: {done.stderr.strip()[-200:]}")
+        raise UnableError(f"cannot unpack {archive.name}: {done.stderr.strip()[-200:]}")
     archive.unlink()
 
 
@@ -144,7 +144,7 @@ def _compile(entry: Entry, tree: Path, suite: Path, make_args: Sequence[str]) ->
     def make(*words: str) -> None:
         command = ["make", "-C", "/usr/src/linux", f"-j{os.cpu_count()}", *make_args, *words]
         if chroot.run(suite, [(tree / "usr/src", "usr/src")], command, log) != 0:
-            raise LabError(f"kernel {entry.name}: make {' '.join(words)} failed, see {log}")
+            raise UnableError(f"kernel {entry.name}: make {' '.join(words)} failed, see {log}")
 
     progress(f"{entry.name}: configuring")
     make("tinyconfig")
@@ -153,7 +153,7 @@ def _compile(entry: Entry, tree: Path, suite: Path, make_args: Sequence[str]) ->
         config.writelines(f"{name}={to}\n" for name, to in wanted.items())
     make("olddefconfig")
     if missing := missing_options(wanted, (source / ".config").read_text()):
-        raise LabError(f"kernel {entry.name}: the configuration lost {', '.join(missing)}")
+        raise UnableError(f"kernel {entry.name}: the configuration lost {', '.join(missing)}")
     progress(f"{entry.name}: building")
     make("all")
     return (source / "include/config/kernel.release").read_text().strip()

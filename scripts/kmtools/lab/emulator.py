@@ -10,7 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.base.files import write_whole
 from kmtools.base.paths import cache_dir
 from kmtools.base.processes import captured
@@ -44,7 +44,7 @@ def choose(qemu: str) -> Emulator:
 def _from_tree(tree: Path, suite: str) -> Emulator:
     """Return an unpacked emulator, run by the libraries beside it."""
     if not tree.is_dir():
-        raise LabError(f"the emulator of {suite} is not unpacked; fetch a kernel that uses it")
+        raise UnableError(f"the emulator of {suite} is not unpacked; fetch a kernel that uses it")
     libraries = tree / "usr/lib/x86_64-linux-gnu"
     loader = [str(tree / "usr/lib64/ld-linux-x86-64.so.2"), "--library-path", str(libraries)]
     program = str(tree / "usr/bin/qemu-system-x86_64")
@@ -60,7 +60,7 @@ def _with_version(command: tuple[str, ...], environment: tuple[tuple[str, str], 
         shown = captured([*command, "--version"], env=dict(environment))
         shown.check_returncode()
     except (OSError, subprocess.CalledProcessError) as error:
-        raise LabError(f"{command[0]} cannot be run: {error}") from error
+        raise UnableError(f"{command[0]} cannot be run: {error}") from error
     return Emulator(command, environment, shown.stdout.partition("\n")[0] or "unknown")
 
 

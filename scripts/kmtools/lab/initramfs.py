@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
 
 GUEST_INIT = ROOT / "scripts" / "guest" / "init"
@@ -83,10 +83,10 @@ def static_busybox() -> Path:
     """Find the machine's busybox and make sure that it needs no library."""
     found = shutil.which("busybox", path=os.environ.get("PATH", "") + ":/bin:/usr/bin")
     if found is None:
-        raise LabError("busybox is missing; run scripts/setup (package busybox-static)")
+        raise UnableError("busybox is missing; run scripts/setup (package busybox-static)")
     with open(found, "rb") as file:
         if b"ld-linux" in file.read(4096):
-            raise LabError(f"{found} is not static; run scripts/setup (package busybox-static)")
+            raise UnableError(f"{found} is not static; run scripts/setup (package busybox-static)")
     return Path(found)
 
 

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kmtools.base.errors import LabError, explain
+from kmtools.base.errors import UnableError, explain
 from kmtools.lab import catalogue, emulator, initramfs, logscan
 from kmtools.lab.emulator import Emulator
 from kmtools.lab.look import Finding
@@ -110,7 +110,7 @@ def read_log(path: Path) -> str:
 def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     """Boot, run the job, and judge; `show` receives the status channel as it comes."""
     if request.tier not in emulator.TIERS:
-        raise LabError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
+        raise UnableError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
     kernel = catalogue.require(request.kernel)
     qemu = emulator.choose(catalogue.find(request.kernel).qemu)
     accel = "tcg" if request.tier == "icount" else request.accel or usable_accel(request.kernel)
@@ -124,7 +124,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
         try:
             initramfs.write(archive, request.job, _modules(request), additions)
         except OSError as error:
-            raise LabError(f"cannot write {archive}: {explain(error)}") from error
+            raise UnableError(f"cannot write {archive}: {explain(error)}") from error
         command = [
             *qemu.command,
             *emulator.accelerator_options(accel, request.tier, request.cpus, request.one_thread),
@@ -149,7 +149,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
             result = _run(command, qemu, request, channel, watch)
     _judge(result, request.out)
     if not result.ok and shutil.disk_usage(request.out).free < LOG_BYTES:
-        raise LabError(f"{request.out}: no space left for the logs; make room and run it again")
+        raise UnableError(f"{request.out}: no space left for the logs; make room and run it again")
     return result
 
 
@@ -184,7 +184,7 @@ def _modules(request: Request) -> list[Path]:
         return []
     found = list(request.modules.glob("*.ko"))
     if not found:
-        raise LabError(f"{request.modules} holds no module; build them first")
+        raise UnableError(f"{request.modules} holds no module; build them first")
     return found
 
 

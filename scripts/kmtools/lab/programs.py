@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from kmtools.base.errors import LabError, require_root
+from kmtools.base.errors import UnableError, require_root
 from kmtools.base.processes import captured
 from kmtools.lab.apt import PrivateApt
 from kmtools.lab.cache import locked
@@ -38,7 +38,7 @@ def with_libraries(tree: Path, program: str) -> list[tuple[Path, str]]:
     """Return a program of a tree and its libraries, as additions to an initramfs."""
     listed = captured(["chroot", tree, LOADER, "--list", program])
     if listed.returncode:
-        raise LabError(f"{program} cannot run in {tree}: {listed.stderr.strip()}")
+        raise UnableError(f"{program} cannot run in {tree}: {listed.stderr.strip()}")
     files = [program, LOADER, *LIBRARY.findall(listed.stdout)]
     return [(inside(tree, file), file) for file in dict.fromkeys(files)]
 
@@ -51,4 +51,4 @@ def inside(tree: Path, file: str) -> Path:
             return path
         target = path.readlink()
         path = tree / str(target).lstrip("/") if target.is_absolute() else path.parent / target
-    raise LabError(f"{file} in {tree} is a link that leads nowhere")
+    raise UnableError(f"{file} in {tree} is a link that leads nowhere")

@@ -8,12 +8,12 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 
 ANSWER_SECONDS = 60.0
 
 
-class MonitorError(LabError):
+class MonitorError(UnableError):
     """The emulator does not answer, or says that it cannot."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kmtools.base.errors import LabError
+from kmtools.base.errors import UnableError
 
 APT_DIR = Path("/etc/apt")
 OS_RELEASE = Path("/etc/os-release")
@@ -116,7 +116,7 @@ def choose(sources: Iterable[Source], own: str) -> Mirror:
     archives = [s for s in with_main if s.suite in (own, "stable", "testing", "unstable", "sid")]
     security = [s for s in with_main if s.suite in (f"{own}-security", "stable-security")]
     if not archives:
-        raise LabError(f"the apt configuration of this machine names no archive for {own} main")
+        raise UnableError(f"the apt configuration of this machine names no archive for {own} main")
     return Mirror(archives[0], security[0] if security else None)
 
 

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from kmtools.base.errors import LabError, require_root
+from kmtools.base.errors import UnableError, require_root
 from kmtools.base.paths import cache_dir
 from kmtools.lab.apt import Candidate, NotOnMirrorError, PrivateApt, compare_versions, progress
 from kmtools.lab.cache import locked
@@ -239,7 +239,7 @@ def extract(deb: Path, tree: Path) -> None:
         # The package stays: the next download compares it with what the mirror lists.
         said = done.stderr.strip().splitlines() or [f"dpkg-deb: exit code {source.returncode}"]
         full = "; make room and run it again" if "No space left" in said[0] else ""
-        raise LabError(f"cannot unpack {deb.name}: {said[0]}{full}")
+        raise UnableError(f"cannot unpack {deb.name}: {said[0]}{full}")
 
 
 def _require_space(needed_bytes: int) -> None:
@@ -247,7 +247,7 @@ def _require_space(needed_bytes: int) -> None:
     cache = cache_dir()
     free = shutil.disk_usage(cache).free
     if free < needed_bytes:
-        raise LabError(
+        raise UnableError(
             f"{cache} has {free >> 20} MiB free, a kernel with its compiler needs up to "
             f"{needed_bytes >> 20} MiB; make room or set KMARKERS_CACHE to another place"
         )

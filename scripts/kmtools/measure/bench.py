@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from kmtools.base import processes
-from kmtools.base.errors import OBSTACLES, FailedError, LabError, explain, require_root
+from kmtools.base.errors import OBSTACLES, FailedError, UnableError, explain, require_root
 from kmtools.base.files import publish
 from kmtools.base.paths import ROOT
 from kmtools.base.progress import Progress
-from kmtools.lab import catalogue, kernels
+from kmtools.lab import catalogue, kernels, userspace
 from kmtools.lab.build import build_modules
 from kmtools.measure import benchrun, collect, guest, native
 from kmtools.measure.benchrun import Plan, Run
@@ -38,8 +38,6 @@ FULL = {
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2}
 QUICK_GUEST = ("empty-loop", "memcpy-4096", "marker-enabled", "cold-branch", "getppid-copy-quiet")
 
-NEEDS = "gcc make libc6-dev liburcu-dev"
-
 
 def command(words: Sequence[object], what: str, env: Mapping[str, str] | None = None) -> None:
     """Run a command that speaks for itself, with further environment variables."""
@@ -49,14 +47,6 @@ def command(words: Sequence[object], what: str, env: Mapping[str, str] | None = 
         raise FailedError(f"{what} failed: {explain(error)}") from error
     if code:
         raise FailedError(f"{what} failed: exit code {code}")
-
-
-def can_build() -> bool:
-    """Whether the compiler, make and liburcu's headers are there."""
-    if not all(shutil.which(name) for name in ("gcc", "make")):
-        return False
-    probe = ["gcc", "-E", "-include", "urcu-bp.h", "-x", "c", "/dev/null"]
-    return not processes.captured(probe).returncode
 
 
 class Bench:
@@ -76,13 +66,11 @@ class Bench:
         """Build the user-space programs from the modules' sources."""
         self.progress.step("building kmbench", "20 s the first time")
         try:
-            command(
-                ["make", "-s", f"-j{os.cpu_count()}", "-C", "native", "bench"], "building kmbench"
-            )
+            command(userspace.make("bench"), "building kmbench")
         except FailedError:
-            if can_build():
-                raise
-            raise LabError(f"building kmbench needs packages: apt-get install {NEEDS}") from None
+            if why := userspace.obstacle():
+                raise UnableError(f"kmbench cannot be built: {why}") from None
+            raise
 
     def measure_native(self) -> None:
         """Measure on the real CPU."""

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kmtools.base.errors import LabError, explain
+from kmtools.base.errors import UnableError, explain
 from kmtools.base.files import write_whole
 from kmtools.base.paths import ROOT
 from kmtools.lab.build import sources
@@ -132,7 +132,7 @@ class Run:
         if release == self.release:
             return
         if self.release and any(self.has(tier) for tier in ("vm", "icount")):
-            raise LabError(
+            raise UnableError(
                 f"kernel {self.plan.kernel} is {release} now, and run {self.name} has measured"
                 f" {self.release}; start a new run"
             )
@@ -153,9 +153,9 @@ def create(plan: Plan) -> Run:
         except OSError as error:
             with suppress(OSError):
                 run.path.rmdir()
-            raise LabError(f"results cannot be written: {explain(error)}") from None
+            raise UnableError(f"results cannot be written: {explain(error)}") from None
         return run
-    raise LabError(f"results cannot be written: {LOCAL / stamp} and 98 like it are there")
+    raise UnableError(f"results cannot be written: {LOCAL / stamp} and 98 like it are there")
 
 
 def find(name: str) -> Path:
@@ -165,7 +165,7 @@ def find(name: str) -> Path:
             return path.resolve()
     folders = {path.parent.resolve().name for path in LOCAL.glob(f"*/{RECORD}")}
     known = ", ".join(sorted(folders)[-5:]) or "none"
-    raise LabError(f"no run {name!r} can go on: there is no {RECORD} of it; there are: {known}")
+    raise UnableError(f"no run {name!r} can go on: there is no {RECORD} of it; there are: {known}")
 
 
 def load(path: Path) -> Run:
@@ -177,7 +177,7 @@ def load(path: Path) -> Run:
         run.release = str(record["release"])
         run.obstacles = dict(record["obstacles"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise LabError(f"{path / RECORD} cannot be used: {error!r}") from None
+        raise UnableError(f"{path / RECORD} cannot be used: {error!r}") from None
     return run
 
 

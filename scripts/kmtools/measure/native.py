@@ -19,7 +19,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from kmtools.base.errors import FailedError, LabError
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import publish
 from kmtools.base.paths import ROOT
 
@@ -70,7 +70,7 @@ def run_process(part: Path, words: list[object], show: Callable[[int, int, str],
     why = "; ".join([line for line in said if " SKIP " not in line] or said)
     why = why or f"exit code {process.returncode}"
     if process.returncode == NOTHING_TO_MEASURE:
-        raise LabError(f"nothing can be measured in user space here: {why}")
+        raise UnableError(f"nothing can be measured in user space here: {why}")
     if process.returncode:
         raise FailedError(f"kmbench failed: {why}")
     publish(partial, part)
@@ -93,7 +93,7 @@ def measure(raw: Path, *, blocks: int, processes: int, seed: int, show: Show | N
     """Leave samples and env in `raw`: `processes` runs of `blocks` blocks of every benchmark.
 
     The n-th process has seed `seed` + n - 1. Those that an earlier call has completed beside `raw`
-    are not run again. FailedError if one fails, LabError if nothing can be measured here.
+    are not run again. FailedError if one fails, UnableError if nothing can be measured here.
     """
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)

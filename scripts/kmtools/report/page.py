@@ -19,7 +19,7 @@ from kmtools.analyse.published import read_aliases, read_published
 from kmtools.analyse.verdicts import BASELINE, NO_BASELINE, Result
 from kmtools.measure.rundir import Tier, tiers_of, warnings
 from kmtools.report import switchtable
-from kmtools.report.figures import distributions, style, switches, thenandnow
+from kmtools.report.figures import added, distributions, style, switches, thenandnow
 from kmtools.report.figures.style import Picture
 from kmtools.report.table import amount, group_header, in_core_cycles, shown, span
 
@@ -30,14 +30,14 @@ CSS = Path(__file__).resolve().parent / "report.css"
 
 # Name, maker and which results it wants, in the order of the page; the first is the headline.
 TIMED: tuple[tuple[str, Maker, Chooser], ...] = (
-    ("added-cost", style.forest, lambda r: True),
+    ("added-cost", added.forest, lambda r: True),
     ("cold", distributions.totals, lambda r: r.benchmark.startswith("cold-")),
     ("getppid", distributions.pairs, lambda r: r.benchmark.startswith("getppid")),
     ("layout", distributions.layout_map, lambda r: True),
     ("distribution", distributions.ecdf, lambda r: True),
 )
 EXACT: tuple[tuple[str, Maker, Chooser], ...] = (
-    ("instructions", style.instructions, lambda r: True),
+    ("instructions", added.instructions, lambda r: True),
 )
 
 MEANING = {

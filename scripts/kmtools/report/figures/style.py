@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What all figures share, and the headline: added cost with its intervals.
+"""What all figures share.
 
 A figure is drawn once and saved three ways: .png and .svg on white, and an SVG fit to be put
 inside a page, whose ink is the page's own text colour, so that it reads on light and dark.
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import matplotlib
 
@@ -25,11 +25,8 @@ import matplotlib.pyplot as plt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import (
     EQUIVALENT,
     FASTER,
@@ -204,62 +201,6 @@ def by_benchmark(results: Sequence[Result]) -> list[list[Result]]:
     return [list(group) for _, group in groupby(results, lambda r: r.benchmark)]
 
 
-def _draw_forest_row(axes: Axes, row: int, result: Result, limit: float) -> None:
-    assert result.delta_ci is not None and result.delta is not None
-    colour, marker = VERDICT_LOOK.get(result.verdict, (MUTED, "s"))
-    for interval, width in ((result.delta_ci, 1.2), (result.sign_ci, 3.2)):
-        if interval is not None:
-            ends = [finite(interval.lo, limit), finite(interval.hi, limit)]
-            axes.plot(ends, [row, row], color=colour, linewidth=width, solid_capstyle="butt")
-    fill: Literal["full", "none"] = "none" if result.verdict == UNRESOLVED else "full"
-    axes.plot([result.delta], [row], marker, color=colour, markersize=6, fillstyle=fill)
-    axes.annotate(
-        minus(f"{shown(result, result.delta, True)}  {result.verdict}"),
-        (1.01, row),
-        xycoords=("axes fraction", "data"),
-        va="center",
-        fontsize=8,
-    )
-
-
-def _reach(rows: Sequence[Result]) -> float:
-    """How far the intervals of some rows go from zero; unbounded ends do not count."""
-    ends = [end for r in rows if r.delta_ci for end in (r.delta_ci.lo, r.delta_ci.hi, r.delta or 0)]
-    return max([abs(end) for end in ends if math.isfinite(end)], default=0.0)
-
-
-def _draw_forest(axes: Axes, rows: Sequence[Result]) -> None:
-    first, floor = rows[0], max(rows[0].noise_floor or 0, rows[0].margin or 0)
-    if not math.isfinite(floor):
-        floor = first.margin or 1.0
-    reach = max(_reach(rows), floor)
-    low = min(0.0, *(_low(r, reach) for r in rows), -floor) * 1.12
-    high = max(0.0, *(_high(r, reach) for r in rows), floor) * 1.12
-    signed_axis(axes, low, high, floor)
-    if first.noise_floor is not None:
-        noise = finite(first.noise_floor, 3 * reach)
-        axes.axvspan(-noise, noise, color=MUTED, alpha=0.22, linewidth=0)
-    axes.axvline(0, color=MUTED, linewidth=0.8)
-    for end in (-(first.margin or 0), first.margin or 0):
-        axes.axvline(end, color=INK, linewidth=1, linestyle=":")
-    for row, result in enumerate(rows):
-        _draw_forest_row(axes, row, result, 3 * reach)
-    axes.set_xlim(low, high)
-    name_rows(axes, [r.variant + (" (A/A)" if r.is_clone else "") for r in rows])
-    axes.set_title(first.benchmark)
-    axes.set_xlabel(f"added over {first.baseline}, {first.unit} per operation")
-
-
-def _low(result: Result, reach: float) -> float:
-    interval = result.delta_ci or Interval(0, 0)
-    return finite(min(interval.lo, result.delta or 0), reach)
-
-
-def _high(result: Result, reach: float) -> float:
-    interval = result.delta_ci or Interval(0, 0)
-    return finite(max(interval.hi, result.delta or 0), reach)
-
-
 def legend_above(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
     """A legend above all panels, which make room for it; matplotlib does so itself from 3.7."""
     legend = figure.legend(handles=handles, loc="upper left", ncols=columns)
@@ -270,96 +211,9 @@ def legend_above(figure: Figure, handles: Sequence[Artist], columns: int) -> Non
     layout.set(rect=(0, 0, 1, bottom))  # type: ignore[call-arg]
 
 
-def forest_legend(figure: Figure, rows: Sequence[Result]) -> None:
-    """Verdict marks, shading and dots, above the panels."""
-    seen = [v for v in VERDICT_LOOK if any(r.verdict == v for r in rows)]
-    handles: list[Line2D | Patch] = []
-    for verdict in seen:
-        colour, marker = VERDICT_LOOK[verdict]
-        face = "none" if verdict == UNRESOLVED else colour
-        handles.append(
-            Line2D([], [], color=colour, marker=marker, markerfacecolor=face, label=verdict)
-        )
-    handles.append(Patch(color=MUTED, alpha=0.22, label="noise floor (A/A)"))
-    handles.append(Line2D([], [], color=INK, linestyle=":", label="equivalence margin"))
-    legend_above(figure, handles, len(handles))
-
-
 def sentence(result: Result) -> str:
     """One result in words, for the alternative text."""
     if result.delta is None or result.delta_ci is None:
         return f"{result.variant} {shown(result, result.median)}"
     ends = f"{shown(result, result.delta_ci.lo, True)} to {shown(result, result.delta_ci.hi, True)}"
     return f"{result.variant} {shown(result, result.delta, True)} ({ends}), {result.verdict}"
-
-
-def forest(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
-    """Added cost of every variant of a timed tier with intervals: the headline."""
-    groups = [[r for r in rows if r.delta_ci is not None] for rows in by_benchmark(results)]
-    groups = [rows for rows in groups if rows]
-    if not groups:
-        return None
-    figure, grid = panels([ROW * len(rows) for rows in groups])
-    for axes, rows in zip(grid, groups, strict=True):
-        _draw_forest(axes[0], rows)
-    every = [row for rows in groups for row in rows]
-    forest_legend(figure, every)
-    first = every[0]
-    words = "; ".join(
-        f"{rows[0].benchmark} over {rows[0].baseline}: " + ", ".join(map(sentence, rows))
-        for rows in groups
-    )
-    return figure, Picture(
-        name,
-        f"Added cost, {first.tier}",
-        "Point: median of the paired differences. Thick line: its interval over blocks; thin line:"
-        " the interval that also allows for other code placement, on which the verdict rests."
-        f" Everything in {first.unit} per operation.",
-        f"Forest plot of added cost in {first.unit} per operation. {words}.",
-        (first.tier,),
-    )
-
-
-def _instruction_row(axes: Axes, row: int, result: Result, base: float) -> None:
-    added = result.median - base
-    axes.barh(row, min(base, result.median), height=0.62, color=MUTED, alpha=0.45)
-    if added > 0:
-        axes.barh(row, added, left=base, height=0.62, color=VERMILLION)
-    elif added < 0:
-        axes.barh(row, -added, left=result.median, height=0.62, color=BLUE, alpha=0.5)
-    label = shown(result, result.median)
-    if result.delta is not None:
-        label += f"  ({shown(result, result.delta, True)})"
-    axes.annotate(
-        minus(label),
-        (max(base, result.median), row),
-        (4, 0),
-        textcoords="offset points",
-        va="center",
-    )
-
-
-def instructions(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
-    """Exact instructions per operation: the baseline's in grey, what a variant adds in colour."""
-    groups = [rows for rows in by_benchmark(results) if rows]
-    if not groups:
-        return None
-    figure, grid = panels([ROW * len(rows) for rows in groups])
-    for (axes, *_), rows in zip(grid, groups, strict=True):
-        base = next((r.median for r in rows if r.variant == r.baseline), 0.0)
-        for row, result in enumerate(rows):
-            _instruction_row(axes, row, result, base)
-        name_rows(axes, [r.variant + (" (A/A)" if r.is_clone else "") for r in rows])
-        axes.set_title(rows[0].benchmark)
-        axes.set_xlabel(f"{rows[0].unit} per operation")
-        axes.xaxis.set_major_locator(MaxNLocator(7, integer=True))
-        axes.set_xlim(0, 1.2 * max(r.median for r in rows))
-    words = "; ".join(f"{rows[0].benchmark}: " + ", ".join(map(sentence, rows)) for rows in groups)
-    first = groups[0][0]
-    return figure, Picture(
-        name,
-        f"Instructions per operation, {first.tier}",
-        "Exact counts, the loop's own included. Grey: the baseline's; colour: what is added.",
-        f"Bars of instructions per operation. {words}.",
-        (first.tier,),
-    )

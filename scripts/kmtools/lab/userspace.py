@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Building for user space: the command, and what keeps it from working here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from kmtools.base.paths import ROOT
+from kmtools.base.processes import captured
+
+NEEDS = "apt-get install gcc make libc6-dev liburcu-dev"
+
+
+def make(
+    *targets: object, out: Path | None = None, extra: str = "", tree: Path = ROOT
+) -> list[object]:
+    """The command that builds targets of a source tree into `out`, with further flags."""
+    variables = [f"OUT={out}"] if out else []
+    variables += [f"EXTRA={extra}"] if extra else []
+    jobs = f"-j{os.cpu_count() or 1}"
+    return ["make", "-s", jobs, "-C", tree / "native", *variables, *targets]
+
+
+def obstacle() -> str:
+    """Why nothing can be built for user space here, and what mends that."""
+    for program in ("gcc", "make"):
+        if not shutil.which(program):
+            return f"{program} is missing: {NEEDS}"
+    if captured(["gcc", "-E", "-x", "c", "-include", "urcu-bp.h", "/dev/null"]).returncode:
+        return f"urcu-bp.h is missing: {NEEDS}"
+    return ""

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""kmarkers: which command it runs, and with which code each of them ends."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+from kmtools import cli
+from kmtools.base.errors import FailedError, UnableError
+from kmtools.base.paths import ROOT
+from kmtools.commands import Run
+from kmtools.measure.rundir import RunError
+
+
+def command(monkeypatch: pytest.MonkeyPatch, end: Callable[[], int | None]) -> None:
+    """Make `try out` the only command."""
+
+    def try_out(parser: argparse.ArgumentParser) -> Run:
+        """What more there is to say."""
+        parser.add_argument("--number", type=int, help="of things")
+        return lambda args: end()
+
+    monkeypatch.setattr(cli, "COMMANDS", {"try out": ("trial", "tries things")})
+    monkeypatch.setattr(cli, "import_module", lambda name: SimpleNamespace(try_out=try_out))
+
+
+def failing(error: BaseException) -> Callable[[], int | None]:
+    """A command that this ends."""
+
+    def end() -> int | None:
+        raise error
+
+    return end
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "said"),
+    [
+        (lambda: None, 0, ""),
+        (lambda: 1, 1, ""),
+        (lambda: 2, 2, ""),
+        (failing(FailedError("it broke")), 1, "try out: it broke\n"),
+        (failing(RunError("a.csv:3: no")), 1, "try out: a.csv:3: no\n"),
+        (failing(UnableError("no bread")), 2, "try out: no bread\n"),
+        (failing(OSError(28, "No space left", "/a")), 2, "/a: No space left; make room"),
+        (failing(subprocess.CalledProcessError(3, ["tar"], "", "bad")), 2, "exit code 3 of tar"),
+        (failing(KeyboardInterrupt()), 130, ""),
+        (lambda: os.kill(os.getpid(), signal.SIGINT), 130, ""),
+        (lambda: os.kill(os.getpid(), signal.SIGTERM), 143, ""),
+    ],
+)
+def test_every_end_has_its_code(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    end: Callable[[], int | None],
+    code: int,
+    said: str,
+) -> None:
+    command(monkeypatch, end)
+    before = signal.getsignal(signal.SIGTERM)
+    assert cli.main(["try", "out", "--number", "3"]) == code
+    assert signal.getsignal(signal.SIGTERM) is before
+    err = capsys.readouterr().err
+    assert said in err and bool(err) == bool(said)
+
+
+def test_what_is_no_command_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command(monkeypatch, failing(AssertionError()))
+    for words in (["try"], ["try", "in"], []):
+        assert cli.main(words) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("kmarkers: ") and (repr(" ".join(words)) in said) == bool(words)
+
+
+def test_help_lists_and_explains(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command(monkeypatch, failing(AssertionError()))
+    for words in (["--help"], ["try", "-h"]):
+        assert cli.main(words) == 0
+        assert "  try out  tries things\n" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["try", "out", "--help"])
+    assert ended.value.code == 0
+    assert "tries things\n\nWhat more there is to say.\n" in capsys.readouterr().out
+
+
+def test_every_command_is_there() -> None:
+    names = [name for name in cli.COMMANDS if cli.named(name.split()) != name]
+    assert names == [] and len(cli.COMMANDS) > 20
+
+
+def test_nothing_but_python_is_needed_to_measure() -> None:
+    """What is installed only while a run goes on is not imported when it begins."""
+    program = (
+        "import sys; sys.path.insert(0, 'scripts')\n"
+        "sys.modules.update(numpy=None, matplotlib=None)\n"
+        "from kmtools.cli import main\n"
+        "sys.exit(main(['bench', '--help']))"
+    )
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "") and "--resume" in done.stdout
