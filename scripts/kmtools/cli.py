@@ -32,10 +32,7 @@ COMMANDS = {
     "lab build": ("lab", "build modules for a test kernel"),
     "lab list": ("lab", "show the supported kernels and their state"),
     "lab clean": ("lab", "remove everything that the laboratory made"),
-    "vm run": (
-        "lab",
-        "boot a test kernel, run a job in it, bring back its results",
-    ),
+    "vm run": ("lab", "boot a test kernel, run a job in it, bring back its results"),
     "vm accel": ("lab", "say which accelerator this machine can use"),
     "check": ("check", "all tests that a machine without special hardware can run"),
     "check native": ("check", "the C cases in user space, also under three sanitizers"),
@@ -44,10 +41,7 @@ COMMANDS = {
     "check still": ("check", "guests that stand still are found and told apart"),
     "check tracers": ("check", "our trace event as trace-cmd, perf and bpftrace show it"),
     "check matrix": ("check", "the tests inside every kernel of kernels.txt"),
-    "check mutants": (
-        "check",
-        "the code broken on purpose, and the test that notices",
-    ),
+    "check mutants": ("check", "the code broken on purpose, and the test that notices"),
     "check fuzz": ("check", "every fuzz target for a while"),
     "check coverage": ("check", "line coverage of the pure parts; 1 below 90 %"),
     "check lint": ("check", "every tool that reads the sources"),

@@ -56,10 +56,7 @@ class Progress:
     """Numbered steps with the time since the first, and within a step its share."""
 
     def __init__(
-        self,
-        total: int,
-        stream: TextIO | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        self, total: int, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Expect `total` steps."""
         self.total = total

@@ -54,10 +54,7 @@ def obstacle() -> str:
 
 
 def run(
-    tree: Path,
-    binds: Sequence[tuple[Path, str]],
-    command: Sequence[str],
-    log: Path | None = None,
+    tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str], log: Path | None = None
 ) -> int:
     """Run a command in a tree with directories mounted into it; return its exit code.
 

@@ -231,11 +231,7 @@ def _watch(request: Request, socket: Path) -> Watch:
 
 
 def _run(
-    command: Sequence[str],
-    qemu: Emulator,
-    request: Request,
-    channel: StatusChannel,
-    watch: Watch,
+    command: Sequence[str], qemu: Emulator, request: Request, channel: StatusChannel, watch: Watch
 ) -> Result:
     """Run QEMU until it ends, stands still, the time is up or somebody interrupts."""
     result = Result(out=request.out)

@@ -28,11 +28,7 @@ NOTABLE_PARAMETERS = re.compile(
     r"|irqaffinity|idle|nohlt|cpuidle\.\w+|intel_idle\.\w+|processor\.\w+|intel_pstate|amd_pstate"
     r"|preempt|lockdown|transparent_hugepage|nmi_watchdog|nowatchdog|icount|lpj|no_?kaslr|threadirqs)(?:=.*)?$"
 )
-TOOLS = {
-    "gcc": ("gcc", "--version"),
-    "ld": ("ld", "--version"),
-    "make": ("make", "--version"),
-}
+TOOLS = {"gcc": ("gcc", "--version"), "ld": ("ld", "--version"), "make": ("make", "--version")}
 
 
 def read_text(path: Path) -> str | None:
