@@ -15,7 +15,9 @@ BATCH = "patcher/batch.c"
 PROTOCOL = "patcher/protocol.c"
 INT3_STORE = "\t\tWRITE_ONCE(*pokes[i].alias, KMARKERS_INT3);\n"
 TAIL_STORE = "\t\tmemcpy(pokes[i].alias + 1, pokes[i].new + 1, pokes[i].len - 1);\n"
-FIRST_STORES = "\twrite_first_bytes(pokes, nr);\n\tsync_round();\n\n\tpatcher_text_rewrite(pokes, nr);"
+FIRST_STORES = (
+    "\twrite_first_bytes(pokes, nr);\n\tsync_round();\n\n\tpatcher_text_rewrite(pokes, nr);"
+)
 
 
 class Ground(Enum):
@@ -85,7 +87,9 @@ MUTANTS = (
         ORDER,
         model="first-before-tail",
     ),
-    Mutant("no-rounds", "no CPU is synchronised", PROTOCOL, [("\tpatcher_text_sync();\n", "")], ORDER),
+    Mutant(
+        "no-rounds", "no CPU is synchronised", PROTOCOL, [("\tpatcher_text_sync();\n", "")], ORDER
+    ),
     Mutant(
         "no-round-1",
         "the first round is left out",
@@ -203,7 +207,12 @@ MUTANTS = (
         "foreign-retried",
         "a breakpoint that somebody else has set is retried for ever",
         PROTOCOL,
-        [("\treturn byte == KMARKERS_INT3 && READ_ONCE(", "\treturn !number && byte == KMARKERS_INT3 && READ_ONCE(")],
+        [
+            (
+                "\treturn byte == KMARKERS_INT3 && READ_ONCE(",
+                "\treturn !number && byte == KMARKERS_INT3 && READ_ONCE(",
+            )
+        ],
         ("patcher_passes_on_foreign_breakpoints",),
         model="always-retry",
     ),
@@ -551,7 +560,12 @@ MUTANTS = (
         "site-anywhere",
         "an instruction in a module's text passes for one of the kernel",
         "patcher/functions.c",
-        [("if (!addr || !patcher_is_core_text(addr) || kmarkers_find", "if (!addr || kmarkers_find")],
+        [
+            (
+                "if (!addr || !patcher_is_core_text(addr) || kmarkers_find",
+                "if (!addr || kmarkers_find",
+            )
+        ],
         ("module function",),
         Ground.KERNEL,
         suites=CORE,
@@ -859,7 +873,12 @@ MUTANTS = (
         "breakpoints-in-new-code",
         "the sites of a module that is being loaded are changed with breakpoints",
         BATCH,
-        [("is_new(table, pokes, nr) ? patcher_write_new : patcher_write_chunks", "patcher_write_chunks")],
+        [
+            (
+                "is_new(table, pokes, nr) ? patcher_write_new : patcher_write_chunks",
+                "patcher_write_chunks",
+            )
+        ],
         ("one file: a round each",),
         Ground.KERNEL,
         suites=TABLES,

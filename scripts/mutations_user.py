@@ -136,7 +136,12 @@ USER_MUTANTS = (
         "lock-dropped-among-cpus",
         "an instruction loses its LOCK while other CPUs are online",
         BATCH,
-        [("drops_lock(pokes, nr) && !patcher_text_alone()", "drops_lock(pokes, nr) && patcher_text_alone()")],
+        [
+            (
+                "drops_lock(pokes, nr) && !patcher_text_alone()",
+                "drops_lock(pokes, nr) && patcher_text_alone()",
+            )
+        ],
         ("patcher_prefixes",),
     ),
     Mutant(
