@@ -24,7 +24,7 @@ int dormant_check(const char *what)
 	for (marker_iter_start(&iter); iter.marker && !err; marker_iter_next(&iter)) {
 		if (iter.module != THIS_MODULE || !READ_ONCE(iter.marker->state__imv))
 			continue;
-		pr_warn("%s: %s: marker %s is on\n", KBUILD_MODNAME, what, iter.marker->name);
+		pr_warn("%s: marker %s is on\n", what, iter.marker->name);
 		err = -EBUSY;
 	}
 	marker_iter_stop(&iter);

@@ -476,7 +476,7 @@ static int __init bench_init(void)
 {
 	bench.config.blocks = blocks;
 	if (bench_check_config(&bench.config, nr_cpu_ids)) {
-		pr_err("%s: blocks=%u is not 1 to %u\n", KBUILD_MODNAME, blocks, BENCH_MAX_BLOCKS);
+		pr_err("blocks=%u is not 1 to %u\n", blocks, BENCH_MAX_BLOCKS);
 		return -EINVAL;
 	}
 	create_files();

@@ -35,11 +35,10 @@ static int add_values(struct module *module, const struct kmarkers_span *span)
 	int err = imv_add_table(module, span);
 
 	if (err == -EPERM)
-		pr_err("%s: %s: imv_read() in text that is freed after init, use _imv_read()\n",
-		       KBUILD_MODNAME, module->name);
+		pr_err("%s: imv_read() in text that is freed after init, use _imv_read()\n",
+		       module->name);
 	else if (err)
-		pr_err("%s: %s: table of immediate values refused: error %d\n",
-		       KBUILD_MODNAME, module->name, err);
+		pr_err("%s: table of immediate values refused: error %d\n", module->name, err);
 	return err;
 }
 

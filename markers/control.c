@@ -62,7 +62,7 @@ static int check_format(void *unused, const struct marker *marker)
 {
 	if (!format_check(marker->format))
 		return 0;
-	pr_info("markers: %s in %s(): format cannot be printed, not traced\n", marker->name,
+	pr_info("%s in %s(): format cannot be printed, not traced\n", marker->name,
 		marker->func);
 	return -EINVAL;
 }

@@ -206,7 +206,7 @@ void files_create(struct marker_control *control, struct dentry *parent)
 	struct dentry *dir;
 
 	if (!can_be_directory(control->name)) {
-		pr_warn("markers: %.64s: no directory of this name, use control\n", control->name);
+		pr_warn("%.64s: no directory of this name, use control\n", control->name);
 		return;
 	}
 	dir = debugfs_create_dir(control->name, parent);

@@ -131,7 +131,7 @@ static int check_module(unsigned long addr, const char *symbol)
 		err = -ENOENT;
 	rcu_read_unlock();
 	if (err)
-		pr_info("markers: %.64s: %s\n", symbol, err == -EPERM ?
+		pr_info("%.64s: %s\n", symbol, err == -EPERM ?
 			"is freed after init" : "its module is coming or leaving");
 	return err;
 }
@@ -146,9 +146,9 @@ static int set_filter(struct function_marker *function, const char *symbol, unsi
 	ops->flags = COMPAT_FTRACE_FLAGS | FTRACE_OPS_FL_RCU | FTRACE_OPS_FL_PERMANENT;
 	err = patcher_trace_function(ops, symbol, addr);
 	if (err == -ENOENT)
-		pr_info("markers: no function %.64s\n", symbol);
+		pr_info("no function %.64s\n", symbol);
 	if (err == -EPERM)
-		pr_info("markers: %.64s cannot be traced\n", symbol);
+		pr_info("%.64s cannot be traced\n", symbol);
 	return err;
 }
 
@@ -196,7 +196,7 @@ static int forget(struct function_marker *function)
 	int err = function_switch(&function->marker, false);
 
 	if (err) {
-		pr_warn("markers: %s: ftrace does not let go: error %d\n", function->name, err);
+		pr_warn("%s: ftrace does not let go: error %d\n", function->name, err);
 		return err;
 	}
 	compat_ftrace_free_filter(&function->ops);
@@ -229,7 +229,7 @@ static int attach(const char *symbol, const char *name)
 
 	err = markers_for_each(name, NULL, is_there, NULL);
 	if (err) {
-		pr_info("markers: there is a marker %s\n", name);
+		pr_info("there is a marker %s\n", name);
 		return err;
 	}
 	function = kzalloc(sizeof(*function), GFP_KERNEL);
@@ -310,7 +310,7 @@ void functions_drop_module(const struct module *module)
 		if (module && strcmp(function->module, module->name))
 			continue;
 		if (module)
-			pr_info("markers: %s: detached, %s leaves\n", function->name, module->name);
+			pr_info("%s: detached, %s leaves\n", function->name, module->name);
 		detach(function);
 	}
 	mutex_unlock(&lock);

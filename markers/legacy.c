@@ -72,14 +72,14 @@ static int set_probe(struct marker_entry *entry, const char *format, void *probe
 
 	if (!count_fitting(entry, format)) {
 		list_for_each_entry(marker, &entry->markers, node)
-			pr_warn("markers: %s in %s(): format \"%s\" is not the probe's \"%s\"\n",
+			pr_warn("%s in %s(): format \"%s\" is not the probe's \"%s\"\n",
 				marker->name, marker->func, marker->format, format);
 		return 0;
 	}
 	err = add_probe(entry, format, forward_2006, probe);
 	/* Set again: other modules may have brought markers meanwhile. */
 	if (err && err != -EBUSY) {
-		pr_warn("markers: %s: probe not set: error %d\n", entry->name, err);
+		pr_warn("%s: probe not set: error %d\n", entry->name, err);
 		return 0;
 	}
 	return count_fitting(entry, entry->format);
@@ -110,7 +110,7 @@ int marker_set_probe(const char *name, const char *format, union marker_any_prob
 		count = set_probe(entry, format, probe.probe);
 		put_entry(entry);
 	} else {
-		pr_warn("markers: %s: probe not set: no such marker\n", name);
+		pr_warn("%s: probe not set: no such marker\n", name);
 	}
 	mutex_unlock(&registry.lock);
 	return count;
@@ -175,7 +175,7 @@ int marker_list_probe(union marker_any_probe probe)
 		list_for_each_entry(marker, &entry->markers, node) {
 			if (!is_listed(entry, marker, probe.probe))
 				continue;
-			pr_info("markers: %s in %s(), format \"%s\"\n", marker->name,
+			pr_info("%s in %s(), format \"%s\"\n", marker->name,
 				marker->func, marker->format);
 			count++;
 		}

@@ -25,8 +25,8 @@ static bool is_gone(void *data, const char *name, unsigned long code)
 
 	if (!within_module(code, module))
 		return false;
-	pr_warn("%s: %s left its probe %ps of marker %s registered: disconnected\n",
-		KBUILD_MODNAME, module->name, (void *)code, name);
+	pr_warn("%s left its probe %ps of marker %s registered: disconnected\n",
+		module->name, (void *)code, name);
 	return true;
 }
 
@@ -71,8 +71,7 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 	if (event == MODULE_STATE_COMING) {
 		err = add_module(module);
 		if (err) {
-			pr_err("%s: %s: table of markers refused: error %d\n",
-			       KBUILD_MODNAME, module->name, err);
+			pr_err("%s: table of markers refused: error %d\n", module->name, err);
 			drop_module(module);
 		}
 	} else if (event == MODULE_STATE_GOING) {

@@ -294,7 +294,7 @@ static int turn_on(struct marker_entry *entry)
 
 void log_mismatch(const struct marker_entry *entry, const struct marker *marker)
 {
-	pr_warn("markers: %s in %s(): format \"%s\" is not the registered \"%s\", stays off\n",
+	pr_warn("%s in %s(): format \"%s\" is not the registered \"%s\", stays off\n",
 		marker->name, marker->func, marker->format, entry->format);
 }
 

@@ -296,7 +296,7 @@ static unsigned int disconnect(struct marker_typed *typed, probe_gone *gone, voi
 			continue;
 		}
 		if (del_typed(typed, i)) {
-			pr_err("markers: %s: a probe that goes away is still called\n",
+			pr_err("%s: a probe that goes away is still called\n",
 			       typed->marker.name);
 			return count;
 		}

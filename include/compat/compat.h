@@ -8,9 +8,7 @@
 #define KMARKERS_COMPAT_H
 
 /* Before printk.h is read: what the log says begins with who says it. */
-#ifdef KMARKERS_LOG_NAMES_MODULE
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
-#endif
 
 #include <linux/module.h>
 #include <linux/version.h>
