@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * How often each immediate value was changed while sites read it: an array
- * sorted by address.  All functions need the lock of immediate values.
- */
+/* How often each immediate value was changed while sites read it: an array sorted by address. */
 #include <linux/errno.h>
+#include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -11,7 +9,8 @@
 #include <kmarkers/immediate.h>
 #include <kmarkers/patcher.h>
 
-#include "imv.h"
+#include "tables.h"
+#include "updates.h"
 
 struct update {
 	unsigned long var;
@@ -28,6 +27,7 @@ static unsigned int position(unsigned long var)
 {
 	unsigned int low = 0, high = updates.nr;
 
+	lockdep_assert_held(&imv_tables.lock);
 	while (low < high) {
 		unsigned int middle = low + (high - low) / 2;
 

@@ -269,7 +269,7 @@ MUTANTS = (
     Mutant(
         "any-instruction",
         "a table of values may point at any instruction",
-        "immediate/imv.c",
+        "immediate/load.c",
         [("site->size))) {\n\t\t\terr =", "site->size)) && !site) {\n\t\t\terr =")],
         ("tables_of_others_are_refused",),
     ),
@@ -664,7 +664,7 @@ MUTANTS = (
     Mutant(
         "value-without-sites",
         "a variable is stored although its sites were refused",
-        "immediate/imv.c",
+        "immediate/change.c",
         [
             (
                 "\tfor (i = 0; !err && i < nr; i++)\n\t\tstore_value",
@@ -676,7 +676,7 @@ MUTANTS = (
     Mutant(
         "probe-without-data",
         "a probe is published before its private data",
-        "markers/probes.c",
+        "markers/array.c",
         [
             ("\tprobe->private = private;\n", ""),
             (
@@ -691,11 +691,11 @@ MUTANTS = (
     Mutant(
         "probes-freed-at-once",
         "the list of probes is freed while markers may read it",
-        "markers/probes.c",
+        "markers/connect.c",
         [
             (
-                "\tif (old)\n\t\tkfree_rcu(old, rcu);\n\treturn !array;\n",
-                "\tkfree(old);\n\treturn !array;\n",
+                "\tif (old)\n\t\tkfree_rcu(old, rcu);\n\tlink->switches = !array;\n",
+                "\tkfree(old);\n\tlink->switches = !array;\n",
             )
         ],
         ("markers_storm_of_pairs",),
@@ -704,7 +704,7 @@ MUTANTS = (
     Mutant(
         "slot-rewritten-at-once",
         "private data and probe of a typed marker change while a CPU is between them",
-        "markers/typed.c",
+        "markers/stubs.c",
         [("\tcond_synchronize_rcu(typed->idle);\n", "")],
         ("typed_storm_waits",),
         Ground.KERNEL,
@@ -715,8 +715,8 @@ MUTANTS = (
         "markers/typed.c",
         [
             (
-                "\terr = typed_leave_direct(marker);\n\tif (err)\n\t\treturn err;\n\tarray_del",
-                "\terr = 0;\n\tif (err)\n\t\treturn err;\n\tarray_del",
+                "\terr = marker_stub_leave(marker);\n\tif (err)\n\t\treturn err;\n\tmarker_array_del",
+                "\terr = 0;\n\tif (err)\n\t\treturn err;\n\tmarker_array_del",
             )
         ],
         ("typed_call_probes",),
@@ -742,7 +742,7 @@ MUTANTS = (
     Mutant(
         "any-format",
         "formats are not compared",
-        "markers/internal.h",
+        "markers/names.h",
         [("return !entry->format || !strcmp(entry->format, format);", "return true;")],
         ("markers_errors", "markers_formats"),
     ),
@@ -757,14 +757,14 @@ MUTANTS = (
         "list-of-nothing",
         "without a probe no marker is listed",
         "markers/legacy.c",
-        [("return !probe || (array_find", "return (array_find")],
+        [("return !probe || (marker_array_find", "return (marker_array_find")],
         ("markers_iteration",),
     ),
     Mutant(
         "comes-unconnected",
         "what leads to a marker that is on when its module comes is not told",
         "markers/tracepoint.c",
-        [("return marker->probes ? tracepoint_switch(marker, true) : 0;", "return 0;")],
+        [("return marker->probes ? marker_tracepoint_switch(marker, true) : 0;", "return 0;")],
         ("the tracepoint calls it",),
         Ground.KERNEL,
         suites=("history",),
@@ -835,7 +835,7 @@ MUTANTS = (
     Mutant(
         "value-by-value",
         "a change looks at every site of a table",
-        "immediate/imv.c",
+        "immediate/tables.c",
         [("unsigned int middle = low + (high - low) / 2;", "unsigned int middle = low;")],
         ("imv_set_looks_at_its_sites_only",),
     ),
@@ -904,7 +904,7 @@ MUTANTS = (
     Mutant(
         "unload-waits",
         "a module that leaves waits for a grace period of ours",
-        "immediate/imv.c",
+        "immediate/load.c",
         [("\t\tpatcher_drop(&table->sites);", "\t\tpatcher_unregister(&table->sites);")],
         ("many files leave: no grace period was waited for",),
         Ground.KERNEL,

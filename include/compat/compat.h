@@ -22,6 +22,28 @@
 #endif
 
 /*
+ * 9cba82bba500 ("seq_file: add helper macro to define attribute for rw file"),
+ * v6.7: before, the operations of a file that is also written were spelt out.
+ */
+#include <linux/seq_file.h>
+#ifndef DEFINE_SHOW_STORE_ATTRIBUTE
+#define DEFINE_SHOW_STORE_ATTRIBUTE(name)				\
+static int name ## _open(struct inode *inode, struct file *file)	\
+{									\
+	return single_open(file, name ## _show, inode->i_private);	\
+}									\
+									\
+static const struct file_operations name ## _fops = {			\
+	.owner = THIS_MODULE,						\
+	.open = name ## _open,						\
+	.read = seq_read,						\
+	.write = name ## _write,					\
+	.llseek = seq_lseek,						\
+	.release = single_release,					\
+}
+#endif
+
+/*
  * 55cbcb6731bb ("x86/cpu: Do not include the CPUID API header in
  * asm/processor.h"), v7.2: cpuid() has to be asked for, in a header that v6.15
  * split off.
