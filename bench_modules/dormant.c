@@ -9,13 +9,13 @@
 #include "dormant.h"
 
 /**
- * dormant_check() - is every marker of this module off
+ * bench_dormant_check() - is every marker of this module off
  * @what: what cannot be if one is on, for the log
  *
  * Context: may sleep.
  * Return: 0, or -EBUSY and the log names one that is on.
  */
-int dormant_check(const char *what)
+int bench_dormant_check(const char *what)
 {
 	struct marker_iter iter;
 	int err = 0;

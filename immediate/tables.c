@@ -6,6 +6,7 @@
 #include <linux/mutex.h>
 
 #include <kmarkers/immediate.h>
+#include <kmarkers/search.h>
 
 #include "tables.h"
 
@@ -17,19 +18,14 @@ struct imv_tables imv_tables = {
 const u8 imv_tables_need_immediate;
 EXPORT_SYMBOL_GPL(imv_tables_need_immediate);
 
+static unsigned long var_at(const void *by_var, unsigned int i)
+{
+	return patcher_site_key(((const struct patcher_site *const *)by_var)[i]);
+}
+
 /* The first of the sites of a table that reads @var or one behind it. */
 unsigned int imv_first_reader(const struct imv_table *table, unsigned long var)
 {
-	unsigned int low = 0, high = table->sites.nr;
-
 	lockdep_assert_held(&imv_tables.lock);
-	while (low < high) {
-		unsigned int middle = low + (high - low) / 2;
-
-		if (patcher_site_key(table->by_var[middle]) < var)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return kmarkers_lower_bound(table->by_var, table->sites.nr, var, var_at);
 }

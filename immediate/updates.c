@@ -8,6 +8,7 @@
 
 #include <kmarkers/immediate.h>
 #include <kmarkers/patcher.h>
+#include <kmarkers/search.h>
 
 #include "tables.h"
 #include "updates.h"
@@ -22,27 +23,17 @@ static struct {
 	unsigned int nr, room;
 } updates;
 
-/* The first element that is not below @var. */
-static unsigned int position(unsigned long var)
+static unsigned long updated_at(const void *list, unsigned int i)
 {
-	unsigned int low = 0, high = updates.nr;
-
-	lockdep_assert_held(&imv_tables.lock);
-	while (low < high) {
-		unsigned int middle = low + (high - low) / 2;
-
-		if (updates.list[middle].var < var)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ((const struct update *)list)[i].var;
 }
 
 static struct update *find_update(const void *var)
 {
-	unsigned int at = position((unsigned long)var);
+	unsigned int at = kmarkers_lower_bound(updates.list, updates.nr, (unsigned long)var,
+					       updated_at);
 
+	lockdep_assert_held(&imv_tables.lock);
 	return at < updates.nr && updates.list[at].var == (unsigned long)var ?
 	       &updates.list[at] : NULL;
 }

@@ -715,7 +715,8 @@ MUTANTS = (
         "markers/typed.c",
         [
             (
-                "\terr = marker_stub_leave(marker);\n\tif (err)\n\t\treturn err;\n\tmarker_array_del",
+                "\terr = marker_stub_leave(marker);\n\tif (err)\n\t\treturn err;\n"
+                "\tmarker_array_del",
                 "\terr = 0;\n\tif (err)\n\t\treturn err;\n\tmarker_array_del",
             )
         ],
@@ -835,7 +836,7 @@ MUTANTS = (
     Mutant(
         "value-by-value",
         "a change looks at every site of a table",
-        "immediate/tables.c",
+        "include/kmarkers/search.h",
         [("unsigned int middle = low + (high - low) / 2;", "unsigned int middle = low;")],
         ("imv_set_looks_at_its_sites_only",),
     ),

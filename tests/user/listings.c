@@ -12,7 +12,8 @@
 #include <kmarkers/patcher.h>
 #include <kmarkers/user.h>
 
-#include "../../bench_modules/bench.h"
+#include "../../bench_modules/output.h"
+#include "../../bench_modules/run.h"
 #include "../../immediate/list.h"
 #include "../../immediate/tables.h"
 #include "../../immediate/updates.h"
