@@ -22,9 +22,9 @@
 #include <linux/sched.h>
 #include <linux/types.h>
 
+#include "platform.h"
+
 struct bench_sample;
-struct bench_sites;
-struct seq_file;
 
 #define BENCH_LAYOUTS		4
 #define BENCH_LOOP_COUNTS	2
@@ -78,9 +78,6 @@ struct bench_group {
 	bool arms;
 };
 
-extern const struct bench_group *const bench_groups[];
-extern const unsigned int bench_nr_groups;
-
 /* struct bench_sample.flags: the window was disturbed */
 #define BENCH_PREEMPTED		0x1
 #define BENCH_MIGRATED		0x2
@@ -118,50 +115,6 @@ struct bench_result {
 	unsigned int planned;
 	struct bench_config config;
 };
-
-unsigned int bench_planned(const struct bench_group *group, const struct bench_config *config);
-int bench_alloc_result(const struct bench_group *group, const struct bench_config *config,
-		       struct bench_result *result);
-int bench_run_group(const struct bench_group *group, struct bench_result *result,
-		    bool (*should_stop)(void));
-void bench_free_result(struct bench_result *result);
-void bench_show_samples(struct seq_file *m, const struct bench_group *group,
-			const struct bench_result *result);
-int bench_show_summary(struct seq_file *m, const struct bench_group *group,
-		       const struct bench_result *result);
-
-enum bench_verb {
-	BENCH_START,
-	BENCH_STOP,
-	BENCH_RESET,
-};
-
-int bench_parse_control(char *text, enum bench_verb *verb, u64 *groups);
-int bench_check_config(const struct bench_config *config, u32 nr_cpus);
-
-/* Where the core cycles of samples come from. */
-enum bench_cycles {
-	BENCH_CYCLES_NONE,
-	BENCH_CYCLES_ESTIMATED,
-	BENCH_CYCLES_COUNTED,
-};
-
-#define BENCH_CYCLES_SHIFT	20
-
-extern const char *const bench_cycles_names[];
-u64 bench_cycles_ratio(void);
-
-/* What there is here; and if they are counted, the counter. */
-enum bench_cycles bench_cycles_source(void);
-u64 bench_read_cycles(void);
-
-/* Switches of the running thread so far; a window in which it grew was disturbed. */
-u64 bench_count_switches(void);
-void bench_pause(void);
-
-/* The module with the sites, held until it is put; NULL if it is not loaded. */
-const struct bench_sites *bench_get_sites(void);
-void bench_put_sites(void);
 
 /*
  * LFENCE waits for everything before it and lets nothing after it begin (Intel

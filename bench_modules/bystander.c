@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "bystander.h"
+#include "platform.h"
 
 static struct {
 	u32 asked;	/* written by who asks */
@@ -16,12 +17,12 @@ static struct {
 	u64 gap;
 } state;
 
-u64 bystander_gap(void)
+u64 bench_bystander_gap(void)
 {
 	u32 number = state.asked + 1;
 
 	WRITE_ONCE(state.asked, number);
-	/* Pairs with the release in bystander_loop(). */
+	/* Pairs with the release in bench_watch_look(). */
 	while (smp_load_acquire(&state.answered) != number) {
 		cpu_relax();
 		bench_pause();
@@ -46,35 +47,39 @@ static u64 gap_that_counts(u64 gap, bool interrupted, bool settled, u64 *own)
 	return settled && gap > 2 * *own ? gap : 0;
 }
 
-void bystander_loop(void)
+void bench_watch_begin(struct bench_watch *watch, unsigned int irqs)
 {
-	u64 now, last = bench_tsc(), longest = 0, own = 0;
-	u64 settling = ktime_get_ns() + SETTLING_NS;
-	unsigned int irqs = bystander_timer_irqs();
-	bool disturbed = false, settled = false;
+	*watch = (struct bench_watch) {
+		.settling = ktime_get_ns() + SETTLING_NS,
+		.irqs = irqs,
+		.last = bench_tsc(),
+	};
+}
 
-	while (!bystander_should_stop()) {
-		u32 asked = READ_ONCE(state.asked);
-		unsigned int irqs_now;
-		u64 gap;
+void bench_watch_clock(struct bench_watch *watch)
+{
+	watch->asked = READ_ONCE(state.asked);
+	watch->now = bench_tsc();
+}
 
-		now = bench_tsc();
-		irqs_now = bystander_timer_irqs();
-		/* An interrupt between the two lengthens the gap of the next pass. */
-		gap = gap_that_counts(now - last, irqs_now != irqs || disturbed, settled, &own);
-		if (gap > longest)
-			longest = gap;
-		disturbed = irqs_now != irqs;
-		irqs = irqs_now;
-		last = now;
-		if (!settled) {
-			settled = ktime_get_ns() >= settling;
-		} else if (asked != state.answered) {
-			state.gap = longest;
-			longest = 0;
-			/* Pairs with the acquire of whoever asked: the gap is there. */
-			smp_store_release(&state.answered, asked);
-		}
-		bystander_yield();
+void bench_watch_look(struct bench_watch *watch, unsigned int irqs)
+{
+	bool interrupted = irqs != watch->irqs;
+	u64 gap;
+
+	gap = gap_that_counts(watch->now - watch->last, interrupted || watch->disturbed,
+			      watch->settled, &watch->own);
+	if (gap > watch->longest)
+		watch->longest = gap;
+	watch->disturbed = interrupted;
+	watch->irqs = irqs;
+	watch->last = watch->now;
+	if (!watch->settled) {
+		watch->settled = ktime_get_ns() >= watch->settling;
+	} else if (watch->asked != state.answered) {
+		state.gap = watch->longest;
+		watch->longest = 0;
+		/* Pairs with the acquire of whoever asked: the gap is there. */
+		smp_store_release(&state.answered, watch->asked);
 	}
 }

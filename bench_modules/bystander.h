@@ -5,25 +5,44 @@
 
 #include <linux/types.h>
 
-/*
- * On a CPU other than the caller's; -ENODEV if there is none.  With @first it
- * goes before all threads there but those of stop_machine(): for short runs, and
- * not with PREEMPT_RT.
+/**
+ * struct bench_watch - what the bystander's thread knows
+ * @settling: until when it learns what an interrupt of its timer costs
+ * @last: the reading of the clock before
+ * @now: the last one
+ * @longest: gap since it was asked
+ * @own: gap that an interrupt of its timer made
+ * @irqs: of its timer, at the reading before
+ * @asked: how often it was asked, before the last reading
+ * @disturbed: its timer's interrupt came since the reading before
+ * @settled: it has learnt
  */
-int bystander_start(bool first);
-void bystander_stop(void);
+struct bench_watch {
+	u64 settling;
+	u64 last;
+	u64 now;
+	u64 longest;
+	u64 own;
+	unsigned int irqs;
+	u32 asked;
+	bool disturbed;
+	bool settled;
+};
+
+/*
+ * What the thread does: begin, then read the clock and look at the gap in turns.
+ * It counts the interrupts of its CPU's timer after reading the clock: one that
+ * comes between the two lengthens the gap of the next pass.
+ */
+void bench_watch_begin(struct bench_watch *watch, unsigned int irqs);
+void bench_watch_clock(struct bench_watch *watch);
+void bench_watch_look(struct bench_watch *watch, unsigned int irqs);
 
 /*
  * The longest gap between two readings, in ticks, since the last call.  Gaps that
  * an interrupt of that CPU's timer makes by itself are left out: they come anyway.
  * The first call takes a tenth of a second, in which that is learnt.
  */
-u64 bystander_gap(void);
-
-/* What the thread runs, and what it needs from where it runs. */
-void bystander_loop(void);
-bool bystander_should_stop(void);
-unsigned int bystander_timer_irqs(void);
-void bystander_yield(void);
+u64 bench_bystander_gap(void);
 
 #endif /* BENCH_MODULES_BYSTANDER_H */

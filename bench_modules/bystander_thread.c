@@ -8,38 +8,31 @@
 #include <linux/smp.h>
 
 #include "bystander.h"
+#include "bystander_thread.h"
 
 static struct task_struct *thread;
 
-bool bystander_should_stop(void)
+static int run_bystander(void *unused)
 {
-	return kthread_should_stop();
-}
+	struct bench_watch watch;
 
-unsigned int bystander_timer_irqs(void)
-{
-	return compat_timer_irqs();
-}
-
-/* Lets stop_machine() take the CPU, too. */
-void bystander_yield(void)
-{
-	cond_resched();
-}
-
-static int run(void *unused)
-{
-	bystander_loop();
+	bench_watch_begin(&watch, compat_timer_irqs());
+	while (!kthread_should_stop()) {
+		bench_watch_clock(&watch);
+		bench_watch_look(&watch, compat_timer_irqs());
+		/* Lets stop_machine() take the CPU, too. */
+		cond_resched();
+	}
 	return 0;
 }
 
-int bystander_start(bool first)
+int bench_bystander_start(bool first)
 {
 	unsigned int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
 
 	if (cpu >= nr_cpu_ids)
 		return -ENODEV;
-	thread = kthread_create(run, NULL, "kmarkers_watch");
+	thread = kthread_create(run_bystander, NULL, "kmarkers_watch");
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	kthread_bind(thread, cpu);
@@ -50,7 +43,7 @@ int bystander_start(bool first)
 	return 0;
 }
 
-void bystander_stop(void)
+void bench_bystander_stop(void)
 {
 	kthread_stop(thread);
 }

@@ -3,7 +3,8 @@
 #include <linux/errno.h>
 #include <linux/string.h>
 
-#include "bench.h"
+#include "control.h"
+#include "groups.h"
 
 static int find_group(const char *name)
 {

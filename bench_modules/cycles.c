@@ -15,17 +15,13 @@
 #include <linux/stringify.h>
 
 #include "bench.h"
+#include "cycles.h"
+#include "platform.h"
 
 #define LINKS_PER_PASS	64
 #define SHORT_PASSES	16
 #define LONG_PASSES	272
 #define PAIRS		4
-
-const char *const bench_cycles_names[] = {
-	[BENCH_CYCLES_NONE] = "none",
-	[BENCH_CYCLES_ESTIMATED] = "estimated",
-	[BENCH_CYCLES_COUNTED] = "counted",
-};
 
 struct window {
 	u64 ticks;

@@ -9,13 +9,13 @@
 #include "dormant.h"
 
 /**
- * dormant_check() - is every marker of this module off
+ * bench_dormant_check() - is every marker of this module off
  * @what: what cannot be if one is on, for the log
  *
  * Context: may sleep.
  * Return: 0, or -EBUSY and the log names one that is on.
  */
-int dormant_check(const char *what)
+int bench_dormant_check(const char *what)
 {
 	struct marker_iter iter;
 	int err = 0;
@@ -24,7 +24,7 @@ int dormant_check(const char *what)
 	for (marker_iter_start(&iter); iter.marker && !err; marker_iter_next(&iter)) {
 		if (iter.module != THIS_MODULE || !READ_ONCE(iter.marker->state__imv))
 			continue;
-		pr_warn("%s: %s: marker %s is on\n", KBUILD_MODNAME, what, iter.marker->name);
+		pr_warn("%s: marker %s is on\n", what, iter.marker->name);
 		err = -EBUSY;
 	}
 	marker_iter_stop(&iter);

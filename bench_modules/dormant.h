@@ -3,6 +3,6 @@
 #ifndef BENCH_MODULES_DORMANT_H
 #define BENCH_MODULES_DORMANT_H
 
-int dormant_check(const char *what);
+int bench_dormant_check(const char *what);
 
 #endif /* BENCH_MODULES_DORMANT_H */

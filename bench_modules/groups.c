@@ -3,6 +3,7 @@
 #include <linux/kernel.h>
 
 #include "groups.h"
+#include "ops.h"
 
 const struct bench_group *const bench_groups[] = {
 	&bench_empty_loop,

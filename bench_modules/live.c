@@ -115,26 +115,13 @@ static int live_show(struct seq_file *m, void *unused)
 	mutex_unlock(&lock);
 	return 0;
 }
-
-static int live_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, live_show, NULL);
-}
-
-static const struct file_operations live_fops = {
-	.owner = THIS_MODULE,
-	.open = live_open,
-	.read = seq_read,
-	.write = live_write,
-	.llseek = seq_lseek,
-	.release = single_release,
-};
+DEFINE_SHOW_STORE_ATTRIBUTE(live);
 
 /**
- * live_init() - create the control file
+ * bench_live_init() - create the control file
  * @dir: the directory bench/
  */
-void live_init(struct dentry *dir)
+void bench_live_init(struct dentry *dir)
 {
 	debugfs_create_file("getppid-live", 0600, dir, NULL, &live_fops);
 }

@@ -5,6 +5,6 @@
 
 struct dentry;
 
-void live_init(struct dentry *dir);
+void bench_live_init(struct dentry *dir);
 
 #endif /* BENCH_MODULES_LIVE_H */

@@ -18,8 +18,10 @@
 #include <kmarkers/patcher.h>
 
 #include "bystander.h"
-#include "groups.h"
+#include "bystander_thread.h"
+#include "ops.h"
 #include "sites.h"
+#include "sites_module.h"
 
 #ifdef __KERNEL__
 #define MOST_ONE_BY_ONE	10000
@@ -97,7 +99,7 @@ struct window {
 static const struct bench_sites *sites;
 
 /* Nothing that waits for RCU is done beside the bystander, which may keep it from working. */
-static int setup(bool first)
+static int setup_arm(bool first)
 {
 	int err;
 
@@ -107,7 +109,7 @@ static int setup(bool first)
 	err = sites->setup();
 	if (err)
 		goto err_put;
-	err = bystander_start(first);
+	err = bench_bystander_start(first);
 	if (err)
 		goto err_sites;
 	return 0;
@@ -119,21 +121,21 @@ err_put:
 	return err;
 }
 
-static void teardown(void)
+static void teardown_arm(void)
 {
-	bystander_stop();
+	bench_bystander_stop();
 	sites->teardown();
 	bench_put_sites();
 }
 
 static int setup_scaling(void)
 {
-	return setup(false);
+	return setup_arm(false);
 }
 
 static int setup_stall(void)
 {
-	return setup(true);
+	return setup_arm(true);
 }
 
 static int take_window(enum sites_way way, u32 nr, bool on, struct window *window)
@@ -141,13 +143,13 @@ static int take_window(enum sites_way way, u32 nr, bool on, struct window *windo
 	u64 ns, start;
 	int err;
 
-	bystander_gap();
+	bench_bystander_gap();
 	ns = ktime_get_ns();
 	start = bench_tsc();
 	err = sites->set(way, nr, on);
 	window->ticks = bench_tsc() - start;
 	window->ns = ktime_get_ns() - ns;
-	window->gap = bystander_gap();
+	window->gap = bench_bystander_gap();
 	return err;
 }
 
@@ -156,11 +158,11 @@ static void take_idle_window(u64 ticks, struct window *window)
 {
 	u64 start;
 
-	bystander_gap();
+	bench_bystander_gap();
 	start = bench_tsc();
 	while (bench_tsc() - start < ticks)
 		cpu_relax();
-	window->gap = bystander_gap();
+	window->gap = bench_bystander_gap();
 }
 
 /* Where the samples of a block go, and what they have in common. */
@@ -273,7 +275,7 @@ const struct bench_group bench_arm_scaling = {
 	.variants = scaling_variants,
 	.nr_variants = ARRAY_SIZE(scaling_variants),
 	.setup = setup_scaling,
-	.teardown = teardown,
+	.teardown = teardown_arm,
 	.block = scaling_block,
 	.block_samples = scaling_samples,
 	.most_blocks = 8,
@@ -319,7 +321,7 @@ const struct bench_group bench_arm_stall = {
 	.variants = stall_variants,
 	.nr_variants = ARRAY_SIZE(stall_variants),
 	.setup = setup_stall,
-	.teardown = teardown,
+	.teardown = teardown_arm,
 	.block = stall_block,
 	.block_samples = stall_samples,
 	.most_blocks = 40,

@@ -14,7 +14,7 @@
 
 #include <kmarkers/immediate.h>
 
-#include "groups.h"
+#include "ops.h"
 #include "walk.h"
 
 #define BUFFER_ORDER	26	/* 64 MiB */
@@ -55,7 +55,7 @@ static const struct bench_variant id##_variants[] = {			\
 VARIANTS(serialised, "lfence");
 VARIANTS(overlapped, "");
 
-static int setup(void)
+static int setup_cold(void)
 {
 	buffer = vmalloc(1UL << BUFFER_ORDER);
 	if (!buffer)
@@ -66,7 +66,7 @@ static int setup(void)
 	return 0;
 }
 
-static void teardown(void)
+static void teardown_cold(void)
 {
 	vfree(buffer);
 }
@@ -77,8 +77,8 @@ static void teardown(void)
 	.variants = id##_variants,					\
 	.nr_variants = ARRAY_SIZE(id##_variants),			\
 	.loops = { 64, 320 },						\
-	.setup = setup,							\
-	.teardown = teardown,						\
+	.setup = setup_cold,						\
+	.teardown = teardown_cold,					\
 }
 
 const struct bench_group bench_cold_branch = GROUP("cold-branch", serialised);

@@ -13,7 +13,7 @@
 #include <linux/preempt.h>
 #include <linux/string.h>
 
-#include "groups.h"
+#include "ops.h"
 #include "typed_markers.h"
 
 #if defined(__KERNEL__) && defined(CONFIG_TRACEPOINTS)
@@ -220,7 +220,7 @@ static void del_probes(void)
 	imv_set(enabled_2006, false);
 }
 
-static int setup(void)
+static int setup_enabled(void)
 {
 	unsigned int n;
 	int err = imv_set(enabled_2006, true);
@@ -234,7 +234,7 @@ static int setup(void)
 	return err;
 }
 
-static void teardown(void)
+static void teardown_enabled(void)
 {
 	del_tracepoint();
 	del_probes();
@@ -245,7 +245,7 @@ const struct bench_group bench_marker_enabled = {
 	.variants = variants,
 	.nr_variants = ARRAY_SIZE(variants),
 	.loops = { 200, 1000 },
-	.setup = setup,
-	.teardown = teardown,
+	.setup = setup_enabled,
+	.teardown = teardown_enabled,
 	.arms = true,
 };

@@ -13,7 +13,7 @@
 #include <kmarkers/marker.h>
 
 #include "getppid.h"
-#include "groups.h"
+#include "ops.h"
 #include "walk.h"
 
 static u8 *buffer;
@@ -63,7 +63,7 @@ static const struct bench_variant pressure_variants[] = {
 	BENCH_ROW("immediate", pressure_immediate),
 };
 
-static int setup(void)
+static int setup_getppid(void)
 {
 	buffer = vmalloc(1UL << EVICT_ORDER);
 	if (!buffer)
@@ -72,7 +72,7 @@ static int setup(void)
 	return 0;
 }
 
-static void teardown(void)
+static void teardown_getppid(void)
 {
 	vfree(buffer);
 }
@@ -82,6 +82,6 @@ const struct bench_group bench_getppid_pressure = {
 	.variants = pressure_variants,
 	.nr_variants = ARRAY_SIZE(pressure_variants),
 	.loops = { 2, 18 },
-	.setup = setup,
-	.teardown = teardown,
+	.setup = setup_getppid,
+	.teardown = teardown_getppid,
 };

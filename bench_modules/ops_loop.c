@@ -8,7 +8,7 @@
 
 #include <kmarkers/marker.h>
 
-#include "groups.h"
+#include "ops.h"
 
 #define EMPTY_MARK(flavour)						\
 	trace_mark_flavour(flavour, bench_empty_loop, NULL, "%d %p", 1, NULL)

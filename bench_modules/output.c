@@ -7,6 +7,13 @@
 #include <linux/sort.h>
 
 #include "bench.h"
+#include "output.h"
+
+const char *const bench_cycles_names[] = {
+	[BENCH_CYCLES_NONE] = "none",
+	[BENCH_CYCLES_ESTIMATED] = "estimated",
+	[BENCH_CYCLES_COUNTED] = "counted",
+};
 
 /**
  * bench_show_samples() - every sample, as CSV of schema 1

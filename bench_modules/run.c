@@ -7,6 +7,9 @@
 #include <linux/timekeeping.h>
 
 #include "bench.h"
+#include "cycles.h"
+#include "platform.h"
+#include "run.h"
 
 /* splitmix64 (Steele, Lea, Flood, 2014): any seed gives a good sequence. */
 static u64 next_random(u64 *state)

@@ -13,6 +13,7 @@
 #include <kmarkers/patcher.h>
 
 #include "sites.h"
+#include "sites_peers.h"
 
 #define INSN	5
 #define CHUNK	1000
@@ -104,7 +105,7 @@ static int put_back(void)
 	for (i = 0; i < SITES_MOST; i++)
 		if (!memcmp(bench_sites_text + i * INSN, jump, INSN))
 			fill_poke(&pokes[nr++], i, false);
-	sites_peers_put_back();
+	bench_peers_put_back();
 	return nr ? patcher_apply(owner, pokes, nr) : 0;
 }
 
@@ -149,7 +150,7 @@ static int set_stopped(u32 nr, bool on)
 		fill_poke(&pokes[i], i, on);
 		pokes[i].alias = buffer + i * INSN;
 	}
-	return sites_stop_and_write(&stores);
+	return bench_peers_stop_and_write(&stores);
 }
 
 static int set(enum sites_way way, u32 nr, bool on)
@@ -164,7 +165,7 @@ static int set(enum sites_way way, u32 nr, bool on)
 	case SITES_STOP_MACHINE:
 		return set_stopped(nr, on);
 	default:
-		return sites_peers_set(way, nr, on);
+		return bench_peers_set(way, nr, on);
 	}
 }
 

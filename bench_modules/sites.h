@@ -33,17 +33,4 @@ struct bench_sites {
 
 extern const struct bench_sites bench_sites;
 
-struct patcher_poke;
-
-/* Replacements whose alias is in a buffer. */
-struct sites_stores {
-	struct patcher_poke *pokes;
-	u32 nr;
-};
-
-/* Static keys and stop_machine(): only in the kernel. */
-int sites_peers_set(enum sites_way way, u32 nr, bool on);
-void sites_peers_put_back(void);
-int sites_stop_and_write(struct sites_stores *stores);
-
 #endif /* BENCH_MODULES_SITES_H */

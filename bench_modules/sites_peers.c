@@ -17,6 +17,7 @@
 #include <kmarkers/version.h>
 
 #include "sites.h"
+#include "sites_peers.h"
 
 /*
  * Keys with 1, 10, 100, 1000 and 10000 sites; and as many keys with one site
@@ -110,12 +111,12 @@ static int write_all(void *data)
 	return 0;
 }
 
-int sites_stop_and_write(struct sites_stores *stores)
+int bench_peers_stop_and_write(struct sites_stores *stores)
 {
 	return stop_machine(write_all, stores, NULL);
 }
 
-int sites_peers_set(enum sites_way way, u32 nr, bool on)
+int bench_peers_set(enum sites_way way, u32 nr, bool on)
 {
 	switch (way) {
 	case SITES_KEY_ONE:
@@ -127,7 +128,7 @@ int sites_peers_set(enum sites_way way, u32 nr, bool on)
 	}
 }
 
-void sites_peers_put_back(void)
+void bench_peers_put_back(void)
 {
 	unsigned int i;
 

@@ -1,45 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Immediate values as a module: finds the tables of its clients as they load. */
 #include <linux/debugfs.h>
-#include <linux/kallsyms.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/seq_file.h>
-#include <linux/string.h>
 
 #include <kmarkers/immediate.h>
 #include <kmarkers/patcher.h>
 #include <kmarkers/version.h>
 
-#include "imv.h"
+#include "list.h"
+#include "load.h"
+#include "settable.h"
+#include "updates.h"
 
-DEFINE_SHOW_ATTRIBUTE(imv);
+DEFINE_SHOW_ATTRIBUTE(imv_list);
 
 static struct dentry *dir;
-
-/* kallsyms says name__imv [module], or the name of a structure that holds the value. */
-void imv_show_symbol(struct seq_file *m, unsigned long addr)
-{
-	char text[KSYM_SYMBOL_LEN], *end;
-
-	snprintf(text, sizeof(text), "%ps", (void *)addr);
-	end = strchrnul(text, ' ');
-	*end = '\0';
-	if (end - text > 5 && !strcmp(end - 5, "__imv"))
-		end[-5] = '\0';
-	seq_puts(m, text);
-}
 
 static int add_values(struct module *module, const struct kmarkers_span *span)
 {
 	int err = imv_add_table(module, span);
 
 	if (err == -EPERM)
-		pr_err("%s: %s: imv_read() in text that is freed after init, use _imv_read()\n",
-		       KBUILD_MODNAME, module->name);
+		pr_err("%s: imv_read() in text that is freed after init, use _imv_read()\n",
+		       module->name);
 	else if (err)
-		pr_err("%s: %s: table of immediate values refused: error %d\n",
-		       KBUILD_MODNAME, module->name, err);
+		pr_err("%s: table of immediate values refused: error %d\n", module->name, err);
 	return err;
 }
 
@@ -57,12 +44,12 @@ static int add_module(struct module *module)
 		return err;
 	if (!values.chunks && !settable.chunks)
 		return patcher_check_tables(module, needs);
-	return add_values(module, &values) ?: settable_add_table(module, &settable);
+	return add_values(module, &values) ?: imv_settable_add(module, &settable);
 }
 
 static void drop_module(struct module *module)
 {
-	settable_drop_module(module);
+	imv_settable_drop(module);
 	imv_drop_module(module);
 }
 
@@ -96,8 +83,8 @@ static int __init immediate_init(void)
 	int err;
 
 	dir = debugfs_create_dir("immediate", patcher_debugfs_dir());
-	debugfs_create_file("list", 0400, dir, NULL, &imv_fops);
-	settable_init(dir);
+	debugfs_create_file("list", 0400, dir, NULL, &imv_list_fops);
+	imv_settable_init(dir);
 	err = register_module_notifier(&module_notifier);
 	if (err)
 		debugfs_remove_recursive(dir);

@@ -13,7 +13,7 @@
 #include <kmarkers/immediate.h>
 #include <kmarkers/words.h>
 
-#include "imv.h"
+#include "settable.h"
 
 #define MAX_FILE_NAME	128
 
@@ -54,11 +54,6 @@ static int value_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static int value_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, value_show, inode->i_private);
-}
-
 static ssize_t value_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	const struct imv_settable *settable = file_inode(file)->i_private;
@@ -77,15 +72,7 @@ static ssize_t value_write(struct file *file, const char __user *buf, size_t cou
 	err = imv_set_many(&change, 1);
 	return err ?: count;
 }
-
-static const struct file_operations value_fops = {
-	.owner = THIS_MODULE,
-	.open = value_open,
-	.read = seq_read,
-	.write = value_write,
-	.llseek = seq_lseek,
-	.release = single_release,
-};
+DEFINE_SHOW_STORE_ATTRIBUTE(value);
 
 static struct imv_settable *settable_at(const struct settable_table *table, unsigned int i)
 {
@@ -101,14 +88,14 @@ static void create_file(struct module *module, struct imv_settable *settable)
 }
 
 /**
- * settable_add_table() - create the files of a module
+ * imv_settable_add() - create the files of a module
  * @module: the module being loaded
  * @span: its records
  *
  * Context: may sleep.
  * Return: 0, -EINVAL for a malformed table, or -ENOMEM.
  */
-int settable_add_table(struct module *module, const struct kmarkers_span *span)
+int imv_settable_add(struct module *module, const struct kmarkers_span *span)
 {
 	int i, nr = kmarkers_span_records(span, sizeof(s32));
 	struct settable_table *table;
@@ -139,12 +126,12 @@ static void remove_files(const struct settable_table *table)
 }
 
 /**
- * settable_drop_module() - remove the files of a module
+ * imv_settable_drop() - remove the files of a module
  * @module: a module whose code no longer runs
  *
  * Context: may sleep; module notifiers, one at a time for a module.
  */
-void settable_drop_module(struct module *module)
+void imv_settable_drop(struct module *module)
 {
 	struct settable_table *table, *next;
 	LIST_HEAD(gone);
@@ -161,10 +148,10 @@ void settable_drop_module(struct module *module)
 }
 
 /**
- * settable_init() - create the directory of values
+ * imv_settable_init() - create the directory of values
  * @dir: the directory immediate/
  */
-void settable_init(struct dentry *dir)
+void imv_settable_init(struct dentry *dir)
 {
 	values = debugfs_create_dir("values", dir);
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * How often each immediate value was changed while sites read it: an array
- * sorted by address.  All functions need the lock of immediate values.
- */
+/* How often each immediate value was changed while sites read it: an array sorted by address. */
 #include <linux/errno.h>
+#include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include <kmarkers/immediate.h>
 #include <kmarkers/patcher.h>
+#include <kmarkers/search.h>
 
-#include "imv.h"
+#include "tables.h"
+#include "updates.h"
 
 struct update {
 	unsigned long var;
@@ -23,26 +23,17 @@ static struct {
 	unsigned int nr, room;
 } updates;
 
-/* The first element that is not below @var. */
-static unsigned int position(unsigned long var)
+static unsigned long updated_at(const void *list, unsigned int i)
 {
-	unsigned int low = 0, high = updates.nr;
-
-	while (low < high) {
-		unsigned int middle = low + (high - low) / 2;
-
-		if (updates.list[middle].var < var)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ((const struct update *)list)[i].var;
 }
 
 static struct update *find_update(const void *var)
 {
-	unsigned int at = position((unsigned long)var);
+	unsigned int at = kmarkers_lower_bound(updates.list, updates.nr, (unsigned long)var,
+					       updated_at);
 
+	lockdep_assert_held(&imv_tables.lock);
 	return at < updates.nr && updates.list[at].var == (unsigned long)var ?
 	       &updates.list[at] : NULL;
 }

@@ -17,7 +17,7 @@ static const struct control_command commands[] = {
 };
 
 /* NULL for a word that is none. */
-const struct control_command *control_command(const char *word)
+const struct control_command *marker_command_find(const char *word)
 {
 	unsigned int i;
 
@@ -28,22 +28,22 @@ const struct control_command *control_command(const char *word)
 }
 
 /* What 0 and 1 stand for in the file enable; NULL for other words. */
-const struct control_command *control_enable(const char *word)
+const struct control_command *marker_command_enable(const char *word)
 {
 	if (!strcmp(word, "1"))
-		return control_command("trace");
-	return strcmp(word, "0") ? NULL : control_command("-trace");
+		return marker_command_find("trace");
+	return strcmp(word, "0") ? NULL : marker_command_find("-trace");
 }
 
 /**
- * control_parse() - understand a line written to control
+ * marker_command_parse() - understand a line written to control
  * @line: "PATTERN COMMAND", "attach FUNCTION [NAME]" or "detach NAME", with one
  *	space between words; modified
  * @request: what it asks for, pointing into @line
  *
  * Return: 0, or -EINVAL for anything else.
  */
-int control_parse(char *line, struct control_request *request)
+int marker_command_parse(char *line, struct control_request *request)
 {
 	char *words[3] = { NULL };
 
@@ -63,6 +63,6 @@ int control_parse(char *line, struct control_request *request)
 	}
 	request->verb = CONTROL_APPLY;
 	request->object = words[0];
-	request->command = control_command(words[1]);
+	request->command = marker_command_find(words[1]);
 	return request->command ? 0 : -EINVAL;
 }

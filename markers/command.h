@@ -42,8 +42,8 @@ struct control_request {
 	const char *name;
 };
 
-const struct control_command *control_command(const char *word);
-const struct control_command *control_enable(const char *word);
-int control_parse(char *line, struct control_request *request);
+const struct control_command *marker_command_find(const char *word);
+const struct control_command *marker_command_enable(const char *word);
+int marker_command_parse(char *line, struct control_request *request);
 
 #endif /* MARKERS_COMMAND_H */

@@ -5,15 +5,15 @@
 
 #include <kmarkers/marker.h>
 
-int event_init(void);
-void event_exit(void);
+int marker_event_init(void);
+void marker_event_exit(void);
 
 /* Make hits of the trace probe visible to who reads the kernel's main trace buffer. */
-int event_enable(void);
+int marker_event_enable(void);
 
-void probe_trace(void *private, void *call_private, const char *fmt, va_list *args);
+void marker_event_probe(void *private, void *call_private, const char *fmt, va_list *args);
 
 /* How often the trace probe met itself and said nothing. */
-unsigned long event_nested(void);
+unsigned long marker_event_nested(void);
 
 #endif /* MARKERS_EVENT_PROBE_H */

@@ -1,22 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The files in the directory of a name. */
+/*
+ * The directories of names, and the files in them.
+ *
+ * Names come and go with modules.  Removing a directory waits for whoever is in
+ * its files, so two locks are needed: that of this file is held while directories
+ * are made and removed, and no operation of their files takes it; that of
+ * controls.c protects what they look at.
+ */
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
+#include <linux/list.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include <kmarkers/typed.h>
 #include <kmarkers/words.h>
 
-#include "control.h"
-#include "internal.h"
-#include "registry.h"
+#include "array.h"
+#include "command.h"
+#include "controls.h"
+#include "files.h"
+#include "forward.h"
+#include "look.h"
+#include "names.h"
+#include "stubs.h"
+
+static struct {
+	struct mutex lock;		/* before that of controls.c */
+	struct dentry *dir;
+} tree = {
+	.lock = __MUTEX_INITIALIZER(tree.lock),
+};
 
 static ssize_t write_command(struct file *file, const char __user *buf, size_t count,
 			     const struct control_command *understand(const char *word))
@@ -28,14 +48,14 @@ static ssize_t write_command(struct file *file, const char __user *buf, size_t c
 	if (IS_ERR(word))
 		return PTR_ERR(word);
 	command = understand(word);
-	err = command ? control_apply(file_inode(file)->i_private, command) : -EINVAL;
+	err = command ? marker_control_apply(file_inode(file)->i_private, command) : -EINVAL;
 	kfree(word);
 	return err ?: count;
 }
 
 static ssize_t probe_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
-	return write_command(file, buf, count, control_command);
+	return write_command(file, buf, count, marker_command_find);
 }
 
 /* How many probes in a part of an array have this code. */
@@ -45,7 +65,7 @@ static unsigned int count_code(const struct probe_array *array, unsigned int fro
 	unsigned int i, count = 0;
 
 	for (i = from; i < to; i++)
-		count += probe_code(&array->probe[i]) == code;
+		count += marker_probe_code(&array->probe[i]) == code;
 	return count;
 }
 
@@ -56,7 +76,7 @@ static void show_array(struct seq_file *m, const struct probe_array *array,
 	unsigned int i;
 
 	for (i = 0; array && i < array->nr; i++) {
-		unsigned long code = probe_code(&array->probe[i]);
+		unsigned long code = marker_probe_code(&array->probe[i]);
 
 		if (array->probe[i].func == nothing || count_code(array, 0, i, code))
 			continue;
@@ -68,12 +88,12 @@ static void show_entry(struct seq_file *m, const struct marker_entry *entry)
 {
 	struct marker *marker;
 
-	show_array(m, entry->probes, probe_nothing);
+	show_array(m, entry->probes, marker_array_nothing);
 	list_for_each_entry(marker, &entry->markers, node) {
-		struct marker_typed *typed = container_of(marker, struct marker_typed, marker);
+		const struct marker_typed *typed = typed_of(marker);
 
-		if (marker->flavour == MARKER_TYPED)
-			show_array(m, typed->array, (marker_probe_func *)(void *)typed->nothing);
+		if (typed)
+			show_array(m, typed->array, typed_nothing(typed));
 	}
 }
 
@@ -82,22 +102,22 @@ static int probe_show(struct seq_file *m, void *unused)
 	struct marker_control *control = m->private;
 	struct marker_entry *entry;
 
-	mutex_lock(&registry.lock);
-	entry = find_entry(control->name);
+	mutex_lock(&marker_registry.lock);
+	entry = marker_name_find(control->name);
 	if (entry)
 		show_entry(m, entry);
-	mutex_unlock(&registry.lock);
+	mutex_unlock(&marker_registry.lock);
 	return 0;
 }
 
 static ssize_t enable_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
-	return write_command(file, buf, count, control_enable);
+	return write_command(file, buf, count, marker_command_enable);
 }
 
 static int enable_show(struct seq_file *m, void *unused)
 {
-	seq_printf(m, "%d\n", control_is_connected(m->private, CONTROL_TRACE));
+	seq_printf(m, "%d\n", marker_control_is_connected(m->private, CONTROL_TRACE));
 	return 0;
 }
 
@@ -112,13 +132,13 @@ static int format_show(struct seq_file *m, void *unused)
 {
 	struct marker_control *control = m->private;
 
-	markers_for_each(control->name, NULL, show_format, m);
+	marker_visit(control->name, NULL, show_format, m);
 	return 0;
 }
 
 static int show_site(void *data, const struct marker *marker)
 {
-	markers_show_marker(data, marker);
+	marker_show_line(data, marker);
 	return 0;
 }
 
@@ -126,8 +146,8 @@ static int sites_show(struct seq_file *m, void *unused)
 {
 	struct marker_control *control = m->private;
 
-	seq_puts(m, MARKERS_LIST_HEAD);
-	markers_for_each(control->name, NULL, show_site, m);
+	seq_puts(m, MARKER_LIST_HEAD);
+	marker_visit(control->name, NULL, show_site, m);
 	return 0;
 }
 
@@ -150,37 +170,11 @@ static int stats_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
+DEFINE_SHOW_STORE_ATTRIBUTE(enable);
+DEFINE_SHOW_STORE_ATTRIBUTE(probe);
 DEFINE_SHOW_ATTRIBUTE(format);
 DEFINE_SHOW_ATTRIBUTE(sites);
 DEFINE_SHOW_ATTRIBUTE(stats);
-
-static int probe_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, probe_show, inode->i_private);
-}
-
-static const struct file_operations probe_fops = {
-	.owner = THIS_MODULE,
-	.open = probe_open,
-	.read = seq_read,
-	.write = probe_write,
-	.llseek = seq_lseek,
-	.release = single_release,
-};
-
-static int enable_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, enable_show, inode->i_private);
-}
-
-static const struct file_operations enable_fops = {
-	.owner = THIS_MODULE,
-	.open = enable_open,
-	.read = seq_read,
-	.write = enable_write,
-	.llseek = seq_lseek,
-	.release = single_release,
-};
 
 /* Names of markers are identifiers; what else a table may hold gets no directory. */
 static bool can_be_directory(const char *name)
@@ -194,22 +188,15 @@ static bool can_be_directory(const char *name)
 	return patcher_is_identifier(name) && strlen(name) <= NAME_MAX;
 }
 
-/**
- * files_create() - make the directory of a name, with its files
- * @control: its controls; they must stay until the directory is removed
- * @parent: the directory of all names
- *
- * Context: may sleep.
- */
-void files_create(struct marker_control *control, struct dentry *parent)
+static void create_files(struct marker_control *control)
 {
 	struct dentry *dir;
 
 	if (!can_be_directory(control->name)) {
-		pr_warn("markers: %.64s: no directory of this name, use control\n", control->name);
+		pr_warn("%.64s: no directory of this name, use control\n", control->name);
 		return;
 	}
-	dir = debugfs_create_dir(control->name, parent);
+	dir = debugfs_create_dir(control->name, tree.dir);
 	if (IS_ERR(dir))
 		return;
 	control->dir = dir;
@@ -218,4 +205,52 @@ void files_create(struct marker_control *control, struct dentry *parent)
 	debugfs_create_file("format", 0400, dir, control, &format_fops);
 	debugfs_create_file("sites", 0400, dir, control, &sites_fops);
 	debugfs_create_file("stats", 0400, dir, control, &stats_fops);
+}
+
+/**
+ * marker_files_come() - make directories for names that have none
+ * @module: the module whose markers were added; NULL: any
+ *
+ * Context: may sleep.
+ * Return: 0, or -ENOMEM with directories for some.
+ */
+int marker_files_come(struct module *module)
+{
+	struct marker_control *control, *next;
+	LIST_HEAD(new);
+	int err;
+
+	mutex_lock(&tree.lock);
+	err = marker_controls_add(module, &new);
+	list_for_each_entry_safe(control, next, &new, list) {
+		list_del(&control->list);
+		create_files(control);
+	}
+	mutex_unlock(&tree.lock);
+	return err;
+}
+
+/**
+ * marker_files_go() - remove the directories of names that have no marker any more
+ *
+ * Context: may sleep; waits for operations on their files.
+ */
+void marker_files_go(void)
+{
+	struct marker_control *control, *next;
+	LIST_HEAD(gone);
+
+	mutex_lock(&tree.lock);
+	marker_controls_take(&gone);
+	list_for_each_entry_safe(control, next, &gone, list) {
+		debugfs_remove_recursive(control->dir);
+		marker_control_free(control);
+	}
+	mutex_unlock(&tree.lock);
+}
+
+/* The directory that holds those of all names. */
+void marker_files_init(struct dentry *dir)
+{
+	tree.dir = dir;
 }

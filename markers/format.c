@@ -108,7 +108,7 @@ static const char *read_conversion(const char *at, struct conversion *conversion
 }
 
 /**
- * format_check() - can arguments be printed by this format?
+ * marker_format_check() - can arguments be printed by this format?
  * @format: a marker's format
  *
  * Conversions are those of the kernel's printf: d i u x X o c s p with flags,
@@ -118,7 +118,7 @@ static const char *read_conversion(const char *at, struct conversion *conversion
  * Context: any.
  * Return: 0 or -EINVAL.
  */
-int format_check(const char *format)
+int marker_format_check(const char *format)
 {
 	struct conversion conversion;
 
@@ -271,19 +271,19 @@ static void put_argument(struct output *out, struct conversion *how, va_list *ar
 }
 
 /**
- * format_print() - print arguments as a marker's format says
+ * marker_format_print() - print arguments as a marker's format says
  * @text: where to
  * @size: bytes there, at least 1
  * @format: as the marker has it
  * @args: as the probe got them
  *
- * A string that cannot be read is "(fault)"; a conversion that format_check()
+ * A string that cannot be read is "(fault)"; a conversion that marker_format_check()
  * refuses ends the text, as its argument cannot be known.
  *
  * Context: any, NMI included.
  * Return: the length of the text, less than @size; a NUL follows.
  */
-unsigned int format_print(char *text, unsigned int size, const char *format, va_list *args)
+unsigned int marker_format_print(char *text, unsigned int size, const char *format, va_list *args)
 {
 	struct output out = { text, size, 0 };
 	struct conversion conversion;

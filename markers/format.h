@@ -13,7 +13,7 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
-int format_check(const char *format);
-unsigned int format_print(char *text, unsigned int size, const char *format, va_list *args);
+int marker_format_check(const char *format);
+unsigned int marker_format_print(char *text, unsigned int size, const char *format, va_list *args);
 
 #endif /* MARKERS_FORMAT_H */

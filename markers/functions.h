@@ -5,8 +5,8 @@
 
 struct module;
 
-int function_attach(const char *symbol, const char *name);
-int function_detach(const char *name);
-void functions_drop_module(const struct module *module);
+int marker_function_attach(const char *symbol, const char *name);
+int marker_function_detach(const char *name);
+void marker_functions_drop(const struct module *module);
 
 #endif /* MARKERS_FUNCTIONS_H */

@@ -5,8 +5,10 @@
 #include <linux/seq_file.h>
 #include <linux/string.h>
 
-#include "internal.h"
-#include "registry.h"
+#include "array.h"
+#include "look.h"
+#include "names.h"
+#include "stubs.h"
 
 static const char *base_name(const char *path)
 {
@@ -26,10 +28,10 @@ static const char *const flavours[] = {
 	[MARKER_TRACEPOINT] = "tracepoint",
 };
 
-/* As in the list of all; find_entry() asserts that the registry's lock is held. */
-void markers_show_marker(struct seq_file *m, const struct marker *marker)
+/* As in the list of all; marker_name_find() asserts that the registry's lock is held. */
+void marker_show_line(struct seq_file *m, const struct marker *marker)
 {
-	const struct marker_entry *entry = find_entry(marker->name);
+	const struct marker_entry *entry = marker_name_find(marker->name);
 
 	seq_printf(m, "%s %s %s %u %s %s ", marker->name,
 		   marker->state__imv ? "on" : "off",
@@ -44,28 +46,28 @@ void markers_show_marker(struct seq_file *m, const struct marker *marker)
 }
 
 /* Every marker, then every name that has probes and no marker yet. */
-int markers_show(struct seq_file *m, void *unused)
+int marker_list_show(struct seq_file *m, void *unused)
 {
 	struct marker_table *table;
 	struct marker_entry *entry;
 	unsigned int i;
 
-	seq_puts(m, MARKERS_LIST_HEAD);
-	mutex_lock(&registry.lock);
-	list_for_each_entry(table, &registry.tables, node)
+	seq_puts(m, MARKER_LIST_HEAD);
+	mutex_lock(&marker_registry.lock);
+	list_for_each_entry(table, &marker_registry.tables, node)
 		for (i = 0; i < table->nr; i++)
-			markers_show_marker(m, record_marker(&table->records[i]));
+			marker_show_line(m, record_marker(&table->records[i]));
 	for_each_name(entry, i)
 		if (list_empty(&entry->markers))
 			seq_printf(m, "%s waiting - %u - - - \"%s\"\n", entry->name,
 				   live_probes(entry->probes), entry->format ?: "");
-	mutex_unlock(&registry.lock);
+	mutex_unlock(&marker_registry.lock);
 	return 0;
 }
 
 static int visit_name(const char *name, marker_visitor *visit, void *data)
 {
-	struct marker_entry *entry = find_entry(name);
+	struct marker_entry *entry = marker_name_find(name);
 	struct marker *marker;
 	int err = 0;
 
@@ -85,7 +87,7 @@ static int visit_tables(const struct module *module, marker_visitor *visit, void
 	unsigned int i;
 	int err = 0;
 
-	list_for_each_entry(table, &registry.tables, node) {
+	list_for_each_entry(table, &marker_registry.tables, node) {
 		if (module && table->module != module)
 			continue;
 		for (i = 0; i < table->nr && !err; i++)
@@ -95,7 +97,7 @@ static int visit_tables(const struct module *module, marker_visitor *visit, void
 }
 
 /**
- * markers_for_each() - look at markers, under the registry's lock
+ * marker_visit() - look at markers, under the registry's lock
  * @name: those of this name; NULL: of any
  * @module: with @name NULL, those of this module; NULL: of any
  * @visit: called for each; what is not 0 ends the walk
@@ -104,13 +106,24 @@ static int visit_tables(const struct module *module, marker_visitor *visit, void
  * Context: may sleep; @visit must not call the registry.
  * Return: 0 or what @visit returned.
  */
-int markers_for_each(const char *name, const struct module *module, marker_visitor *visit,
+int marker_visit(const char *name, const struct module *module, marker_visitor *visit,
 		     void *data)
 {
 	int err;
 
-	mutex_lock(&registry.lock);
+	mutex_lock(&marker_registry.lock);
 	err = name ? visit_name(name, visit, data) : visit_tables(module, visit, data);
-	mutex_unlock(&registry.lock);
+	mutex_unlock(&marker_registry.lock);
 	return err;
+}
+
+static int found(void *data, const struct marker *marker)
+{
+	return 1;
+}
+
+/* Is there such a marker?  The arguments are those of marker_visit(). */
+bool marker_exists(const char *name, const struct module *module)
+{
+	return marker_visit(name, module, found, NULL);
 }

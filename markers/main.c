@@ -9,12 +9,17 @@
 #include <kmarkers/patcher.h>
 #include <kmarkers/version.h>
 
-#include "control.h"
+#include "control_file.h"
 #include "event_probe.h"
+#include "files.h"
 #include "functions.h"
-#include "registry.h"
+#include "look.h"
+#include "names.h"
+#include "stubs.h"
+#include "tables.h"
+#include "tracepoint.h"
 
-DEFINE_SHOW_ATTRIBUTE(markers);
+DEFINE_SHOW_ATTRIBUTE(marker_list);
 
 static struct dentry *dir;
 
@@ -25,8 +30,8 @@ static bool is_gone(void *data, const char *name, unsigned long code)
 
 	if (!within_module(code, module))
 		return false;
-	pr_warn("%s: %s left its probe %ps of marker %s registered: disconnected\n",
-		KBUILD_MODNAME, module->name, (void *)code, name);
+	pr_warn("%s left its probe %ps of marker %s registered: disconnected\n",
+		module->name, (void *)code, name);
 	return true;
 }
 
@@ -44,22 +49,17 @@ static int add_module(struct module *module)
 		return err;
 	if (!stubs.chunks && !markers.chunks)
 		return patcher_check_tables(module, needs);
-	return typed_add_table(module, &stubs) ?: markers_add_table(module, &markers) ?:
-	       control_names_come(module);
-}
-
-static int any(void *data, const struct marker *marker)
-{
-	return 1;
+	return marker_stubs_add(module, &stubs) ?: marker_tables_add(module, &markers) ?:
+	       marker_files_come(module);
 }
 
 static void drop_module(struct module *module)
 {
-	bool marked = markers_for_each(NULL, module, any, NULL);
+	bool marked = marker_exists(NULL, module);
 
-	markers_drop_module(module);
+	marker_tables_drop(module);
 	if (marked)
-		control_names_go();
+		marker_files_go();
 }
 
 /* COMING: before the module's init; GOING: after the last of its code ran. */
@@ -71,13 +71,12 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 	if (event == MODULE_STATE_COMING) {
 		err = add_module(module);
 		if (err) {
-			pr_err("%s: %s: table of markers refused: error %d\n",
-			       KBUILD_MODNAME, module->name, err);
+			pr_err("%s: table of markers refused: error %d\n", module->name, err);
 			drop_module(module);
 		}
 	} else if (event == MODULE_STATE_GOING) {
-		functions_drop_module(module);
-		markers_disconnect(is_gone, module);
+		marker_functions_drop(module);
+		marker_tables_disconnect(is_gone, module);
 		drop_module(module);
 	}
 	return notifier_from_errno(err);
@@ -97,7 +96,7 @@ static struct notifier_block module_notifier = {
  */
 static int on_ready(struct notifier_block *nb, unsigned long event, void *data)
 {
-	return notifier_from_errno(event == MODULE_STATE_COMING ? tracepoints_connect(data) : 0);
+	return notifier_from_errno(event == MODULE_STATE_COMING ? marker_tracepoints_connect(data) : 0);
 }
 
 static struct notifier_block ready_notifier = {
@@ -117,28 +116,30 @@ static int register_notifiers(void)
 	return err;
 }
 
-static int stats_show(struct seq_file *m, void *unused)
+/* The file stats. */
+static int nested_show(struct seq_file *m, void *unused)
 {
-	seq_printf(m, "nested %lu\n", event_nested());
+	seq_printf(m, "nested %lu\n", marker_event_nested());
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(stats);
+DEFINE_SHOW_ATTRIBUTE(nested);
 
 static int __init markers_init(void)
 {
 	int err;
 
-	err = event_init();
+	err = marker_event_init();
 	if (err)
 		return err;
 	dir = debugfs_create_dir("markers", patcher_debugfs_dir());
-	debugfs_create_file("list", 0400, dir, NULL, &markers_fops);
-	debugfs_create_file("stats", 0400, dir, NULL, &stats_fops);
-	control_init(dir);
+	debugfs_create_file("list", 0400, dir, NULL, &marker_list_fops);
+	debugfs_create_file("stats", 0400, dir, NULL, &nested_fops);
+	marker_files_init(dir);
+	marker_control_file_init(dir);
 	err = register_notifiers();
 	if (err) {
 		debugfs_remove_recursive(dir);
-		event_exit();
+		marker_event_exit();
 	}
 	return err;
 }
@@ -146,13 +147,13 @@ static int __init markers_init(void)
 /* No client is left: they hold this module. */
 static void __exit markers_exit(void)
 {
-	control_exit();
-	functions_drop_module(NULL);
+	marker_control_file_exit();
+	marker_functions_drop(NULL);
 	debugfs_remove_recursive(dir);
 	unregister_module_notifier(&ready_notifier);
 	unregister_module_notifier(&module_notifier);
-	markers_free();
-	event_exit();
+	marker_names_free();
+	marker_event_exit();
 }
 
 module_init(markers_init);

@@ -9,10 +9,10 @@
 #include <linux/printk.h>
 #include <linux/tracepoint.h>
 
-#include "internal.h"
-#include "registry.h"
+#include "names.h"
+#include "tracepoint.h"
 
-/* Markers whose callbacks are connected; under the registry's lock. */
+/* Markers whose callbacks are connected. */
 static LIST_HEAD(connected);
 
 static struct marker_tp *tp_of(struct marker *marker)
@@ -25,6 +25,7 @@ static bool has_company(const struct marker_tp *tp)
 {
 	const struct marker_tp *other;
 
+	lockdep_assert_held(&marker_registry.lock);
 	list_for_each_entry(other, &connected, node)
 		if (other != tp && other->tracepoint == tp->tracepoint &&
 		    other->callback == tp->callback)
@@ -40,7 +41,7 @@ static int connect(struct marker_tp *tp)
 	if (!err)
 		list_add(&tp->node, &connected);
 	else
-		pr_warn("markers: %s in %s(): %ps cannot be connected to the tracepoint %s%s: error %d\n",
+		pr_warn("%s in %s(): %ps cannot be connected to the tracepoint %s%s: error %d\n",
 			tp->marker.name, tp->marker.func, tp->callback, tp->tracepoint->name,
 			err == -EEXIST ? ", where it is already" : "", err);
 	return err;
@@ -55,21 +56,21 @@ static void disconnect(struct marker_tp *tp)
 }
 
 /**
- * tracepoint_switch() - connect a callback to its tracepoint, or disconnect it
+ * marker_tracepoint_switch() - connect a callback to its tracepoint, or disconnect it
  * @marker: a marker in the callback
  * @on: connect it?
  *
  * It stays connected while another marker in it is.  One that is not ready yet is
- * connected by tracepoints_connect().
+ * connected by marker_tracepoints_connect().
  *
- * Context: may sleep; the registry's lock is held.
+ * Context: may sleep.
  * Return: 0; -EEXIST if somebody else has connected it; or what the tracepoint returns.
  */
-int tracepoint_switch(struct marker *marker, bool on)
+int marker_tracepoint_switch(struct marker *marker, bool on)
 {
 	struct marker_tp *tp = tp_of(marker);
 
-	lockdep_assert_held(&registry.lock);
+	lockdep_assert_held(&marker_registry.lock);
 	if (!!tp->node.next == on || !tp->ready)
 		return 0;
 	if (on)
@@ -83,11 +84,11 @@ static int make_ready(struct marker *marker)
 	if (marker->flavour != MARKER_TRACEPOINT)
 		return 0;
 	tp_of(marker)->ready = true;
-	return marker->probes ? tracepoint_switch(marker, true) : 0;
+	return marker->probes ? marker_tracepoint_switch(marker, true) : 0;
 }
 
 /**
- * tracepoints_connect() - connect the callbacks of a module whose markers have probes
+ * marker_tracepoints_connect() - connect the callbacks of a module whose markers have probes
  * @module: the module being loaded
  *
  * From now on its callbacks run: what is done to text that has not run, to jump
@@ -96,17 +97,17 @@ static int make_ready(struct marker *marker)
  * Context: may sleep.
  * Return: 0, or what a tracepoint returns.
  */
-int tracepoints_connect(struct module *module)
+int marker_tracepoints_connect(struct module *module)
 {
 	struct marker_table *table;
 	unsigned int i;
 	int err = 0;
 
-	mutex_lock(&registry.lock);
-	list_for_each_entry(table, &registry.tables, node)
+	mutex_lock(&marker_registry.lock);
+	list_for_each_entry(table, &marker_registry.tables, node)
 		for (i = 0; table->module == module && i < table->nr && !err; i++)
 			err = make_ready(record_marker(&table->records[i]));
-	mutex_unlock(&registry.lock);
+	mutex_unlock(&marker_registry.lock);
 	return err;
 }
 
@@ -115,12 +116,12 @@ static bool drop(struct marker *marker)
 {
 	if (marker->flavour != MARKER_TRACEPOINT || !tp_of(marker)->ready)
 		return false;
-	tracepoint_switch(marker, false);
+	marker_tracepoint_switch(marker, false);
 	return true;
 }
 
 /**
- * tracepoints_drop() - see that no tracepoint calls a module that leaves
+ * marker_tracepoints_drop() - see that no tracepoint calls a module that leaves
  * @table: its markers
  *
  * A callback that was disconnected before may still run: in newer kernels a task
@@ -128,7 +129,7 @@ static bool drop(struct marker *marker)
  *
  * Context: may sleep; on return no callback runs any more.
  */
-void tracepoints_drop(struct marker_table *table)
+void marker_tracepoints_drop(struct marker_table *table)
 {
 	bool called = false;
 	unsigned int i;

@@ -1,196 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Typed markers: their probes, and the stubs that call a single one directly.
- *
- * A stub is three instructions, see <kmarkers/typed.h>: the *entry*, a jump to
- * the iterator or a nop, and behind it the *slot*, which loads the private data
- * of the only probe and jumps to it.  The slot is written only while the entry
- * has led past it for a grace period.  So no CPU that is preempted, or
- * interrupted, between its two instructions can pair the data of one probe with
- * the code of another: sites call stubs with preemption disabled.
- *
- * The iterator is right whatever there is to call; the slot is a shortcut.  A
- * change to the probes of a marker therefore leaves the slot first, and ends by
- * taking it again if there is exactly one probe.
- */
+/* Registering probes of typed markers. */
 #include <linux/errno.h>
 #include <linux/export.h>
+#include <linux/list.h>
 #include <linux/lockdep.h>
-#include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/printk.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
-#include <linux/string.h>
 
-#include <kmarkers/patcher.h>
 #include <kmarkers/typed.h>
 
-#include "internal.h"
-#include "registry.h"
+#include "array.h"
+#include "names.h"
+#include "stubs.h"
+#include "switch.h"
+#include "typed.h"
 
-#define ENTRY		0
-#define SLOT_MOV	5
-#define SLOT_JMP	15
-#define JMP_LEN		5
-#define MOV_LEN		10
-#define SITES		3	/* of a stub, in the order of their addresses */
-
-static const char owner[] = "markers";
-static const u8 nop[JMP_LEN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
-
-/* The stubs of a module. */
-struct stub_table {
-	struct list_head node;
-	struct rcu_head rcu;
-	struct patcher_table sites;
-};
-
-static LIST_HEAD(stub_tables);		/* under the registry's lock */
-
-static struct marker_typed *typed_of(const struct marker *marker)
-{
-	if (marker->flavour != MARKER_TYPED)
-		return NULL;
-	return container_of(marker, struct marker_typed, marker);
-}
-
-unsigned int typed_probes(const struct marker *marker)
-{
-	const struct marker_typed *typed = typed_of(marker);
-
-	return typed ? live_probes(typed->array) : 0;
-}
-
-/**
- * marker_typed_nothing() - where stubs lead until their marker is known
- *
- * Context: any.
- */
-void marker_typed_nothing(void)
-{
-}
-EXPORT_SYMBOL_GPL(marker_typed_nothing);
-
-static void begin_poke(struct patcher_poke *poke, u8 *addr, unsigned int len)
-{
-	*poke = (struct patcher_poke){ .addr = addr, .len = len };
-	memcpy(poke->old, addr, len);
-}
-
-/* -ERANGE if the target is out of reach. */
-static int poke_jmp(struct patcher_poke *poke, u8 *addr, unsigned long target)
-{
-	long distance = target - ((unsigned long)addr + JMP_LEN);
-	s32 displacement = distance;
-
-	if (displacement != distance)
-		return -ERANGE;
-	begin_poke(poke, addr, JMP_LEN);
-	poke->new[0] = 0xe9;
-	memcpy(poke->new + 1, &displacement, sizeof(displacement));
-	return 0;
-}
-
-static void poke_mov(struct patcher_poke *poke, u8 *addr, void *private)
-{
-	begin_poke(poke, addr, MOV_LEN);
-	poke->new[0] = 0x48;
-	poke->new[1] = 0xbf;
-	memcpy(poke->new + 2, &private, sizeof(private));
-}
-
-/**
- * typed_leave_direct() - let a typed marker call its probes by the iterator
- * @marker: any marker
- *
- * Return: 0, or with nothing changed what patcher_apply() returns.
- */
-int typed_leave_direct(struct marker *marker)
-{
-	struct marker_typed *typed = typed_of(marker);
-	struct patcher_poke poke;
-	int err;
-
-	lockdep_assert_held(&registry.lock);
-	if (!typed || !typed->direct)
-		return 0;
-	err = poke_jmp(&poke, typed->stub + ENTRY, (unsigned long)typed->iterator);
-	if (!err)
-		err = patcher_apply(owner, &poke, 1);
-	if (err)
-		return err;
-	typed->direct = false;
-	typed->idle = get_state_synchronize_rcu();
-	return 0;
-}
-
-static int fill_slot(struct marker_typed *typed, const struct marker_probe *probe)
-{
-	struct patcher_poke pokes[2];
-	int err;
-
-	err = poke_jmp(&pokes[1], typed->stub + SLOT_JMP, (unsigned long)probe->func);
-	if (err)
-		return err;
-	poke_mov(&pokes[0], typed->stub + SLOT_MOV, probe->private);
-	cond_synchronize_rcu(typed->idle);
-	return patcher_apply(owner, pokes, 2);
-}
-
-static const struct marker_probe *only_probe(const struct marker_typed *typed)
-{
-	const struct marker_probe *probe = typed->array->probe;
-
-	while (probe->func == (marker_probe_func *)(void *)typed->nothing)
-		probe++;
-	return probe;
-}
-
-/**
- * typed_settle() - let a typed marker with a single probe call it directly
- * @marker: any marker
- *
- * Where that cannot be done, the iterator goes on calling it.
- */
-void typed_settle(struct marker *marker)
-{
-	struct marker_typed *typed = typed_of(marker);
-	struct patcher_poke poke;
-
-	lockdep_assert_held(&registry.lock);
-	if (!typed || !typed->stub || typed->direct)
-		return;
-	if (live_probes(typed->array) != 1 || marker->probes)
-		return;
-	if (fill_slot(typed, only_probe(typed)))
-		return;
-	begin_poke(&poke, typed->stub + ENTRY, JMP_LEN);
-	memcpy(poke.new, nop, JMP_LEN);
-	typed->direct = !patcher_apply(owner, &poke, 1);
-}
-
-static void publish(struct marker_typed *typed, struct probe_array *array)
+static void publish_typed(struct marker_typed *typed, struct probe_array *array)
 {
 	typed->array = array;
 	rcu_assign_pointer(typed->probes, array ? array->probe : NULL);
 }
 
+static int switch_typed(struct marker *marker, bool on)
+{
+	struct marker_switch batch;
+	int err = marker_switch_begin(&batch, 1);
+
+	if (err)
+		return err;
+	marker_switch_add(&batch, marker, on);
+	return marker_switch_end(&batch, 0);
+}
+
 static int add_typed(struct marker_typed *typed, marker_probe_func *func, void *private)
 {
 	struct probe_array *array = typed->array, *old;
-	struct marker *marker = &typed->marker;
 	int err;
 
-	err = array_add(&array, func, private, (marker_probe_func *)(void *)typed->nothing, &old);
+	err = marker_array_add(&array, func, private, typed_nothing(typed), &old);
 	if (err)
 		return err;
 	if (!typed->array) {
-		err = switch_sites(&marker, 1, true);
+		err = switch_typed(&typed->marker, true);
 		if (err) {
 			kfree(array);
 			return err;
 		}
 	}
-	publish(typed, array);
+	publish_typed(typed, array);
 	if (old)
 		kfree_rcu(old, rcu);
 	return 0;
@@ -202,13 +61,13 @@ static int register_typed(struct marker_typed *typed, marker_probe_func *func, v
 
 	if (!typed->marker.node.next)
 		return -ENOENT;
-	if (array_find(typed->array, func, private) >= 0)
+	if (marker_array_find(typed->array, func, private) >= 0)
 		return -EBUSY;
-	err = typed_leave_direct(&typed->marker);
+	err = marker_stub_leave(&typed->marker);
 	if (err)
 		return err;
 	err = add_typed(typed, func, private);
-	typed_settle(&typed->marker);
+	marker_stub_settle(&typed->marker);
 	return err;
 }
 
@@ -231,9 +90,9 @@ int marker_typed_register(struct marker_typed *typed, marker_typed_func *probe, 
 
 	if (!probe)
 		return -EINVAL;
-	mutex_lock(&registry.lock);
+	mutex_lock(&marker_registry.lock);
 	err = register_typed(typed, (marker_probe_func *)(void *)probe, private);
-	mutex_unlock(&registry.lock);
+	mutex_unlock(&marker_registry.lock);
 	return err;
 }
 EXPORT_SYMBOL_GPL(marker_typed_register);
@@ -244,17 +103,17 @@ static int del_typed(struct marker_typed *typed, unsigned int index)
 	struct marker *marker = &typed->marker;
 	int err;
 
-	err = typed_leave_direct(marker);
+	err = marker_stub_leave(marker);
 	if (err)
 		return err;
-	array_del(&array, index, (marker_probe_func *)(void *)typed->nothing, &old);
-	publish(typed, array);
+	marker_array_del(&array, index, typed_nothing(typed), &old);
+	publish_typed(typed, array);
 	/* As with other markers, one that cannot be switched off calls nothing. */
 	if (!array && !marker->probes)
-		switch_sites(&marker, 1, false);
+		switch_typed(marker, false);
 	if (old)
 		kfree_rcu(old, rcu);
-	typed_settle(marker);
+	marker_stub_settle(marker);
 	return 0;
 }
 
@@ -274,29 +133,29 @@ int marker_typed_unregister(struct marker_typed *typed, marker_typed_func *probe
 {
 	int index;
 
-	mutex_lock(&registry.lock);
-	index = array_find(typed->array, (marker_probe_func *)(void *)probe, private);
+	mutex_lock(&marker_registry.lock);
+	index = marker_array_find(typed->array, (marker_probe_func *)(void *)probe, private);
 	if (index >= 0)
 		index = del_typed(typed, index);
-	mutex_unlock(&registry.lock);
+	mutex_unlock(&marker_registry.lock);
 	return index;
 }
 EXPORT_SYMBOL_GPL(marker_typed_unregister);
 
-static unsigned int disconnect(struct marker_typed *typed, probe_gone *gone, void *data)
+static unsigned int disconnect_gone_typed(struct marker_typed *typed, probe_gone *gone, void *data)
 {
 	unsigned int i = 0, count = 0;
 
 	while (typed->array && i < typed->array->nr) {
 		marker_probe_func *func = typed->array->probe[i].func;
 
-		if (func == (marker_probe_func *)(void *)typed->nothing ||
+		if (func == typed_nothing(typed) ||
 		    !gone(data, typed->marker.name, (unsigned long)func)) {
 			i++;
 			continue;
 		}
 		if (del_typed(typed, i)) {
-			pr_err("markers: %s: a probe that goes away is still called\n",
+			pr_err("%s: a probe that goes away is still called\n",
 			       typed->marker.name);
 			return count;
 		}
@@ -307,31 +166,31 @@ static unsigned int disconnect(struct marker_typed *typed, probe_gone *gone, voi
 }
 
 /**
- * typed_disconnect() - probes_disconnect() for typed probes
+ * marker_typed_disconnect() - marker_probes_disconnect() for typed probes
  * @gone: tells whether the code at an address goes
  * @data: passed to it
  *
  * Return: how many there were.
  */
-unsigned int typed_disconnect(probe_gone *gone, void *data)
+unsigned int marker_typed_disconnect(probe_gone *gone, void *data)
 {
 	struct marker_table *table;
 	unsigned int i, count = 0;
 
-	lockdep_assert_held(&registry.lock);
-	list_for_each_entry(table, &registry.tables, node) {
+	lockdep_assert_held(&marker_registry.lock);
+	list_for_each_entry(table, &marker_registry.tables, node) {
 		for (i = 0; i < table->nr; i++) {
 			struct marker_typed *typed = typed_of(record_marker(&table->records[i]));
 
 			if (typed)
-				count += disconnect(typed, gone, data);
+				count += disconnect_gone_typed(typed, gone, data);
 		}
 	}
 	return count;
 }
 
 /* A marker leaves; its code no longer runs. */
-void typed_drop(struct marker *marker)
+void marker_typed_drop(struct marker *marker)
 {
 	struct marker_typed *typed = typed_of(marker);
 
@@ -342,120 +201,4 @@ void typed_drop(struct marker *marker)
 	typed->probes = NULL;
 	typed->stub = NULL;
 	typed->direct = false;
-}
-
-/* Three sites in a row, of one marker, as __DEFINE_MARKER_STUB() makes them. */
-static bool valid_stub(const struct patcher_site *site)
-{
-	static const u8 at[SITES] = { ENTRY, SLOT_MOV, SLOT_JMP };
-	static const u8 len[SITES] = { JMP_LEN, MOV_LEN, JMP_LEN };
-	unsigned int i;
-
-	for (i = 0; i < SITES; i++)
-		if (site[i].flags || site[i].len != len[i] ||
-		    patcher_site_key(&site[i]) != patcher_site_key(site) ||
-		    patcher_site_addr(&site[i]) != patcher_site_addr(site) + at[i])
-			return false;
-	return true;
-}
-
-static struct marker_typed *site_marker(const struct patcher_site *site)
-{
-	return (void *)patcher_site_key(site);
-}
-
-static int aim_stub(struct patcher_poke *poke, const struct patcher_site *site)
-{
-	if (!valid_stub(site))
-		return -EINVAL;
-	return poke_jmp(poke, (void *)patcher_site_addr(site),
-			(unsigned long)site_marker(site)->iterator);
-}
-
-/* Let every stub of a table lead to its iterator or, with an error, none. */
-static int init_stubs(const struct patcher_table *table)
-{
-	const struct patcher_site *site = table->sites;
-	unsigned int i, nr = table->nr / SITES;
-	struct patcher_poke *pokes;
-	int err = 0;
-
-	pokes = kvcalloc(nr, sizeof(*pokes), GFP_KERNEL);
-	if (!pokes)
-		return -ENOMEM;
-	for (i = 0; i < nr && !err; i++)
-		err = aim_stub(&pokes[i], &site[i * SITES]);
-	if (!err)
-		err = patcher_apply_new(table, pokes, nr);
-	for (i = 0; i < nr && !err; i++)
-		site_marker(&site[i * SITES])->stub = (void *)patcher_site_addr(&site[i * SITES]);
-	kvfree(pokes);
-	return err;
-}
-
-static int add_stubs(struct stub_table *table)
-{
-	int err;
-
-	err = patcher_register(&table->sites);
-	if (err)
-		return err;
-	err = init_stubs(&table->sites);
-	if (err) {
-		patcher_unregister(&table->sites);
-		return err;
-	}
-	list_add_tail(&table->node, &stub_tables);
-	return 0;
-}
-
-/**
- * typed_add_table() - take over the stubs of a module
- * @module: the module being loaded; NULL in user space
- * @span: their sites
- *
- * To be called before its markers are taken over.
- *
- * Context: may sleep; no code of @module runs yet.
- * Return: 0; -EINVAL for a malformed table; -ENOMEM; or what patcher_register()
- * and patcher_apply() return.
- */
-int typed_add_table(struct module *module, const struct kmarkers_span *span)
-{
-	int err, nr = kmarkers_span_records(span, sizeof(struct patcher_site));
-	struct stub_table *table;
-
-	if (nr <= 0)
-		return nr;
-	if (nr % SITES)
-		return -EINVAL;
-	table = kzalloc(sizeof(*table), GFP_KERNEL);
-	if (!table)
-		return -ENOMEM;
-	table->sites.sites = span->first;
-	table->sites.nr = nr;
-	table->sites.module = module;
-	table->sites.owner = owner;
-
-	mutex_lock(&registry.lock);
-	err = add_stubs(table);
-	mutex_unlock(&registry.lock);
-	if (err)
-		kfree(table);
-	return err;
-}
-
-/* The module's code no longer runs: as imv_drop_module(). */
-void typed_drop_stubs(struct module *module)
-{
-	struct stub_table *table, *next;
-
-	lockdep_assert_held(&registry.lock);
-	list_for_each_entry_safe(table, next, &stub_tables, node) {
-		if (table->sites.module != module)
-			continue;
-		list_del(&table->node);
-		patcher_drop(&table->sites);
-		kfree_rcu(table, rcu);
-	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The bystander as a thread of the program, and the sites that are linked in. */
+/* The bystander as a thread of the program. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -7,30 +7,21 @@
 #include <linux/compiler.h>
 
 #include "../bench_modules/bystander.h"
-#include "../bench_modules/groups.h"
-#include "../bench_modules/sites.h"
+#include "../bench_modules/bystander_thread.h"
 
 static pthread_t thread;
 static bool stop;
 
-bool bystander_should_stop(void)
-{
-	return READ_ONCE(stop);
-}
-
-/* Not known here: what else the CPU does belongs to the gaps, and idle shows it. */
-unsigned int bystander_timer_irqs(void)
-{
-	return 0;
-}
-
-void bystander_yield(void)
-{
-}
-
+/* How many interrupts its CPU had is not known here: they belong to the gaps, and idle shows it. */
 static void *run(void *unused)
 {
-	bystander_loop();
+	struct bench_watch watch;
+
+	bench_watch_begin(&watch, 0);
+	while (!READ_ONCE(stop)) {
+		bench_watch_clock(&watch);
+		bench_watch_look(&watch, 0);
+	}
 	return NULL;
 }
 
@@ -55,7 +46,7 @@ static int another_cpu(void)
 }
 
 /* @first is for those who may set priorities. */
-int bystander_start(bool first)
+int bench_bystander_start(bool first)
 {
 	int cpu = another_cpu(), err;
 	pthread_attr_t attr;
@@ -73,32 +64,8 @@ int bystander_start(bool first)
 	return -err;
 }
 
-void bystander_stop(void)
+void bench_bystander_stop(void)
 {
 	WRITE_ONCE(stop, true);
 	pthread_join(thread, NULL);
-}
-
-const struct bench_sites *bench_get_sites(void)
-{
-	return &bench_sites;
-}
-
-void bench_put_sites(void)
-{
-}
-
-/* A program has neither static keys nor stop_machine(). */
-int sites_peers_set(enum sites_way way, u32 nr, bool on)
-{
-	return -EINVAL;
-}
-
-void sites_peers_put_back(void)
-{
-}
-
-int sites_stop_and_write(struct sites_stores *stores)
-{
-	return -EINVAL;
 }

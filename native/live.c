@@ -16,7 +16,8 @@
 #include <linux/seq_file.h>
 #include <linux/vmalloc.h>
 
-#include "../bench_modules/bench.h"
+#include "../bench_modules/output.h"
+#include "../bench_modules/run.h"
 #include "../bench_modules/getppid.h"
 #include "../bench_modules/walk.h"
 

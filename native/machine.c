@@ -9,6 +9,8 @@
 #include <kmarkers/hypervisor.h>
 
 #include "../bench_modules/bench.h"
+#include "../bench_modules/output.h"
+#include "../bench_modules/platform.h"
 #include "machine.h"
 
 #define INVARIANT_TSC_BIT	(1U << 8)

@@ -12,7 +12,11 @@
 
 #include <kmarkers/user.h>
 
-#include "../bench_modules/bench.h"
+#include "../bench_modules/control.h"
+#include "../bench_modules/groups.h"
+#include "../bench_modules/output.h"
+#include "../bench_modules/platform.h"
+#include "../bench_modules/run.h"
 #include "machine.h"
 #include "output.h"
 #include "peers.h"

@@ -16,7 +16,7 @@
 
 #include <kmarkers/user.h>
 
-#include "../bench_modules/groups.h"
+#include "../bench_modules/ops.h"
 #include "peers.h"
 #include "peers/peer.h"
 

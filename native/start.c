@@ -9,8 +9,11 @@
 #include <kmarkers/patcher.h>
 #include <kmarkers/user.h>
 
-#include "../immediate/imv.h"
-#include "../markers/registry.h"
+#include "../immediate/load.h"
+#include "../immediate/symbol.h"
+#include "../markers/look.h"
+#include "../markers/stubs.h"
+#include "../markers/tables.h"
 #include "failure.h"
 #include "fork.h"
 #include "text.h"
@@ -54,8 +57,8 @@ static int take_tables(void)
 		bool stubs, markers, imv;
 	} taken;
 
-	return TAKE(stubs, sizeof(struct patcher_site), typed_add_table, "typed markers") ?:
-	       TAKE(markers, sizeof(s32), markers_add_table, "markers") ?:
+	return TAKE(stubs, sizeof(struct patcher_site), marker_stubs_add, "typed markers") ?:
+	       TAKE(markers, sizeof(s32), marker_tables_add, "markers") ?:
 	       TAKE(imv, sizeof(struct patcher_site), imv_add_table, "immediate values");
 }
 
@@ -86,5 +89,5 @@ void kmarkers_list(FILE *file)
 {
 	struct seq_file m = { .file = file };
 
-	markers_show(&m, NULL);
+	marker_list_show(&m, NULL);
 }

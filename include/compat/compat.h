@@ -8,9 +8,7 @@
 #define KMARKERS_COMPAT_H
 
 /* Before printk.h is read: what the log says begins with who says it. */
-#ifdef KMARKERS_LOG_NAMES_MODULE
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
-#endif
 
 #include <linux/module.h>
 #include <linux/version.h>
@@ -21,6 +19,28 @@
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(5, 16, 0)
 #include <linux/mm.h>
+#endif
+
+/*
+ * 9cba82bba500 ("seq_file: add helper macro to define attribute for rw file"),
+ * v6.7: before, the operations of a file that is also written were spelt out.
+ */
+#include <linux/seq_file.h>
+#ifndef DEFINE_SHOW_STORE_ATTRIBUTE
+#define DEFINE_SHOW_STORE_ATTRIBUTE(name)				\
+static int name ## _open(struct inode *inode, struct file *file)	\
+{									\
+	return single_open(file, name ## _show, inode->i_private);	\
+}									\
+									\
+static const struct file_operations name ## _fops = {			\
+	.owner = THIS_MODULE,						\
+	.open = name ## _open,						\
+	.read = seq_read,						\
+	.write = name ## _write,					\
+	.llseek = seq_lseek,						\
+	.release = single_release,					\
+}
 #endif
 
 /*

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Fuzz target: what may be written to bench/control. */
-#include "../../bench_modules/bench.h"
+#include "../../bench_modules/control.h"
+#include "../../bench_modules/groups.h"
 #include "fuzz.h"
 
 /* Stands for the list of benchmarks; the parser looks at names only. */

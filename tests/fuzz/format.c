@@ -16,7 +16,7 @@ static unsigned int print(char *text, unsigned int size, const char *format, ...
 	unsigned int length;
 
 	va_start(call.args, format);
-	length = format_print(text, size, format, &call.args);
+	length = marker_format_print(text, size, format, &call.args);
 	va_end(call.args);
 	return length;
 }
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	for (i = 0; i < MAX_FORMAT && input.left; i++)
 		format[i] = take(&input, 1);
 	format[i] = '\0';
-	format_check(format);
+	marker_format_check(format);
 	memset(text, GUARD, sizeof(text));
 	/* As many as a format can ask for: they are numbers, whatever it takes them for. */
 #define FOUR	args[0], args[1], args[2], args[3]

@@ -9,7 +9,7 @@
 #include <kmarkers/immediate.h>
 #include <kmarkers/patcher.h>
 
-#include "../../immediate/imv.h"
+#include "../../immediate/load.h"
 #include "../../patcher/insn.h"
 #include "arena.h"
 

@@ -8,7 +8,8 @@
 
 #include <kmarkers/marker.h>
 
-#include "../../markers/registry.h"
+#include "../../markers/names.h"
+#include "../../markers/tables.h"
 #include "fuzz.h"
 
 #define CHUNKS		3
@@ -161,7 +162,7 @@ static void do_add(struct input *in)
 		return;
 	fill_chunk(in, number);
 	taken[number] = !kmarkers_join(&span, &chunks[number].head, sizeof(s32)) &&
-			!markers_add_table(MODULE(number), &span);
+			!marker_tables_add(MODULE(number), &span);
 	MUST(taken[number] == good_head(number));
 	if (taken[number])
 		model_add(number);
@@ -171,7 +172,7 @@ static void drop(int number)
 {
 	int i, j;
 
-	markers_drop_module(MODULE(number));
+	marker_tables_drop(MODULE(number));
 	taken[number] = false;
 	for (i = 0; i < NAMES; i++)
 		for (j = model[i].nr_markers; j-- > 0;)
@@ -250,7 +251,7 @@ static void forget(bool free_all)
 	for (i = 0; i < CHUNKS; i++)
 		drop(i);
 	if (free_all) {
-		markers_free();
+		marker_names_free();
 		return;
 	}
 	for (i = 0; i < NAMES; i++)

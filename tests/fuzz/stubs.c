@@ -4,7 +4,7 @@
 
 #include <kmarkers/immediate.h>
 
-#include "../../immediate/imv.h"
+#include "../../immediate/symbol.h"
 
 void imv_show_symbol(struct seq_file *m, unsigned long addr)
 {

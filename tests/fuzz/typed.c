@@ -9,7 +9,8 @@
 #include <kmarkers/patcher.h>
 #include <kmarkers/typed.h>
 
-#include "../../markers/registry.h"
+#include "../../markers/stubs.h"
+#include "../../markers/tables.h"
 #include "../../patcher/insn.h"
 #include "arena.h"
 
@@ -279,7 +280,7 @@ static int add_stubs(int chunk)
 	struct kmarkers_span span = { NULL };
 
 	return kmarkers_join(&span, &stubs[chunk].head, sizeof(struct patcher_site)) ?:
-	       typed_add_table(MODULE(chunk), &span);
+	       marker_stubs_add(MODULE(chunk), &span);
 }
 
 static int add_markers(int chunk)
@@ -287,7 +288,7 @@ static int add_markers(int chunk)
 	struct kmarkers_span span = { NULL };
 
 	return kmarkers_join(&span, &tables[chunk].head, sizeof(s32)) ?:
-	       markers_add_table(MODULE(chunk), &span);
+	       marker_tables_add(MODULE(chunk), &span);
 }
 
 static void do_add(struct input *in)
@@ -313,7 +314,7 @@ static void drop(int chunk)
 {
 	int i;
 
-	markers_drop_module(MODULE(chunk));
+	marker_tables_drop(MODULE(chunk));
 	taken[chunk] = false;
 	nr_stubs[chunk] = 0;
 	for (i = 0; i < 2; i++)

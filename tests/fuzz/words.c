@@ -199,7 +199,7 @@ static void check_control(const char *line)
 	unsigned int nr = find_words(line, word);
 	char *copy = copy_of(line, strlen(line));
 	struct control_request request;
-	int err = control_parse(copy, &request);
+	int err = marker_command_parse(copy, &request);
 
 	MUST(err == (good_request(line, word, nr) ? 0 : -EINVAL));
 	if (!err)
@@ -210,13 +210,13 @@ static void check_control(const char *line)
 /* A file of a name's own takes one of the words, or 0 and 1. */
 static void check_word(const char *line)
 {
-	const struct control_command *command = control_command(line);
+	const struct control_command *command = marker_command_find(line);
 	bool digit = (*line == '0' || *line == '1') && !line[1];
 
 	MUST(!command == !(is_command(line) && !strchr(line, ' ')));
 	if (command)
 		check_command(command, line);
-	command = control_enable(line);
+	command = marker_command_enable(line);
 	MUST(!command == !digit);
 	if (command)
 		check_command(command, *line == '1' ? "trace" : "-trace");

@@ -148,7 +148,10 @@ static int add_breakpoint(void)
 	return err;
 }
 
-/* Runs where the trace probe calls format_print(): through ftrace, so in the same context. */
+/*
+ * Runs where the trace probe calls marker_format_print(): through ftrace, so in the
+ * same context.
+ */
 static int at_print(struct kprobe *probe, struct pt_regs *regs)
 {
 	trace_mark(ev_nested, "nested %d", 1);
@@ -156,7 +159,7 @@ static int at_print(struct kprobe *probe, struct pt_regs *regs)
 }
 
 static struct kprobe inside = {
-	.symbol_name = "format_print",
+	.symbol_name = "marker_format_print",
 	.pre_handler = at_print,
 };
 

@@ -25,7 +25,7 @@ static unsigned int print_into(char *to, unsigned int size, const char *format, 
 	unsigned int length;
 
 	va_start(call.args, format);
-	length = format_print(to, size, format, &call.args);
+	length = marker_format_print(to, size, format, &call.args);
 	va_end(call.args);
 	return length;
 }
@@ -36,7 +36,7 @@ do {										\
 	snprintf(wanted, sizeof(wanted), format, ## args);			\
 	EXPECT(print_into(text, sizeof(text), format, ## args) == strlen(wanted)); \
 	EXPECT(!strcmp(text, wanted));						\
-	EXPECT(!format_check(format));						\
+	EXPECT(!marker_format_check(format));						\
 } while (0)
 
 static const char *prints_numbers(void)
@@ -94,12 +94,12 @@ static const char *refuses(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		EXPECT(format_check(bad[i]) == -EINVAL);
+		EXPECT(marker_format_check(bad[i]) == -EINVAL);
 	/* Met all the same, they end the text. */
 	EXPECT(print_into(text, sizeof(text), "%d %n %d", 1, (int *)1, 2) == 2);
 	EXPECT(!strcmp(text, "1 "));
 	EXPECT(print_into(text, sizeof(text), "%") == 0);
-	EXPECT(!format_check("%pISpfsc %pV"));
+	EXPECT(!marker_format_check("%pISpfsc %pV"));
 	return NULL;
 }
 

@@ -12,8 +12,11 @@
 #include <kmarkers/patcher.h>
 #include <kmarkers/user.h>
 
-#include "../../bench_modules/bench.h"
-#include "../../immediate/imv.h"
+#include "../../bench_modules/output.h"
+#include "../../bench_modules/run.h"
+#include "../../immediate/list.h"
+#include "../../immediate/tables.h"
+#include "../../immediate/updates.h"
 #include "../../patcher/register.h"
 #include "listings.h"
 
@@ -53,17 +56,17 @@ static const char *lists_values(void)
 
 	EXPECT(read_listed() == 2468);
 	snprintf(line, sizeof(line), "0x%lx 4 0x4d2 0 program 2\n", (unsigned long)&listed__imv);
-	EXPECT(has_line(printed(imv_show), line));
+	EXPECT(has_line(printed(imv_list_show), line));
 	EXPECT(!imv_set(listed, 1));
 	snprintf(line, sizeof(line), "0x%lx 4 0x1 1 program 2\n", (unsigned long)&listed__imv);
-	EXPECT(has_line(printed(imv_show), line));
+	EXPECT(has_line(printed(imv_list_show), line));
 	return NULL;
 }
 
 /* Changed in every order, each value has its own count. */
 static DEFINE_IMV(u8, counted)[5];
 
-static const char *counts_updates(void)
+static const char *count_in_every_order(void)
 {
 	static const u8 order[] = { 3, 1, 4, 1, 0, 2, 3, 1, 4 };
 	static const u8 times[] = { 1, 3, 1, 2, 2 };
@@ -93,6 +96,16 @@ static const char *counts_updates(void)
 	imv_updates_drop(NULL);
 	EXPECT(!imv_updates_of(&counted__imv[1]));
 	return NULL;
+}
+
+static const char *counts_updates(void)
+{
+	const char *failed;
+
+	mutex_lock(&imv_tables.lock);
+	failed = count_in_every_order();
+	mutex_unlock(&imv_tables.lock);
+	return failed;
 }
 
 static void probe(void *probe_private, void *call_private, const char *fmt, va_list *args)

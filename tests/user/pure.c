@@ -8,7 +8,8 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 
-#include "../../bench_modules/bench.h"
+#include "../../bench_modules/control.h"
+#include "../../bench_modules/groups.h"
 #include "../../patcher/insn.h"
 #include "pure.h"
 

@@ -3,7 +3,9 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 
-#include "../../bench_modules/bench.h"
+#include "../../bench_modules/cycles.h"
+#include "../../bench_modules/platform.h"
+#include "../../bench_modules/run.h"
 #include "runs.h"
 
 static enum bench_cycles cycles_source;

@@ -10,8 +10,9 @@
 #include <kmarkers/marker.h>
 #include <kmarkers/patcher.h>
 
-#include "../../immediate/imv.h"
-#include "../../markers/registry.h"
+#include "../../immediate/load.h"
+#include "../../markers/stubs.h"
+#include "../../markers/tables.h"
 #include "tables.h"
 
 #define NAME(label)	extern u8 tables_##label[];
@@ -160,8 +161,8 @@ static const char *joins(void)
 	EXPECT(join_two(0, 2, &span) == -EINVAL);
 	EXPECT(join_two(2, 0, &span) == -EINVAL);
 	EXPECT(imv_add_table(MODULE, &span) == -EINVAL);
-	EXPECT(markers_add_table(MODULE, &span) == -EINVAL);
-	EXPECT(typed_add_table(MODULE, &span) == -EINVAL);
+	EXPECT(marker_tables_add(MODULE, &span) == -EINVAL);
+	EXPECT(marker_stubs_add(MODULE, &span) == -EINVAL);
 	/* Twice the same. */
 	EXPECT(join_two(1, 1, &span) == -EINVAL);
 	/* A unit without records is nowhere. */

@@ -96,7 +96,7 @@ test_attach_refusals() {
 
 # The trace probe itself calls functions that have a marker.
 test_attach_recursion() {
-	functions="marker_probe_call probe_trace format_print copy_from_kernel_nofault"
+	functions="marker_probe_call marker_event_probe marker_format_print copy_from_kernel_nofault"
 	for function in $functions; do
 		try "attach $function" command "attach $function rec_$function"
 	done

@@ -2,11 +2,17 @@
 #ifndef NATIVE_PRINTK_H
 #define NATIVE_PRINTK_H
 #include <stdio.h>
-#ifdef NATIVE_QUIET
-#define pr_warn(fmt, args...)	((void)(0 && fprintf(stderr, fmt, ## args)))
+/* What the module is called whose sources a program holds. */
+#ifdef KBUILD_MODNAME
+#define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
 #else
-#define pr_warn(fmt, args...)	fprintf(stderr, fmt, ## args)
+#define pr_fmt(fmt)	fmt
 #endif
-#define pr_info(fmt, args...)	fprintf(stderr, fmt, ## args)
-#define pr_err(fmt, args...)	fprintf(stderr, fmt, ## args)
+#ifdef NATIVE_QUIET
+#define pr_warn(fmt, args...)	((void)(0 && fprintf(stderr, pr_fmt(fmt), ## args)))
+#else
+#define pr_warn(fmt, args...)	fprintf(stderr, pr_fmt(fmt), ## args)
+#endif
+#define pr_info(fmt, args...)	fprintf(stderr, pr_fmt(fmt), ## args)
+#define pr_err(fmt, args...)	fprintf(stderr, pr_fmt(fmt), ## args)
 #endif

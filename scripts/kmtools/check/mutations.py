@@ -15,7 +15,9 @@ BATCH = "patcher/batch.c"
 PROTOCOL = "patcher/protocol.c"
 INT3_STORE = "\t\tWRITE_ONCE(*pokes[i].alias, KMARKERS_INT3);\n"
 TAIL_STORE = "\t\tmemcpy(pokes[i].alias + 1, pokes[i].new + 1, pokes[i].len - 1);\n"
-FIRST_STORES = "\twrite_first_bytes(pokes, nr);\n\tsync_round();\n\n\tpatcher_text_rewrite(pokes, nr);"
+FIRST_STORES = (
+    "\twrite_first_bytes(pokes, nr);\n\tsync_round();\n\n\tpatcher_text_rewrite(pokes, nr);"
+)
 
 
 class Ground(Enum):
@@ -85,7 +87,9 @@ MUTANTS = (
         ORDER,
         model="first-before-tail",
     ),
-    Mutant("no-rounds", "no CPU is synchronised", PROTOCOL, [("\tpatcher_text_sync();\n", "")], ORDER),
+    Mutant(
+        "no-rounds", "no CPU is synchronised", PROTOCOL, [("\tpatcher_text_sync();\n", "")], ORDER
+    ),
     Mutant(
         "no-round-1",
         "the first round is left out",
@@ -203,7 +207,12 @@ MUTANTS = (
         "foreign-retried",
         "a breakpoint that somebody else has set is retried for ever",
         PROTOCOL,
-        [("\treturn byte == KMARKERS_INT3 && READ_ONCE(", "\treturn !number && byte == KMARKERS_INT3 && READ_ONCE(")],
+        [
+            (
+                "\treturn byte == KMARKERS_INT3 && READ_ONCE(",
+                "\treturn !number && byte == KMARKERS_INT3 && READ_ONCE(",
+            )
+        ],
         ("patcher_passes_on_foreign_breakpoints",),
         model="always-retry",
     ),
@@ -260,7 +269,7 @@ MUTANTS = (
     Mutant(
         "any-instruction",
         "a table of values may point at any instruction",
-        "immediate/imv.c",
+        "immediate/load.c",
         [("site->size))) {\n\t\t\terr =", "site->size)) && !site) {\n\t\t\terr =")],
         ("tables_of_others_are_refused",),
     ),
@@ -551,7 +560,12 @@ MUTANTS = (
         "site-anywhere",
         "an instruction in a module's text passes for one of the kernel",
         "patcher/functions.c",
-        [("if (!addr || !patcher_is_core_text(addr) || kmarkers_find", "if (!addr || kmarkers_find")],
+        [
+            (
+                "if (!addr || !patcher_is_core_text(addr) || kmarkers_find",
+                "if (!addr || kmarkers_find",
+            )
+        ],
         ("module function",),
         Ground.KERNEL,
         suites=CORE,
@@ -650,7 +664,7 @@ MUTANTS = (
     Mutant(
         "value-without-sites",
         "a variable is stored although its sites were refused",
-        "immediate/imv.c",
+        "immediate/change.c",
         [
             (
                 "\tfor (i = 0; !err && i < nr; i++)\n\t\tstore_value",
@@ -662,7 +676,7 @@ MUTANTS = (
     Mutant(
         "probe-without-data",
         "a probe is published before its private data",
-        "markers/probes.c",
+        "markers/array.c",
         [
             ("\tprobe->private = private;\n", ""),
             (
@@ -677,11 +691,11 @@ MUTANTS = (
     Mutant(
         "probes-freed-at-once",
         "the list of probes is freed while markers may read it",
-        "markers/probes.c",
+        "markers/connect.c",
         [
             (
-                "\tif (old)\n\t\tkfree_rcu(old, rcu);\n\treturn !array;\n",
-                "\tkfree(old);\n\treturn !array;\n",
+                "\tif (old)\n\t\tkfree_rcu(old, rcu);\n\tlink->switches = !array;\n",
+                "\tkfree(old);\n\tlink->switches = !array;\n",
             )
         ],
         ("markers_storm_of_pairs",),
@@ -690,7 +704,7 @@ MUTANTS = (
     Mutant(
         "slot-rewritten-at-once",
         "private data and probe of a typed marker change while a CPU is between them",
-        "markers/typed.c",
+        "markers/stubs.c",
         [("\tcond_synchronize_rcu(typed->idle);\n", "")],
         ("typed_storm_waits",),
         Ground.KERNEL,
@@ -701,8 +715,9 @@ MUTANTS = (
         "markers/typed.c",
         [
             (
-                "\terr = typed_leave_direct(marker);\n\tif (err)\n\t\treturn err;\n\tarray_del",
-                "\terr = 0;\n\tif (err)\n\t\treturn err;\n\tarray_del",
+                "\terr = marker_stub_leave(marker);\n\tif (err)\n\t\treturn err;\n"
+                "\tmarker_array_del",
+                "\terr = 0;\n\tif (err)\n\t\treturn err;\n\tmarker_array_del",
             )
         ],
         ("typed_call_probes",),
@@ -728,7 +743,7 @@ MUTANTS = (
     Mutant(
         "any-format",
         "formats are not compared",
-        "markers/internal.h",
+        "markers/names.h",
         [("return !entry->format || !strcmp(entry->format, format);", "return true;")],
         ("markers_errors", "markers_formats"),
     ),
@@ -743,14 +758,14 @@ MUTANTS = (
         "list-of-nothing",
         "without a probe no marker is listed",
         "markers/legacy.c",
-        [("return !probe || (array_find", "return (array_find")],
+        [("return !probe || (marker_array_find", "return (marker_array_find")],
         ("markers_iteration",),
     ),
     Mutant(
         "comes-unconnected",
         "what leads to a marker that is on when its module comes is not told",
         "markers/tracepoint.c",
-        [("return marker->probes ? tracepoint_switch(marker, true) : 0;", "return 0;")],
+        [("return marker->probes ? marker_tracepoint_switch(marker, true) : 0;", "return 0;")],
         ("the tracepoint calls it",),
         Ground.KERNEL,
         suites=("history",),
@@ -821,7 +836,7 @@ MUTANTS = (
     Mutant(
         "value-by-value",
         "a change looks at every site of a table",
-        "immediate/imv.c",
+        "include/kmarkers/search.h",
         [("unsigned int middle = low + (high - low) / 2;", "unsigned int middle = low;")],
         ("imv_set_looks_at_its_sites_only",),
     ),
@@ -859,7 +874,12 @@ MUTANTS = (
         "breakpoints-in-new-code",
         "the sites of a module that is being loaded are changed with breakpoints",
         BATCH,
-        [("is_new(table, pokes, nr) ? patcher_write_new : patcher_write_chunks", "patcher_write_chunks")],
+        [
+            (
+                "is_new(table, pokes, nr) ? patcher_write_new : patcher_write_chunks",
+                "patcher_write_chunks",
+            )
+        ],
         ("one file: a round each",),
         Ground.KERNEL,
         suites=TABLES,
@@ -885,7 +905,7 @@ MUTANTS = (
     Mutant(
         "unload-waits",
         "a module that leaves waits for a grace period of ours",
-        "immediate/imv.c",
+        "immediate/load.c",
         [("\t\tpatcher_drop(&table->sites);", "\t\tpatcher_unregister(&table->sites);")],
         ("many files leave: no grace period was waited for",),
         Ground.KERNEL,

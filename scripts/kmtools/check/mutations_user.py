@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from kmtools.check.mutations import BATCH, PROTOCOL, REFUSES, Mutant
 
-IMV = "immediate/imv.c"
+READS, CHANGE = "immediate/reads.c", "immediate/change.c"
 REGISTER = "patcher/register.c"
 SITES = "patcher/sites.c"
-PROBES = "markers/probes.c"
 
 USER_MUTANTS = (
     # What a table may hold.
@@ -74,7 +73,7 @@ USER_MUTANTS = (
     Mutant(
         "any-flags",
         "a table of values may have runs",
-        IMV,
+        READS,
         [("if (site->flags & ~(IMV_BRANCH | IMV_FLIP))", "if (site->flags & ~0xffff)")],
         ("tables_of_others_are_refused",),
     ),
@@ -136,7 +135,12 @@ USER_MUTANTS = (
         "lock-dropped-among-cpus",
         "an instruction loses its LOCK while other CPUs are online",
         BATCH,
-        [("drops_lock(pokes, nr) && !patcher_text_alone()", "drops_lock(pokes, nr) && patcher_text_alone()")],
+        [
+            (
+                "drops_lock(pokes, nr) && !patcher_text_alone()",
+                "drops_lock(pokes, nr) && patcher_text_alone()",
+            )
+        ],
         ("patcher_prefixes",),
     ),
     Mutant(
@@ -157,28 +161,28 @@ USER_MUTANTS = (
     Mutant(
         "any-size",
         "a value is changed with another size than its sites have",
-        IMV,
+        CHANGE,
         [("if (change->size != site->size)", "if (!change->size)")],
         ("imv_refuses_bad_changes",),
     ),
     Mutant(
         "named-twice",
         "a value may be in a change twice",
-        IMV,
+        CHANGE,
         [("if (changes[i - 1].var == changes[i].var)", "if (!changes[i].var)")],
         ("imv_refuses_bad_changes",),
     ),
     Mutant(
         "value-not-truncated",
         "a branch follows bits that its variable does not hold",
-        IMV,
-        [("\tvalue = load_value(&value, site->size);\n", "")],
+        READS,
+        [("\tvalue = imv_load_value(&value, site->size);\n", "")],
         ("imv_branches",),
     ),
     Mutant(
         "new-sites-stale",
         "sites of a new table read 0 whatever their variable holds",
-        IMV,
+        "immediate/load.c",
         [
             (
                 "\tif (count && !err)\n\t\terr = patcher_apply_new(table, pokes, count);\n"
@@ -192,43 +196,49 @@ USER_MUTANTS = (
     Mutant(
         "probe-twice",
         "a probe is connected twice with the same data",
-        PROBES,
-        [("\tif (array_find(entry->probes, func, private) >= 0)\n\t\treturn -EBUSY;\n", "")],
+        "markers/connect.c",
+        [
+            (
+                "\tif (marker_array_find(entry->probes, link->func, link->private) >= 0)\n"
+                "\t\treturn -EBUSY;\n",
+                "",
+            )
+        ],
         ("markers_errors",),
     ),
     Mutant(
         "any-pair",
         "a probe is disconnected with another's data",
-        PROBES,
+        "markers/array.c",
         [("if (probe->func == func && probe->private == private)", "if (probe->func == func)")],
         ("markers_private_data", "typed_errors"),
     ),
     Mutant(
         "left-2006",
         "a probe of 2006 stays connected when its code goes away",
-        PROBES,
-        [("is_2006(probe) ? probe->private : (void *)probe->func", "probe->func")],
+        "markers/forward.c",
+        [("forwards ? probe->private : (void *)probe->func", "probe->func")],
         ("markers_probes_leave",),
     ),
     Mutant(
         "few-arguments",
         "a probe of 2006 gets the first eight of its arguments",
-        "markers/legacy.c",
+        "markers/forward.c",
         [("#define FEW_ARGS\t8\n", "#define FEW_ARGS\t16\n")],
         ("markers_2006_arguments",),
     ),
     Mutant(
         "direct-past-others",
         "a typed probe is called directly although one was registered by name",
-        "markers/typed.c",
+        "markers/stubs.c",
         [("live_probes(typed->array) != 1 || marker->probes)", "live_probes(typed->array) != 1)")],
         ("typed_probes_by_name",),
     ),
     Mutant(
         "half-connected",
         "some names stay connected although another one was refused",
-        "markers/batch.c",
-        [("\tif (state->added)\n", "\tif (state->added && !link->name)\n")],
+        "markers/connect.c",
+        [("\tif (link->joined)\n", "\tif (link->joined && !link->name)\n")],
         ("many_names_refused", "many_names_without_memory"),
     ),
 )

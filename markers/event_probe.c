@@ -17,7 +17,6 @@
 
 #include "event_probe.h"
 #include "format.h"
-#include "registry.h"
 
 #define CREATE_TRACE_POINTS
 #include "event.h"
@@ -68,7 +67,7 @@ static void describe_site(char *site, const struct marker *marker)
 }
 
 /* Preemption is disabled, as always in a probe. */
-void probe_trace(void *private, void *call_private, const char *fmt, va_list *args)
+void marker_event_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	const struct marker *marker = marker_of_args(args);
 	struct event_buffers *own;
@@ -88,13 +87,13 @@ void probe_trace(void *private, void *call_private, const char *fmt, va_list *ar
 	texts = &own->texts[context];
 	strscpy(texts->name, marker->name, NAME_BYTES);
 	describe_site(texts->site, marker);
-	format_print(texts->text, TEXT_BYTES, fmt, args);
+	marker_format_print(texts->text, TEXT_BYTES, fmt, args);
 	trace_marker(texts->name, texts->site, texts->text);
 	barrier();
 	own->inside &= ~BIT(context);
 }
 
-unsigned long event_nested(void)
+unsigned long marker_event_nested(void)
 {
 	unsigned long sum = 0;
 	int cpu;
@@ -104,18 +103,18 @@ unsigned long event_nested(void)
 	return sum;
 }
 
-int event_enable(void)
+int marker_event_enable(void)
 {
 	return trace_set_clr_event("kmarkers", "marker", 1);
 }
 
-int __init event_init(void)
+int __init marker_event_init(void)
 {
 	buffers = alloc_percpu(struct event_buffers);
 	return buffers ? 0 : -ENOMEM;
 }
 
-void event_exit(void)
+void marker_event_exit(void)
 {
 	free_percpu(buffers);
 }

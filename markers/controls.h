@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names of markers as root sees them: a directory each, and the built-in probes. */
-#ifndef MARKERS_CONTROL_H
-#define MARKERS_CONTROL_H
+/* Names of markers as root sees them, and the built-in probes. */
+#ifndef MARKERS_CONTROLS_H
+#define MARKERS_CONTROLS_H
 
-#include <linux/dcache.h>
 #include <linux/list.h>
+#include <linux/percpu.h>
 #include <linux/types.h>
 
 #include "command.h"
 
+struct dentry;
 struct module;
 
 /**
  * struct marker_control - the controls of a name that has markers
  * @node: in the hash of names; not in it once its last marker has left
  * @list: in a list of those that come or go
- * @dir: its directory; NULL if it cannot have one
+ * @dir: its directory; NULL if it cannot have one; of files.c
  * @builtins: which built-in probes are connected, CONTROL_*
  * @hits: counters of the count probe; NULL until it is first connected
  * @name: the name
@@ -31,15 +32,11 @@ struct marker_control {
 	char name[];
 };
 
-void control_init(struct dentry *dir);
-void control_exit(void);
-int control_names_come(struct module *module);
-void control_names_go(void);
+int marker_control_apply(struct marker_control *control, const struct control_command *command);
+bool marker_control_is_connected(struct marker_control *control, unsigned int builtin);
+int marker_controls_apply(const char *pattern, const struct control_command *command);
+int marker_controls_add(struct module *module, struct list_head *new);
+void marker_controls_take(struct list_head *gone);
+void marker_control_free(struct marker_control *control);
 
-int control_apply(struct marker_control *control, const struct control_command *command);
-bool control_is_connected(struct marker_control *control, unsigned int builtin);
-
-/* files.c */
-void files_create(struct marker_control *control, struct dentry *parent);
-
-#endif /* MARKERS_CONTROL_H */
+#endif /* MARKERS_CONTROLS_H */

@@ -1,49 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The controls of names: which there are, their built-in probes, and the file
- * that takes commands for many names at a time.
- *
- * Names come and go with modules.  Removing a directory waits for whoever is in
- * its files, so two locks are needed: @tree is held while directories are made
- * and removed, and no operation of their files takes it; @lock protects what
- * they look at.
- */
-#include <linux/debugfs.h>
-#include <linux/err.h>
+/* The controls of names: which there are, and their built-in probes. */
 #include <linux/errno.h>
 #include <linux/glob.h>
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
 #include <linux/kernel.h>
-#include <linux/module.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include <kmarkers/words.h>
-
+#include "connect.h"
+#include "controls.h"
 #include "event_probe.h"
-#include "control.h"
 #include "format.h"
-#include "functions.h"
-#include "registry.h"
+#include "look.h"
 
 #define NAME_BITS	10
 
 static struct {
-	struct mutex tree;		/* before lock */
 	struct mutex lock;		/* before that of the registry */
 	DECLARE_HASHTABLE(names, NAME_BITS);
 	unsigned int nr;
-	struct dentry *dir, *file;
 } controls = {
-	.tree = __MUTEX_INITIALIZER(controls.tree),
 	.lock = __MUTEX_INITIALIZER(controls.lock),
 };
 
-static u32 hash(const char *name)
+static u32 hash_name(const char *name)
 {
 	return jhash(name, strlen(name), 0);
 }
@@ -52,7 +38,7 @@ static struct marker_control *find_control(const char *name)
 {
 	struct marker_control *control;
 
-	hash_for_each_possible(controls.names, control, node, hash(name))
+	hash_for_each_possible(controls.names, control, node, hash_name(name))
 		if (!strcmp(control->name, name))
 			return control;
 	return NULL;
@@ -60,20 +46,20 @@ static struct marker_control *find_control(const char *name)
 
 static int check_format(void *unused, const struct marker *marker)
 {
-	if (!format_check(marker->format))
+	if (!marker_format_check(marker->format))
 		return 0;
-	pr_info("markers: %s in %s(): format cannot be printed, not traced\n", marker->name,
+	pr_info("%s in %s(): format cannot be printed, not traced\n", marker->name,
 		marker->func);
 	return -EINVAL;
 }
 
 /* What a probe needs before it may be connected. */
-static int prepare(struct marker_control *control, unsigned int builtin)
+static int prepare_builtin(struct marker_control *control, unsigned int builtin)
 {
 	int cpu;
 
 	if (builtin == CONTROL_TRACE)
-		return markers_for_each(control->name, NULL, check_format, NULL);
+		return marker_visit(control->name, NULL, check_format, NULL);
 	if (!control->hits)
 		control->hits = alloc_percpu(unsigned long);
 	if (!control->hits)
@@ -94,9 +80,11 @@ static void probe_count(void *private, void *call_private, const char *fmt, va_l
 static void fill_link(struct marker_link *link, struct marker_control *control,
 		      unsigned int builtin)
 {
-	link->name = control->name;
-	link->func = builtin == CONTROL_TRACE ? probe_trace : probe_count;
-	link->private = control;
+	*link = (struct marker_link) {
+		.name = control->name,
+		.func = builtin == CONTROL_TRACE ? marker_event_probe : probe_count,
+		.private = control,
+	};
 }
 
 /* As many links as @which has probes that are, or are not, connected. */
@@ -111,8 +99,8 @@ static unsigned int add_links(struct marker_link *links, struct marker_control *
 	return nr;
 }
 
-static int connect(struct marker_control **names, unsigned int nr, struct marker_link *links,
-		   unsigned int builtin)
+static int connect_builtin(struct marker_control **names, unsigned int nr,
+			   struct marker_link *links, unsigned int builtin)
 {
 	unsigned int i, count = 0;
 	int err = 0;
@@ -120,36 +108,32 @@ static int connect(struct marker_control **names, unsigned int nr, struct marker
 	for (i = 0; i < nr && !err; i++) {
 		if (names[i]->builtins & builtin)
 			continue;
-		err = prepare(names[i], builtin);
+		err = prepare_builtin(names[i], builtin);
 		fill_link(&links[count++], names[i], builtin);
 	}
 	if (!err && builtin == CONTROL_TRACE)
-		err = event_enable();
+		err = marker_event_enable();
 	if (!err && count)
-		err = markers_connect_many(links, count);
+		err = marker_connect_many(links, count);
 	for (i = 0; i < nr && !err; i++)
 		names[i]->builtins |= builtin;
 	return err;
 }
 
 /* On return no probe that was disconnected runs any more. */
-static int disconnect(struct marker_control **names, unsigned int nr, struct marker_link *links,
-		      unsigned int builtins)
+static void disconnect_builtins(struct marker_control **names, unsigned int nr,
+				struct marker_link *links, unsigned int builtins)
 {
 	unsigned int i, count = 0;
-	int err;
 
 	for (i = 0; i < nr; i++)
 		count += add_links(&links[count], names[i], names[i]->builtins & builtins);
 	if (!count)
-		return 0;
-	err = markers_disconnect_many(links, count);
-	if (err)
-		return err;
+		return;
+	marker_disconnect_many(links, count);
 	marker_synchronize_unregister();
 	for (i = 0; i < nr; i++)
 		names[i]->builtins &= ~builtins;
-	return 0;
 }
 
 /* For all of the names or, with an error, for none. */
@@ -157,22 +141,22 @@ static int apply(struct marker_control **names, unsigned int nr,
 		 const struct control_command *command)
 {
 	struct marker_link *links;
-	int err;
+	int err = 0;
 
 	lockdep_assert_held(&controls.lock);
 	links = kvcalloc(nr, 2 * sizeof(*links), GFP_KERNEL);
 	if (!links)
 		return -ENOMEM;
 	if (command->add)
-		err = connect(names, nr, links, command->add);
+		err = connect_builtin(names, nr, links, command->add);
 	else
-		err = disconnect(names, nr, links, command->del);
+		disconnect_builtins(names, nr, links, command->del);
 	kvfree(links);
 	return err;
 }
 
 /* -ENODEV: its last marker left while the file was being written. */
-int control_apply(struct marker_control *control, const struct control_command *command)
+int marker_control_apply(struct marker_control *control, const struct control_command *command)
 {
 	int err = -ENODEV;
 
@@ -183,7 +167,7 @@ int control_apply(struct marker_control *control, const struct control_command *
 	return err;
 }
 
-bool control_is_connected(struct marker_control *control, unsigned int builtin)
+bool marker_control_is_connected(struct marker_control *control, unsigned int builtin)
 {
 	return READ_ONCE(control->builtins) & builtin;
 }
@@ -206,39 +190,23 @@ static int apply_to_matching(const char *pattern, const struct control_command *
 	return err;
 }
 
-static int run(const struct control_request *request)
+/**
+ * marker_controls_apply() - carry out a command for every name that matches
+ * @pattern: as glob_match() takes it
+ * @command: the command
+ *
+ * Context: may sleep.
+ * Return: 0; or an error with nothing changed, -ENOENT if no name matches.
+ */
+int marker_controls_apply(const char *pattern, const struct control_command *command)
 {
 	int err;
 
-	if (request->verb == CONTROL_ATTACH)
-		return function_attach(request->object, request->name);
-	if (request->verb == CONTROL_DETACH)
-		return function_detach(request->object);
 	mutex_lock(&controls.lock);
-	err = apply_to_matching(request->object, request->command);
+	err = apply_to_matching(pattern, command);
 	mutex_unlock(&controls.lock);
 	return err;
 }
-
-static ssize_t control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
-{
-	char *line = patcher_read_line(buf, count, CONTROL_LINE);
-	struct control_request request;
-	int err;
-
-	if (IS_ERR(line))
-		return PTR_ERR(line);
-	err = control_parse(line, &request) ?: run(&request);
-	kfree(line);
-	return err ?: count;
-}
-
-static const struct file_operations control_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = control_write,
-	.llseek = noop_llseek,
-};
 
 static int add_control(void *data, const struct marker *marker)
 {
@@ -251,40 +219,28 @@ static int add_control(void *data, const struct marker *marker)
 	if (!control)
 		return -ENOMEM;
 	strcpy(control->name, marker->name);
-	hash_add(controls.names, &control->node, hash(control->name));
+	hash_add(controls.names, &control->node, hash_name(control->name));
 	controls.nr++;
 	list_add_tail(&control->list, new);
 	return 0;
 }
 
 /**
- * control_names_come() - make controls for names that have none
- * @module: the module whose markers were added
+ * marker_controls_add() - make controls for names that have none
+ * @module: the module whose markers were added; NULL: any
+ * @new: where those that were made are added
  *
  * Context: may sleep.
  * Return: 0, or -ENOMEM with controls for some.
  */
-int control_names_come(struct module *module)
+int marker_controls_add(struct module *module, struct list_head *new)
 {
-	struct marker_control *control, *next;
-	LIST_HEAD(new);
 	int err;
 
-	mutex_lock(&controls.tree);
 	mutex_lock(&controls.lock);
-	err = markers_for_each(NULL, module, add_control, &new);
+	err = marker_visit(NULL, module, add_control, new);
 	mutex_unlock(&controls.lock);
-	list_for_each_entry_safe(control, next, &new, list) {
-		list_del(&control->list);
-		files_create(control, controls.dir);
-	}
-	mutex_unlock(&controls.tree);
 	return err;
-}
-
-static int is_there(void *data, const struct marker *marker)
-{
-	return 1;
 }
 
 static void collect_gone(struct list_head *gone)
@@ -294,7 +250,7 @@ static void collect_gone(struct list_head *gone)
 	int bucket;
 
 	hash_for_each_safe(controls.names, bucket, next, control, node) {
-		if (markers_for_each(control->name, NULL, is_there, NULL))
+		if (marker_exists(control->name, NULL))
 			continue;
 		hash_del(&control->node);	/* from now on nothing is connected */
 		controls.nr--;
@@ -302,16 +258,15 @@ static void collect_gone(struct list_head *gone)
 	}
 }
 
-static void forget(struct list_head *gone)
+static void disconnect_gone_names(struct list_head *gone)
 {
 	struct marker_control *control;
 	struct marker_link links[2];
-	unsigned int i, nr, sum = 0;
+	unsigned int nr, sum = 0;
 
 	list_for_each_entry(control, gone, list) {
 		nr = add_links(links, control, control->builtins);
-		for (i = 0; i < nr; i++)
-			marker_probe_unregister(links[i].name, links[i].func, links[i].private);
+		marker_disconnect_many(links, nr);
 		sum += nr;
 	}
 	if (sum)
@@ -319,36 +274,22 @@ static void forget(struct list_head *gone)
 }
 
 /**
- * control_names_go() - remove the controls of names that have no marker any more
+ * marker_controls_take() - take out the controls of names that have no marker any more
+ * @gone: where they are added, with no probe connected
  *
- * Context: may sleep; waits for operations on their files.
+ * Context: may sleep.
  */
-void control_names_go(void)
+void marker_controls_take(struct list_head *gone)
 {
-	struct marker_control *control, *next;
-	LIST_HEAD(gone);
-
-	mutex_lock(&controls.tree);
 	mutex_lock(&controls.lock);
-	collect_gone(&gone);
-	forget(&gone);
+	collect_gone(gone);
+	disconnect_gone_names(gone);
 	mutex_unlock(&controls.lock);
-	list_for_each_entry_safe(control, next, &gone, list) {
-		debugfs_remove_recursive(control->dir);
-		free_percpu(control->hits);
-		kfree(control);
-	}
-	mutex_unlock(&controls.tree);
 }
 
-void control_init(struct dentry *dir)
+/* After its directory is gone, and with it whoever used it. */
+void marker_control_free(struct marker_control *control)
 {
-	controls.dir = dir;
-	controls.file = debugfs_create_file("control", 0200, dir, NULL, &control_fops);
-}
-
-/* On return nobody attaches a marker any more. */
-void control_exit(void)
-{
-	debugfs_remove(controls.file);
+	free_percpu(control->hits);
+	kfree(control);
 }

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The files of the harness in debugfs. */
+#include <linux/cpumask.h>
+#include <linux/debugfs.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/utsname.h>
+#include <asm/processor.h>
+#include <asm/tsc.h>
+
+#include <kmarkers/hypervisor.h>
+#include <kmarkers/patcher.h>
+#include <kmarkers/words.h>
+
+#include "control.h"
+#include "files.h"
+#include "groups.h"
+#include "live.h"
+#include "output.h"
+#include "platform.h"
+#include "run.h"
+#include "thread.h"
+
+#define MAX_COMMAND	1024
+
+static struct dentry *top;
+
+static const char *const state_names[] = {
+	[BENCH_IDLE] = "idle",
+	[BENCH_RUNNING] = "running",
+	[BENCH_DONE] = "done",
+	[BENCH_STOPPED] = "stopped",
+	[BENCH_FAILED] = "failed",
+};
+
+static ssize_t control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+{
+	enum bench_verb verb;
+	u64 groups;
+	char *line;
+	int err;
+
+	line = patcher_read_line(buf, count, MAX_COMMAND);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	err = bench_parse_control(line, &verb, &groups);
+	kfree(line);
+	if (!err)
+		err = bench_command(verb, groups);
+	return err ?: count;
+}
+
+static int control_show(struct seq_file *m, void *unused)
+{
+	unsigned int i;
+
+	seq_puts(m, "start [BENCHMARK...] | stop | reset | BENCHMARK...\n");
+	for (i = 0; i < bench_nr_groups; i++)
+		seq_printf(m, "%s\n", bench_groups[i]->name);
+	return 0;
+}
+DEFINE_SHOW_STORE_ATTRIBUTE(control);
+
+/* state, the benchmark being run, windows done of windows planned */
+static int status_show(struct seq_file *m, void *unused)
+{
+	unsigned int i, done = 0, total = 0;
+	enum bench_state state;
+
+	mutex_lock(&bench_session.lock);
+	/* Pairs with the release at the end of a run. */
+	state = smp_load_acquire(&bench_session.state);
+	for (i = 0; i < bench_nr_groups; i++) {
+		if (!(bench_session.groups & (1ULL << i)))
+			continue;
+		/* Pairs with the release in run_blocks(). */
+		done += smp_load_acquire(&bench_session.results[i].nr);
+		total += bench_session.results[i].planned;
+	}
+	seq_printf(m, "%s %s %u/%u", state_names[state],
+		   state == BENCH_RUNNING ? bench_groups[READ_ONCE(bench_session.current_group)]->name : "-",
+		   done, total);
+	if (state == BENCH_FAILED)
+		seq_printf(m, " error %d in %s", READ_ONCE(bench_session.err),
+			   bench_groups[bench_session.current_group]->name);
+	seq_puts(m, "\n");
+	mutex_unlock(&bench_session.lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(status);
+
+static int env_show(struct seq_file *m, void *unused)
+{
+	char name[KMARKERS_HYPERVISOR_BYTES];
+
+	kmarkers_read_hypervisor(name);
+	mutex_lock(&bench_session.lock);
+	seq_printf(m, "kernel=%s\n", init_utsname()->release);
+	seq_printf(m, "cpu_model=%s\n", boot_cpu_data.x86_model_id);
+	seq_printf(m, "microcode=0x%x\n", boot_cpu_data.microcode);
+	seq_printf(m, "cpus=%u\n", num_online_cpus());
+	seq_printf(m, "tsc_khz=%u\n", tsc_khz);
+	seq_printf(m, "hypervisor=%s\n", name[0] ? name : "none");
+	seq_printf(m, "emulated=%d\n", kmarkers_is_emulated());
+	seq_printf(m, "cycles=%s\n", bench_cycles_names[bench_cycles_source()]);
+	seq_printf(m, "blocks=%u\n", bench_session.config.blocks);
+	seq_printf(m, "cpu=%u\n", bench_session.config.cpu);
+	seq_printf(m, "seed=%llu\n", bench_session.config.seed);
+	mutex_unlock(&bench_session.lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(env);
+
+static int samples_show(struct seq_file *m, void *unused)
+{
+	unsigned long group = (unsigned long)m->private;
+
+	mutex_lock(&bench_session.lock);
+	bench_show_samples(m, bench_groups[group], &bench_session.results[group]);
+	mutex_unlock(&bench_session.lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(samples);
+
+static int summary_show(struct seq_file *m, void *unused)
+{
+	unsigned long group = (unsigned long)m->private;
+	int err;
+
+	mutex_lock(&bench_session.lock);
+	err = bench_show_summary(m, bench_groups[group], &bench_session.results[group]);
+	mutex_unlock(&bench_session.lock);
+	return err;
+}
+DEFINE_SHOW_ATTRIBUTE(summary);
+
+/* One file per member of struct bench_config. */
+enum config_item {
+	CONFIG_BLOCKS,
+	CONFIG_CPU,
+	CONFIG_SEED,
+};
+
+static const char *const config_names[] = {
+	[CONFIG_BLOCKS] = "blocks",
+	[CONFIG_CPU] = "cpu",
+	[CONFIG_SEED] = "seed",
+};
+
+static int config_show(struct seq_file *m, void *unused)
+{
+	unsigned long item = (unsigned long)m->private;
+	u64 value;
+
+	mutex_lock(&bench_session.lock);
+	value = item == CONFIG_BLOCKS ? bench_session.config.blocks :
+		item == CONFIG_CPU ? bench_session.config.cpu : bench_session.config.seed;
+	mutex_unlock(&bench_session.lock);
+	seq_printf(m, "%llu\n", value);
+	return 0;
+}
+
+static int set_config(enum config_item item, u64 value)
+{
+	struct bench_config config = bench_session.config;
+	int err;
+
+	if (bench_is_running())
+		return -EBUSY;
+	if (item == CONFIG_SEED)
+		config.seed = value;
+	else if (value > U32_MAX)
+		return -EINVAL;
+	else if (item == CONFIG_BLOCKS)
+		config.blocks = value;
+	else
+		config.cpu = value;
+	err = bench_check_config(&config, nr_cpu_ids);
+	if (!err)
+		bench_session.config = config;
+	return err;
+}
+
+static ssize_t config_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+{
+	unsigned long item = (unsigned long)file_inode(file)->i_private;
+	u64 value;
+	int err;
+
+	err = patcher_read_number(buf, count, false, &value);
+	if (err)
+		return err;
+	mutex_lock(&bench_session.lock);
+	err = set_config(item, value);
+	mutex_unlock(&bench_session.lock);
+	return err ?: count;
+}
+DEFINE_SHOW_STORE_ATTRIBUTE(config);
+
+void bench_files_init(void)
+{
+	struct dentry *dir;
+	unsigned long i;
+
+	top = debugfs_create_dir("bench", patcher_debugfs_dir());
+	debugfs_create_file("control", 0600, top, NULL, &control_fops);
+	debugfs_create_file("status", 0400, top, NULL, &status_fops);
+	debugfs_create_file("env", 0400, top, NULL, &env_fops);
+	bench_live_init(top);
+	dir = debugfs_create_dir("config", top);
+	for (i = 0; i < ARRAY_SIZE(config_names); i++)
+		debugfs_create_file(config_names[i], 0600, dir, (void *)i, &config_fops);
+	for (i = 0; i < bench_nr_groups; i++) {
+		dir = debugfs_create_dir(bench_groups[i]->name, top);
+		debugfs_create_file("samples", 0400, dir, (void *)i, &samples_fops);
+		debugfs_create_file("summary", 0400, dir, (void *)i, &summary_fops);
+	}
+}
+
+/* Waits for readers and writers; none can start a run after it. */
+void bench_files_exit(void)
+{
+	debugfs_remove_recursive(top);
+}

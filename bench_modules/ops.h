@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The groups that the files ops_*.c define. */
+#ifndef BENCH_MODULES_OPS_H
+#define BENCH_MODULES_OPS_H
+
+#include "bench.h"
+
+extern const struct bench_group bench_empty_loop;
+extern const struct bench_group bench_memcpy_4096;
+extern const struct bench_group bench_marker_enabled;
+extern const struct bench_group bench_cold_branch;
+extern const struct bench_group bench_cold_branch_overlapped;
+extern const struct bench_group bench_getppid_quiet;
+extern const struct bench_group bench_getppid_pressure;
+extern const struct bench_group bench_arm_scaling;
+extern const struct bench_group bench_arm_stall;
+
+#ifndef __KERNEL__
+/* Its rows depend on what is installed. */
+extern struct bench_group bench_empty_loop_peers;
+#endif
+
+#endif /* BENCH_MODULES_OPS_H */

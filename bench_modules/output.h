@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is printed of samples. */
+#ifndef BENCH_MODULES_OUTPUT_H
+#define BENCH_MODULES_OUTPUT_H
+
+#include "bench.h"
+
+struct seq_file;
+
+/* By enum bench_cycles. */
+extern const char *const bench_cycles_names[];
+
+void bench_show_samples(struct seq_file *m, const struct bench_group *group,
+			const struct bench_result *result);
+int bench_show_summary(struct seq_file *m, const struct bench_group *group,
+		       const struct bench_result *result);
+
+#endif /* BENCH_MODULES_OUTPUT_H */

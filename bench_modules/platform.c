@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the harness needs of the kernel and of the CPU. */
+#include <linux/sched.h>
+#include <asm/cpufeature.h>
+#include <asm/msr.h>
+
+#include <kmarkers/hypervisor.h>
+
+#include "platform.h"
+
+u64 bench_count_switches(void)
+{
+	return current->nvcsw + current->nivcsw;
+}
+
+void bench_pause(void)
+{
+	cond_resched();
+}
+
+enum bench_cycles bench_cycles_source(void)
+{
+	if (kmarkers_is_emulated())
+		return BENCH_CYCLES_NONE;
+	return boot_cpu_has(X86_FEATURE_APERFMPERF) ? BENCH_CYCLES_COUNTED : BENCH_CYCLES_ESTIMATED;
+}
+
+/* APERF counts at the frequency of the core (Intel SDM vol. 3B, 15.2). */
+u64 bench_read_cycles(void)
+{
+	u32 low, high;
+
+	rdmsr(MSR_IA32_APERF, low, high);
+	return low | (u64)high << 32;
+}

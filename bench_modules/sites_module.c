@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The module with the sites, found by name. */
+#include <linux/module.h>
+
+#include "sites.h"
+#include "sites_module.h"
+
+const struct bench_sites *bench_get_sites(void)
+{
+	return symbol_get(bench_sites);
+}
+
+void bench_put_sites(void)
+{
+	symbol_put(bench_sites);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Static keys and stop_machine(): only in the kernel. */
+#ifndef BENCH_MODULES_SITES_PEERS_H
+#define BENCH_MODULES_SITES_PEERS_H
+
+#include "sites.h"
+
+struct patcher_poke;
+
+/* Replacements whose alias is in a buffer. */
+struct sites_stores {
+	struct patcher_poke *pokes;
+	u32 nr;
+};
+
+int bench_peers_set(enum sites_way way, u32 nr, bool on);
+void bench_peers_put_back(void);
+int bench_peers_stop_and_write(struct sites_stores *stores);
+
+#endif /* BENCH_MODULES_SITES_PEERS_H */

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The thread that measures: one run at a time. */
+#include <linux/bitops.h>
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/kthread.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+
+#include "dormant.h"
+#include "groups.h"
+#include "run.h"
+#include "thread.h"
+
+struct bench_session bench_session = {
+	.lock = __MUTEX_INITIALIZER(bench_session.lock),
+	.config = { .blocks = 100, .seed = 1 },
+};
+
+/* A marker that is on ends the run, whoever switched it on. */
+static bool should_stop(void)
+{
+	if (!bench_groups[bench_session.current_group]->arms && bench_dormant_check("run failed"))
+		WRITE_ONCE(bench_session.err, -EBUSY);
+	return bench_session.err || kthread_should_stop();
+}
+
+/* After it no marker is on, whatever the group switched on for itself. */
+static int run_group(unsigned int i)
+{
+	int err = bench_run_group(bench_groups[i], &bench_session.results[i], should_stop);
+
+	if (err && err != -EINTR)
+		return err;
+	return bench_session.err ?: bench_dormant_check("run failed") ?: err;
+}
+
+static enum bench_state run_groups(void)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < bench_nr_groups; i++) {
+		if (!(bench_session.groups & (1ULL << i)))
+			continue;
+		WRITE_ONCE(bench_session.current_group, i);
+		err = run_group(i);
+		if (err == -EINTR)
+			return BENCH_STOPPED;
+		/* Not here; nobody asked for it alone. */
+		if (err == -ENODEV && hweight64(bench_session.groups) > 1) {
+			bench_session.results[i].planned = 0;
+			continue;
+		}
+		if (err) {
+			WRITE_ONCE(bench_session.err, err);
+			return BENCH_FAILED;
+		}
+	}
+	return BENCH_DONE;
+}
+
+static int run_thread(void *unused)
+{
+	enum bench_state end = run_groups();
+
+	/* The results are complete for whoever reads the new state. */
+	smp_store_release(&bench_session.state, end);
+	return 0;
+}
+
+bool bench_is_running(void)
+{
+	/* Pairs with the release at the end of a run. */
+	return smp_load_acquire(&bench_session.state) == BENCH_RUNNING;
+}
+
+/* Ends the thread if it still runs, and drops the reference. */
+static void reap_thread(void)
+{
+	lockdep_assert_held(&bench_session.lock);
+	if (!bench_session.thread)
+		return;
+	kthread_stop(bench_session.thread);
+	put_task_struct(bench_session.thread);
+	bench_session.thread = NULL;
+	/* Stopped before it ran at all. */
+	if (bench_is_running())
+		bench_session.state = BENCH_STOPPED;
+}
+
+static int alloc_results(u64 groups)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < bench_nr_groups; i++) {
+		if (!(groups & (1ULL << i)))
+			continue;
+		err = bench_alloc_result(bench_groups[i], &bench_session.config, &bench_session.results[i]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int start_run(u64 groups)
+{
+	struct task_struct *thread;
+	int err;
+
+	lockdep_assert_held(&bench_session.lock);
+	if (bench_is_running())
+		return -EBUSY;
+	reap_thread();
+	if (!cpu_online(bench_session.config.cpu))
+		return -EINVAL;
+	err = bench_dormant_check("not started");
+	if (err)
+		return err;
+	err = alloc_results(groups);
+	if (err)
+		return err;
+	thread = kthread_create(run_thread, NULL, "kmarkers_bench");
+	if (IS_ERR(thread))
+		return PTR_ERR(thread);
+	kthread_bind(thread, bench_session.config.cpu);
+	get_task_struct(thread);
+	bench_session.thread = thread;
+	bench_session.groups = groups;
+	bench_session.err = 0;
+	bench_session.state = BENCH_RUNNING;
+	wake_up_process(thread);
+	return 0;
+}
+
+static int reset_results(void)
+{
+	unsigned int i;
+
+	if (bench_is_running())
+		return -EBUSY;
+	reap_thread();
+	for (i = 0; i < bench_nr_groups; i++)
+		bench_free_result(&bench_session.results[i]);
+	bench_session.groups = 0;
+	bench_session.state = BENCH_IDLE;
+	return 0;
+}
+
+/* Carry out a command; the errors are those of writing to bench/control. */
+int bench_command(enum bench_verb verb, u64 groups)
+{
+	int err = 0;
+
+	mutex_lock(&bench_session.lock);
+	if (verb == BENCH_START)
+		err = start_run(groups);
+	else if (verb == BENCH_STOP)
+		reap_thread();
+	else
+		err = reset_results();
+	mutex_unlock(&bench_session.lock);
+	return err;
+}
+
+/* Before the module goes: no run goes on, and no result is kept. */
+void bench_thread_exit(void)
+{
+	mutex_lock(&bench_session.lock);
+	reap_thread();
+	reset_results();
+	mutex_unlock(&bench_session.lock);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The thread that measures, and what it measured. */
+#ifndef BENCH_MODULES_THREAD_H
+#define BENCH_MODULES_THREAD_H
+
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+#include "bench.h"
+#include "control.h"
+
+struct task_struct;
+
+#define BENCH_MAX_GROUPS	64
+
+enum bench_state {
+	BENCH_IDLE,
+	BENCH_RUNNING,
+	BENCH_DONE,
+	BENCH_STOPPED,
+	BENCH_FAILED,
+};
+
+struct bench_session {
+	struct mutex lock;		/* all below, but for what the thread writes */
+	struct bench_config config;
+	struct bench_result results[BENCH_MAX_GROUPS];
+	struct task_struct *thread;	/* with a reference; may have ended by itself */
+	u64 groups;			/* of the present or last run */
+	unsigned int current_group;	/* these three written by the thread */
+	int err;
+	enum bench_state state;
+};
+
+extern struct bench_session bench_session;
+
+int bench_command(enum bench_verb verb, u64 groups);
+bool bench_is_running(void);
+void bench_thread_exit(void);
+
+#endif /* BENCH_MODULES_THREAD_H */

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Changes of immediate values, as batches of the patcher. */
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include <kmarkers/immediate.h>
+#include <kmarkers/patcher.h>
+
+#include "reads.h"
+#include "tables.h"
+#include "updates.h"
+
+static void store_value(void *var, u64 value, unsigned int size)
+{
+	switch (size) {
+	case 1:
+		WRITE_ONCE(*(u8 *)var, value);
+		break;
+	case 2:
+		WRITE_ONCE(*(u16 *)var, value);
+		break;
+	case 4:
+		WRITE_ONCE(*(u32 *)var, value);
+		break;
+	default:
+		WRITE_ONCE(*(u64 *)var, value);
+	}
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+	const struct imv_change *x = a, *y = b;
+
+	return x->var < y->var ? -1 : x->var > y->var;
+}
+
+/*
+ * Collect the sites of a table that a change concerns; with @pokes NULL only
+ * count them.  Clear @ours if one of them holds what is not ours.  -EINVAL if a
+ * site reads the variable at another size.
+ */
+static int collect_readers(const struct imv_table *table, const struct imv_change *change,
+			   struct patcher_poke *pokes, bool *ours)
+{
+	unsigned long var = (unsigned long)change->var;
+	unsigned int i, first = imv_first_reader(table, var);
+
+	for (i = first; i < table->sites.nr; i++) {
+		const struct patcher_site *site = table->by_var[i];
+
+		if (patcher_site_key(site) != var)
+			break;
+		if (change->size != site->size)
+			return -EINVAL;
+		if (pokes && !imv_read_poke(&pokes[i - first], site, change->value))
+			*ours = false;
+	}
+	return i - first;
+}
+
+/* The same for all tables and changes. */
+static int collect_sites(const struct imv_change *changes, unsigned int nr, struct patcher_poke *pokes,
+		   bool *ours)
+{
+	struct imv_table *table;
+	unsigned int i;
+	int count = 0, found;
+
+	list_for_each_entry(table, &imv_tables.list, node) {
+		for (i = 0; i < nr; i++) {
+			found = collect_readers(table, &changes[i], pokes ? pokes + count : NULL,
+						ours);
+			if (found < 0)
+				return found;
+			count += found;
+		}
+	}
+	return count;
+}
+
+static int patch_sites(struct imv_change *changes, unsigned int nr)
+{
+	struct patcher_poke *pokes;
+	bool ours = true;
+	unsigned int i;
+	int count, err;
+
+	lockdep_assert_held(&imv_tables.lock);
+	sort(changes, nr, sizeof(*changes), compare_changes, NULL);
+	for (i = 1; i < nr; i++)
+		if (changes[i - 1].var == changes[i].var)
+			return -EINVAL;
+	count = collect_sites(changes, nr, NULL, NULL);
+	if (count <= 0)
+		return count;
+	pokes = kvcalloc(count, sizeof(*pokes), GFP_KERNEL);
+	if (!pokes)
+		return -ENOMEM;
+	collect_sites(changes, nr, pokes, &ours);
+	err = patcher_apply(IMV_OWNER, pokes, count);
+	/* What is made of somebody else's bytes need not be an instruction. */
+	if (err == -EINVAL && !ours)
+		err = -EILSEQ;
+	if (!err)
+		imv_updates_count(changes, nr);
+	kvfree(pokes);
+	return err;
+}
+
+/**
+ * imv_set_many() - change several immediate values in one batch
+ * @changes: variables, each at most once, and their new values; sorted in place
+ * @nr: how many
+ *
+ * Context: may sleep.
+ * Return: 0; or an error with every value and site as it was: -EINVAL for a
+ * size that a reader disagrees with or a variable named twice, -ENOMEM, or what patcher_apply() returns.
+ */
+int imv_set_many(struct imv_change *changes, unsigned int nr)
+{
+	unsigned int i;
+	int err;
+
+	mutex_lock(&imv_tables.lock);
+	err = patch_sites(changes, nr);
+	for (i = 0; !err && i < nr; i++)
+		store_value(changes[i].var, changes[i].value, changes[i].size);
+	mutex_unlock(&imv_tables.lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(imv_set_many);

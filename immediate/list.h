@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The list of immediate values. */
+#ifndef IMMEDIATE_LIST_H
+#define IMMEDIATE_LIST_H
+
+struct seq_file;
+
+int imv_list_show(struct seq_file *m, void *unused);
+
+#endif /* IMMEDIATE_LIST_H */

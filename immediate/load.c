@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The tables of immediate values that modules bring and take away. */
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/string.h>
+
+#include <kmarkers/patcher.h>
+
+#include "load.h"
+#include "reads.h"
+#include "tables.h"
+#include "updates.h"
+
+/* Bring a new table, compiled with 0 in every site and branches open, up to date. */
+static int patch_table(const struct patcher_table *table)
+{
+	struct patcher_poke *pokes;
+	unsigned int i, count = 0;
+	int err = 0;
+
+	pokes = kvcalloc(table->nr, sizeof(*pokes), GFP_KERNEL);
+	if (!pokes)
+		return -ENOMEM;
+	for (i = 0; i < table->nr; i++) {
+		const struct patcher_site *site = &table->sites[i];
+		struct patcher_poke *poke = &pokes[count];
+
+		if (!imv_read_poke(poke, site,
+			       imv_load_value((void *)patcher_site_key(site), site->size))) {
+			err = -EINVAL;
+			break;
+		}
+		count += !!memcmp(poke->old, poke->new, poke->len);
+	}
+	if (count && !err)
+		err = patcher_apply_new(table, pokes, count);
+	kvfree(pokes);
+	return err;
+}
+
+static int compare_vars(const void *a, const void *b)
+{
+	unsigned long x = patcher_site_key(*(const struct patcher_site **)a);
+	unsigned long y = patcher_site_key(*(const struct patcher_site **)b);
+
+	return x < y ? -1 : x > y;
+}
+
+/* The patcher has sorted the sites: they stay where they are from now on. */
+static int sort_by_var(struct imv_table *table)
+{
+	unsigned int i, nr = table->sites.nr;
+
+	table->by_var = kvcalloc(nr, sizeof(*table->by_var), GFP_KERNEL);
+	if (!table->by_var)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		table->by_var[i] = &table->sites.sites[i];
+	sort(table->by_var, nr, sizeof(*table->by_var), compare_vars, NULL);
+	return imv_updates_reserve(table->by_var, nr);
+}
+
+static int add_table(struct imv_table *table)
+{
+	int err;
+
+	lockdep_assert_held(&imv_tables.lock);
+	err = patcher_register(&table->sites);
+	if (err)
+		return err;
+	err = sort_by_var(table) ?: patch_table(&table->sites);
+	if (err) {
+		patcher_unregister(&table->sites);
+		return err;
+	}
+	list_add_tail(&table->node, &imv_tables.list);
+	return 0;
+}
+
+/**
+ * imv_add_table() - take over the sites of a module
+ * @module: the module being loaded; NULL in user space
+ * @span: its records
+ *
+ * On return every site reads the present value of its variable.
+ *
+ * Context: may sleep; no code of @module runs yet.
+ * Return: 0; -EINVAL for a malformed table; -EPERM for a site in text that does
+ * not stay; -ENOMEM, or what patcher_apply() returns.
+ */
+int imv_add_table(struct module *module, const struct kmarkers_span *span)
+{
+	struct patcher_site *sites = span->first;
+	int i, err, nr = kmarkers_span_records(span, sizeof(*sites));
+	struct imv_table *table;
+
+	if (nr <= 0)
+		return nr;
+	for (i = 0; i < nr; i++)
+		if (!imv_read_is_valid(&sites[i]))
+			return -EINVAL;
+	table = kzalloc(sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	table->sites.sites = sites;
+	table->sites.nr = nr;
+	table->sites.module = module;
+	table->sites.owner = IMV_OWNER;
+
+	mutex_lock(&imv_tables.lock);
+	err = add_table(table);
+	mutex_unlock(&imv_tables.lock);
+	if (err) {
+		kvfree(table->by_var);
+		kfree(table);
+	}
+	return err;
+}
+
+/**
+ * imv_drop_module() - forget every site of a module
+ * @module: a module whose code no longer runs, and whose memory stays for another
+ *	grace period: free_module() waits for one, and so does a load that fails
+ *
+ * Context: may sleep.
+ */
+void imv_drop_module(struct module *module)
+{
+	struct imv_table *table, *next;
+
+	mutex_lock(&imv_tables.lock);
+	list_for_each_entry_safe(table, next, &imv_tables.list, node) {
+		if (table->sites.module != module)
+			continue;
+		list_del(&table->node);
+		patcher_drop(&table->sites);
+		kvfree(table->by_var);
+		kfree_rcu(table, rcu);
+	}
+	imv_updates_drop(module);
+	mutex_unlock(&imv_tables.lock);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The instructions that read immediate values. */
+#include <linux/string.h>
+
+#include <kmarkers/immediate.h>
+#include <kmarkers/patcher.h>
+
+#include "reads.h"
+
+/* Bytes of the operand: two-byte values are read with a 32-bit mov. */
+static unsigned int operand_size(const struct patcher_site *site)
+{
+	return site->size == 2 ? 4 : site->size;
+}
+
+/* What a variable holds. */
+u64 imv_load_value(const void *var, unsigned int size)
+{
+	u64 value = 0;
+
+	memcpy(&value, var, size);
+	return value;
+}
+
+/* The first bytes of a branch, before the distance: see __imv_branch(). */
+static const u8 branch_compiled[] = { 0x3e, 0x0f, 0x85 };
+static const u8 branch_off[] = { 0x0f, 0x1f, 0x80 }, branch_on[] = { 0x2e, 0x2e, 0xe9 };
+
+#define BRANCH_LEN	(sizeof(branch_off) + sizeof(s32))
+
+/* The last opcode byte of jne and je, short or near, differ in one bit. */
+static void flip(u8 *insn, u64 value)
+{
+	u8 *opcode = insn[0] == 0x0f ? insn + 1 : insn;
+
+	*opcode = value ? *opcode & ~1 : *opcode | 1;
+}
+
+#define REX_MASK	0xf0
+#define REX		0x40
+#define REX_W		0x08
+
+/* mov $imm,%reg with at most a REX prefix, and an immediate of the site's size. */
+static bool holds_mov(const struct patcher_site *site, const u8 *insn)
+{
+	unsigned int size = operand_size(site), prefixes = site->len - size - 1;
+	u8 rex = prefixes ? insn[0] : REX;
+
+	if (prefixes > 1 || (rex & REX_MASK) != REX)
+		return false;
+	if (size == 1)
+		return (insn[prefixes] & 0xf8) == 0xb0;
+	return (insn[prefixes] & 0xf8) == 0xb8 && !(rex & REX_W) == (size == 4);
+}
+
+/* Is @insn, found at a registered site, what reads a value of its kind? */
+static bool is_read(const struct patcher_site *site, const u8 *insn)
+{
+	if (site->flags & IMV_BRANCH)
+		return !memcmp(insn, branch_compiled, sizeof(branch_compiled)) ||
+		       !memcmp(insn, branch_off, sizeof(branch_off)) ||
+		       !memcmp(insn, branch_on, sizeof(branch_on));
+	if (site->flags & IMV_FLIP)
+		return site->len == 2 ? (insn[0] & 0xfe) == 0x74
+				      : insn[0] == 0x0f && (insn[1] & 0xfe) == 0x84;
+	return holds_mov(site, insn);
+}
+
+/*
+ * The change that lets a site read @value.
+ *
+ * The bytes are read once: kprobes come and go meanwhile.  Return false if they
+ * are somebody else's; the patcher, which will not find what is expected then,
+ * says whose.
+ */
+bool imv_read_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
+{
+	unsigned int size = operand_size(site);
+	bool ours;
+
+	/* As the variable will have it. */
+	value = imv_load_value(&value, site->size);
+	poke->addr = (u8 *)patcher_site_addr(site);
+	poke->len = site->len;
+	memcpy(poke->old, poke->addr, site->len);
+	memcpy(poke->new, poke->old, site->len);
+	ours = is_read(site, poke->new);
+	if (!ours)
+		poke->old[0] = ~poke->old[0];
+	if (site->flags & IMV_BRANCH)
+		memcpy(poke->new, value ? branch_on : branch_off, sizeof(branch_on));
+	else if (site->flags & IMV_FLIP)
+		flip(poke->new, value);
+	else
+		memcpy(poke->new + site->len - size, &value, size);
+	return ours;
+}
+
+/* Can the record be of a site?  What it points at is looked at once it is known to be text. */
+bool imv_read_is_valid(const struct patcher_site *site)
+{
+	if (site->flags & ~(IMV_BRANCH | IMV_FLIP))
+		return false;
+	if (site->flags & IMV_BRANCH)
+		return site->size == 1 && site->len == BRANCH_LEN;
+	if (site->flags & IMV_FLIP)
+		return site->size == 1 && (site->len == 2 || site->len == 6);
+	if (site->size != 1 && site->size != 2 && site->size != 4 && site->size != 8)
+		return false;
+	return site->len > operand_size(site);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The values that root may change; in the kernel only. */
+#ifndef IMMEDIATE_SETTABLE_H
+#define IMMEDIATE_SETTABLE_H
+
+#include <kmarkers/table.h>
+
+struct dentry;
+struct module;
+
+void imv_settable_init(struct dentry *dir);
+int imv_settable_add(struct module *module, const struct kmarkers_span *span);
+void imv_settable_drop(struct module *module);
+
+#endif /* IMMEDIATE_SETTABLE_H */

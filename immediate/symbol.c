@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What variables are called, in the kernel. */
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#include <linux/seq_file.h>
+#include <linux/string.h>
+
+#include "symbol.h"
+
+/* kallsyms says name__imv [module], or the name of a structure that holds the value. */
+void imv_show_symbol(struct seq_file *m, unsigned long addr)
+{
+	char text[KSYM_SYMBOL_LEN], *end;
+
+	snprintf(text, sizeof(text), "%ps", (void *)addr);
+	end = strchrnul(text, ' ');
+	*end = '\0';
+	if (end - text > 5 && !strcmp(end - 5, "__imv"))
+		end[-5] = '\0';
+	seq_puts(m, text);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What variables are called; a program knows it in another way. */
+#ifndef IMMEDIATE_SYMBOL_H
+#define IMMEDIATE_SYMBOL_H
+
+struct seq_file;
+
+void imv_show_symbol(struct seq_file *m, unsigned long addr);
+
+#endif /* IMMEDIATE_SYMBOL_H */

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How often each value was changed. */
+#ifndef IMMEDIATE_UPDATES_H
+#define IMMEDIATE_UPDATES_H
+
+struct imv_change;
+struct module;
+struct patcher_site;
+
+int imv_updates_reserve(const struct patcher_site *const *sites, unsigned int nr);
+void imv_updates_count(const struct imv_change *changes, unsigned int nr);
+unsigned long imv_updates_of(const void *var);
+void imv_updates_drop(struct module *module);
+
+#endif /* IMMEDIATE_UPDATES_H */

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes connected to names, any number at a time: the sites of all names are switched
+ * in one batch.
+ *
+ * All markers of a name read one RCU array of (probe, private data) pairs, so a
+ * probe never meets the data of another.  Going on, the sites are switched first
+ * and the array published after; going off, the array is withdrawn first: a site
+ * that is on without an array calls nothing.
+ */
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "array.h"
+#include "connect.h"
+#include "names.h"
+#include "stubs.h"
+#include "switch.h"
+
+/* Let the markers of a name whose format fits call @array. */
+static void publish_probes(struct marker_entry *entry, struct probe_array *array)
+{
+	struct marker *marker;
+
+	lockdep_assert_held(&marker_registry.lock);
+	entry->probes = array;
+	list_for_each_entry(marker, &entry->markers, node)
+		if (format_fits(entry, marker->format))
+			rcu_assign_pointer(marker->probes, array ? array->probe : NULL);
+}
+
+/* A name that is on gets another probe at once. */
+static int join(struct marker_link *link)
+{
+	struct probe_array *array = link->entry->probes, *old;
+	int err;
+
+	err = marker_array_add(&array, link->func, link->private, marker_array_nothing, &old);
+	if (err)
+		return err;
+	link->joined = true;
+	if (old) {
+		publish_probes(link->entry, array);
+		kfree_rcu(old, rcu);
+	}
+	return 0;
+}
+
+/* A name that is off gets an array for later. */
+static int prepare_first(struct marker_link *link)
+{
+	struct probe_array *old;
+	int err;
+
+	err = marker_array_add(&link->array, link->func, link->private, marker_array_nothing, &old);
+	link->switches = !err;
+	return err;
+}
+
+static int prepare_link(struct marker_link *link)
+{
+	struct marker_entry *entry = link->entry;
+	const char *format = link->format;
+	int err;
+
+	if (format && !format_fits(entry, format))
+		return -EPERM;
+	if (marker_array_find(entry->probes, link->func, link->private) >= 0)
+		return -EBUSY;
+	if (!format && !list_empty(&entry->markers))
+		format = list_first_entry(&entry->markers, struct marker, node)->format;
+	err = marker_name_fix_format(entry, format);
+	if (err)
+		return err;
+	return entry->probes ? join(link) : prepare_first(link);
+}
+
+static unsigned int count_markers(const struct marker_entry *entry)
+{
+	const struct marker *marker;
+	unsigned int count = 0;
+
+	list_for_each_entry(marker, &entry->markers, node)
+		count++;
+	return count;
+}
+
+/* The markers of a name whose format fits; those with typed probes stay on. */
+static void switch_name(struct marker_switch *batch, struct marker_entry *entry, bool on)
+{
+	struct marker *marker;
+
+	list_for_each_entry(marker, &entry->markers, node)
+		if (format_fits(entry, marker->format))
+			marker_switch_add(batch, marker, on || typed_probes(marker));
+}
+
+/* Switch the sites of the names that have their first probe, or had their last. */
+static int switch_names(const struct marker_link *links, unsigned int nr, bool on)
+{
+	struct marker_switch batch;
+	unsigned int i, room = 0;
+	int err;
+
+	for (i = 0; i < nr; i++)
+		room += links[i].switches ? count_markers(links[i].entry) : 0;
+	if (!room)
+		return 0;
+	err = marker_switch_begin(&batch, room);
+	if (err)
+		return err;
+	for (i = 0; i < nr && !err; i++) {
+		if (!links[i].switches)
+			continue;
+		if (on)
+			err = marker_switch_before(links[i].entry);
+		switch_name(&batch, links[i].entry, on);
+	}
+	return marker_switch_end(&batch, err);
+}
+
+/* Take a probe out of its name: 0 or -ENOENT. */
+static int withdraw(struct marker_link *link)
+{
+	struct probe_array *array = link->entry->probes, *old;
+	int index = marker_array_find(array, link->func, link->private);
+
+	if (index < 0)
+		return index;
+	marker_array_del(&array, index, marker_array_nothing, &old);
+	publish_probes(link->entry, array);
+	if (old)
+		kfree_rcu(old, rcu);
+	link->switches = !array;
+	return 0;
+}
+
+static void publish_link(struct marker_link *link)
+{
+	struct marker *marker;
+
+	if (!link->switches)
+		return;
+	publish_probes(link->entry, link->array);
+	list_for_each_entry(marker, &link->entry->markers, node)
+		if (!format_fits(link->entry, marker->format))
+			marker_name_log_mismatch(link->entry, marker);
+}
+
+static void undo_link(struct marker_link *link)
+{
+	if (link->joined)
+		withdraw(link);
+	if (link->switches)
+		marker_switch_after(link->entry);
+	kfree(link->array);
+}
+
+static int connect_links(struct marker_link *links, unsigned int nr)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < nr && !err; i++)
+		err = prepare_link(&links[i]);
+	if (!err)
+		err = switch_names(links, nr, true);
+	for (i = 0; i < nr; i++) {
+		if (err)
+			undo_link(&links[i]);
+		else
+			publish_link(&links[i]);
+	}
+	return err;
+}
+
+/* Names whose last probe was taken out go off. */
+static void settle_links(struct marker_link *links, unsigned int nr)
+{
+	unsigned int i;
+
+	/* What cannot be switched off calls nothing, and is switched by the next change. */
+	switch_names(links, nr, false);
+	for (i = 0; i < nr; i++)
+		if (links[i].switches)
+			marker_switch_after(links[i].entry);
+}
+
+/* Connect a probe to a name; the errors are those of marker_probe_register(). */
+int marker_connect(struct marker_entry *entry, const char *format, marker_probe_func *func,
+		   void *private)
+{
+	struct marker_link link = {
+		.func = func, .private = private, .format = format, .entry = entry,
+	};
+
+	return connect_links(&link, 1);
+}
+
+/* Disconnect a probe from a name: 0 or -ENOENT. */
+int marker_disconnect(struct marker_entry *entry, marker_probe_func *func, void *private)
+{
+	struct marker_link link = { .func = func, .private = private, .entry = entry };
+	int err = withdraw(&link);
+
+	if (!err)
+		settle_links(&link, 1);
+	return err;
+}
+
+static void find_names(struct marker_link *links, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		links[i].entry = marker_name_find(links[i].name);
+		links[i].array = NULL;
+		links[i].joined = false;
+		links[i].switches = false;
+	}
+}
+
+static bool all_marked(const struct marker_link *links, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (!links[i].entry || list_empty(&links[i].entry->markers))
+			return false;
+	return true;
+}
+
+/**
+ * marker_connect_many() - connect a probe each to many names
+ * @links: names that have markers, each once, and their probes
+ * @nr: how many
+ *
+ * The sites of all names are switched in one batch.
+ *
+ * Context: may sleep.
+ * Return: 0; or an error with nothing connected: -ENOENT if a name has no marker,
+ * or what marker_probe_register() returns.
+ */
+int marker_connect_many(struct marker_link *links, unsigned int nr)
+{
+	unsigned int i;
+	int err;
+
+	mutex_lock(&marker_registry.lock);
+	find_names(links, nr);
+	err = all_marked(links, nr) ? connect_links(links, nr) : -ENOENT;
+	for (i = 0; i < nr; i++)
+		if (links[i].entry)
+			marker_name_put(links[i].entry);
+	mutex_unlock(&marker_registry.lock);
+	return err;
+}
+
+/**
+ * marker_disconnect_many() - disconnect probes of many names
+ * @links: as they were connected; what is not connected is passed over
+ * @nr: how many
+ *
+ * The probes may run until marker_synchronize_unregister().
+ *
+ * Context: may sleep.
+ */
+void marker_disconnect_many(struct marker_link *links, unsigned int nr)
+{
+	unsigned int i;
+
+	mutex_lock(&marker_registry.lock);
+	find_names(links, nr);
+	for (i = 0; i < nr; i++)
+		if (links[i].entry)
+			withdraw(&links[i]);
+	settle_links(links, nr);
+	for (i = 0; i < nr; i++)
+		if (links[i].switches)
+			marker_name_put(links[i].entry);
+	mutex_unlock(&marker_registry.lock);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Probes joined to names. */
+#ifndef MARKERS_CONNECT_H
+#define MARKERS_CONNECT_H
+
+#include <kmarkers/marker.h>
+
+struct marker_entry;
+struct probe_array;
+
+/**
+ * struct marker_link - a probe and the name that it is to be connected to
+ * @name: as in marker_probe_register()
+ * @func: the probe
+ * @private: its private data
+ * @format: the format that it expects, or NULL for any
+ * @entry: the name, as it was found; this and the rest are private to connect.c
+ * @array: of a name without probes, to be published
+ * @joined: it was added to a name that had probes
+ * @switches: it is the first probe of its name, or was the last: the sites are switched
+ */
+struct marker_link {
+	const char *name;
+	marker_probe_func *func;
+	void *private;
+	const char *format;
+	struct marker_entry *entry;
+	struct probe_array *array;
+	bool joined;
+	bool switches;
+};
+
+int marker_connect(struct marker_entry *entry, const char *format, marker_probe_func *func,
+		   void *private);
+int marker_disconnect(struct marker_entry *entry, marker_probe_func *func, void *private);
+int marker_connect_many(struct marker_link *links, unsigned int nr);
+void marker_disconnect_many(struct marker_link *links, unsigned int nr);
+
+#endif /* MARKERS_CONNECT_H */

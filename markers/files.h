@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The directories of names. */
+#ifndef MARKERS_FILES_H
+#define MARKERS_FILES_H
+
+struct dentry;
+struct module;
+
+void marker_files_init(struct dentry *dir);
+int marker_files_come(struct module *module);
+void marker_files_go(void);
+
+#endif /* MARKERS_FILES_H */

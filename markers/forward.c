@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Probes of 2006, whose arguments are their parameters, behind probes that take a va_list. */
+#include <linux/kernel.h>
+
+#include "forward.h"
+
+#define FEW_ARGS	8
+
+/* Every variadic argument that is an integer or a pointer has a slot of this size. */
+static void take_args(unsigned long *slots, unsigned int nr, va_list *args)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		slots[i] = va_arg(*args, unsigned long);
+}
+
+static noinline void call_with_many(marker_probe_2006 *probe, const char *fmt,
+				    unsigned int nr, va_list *args)
+{
+	unsigned long a[MARKER_MAX_ARGS] = { 0 };
+
+	take_args(a, nr < MARKER_MAX_ARGS ? nr : MARKER_MAX_ARGS, args);
+	probe(fmt, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10],
+	      a[11], a[12], a[13], a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21],
+	      a[22], a[23], a[24], a[25], a[26], a[27], a[28], a[29], a[30], a[31]);
+}
+
+/*
+ * The probe that stands for one of 2006, which is its private data: passes the
+ * arguments on.  Their number is the marker's; the format is not looked at.
+ */
+void marker_forward_2006(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	unsigned int nr = marker_of_args(args)->nr_args;
+	marker_probe_2006 *probe = private;
+	unsigned long a[FEW_ARGS] = { 0 };
+
+	if (nr > FEW_ARGS) {
+		call_with_many(probe, fmt, nr, args);
+		return;
+	}
+	take_args(a, nr, args);
+	probe(fmt, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]);
+}
+
+/* The code behind a probe: of one of 2006 its own, not what forwards to it. */
+unsigned long marker_probe_code(const struct marker_probe *probe)
+{
+	bool forwards = probe->func == marker_forward_2006;
+
+	return (unsigned long)(forwards ? probe->private : (void *)probe->func);
+}

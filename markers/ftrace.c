@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The entries of functions that nobody marked: they belong to ftrace, which calls us
+ * while the marker is on and knows nothing of us while it is off.
+ *
+ * ftrace keeps a function from being entered again from within its own handling
+ * in the same context, so probes may call functions that have a marker.
+ */
+#include <linux/errno.h>
+#include <linux/ftrace.h>
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/pgtable.h>
+#include <linux/printk.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <kmarkers/redirect.h>
+
+#include "ftrace.h"
+
+#define FORMAT		"caller %pS args %lx %lx %lx %lx %lx %lx"
+#define FORMAT_ARGS	7
+
+static void notrace on_function(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+				struct compat_ftrace_regs *regs)
+{
+	struct function_marker *function = container_of(ops, struct function_marker, ops);
+
+	marker_probe_call(&function->marker, NULL, FORMAT, (void *)parent_ip,
+			  compat_ftrace_argument(regs, 0), compat_ftrace_argument(regs, 1),
+			  compat_ftrace_argument(regs, 2), compat_ftrace_argument(regs, 3),
+			  compat_ftrace_argument(regs, 4), compat_ftrace_argument(regs, 5));
+}
+
+/* For markers of flavour MARKER_FUNCTION. */
+int marker_ftrace_switch(struct marker *marker, bool on)
+{
+	struct function_marker *function = container_of(marker, struct function_marker, marker);
+
+	if (!!(function->ops.flags & FTRACE_OPS_FL_ENABLED) == on)
+		return 0;
+	return on ? register_ftrace_function(&function->ops) :
+		    unregister_ftrace_function(&function->ops);
+}
+
+/* From "function+offset/size [module]". */
+static void read_symbol(struct function_marker *function, unsigned long addr)
+{
+	char text[KSYM_SYMBOL_LEN], *end, *module;
+
+	sprint_symbol(text, addr);
+	end = strchrnul(text, '+');
+	module = strchr(end, '[');
+	*end = '\0';
+	strscpy(function->function, text, sizeof(function->function));
+	strscpy(function->module, "kernel", sizeof(function->module));
+	if (!module)
+		return;
+	*strchrnul(module, ']') = '\0';
+	/* Behind the name may be more: a build ID. */
+	*strchrnul(module, ' ') = '\0';
+	strscpy(function->module, module + 1, sizeof(function->module));
+}
+
+/*
+ * The kernel's own search is not exported.  The list's head is the only member
+ * that is no module: it is the kernel's, thus below where modules are.
+ */
+static const struct module *module_at(unsigned long addr)
+{
+	const struct module *module = THIS_MODULE;
+
+	do {
+		if ((unsigned long)module >= MODULES_VADDR && within_module(addr, module))
+			return module;
+		module = list_entry_rcu(module->list.next, struct module, list);
+	} while (module != THIS_MODULE);
+	return NULL;
+}
+
+/*
+ * A module that is LIVE under our lock is still to go through
+ * marker_functions_drop(), and its functions stay until it did.
+ */
+static int check_module(unsigned long addr, const char *symbol)
+{
+	const struct module *module;
+	int err = 0;
+
+	if (addr < MODULES_VADDR)
+		return 0;
+	rcu_read_lock();
+	module = module_at(addr);
+	if (module && within_module_init(addr, module))
+		err = -EPERM;
+	else if (!module || READ_ONCE(module->state) != MODULE_STATE_LIVE)
+		err = -ENOENT;
+	rcu_read_unlock();
+	if (err)
+		pr_info("%.64s: %s\n", symbol, err == -EPERM ?
+			"is freed after init" : "its module is coming or leaving");
+	return err;
+}
+
+static int set_filter(struct function_marker *function, const char *symbol, unsigned long *addr)
+{
+	struct ftrace_ops *ops = &function->ops;
+	int err;
+
+	ops->func = on_function;
+	/* PERMANENT: ftrace warns if it is disabled by sysctl while we are on. */
+	ops->flags = COMPAT_FTRACE_FLAGS | FTRACE_OPS_FL_RCU | FTRACE_OPS_FL_PERMANENT;
+	err = patcher_trace_function(ops, symbol, addr);
+	if (err == -ENOENT)
+		pr_info("no function %.64s\n", symbol);
+	if (err == -EPERM)
+		pr_info("%.64s cannot be traced\n", symbol);
+	return err;
+}
+
+static void fill_marker(struct function_marker *function)
+{
+	struct marker *marker = &function->marker;
+
+	marker->name = function->name;
+	marker->format = FORMAT;
+	marker->nr_args = FORMAT_ARGS;
+	marker->func = function->function;
+	marker->module = function->module;
+	marker->flavour = MARKER_FUNCTION;
+	function->record = (long)marker - (long)&function->record;
+}
+
+/**
+ * marker_ftrace_prepare() - let a marker stand on a function
+ * @function: the marker, with its name
+ * @symbol: the function's name
+ *
+ * Return: 0; or -ENOENT, -EPERM or -ENOMEM as marker_function_attach().
+ */
+int marker_ftrace_prepare(struct function_marker *function, const char *symbol)
+{
+	unsigned long addr, again;
+	int err;
+
+	err = set_filter(function, symbol, &addr) ?: check_module(addr, symbol);
+	if (err)
+		return err;
+	read_symbol(function, addr);
+	fill_marker(function);
+	if (!strcmp(function->function, symbol))
+		return 0;
+	/* An alias, or another module is there by now. */
+	err = set_filter(function, symbol, &again);
+	return err ?: again == addr ? 0 : -ENOENT;
+}
+
+/*
+ * On return ftrace does not call us any more; if it refuses to stop, what it
+ * calls us with must stay.
+ */
+int marker_ftrace_forget(struct function_marker *function)
+{
+	int err = marker_ftrace_switch(&function->marker, false);
+
+	if (err) {
+		pr_warn("%s: ftrace does not let go: error %d\n", function->name, err);
+		return err;
+	}
+	compat_ftrace_free_filter(&function->ops);
+	kfree(function);
+	return 0;
+}

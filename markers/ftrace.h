@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Markers at the entries of functions, as ftrace knows them: in the kernel only. */
+#ifndef MARKERS_FTRACE_H
+#define MARKERS_FTRACE_H
+
+#include <linux/types.h>
+
+#include <kmarkers/marker.h>
+
+#ifdef __KERNEL__
+#include <linux/ftrace.h>
+#include <linux/kallsyms.h>
+#include <linux/list.h>
+#include <linux/module.h>
+
+#define MARKER_FUNCTION_NAME	128
+
+/**
+ * struct function_marker - a marker at the entry of a function
+ * @node: in the list of all
+ * @marker: what the registry knows
+ * @record: a table with the marker as its only record
+ * @ops: registered while the marker is on
+ * @name: the marker's name
+ * @function: as kallsyms calls it
+ * @module: whose function it is; "kernel" if no module's
+ */
+struct function_marker {
+	struct list_head node;
+	struct marker marker;
+	s32 record;
+	struct ftrace_ops ops;
+	char name[MARKER_FUNCTION_NAME];
+	char function[KSYM_NAME_LEN];
+	char module[MODULE_NAME_LEN];
+};
+
+int marker_ftrace_prepare(struct function_marker *function, const char *symbol);
+int marker_ftrace_switch(struct marker *marker, bool on);
+int marker_ftrace_forget(struct function_marker *function);
+#else
+static inline int marker_ftrace_switch(struct marker *marker, bool on)
+{
+	return 0;
+}
+#endif
+
+#endif /* MARKERS_FTRACE_H */

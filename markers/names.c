@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The names of the marker registry.  A name joins markers, found in the tables of
+ * modules, with probes, whichever comes first.
+ */
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/jhash.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "names.h"
+
+#define FIRST_ORDER	6
+
+static struct hlist_head first_names[1 << FIRST_ORDER];
+
+struct marker_registry marker_registry = {
+	.lock = __MUTEX_INITIALIZER(marker_registry.lock),
+	.names = first_names,
+	.order = FIRST_ORDER,
+	.tables = LIST_HEAD_INIT(marker_registry.tables),
+};
+
+const u8 marker_tables_need_markers;
+EXPORT_SYMBOL_GPL(marker_tables_need_markers);
+
+static struct hlist_head *bucket(const char *name)
+{
+	u32 mask = (1U << marker_registry.order) - 1;
+
+	return &marker_registry.names[jhash(name, strlen(name), 0) & mask];
+}
+
+static void use_names(struct hlist_head *names, unsigned int order)
+{
+	if (marker_registry.names != first_names)
+		kvfree(marker_registry.names);
+	marker_registry.names = names;
+	marker_registry.order = order;
+}
+
+/* Twice the buckets when there are more names than buckets; without memory, later. */
+static void grow(void)
+{
+	struct hlist_head *old = marker_registry.names, *names;
+	unsigned int i, nr = 1U << marker_registry.order;
+	struct marker_entry *entry;
+	struct hlist_node *next;
+
+	if (marker_registry.nr_names < nr)
+		return;
+	names = kvcalloc(2 * nr, sizeof(*names), GFP_KERNEL);
+	if (!names)
+		return;
+	marker_registry.names = names;
+	marker_registry.order++;
+	for (i = 0; i < nr; i++) {
+		hlist_for_each_entry_safe(entry, next, &old[i], node) {
+			hlist_del(&entry->node);
+			hlist_add_head(&entry->node, bucket(entry->name));
+		}
+	}
+	if (old != first_names)
+		kvfree(old);
+}
+
+struct marker_entry *marker_name_find(const char *name)
+{
+	struct marker_entry *entry;
+
+	lockdep_assert_held(&marker_registry.lock);
+	hlist_for_each_entry(entry, bucket(name), node)
+		if (!strcmp(entry->name, name))
+			return entry;
+	return NULL;
+}
+
+/* Find or make a name.  Callers end with marker_name_put(). */
+struct marker_entry *marker_name_get(const char *name)
+{
+	struct marker_entry *entry = marker_name_find(name);
+
+	if (entry)
+		return entry;
+	entry = kzalloc(sizeof(*entry) + strlen(name) + 1, GFP_KERNEL);
+	if (!entry)
+		return NULL;
+	strcpy(entry->name, name);
+	INIT_LIST_HEAD(&entry->markers);
+	grow();
+	hlist_add_head(&entry->node, bucket(name));
+	marker_registry.nr_names++;
+	return entry;
+}
+
+/* Forget the format without probes, and a name without either. */
+void marker_name_put(struct marker_entry *entry)
+{
+	lockdep_assert_held(&marker_registry.lock);
+	if (!entry->probes) {
+		kfree(entry->format);
+		entry->format = NULL;
+	}
+	if (entry->probes || !list_empty(&entry->markers))
+		return;
+	hlist_del(&entry->node);
+	marker_registry.nr_names--;
+	kfree(entry);
+}
+
+/* The first format that a name with probes meets is the one all must have. */
+int marker_name_fix_format(struct marker_entry *entry, const char *format)
+{
+	lockdep_assert_held(&marker_registry.lock);
+	if (entry->format || !format)
+		return 0;
+	entry->format = kstrdup(format, GFP_KERNEL);
+	return entry->format ? 0 : -ENOMEM;
+}
+
+void marker_name_log_mismatch(const struct marker_entry *entry, const struct marker *marker)
+{
+	pr_warn("%s in %s(): format \"%s\" is not the registered \"%s\", stays off\n",
+		marker->name, marker->func, marker->format, entry->format);
+}
+
+/**
+ * marker_names_free() - free what probes that were never unregistered left behind
+ *
+ * Context: may sleep; no marker and no user of the registry is left.
+ */
+void marker_names_free(void)
+{
+	struct marker_entry *entry;
+	struct hlist_node *next;
+	unsigned int i;
+
+	mutex_lock(&marker_registry.lock);
+	for_each_name_safe(entry, next, i) {
+		hlist_del(&entry->node);
+		kfree(entry->probes);
+		kfree(entry->format);
+		kfree(entry);
+	}
+	marker_registry.nr_names = 0;
+	use_names(first_names, FIRST_ORDER);
+	mutex_unlock(&marker_registry.lock);
+}

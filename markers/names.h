@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The marker registry: names, each with its markers and probes, and the tables of modules. */
+#ifndef MARKERS_NAMES_H
+#define MARKERS_NAMES_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/string.h>
+
+#include <kmarkers/marker.h>
+
+struct module;
+struct probe_array;
+
+/**
+ * struct marker_entry - a name: it exists while it has markers or probes
+ * @node: in the hash of names
+ * @markers: list of struct marker
+ * @probes: NULL if none
+ * @format: of its first user while probes exist, else NULL
+ * @name: the name
+ */
+struct marker_entry {
+	struct hlist_node node;
+	struct list_head markers;
+	struct probe_array *probes;
+	char *format;
+	char name[];
+};
+
+/* The markers of a module. */
+struct marker_table {
+	struct list_head node;
+	struct module *module;
+	s32 *records;
+	unsigned int nr;
+};
+
+struct marker_registry {
+	struct mutex lock;		/* before that of immediate values */
+	struct hlist_head *names;	/* 1 << @order buckets */
+	unsigned int order;
+	unsigned int nr_names;
+	struct list_head tables;
+};
+
+extern struct marker_registry marker_registry;
+
+/* Every name; not to be removed meanwhile. */
+#define for_each_name(entry, bucket)					\
+	for ((bucket) = 0; (bucket) < 1U << marker_registry.order; (bucket)++)	\
+		hlist_for_each_entry(entry, &marker_registry.names[bucket], node)
+
+/* The same; @entry may be removed. */
+#define for_each_name_safe(entry, next, bucket)				\
+	for ((bucket) = 0; (bucket) < 1U << marker_registry.order; (bucket)++)	\
+		hlist_for_each_entry_safe(entry, next, &marker_registry.names[bucket], node)
+
+static inline struct marker *record_marker(s32 *record)
+{
+	return (struct marker *)((unsigned long)record + *record);
+}
+
+static inline bool format_fits(const struct marker_entry *entry, const char *format)
+{
+	return !entry->format || !strcmp(entry->format, format);
+}
+
+struct marker_entry *marker_name_find(const char *name);
+struct marker_entry *marker_name_get(const char *name);
+void marker_name_put(struct marker_entry *entry);
+int marker_name_fix_format(struct marker_entry *entry, const char *format);
+void marker_name_log_mismatch(const struct marker_entry *entry, const struct marker *marker);
+void marker_names_free(void);
+
+#endif /* MARKERS_NAMES_H */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Typed markers and their stubs. */
+#ifndef MARKERS_STUBS_H
+#define MARKERS_STUBS_H
+
+#include <kmarkers/table.h>
+#include <kmarkers/typed.h>
+
+#include "array.h"
+
+struct module;
+
+static inline struct marker_typed *typed_of(const struct marker *marker)
+{
+	if (marker->flavour != MARKER_TYPED)
+		return NULL;
+	return container_of(marker, struct marker_typed, marker);
+}
+
+static inline unsigned int typed_probes(const struct marker *marker)
+{
+	const struct marker_typed *typed = typed_of(marker);
+
+	return typed ? live_probes(typed->array) : 0;
+}
+
+/* What is called in place of a typed probe that was taken out. */
+static inline marker_probe_func *typed_nothing(const struct marker_typed *typed)
+{
+	return (marker_probe_func *)(void *)typed->nothing;
+}
+
+int marker_stub_leave(struct marker *marker);
+void marker_stub_settle(struct marker *marker);
+int marker_stubs_add(struct module *module, const struct kmarkers_span *span);
+void marker_stubs_drop(struct module *module);
+
+#endif /* MARKERS_STUBS_H */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Markers on and off. */
+#ifndef MARKERS_SWITCH_H
+#define MARKERS_SWITCH_H
+
+#include <linux/types.h>
+
+struct imv_change;
+struct marker;
+struct marker_entry;
+
+/**
+ * struct marker_switch - markers that are switched in one batch
+ * @changes: of the values that their sites read
+ * @nr: how many
+ */
+struct marker_switch {
+	struct imv_change *changes;
+	unsigned int nr;
+};
+
+int marker_switch_begin(struct marker_switch *batch, unsigned int room);
+void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool on);
+int marker_switch_end(struct marker_switch *batch, int err);
+int marker_switch_outside(struct marker *marker, bool on);
+int marker_switch_before(struct marker_entry *entry);
+void marker_switch_after(struct marker_entry *entry);
+
+#endif /* MARKERS_SWITCH_H */

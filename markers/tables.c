@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The tables of markers that modules bring, and what is left when modules leave. */
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "array.h"
+#include "names.h"
+#include "probes.h"
+#include "stubs.h"
+#include "switch.h"
+#include "tables.h"
+#include "tracepoint.h"
+#include "typed.h"
+
+static void drop_markers(struct marker_table *table, unsigned int nr)
+{
+	struct marker_entry *entry;
+	unsigned int i;
+
+	marker_tracepoints_drop(table);
+	for (i = 0; i < nr; i++) {
+		struct marker *marker = record_marker(&table->records[i]);
+
+		if (!marker->node.next)
+			continue;
+		list_del(&marker->node);
+		marker->node.next = NULL;
+		marker_typed_drop(marker);
+		entry = marker_name_find(marker->name);
+		if (entry)
+			marker_name_put(entry);
+	}
+}
+
+/*
+ * Join a marker to its name.  Code that the compiler duplicated records the
+ * same marker more than once.
+ */
+static int add_marker(struct marker *marker)
+{
+	struct marker_entry *entry;
+
+	if (marker->node.next)
+		return 0;
+	entry = marker_name_get(marker->name);
+	if (!entry)
+		return -ENOMEM;
+	list_add_tail(&marker->node, &entry->markers);
+	return 0;
+}
+
+/* Connect a marker of a new table to the probes that wait for it, if there are any. */
+static int connect_marker(struct marker *marker, struct marker_switch *batch)
+{
+	struct marker_entry *entry = marker_name_find(marker->name);
+	int err;
+
+	if (!entry->probes || marker->probes)
+		return 0;
+	err = marker_name_fix_format(entry, marker->format);
+	if (err)
+		return err;
+	if (!format_fits(entry, marker->format)) {
+		marker_name_log_mismatch(entry, marker);
+		return 0;
+	}
+	/* Its code does not run yet: the order does not matter. */
+	rcu_assign_pointer(marker->probes, entry->probes->probe);
+	marker_switch_add(batch, marker, true);
+	return marker_switch_outside(marker, true);
+}
+
+static int connect_table(struct marker_table *table)
+{
+	struct marker_switch batch;
+	unsigned int i;
+	int err;
+
+	err = marker_switch_begin(&batch, table->nr);
+	if (err)
+		return err;
+	for (i = 0; i < table->nr && !err; i++)
+		err = connect_marker(record_marker(&table->records[i]), &batch);
+	return marker_switch_end(&batch, err);
+}
+
+static int add_markers(struct marker_table *table)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < table->nr && !err; i++)
+		err = add_marker(record_marker(&table->records[i]));
+	if (!err)
+		err = connect_table(table);
+	if (err) {
+		drop_markers(table, table->nr);
+		return err;
+	}
+	list_add_tail(&table->node, &marker_registry.tables);
+	return 0;
+}
+
+/**
+ * marker_tables_add() - take over the markers of a module
+ * @module: the module being loaded; NULL in user space
+ * @span: its records
+ *
+ * On return they are connected to the probes registered under their names.  To be
+ * called before their immediate values are taken over, which patches their sites.
+ *
+ * Context: may sleep; no code of @module runs yet.
+ * Return: 0; -EINVAL for a malformed table; -ENOMEM; or what imv_set_many() returns.
+ */
+int marker_tables_add(struct module *module, const struct kmarkers_span *span)
+{
+	int err, nr = kmarkers_span_records(span, sizeof(s32));
+	struct marker_table *table;
+
+	if (nr <= 0)
+		return nr;
+	table = kzalloc(sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	table->module = module;
+	table->records = span->first;
+	table->nr = nr;
+
+	mutex_lock(&marker_registry.lock);
+	err = add_markers(table);
+	mutex_unlock(&marker_registry.lock);
+	if (err)
+		kfree(table);
+	return err;
+}
+
+/**
+ * marker_tables_drop() - forget every marker of a module
+ * @module: a module whose code no longer runs
+ *
+ * Context: may sleep.
+ */
+void marker_tables_drop(struct module *module)
+{
+	struct marker_table *table, *next;
+
+	mutex_lock(&marker_registry.lock);
+	list_for_each_entry_safe(table, next, &marker_registry.tables, node) {
+		if (table->module != module)
+			continue;
+		list_del(&table->node);
+		drop_markers(table, table->nr);
+		kfree(table);
+	}
+	marker_stubs_drop(module);
+	mutex_unlock(&marker_registry.lock);
+}
+
+/**
+ * marker_tables_drop_records() - forget markers whose code may still run
+ * @records: the first record of a table, as added
+ *
+ * They call no probe any more, but may be in one until a grace period has passed.
+ *
+ * Context: may sleep.
+ */
+void marker_tables_drop_records(const s32 *records)
+{
+	struct marker_table *table, *next;
+	unsigned int i;
+
+	mutex_lock(&marker_registry.lock);
+	list_for_each_entry_safe(table, next, &marker_registry.tables, node) {
+		if (table->records != records)
+			continue;
+		list_del(&table->node);
+		for (i = 0; i < table->nr; i++)
+			rcu_assign_pointer(record_marker(&table->records[i])->probes, NULL);
+		drop_markers(table, table->nr);
+		kfree(table);
+	}
+	mutex_unlock(&marker_registry.lock);
+}
+
+/**
+ * marker_tables_disconnect() - disconnect every probe whose code goes away
+ * @gone: tells whether the code at an address goes
+ * @data: passed to it
+ *
+ * Context: may sleep; on return none of them runs any more.
+ * Return: how many there were.
+ */
+unsigned int marker_tables_disconnect(probe_gone *gone, void *data)
+{
+	unsigned int count;
+
+	mutex_lock(&marker_registry.lock);
+	count = marker_probes_disconnect(gone, data);
+	count += marker_typed_disconnect(gone, data);
+	mutex_unlock(&marker_registry.lock);
+	if (count)
+		marker_synchronize_unregister();
+	return count;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Tables of markers: what the module glue (kernel or user space) calls. */
+#ifndef MARKERS_TABLES_H
+#define MARKERS_TABLES_H
+
+#include <kmarkers/table.h>
+
+#include "probes.h"
+
+struct module;
+
+int marker_tables_add(struct module *module, const struct kmarkers_span *span);
+void marker_tables_drop(struct module *module);
+void marker_tables_drop_records(const s32 *records);
+unsigned int marker_tables_disconnect(probe_gone *gone, void *data);
+
+#endif /* MARKERS_TABLES_H */

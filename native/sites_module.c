@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The sites that are linked into the program. */
+#include "../bench_modules/sites.h"
+#include "../bench_modules/sites_module.h"
+
+const struct bench_sites *bench_get_sites(void)
+{
+	return &bench_sites;
+}
+
+void bench_put_sites(void)
+{
+}
