@@ -6,7 +6,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include <kmarkers/patcher.h>
 #include <kmarkers/words.h>
 
 #include "debugfs.h"

@@ -8,6 +8,7 @@
 #include <kmarkers/immediate.h>
 #include <kmarkers/patcher.h>
 #include <kmarkers/version.h>
+#include <kmarkers/words.h>
 
 #include "list.h"
 #include "load.h"

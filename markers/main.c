@@ -8,6 +8,7 @@
 #include <kmarkers/marker.h>
 #include <kmarkers/patcher.h>
 #include <kmarkers/version.h>
+#include <kmarkers/words.h>
 
 #include "control_file.h"
 #include "event_probe.h"

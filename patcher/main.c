@@ -10,6 +10,7 @@
 
 #include <kmarkers/patcher.h>
 #include <kmarkers/version.h>
+#include <kmarkers/words.h>
 
 #include "../base/debugfs.h"
 #include "../base/lock.h"

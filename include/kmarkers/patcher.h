@@ -81,7 +81,6 @@
 #include <linux/types.h>
 #include <kmarkers/table.h>
 
-struct dentry;
 struct module;
 struct pt_regs;
 
@@ -230,7 +229,6 @@ int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigne
 int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsigned int nr);
 bool patcher_handle_int3(struct pt_regs *regs);
 void patcher_read_stats(struct patcher_stats *stats);
-struct dentry *patcher_debugfs_dir(void);
 int patcher_find_records(struct module *module, const char *kind, const void *needs,
 			 unsigned int record, struct kmarkers_span *span);
 int patcher_check_tables(struct module *module, const void *needs);

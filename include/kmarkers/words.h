@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is written to the files in debugfs: a line of words, or a number.
+ * The directory of our files in debugfs, and what is written to them: a line of
+ * words, or a number.
  *
  * A write is one line, with or without a newline at its end.  It is taken apart
  * strictly: what is not understood as a whole is refused as a whole, before
  * anything is changed.
  *
  *	function			may sleep  irq  nmi
+ *	patcher_debugfs_dir()		yes	   yes	yes
  *	patcher_read_line()		yes	   no	no
  *	patcher_read_number()		yes	   no	no
  *	the others			no	   yes	yes
@@ -17,6 +19,9 @@
 #include <linux/types.h>
 
 #ifdef __KERNEL__
+struct dentry;
+
+struct dentry *patcher_debugfs_dir(void);
 char *patcher_read_line(const char __user *buf, size_t count, size_t most);
 int patcher_read_number(const char __user *buf, size_t count, bool is_signed, u64 *value);
 #endif

@@ -177,8 +177,8 @@ test_landing_again() {
 	result $? "the kprobe gave it up"
 	try "the module leaves" rmmod $lander
 	grep -q GONE /sys/kernel/debug/kprobes/list
-	result $? "its kprobes are marked as gone"
-	try "it comes again, to the same address" load_lander_at "$at"
+	result $? "the kprobes of a module that left are marked as gone"
+	try "the module comes again, to the same address" load_lander_at "$at"
 	same "off" "$(cat "$landing/branch")" $off_value
 	try "the kprobe is optimised again" within 20 optimised
 	try "switched on again" put 1 "$landing/branch"

@@ -14,7 +14,7 @@ from pathlib import Path
 from kmtools.base.errors import UnableError, require_root
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import captured
-from kmtools.check import checkpatch, house, kernelsuite, rooms
+from kmtools.check import checkpatch, house, kernelsuite
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
 from kmtools.lab import catalogue, unpack
@@ -188,17 +188,6 @@ def uncited(path: Path) -> Iterator[str]:
             yield f"{path}:{number}: no commit is cited: {line.strip()}"
 
 
-def lint_rooms(tree: Sources) -> list[str]:
-    """Imports of this package go down, from room to room, and never in a circle."""
-    scripts = Path("scripts")
-    modules = [path for path in tree.with_suffix(".py") if scripts / rooms.PACKAGE in path.parents]
-    names = {path: ".".join(path.relative_to(scripts).with_suffix("").parts) for path in modules}
-    sources = {
-        name.removesuffix(".__init__"): (ROOT / path).read_text() for path, name in names.items()
-    }
-    return rooms.breaches(sources)
-
-
 def lint_licence(tree: Sources) -> list[str]:
     """Every file says its licence at the top."""
     found = []
@@ -218,7 +207,6 @@ def lint_house(_: Sources) -> list[str]:
 
 TOOLS: dict[str, Callable[[Sources], list[str]]] = {
     "compat": lint_compat,
-    "rooms": lint_rooms,
     "licence": lint_licence,
     "house": lint_house,
     "ruff": lint_ruff,
