@@ -103,7 +103,7 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
 	if (!pokes)
 		return -ENOMEM;
 	collect_sites(changes, nr, pokes, &ours);
-	err = patcher_apply(IMV_OWNER, pokes, count);
+	err = patcher_apply(imv_owner, pokes, count);
 	/* What is made of somebody else's bytes need not be an instruction. */
 	if (err == -EINVAL && !ours)
 		err = -EILSEQ;

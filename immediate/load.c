@@ -110,7 +110,7 @@ int imv_add_table(struct module *module, const struct kmarkers_span *span)
 	table->sites.sites = sites;
 	table->sites.nr = nr;
 	table->sites.module = module;
-	table->sites.owner = IMV_OWNER;
+	table->sites.owner = imv_owner;
 
 	mutex_lock(&imv_tables.lock);
 	err = add_table(table);

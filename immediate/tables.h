@@ -9,9 +9,6 @@
 
 #include <kmarkers/patcher.h>
 
-/* What the patcher calls us. */
-#define IMV_OWNER	"immediate"
-
 /**
  * struct imv_table - the sites of a module
  * @node: in the list of all
@@ -25,6 +22,9 @@ struct imv_table {
 	struct patcher_table sites;
 	const struct patcher_site **by_var;
 };
+
+/* What the patcher calls us: compared by address, so it is there once. */
+extern const char imv_owner[];
 
 struct imv_tables {
 	struct mutex lock;		/* before the patcher's; also keeps the variables still */
