@@ -67,7 +67,7 @@ test_trace() {
 	try "trace" trace_on ev_plain
 	same "the event is on" "$(cat $tracing/events/kmarkers/marker/enable)" 1
 	same "enable" "$(cat $markers/ev_plain/enable)" 1
-	same "probes" "$(cat $markers/ev_plain/probe)" "probe_trace [kmarkers_markers] 1"
+	same "probes" "$(cat $markers/ev_plain/probe)" "marker_event_probe [kmarkers_markers] 1"
 	hit plain
 	traced | grep -q "^ev_plain: number 42 text abc (kmarkers_test_events hit_plain events.c:[0-9]*)$"
 	result $? "name, text and site in the trace"
