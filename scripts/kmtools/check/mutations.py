@@ -775,7 +775,7 @@ MUTANTS = (
         "a callback is connected once for each marker in it",
         "markers/tracepoint.c",
         [("other->callback == tp->callback)\n\t\t\treturn true;", "!other)\n\t\t\treturn true;")],
-        ("another marker in the same callback is counted, too",),
+        ("one of several markers in a callback is counted",),
         Ground.KERNEL,
         suites=("history",),
     ),
