@@ -217,7 +217,7 @@ USER_MUTANTS = (
         "left-2006",
         "a probe of 2006 stays connected when its code goes away",
         "markers/forward.c",
-        [("forwards ? probe->private : (void *)probe->func", "probe->func")],
+        [("bool forwards = probe->func == marker_forward_2006;", "bool forwards = !probe->func;")],
         ("markers_probes_leave",),
     ),
     Mutant(
