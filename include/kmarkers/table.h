@@ -28,8 +28,12 @@
 #include <linux/stringify.h>
 #include <linux/types.h>
 
-/* 1: heads in front of their records, found by a local symbol. */
-#define KMARKERS_TABLE_VERSION	2
+/*
+ * Of the tables and of the structs that they lead to, which a client brings along.
+ * 1: heads in front of their records, found by a local symbol.
+ * 2: struct marker_tp without its node.
+ */
+#define KMARKERS_TABLE_VERSION	3
 
 /**
  * struct kmarkers_chunk - head of the records of one translation unit

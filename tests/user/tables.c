@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tables that no compiler made: heads that are wrong, and sites that read no value. */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -9,11 +10,19 @@
 #include <kmarkers/immediate.h>
 #include <kmarkers/marker.h>
 #include <kmarkers/patcher.h>
+#include <kmarkers/typed.h>
 
 #include "../../immediate/load.h"
 #include "../../markers/stubs.h"
 #include "../../markers/tables.h"
 #include "tables.h"
+
+/* A client brings these along: with another layout comes another KMARKERS_TABLE_VERSION. */
+static_assert(KMARKERS_TABLE_VERSION == 3, "the sizes below are those of version 3");
+static_assert(sizeof(struct marker) == 72, "struct marker");
+static_assert(sizeof(struct marker_tp) == 112, "struct marker_tp");
+static_assert(sizeof(struct marker_typed) == 128, "struct marker_typed");
+static_assert(sizeof(struct patcher_site) == 12, "struct patcher_site");
 
 #define NAME(label)	extern u8 tables_##label[];
 #define SITE(label, code)	"tables_" #label ":\n\t" code "\n"

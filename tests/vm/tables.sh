@@ -55,7 +55,7 @@ test_turned_away() {
 	turned_away "tables of version 1" /modules/kmarkers_test_old_table.ko \
 		"kmarkers_test_old_table: its tables cannot be found: compiled with tables of version 1"
 	turned_away "tables of a later version" /modules/kmarkers_test_later_table.ko \
-		"kmarkers_test_later_table: compiled with tables of version 99, needed is version 2"
+		"kmarkers_test_later_table: compiled with tables of version 99, needed is version 3"
 	turned_away "sites without tables" /modules/example_client.no-param.ko \
 		"example_client: its tables cannot be found"
 	refused "a table as a parameter" "Invalid argument" \
