@@ -127,6 +127,13 @@ def test_every_file_is_expected_and_small(name: str) -> None:
     assert len(text(name).splitlines()) <= allowed
 
 
+def test_messages_begin_as_those_of_the_module() -> None:
+    """A program says of the shared sources what a kernel's log says."""
+    module = re.search(r"^obj-m := (\w+)\.o$", text("markers/Kbuild"), re.MULTILINE)
+    assert module is not None
+    assert f"-DKBUILD_MODNAME='\"{module[1]}\"'" in text("native/Makefile")
+
+
 def test_all_shims_together_are_small() -> None:
     """The headers give what is missing and hold no logic; many small ones may not grow large."""
     names = [name for name in native_files() if name.startswith("native/include/")]
