@@ -15,7 +15,7 @@ struct imv_tables imv_tables = {
 	.list = LIST_HEAD_INIT(imv_tables.list),
 };
 
-const char imv_owner[] = "immediate";
+const char *const imv_owner = "immediate";
 
 const u8 imv_tables_need_immediate;
 EXPORT_SYMBOL_GPL(imv_tables_need_immediate);

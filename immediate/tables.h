@@ -24,7 +24,7 @@ struct imv_table {
 };
 
 /* What the patcher calls us: compared by address, so it is there once. */
-extern const char imv_owner[];
+extern const char *const imv_owner;
 
 struct imv_tables {
 	struct mutex lock;		/* before the patcher's; also keeps the variables still */
