@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Fuzz target: the decoder on any bytes, and the emulator against the CPU. */
 #include "../../patcher/insn.h"
-#include "../user/oracle.h"
+#include "../native/oracle.h"
 #include "fuzz.h"
 
 static struct input input;

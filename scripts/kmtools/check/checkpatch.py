@@ -31,7 +31,7 @@ IGNORED = {
     ),
     # User space: it defines what checkpatch recommends, for the sources of the modules.
     **dict.fromkeys(
-        ("native/", "tests/user/", "examples/user/"),
+        ("native/", "tests/native/", "examples/user/"),
         (
             *("PREFER_DEFINED_ATTRIBUTE_MACRO", "NEW_TYPEDEFS", "VOLATILE", "EXPORT_SYMBOL"),
             *("MEMORY_BARRIER", "FUNCTION_ARGUMENTS", "TRAILING_STATEMENTS", "AVOID_EXTERNS"),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Cases for formats of markers. */
-#ifndef TESTS_USER_FORMAT_H
-#define TESTS_USER_FORMAT_H
+#ifndef TESTS_NATIVE_FORMAT_H
+#define TESTS_NATIVE_FORMAT_H
 
 #include "../common/test.h"
 
 extern const struct test_case format_cases[];
 extern const unsigned int format_nr_cases;
 
-#endif /* TESTS_USER_FORMAT_H */
+#endif /* TESTS_NATIVE_FORMAT_H */

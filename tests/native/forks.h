@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Cases for children. */
-#ifndef TESTS_USER_FORKS_H
-#define TESTS_USER_FORKS_H
+#ifndef TESTS_NATIVE_FORKS_H
+#define TESTS_NATIVE_FORKS_H
 
 #include "../common/test.h"
 
 extern const struct test_case fork_cases[];
 extern const unsigned int fork_nr_cases;
 
-#endif /* TESTS_USER_FORKS_H */
+#endif /* TESTS_NATIVE_FORKS_H */

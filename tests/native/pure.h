@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Cases for what the modules do not export. */
-#ifndef TESTS_USER_PURE_H
-#define TESTS_USER_PURE_H
+#ifndef TESTS_NATIVE_PURE_H
+#define TESTS_NATIVE_PURE_H
 
 #include "../common/test.h"
 
 extern const struct test_case pure_cases[];
 extern const unsigned int pure_nr_cases;
 
-#endif /* TESTS_USER_PURE_H */
+#endif /* TESTS_NATIVE_PURE_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Cases for the batch engine that its public interface cannot bring about. */
-#ifndef TESTS_USER_ENGINE_H
-#define TESTS_USER_ENGINE_H
+#ifndef TESTS_NATIVE_ENGINE_H
+#define TESTS_NATIVE_ENGINE_H
 
 #include "../common/test.h"
 
 extern const struct test_case engine_cases[];
 extern const unsigned int engine_nr_cases;
 
-#endif /* TESTS_USER_ENGINE_H */
+#endif /* TESTS_NATIVE_ENGINE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Cases for what only a program has. */
-#ifndef TESTS_USER_PROCESS_H
-#define TESTS_USER_PROCESS_H
+#ifndef TESTS_NATIVE_PROCESS_H
+#define TESTS_NATIVE_PROCESS_H
 
 #include <sys/types.h>
 
@@ -17,4 +17,4 @@ unsigned long process_traps_counted(void);
 /* Exit code of a child, 128 and more if a signal ended it, -1 if there is none. */
 int process_reap(pid_t child);
 
-#endif /* TESTS_USER_PROCESS_H */
+#endif /* TESTS_NATIVE_PROCESS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The CPU as the judge of the emulator. */
-#ifndef TESTS_USER_ORACLE_H
-#define TESTS_USER_ORACLE_H
+#ifndef TESTS_NATIVE_ORACLE_H
+#define TESTS_NATIVE_ORACLE_H
 
 #include <linux/ptrace.h>
 #include <linux/types.h>
@@ -52,4 +52,4 @@ int oracle_run(oracle_next *next, struct oracle_result *result);
 /* The first difference, for a person. */
 void oracle_print(const struct oracle_result *result);
 
-#endif /* TESTS_USER_ORACLE_H */
+#endif /* TESTS_NATIVE_ORACLE_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Cases for many names at a time, and for probes that go away. */
-#ifndef TESTS_USER_MANY_H
-#define TESTS_USER_MANY_H
+#ifndef TESTS_NATIVE_MANY_H
+#define TESTS_NATIVE_MANY_H
 
 #include "../common/test.h"
 
 extern const struct test_case many_cases[];
 extern const unsigned int many_nr_cases;
 
-#endif /* TESTS_USER_MANY_H */
+#endif /* TESTS_NATIVE_MANY_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Cases for the readers of what is written to a file. */
-#ifndef TESTS_USER_WORDS_H
-#define TESTS_USER_WORDS_H
+#ifndef TESTS_NATIVE_WORDS_H
+#define TESTS_NATIVE_WORDS_H
 
 #include "../common/test.h"
 
 extern const struct test_case words_cases[];
 extern const unsigned int words_nr_cases;
 
-#endif /* TESTS_USER_WORDS_H */
+#endif /* TESTS_NATIVE_WORDS_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef TESTS_USER_REFUSE_H
-#define TESTS_USER_REFUSE_H
+#ifndef TESTS_NATIVE_REFUSE_H
+#define TESTS_NATIVE_REFUSE_H
 
 /* From now on the calling thread gets @error from a system call; 0 or -1. */
 int refuse_syscall(int number, int error);
 
-#endif /* TESTS_USER_REFUSE_H */
+#endif /* TESTS_NATIVE_REFUSE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Cases for kmarkers_start() and what batches need after it. */
-#ifndef TESTS_USER_START_H
-#define TESTS_USER_START_H
+#ifndef TESTS_NATIVE_START_H
+#define TESTS_NATIVE_START_H
 
 #include "../common/test.h"
 
@@ -11,4 +11,4 @@ extern const unsigned int start_nr_cases;
 /* The part of a case that runs in a program of its own, not started yet; its exit code. */
 int start_scenario(const char *name);
 
-#endif /* TESTS_USER_START_H */
+#endif /* TESTS_NATIVE_START_H */

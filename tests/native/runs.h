@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Cases for what a run of a benchmark measures. */
-#ifndef TESTS_USER_RUNS_H
-#define TESTS_USER_RUNS_H
+#ifndef TESTS_NATIVE_RUNS_H
+#define TESTS_NATIVE_RUNS_H
 
 #include "../common/test.h"
 
 extern const struct test_case run_cases[];
 extern const unsigned int run_nr_cases;
 
-#endif /* TESTS_USER_RUNS_H */
+#endif /* TESTS_NATIVE_RUNS_H */
