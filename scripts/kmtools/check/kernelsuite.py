@@ -31,6 +31,10 @@ TIMEOUT_SECONDS = 1200.0
 SLOW_SECONDS, SLOW_DEBUG_SECONDS = 240.0, 360.0
 WARN_MODULE = "kmarkers_test_warn"
 WARN_TEST = "module that warns loads"
+# Built for kernels that check how RCU is used.
+UNWATCHED_MODULE = "kmarkers_test_unwatched"
+UNWATCHED_TEST = "a marker is hit where RCU does not watch"
+UNWATCHED_REPORT = "a marker where RCU is not watching"
 
 # What the parts of debug kernels are booted with, and what they have time for.
 PANIC_ON_WARN = "panic_on_warn=1"
@@ -218,6 +222,15 @@ def alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
     return Tally(passed=0 if missed else 1, failed=missed)
 
 
+def unwatched(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
+    """A kernel that checks RCU must report a marker where RCU does not watch, and no other."""
+    result = boot_and_run(entry, modules, out, outcome, "unwatched.sh")
+    failed = ktap.parse(result.status.splitlines()).failed
+    if failed == [UNWATCHED_TEST] and UNWATCHED_REPORT in result.console:
+        return Tally(passed=1)
+    return Tally(failed=[f"RCU does not report a marker where it does not watch: {failed}"])
+
+
 def run(
     outcome: Outcome, out: Path, modules: Path | None = None, settings: Settings | None = None
 ) -> None:
@@ -243,6 +256,8 @@ def build_and_test(
     outcome.suites["build"] = build(entry.name, modules, out / "build.log")
     if not outcome.suites["build"].failed:
         outcome.suites["alarm"] = alarm(entry, modules, out / "alarm", outcome)
+        if (modules / f"{UNWATCHED_MODULE}.ko").exists():
+            outcome.suites["unwatched"] = unwatched(entry, modules, out / "unwatched", outcome)
         result = boot_and_run(entry, modules, out / "boot", outcome, "check.sh", settings)
         outcome.suites.update(ktap.by_suite(result.status.splitlines()))
         if not result.ok:

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A marker that is hit where RCU watches and, with idle=1, where RCU does not
+ * watch, as in the idle loop.  Built for kernels with PROVE_RCU, which must report
+ * the second.
+ */
+#include <linux/context_tracking.h>
+#include <linux/irqflags.h>
+#include <linux/module.h>
+
+#include <kmarkers/marker.h>
+
+static bool idle;
+module_param(idle, bool, 0444);
+
+static unsigned int unwatched_hits;
+
+static void unwatched_probe(void *probe_private, void *call_private, const char *fmt,
+			    va_list *args)
+{
+	unwatched_hits++;
+}
+
+static void unwatched_hit(void)
+{
+	trace_mark(unwatched, MARK_NOARGS);
+}
+
+static int __init unwatched_init(void)
+{
+	unsigned long flags;
+	int error;
+
+	error = marker_probe_register("unwatched", MARK_NOARGS, unwatched_probe, NULL);
+	if (error)
+		return error;
+	local_irq_save(flags);
+	if (idle)
+		ct_idle_enter();
+	unwatched_hit();
+	if (idle)
+		ct_idle_exit();
+	local_irq_restore(flags);
+	return 0;
+}
+
+static void __exit unwatched_exit(void)
+{
+	marker_probe_unregister("unwatched", unwatched_probe, NULL);
+	marker_synchronize_unregister();
+	pr_info("kmarkers_test_unwatched: hits %u idle %d\n", unwatched_hits, idle);
+}
+module_init(unwatched_init);
+module_exit(unwatched_exit);
+
+MODULE_DESCRIPTION("A marker where RCU does not watch, which a kernel with PROVE_RCU reports");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
