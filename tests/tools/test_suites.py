@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,12 +35,12 @@ except KeyboardInterrupt as interrupt:
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_run_leaves_no_child(tmp_path: Path, number: signal.Signals) -> None:
+def interrupt_and_look(script: str, tmp_path: Path, number: signal.Signals) -> None:
+    """Interrupt a script that starts two processes; both must be gone, and nothing be said."""
     beats = [tmp_path / f"beats.{who}" for who in (1, 2)]
-    run = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, tmp_path], cwd=ROOT, stderr=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-c", script, tmp_path]
+    quiet = subprocess.DEVNULL
+    run = subprocess.Popen(command, cwd=ROOT, stdout=quiet, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 20
     while not all(beat.is_file() for beat in beats) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -49,6 +51,11 @@ def test_interrupted_run_leaves_no_child(tmp_path: Path, number: signal.Signals)
     sizes = [beat.stat().st_size for beat in beats]
     time.sleep(0.5)
     assert [beat.stat().st_size for beat in beats] == sizes
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_run_leaves_no_child(tmp_path: Path, number: signal.Signals) -> None:
+    interrupt_and_look(SCRIPT, tmp_path, number)
 
 
 @pytest.mark.parametrize("target", ["modules", "load"])
@@ -89,6 +96,74 @@ def test_second_run_in_a_checkout_is_refused(
     assert suites.run_all([Suite("first", second)]) == Tally(1)
     assert capsys.readouterr().err == "check: other tests are running in this checkout\n"
     assert suites.run_all([good]) == Tally(1)
+
+
+def test_suites_that_are_aside_run_beside_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def meet(mine: str, other: str) -> Callable[[Path], Tally]:
+        """A suite that passes if the other one runs at the same time."""
+
+        def run(log: Path) -> Tally:
+            (tmp_path / mine).touch()
+            deadline = time.monotonic() + 20
+            while not (tmp_path / other).exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            return Tally(int((tmp_path / other).exists()), skipped=[f"{mine}: a reason"])
+
+        return run
+
+    monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
+    both = [Suite("one", meet("a", "b"), aside=True), Suite("two", meet("b", "a"))]
+    total = suites.run_all(both)
+    assert (total.passed, sorted(total.skipped)) == (2, ["a: a reason", "b: a reason"])
+    said = capsys.readouterr().out
+    assert "[1/2] one: 1 passed" in said and "[2/2] two: 1 passed" in said
+    times = (tmp_path / "logs" / "times-single.json").read_text()
+    assert '"one"' in times and '"two"' in times
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0})
+    both[0] = replace(both[0], run=lambda log: Tally(os.getpid()))
+    both = [replace(suite, run=lambda log: Tally(os.getpid())) for suite in both]
+    assert suites.run_all(both).passed == 2 * os.getpid()
+
+
+def test_process_that_dies_aside_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
+    dies = Suite("dies", lambda log: os._exit(3), aside=True)
+    total = suites.run_all([dies, Suite("two", lambda log: Tally(1))])
+    assert (total.passed, total.failed) == (1, ["tests beside the others: exit code 3"])
+
+
+LANES = """
+import sys, time
+sys.path.insert(0, "scripts")
+from pathlib import Path
+from kmtools.base.processes import interruptible, run
+from kmtools.check import suites
+from kmtools.check.suites import Suite
+
+suites.LOGS = Path(sys.argv[1])
+beat = "echo $$ >{0}/pid.{1}; while sleep 0.1; do echo >>{0}/beats.{1}; done"
+
+def beats(number):
+    return lambda log: run(["sh", "-c", beat.format(sys.argv[1], number)], log)
+
+try:
+    with interruptible():
+        suites.run_all([Suite("a", beats(1), aside=True), Suite("b", beats(2))])
+except KeyboardInterrupt as interrupt:
+    sys.exit(128 + interrupt.args[0])
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="nothing runs aside on one CPU")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_run_leaves_nothing_aside(tmp_path: Path, number: signal.Signals) -> None:
+    interrupt_and_look(LANES, tmp_path, number)
 
 
 def test_checkout_that_cannot_be_written_to_is_said_once(

@@ -41,7 +41,8 @@ class Line:
         print(f"\r{text[:width]}\033[K", end="", file=self.stream, flush=True)
 
     def keep(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a line that stays, in place of any that would be written over."""
+        self._open = self._open or self.terminal
         self.close()
         print(text, file=self.stream, flush=True)
 

@@ -109,13 +109,20 @@ def kernel_suite(kernel: str, short: bool = True) -> Suite:
     return Suite(f"kernel-{kernel}", in_kernel(kernel, short), what, obstacle, usual)
 
 
+def aside(*suites: Suite) -> list[Suite]:
+    """Suites that need none of the modules that others build: they run beside these."""
+    return [replace(suite, aside=True) for suite in suites]
+
+
 def suites(kernel: str, full: bool) -> list[Suite]:
     """All suites for one kernel; with `full` also those that take long."""
     modules = kernelsuite.MODULES / kernel
     pytest = without("pytest", "python3-pytest")
     found = [
-        *native.suites(full),
-        Suite("scripts", scripts, "the scripts' own tests", pytest, SCRIPTS_SECONDS),
+        *aside(
+            *native.suites(full),
+            Suite("scripts", scripts, "the scripts' own tests", pytest, SCRIPTS_SECONDS),
+        ),
         kernel_suite(kernel, short=not full),
         Suite(
             f"counts-{kernel}",
@@ -139,8 +146,10 @@ def full_suites(kernel: str, modules: Path) -> list[Suite]:
         *boots.alone(kernel, modules),
         *tracers.suites(kernel, modules),
         *boots.suites(kernel, modules, boots.FEW_BATCHES, boots.COEXIST),
-        lint.suite(LINT_SECONDS),
         *(kernel_suite(name) for name in gates),
-        *(report_only(kernel_suite(name)) for name in newest),
-        *fresh.suites(),
+        *aside(
+            lint.suite(LINT_SECONDS),
+            *(report_only(kernel_suite(name)) for name in newest),
+            *fresh.suites(),
+        ),
     ]

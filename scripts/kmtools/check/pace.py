@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kmtools.base.files import write_whole
 from kmtools.base.processes import beside
 from kmtools.base.progress import Line
 
@@ -55,9 +56,13 @@ class History:
         self._known: dict[str, list[float]] = {}
         # Of those that passed in this run: what they took, and what they usually take.
         self._took = self._usual = 0.0
+        self._read()
+
+    def _read(self) -> None:
+        """Learn what is in the file, to which another process may have added."""
         with contextlib.suppress(OSError, ValueError):
-            known = json.loads(path.read_text())
-            self._known = known if isinstance(known, dict) else {}
+            known = json.loads(self._path.read_text())
+            self._known |= known if isinstance(known, dict) else {}
 
     def seconds(self, name: str) -> float:
         """Return how long a suite took; 0 if it never ran here."""
@@ -90,10 +95,11 @@ class History:
         if usual:
             self._took += seconds
             self._usual += usual
+        self._read()
         self._known[name] = [max(0.1, round(seconds, 1)), count]
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._path.write_text(json.dumps(self._known, indent=1) + "\n")
+            write_whole(self._path, json.dumps(self._known, indent=1) + "\n")
 
 
 def logs_of(log: Path) -> list[Path]:

@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
+import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +17,8 @@ from kmtools.base import processes
 from kmtools.base.errors import OBSTACLES, UnableError, explain
 from kmtools.base.files import alone
 from kmtools.base.paths import ROOT
-from kmtools.base.progress import duration
+from kmtools.base.processes import beside
+from kmtools.base.progress import Line, duration
 from kmtools.check import ktap
 from kmtools.check.ktap import Tally
 from kmtools.check.pace import Clock, History, remove_logs, reporting
@@ -31,7 +37,8 @@ class Suite:
     """A named part of the run; `run` returns its results and writes its own log.
 
     `what` says what it does, `obstacle` why it cannot run on this machine and what mends that, and
-    `usual` how many seconds it takes on 2 cores that do nothing else.
+    `usual` how many seconds it takes on 2 cores that do nothing else. Suites that are `aside` run
+    one after the other in a process of their own, beside all others.
     """
 
     name: str
@@ -39,6 +46,7 @@ class Suite:
     what: str = ""
     obstacle: Callable[[], str] = nothing
     usual: float = 0.0
+    aside: bool = False
 
 
 def run_ktap(words: Sequence[object], log: Path, env: Mapping[str, str] | None = None) -> Tally:
@@ -88,25 +96,90 @@ def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0
 
 
 def run_all(suites: Sequence[Suite], form: str = "single") -> Tally:
-    """Run suites one after the other; what they add up to, or what keeps all from running.
+    """Run suites; what they add up to, or what keeps all from running.
 
     What they took is remembered for each `form`: a suite of one name may be short or long.
     """
+    places = {suite.name: f"[{n}/{len(suites)}] " for n, suite in enumerate(suites, 1)}
+    aside = [suite for suite in suites if suite.aside and len(os.sched_getaffinity(0)) > 1]
+    others = [suite for suite in suites if suite not in aside]
     try:
         with alone(LOGS / "lock", "other tests are running in this checkout"):
-            return run_each(suites, History(LOGS / f"times-{form}.json"))
+            history = History(LOGS / f"times-{form}.json")
+            if not aside or not others:
+                return run_each(suites, history, places)
+            with running_aside(aside, history, places) as wait:
+                total = run_each(others, history, places, aside)
+                total.add(wait())
+            return total
     except (UnableError, OSError) as error:
         print(f"check: {explain(error)}", file=sys.stderr)
         return Tally(failed=[explain(error)])
 
 
-def run_each(suites: Sequence[Suite], history: History) -> Tally:
-    """Run suites one after the other; what they add up to."""
-    total = Tally()
-    for number, suite in enumerate(suites, 1):
-        left = sum(history.expected(one.name, one.usual) for one in suites[number - 1 :])
-        total.add(run_suite(suite, history, f"[{number}/{len(suites)}] ", left))
+def run_each(
+    suites: Sequence[Suite],
+    history: History,
+    places: Mapping[str, str],
+    aside: Sequence[Suite] | None = (),
+) -> Tally:
+    """Run suites one after the other; what they add up to. None for `aside` says that others run
+    beside these, which say what is left."""
+    total, clock = Tally(), Clock()
+
+    def seconds(some: Sequence[Suite]) -> float:
+        return sum(history.expected(one.name, one.usual) for one in some)
+
+    for number, suite in enumerate(suites):
+        left = 0.0
+        if aside is not None:
+            left = max(seconds(suites[number:]), seconds(aside) - clock.seconds())
+        total.add(run_suite(suite, history, places[suite.name], left))
     return total
+
+
+@contextmanager
+def running_aside(
+    suites: Sequence[Suite], history: History, places: Mapping[str, str]
+) -> Iterator[Callable[[], Tally]]:
+    """Run suites in a process of their own until the block is left.
+
+    What is yielded waits for their end and returns what they add up to. Their output is printed
+    line by line, since a terminal has one line for how far the others are.
+    """
+    fork = multiprocessing.get_context("fork")
+    result, sender = fork.Pipe(duplex=False)
+    output, said = os.pipe()
+
+    def work() -> None:
+        sys.stdout = os.fdopen(said, "w", buffering=1)
+        with contextlib.suppress(KeyboardInterrupt):
+            sender.send(run_each(suites, history, places, None))
+
+    def show(left: threading.Event) -> None:
+        with os.fdopen(output) as lines:
+            for line in lines:
+                Line().keep(line.rstrip("\n"))
+
+    def wait() -> Tally:
+        try:
+            tally = result.recv()
+        except EOFError:
+            process.join()
+            return Tally(failed=[f"tests beside the others: exit code {process.exitcode}"])
+        assert isinstance(tally, Tally)
+        return tally
+
+    process = fork.Process(target=work)
+    process.start()
+    sender.close()
+    os.close(said)
+    with beside(show):
+        try:
+            yield wait
+        finally:
+            process.terminate()
+            process.join()
 
 
 def exit_code(total: Tally) -> int:
