@@ -6,7 +6,20 @@ from __future__ import annotations
 import pytest
 from kmtools.base.paths import ROOT
 from kmtools.check.mutants import ALL_MUTANTS, broken
-from kmtools.check.mutations import Mutant
+from kmtools.check.mutations import TABLE, Ground, Mutant, MutantError, read
+
+ROW = """
+--- some/file.c
+@@ a-name: what is broken
+kernel core tables: one test: its end,
+another; model variant
+ kept
+
+-taken
++put
+...
+-last
+"""
 
 
 @pytest.mark.parametrize("mutant", ALL_MUTANTS, ids=lambda mutant: mutant.name)
@@ -20,3 +33,33 @@ def test_names_are_unique() -> None:
     """A name stands for one breakage."""
     names = [mutant.name for mutant in ALL_MUTANTS]
     assert len(set(names)) == len(names)
+
+
+def test_no_row_is_passed_by() -> None:
+    """Every line that begins a mutant is one."""
+    heads = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if "@@ " in line[:3]]
+    assert len(heads) == len(ALL_MUTANTS) > 100
+
+
+def test_rows_are_read_as_they_are_meant() -> None:
+    """A row says everything of a mutant, and its lines are a diff."""
+    (mutant,) = read(ROW)
+    assert (mutant.name, mutant.what, mutant.file) == ("a-name", "what is broken", "some/file.c")
+    assert (mutant.ground, mutant.suites) == (Ground.KERNEL, ["core", "tables"])
+    assert (mutant.tests, mutant.model) == (["one test: its end", "another"], "variant")
+    assert mutant.edits == [("kept\n\ntaken\n", "kept\n\nput\n"), ("last\n", "")]
+    assert broken(mutant, "last\nkept\n\ntaken\nend\n") == "kept\n\nput\nend\n"
+
+
+@pytest.mark.parametrize("text", ["", "last\n", "kept\n\ntaken\nlast\nlast\n"])
+def test_lines_that_are_not_there_once_are_refused(text: str) -> None:
+    """What would break nothing, or something else, is an error."""
+    (mutant,) = read(ROW)
+    with pytest.raises(MutantError, match="exactly once"):
+        broken(mutant, text)
+
+
+def test_an_unreadable_row_is_refused() -> None:
+    """A row without tests is not taken for one without effect."""
+    with pytest.raises(MutantError, match="cannot be read"):
+        list(read(ROW.replace("kernel core", "nowhere")))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Breaks the code on purpose, and shows which test notices.
 
-Each breakage of mutations*.py is made in a copy of the sources, built, and run against the tests
+Each breakage of mutations.txt is made in a copy of the sources, built, and run against the tests
 that it names; these must pass with the code as it is, and one of them must fail with the code
 broken. A crash and a hang are failures, too. The model checker may be asked besides, because a real
 CPU may forgive what it need not. Logs are kept in build/mutants/.
@@ -10,6 +10,7 @@ CPU may forgive what it need not. Logs are kept in build/mutants/.
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import signal
 import subprocess
@@ -19,16 +20,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kmtools.base import processes
-from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
 from kmtools.check import ktap
-from kmtools.check.mutations import MUTANTS, Ground, Mutant
-from kmtools.check.mutations_user import USER_MUTANTS
+from kmtools.check.mutations import TABLE, Ground, Mutant, MutantError, read
 from kmtools.lab.build import build_modules, strip_copies
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.userspace import make
 
-ALL_MUTANTS = (*MUTANTS, *USER_MUTANTS)
+ALL_MUTANTS = tuple(read(TABLE.read_text(encoding="utf-8")))
 SCRATCH = ROOT / "build" / "mutants"
 TREE = SCRATCH / "tree"
 PARTS = (
@@ -49,10 +48,6 @@ HANG_SECONDS = 30.0
 # A guest that stands still is ended long before; one that is only slow must not count as caught.
 BOOT_SECONDS = 1200.0
 SANITIZE = "-fsanitize=address -O1 -fno-omit-frame-pointer"
-
-
-class MutantError(UnableError):
-    """The breakage could not be made, built or run."""
 
 
 @dataclass
@@ -84,12 +79,14 @@ def copy_sources() -> None:
 
 def broken(mutant: Mutant, text: str) -> str:
     """The text with the breakage made, or MutantError."""
+    places = []
     for old, new in mutant.edits:
-        if text.count(old) != 1:
-            raise MutantError(
-                f"{mutant.name}: {mutant.file} has {text.count(old)} times, not once:\n{old}"
-            )
-        text = text.replace(old, new)
+        found = list(re.finditer(f"^{re.escape(old)}", text, re.M))
+        if len(found) != 1:
+            raise MutantError(f"{mutant.name}: {mutant.file} does not have exactly once:\n{old}")
+        places.append((*found[0].span(), new))
+    for start, end, new in sorted(places, reverse=True):
+        text = text[:start] + new + text[end:]
     return text
 
 
