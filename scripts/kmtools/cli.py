@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from kmtools.base.errors import BAD, DONE, OBSTACLES, UNABLE, FailedError, UnableError, explain
+from kmtools.base.paths import CATALOGUE, ROOT
 from kmtools.base.processes import interruptible
 from kmtools.commands import Run
 
@@ -99,6 +100,10 @@ def usage(words: Sequence[str]) -> int:
 
 def execute(name: str, words: Sequence[str]) -> int:
     """Run a command; returns its exit code."""
+    if not (ROOT / CATALOGUE).is_file():
+        raise UnableError(
+            f"{ROOT} is no checkout of kmarkers: clone it, and call this in the clone"
+        )
     where, about = COMMANDS[name]
     module = import_module(f"kmtools.commands.{where}")
     describe: Callable[[argparse.ArgumentParser], Run] = getattr(
@@ -112,4 +117,6 @@ def execute(name: str, words: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     run = describe(parser)
-    return run(parser.parse_args(words)) or DONE
+    # Names may stand behind options; behind "--", which the other method cannot read, all are names.
+    parse = parser.parse_args if "--" in words else parser.parse_intermixed_args
+    return run(parse(words)) or DONE

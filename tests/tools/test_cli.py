@@ -5,17 +5,19 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from kmtools import cli
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
-from kmtools.commands import Run
+from kmtools.commands import Run, lab
 from kmtools.measure.rundir import RunError
 
 
@@ -110,3 +112,50 @@ def test_nothing_but_python_is_needed_to_measure() -> None:
     words = [sys.executable, "-c", program]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "") and "--resume" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "make_args"),
+    [
+        (["6.1", "--src", "S", "--out", "O", "-s", "V=1", "W=1"], None),
+        (["6.1", "--src", "S", "--out", "O", "V=1", "W=1"], ["V=1", "W=1"]),
+        (["6.1", "V=1", "--src", "S", "--out", "O"], ["V=1"]),
+        (["--src", "S", "--out", "O", "6.1"], []),
+        (["--src", "S", "--out", "O", "6.1", "--", "-s"], ["-s"]),
+    ],
+)
+def test_names_stand_before_or_behind_options(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], make_args: list[str] | None
+) -> None:
+    """What make is told may follow the options that a build needs."""
+    builds: list[object] = []
+    monkeypatch.setattr(lab, "build_modules", lambda *args: builds.append(list(args)))
+    if make_args is None:
+        with pytest.raises(SystemExit):
+            cli.main(["lab", "build", *words])
+    else:
+        assert cli.main(["lab", "build", *words]) == 0
+        assert builds == [["6.1", Path("S"), Path("O"), make_args]]
+
+
+def test_an_installed_command_works_on_the_checkout_that_it_is_called_in(tmp_path: Path) -> None:
+    """Elsewhere it says what is missing, but lists its commands."""
+    shutil.copytree(ROOT / "scripts" / "kmtools", tmp_path / "site" / "kmtools")
+    program = "import sys; from kmtools.cli import main; sys.exit(main())"
+
+    def called(where: Path, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", program, *words],
+            cwd=where,
+            env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert called(tmp_path, "--help").returncode == 0
+    lost = called(tmp_path, "lab", "list")
+    assert lost.returncode == 2
+    assert lost.stderr.startswith(f"lab list: {tmp_path} is no checkout of kmarkers: clone it")
+    found = called(ROOT / "tests" / "tools", "check", "house", "--help")
+    assert found.returncode == 0 and "floors, circles" in found.stdout

@@ -6,7 +6,19 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+CATALOGUE = "kernels.txt"
+
+
+def checkout() -> Path:
+    """Return the sources that this file is part of; if it is installed, those it is called in."""
+    own = Path(__file__).resolve().parents[3]
+    if (own / CATALOGUE).is_file():
+        return own
+    here = Path.cwd()
+    return next((path for path in (here, *here.parents) if (path / CATALOGUE).is_file()), here)
+
+
+ROOT = checkout()
 DEFAULT_CACHE = ROOT / "build" / "lab"
 
 

@@ -8,10 +8,11 @@ import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from kmtools.base import paths
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT, cache_dir
 
-CATALOGUE = ROOT / "kernels.txt"
+CATALOGUE = ROOT / paths.CATALOGUE
 ROLES = ("gates", "reports", "matrix")
 # What "*" stands for: version characters, and a dash only in front of a digit ("-56").
 VERSION_TAIL = r"(?:[0-9a-z.+~]|-(?=[0-9]))*"
