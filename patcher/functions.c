@@ -25,8 +25,8 @@
  * What may run between a breakpoint and our handler and still be traceable, on
  * debug kernels too, by the beginnings of names: the notifier chain, what checks
  * its pointers and those in it with our own priority, the kernel's debuggers,
- * RCU, and what instruments all of that.  tests/vm/handler_path.sh walks that
- * path on a running kernel and asks for each function it finds.
+ * RCU, and what instruments all of that.  tests/vm/suites/handler_path.sh walks
+ * that path on a running kernel and asks for each function it finds.
  */
 static const char *const handler_path[] = {
 	"__rcu_", "rcu_", "lock_", "lockdep_", "debug_lockdep_", "notify_die", "notifier_",

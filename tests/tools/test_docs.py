@@ -137,7 +137,7 @@ def words(path: Path) -> set[str]:
 
 
 def test_results_inside_a_kernel_say_what_was_tested() -> None:
-    scripts = sorted((ROOT / "tests" / "vm").glob("*.sh"))
+    scripts = sorted((ROOT / "tests" / "vm").rglob("*.sh"))
     names = [name for path in scripts for name in RESULT.findall(path.read_text(encoding="utf-8"))]
     assert len(names) > 300
     assert [name for name in names if name.split()[0] in NO_SUBJECT] == []

@@ -6,37 +6,62 @@ from __future__ import annotations
 import re
 import subprocess
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from kmtools.base.paths import ROOT
+from kmtools.check import boots
 
 SCRIPTS = ROOT / "tests" / "vm"
-SOURCED = re.compile(r"^\s*\. /tests/(\S+)", re.MULTILINE)
+SUITE_LOOP = re.compile(r"^for suite in ([\w\s\\]+); do", re.MULTILINE)
+SUITE_RUN = re.compile(r"^\s*run_suite (\w+)$", re.MULTILINE)
 FUNCTION = re.compile(r"^([a-z_]+)\(\)", re.MULTILINE)
 SHARED = re.compile(r"^([a-z_]+)=", re.MULTILINE)
 
 
-def read_with(name: str, seen: dict[str, str]) -> dict[str, str]:
-    """A script and all that it reads, once each, by name."""
-    if name not in seen:
-        seen[name] = (SCRIPTS / name).read_text()
-        for other in SOURCED.findall(seen[name]):
-            read_with(other, seen)
-    return seen
+SUITES = sorted((SCRIPTS / "suites").glob("*.sh"))
+JOBS = sorted((SCRIPTS / "jobs").glob("*.sh"))
+SOURCED = [*sorted(SCRIPTS.glob("*.sh")), *SUITES]
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in SCRIPTS.glob("*.sh")))
-def test_no_function_replaces_another(name: str) -> None:
-    texts = read_with(name, {}).values()
-    functions = Counter(found for text in texts for found in FUNCTION.findall(text))
+def read_with(job: Path) -> list[str]:
+    """A job, and all that any job may source."""
+    return [path.read_text() for path in (job, *SOURCED)]
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+def test_no_function_replaces_another(job: Path) -> None:
+    functions = Counter(found for text in read_with(job) for found in FUNCTION.findall(text))
+    assert functions["run_suite"] == 1
     assert not [function for function, times in functions.items() if times > 1]
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in SCRIPTS.glob("*.sh")))
-def test_no_variable_of_all_replaces_another(name: str) -> None:
-    texts = read_with(name, {}).values()
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+def test_no_variable_of_all_replaces_another(job: Path) -> None:
+    texts = read_with(job)
     variables = Counter(found for text in texts for found in set(SHARED.findall(text)))
     assert not [variable for variable, times in variables.items() if times > 1]
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
+def test_suite_has_a_function_of_its_name_and_a_job_that_runs_it(suite: Path) -> None:
+    assert f"test_{suite.stem}" in FUNCTION.findall(suite.read_text())
+    parts = {part.name for part in boots.COEXIST}
+    named = {word for job in JOBS for word in re.findall(r"\w+", code_of(job))}
+    assert suite.stem in named | parts
+
+
+def code_of(script: Path) -> str:
+    """A script without its comments."""
+    return re.sub(r"^\s*#.*", "", script.read_text(), flags=re.MULTILINE)
+
+
+def test_jobs_run_suites_that_are_there() -> None:
+    lists = [loop for job in JOBS for loop in SUITE_LOOP.findall(code_of(job))]
+    named = [name for loop in lists for name in re.findall(r"\w+", loop)]
+    named += [name for job in JOBS for name in SUITE_RUN.findall(code_of(job))]
+    assert len(named) > 20
+    assert {*named} <= {suite.stem for suite in SUITES}
 
 
 def test_first_process_touches_no_other_system() -> None:

@@ -166,7 +166,7 @@ def test_single_boots_are_tried_again_as_well(
 ) -> None:
     request = Request(
         kernel=catalogue.default_name(),
-        job=kernelsuite.TESTS / "check_coexist.sh",
+        job=kernelsuite.JOBS / "coexist.sh",
         out=built / "out",
         modules=built / "modules",
         timeout=20.0,

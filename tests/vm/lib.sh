@@ -3,6 +3,9 @@
 # For test scripts that run inside a test kernel: KTAP on standard output. What the kernel
 # logs while a test runs belongs to that test: a fault in it is the test's failure.
 
+# Each file names what it uses; the first that does so has it read.
+[ -z "${number-}" ] || return 0
+
 debugfs=/sys/kernel/debug/kmarkers
 # shellcheck disable=SC2034 # for the scripts that source this
 tracing=/sys/kernel/tracing
@@ -17,6 +20,15 @@ suite() {
 	read -r uptime _ </proc/uptime
 	echo "# suite: $1"
 	echo "# uptime: $uptime"
+}
+
+# run_suite NAME: source suites/NAME.sh, and call its test_NAME
+run_suite() {
+	suite "$1"
+	must [ -r "/tests/suites/$1.sh" ] || return
+	# shellcheck source=/dev/null # any of them
+	. "/tests/suites/$1.sh"
+	"test_$1"
 }
 
 # Move what the kernel said since the last call to $log; succeeds if that is clean.
@@ -107,6 +119,15 @@ put() {
 	echo "$1" >"$2"
 }
 
+# put_raw FORMAT FILE: in one write, with escapes, and with 0 for %d
+put_raw() {
+	# shellcheck disable=SC2059 # it is a format
+	printf "$1" 0 >/tmp/raw
+	dd if=/tmp/raw of="$2" bs=1M conv=notrunc 2>/tmp/said && return
+	cat /tmp/said
+	return 1
+}
+
 # same NAME GOT WANTED
 same() {
 	[ "$2" = "$3" ] || echo "# got '$2', wanted '$3'"
@@ -137,6 +158,11 @@ expedite() {
 
 loaded() {
 	grep -q "^$1 " /proc/modules
+}
+
+# ticked COUNT: has the probe of example_probe been called that often?
+ticked() {
+	[ "$(cat /sys/module/example_probe/parameters/count)" -ge "$1" ]
 }
 
 load_core() {

@@ -21,7 +21,7 @@ SECONDS_PER_BATCH = 3.0
 
 @dataclass(frozen=True)
 class Part:
-    """A boot of a script of tests/vm, and what it is booted with.
+    """A boot of a job of tests/vm/jobs, and what it is booted with.
 
     `usual` is how many seconds it takes on 2 idle cores, with few batches.
     """
@@ -29,7 +29,7 @@ class Part:
     name: str
     what: str
     usual: float
-    job: str = "check_coexist.sh"
+    job: str = "coexist.sh"
     append: str = ""
     nmi: float = 0.0
     cpus: int = 2
@@ -54,7 +54,7 @@ COEXIST = (
 )
 # A task that waits there for another one, and leaves it no time, stands still. With one CPU nothing
 # runs beside a change of text either, so the storms are short.
-ALONE = (Part("alone", "the modules' cases with a single CPU", 17, "check_alone.sh", cpus=1),)
+ALONE = (Part("alone", "the modules' cases with a single CPU", 17, "alone.sh", cpus=1),)
 
 
 def in_kernel(kernel: str, modules: Path, part: Part, batches: int) -> Callable[[Path], Tally]:
@@ -63,7 +63,7 @@ def in_kernel(kernel: str, modules: Path, part: Part, batches: int) -> Callable[
     def run(log: Path) -> Tally:
         request = Request(
             kernel=kernel,
-            job=kernelsuite.TESTS / part.job,
+            job=kernelsuite.JOBS / part.job,
             out=log.with_suffix(""),
             modules=modules,
             additions=[(kernelsuite.TESTS, "/tests")],

@@ -22,6 +22,7 @@ from kmtools.lab.catalogue import Entry
 from kmtools.lab.machine import LOOK_LOG, Request, Result, boot, report
 
 TESTS = ROOT / "tests" / "vm"
+JOBS = TESTS / "jobs"
 READER = ROOT / "examples" / "reader"
 MODULES = ROOT / "build" / "modules"
 MAKE_ARGS = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-Werror"]
@@ -194,7 +195,7 @@ def boot_and_run(
     """Boot and run a script with all that it needs."""
     request = Request(
         kernel=entry.name,
-        job=TESTS / job,
+        job=JOBS / job,
         out=out,
         modules=modules,
         additions=[(TESTS, "/tests"), (READER, "/examples")],

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
-from kmtools.check.kernelsuite import TESTS
+from kmtools.check.kernelsuite import JOBS, TESTS
 from kmtools.lab import catalogue, unpack
 from kmtools.lab.build import build_modules
 from kmtools.lab.machine import Request, Result, boot, report
@@ -139,7 +139,7 @@ def measure(kernel: str, modules: Path, turns: int) -> Result:
     return boot(
         Request(
             kernel=kernel,
-            job=TESTS / "manyfiles.sh",
+            job=JOBS / "manyfiles.sh",
             out=WORK / f"boot-{kernel}",
             modules=modules,
             additions=[(TESTS, "/tests")],

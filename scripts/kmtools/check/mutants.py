@@ -144,7 +144,7 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     cases = ["imv_every_size", *(name for name in mutant.tests if " " not in name)]
     request = Request(
         kernel=kernel,
-        job=TREE / "tests" / "vm" / "mutant.sh",
+        job=TREE / "tests" / "vm" / "jobs" / "mutant.sh",
         out=log.with_suffix(""),
         modules=modules,
         additions=[(TREE / "tests" / "vm", "/tests")],

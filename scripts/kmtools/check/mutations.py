@@ -34,7 +34,7 @@ class Mutant:
     """One breakage: what to replace by what, and the tests of which one must fail.
 
     `model` names the variant of tests/model/variants.py that is broken in the same way, `suites`
-    those of tests/vm/check.sh that the tests are in, if they are no cases.
+    those of tests/vm/suites that the tests are in, if they are no cases.
     """
 
     name: str

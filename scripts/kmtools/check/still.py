@@ -60,7 +60,7 @@ def run_one(kernel: str, modules: Path, how: str, out: Path) -> Tally:
 
         request = Request(
             kernel=kernel,
-            job=kernelsuite.TESTS / "still.sh",
+            job=kernelsuite.JOBS / "still.sh",
             out=out / how,
             modules=modules,
             settings={"KMARKERS_HOW": how},

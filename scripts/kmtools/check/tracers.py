@@ -48,7 +48,7 @@ def in_kernel(kernel: str, modules: Path) -> Callable[[Path], Tally]:
             return Tally(skipped=missing, absent=1)
         request = Request(
             kernel=kernel,
-            job=kernelsuite.TESTS / "check_tracers.sh",
+            job=kernelsuite.JOBS / "tracers.sh",
             out=log.with_suffix(""),
             modules=modules,
             additions=[(kernelsuite.TESTS, "/tests"), *files.items()],

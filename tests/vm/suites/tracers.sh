@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # The trace event as the distribution's tracers show it.
-# shellcheck source-path=SCRIPTDIR source=lib.sh
+# shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 export PATH=$PATH:/usr/bin
@@ -57,16 +57,13 @@ test_bpftrace() {
 	wait $tracer
 	shown bpftrace /tmp/report
 }
-
-load_core || exit 1
-insmod /modules/kmarkers_test_events.ko || exit 1
-suite tracers
-put trace "$hits/probe"
-test_trace_cmd
-test_perf
-test_bpftrace
-put none "$hits/probe"
-same "a tracer that is gone holds nothing" "$(cat "$hits/probe")" ""
-rmmod kmarkers_test_events
-unload_core || exit 1
-finish
+test_tracers() {
+	must insmod /modules/kmarkers_test_events.ko || return
+	put trace "$hits/probe"
+	test_trace_cmd
+	test_perf
+	test_bpftrace
+	put none "$hits/probe"
+	same "a tracer that is gone holds nothing" "$(cat "$hits/probe")" ""
+	rmmod kmarkers_test_events
+}

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# shellcheck disable=SC2154 # variables of lib.sh
 # Every order of loading and unloading. The sets of modules that can be loaded together form
 # a graph, whose steps are single insmods and rmmods; an order is a path in it. Each set is
 # reached once, and from it each step is taken, legal or not.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
 
 modules="$core ${KMARKERS_ORDERS-example_client example_probe kmarkers_test}"
 

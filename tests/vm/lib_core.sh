@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # For tests of core text: the commands of kmarkers_test_core, symbols, other owners of text.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
 
 core_test=/sys/kernel/debug/kmarkers_test_core
-getppid=__x64_sys_getppid
 # shellcheck disable=SC2034 # for the scripts that source this
+getppid=__x64_sys_getppid
+# shellcheck disable=SC2034
 getpid=__x64_sys_getpid
 callee=__task_pid_nr_ns
 
@@ -48,7 +51,6 @@ extent() {
 
 # times_logged PATTERN: how often the kernel said that during the last test
 times_logged() {
-	# shellcheck disable=SC2154 # lib.sh sets it
 	grep -c "$1" "$log"
 }
 

@@ -2,8 +2,8 @@
 # shellcheck shell=dash
 # Core text: what is refused, with which error and in whose name, and that a redirected call
 # leaves every byte as it was found.
-# shellcheck source=tests/vm/corelib.sh
-. /tests/corelib.sh
+# shellcheck source=tests/vm/lib_core.sh
+. /tests/lib_core.sh
 
 samples=${KMARKERS_SAMPLES:-12}
 name_refused="refused: runs where a breakpoint is handled"
@@ -193,7 +193,7 @@ test_redirect() {
 	bytes=$(call_bytes)
 	refused "replacement out of reach" "Invalid" command_core far "$getppid" "$callee"
 	same "every byte stays" "$(call_bytes)" "$bytes"
-	! grep -q "^redirect" $debugfs/patcher/sites
+	! grep -q "^redirect" "$debugfs"/patcher/sites
 	result $? "no site is left of it"
 	try "redirect" command_core redirect "$getppid" "$callee"
 	same "the redirected call returns the replacement's value" "$(parent_pid)" 4242
@@ -210,7 +210,7 @@ test_redirect() {
 	[ "$(parent_pid)" != 4242 ]
 	result $? "the real call again"
 	refused "no second restore" "Invalid" command_core restore
-	! grep -q "^redirect" $debugfs/patcher/sites
+	! grep -q "^redirect" "$debugfs"/patcher/sites
 	result $? "no site is left"
 }
 
@@ -238,7 +238,7 @@ test_oracles() {
 	result $? "the log says that the changed site stays"
 	same "every byte as before" "$(call_bytes)" "$bytes"
 	try "two at a time forget a site" command_core forget-race "$getppid" "$call"
-	! grep -q "^redirect\|^asker\|^racers" $debugfs/patcher/sites
+	! grep -q "^redirect\|^asker\|^racers" "$debugfs"/patcher/sites
 	result $? "no site is left of any"
 }
 

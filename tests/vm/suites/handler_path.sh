@@ -2,24 +2,24 @@
 # shellcheck shell=dash
 # What runs between a breakpoint and our handler, found by the function tracer: a breakpoint in
 # any of it would meet itself, so none of it may be a site.
-# shellcheck source=tests/vm/corelib.sh
-. /tests/corelib.sh
+# shellcheck source=tests/vm/lib_core.sh
+. /tests/lib_core.sh
 
 # Functions that were traced in the context of a breakpoint, which counts as an NMI: a z among
 # the flags, whose columns differ between kernels.
 trace_path() {
-	put 0 $tracing/tracing_on
-	put 500 $tracing/buffer_size_kb
-	put function $tracing/current_tracer
+	put 0 "$tracing"/tracing_on
+	put 500 "$tracing"/buffer_size_kb
+	put function "$tracing"/current_tracer
 	for case in patcher_storm_of_jumps imv_storm; do
-		put 1 $tracing/tracing_on
-		put $case $cases/run
-		put 0 $tracing/tracing_on
-		awk '$3 ~ /[zZ]/ && $6 ~ /^<-/ && !seen[$5]++ { print $5 }' $tracing/trace
-		put "" $tracing/trace
+		put 1 "$tracing"/tracing_on
+		put $case "$cases"/run
+		put 0 "$tracing"/tracing_on
+		awk '$3 ~ /[zZ]/ && $6 ~ /^<-/ && !seen[$5]++ { print $5 }' "$tracing"/trace
+		put "" "$tracing"/trace
 	done | sort -u
-	put nop $tracing/current_tracer
-	put 1 $tracing/tracing_on
+	put nop "$tracing"/current_tracer
+	put 1 "$tracing"/tracing_on
 }
 
 # The functions of the kernel itself among those named in a file.

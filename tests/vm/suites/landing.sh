@@ -2,8 +2,8 @@
 # shellcheck shell=dash
 # Kprobes where jumps land that are switched on: the kernel makes a jump of 5 bytes of a kprobe
 # where it sees nobody jump to, and what we switch on lands in the middle of it.
-# shellcheck source=tests/vm/corelib.sh
-. /tests/corelib.sh
+# shellcheck source=tests/vm/lib_core.sh
+. /tests/lib_core.sh
 
 landing=/sys/module/kmarkers_test_landing/parameters
 lander=kmarkers_test_landing
@@ -61,9 +61,9 @@ stays_plain() {
 	try "$1: what waits is optimised" optimiser_has_run
 	! optimised
 	result $? "$1: the kprobe is not"
-	same "$1: value" "$(cat "$landing/$2")" $on_value
+	same "$1: value" "$(cat "$landing/$2")" "$on_value"
 	try "$1: the branch lands behind the kprobe" put 0 "$landing/$2"
-	same "$1: value when off" "$(cat "$landing/$2")" $off_value
+	same "$1: value when off" "$(cat "$landing/$2")" "$off_value"
 	old=$(probe_hits land)
 	cat "$landing/$2" >/dev/null
 	[ "$(probe_hits land)" -gt "${old:-0}" ]
@@ -77,22 +77,22 @@ drop_probe() {
 
 test_landing_on_optimised() {
 	target=$(target_of "$1")
-	same "$1: value" "$(cat "$landing/$1")" $off_value
+	same "$1: value" "$(cat "$landing/$1")" "$off_value"
 	try "$1: kprobe before the target" probe_before "$1" "$target"
 	try "$1: enabled" enable_probe land
 	try "$1: the kernel optimises it" within 20 optimised
-	same "$1: value" "$(cat "$landing/$1")" $off_value
+	same "$1: value" "$(cat "$landing/$1")" "$off_value"
 	try "$1: switched on" put 1 "$landing/$1"
 	! optimised
 	result $? "$1: the kprobe gave it up"
 	dmesg -c >/dev/null
 	stays_plain "$1" "$1"
 	try "$1: optimised again" within 20 optimised
-	same "$1: value" "$(cat "$landing/$1")" $off_value
+	same "$1: value" "$(cat "$landing/$1")" "$off_value"
 	try "$1: on and off again" put 1 "$landing/$1"
-	same "$1: value when on" "$(cat "$landing/$1")" $on_value
+	same "$1: value when on" "$(cat "$landing/$1")" "$on_value"
 	try "$1: the kprobe goes while it is on" drop_probe
-	same "$1: value when on" "$(cat "$landing/$1")" $on_value
+	same "$1: value when on" "$(cat "$landing/$1")" "$on_value"
 	try "$1: off" put 0 "$landing/$1"
 	! grep -q "landing_$1" /sys/kernel/debug/kprobes/list
 	result $? "$1: no kprobe is left"
@@ -143,7 +143,7 @@ test_landing_first() {
 	stays_plain "another one" branch
 	try "optimised" within 20 optimised
 	try "switched on" put 1 "$landing/branch"
-	try "the module leaves" rmmod $lander
+	try "the module leaves" rmmod "$lander"
 	! grep "landing" /sys/kernel/debug/kprobes/list | grep -v GONE
 	result $? "no kprobe is left in it"
 	drop_probe
@@ -166,7 +166,7 @@ lander_at() {
 # What kept a kprobe from being optimised left with the module, and does nothing for the one that
 # comes to the same address; the kernel registers the kprobe anew.
 test_landing_again() {
-	must insmod /modules/$lander.ko || return
+	must insmod /modules/"$lander".ko || return
 	target=$(target_of branch)
 	at=$(lander_at)
 	try "kprobe before the target" probe_before branch "$target"
@@ -175,11 +175,11 @@ test_landing_again() {
 	try "switched on" put 1 "$landing/branch"
 	! optimised
 	result $? "the kprobe gave it up"
-	try "the module leaves" rmmod $lander
+	try "the module leaves" rmmod "$lander"
 	grep -q GONE /sys/kernel/debug/kprobes/list
 	result $? "the kprobes of a module that left are marked as gone"
 	try "the module comes again, to the same address" load_lander_at "$at"
-	same "off" "$(cat "$landing/branch")" $off_value
+	same "off" "$(cat "$landing/branch")" "$off_value"
 	try "the kprobe is optimised again" within 20 optimised
 	try "switched on again" put 1 "$landing/branch"
 	! optimised
@@ -187,7 +187,7 @@ test_landing_again() {
 	dmesg -c >/dev/null
 	stays_plain "again" branch
 	try "optimised once more" within 20 optimised
-	try "the module leaves" rmmod $lander
+	try "the module leaves" rmmod "$lander"
 	drop_probe
 	! grep "GONE" /sys/kernel/debug/kprobes/list
 	result $? "no kprobe is left"
@@ -196,7 +196,7 @@ test_landing_again() {
 test_landing() {
 	put 1 /proc/sys/debug/kprobes-optimization
 	dmesg -c >/dev/null
-	must insmod /modules/$lander.ko || return
+	must insmod /modules/"$lander".ko || return
 	# What comes first in it is ftrace's, a copied register, or the addition.
 	plain=
 	for offset in 5 6 7 8 9 10 11 12 13 14; do

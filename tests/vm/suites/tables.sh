@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# shellcheck disable=SC2154 # variables of lib.sh
 # The tables of modules: found whatever was stripped, refused if they cannot be used, and taken
 # with a batch for each subsystem however many files a module has.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
 
 client=/sys/module/example_client
-
-ticked() {
-	[ "$(cat /sys/module/example_probe/parameters/count)" -ge "$1" ]
-}
 
 # Its value is listed and set, the file of its parameter is the only one, and it ticks.  The name
 # of a static variable goes with the symbols.
@@ -46,8 +43,8 @@ turned_away() {
 	logged "$3"
 	result $? "$1: the log says why"
 	module=$(basename "$2" | cut -d. -f1)
-	! loaded "$module" && ! grep -q "$module" $debugfs/immediate/list $debugfs/markers/list \
-		$debugfs/patcher/sites
+	! loaded "$module" && ! grep -q "$module" "$debugfs"/immediate/list "$debugfs"/markers/list \
+		"$debugfs"/patcher/sites
 	result $? "$1: none of its sites and markers is known"
 }
 
@@ -63,7 +60,7 @@ test_turned_away() {
 	logged "kmarkers_chunk_imv is a table of the module and cannot be set"
 	result $? "the log says that a table cannot be set"
 	try "a probe in a module without tables" insmod /modules/kmarkers_test_bare.ko
-	grep -q "^bare waiting - 1 " $debugfs/markers/list
+	grep -q "^bare waiting - 1 " "$debugfs"/markers/list
 	result $? "the probe of a module without tables is connected"
 	try "module without tables unloads" rmmod kmarkers_test_bare
 	try "a module that has nothing to do with us" insmod /modules/kmarkers_test_stranger.ko
@@ -95,7 +92,7 @@ test_costs() {
 	insmod /modules/example_probe.ko
 	remember
 	try "module of one file" insmod /modules/example_client.ko
-	grep -q "^example_tick on " $debugfs/markers/list
+	grep -q "^example_tick on " "$debugfs"/markers/list
 	result $? "the marker of the module of one file is on"
 	costs "one file" 1
 	remember

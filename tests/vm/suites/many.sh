@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Ten thousand names, and commands for all of them.
-# shellcheck source=tests/vm/events.sh
-. /tests/events.sh
+# shellcheck source=tests/vm/lib_events.sh
+. /tests/lib_events.sh
 
 many=10000
 # Those whose own files are read; slow kernels are given fewer.
@@ -14,7 +14,7 @@ patience=${KMARKERS_PATIENCE:-10}
 for_all() {
 	rounds=$(stat_of rounds)
 	start=$(cut -d. -f1 /proc/uptime)
-	put "$1" $markers/control
+	put "$1" "$markers"/control
 	result $? "$1"
 	took=$(($(cut -d. -f1 /proc/uptime) - start))
 	same "$1: in $2 rounds" $(($(stat_of rounds) - rounds)) "$2"
@@ -25,7 +25,7 @@ for_all() {
 
 # in_state STATE: how many of the names are
 in_state() {
-	grep -c "^many_[0-9]* $1 " $markers/list
+	grep -c "^many_[0-9]* $1 " "$markers"/list
 }
 
 hit_many() {
@@ -42,17 +42,17 @@ test_many() {
 	start=$(cut -d. -f1 /proc/uptime)
 	try "many markers" insmod /modules/kmarkers_test_many.ko
 	echo "# $(($(cut -d. -f1 /proc/uptime) - start)) s"
-	same "a directory for each" "$(find $markers -maxdepth 1 -name 'many_*' | wc -l)" $many
+	same "a directory for each" "$(find "$markers" -maxdepth 1 -name 'many_*' | wc -l)" "$many"
 	sites=$(stat_of sites)
 	for_all "many_* count" 3
-	same "every site was switched" $(($(stat_of sites) - sites)) $many
-	same "all are on" "$(in_state on)" $many
+	same "every site was switched" $(($(stat_of sites) - sites)) "$many"
+	same "all are on" "$(in_state on)" "$many"
 	hit_many 2
-	sampled=$(find $markers -maxdepth 1 -name "$sample" | wc -l)
+	sampled=$(find "$markers" -maxdepth 1 -name "$sample" | wc -l)
 	same "each marker counted its hits" "$(counts 2)" "$sampled"
 	for_all "many_* count" 0
 	for_all "many_* none" 3
-	same "all are off" "$(in_state off)" $many
+	same "all are off" "$(in_state off)" "$many"
 	hit_many 1
 	same "no marker counts while off" "$(counts 2)" "$sampled"
 
@@ -62,25 +62,25 @@ test_many() {
 	hit_many 1
 	same "a part is traced" "$(traced | sort -u | wc -l)" 50
 	for_all "many_* trace" 3
-	same "all markers are on after all are traced" "$(in_state on)" $many
+	same "all markers are on after all are traced" "$(in_state on)" "$many"
 	for_all "many_* count" 0
 	for_all "many_* -trace" 0
-	same "markers with count stay on without trace" "$(in_state on)" $many
+	same "markers with count stay on without trace" "$(in_state on)" "$many"
 	for_all "* none" 3
 	same "all are off after none" "$(in_state on)" 0
 	test_all_or_nothing
 	try "many markers leave" rmmod kmarkers_test_many
-	same "no directory stays" "$(find $markers -maxdepth 1 -name 'many_*')" ""
-	put 0 $tracing/events/kmarkers/marker/enable
+	same "no directory stays" "$(find "$markers" -maxdepth 1 -name 'many_*')" ""
+	put 0 "$tracing"/events/kmarkers/marker/enable
 }
 
 # One name of all cannot be traced.
 test_all_or_nothing() {
 	insmod /modules/kmarkers_test_events.ko
-	put "many_0000 trace" $markers/control
-	refused "a pattern that matches a marker that cannot be traced" "Invalid argument" put "* trace" $markers/control
+	put "many_0000 trace" "$markers"/control
+	refused "a pattern that matches a marker that cannot be traced" "Invalid argument" put "* trace" "$markers"/control
 	same "the refused pattern switched no marker" "$(in_state on)" 1
-	same "the refused pattern connected no probe" "$(cat $markers/ev_plain/probe)" ""
-	put "many_0000 none" $markers/control
+	same "the refused pattern connected no probe" "$(cat "$markers"/ev_plain/probe)" ""
+	put "many_0000 none" "$markers"/control
 	rmmod kmarkers_test_events
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# shellcheck disable=SC2154 # variables of lib.sh
 # The cases of kmarkers_test, which is loaded.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
 
 run_cases() {
 	# Who forgets to wait for a grace period is found sooner if these are short.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Kprobes on sites in modules, a marker's and a value's: before, while and after they are changed.
-# shellcheck source=tests/vm/corelib.sh
-. /tests/corelib.sh
+# shellcheck source=tests/vm/lib_core.sh
+. /tests/lib_core.sh
 
 tick_probe=/sys/kernel/debug/kmarkers/markers/example_tick/probe
 prof_step=/sys/kernel/debug/kmarkers/immediate/values/example_profile.prof_step

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Markers on functions that nobody marked.
+# shellcheck source=tests/vm/lib_events.sh
+. /tests/lib_events.sh
 
 # command LINE
 command() {
@@ -9,12 +11,12 @@ command() {
 
 # traced_function FUNCTION: does ftrace have something on it?
 traced_function() {
-	grep -q "^$1 " $tracing/enabled_functions
+	grep -q "^$1 " "$tracing"/enabled_functions
 }
 
 test_attach() {
 	try "attach" command "attach do_sys_openat2 opened"
-	grep -q '^opened off ftrace 0 kernel do_sys_openat2 - "caller %pS args' $markers/list
+	grep -q '^opened off ftrace 0 kernel do_sys_openat2 - "caller %pS args' "$markers"/list
 	result $? "the attached marker is listed"
 	! traced_function do_sys_openat2
 	result $? "ftrace does not know the function while its marker is off"
@@ -25,27 +27,27 @@ test_attach() {
 	cat /etc/dirt >/dev/null
 	traced | grep -q "^opened: caller .*sys_openat.* args .*(kernel do_sys_openat2)$"
 	result $? "calls of the function are traced, with caller and arguments"
-	try "count" put count $markers/opened/probe
-	grep -q "^opened on ftrace 2 " $markers/list
+	try "count" put count "$markers"/opened/probe
+	grep -q "^opened on ftrace 2 " "$markers"/list
 	result $? "list shows the attached marker on"
-	try "trace is disconnected from the attached marker" put -trace $markers/opened/probe
+	try "trace is disconnected from the attached marker" put -trace "$markers"/opened/probe
 	before=$(hits_of opened)
 	for _ in 1 2 3 4 5; do
 		cat /etc/dirt >/dev/null
 	done
 	[ "$(hits_of opened)" -ge $((before + 5)) ]
 	result $? "calls are counted"
-	try "count is disconnected from the attached marker" put none $markers/opened/probe
+	try "count is disconnected from the attached marker" put none "$markers"/opened/probe
 	! traced_function do_sys_openat2
 	result $? "ftrace does not know the function once its marker is off"
 	try "the attached marker is on again" command "open* count"
 	try "detach of a marker that is on" command "detach opened"
 	! traced_function do_sys_openat2
 	result $? "ftrace does not know the function once its marker is detached"
-	[ ! -e $markers/opened ] && ! grep -q "^opened " $markers/list
+	[ ! -e "$markers"/opened ] && ! grep -q "^opened " "$markers"/list
 	result $? "the detached marker has neither files nor a line in the list"
 	try "under its own name" command "attach vfs_read"
-	[ -e $markers/vfs_read/probe ]
+	[ -e "$markers"/vfs_read/probe ]
 	result $? "a marker under its function's name has files"
 	try "twice on a function" command "attach vfs_read read_again"
 	try "two markers on one function are on" command "*read* count"
@@ -68,7 +70,7 @@ was_hit() {
 }
 
 test_attach_refusals() {
-	before=$(cat $markers/list)
+	before=$(cat "$markers"/list)
 	refused "attach: unknown function" "No such file" command "attach no_such_function"
 	logged "markers: no function no_such_function"
 	result $? "the log names the unknown function"
@@ -91,7 +93,7 @@ test_attach_refusals() {
 	refused "detach: nothing" "Invalid argument" command "detach"
 	refused "detach: a word too many" "Invalid argument" command "detach a b"
 	refused "attach: the name of a marker in the code" "File exists" command "attach vfs_read example_tick"
-	same "refused requests leave the list as it was" "$(cat $markers/list)" "$before"
+	same "refused requests leave the list as it was" "$(cat "$markers"/list)" "$before"
 }
 
 # The trace probe itself calls functions that have a marker.
@@ -102,16 +104,16 @@ test_attach_recursion() {
 	done
 	try "functions of the trace probe" command "rec_* trace"
 	try "trace on a marker in the code" trace_on ev_plain
-	before=$(sed -n 's/^nested //p' $markers/stats)
+	before=$(sed -n 's/^nested //p' "$markers"/stats)
 	clear_trace
 	hit "plain 10"
 	same "each hit is traced, and ends" "$(traced | grep -c '^ev_plain: ')" 10
 	[ "$(traced | grep -c '^rec_marker_probe_call: ')" -ge 10 ]
 	result $? "functions on the way of a hit are traced"
-	[ "$(sed -n 's/^nested //p' $markers/stats)" -gt "$before" ]
+	[ "$(sed -n 's/^nested //p' "$markers"/stats)" -gt "$before" ]
 	result $? "hits inside the trace probe are counted as nested"
 	try "functions of the trace probe are off again" command "rec_* none"
-	put none $markers/ev_plain/probe
+	put none "$markers"/ev_plain/probe
 	for function in $functions; do
 		command "detach rec_$function"
 	done
@@ -119,7 +121,7 @@ test_attach_recursion() {
 
 test_attach_modules() {
 	try "function of a module" command "attach hit_write module_function"
-	grep -q "^module_function off ftrace 0 kmarkers_test_events hit_write - " $markers/list
+	grep -q "^module_function off ftrace 0 kmarkers_test_events hit_write - " "$markers"/list
 	result $? "list shows the module"
 	command "module_function count"
 	hit "plain 1"
@@ -127,7 +129,7 @@ test_attach_modules() {
 	try "the module leaves" rmmod kmarkers_test_events
 	logged "markers: module_function: detached, kmarkers_test_events leaves"
 	result $? "the log says that the marker was detached"
-	lacks module_function $markers/list
+	lacks module_function "$markers"/list
 	result $? "the marker leaves the list with its module"
 	insmod /modules/kmarkers_test_events.ko
 }
@@ -136,7 +138,7 @@ slow=/sys/module/kmarkers_test_slow/parameters
 
 # Functions of a module that has not come yet, or is leaving, and its init text.
 test_attach_coming_and_leaving() {
-	before=$(cat $markers/list)
+	before=$(cat "$markers"/list)
 	insmod /modules/kmarkers_test_slow.ko stay_in_init=1 &
 	try "a module in its init function" within 5 grep -q "^kmarkers_test_slow .* Loading" /proc/modules
 	refused "attach: init text" "Operation not permitted" command "attach slow_begins"
@@ -145,20 +147,20 @@ test_attach_coming_and_leaving() {
 	refused "attach: a module that is coming" "No such file" command "attach slow_stays"
 	logged "markers: slow_stays: its module is coming or leaving"
 	result $? "the log says that the module is coming or leaving"
-	put 0 $slow/stay_in_init
+	put 0 "$slow"/stay_in_init
 	wait
 	refused "attach: init text that is gone" "No such file" command "attach slow_begins"
-	same "refused requests leave the list as it was" "$(cat $markers/list)" "$before"
+	same "refused requests leave the list as it was" "$(cat "$markers"/list)" "$before"
 	try "attach: once it is there" command "attach slow_stays"
-	put 1 $slow/stay_in_exit
+	put 1 "$slow"/stay_in_exit
 	rmmod kmarkers_test_slow &
 	try "a module in its exit function" within 5 grep -q "^kmarkers_test_slow .* Unloading" /proc/modules
 	refused "attach: a module that is leaving" "No such file" command "attach slow_stays too_late"
 	command "slow_stays count"
 	try "a marker attached before is called in a module that leaves" within 5 was_hit slow_stays
-	put 0 $slow/stay_in_exit
+	put 0 "$slow"/stay_in_exit
 	wait
-	same "the list is as before the module came" "$(cat $markers/list)" "$before"
+	same "the list is as before the module came" "$(cat "$markers"/list)" "$before"
 }
 
 attach_again_and_again() {
@@ -168,7 +170,7 @@ attach_again_and_again() {
 }
 
 attached_late() {
-	grep -q "^late " $markers/list
+	grep -q "^late " "$markers"/list
 }
 
 # The module's own marker is on, which takes time to undo after "late" was detached.
@@ -188,7 +190,7 @@ test_attach_race() {
 	touch /tmp/stop
 	wait
 	command "detach late" 2>/dev/null
-	put none $markers/ev_plain/probe
+	put none "$markers"/ev_plain/probe
 	same "attached to a module each time before it leaves" $met 10
 	same "no marker is left on a module that left" $stale 0
 }
@@ -199,28 +201,28 @@ ftrace_enabled=/proc/sys/kernel/ftrace_enabled
 test_attach_ftrace_off() {
 	command "attach vfs_read"
 	command "vfs_read count"
-	refused "ftrace stays while a marker is on" "busy\|not supported" put 0 $ftrace_enabled
-	same "ftrace is still on" "$(cat $ftrace_enabled)" 1
+	refused "ftrace stays while a marker is on" "busy\|not supported" put 0 "$ftrace_enabled"
+	same "ftrace is still on" "$(cat "$ftrace_enabled")" 1
 	try "detach" command "detach vfs_read"
 	command "attach vfs_read"
-	if ! put 0 $ftrace_enabled 2>/tmp/said && grep -q "not supported" /tmp/said; then
+	if ! put 0 "$ftrace_enabled" 2>/tmp/said && grep -q "not supported" /tmp/said; then
 		skip "ftrace off" "this kernel lets nobody disable ftrace"
 		command "detach vfs_read"
 		return
 	fi
-	same "ftrace off" "$(cat $ftrace_enabled)" 0
+	same "ftrace off" "$(cat "$ftrace_enabled")" 0
 	refused "while ftrace is off no marker can be switched on" "busy" command "vfs_read count"
-	grep -q "^vfs_read off ftrace 0 " $markers/list
+	grep -q "^vfs_read off ftrace 0 " "$markers"/list
 	result $? "the refused marker is off and has no probe"
 	try "detach" command "detach vfs_read"
-	try "ftrace on" put 1 $ftrace_enabled
+	try "ftrace on" put 1 "$ftrace_enabled"
 }
 
 attach_detach() {
 	while [ ! -e /tmp/stop ]; do
 		command "attach vfs_read $1"
 		command "v* count"
-		cat $markers/*/sites >/dev/null
+		cat "$markers"/*/sites >/dev/null
 		command "detach $1"
 	done 2>/dev/null
 }
@@ -238,27 +240,27 @@ test_attach_concurrent() {
 	wait
 	command "detach v1" 2>/dev/null
 	command "detach v2" 2>/dev/null
-	! grep -q "^v[12] " $markers/list && ! traced_function vfs_read
+	! grep -q "^v[12] " "$markers"/list && ! traced_function vfs_read
 	result $? "attached, connected, listed and detached at the same time"
 }
 
 # Probes that wait for a name are connected to the function that gets it.
 test_attach_waiting() {
 	insmod /modules/example_probe.ko
-	before=$(cat $markers/list)
+	before=$(cat "$markers"/list)
 	try "attach: a name whose probes want another format" command "attach vfs_read example_tick"
 	logged "markers: example_tick in vfs_read.*is not the registered"
 	result $? "the log says that the formats differ"
-	grep -q "^example_tick off ftrace 0 " $markers/list && ! traced_function vfs_read
+	grep -q "^example_tick off ftrace 0 " "$markers"/list && ! traced_function vfs_read
 	result $? "a marker whose format differs stays off"
 	command "detach example_tick"
-	same "the probes wait for the name again" "$(cat $markers/list)" "$before"
+	same "the probes wait for the name again" "$(cat "$markers"/list)" "$before"
 	rmmod example_probe
 }
 
 test_functions() {
 	# Makes the kernel's trace buffer as large as it is for those who use it.
-	put 0 $tracing/events/kmarkers/marker/enable
+	put 0 "$tracing"/events/kmarkers/marker/enable
 	insmod /modules/kmarkers_test_events.ko
 	insmod /modules/example_client.ko
 	test_attach
@@ -274,6 +276,6 @@ test_functions() {
 	# Left for the modules' unloading.
 	command "attach vfs_read"
 	command "vfs_read trace"
-	put 0 $tracing/events/kmarkers/marker/enable
+	put 0 "$tracing"/events/kmarkers/marker/enable
 	rmmod kmarkers_test_events
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # How long a module takes to load and to unload, with its tables and without.
-# shellcheck source-path=SCRIPTDIR source=lib.sh
+# shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 module=${KMARKERS_MODULE?}

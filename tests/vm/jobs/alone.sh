@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# The tests in a kernel with one CPU.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+load_core || exit 1
+run_suite alone
+finish

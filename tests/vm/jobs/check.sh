@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# All tests that run inside a test kernel, in this order.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+run_suite orders
+load_core || exit 1
+for suite in cases modules examples tables typed history settable events many functions nomem core \
+	handler_path kprobes landing bench; do
+	run_suite $suite
+done
+unload_core || exit 1
+run_suite cycles
+finish

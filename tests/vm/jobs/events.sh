@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# The tests of events and controls alone, for whoever works on them.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+load_core || exit 1
+for suite in events many functions; do
+	run_suite $suite
+done
+unload_core || exit 1
+finish

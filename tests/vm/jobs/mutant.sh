@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# A few cases, for modules that were broken on purpose. KMARKERS_CASES names them, and
+# KMARKERS_SUITES suites.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+load_core || exit 1
+insmod /modules/kmarkers_test.ko batches=50 || exit 1
+for case in ${KMARKERS_CASES?}; do
+	run_case "$case"
+	result $? "$case"
+done
+for suite in ${KMARKERS_SUITES:-}; do
+	run_suite "$suite"
+done
+! grep -q '\[kmarkers_patcher\]' /proc/vmallocinfo
+result $? "no area of ours is mapped"
+finish

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Others who own text: kprobes, ftrace, live patches.
+# shellcheck source=tests/vm/lib_core.sh
+. /tests/lib_core.sh
+
+# pid_is WANTED: what getppid returns; WANTED may be real
+pid_is() {
+	pid=$(parent_pid)
+	case $1 in
+	real) [ "$pid" = $$ ] || [ "$pid" -lt 4000 ] ;;
+	*) [ "$pid" = "$1" ] ;;
+	esac || {
+		echo "# getppid returned $pid, not $1"
+		return 1
+	}
+}
+
+# Hits of the probe "site" since the last call.
+new_hits() {
+	hits=$(probe_hits site)
+	old_hits=${last_hits:-0}
+	last_hits=$hits
+	[ "${hits:-0}" -gt "$old_hits" ]
+}
+
+# make_owner KIND: put a kprobe on the call, which no kernel optimises, or another owner on the
+# function
+make_owner() {
+	last_hits=0
+	case $1 in
+	disabled) add_probe site "$getppid" "$call" ;;
+	armed) add_probe site "$getppid" "$call" && enable_probe site ;;
+	ftrace)
+		# One of the names that the function has.
+		put "$(grep -m 1 getppid "$tracing"/available_filter_functions)" \
+			"$tracing"/set_ftrace_filter && put function "$tracing"/current_tracer
+		;;
+	livepatch) insmod /modules/kmarkers_test_livepatch.ko ;;
+	esac
+}
+
+remove_owner() {
+	case $1 in
+	disabled) remove_probe site ;;
+	armed)
+		disable_probe site
+		remove_probe site
+		;;
+	ftrace)
+		put nop "$tracing"/current_tracer
+		put "" "$tracing"/set_ftrace_filter
+		;;
+	livepatch)
+		put 0 /sys/kernel/livepatch/kmarkers_test_livepatch/enabled
+		within 20 rmmod_livepatch
+		;;
+	esac
+}
+
+has_livepatch() {
+	[ -e /modules/kmarkers_test_livepatch.ko ]
+}
+
+rmmod_livepatch() {
+	rmmod kmarkers_test_livepatch 2>/dev/null
+}

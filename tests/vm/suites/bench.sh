@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# The benchmarks through their files.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+not_running() {
+	lacks "^running" "$bench"/status
+}
+
+# summary_of BENCHMARK: what its summary has to say, from its samples: the windows of a block are
+# neighbours, and a block with a flag is left out
+summary_of() {
+	awk -F '[, ]' '
+		function milli(x) {
+			x += 0
+			size = x < 0 ? -x : x
+			return sprintf(" %s%d.%03d", x < 0 ? "-" : "", int(size / 1000), size % 1000)
+		}
+		FNR == NR && /^[^#b]/ && !half { half = 1; tsc = $8; loops = $7; flags = $11; next }
+		FNR == NR && /^[^#b]/ {
+			half = 0
+			if (flags $11) {
+				disturbed[$2]++
+				next
+			}
+			x = int(($8 - tsc) * 1000 / ($7 - loops))
+			for (i = n[$2]++; i > 0 && slope[$2, i - 1] > x; i--)
+				slope[$2, i] = slope[$2, i - 1]
+			slope[$2, i] = x
+		}
+		FNR < NR {
+			print $1, n[$1] + 0, disturbed[$1] + 0 milli(slope[$1, 0]) \
+				milli(slope[$1, int(n[$1] / 2)]) milli(slope[$1, n[$1] - 1])
+		}' "$bench/$1/samples" /tmp/summary
+}
+
+measured_some() {
+	lacks " 0/" "$bench"/status
+}
+
+arm_while_running() {
+	put "bench_memcpy count" "$debugfs"/markers/control && within 60 not_running
+}
+
+# What is measured off must be off.
+test_bench_dormant() {
+	control=$debugfs/markers/control
+	try "a marker of the benchmarks is on" put "bench_memcpy count" "$control"
+	refused "start while it is on" "busy" put "start empty-loop" "$bench"/control
+	logged "kmarkers_bench: not started: marker bench_memcpy is on"
+	result $? "the log names the marker that is on"
+	same "samples as before" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" "$1"
+	try "the marker of the benchmarks is off" put "bench_memcpy none" "$control"
+	try "a benchmark that switches its own on" put "start marker-enabled empty-loop" "$bench"/control
+	try "the benchmark that switches its own markers ends" within 60 not_running
+	same "status says that the benchmark is done" "$(cut -d' ' -f1 "$bench"/status)" "done"
+	try "config takes blocks" put 100000 "$bench"/config/blocks
+	try "start of a long run" put "start empty-loop" "$bench"/control
+	try "first samples" within 60 measured_some
+	try "a marker is switched on in the run, which ends" arm_while_running
+	logged "kmarkers_bench: run failed: marker bench_memcpy is on"
+	result $? "the log names the marker that ended the run"
+	grep -q "^failed - .* error -16 in empty-loop$" "$bench"/status
+	result $? "status says that the run failed"
+	try "the marker that ended the run is off" put "bench_memcpy none" "$control"
+}
+
+test_bench() {
+	bench=$debugfs/bench
+	same "idle at first" "$(cut -d' ' -f1 "$bench"/status)" idle
+	for word in nothing "start nothing" "stop now" "start stop" "" "empty-loop start"; do
+		refused "control refuses '$word'" "Invalid argument" put "$word" "$bench"/control
+	done
+	same "refused words start no benchmark" "$(cut -d' ' -f1 "$bench"/status)" idle
+	for bad in "blocks 0" "blocks 100001" "blocks abc" "blocks -1" "blocks 99999999999999999999" \
+		"cpu 4096" "cpu x" "seed 1x"; do
+		refused "config refuses $bad" "Invalid argument\|out of range" \
+			put "${bad#* }" "$bench/config/${bad% *}"
+	done
+	for bad in '5\0x' '5\0' '5x\n' '%066d9zzzz' '%0100000d'; do
+		for item in blocks cpu seed; do
+			refused "config refuses $item '$bad'" "Invalid argument" \
+				put_raw "$bad" "$bench/config/$item"
+		done
+	done
+	refused "getppid-live refuses more than a name" "Invalid argument" \
+		put_raw 'original\0x' "$bench"/getppid-live
+	same "blocks as before" "$(cat "$bench"/config/blocks)" 100
+	same "cpu as before" "$(cat "$bench"/config/cpu)" 0
+	same "seed as before" "$(cat "$bench"/config/seed)" 1
+	try "config takes blocks" put 20000 "$bench"/config/blocks
+	try "start" put "start memcpy-4096" "$bench"/control
+	refused "second start" "busy" put "start empty-loop" "$bench"/control
+	refused "reset while running" "busy" put reset "$bench"/control
+	refused "config while running" "busy" put 3 "$bench"/config/blocks
+	try "samples can be read while running" grep -q "^# schema=1" "$bench"/memcpy-4096/samples
+	try "stop" put stop "$bench"/control
+	same "stopped" "$(cut -d' ' -f1 "$bench"/status)" stopped
+	try "start again" put "memcpy-4096" "$bench"/control
+	try "rmmod while running" rmmod kmarkers_bench
+	refused "insmod with a bad parameter" "Invalid argument" insmod /modules/kmarkers_bench.ko blocks=0
+	try "insmod with a parameter" insmod /modules/kmarkers_bench.ko blocks=3
+	try "start by name" put "empty-loop cold-branch" "$bench"/control
+	try "the benchmarks that were named end" within 60 not_running
+	grep -q '^done - \([0-9]*\)/\1$' "$bench"/status
+	result $? "every window was taken"
+	# 3 blocks of 2 windows of each variant; the first line of the summary is its head.
+	samples=$((6 * ($(wc -l <"$bench"/empty-loop/summary) - 1)))
+	same "samples" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" $samples
+	tail -n +2 "$bench"/empty-loop/summary >/tmp/summary
+	same "the summary is that of the samples" "$(summary_of empty-loop)" "$(cat /tmp/summary)"
+	awk '{ good += $2; bad += $3 } END { exit !(good > bad) }' /tmp/summary
+	result $? "most windows were not disturbed"
+	test_bench_dormant $samples
+	insmod /modules/kmarkers_bench_sites.ko
+	try "config takes blocks" put 1 "$bench"/config/blocks
+	for turn in first second; do
+		try "sites are switched, the $turn time" put "start arm-stall" "$bench"/control
+		try "the switching of sites ends, the $turn time" within 60 not_running
+		grep -q '^done - \([0-9]*\)/\1$' "$bench"/status
+		result $? "no site was in another state"
+	done
+	try "the sites leave" rmmod kmarkers_bench_sites
+	try "reset" put reset "$bench"/control
+	same "reset leaves nothing" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" 0
+}
