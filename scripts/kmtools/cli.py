@@ -117,6 +117,6 @@ def execute(name: str, words: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     run = describe(parser)
-    # Names may stand behind options; behind "--", which the other method cannot read, all are names.
+    # Names may stand behind options, but for what is behind "--", which only parse_args() can read.
     parse = parser.parse_args if "--" in words else parser.parse_intermixed_args
     return run(parse(words)) or DONE
