@@ -165,6 +165,13 @@ ticked() {
 	[ "$(cat /sys/module/example_probe/parameters/count)" -ge "$1" ]
 }
 
+# no_area_of MODULE: it is loaded, areas of memory have the names of who asked for them, and none
+# of these is of the module
+no_area_of() {
+	loaded "$1" && grep -q "+0x[0-9a-f]*/0x[0-9a-f]* " /proc/vmallocinfo &&
+		! grep -q "\[$1\]" /proc/vmallocinfo
+}
+
 load_core() {
 	for module in $core; do
 		insmod "/modules/$module.ko" || return 1

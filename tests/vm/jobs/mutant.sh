@@ -14,6 +14,6 @@ done
 for suite in ${KMARKERS_SUITES:-}; do
 	run_suite "$suite"
 done
-! grep -q '\[kmarkers_patcher\]' /proc/vmallocinfo
+no_area_of kmarkers_patcher
 result $? "no area of ours is mapped"
 finish

@@ -50,7 +50,7 @@ test_names() {
 	for function in $there; do
 		deny "denied: $function" "not permitted" "$function" 5 5
 		logged "patcher: $function $name_refused\|$function.* $not_to_be_probed"
-		result $? "the log says why $function is denied"
+		result $? "the log says that $function is not to be probed or handles breakpoints"
 	done
 }
 
@@ -120,7 +120,7 @@ deny_table() {
 	by_address=$(times_logged "$not_to_be_probed")
 	echo "# $by_address of $(wc -l </tmp/sites) by address"
 	[ "$by_address" -ge $((samples / 3)) ]
-	result $? "$3: the log says why for a third of them"
+	result $? "$3: the log says of a third of them that they are not to be probed"
 }
 
 # deny_kprobe NAME FUNCTION OFFSET LEN
@@ -266,7 +266,7 @@ test_detour() {
 
 test_mappings() {
 	same "no writable alias of core text" "$(ask mappings "$call_addr")" "writable 0 executable 0"
-	! grep -q '\[kmarkers_patcher\]' /proc/vmallocinfo
+	no_area_of kmarkers_patcher
 	result $? "no area of ours is mapped"
 }
 

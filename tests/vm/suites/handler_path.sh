@@ -41,11 +41,11 @@ test_handler_path() {
 	grep -q patcher_handle_int3 /tmp/path
 	result $? "the walk comes to our handler"
 	[ "$(wc -l </tmp/kernel_path)" -ge 2 ]
-	result $? "through functions of the kernel"
+	result $? "the walk goes through functions of the kernel"
 	while read -r function; do
 		refused "$function is refused" "not permitted" command_core site "$function" 5 5
 		logged "patcher: $function refused: runs where a breakpoint is handled"
-		result $? "by its name"
+		result $? "the log says that the name of $function is denied"
 	done </tmp/kernel_path
 	rmmod kmarkers_test
 	rmmod kmarkers_test_core

@@ -37,18 +37,25 @@ test_stripped() {
 	result $? "the stripped module is smaller"
 }
 
+# naming MODULE: how many of the lists name it: that of modules and our own
+naming() {
+	grep -l "$1" /proc/modules "$debugfs"/immediate/list "$debugfs"/markers/list \
+		"$debugfs"/patcher/sites | wc -l
+}
+
 # turned_away NAME FILE PATTERN: refused, for this reason, and nothing stays of it
 turned_away() {
 	refused "$1" "invalid module format\|Exec format error" insmod "$2"
 	logged "$3"
-	result $? "$1: the log says why"
+	result $? "$1: the log says what is wrong with its tables"
 	module=$(basename "$2" | cut -d. -f1)
-	! loaded "$module" && ! grep -q "$module" "$debugfs"/immediate/list "$debugfs"/markers/list \
-		"$debugfs"/patcher/sites
-	result $? "$1: none of its sites and markers is known"
+	same "$1: none of its sites and markers is known" "$(naming "$module")" 0
 }
 
 test_turned_away() {
+	insmod /modules/example_client.ko
+	same "every list names a module that is taken" "$(naming example_client)" 4
+	rmmod example_client
 	turned_away "tables of version 1" /modules/kmarkers_test_old_table.ko \
 		"kmarkers_test_old_table: its tables cannot be found: compiled with tables of version 1"
 	turned_away "tables of a later version" /modules/kmarkers_test_later_table.ko \
