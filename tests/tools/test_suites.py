@@ -38,7 +38,7 @@ except KeyboardInterrupt as interrupt:
 def interrupt_and_look(script: str, tmp_path: Path, number: signal.Signals) -> None:
     """Interrupt a script that starts two processes; both must be gone, and nothing be said."""
     beats = [tmp_path / f"beats.{who}" for who in (1, 2)]
-    command = [sys.executable, "-c", script, tmp_path]
+    command = [sys.executable, "-c", script, str(tmp_path)]
     quiet = subprocess.DEVNULL
     run = subprocess.Popen(command, cwd=ROOT, stdout=quiet, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 20
