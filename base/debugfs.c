@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The directory kmarkers/ in debugfs, and what is written to the files in it. */
+/* The directory kmarkers/ in debugfs, and reading lines and numbers written to its files. */
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/export.h>
@@ -11,7 +11,7 @@
 #include "debugfs.h"
 #include "words.h"
 
-/* Of a number that is written to a file, with its newline. */
+/* Longest number that may be written to a file, with its newline. */
 #define MAX_NUMBER	31
 
 static struct dentry *kmarkers_dir;
@@ -38,14 +38,14 @@ struct dentry *patcher_debugfs_dir(void)
 EXPORT_SYMBOL_GPL(patcher_debugfs_dir);
 
 /**
- * patcher_read_line() - the line that was written to a file
- * @buf: what was written
- * @count: how much
- * @most: how much it may be
+ * patcher_read_line() - copy a line that user space writes to a file
+ * @buf: the bytes written
+ * @count: how many
+ * @most: how many are allowed
  *
  * Context: may sleep.
- * Return: it, without a newline at its end, for kfree(); or an error pointer:
- * -EINVAL if it is empty, too long or has a NUL within, -EFAULT, -ENOMEM.
+ * Return: the line, without a newline at its end, for kfree(); or an error pointer:
+ * -EINVAL if it is empty, too long or contains a NUL, -EFAULT, -ENOMEM.
  */
 char *patcher_read_line(const char __user *buf, size_t count, size_t most)
 {
@@ -66,11 +66,11 @@ char *patcher_read_line(const char __user *buf, size_t count, size_t most)
 EXPORT_SYMBOL_GPL(patcher_read_line);
 
 /**
- * patcher_read_number() - the number that was written to a file
- * @buf: what was written: the number, and at most a newline behind it
- * @count: how much
- * @is_signed: it may be negative, and must fit into an s64
- * @value: the number; an s64 if @is_signed
+ * patcher_read_number() - parse a number that user space writes to a file
+ * @buf: the bytes written: the number, and at most a newline after it
+ * @count: how many
+ * @is_signed: the number may be negative, and must fit into an s64
+ * @value: set to the number; an s64 if @is_signed
  *
  * Context: may sleep.
  * Return: 0, -EINVAL for anything else, -EFAULT or -ENOMEM.

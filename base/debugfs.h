@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The directory kmarkers/ in debugfs comes and goes. */
+/* Create and remove the directory kmarkers/ in debugfs. */
 #ifndef BASE_DEBUGFS_H
 #define BASE_DEBUGFS_H
 

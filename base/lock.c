@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The lock under which text is changed and sites come and go.  Whoever asks the
- * kernel with a kprobe takes it, too: no batch may meet that one, and no two of
- * them each other.
+ * The patcher's lock.  It is held while text is changed and while tables of sites
+ * are registered or forgotten.  It is also held while a kprobe is registered to ask
+ * the kernel a question: a batch would be refused because of that kprobe, and two
+ * such kprobes would see each other.
  */
 #include <linux/lockdep.h>
 #include <linux/mutex.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where the kernel's symbols are.  register_kprobe() with a symbol leaves the
- * symbol's address behind, even when it refuses it; that is how what is not
- * exported is found.
+ * Addresses of the kernel's symbols, exported or not.  register_kprobe() stores the
+ * address of the symbol that it was given, even when it refuses to probe it.
  */
 #include <linux/errno.h>
 #include <linux/kallsyms.h>
@@ -13,7 +12,7 @@
 #include "lock.h"
 #include "symbols.h"
 
-/* The kprobe is registered for a while: no batch may take it for somebody else's. */
+/* The lock keeps batches out: the kprobe registered here would make them refuse. */
 unsigned long kmarkers_resolve(const char *symbol)
 {
 	struct kprobe probe = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
@@ -28,7 +27,7 @@ unsigned long kmarkers_resolve(const char *symbol)
 	return (unsigned long)probe.addr;
 }
 
-/* It says name+offset/size. */
+/* sprint_symbol() prints name+offset/size. */
 int kmarkers_find_extent(unsigned long addr, struct kmarkers_extent *extent)
 {
 	char text[KSYM_SYMBOL_LEN], *plus;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the kernel's symbols are. */
+/* Addresses of the kernel's symbols. */
 #ifndef BASE_SYMBOLS_H
 #define BASE_SYMBOLS_H
 
 #include <linux/kallsyms.h>
 
 /*
- * Address of a symbol of the kernel or of a module, or 0; on IBT builds 4 past the
- * start of a function.  patcher_lock() is held.
+ * Address of a symbol of the kernel or of a module, or 0; for a function on IBT builds
+ * 4 bytes past its start.  patcher_lock() is held.
  */
 unsigned long kmarkers_resolve(const char *symbol);
 
 /**
- * struct kmarkers_extent - where a symbol's bytes are
- * @start: its first byte
- * @size: its bytes
+ * struct kmarkers_extent - address and size of a symbol
+ * @start: address of its first byte
+ * @size: its size in bytes
  * @name: one of its names
  */
 struct kmarkers_extent {
@@ -23,7 +23,7 @@ struct kmarkers_extent {
 	char name[KSYM_NAME_LEN];
 };
 
-/* What kallsyms says of an address; 0 or -ENOENT. */
+/* Ask kallsyms which symbol an address belongs to.  Return 0 or -ENOENT. */
 int kmarkers_find_extent(unsigned long addr, struct kmarkers_extent *extent);
 
 #endif /* BASE_SYMBOLS_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lines, words and numbers that were written to a file; pure text. */
+/* Parsing of lines, words and numbers written to a file; works on text in memory only. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
@@ -10,11 +10,11 @@
 #include "words.h"
 
 /**
- * kmarkers_end_line() - make a line of what was written
- * @text: it, and a NUL behind it; a newline at its end is taken away
- * @count: bytes of it
+ * kmarkers_end_line() - remove the newline from a line that was written
+ * @text: the line, with a NUL after it; modified
+ * @count: its bytes, without that NUL
  *
- * Return: 0, or -EINVAL if nothing is left or there is a NUL within.
+ * Return: 0, or -EINVAL if nothing is left or the line contains a NUL.
  */
 int kmarkers_end_line(char *text, size_t count)
 {
@@ -24,12 +24,12 @@ int kmarkers_end_line(char *text, size_t count)
 }
 
 /**
- * patcher_split_words() - take apart a line whose words have one space between them
+ * patcher_split_words() - split a line at its single spaces
  * @line: the line; modified
- * @words: where to put them
- * @most: how many there may be
+ * @words: set to the words
+ * @most: how many words are allowed
  *
- * Return: how many there are, or -EINVAL for too many or an empty one.
+ * Return: the number of words, or -EINVAL if there are too many or one is empty.
  */
 int patcher_split_words(char *line, char **words, unsigned int most)
 {
@@ -47,10 +47,10 @@ int patcher_split_words(char *line, char **words, unsigned int most)
 EXPORT_SYMBOL_GPL(patcher_split_words);
 
 /**
- * kmarkers_parse_number() - understand a number
- * @text: decimal, hexadecimal behind 0x or octal behind 0, and nothing else
- * @is_signed: it may be negative, and must fit into an s64
- * @value: the number; an s64 if @is_signed
+ * kmarkers_parse_number() - parse a number
+ * @text: decimal, hexadecimal after 0x or octal after 0, and nothing else
+ * @is_signed: the number may be negative, and must fit into an s64
+ * @value: set to the number; an s64 if @is_signed
  *
  * Return: 0, or -EINVAL.
  */
@@ -58,7 +58,7 @@ int kmarkers_parse_number(const char *text, bool is_signed, u64 *value)
 {
 	s64 number;
 
-	/* kstrto*() pass over one at the end. */
+	/* kstrto*() accept a newline at the end. */
 	if (strchr(text, '\n'))
 		return -EINVAL;
 	if (!is_signed)
@@ -75,10 +75,10 @@ static bool is_letter(char c)
 }
 
 /**
- * patcher_is_identifier() - can this be a name, of a directory too?
- * @name: the name
+ * patcher_is_identifier() - may a string be a name, and the name of a directory?
+ * @name: the string
  *
- * Return: whether it is of ASCII letters, digits and underscores.
+ * Return: true if it is not empty and has only ASCII letters, digits and underscores.
  */
 bool patcher_is_identifier(const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What reading a line or a number comes down to once it is in memory. */
+/* Parsing of a line or a number that is in memory already. */
 #ifndef BASE_WORDS_H
 #define BASE_WORDS_H
 

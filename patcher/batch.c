@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Batches: checked as a whole, then written as a whole. */
+/* Batches: each is checked as a whole, then written as a whole. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/sort.h>
@@ -20,7 +20,10 @@ static int compare_pokes(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* Callers that walk a table have the order already, and a heap sort does not notice. */
+/*
+ * Sort pokes, unless they are in order already, as from callers that walk a table: heap
+ * sort does not take advantage of that.
+ */
 static void sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
@@ -53,7 +56,7 @@ static int check_poke(const char *owner, struct patcher_poke *poke,
 	return patcher_choose_emulation(poke, &insn);
 }
 
-/* Everything that can be said against a batch without looking at live bytes. */
+/* Make all checks of a batch that need not read the live bytes. */
 static int check_batch(const char *owner, struct patcher_poke *pokes, unsigned int nr, bool *core)
 {
 	struct patcher_cursor cursor = { NULL };
@@ -70,8 +73,8 @@ static int check_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 }
 
 /*
- * What is executed must be what the caller expects, and so must what is going to
- * be written: an alias of any other page is found out before the first store.
+ * Compare the live bytes with those that the caller expects, both in the text that is
+ * executed and in its alias: an alias of a wrong page is noticed before the first store.
  */
 static int check_bytes(const struct patcher_poke *pokes, unsigned int nr)
 {
@@ -108,7 +111,7 @@ static int map_and_write(struct patcher_poke *pokes, unsigned int nr, unsigned i
 	return err;
 }
 
-/* Check a batch, and let @write make the changes, @chunk at a time. */
+/* Check a batch, and let @write write it, @chunk sites at a time. */
 static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 		       unsigned int chunk, patcher_write_function *write)
 {
@@ -120,7 +123,7 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 	start = ktime_get_ns();
 	sort_pokes(pokes, nr);
 	err = nr && chunk ? check_batch(owner, pokes, nr, &core) : -EINVAL;
-	/* What was made of the breakpoint of a kprobe is no instruction: say whose it is. */
+	/* -EINVAL may be due to a kprobe's breakpoint in the old bytes: then log the kprobe. */
 	if (!err || err == -EINVAL)
 		err = patcher_text_vet(pokes, nr, false) ?: err;
 	if (!err && core)
@@ -145,8 +148,8 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
  * @nr: how many, at least 1
  * @chunk: sites that trap at the same time, at least 1
  *
- * Checked as a whole, then applied in chunks, in the order of addresses, each
- * with three rounds: a hot site traps for as long as its chunk takes, not for
+ * The batch is checked as a whole, then applied in chunks, in the order of addresses,
+ * each with three rounds: a hot site traps for as long as its chunk takes, not for
  * as long as the batch does.
  *
  * Context: may sleep.
@@ -165,15 +168,15 @@ EXPORT_SYMBOL_GPL(patcher_apply_chunked);
  * @pokes: the replacements; sorted in place
  * @nr: how many, at least 1
  *
- * All of them or none.  @pokes may be freed on return.
+ * Either all replacements are made or none.  @pokes may be freed on return.
  *
  * Context: may sleep.
- * Return: 0; or, with nothing changed, -EINVAL for a length, an overlap or a
+ * Return: 0; or, with nothing changed, -EINVAL for a wrong length, an overlap or a
  * new instruction that cannot be emulated, -ENOENT for an address that is no
- * registered site, -EPERM if a site is another owner's, -EBUSY if a kprobe is
- * registered on one or up to 4 bytes before, armed or not, or comes to where a new
- * jump leads at that moment, -EILSEQ if the live bytes are not @old, -ENOMEM; for
- * core text also what its vetting says.
+ * registered site, -EPERM if a site belongs to another owner, -EBUSY if a kprobe is
+ * registered on a site or up to 4 bytes before it, armed or not, or is being
+ * registered where a new jump leads, -EILSEQ if the live bytes are not @old, -ENOMEM;
+ * for core text also the errors of patcher_vet().
  */
 int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr)
 {
@@ -181,7 +184,7 @@ int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr
 }
 EXPORT_SYMBOL_GPL(patcher_apply);
 
-/* Has none of the code run, as the caller promises for all sites of a module that is coming? */
+/* Are all pokes in a table of a module that is coming, none of whose code has run? */
 static bool is_new(const struct patcher_table *table, const struct patcher_poke *pokes,
 		   unsigned int nr)
 {
@@ -237,7 +240,7 @@ static int check_prefixes(const char *owner, const struct patcher_poke *pokes, u
 	return 0;
 }
 
-/* Does an instruction lose its LOCK?  It makes sense only while one CPU is online. */
+/* Does a batch remove a LOCK prefix?  That is safe only while one CPU is online. */
 static bool drops_lock(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
@@ -254,12 +257,12 @@ static bool drops_lock(const struct patcher_poke *pokes, unsigned int nr)
  * @pokes: the replacements, of one byte each, at sites with PATCHER_SITE_PREFIX
  * @nr: how many, at least 1
  *
- * An instruction keeps its length and its boundaries under either prefix, so a
- * store and one round of synchronisation do.  What it loses without LOCK makes
- * sense only while a single CPU is online: with more, DS is refused and LOCK is
- * not.  Nobody watches the CPUs: the caller must be back at LOCK before another
- * one comes.  A callback for CPUs that come cannot do it, because the lock that
- * it holds is taken here.
+ * An instruction keeps its length and its boundaries under either prefix, so one
+ * store and one round of synchronisation are enough.  Without LOCK an instruction is
+ * atomic only while a single CPU is online: with more CPUs, DS is refused and LOCK is
+ * not.  The patcher does not watch CPUs come online: the caller must store LOCK
+ * before another CPU does.  A CPU hotplug callback cannot store it, because it holds
+ * a lock that is taken here.
  *
  * Context: may sleep.
  * Return: 0; or, with nothing changed, as patcher_apply(), and -EBUSY if more

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sites in the text of the kernel itself, which callers name one by one. */
+/* Sites in core text, which callers register one by one. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/printk.h>
@@ -43,7 +43,7 @@ static int register_site(struct patcher_core_site *core)
 	core->table.nr = 1;
 	core->table.module = NULL;
 	core->table.owner = core->owner;
-	/* A kprobe may be armed after we asked, before the bytes are copied or after. */
+	/* A kprobe may be armed after patcher_vet(), before the bytes are copied or after. */
 	memcpy(core->original, core->addr, core->len);
 	if (core->original[0] == KMARKERS_INT3)
 		return -EBUSY;
@@ -56,10 +56,10 @@ static int register_site(struct patcher_core_site *core)
  * @core: function, offset, len and owner filled in; must stay until unregistered
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such function in the kernel itself; -EINVAL
- * if no single instruction of that length is there; -EPERM if it may not be
- * changed; -EBUSY if a kprobe overlaps it, another site does, or @core is registered;
- * -ENOMEM.
+ * Return: 0; -ENOENT if the kernel itself has no such function; -EINVAL if there is
+ * no single instruction of that length at the offset; -EPERM if it may not be
+ * changed; -EBUSY if a kprobe or another site overlaps it, or if @core is registered
+ * already; -ENOMEM.
  */
 int patcher_core_register(struct patcher_core_site *core)
 {
@@ -74,7 +74,7 @@ int patcher_core_register(struct patcher_core_site *core)
 }
 EXPORT_SYMBOL_GPL(patcher_core_register);
 
-/* What was found there, but for a breakpoint that somebody else may have set since. */
+/* Does a site hold its original bytes?  -EBUSY: somebody else has a breakpoint there. */
 static int check_original(const struct patcher_core_site *core)
 {
 	if (!patcher_sites_has(&core->table))
@@ -86,15 +86,15 @@ static int check_original(const struct patcher_core_site *core)
 
 /**
  * patcher_core_unregister() - forget a site of core text
- * @core: as registered, with its bytes as they were found
+ * @core: a registered site that holds its original bytes
  *
- * What the owner has changed he must have put back: a site that holds anything
- * else stays registered, so that it can still be changed back, and the log says
- * so.  @core must stay until this has returned 0.
+ * The owner must have put back what it changed: a site that holds other bytes
+ * stays registered, so that it can still be changed back, and the log says so.
+ * @core must stay until this function has returned 0.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if @core is not registered; -EILSEQ if the bytes are not
- * those that were found; -EBUSY if somebody has a breakpoint there now.
+ * Return: 0; -EINVAL if @core is not registered; -EILSEQ if the site does not hold
+ * its original bytes; -EBUSY if somebody else has a breakpoint there now.
  */
 int patcher_core_unregister(struct patcher_core_site *core)
 {
@@ -114,7 +114,7 @@ int patcher_core_unregister(struct patcher_core_site *core)
 }
 EXPORT_SYMBOL_GPL(patcher_core_unregister);
 
-/* May this one be written now? */
+/* May the bytes of a registered site of core text be written now? */
 int patcher_core_vet(const struct patcher_core_site *core)
 {
 	int err;

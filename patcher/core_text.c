@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The text of the kernel itself: where it is, and the mutex of all who write it. */
+/* Core text: its bounds, and text_mutex, which every writer of core text takes. */
 #include <linux/errno.h>
 #include <linux/init.h>
 #include <linux/mutex.h>
@@ -10,7 +10,7 @@
 
 static struct {
 	struct mutex *mutex;		/* the kernel's text_mutex */
-	unsigned long start, end;	/* its text, without what is freed after init */
+	unsigned long start, end;	/* the kernel's text, without the part freed after init */
 } text;
 
 bool patcher_is_core_text(unsigned long addr)
@@ -28,7 +28,7 @@ void patcher_core_text_unlock(void)
 	mutex_unlock(text.mutex);
 }
 
-/* With patcher_lock() held: 0 or -ENOENT. */
+/* Find core text and text_mutex.  patcher_lock() is held.  Return 0 or -ENOENT. */
 int __init patcher_core_text_init(void)
 {
 	text.mutex = (struct mutex *)kmarkers_resolve("text_mutex");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The text of the kernel itself. */
+/* Core text: its bounds and its lock. */
 #ifndef PATCHER_CORE_TEXT_H
 #define PATCHER_CORE_TEXT_H
 
@@ -8,10 +8,10 @@
 
 int __init patcher_core_text_init(void);
 
-/* In the kernel's own text, but for what is freed after init. */
+/* Is an address in the kernel's own text, without the part that is freed after init? */
 bool patcher_is_core_text(unsigned long addr);
 
-/* No one else writes core text in between. */
+/* text_mutex: while it is held, nobody else writes core text. */
 void patcher_core_text_lock(void);
 void patcher_core_text_unlock(void);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Functions of the kernel: which of them may be changed, and whom they call. */
+/* Functions of the kernel: which of them may be changed, and the calls in them. */
 #include <linux/errno.h>
 #include <linux/ftrace.h>
 #include <linux/kernel.h>
@@ -14,7 +14,7 @@
 #include "core_text.h"
 #include "functions.h"
 
-/* Before each function, where the kernel is built to put the counting of calls there. */
+/* Bytes of padding before each function, in kernels that put the counting of calls there. */
 #ifdef CONFIG_FUNCTION_PADDING_BYTES
 #define PADDING		CONFIG_FUNCTION_PADDING_BYTES
 #else
@@ -22,11 +22,12 @@
 #endif
 
 /*
- * What may run between a breakpoint and our handler and still be traceable, on
- * debug kernels too, by the beginnings of names: the notifier chain, what checks
- * its pointers and those in it with our own priority, the kernel's debuggers,
- * RCU, and what instruments all of that.  tests/vm/suites/handler_path.sh walks
- * that path on a running kernel and asks for each function it finds.
+ * Beginnings of the names of functions that may run between a breakpoint and our
+ * handler although they can be traced, on debug kernels too: the notifier chain, the
+ * checks of its pointers, notifiers of the same priority as ours, the kernel's
+ * debuggers, RCU, and the instrumentation of all of these.
+ * tests/vm/suites/handler_path.sh walks that path on a running kernel and asks for each
+ * function it finds.
  */
 static const char *const handler_path[] = {
 	"__rcu_", "rcu_", "lock_", "lockdep_", "debug_lockdep_", "notify_die", "notifier_",
@@ -46,21 +47,21 @@ static bool on_handler_path(const char *function)
 	return false;
 }
 
-/* A function of the kernel itself. */
+/* Find a function of the kernel itself. */
 static int resolve_function(const char *name, struct kmarkers_extent *extent)
 {
 	unsigned long addr = kmarkers_resolve(name);
 
 	if (!addr || !patcher_is_core_text(addr) || kmarkers_find_extent(addr, extent))
 		return -ENOENT;
-	/* Data and the middle of something have no function around them. */
+	/* A symbol that is not at the start of a function is refused: data, a label. */
 	return addr - extent->start <= KMARKERS_ENDBR_LEN ? 0 : -ENOENT;
 }
 
 /**
- * patcher_trace_at() - let ftrace operations see the function at an address
+ * patcher_trace_at() - add the function at an address to the filter of ftrace operations
  * @ops: the operations
- * @addr: its first byte, or what kmarkers_resolve() says
+ * @addr: the function's first byte, or the address that kmarkers_resolve() returns
  *
  * Return: 0, -EPERM if ftrace has no function there, or -ENOMEM.
  */
@@ -73,7 +74,7 @@ int patcher_trace_at(struct ftrace_ops *ops, unsigned long addr)
 	return err && err != -ENOMEM ? -EPERM : err;
 }
 
-/* Only what can be traced: neither entry code nor noinstr nor anything in assembly. */
+/* Accept only functions that ftrace can trace: no entry code, no noinstr, no assembly. */
 static int vet_ftrace_entry(const struct kmarkers_extent *extent)
 {
 	struct ftrace_ops *ops;
@@ -96,7 +97,7 @@ bool patcher_handles_breakpoints(const char *name, unsigned long addr)
 	       (!kmarkers_find_extent(addr, &extent) && on_handler_path(extent.name));
 }
 
-/* One that a caller may name for a change. */
+/* Find a function that may be changed. */
 int patcher_find_function(const char *name, struct kmarkers_extent *extent)
 {
 	int err = resolve_function(name, extent);
@@ -121,10 +122,11 @@ static unsigned long call_target(unsigned long addr)
 }
 
 /*
- * On IBT builds a direct call may pass over the ENDBR.  A kernel that counts its
- * calls (retbleed=stuff) lets them go to the padding before the function, where
- * it has put the counting.  A call that somebody has a breakpoint on is a call:
- * patcher_vet() says whose it is.
+ * Is there a direct call to @callee at @addr?  On IBT builds a direct call may skip
+ * the ENDBR.  A kernel that counts its calls (retbleed=stuff) lets them go to the
+ * padding before the function, where it has put the counting.  A call with a
+ * breakpoint on it counts as a call: patcher_vet() refuses it later and says whose
+ * breakpoint it is.
  */
 static bool calls(unsigned long addr, const struct kmarkers_extent *callee)
 {
@@ -135,10 +137,10 @@ static bool calls(unsigned long addr, const struct kmarkers_extent *callee)
 }
 
 /**
- * patcher_find_call() - the first direct call in a function to another
- * @function: a function that may be changed
- * @callee: what it calls
- * @offset: set to where in @function
+ * patcher_find_call() - find the first direct call from one function to another
+ * @function: the caller, a function that may be changed
+ * @callee: the function that it calls
+ * @offset: set to the offset of the call in @function
  *
  * Context: may sleep.
  * Return: 0, -ENOENT, -EPERM or -ENOMEM.

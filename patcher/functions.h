@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions of the kernel. */
+/* Looking up functions of the kernel and the calls in them. */
 #ifndef PATCHER_FUNCTIONS_H
 #define PATCHER_FUNCTIONS_H
 
@@ -8,12 +8,15 @@
 struct ftrace_ops;
 struct kmarkers_extent;
 
-/* One that a caller may name for a change: 0, -ENOENT, -EPERM or -ENOMEM. */
+/* Find a function that may be changed.  Return 0, -ENOENT, -EPERM or -ENOMEM. */
 int patcher_find_function(const char *name, struct kmarkers_extent *extent);
 int patcher_find_call(const char *function, const char *callee, unsigned long *offset);
 int patcher_trace_at(struct ftrace_ops *ops, unsigned long addr);
 
-/* Does a function, of this name among others, run between a breakpoint and our handler? */
+/*
+ * May a function run between a breakpoint and our handler?  @name is one of its
+ * names; it may have others.
+ */
 bool patcher_handles_breakpoints(const char *name, unsigned long addr);
 
 #endif /* PATCHER_FUNCTIONS_H */

@@ -2,8 +2,8 @@
 /*
  * Decode and emulate the instructions that a site may hold.
  *
- * Nothing here takes a lock, allocates or calls out, since the breakpoint
- * handler runs this in any context, NMI included.
+ * No function here takes a lock, allocates memory or calls code elsewhere, since the
+ * breakpoint handler runs them in any context, NMI included.
  *
  * Encodings: Intel SDM vol. 2, "MOV", "NOP", "JMP", "Jcc", and 2.1 and 2.2 for
  * prefixes, ModR/M and SIB.
@@ -21,7 +21,7 @@
 #define REX_W		0x08
 #define REX_B		0x01
 
-/* Where the hardware's register number is kept in struct pt_regs. */
+/* Offset in struct pt_regs of each register, by the hardware's register number. */
 static const u16 reg_offset[16] = {
 	offsetof(struct pt_regs, ax),  offsetof(struct pt_regs, cx),
 	offsetof(struct pt_regs, dx),  offsetof(struct pt_regs, bx),
@@ -33,7 +33,7 @@ static const u16 reg_offset[16] = {
 	offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
 };
 
-/* A signed number of 1, 2, 4 or 8 bytes. */
+/* Read a signed number of 1, 2, 4 or 8 bytes. */
 static s64 read_signed(const u8 *bytes, unsigned int size)
 {
 	s16 two;
@@ -56,14 +56,14 @@ static s64 read_signed(const u8 *bytes, unsigned int size)
 }
 NOKPROBE_SYMBOL(read_signed);
 
-/* Bytes of a memory operand from its ModR/M byte on; 0 if it is no memory operand. */
+/* Length of a memory operand from its ModR/M byte on; 0 if it is not a memory operand. */
 static unsigned int modrm_len(const u8 *bytes, unsigned int max)
 {
 	u8 mod, rm;
 	unsigned int len = 1;
 
 	if (max < 2)
-		/* 4 and 5 stand for a SIB byte and a displacement. */
+		/* rm 4 and 5 mean that a SIB byte or a displacement follows. */
 		return max && bytes[0] >> 6 == 0 && (bytes[0] & 6) != 4 ? 1 : 0;
 	mod = bytes[0] >> 6;
 	rm = bytes[0] & 7;
@@ -97,7 +97,7 @@ static int finish(struct patcher_insn *insn, enum patcher_insn_kind kind, const 
 }
 NOKPROBE_SYMBOL(finish);
 
-/* From the 0f of a two-byte opcode at @at: a long conditional jump or a long nop. */
+/* Decode a two-byte opcode whose 0f is at @at: a long conditional jump or a long nop. */
 static int decode_0f(const u8 *bytes, unsigned int max, unsigned int at,
 		     bool opsize, struct patcher_insn *insn)
 {
@@ -127,7 +127,7 @@ static int decode_mov(const u8 *bytes, unsigned int max, unsigned int at,
 	insn->reg = (op & 7) | (rex & REX_B ? 8 : 0);
 	if (op < 0xb8) {
 		size = 1;
-		/* Without a REX prefix, byte registers 4-7 are ah, ch, dh, bh. */
+		/* Byte registers 4-7 are ah, ch, dh and bh if there is no REX prefix. */
 		if (!rex && insn->reg >= 4) {
 			insn->high = true;
 			insn->reg -= 4;
@@ -161,17 +161,17 @@ static int decode_branch(const u8 *bytes, unsigned int max, unsigned int at,
 NOKPROBE_SYMBOL(decode_branch);
 
 /**
- * patcher_insn_decode() - recognise one instruction
+ * patcher_insn_decode() - decode one instruction
  * @bytes: its first byte
  * @max: bytes that may be read
  * @insn: filled in
  *
- * Known are nops of any length (with 66, 2e and 3e prefixes), jmp rel8 and
+ * The patcher knows nops of any length (with 66, 2e and 3e prefixes), jmp rel8 and
  * rel32, call rel32, jcc rel8 and rel32, and mov $imm of 8, 16, 32 and 64 bits into any
  * register.
  *
  * Context: any, NMI included.
- * Return: 0, or -EINVAL if it is anything else or longer than @max.
+ * Return: 0, or -EINVAL if the instruction is not known or longer than @max.
  */
 int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *insn)
 {
@@ -200,14 +200,14 @@ int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *
 		return decode_0f(bytes, max, at, opsize, insn);
 	if (op >= 0xb0 && op <= 0xbf && !segment)
 		return decode_mov(bytes, max, at, rex, opsize, insn);
-	/* Segment prefixes before a direct branch are ignored; others are not for sites. */
+	/* Segment prefixes before a direct branch are ignored; other prefixes are refused. */
 	if (rex || opsize)
 		return -EINVAL;
 	return decode_branch(bytes, max, at, insn);
 }
 NOKPROBE_SYMBOL(patcher_insn_decode);
 
-/* Intel SDM vol. 1, appendix B: pairs of conditions, the odd one negated. */
+/* Conditions come in pairs, the odd one negated: Intel SDM vol. 1, appendix B. */
 static bool condition_holds(u8 cond, unsigned long flags)
 {
 	bool cf = flags & X86_EFLAGS_CF, zf = flags & X86_EFLAGS_ZF;
@@ -267,7 +267,7 @@ NOKPROBE_SYMBOL(emulate_mov);
 
 /*
  * Push the return address as the call would.  The kernel's entry code leaves
- * room above the frame of a breakpoint for exactly this (asm_exc_int3, since
+ * room above the frame of a breakpoint for this push (asm_exc_int3, since
  * commit 2700fefdb2d9, 2019).
  */
 static unsigned long emulate_call(unsigned long next, s64 displacement, struct pt_regs *regs)
@@ -279,10 +279,10 @@ static unsigned long emulate_call(unsigned long next, s64 displacement, struct p
 NOKPROBE_SYMBOL(emulate_call);
 
 /**
- * patcher_insn_emulate() - do to @regs what the instruction at @addr would do
+ * patcher_insn_emulate() - change @regs as the instruction at @addr would
  * @insn: the instruction
- * @addr: where it stands
- * @regs: registers of the interrupted context; ip becomes the next instruction
+ * @addr: its address
+ * @regs: registers of the interrupted context; ip is set to the next instruction
  *
  * Context: any, NMI included.
  */

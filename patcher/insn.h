@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The few instructions that a site may hold: decoded, and emulated for a CPU that met a breakpoint. */
+/* Decoding of the instructions that a site may hold, and emulating them after a breakpoint. */
 #ifndef PATCHER_INSN_H
 #define PATCHER_INSN_H
 
@@ -17,11 +17,11 @@ enum patcher_insn_kind {
 
 /**
  * struct patcher_insn - a decoded instruction
- * @kind: what it is
+ * @kind: its kind
  * @len: its bytes, prefixes included
  * @cond: PATCHER_INSN_JCC: condition code, the low four bits of the opcode
  * @reg: PATCHER_INSN_MOV: register number as the hardware counts (0 ax ... 15 r15)
- * @size: PATCHER_INSN_MOV: bytes of the immediate and of what it writes
+ * @size: PATCHER_INSN_MOV: bytes of the immediate, and of the register that are written
  * @high: PATCHER_INSN_MOV of one byte: the register is ah, ch, dh or bh
  * @imm: the immediate (PATCHER_INSN_MOV) or the displacement from the next instruction
  */
@@ -38,7 +38,7 @@ struct patcher_insn {
 int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *insn);
 void patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr, struct pt_regs *regs);
 
-/* Are bytes one instruction, of all their length? */
+/* Do @len bytes hold exactly one instruction? */
 static inline bool patcher_insn_is_single(const u8 *bytes, unsigned int len)
 {
 	struct patcher_insn insn;
@@ -46,7 +46,7 @@ static inline bool patcher_insn_is_single(const u8 *bytes, unsigned int len)
 	return !patcher_insn_decode(bytes, len, &insn) && insn.len == len;
 }
 
-/* What patcher_store_prefixes() exchanges for each other. */
+/* The two prefixes that patcher_store_prefixes() exchanges for each other. */
 #define PATCHER_PREFIX_LOCK	0xf0
 #define PATCHER_PREFIX_DS	0x3e
 

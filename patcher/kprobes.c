@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kprobes on text that is going to be changed, and where new jumps land.
+ * Kprobes on text that is going to be changed, and on text that new jumps lead to.
  *
- * Whoever registers a kprobe copies the instruction: armed, it runs the copy,
- * optimised, it runs copies of what follows as well, and disarmed, it writes the
- * copy's first byte back.  So there must be none while text changes, be it armed
- * or not.  All that are registered hang in one hash table of the kernel under
- * one mutex, which is held for as long as the batch takes.
+ * A kprobe copies the instruction when it is registered.  Armed, it runs the copy;
+ * optimised, it also runs copies of the instructions that follow; disarmed, it writes
+ * the copy's first byte back.  So no kprobe may be registered on text while it
+ * changes, armed or not.  The kernel keeps all registered kprobes in one hash table
+ * under one mutex, which is held for as long as the batch takes.
  *
- * An optimised kprobe is a jump of 5 bytes over instructions that nothing jumps
- * to.  The kernel looks for such jumps once, when the first kprobe comes to an
- * address, and sees a nop where we shall write one.  So a kprobe that has passed
- * that test, whatever has become of it since, must not be optimised while a jump
- * of ours leads behind its first byte.  The kernel never optimises a kprobe that
- * shares its address with one that has a post_handler: it gets such a companion
- * before the jump is written, for as long as the jump is there.
+ * An optimised kprobe is a jump of 5 bytes, written over instructions that nothing
+ * jumps to.  The kernel looks for jumps to them once, when the first kprobe is
+ * registered at an address, and sees a nop where the patcher may write a jump later.
+ * So a kprobe that has passed that check, whatever its state is now, must not be
+ * optimised while a jump of ours leads behind its first byte.  The kernel never
+ * optimises a kprobe that shares its address with one that has a post_handler: such a
+ * companion is registered before the jump is written, and stays while the jump does.
  */
 #include <linux/errno.h>
 #include <linux/kprobes.h>
@@ -46,9 +46,9 @@ static struct {
 
 /**
  * struct companion - keeps kprobes at one address from being optimised
- * @kp: disabled
- * @node: in kprobes.companions
- * @needed: a jump leads behind its first byte
+ * @kp: the companion's own kprobe, disabled
+ * @node: link in kprobes.companions
+ * @needed: a jump leads behind the first byte of the instruction at the address
  */
 struct companion {
 	struct kprobe kp;
@@ -60,7 +60,7 @@ struct companion {
  * patcher_kprobes_init() - find the kernel's table of kprobes
  *
  * Context: may sleep; patcher_lock() is held.
- * Return: 0, or -ENOENT if it is not what we know.
+ * Return: 0, or -ENOENT if the table is not found or not of the expected size.
  */
 int __init patcher_kprobes_init(void)
 {
@@ -97,7 +97,7 @@ static __always_inline unsigned long end_of_poke(const void *pokes, unsigned int
 
 static bool overlaps_poke(unsigned long addr, const struct patcher_poke *pokes, unsigned int nr)
 {
-	/* The first that ends behind the probe's address. */
+	/* The first poke that ends behind the kprobe's address. */
 	unsigned int i = kmarkers_lower_bound(pokes, nr, addr + 1, end_of_poke);
 
 	return i < nr && (unsigned long)pokes[i].addr < addr + KMARKERS_JMP_LEN;
@@ -105,10 +105,10 @@ static bool overlaps_poke(unsigned long addr, const struct patcher_poke *pokes, 
 
 /**
  * lands_behind() - do bytes hold a jump behind the first byte of a kprobe?
- * @bytes: one instruction, or in a run any
- * @len: how many
- * @run: their instructions are not known: each may begin anywhere
- * @at: where they are executed
+ * @bytes: one instruction, or a run of any number
+ * @len: how many bytes
+ * @run: the bytes are a run: an instruction may begin at any of them
+ * @at: the address at which they are executed
  * @probe: address of the kprobe
  *
  * Calls count as jumps.
@@ -143,9 +143,10 @@ static const struct patcher_poke *find_landing(unsigned long probe,
 }
 
 /*
- * May it be optimised, now or later, without another look at the text?  One that
- * may is inside an aggregate, with room for what it covers.  An aggregate has
- * others in its list, unless they are gone and its jump is still there.
+ * May the kernel optimise a kprobe, now or later, without checking the text again?
+ * Such a kprobe is part of an aggregate, which has room for the instructions that it
+ * covers.  An aggregate has other kprobes in its list, unless they are gone while its
+ * jump is still there.
  */
 static bool may_be_optimised(const struct kprobe *kp)
 {
@@ -154,7 +155,7 @@ static bool may_be_optimised(const struct kprobe *kp)
 	return container_of(kp, struct optimized_kprobe, kp)->optinsn.size;
 }
 
-/* Of one whose module is gone the kernel has forgotten the post_handler. */
+/* The kernel has forgotten the post_handler of a companion in the text of a module that is gone. */
 static bool is_gone(const struct companion *companion)
 {
 	return companion->kp.flags & KPROBE_FLAG_GONE;
@@ -171,9 +172,9 @@ static bool has_companion(const struct kprobe *kp)
 }
 
 /**
- * struct obstacle - what speaks against a batch
- * @kp: a kprobe
- * @from: the poke that leads behind its first byte; NULL if one is under it
+ * struct obstacle - a reason to refuse a batch
+ * @kp: the kprobe that is in the way
+ * @from: the poke that jumps behind its first byte; NULL if a poke overlaps the kprobe
  */
 struct obstacle {
 	const struct kprobe *kp;
@@ -183,7 +184,7 @@ struct obstacle {
 static bool is_obstacle(const struct kprobe *kp, const struct patcher_poke *pokes,
 			unsigned int nr, struct obstacle *obstacle)
 {
-	/* Its module is gone: it writes no text any more. */
+	/* The probed module is gone: this kprobe writes no text any more. */
 	if (kp->flags & KPROBE_FLAG_GONE)
 		return false;
 	obstacle->kp = kp;
@@ -210,7 +211,7 @@ static bool find_obstacle(const struct patcher_poke *pokes, unsigned int nr,
 }
 
 /**
- * patcher_kprobes_vet() - is there a kprobe on what is going to be changed, or where it leads?
+ * patcher_kprobes_vet() - does a kprobe overlap a poke, or does a poke lead into a kprobe?
  * @pokes: the batch, checked and sorted by address
  * @nr: how many
  *
@@ -232,15 +233,16 @@ int patcher_kprobes_vet(const struct patcher_poke *pokes, unsigned int nr)
 	return -EBUSY;
 }
 
-/* Never called but for a moment, when it has nothing to do. */
+/* Does nothing.  It is called only between register_kprobe() and disable_kprobe(), if at all. */
 static void on_step(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 }
 NOKPROBE_SYMBOL(on_step);
 
 /*
- * Registered enabled: the kernel revives an aggregate that is on its way out for
- * whoever comes, and would leave it armed if that one were disabled.
+ * Add a companion at an address.  It is registered enabled and disabled afterwards: the
+ * kernel revives an aggregate that is being removed for a new kprobe, and would leave
+ * the aggregate armed if the new kprobe were disabled.
  */
 static int add_companion(kprobe_opcode_t *addr)
 {
@@ -261,7 +263,7 @@ static int add_companion(kprobe_opcode_t *addr)
 	return 0;
 }
 
-/* The address of a kprobe that may be optimised where a new jump leads, or NULL. */
+/* The address of a kprobe that may be optimised although a new jump leads into it, or NULL. */
 static kprobe_opcode_t *find_landed_on(const struct patcher_poke *pokes, unsigned int nr, int *err)
 {
 	struct obstacle obstacle;
@@ -307,7 +309,7 @@ static void mark_needed(void *unused, const struct patcher_table *table,
 	struct companion *companion;
 
 	list_for_each_entry(companion, &kprobes.companions, node)
-		/* What is under a breakpoint of somebody's is not known. */
+		/* The instruction under somebody else's breakpoint is not known. */
 		if (bytes[0] == KMARKERS_INT3 ||
 		    lands_behind(bytes, site->len, site->flags & PATCHER_SITE_RUN,
 				 (unsigned long)bytes, (unsigned long)companion->kp.addr))
@@ -315,8 +317,9 @@ static void mark_needed(void *unused, const struct patcher_table *table,
 }
 
 /*
- * Kprobes at one address hang in a ring around an aggregate.  The kernel looks for
- * jumps anew when somebody comes to an address that all have left.
+ * Mark companions that no other kprobe shares an address with as not needed.  Kprobes
+ * at one address hang in a ring around an aggregate.  The kernel looks for jumps anew
+ * when a kprobe is registered at an address that has none.
  */
 static void forget_lonely(void)
 {
@@ -330,7 +333,7 @@ static void forget_lonely(void)
 }
 
 /**
- * patcher_kprobes_settle() - let go of kprobes that no jump of ours leads into any more
+ * patcher_kprobes_settle() - remove companions of kprobes that no jump of ours leads into
  *
  * Context: may sleep; patcher_lock() is held, patcher_kprobes_lock() is not.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Other people's kprobes. */
+/* Kprobes registered by others. */
 #ifndef PATCHER_KPROBES_H
 #define PATCHER_KPROBES_H
 
@@ -9,7 +9,7 @@
 
 int __init patcher_kprobes_init(void);
 
-/* No kprobe is registered, armed or optimised in between. */
+/* kprobe_mutex: while it is held, no kprobe is registered, armed or optimised. */
 void patcher_kprobes_lock(void);
 void patcher_kprobes_unlock(void);
 

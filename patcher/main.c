@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The patcher as a module: breakpoint notifier and its files in debugfs. */
+/* The module kmarkers_patcher: the breakpoint notifier, and the patcher's files in debugfs. */
 #include <linux/debugfs.h>
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
@@ -46,7 +46,7 @@ static int stats_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
 
-/* owner, symbol+offset, and what the site holds now; no raw addresses. */
+/* Print a site: owner, symbol+offset, and the bytes it holds now; no raw addresses. */
 static void show_site(void *data, const struct patcher_table *table, const struct patcher_site *site)
 {
 	u8 *addr = (u8 *)patcher_site_addr(site);
@@ -64,8 +64,8 @@ static int sites_show(struct seq_file *m, void *unused)
 DEFINE_SHOW_ATTRIBUTE(sites);
 
 /*
- * Runs from do_int3() with interrupts off, in NMI-like context.  User-space
- * breakpoints travel the same chain.
+ * The notifier runs from do_int3() with interrupts off, in NMI-like context.  It is
+ * called for breakpoints in user space, too.
  */
 static int on_die(struct notifier_block *nb, unsigned long event, void *data)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who has a claim to bytes of core text, asked of the kernel's own code.
+ * Claims to bytes of core text, as the kernel's own code reports them.
  *
- * A kprobe that is registered disabled never touches a byte, but register_kprobe()
- * tells whether the address is an instruction boundary (-EILSEQ if not), may be
- * probed at all (-EINVAL for noinstr, jump labels, static calls, freed or no
- * text), belongs to ftrace, and whether another kprobe was there first.
+ * A kprobe that is registered disabled never changes a byte, but register_kprobe()
+ * tells whether the address is an instruction boundary (-EILSEQ if not), whether it
+ * may be probed at all (-EINVAL for noinstr, jump labels, static calls, freed text or
+ * no text), whether it belongs to ftrace, and whether another kprobe was there first.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -24,10 +24,10 @@
 #define MAX_ORACLES	(REACH + PATCHER_INSN_MAX + 1)
 
 /**
- * struct oracle - what the kernel says of some addresses in a row
- * @probes: one disabled kprobe each
- * @errors: what register_kprobe() returned
- * @nr: how many
+ * struct oracle - the kernel's answers for consecutive addresses
+ * @probes: a disabled kprobe for each address
+ * @errors: what register_kprobe() returned for each
+ * @nr: number of addresses
  */
 struct oracle {
 	struct kprobe probes[MAX_ORACLES];
@@ -44,7 +44,7 @@ static int ask_at(struct kprobe *probe, unsigned long addr)
 	err = register_kprobe(probe);
 	if (err || (unsigned long)probe->addr == addr)
 		return err;
-	/* Moved behind an ENDBR, where another oracle must be alone. */
+	/* The kernel moved the probe behind an ENDBR; another oracle must be alone there. */
 	unregister_kprobe(probe);
 	return -EINVAL;
 }
@@ -58,7 +58,7 @@ static void ask(struct oracle *oracle, unsigned long addr, unsigned int nr)
 		oracle->errors[i] = ask_at(&oracle->probes[i], addr + i);
 }
 
-/* All in one: each unregistration would wait for a grace period of its own. */
+/* Unregister all probes in one call: each call waits for a grace period of its own. */
 static void dismiss(struct oracle *oracle)
 {
 	struct kprobe *registered[MAX_ORACLES];
@@ -72,8 +72,9 @@ static void dismiss(struct oracle *oracle)
 }
 
 /*
- * Kprobes at one address hang in a ring around an aggregate.  An oracle that
- * could be optimised gets an aggregate for itself: only a third node is company.
+ * Is there another kprobe at the address of a probe?  Kprobes at one address hang in a
+ * ring around an aggregate.  A probe that could be optimised gets an aggregate even
+ * when it is alone, so only a third node in the ring is another kprobe.
  */
 static bool has_company(const struct oracle *oracle, unsigned int i)
 {
@@ -82,7 +83,7 @@ static bool has_company(const struct oracle *oracle, unsigned int i)
 	return !oracle->errors[i] && list->next != list->prev;
 }
 
-/* The answers for REACH addresses before a site, the site and the address behind it. */
+/* Judge the answers for REACH addresses before a site, its bytes and the address behind it. */
 static int judge(const struct oracle *oracle, unsigned int len, const char **owner)
 {
 	unsigned int i;
@@ -130,7 +131,7 @@ static int judge(const struct oracle *oracle, unsigned int len, const char **own
  * @len: its bytes
  *
  * Context: as patcher_vet_pokes().
- * Return: the same.
+ * Return: as patcher_vet_pokes().
  */
 int patcher_vet(unsigned long addr, unsigned int len)
 {
@@ -155,11 +156,11 @@ int patcher_vet(unsigned long addr, unsigned int len)
 
 /**
  * patcher_vet_pokes() - may these sites of core text be written now?
- * @pokes: the batch; those in module text are passed over
+ * @pokes: the batch; pokes in module text are skipped
  * @nr: how many
  *
- * Context: may sleep; patcher_lock() is held, neither cpus_read_lock() nor
- * text_mutex is.
+ * Context: may sleep; patcher_lock() is held; cpus_read_lock() and text_mutex are
+ * not held.
  * Return: 0, -EBUSY, -EPERM, -EINVAL or -ENOMEM.
  */
 int patcher_vet_pokes(const struct patcher_poke *pokes, unsigned int nr)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* May bytes of core text be written now? */
+/* Asking the kernel whether bytes of core text may be written now. */
 #ifndef PATCHER_ORACLE_H
 #define PATCHER_ORACLE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How bytes of text are written while CPUs execute them: the three-round protocol
+ * The protocol that writes bytes of text while CPUs execute them, in three rounds,
  * and the breakpoint handler.  This is the only place where the protocol is
  * written down.
  */
@@ -27,8 +27,8 @@
  * @nr: how many
  * @refs: 1 while published, plus one per handler that is looking.
  *	Set with release after @pokes and @nr; taken with inc_not_zero.
- * @number: how many there were, this one included; grows when a batch has been
- *	published and none of its int3 has been written
+ * @number: how many batches have been published, this one included; incremented after
+ *	a batch is published and before its first int3 is written
  */
 struct current_batch {
 	struct patcher_poke *pokes;
@@ -37,7 +37,7 @@ struct current_batch {
 	unsigned int number;
 };
 
-/* Read by the handler without the lock. */
+/* The breakpoint handler reads this without the lock. */
 static struct current_batch current_batch;
 
 static bool is_nops(const u8 *bytes, unsigned int len)
@@ -53,7 +53,7 @@ static bool is_nops(const u8 *bytes, unsigned int len)
 }
 NOKPROBE_SYMBOL(is_nops);
 
-/* Does an instruction do nothing but go to what follows the site? */
+/* Do the bytes of a site do nothing but continue behind the site? */
 static bool is_skip(const u8 *bytes, unsigned int len)
 {
 	struct patcher_insn insn;
@@ -66,9 +66,9 @@ static bool is_skip(const u8 *bytes, unsigned int len)
 NOKPROBE_SYMBOL(is_skip);
 
 /*
- * What a CPU that meets the breakpoint does: the new instruction.  A run is
- * passed as a whole, if either what is new or what was old does just that.
- * Return: 0, or -EINVAL if neither can be done.
+ * Choose the instruction to emulate for a CPU that meets the breakpoint: the new one.
+ * A run is skipped as a whole, if either its new or its old bytes just skip it.
+ * Return: 0, or -EINVAL if neither is possible.
  */
 int patcher_choose_emulation(const struct patcher_poke *poke, struct patcher_insn *insn)
 {
@@ -102,7 +102,7 @@ static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
 		WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
 }
 
-/* May a task have been preempted inside what is replaced? */
+/* Does a batch replace several instructions, between which a task may be preempted? */
 static bool replaces_run(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
@@ -131,8 +131,8 @@ static bool replaces_run(const struct patcher_poke *pokes, unsigned int nr)
  * it holds an int3 all the same, that one is not ours: see is_foreign().
  *
  * Emulators that translate code may go on executing an int3 that is no longer in
- * memory.  Storing the same byte once more makes them look again; no CPU is
- * affected by it.
+ * memory.  Storing the same byte once more makes them translate again; it has no
+ * effect on a real CPU.
  */
 static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 {
@@ -146,7 +146,7 @@ static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 	atomic_set_release(&batch->refs, 1);
 	/* Pairs with the acquire in patcher_handle_int3(). */
 	smp_store_release(&batch->number, batch->number + 1);
-	/* Pairs with smp_rmb() in is_foreign(): counted before an int3 is seen. */
+	/* Pairs with smp_rmb() in is_foreign(): the number grows before an int3 is seen. */
 	smp_wmb();
 
 	for (i = 0; i < nr; i++)
@@ -166,7 +166,7 @@ static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 	patcher_keep_longest(&patcher_stats_locked()->longest_trap_ns, start);
 
 	atomic_dec(&batch->refs);
-	/* Pairs with the release in put_batch(): no handler looks any more. */
+	/* Pairs with the release in put_batch(): afterwards no handler uses the batch. */
 	while (atomic_read_acquire(&batch->refs))
 		cpu_relax();
 }
@@ -179,7 +179,7 @@ void patcher_write_chunks(struct patcher_poke *pokes, unsigned int nr, unsigned 
 		apply_chunk(pokes + i, nr - i < chunk ? nr - i : chunk);
 }
 
-/* Text that no CPU has executed yet needs no breakpoint. */
+/* Write text that no CPU has executed yet: without breakpoints. */
 void patcher_write_new(struct patcher_poke *pokes, unsigned int nr, unsigned int unused)
 {
 	unsigned int i;
@@ -189,7 +189,7 @@ void patcher_write_new(struct patcher_poke *pokes, unsigned int nr, unsigned int
 	sync_round();
 }
 
-/* One store each: for bytes that are instructions, or prefixes, by themselves. */
+/* Write single bytes, each with one store: prefixes. */
 void patcher_write_prefixes(struct patcher_poke *pokes, unsigned int nr, unsigned int unused)
 {
 	write_first_bytes(pokes, nr);
@@ -223,7 +223,7 @@ static const struct patcher_poke *find_poke(const struct current_batch *batch, u
 }
 NOKPROBE_SYMBOL(find_poke);
 
-/* Emulate the pending instruction at @addr, if there is one. */
+/* Emulate the new instruction at @addr if the current batch has a poke there. */
 static bool emulate_pending(unsigned long addr, struct pt_regs *regs)
 {
 	const struct patcher_poke *poke;
@@ -243,34 +243,36 @@ static bool emulate_pending(unsigned long addr, struct pt_regs *regs)
 NOKPROBE_SYMBOL(emulate_pending);
 
 /*
- * A breakpoint at a site that no batch has pending: is it in memory, and not
- * ours?  Ours are in memory only while their batch is published, and our
- * observations are made in this order:
+ * Is a breakpoint at a site, for which no batch has a poke, in memory and set by
+ * somebody else?  An int3 of ours is in memory only while its batch is published.
+ * The handler observes, in this order:
  *
  *	1. @number of the last batch published
- *	2. no batch has the site pending
- *	3. the byte
+ *	2. no published batch has a poke at the site
+ *	3. the byte in memory
  *	4. the number once more
  *
- * A byte that is not int3 was replaced since the CPU fetched it: by our batch that
- * has ended, or by whoever took a breakpoint of his own away.  Say the byte is an
- * int3 of ours.  Then its batch has not ended at 3, and was not published at 2, so
- * it was published in between; it is counted after that and before its int3 is
- * written, thus between 1 and 4, and the numbers differ.  Then the breakpoint is
- * retried: it may be ours.  If they are the same, it is not.  This holds wherever
- * the handler is interrupted, for as long as it may be, as a signal handler is; and
- * a retry is not one without end, because each takes a batch that begins.
+ * If the byte is not int3, it was replaced since the CPU fetched it: by a batch of
+ * ours that has ended, or by somebody who removed a breakpoint.  Suppose the byte is
+ * an int3 of ours.  Then its batch has not ended at 3, and was not published at 2, so
+ * it was published between 2 and 3.  The number grows after the batch is published
+ * and before its int3 is written, thus between 1 and 4, so the two numbers differ.
+ * If they differ, the breakpoint is retried, because it may be ours.  If they are the
+ * same, it is not ours.  This holds wherever the handler is interrupted and however
+ * long, as a signal handler may be.  Retries end, because each one needs another
+ * batch to begin.
  *
- * Less would not do.  The byte alone, looked at after 2, disowns the int3 of a
- * batch that begins in between; looked at before 2, that of a batch that ends, if
- * the batch does not wait for the handler.  A number that grows before the batch is
- * published disowns the int3 of one that is published between 2 and 3.
+ * No step can be left out.  The byte alone, read after 2, disowns the int3 of a
+ * batch that begins between 2 and the read; read before 2, it disowns the int3 of a
+ * batch that ends in between, if the batch does not wait for the handler.  A number
+ * that grows before the batch is published disowns the int3 of a batch that is
+ * published between 2 and 3.
  */
 static bool is_foreign(unsigned long addr, unsigned int number)
 {
 	u8 byte;
 
-	/* The refs that emulate_pending() found to be 0, then the byte, then the number. */
+	/* Order: emulate_pending() read refs, then the byte is read, then the number. */
 	smp_rmb();
 	byte = READ_ONCE(*(u8 *)addr);
 	/* Pairs with smp_wmb() in apply_chunk(). */
@@ -280,12 +282,12 @@ static bool is_foreign(unsigned long addr, unsigned int number)
 NOKPROBE_SYMBOL(is_foreign);
 
 /**
- * patcher_handle_int3() - deal with a breakpoint at one of our sites
+ * patcher_handle_int3() - handle a breakpoint at one of our sites
  * @regs: the interrupted context; ip is one past the breakpoint
  *
  * Context: any, NMI included, with preemption off.
- * Return: true if the breakpoint was ours and @regs is set to go on; false if
- * somebody else must deal with it, as with a debugger's at one of our sites.
+ * Return: true if the breakpoint was ours and @regs is set so that execution goes on;
+ * false if somebody else must handle it, such as a debugger that set it at our site.
  */
 bool patcher_handle_int3(struct pt_regs *regs)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The ways to write the bytes of a batch that has been checked and mapped. */
+/* Writing the bytes of a batch that has been checked and mapped. */
 #ifndef PATCHER_PROTOCOL_H
 #define PATCHER_PROTOCOL_H
 
@@ -9,7 +9,10 @@ struct patcher_insn;
 
 int patcher_choose_emulation(const struct patcher_poke *poke, struct patcher_insn *insn);
 
-/* With the lock held; @chunk at a time, if that makes a difference. */
+/*
+ * A way to write a batch, with patcher_lock() held.  @chunk is the number of sites
+ * that trap at the same time; a function that uses no breakpoint ignores it.
+ */
 typedef void patcher_write_function(struct patcher_poke *pokes, unsigned int nr,
 				    unsigned int chunk);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Calls and functions of the kernel that go to a replacement. */
+/* Redirecting calls and functions of the kernel to a replacement. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/ftrace.h>
@@ -26,7 +26,7 @@ static const char owner[] = "redirect";
 static DEFINE_MUTEX(lock);
 static LIST_HEAD(redirects);
 
-/* Does the replacement stay for as long as its module, or the kernel, does? */
+/* Does the text of a replacement stay for as long as its module, or the kernel, does? */
 static bool stays(const void *replacement, struct module *module)
 {
 	unsigned long addr = (unsigned long)replacement;
@@ -35,9 +35,9 @@ static bool stays(const void *replacement, struct module *module)
 }
 
 /*
- * What the call is while it is redirected.  Whatever stays() lies between the
- * start of the kernel's text and the end of where modules go: a call reaches all
- * of it from anywhere in it.
+ * Encode the call to the replacement.  A replacement for which stays() is true lies
+ * between the start of the kernel's text and MODULES_END: a call in that range reaches
+ * any address in it.
  */
 static void encode_call(u8 *insn, const struct patcher_redirect *redirect)
 {
@@ -76,13 +76,16 @@ static int redirect_call(struct patcher_redirect *redirect)
 		return err;
 	encode_call(insn, redirect);
 	err = exchange(core->addr, core->original, insn);
-	/* Nothing was written: whatever is there now need not be ours to put back. */
+	/* Nothing was written, so there is nothing to put back before it is unregistered. */
 	if (err)
 		patcher_unregister(&core->table);
 	return err;
 }
 
-/* Another one of the same call hides it: what would be found is the call after it. */
+/*
+ * Is a redirect in use, or is the same call redirected already?  A redirected call is
+ * not found any more: patcher_find_call() would find the next call to the same callee.
+ */
 static bool is_taken(const struct patcher_redirect *redirect)
 {
 	const struct patcher_redirect *other;
@@ -108,14 +111,14 @@ static int redirect_once(struct patcher_redirect *redirect)
 }
 
 /**
- * patcher_redirect_call() - let a call inside a kernel function go elsewhere
+ * patcher_redirect_call() - redirect a call inside a kernel function
  * @redirect: function, callee and replacement filled in; must stay until
  *	patcher_restore_call()
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such function or no such call in it; -EINVAL
- * if the replacement is no text that stays with its module; -EBUSY if the call is redirected
- * already; or what patcher_core_register() and patcher_apply() return.
+ * if the replacement is not in text that stays as long as its module does; -EBUSY if the
+ * call is redirected already; or an error of patcher_core_register() or patcher_apply().
  */
 int patcher_redirect_call(struct patcher_redirect *redirect)
 {
@@ -134,11 +137,12 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 EXPORT_SYMBOL_GPL(patcher_redirect_call);
 
 /*
- * While a change is made no kprobe can come, because kprobe_mutex is held: one
- * that is on the call already makes exchange() refuse.  One that came while the
- * call was redirected works on a copy of that, whatever the bytes are now: the
- * site is vetted once more before the replacement may go.  A try that was
- * refused there has left the original bytes.
+ * Put the original call back.  No kprobe can be registered while the bytes change,
+ * because kprobe_mutex is held, and a kprobe that is on the call already makes
+ * exchange() refuse.  A kprobe that was registered while the call was redirected runs
+ * a copy of the redirected call, whatever the bytes are now: so the site is vetted once
+ * more before the replacement may be freed.  An earlier attempt that failed in that
+ * vetting has left the original bytes in place.
  */
 static int put_back(struct patcher_redirect *redirect)
 {
@@ -159,7 +163,8 @@ static int put_back(struct patcher_redirect *redirect)
  * patcher_restore_call() - put a redirected call back
  * @redirect: as redirected
  *
- * On return every byte is as it was found, and no task is in the replacement.
+ * After it has returned 0, the call has its original bytes and no task is in the
+ * replacement.
  *
  * Context: may sleep; waits for a tasks-RCU grace period.
  * Return: 0; -EINVAL if @redirect is not in use; -EBUSY, -EILSEQ and so on as
@@ -188,7 +193,7 @@ int patcher_restore_call(struct patcher_redirect *redirect)
 }
 EXPORT_SYMBOL_GPL(patcher_restore_call);
 
-/* Instead of going on in the function, go to the replacement. */
+/* Ftrace calls this at the function's entry; execution goes on in the replacement. */
 static void notrace take_detour(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 				struct compat_ftrace_regs *regs)
 {
@@ -224,7 +229,7 @@ static int take_function(struct patcher_detour *detour)
 		return -EPERM;
 	memset(&detour->ops, 0, sizeof(detour->ops));
 	detour->ops.func = take_detour;
-	/* PERMANENT: else ftrace can be disabled by sysctl, and the detour with it. */
+	/* Without PERMANENT the sysctl kernel.ftrace_enabled could disable the detour. */
 	detour->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY |
 			    FTRACE_OPS_FL_PERMANENT;
 	err = patcher_trace_at(&detour->ops, addr);
@@ -237,18 +242,19 @@ static int take_function(struct patcher_detour *detour)
 }
 
 /**
- * patcher_redirect_function() - let a whole function go elsewhere
+ * patcher_redirect_function() - redirect a whole kernel function
  * @detour: function and replacement filled in; must stay until
  *	patcher_restore_function()
  *
- * A function's entry belongs to ftrace, which does this through its own
- * interface, as for live patches.
+ * A function's entry belongs to ftrace, so the function is redirected through the
+ * interface of ftrace, as live patches do it.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL as patcher_redirect_call(); -ENOENT if there is no such
- * traceable function in the kernel itself (that of a module might go, and ftrace does
- * not forget it then); -EPERM if breakpoints are handled in it; -EBUSY if someone else redirects it, @detour is in use or
- * kernel.ftrace_enabled is 0; -ENOMEM; or what else ftrace returns.
+ * Return: 0; -EINVAL as patcher_redirect_call(); -ENOENT if the kernel itself has no
+ * such traceable function (a function of a module might be freed, and ftrace would not
+ * forget it then); -EPERM if the function may run while a breakpoint is handled; -EBUSY
+ * if someone else redirects it, @detour is in use or kernel.ftrace_enabled is 0;
+ * -ENOMEM; or another error of ftrace.
  */
 int patcher_redirect_function(struct patcher_detour *detour)
 {
@@ -284,10 +290,10 @@ static int give_back(struct patcher_detour *detour)
  * patcher_restore_function() - put a redirected function back
  * @detour: as redirected
  *
- * On return no task is in the replacement.
+ * After it has returned 0, no task is in the replacement.
  *
  * Context: may sleep; waits for a tasks-RCU grace period.
- * Return: 0; -EINVAL if @detour is not in use; or what ftrace returns.
+ * Return: 0; -EINVAL if @detour is not in use; or an error of ftrace.
  */
 int patcher_restore_function(struct patcher_detour *detour)
 {
@@ -308,12 +314,12 @@ int patcher_restore_function(struct patcher_detour *detour)
 EXPORT_SYMBOL_GPL(patcher_restore_function);
 
 /**
- * patcher_trace_function() - let ftrace operations see a function
- * @ops: not registered; its filter is added to
+ * patcher_trace_function() - add a function to the filter of ftrace operations
+ * @ops: the operations, not registered
  * @function: the function's name, in the kernel or in a module
- * @addr: set to where it is; on IBT builds it may be 4 past the start
+ * @addr: set to the function's address; on IBT builds it may be 4 past the start
  *
- * Says nothing of what ftrace cannot trace, so not of data either.
+ * @addr is not set for a symbol that ftrace cannot trace, such as data.
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such symbol; -EPERM if ftrace cannot trace it;

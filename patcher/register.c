@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tables of sites that become known, and are forgotten. */
+/* Registering and forgetting tables of sites. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/rcupdate.h>
@@ -35,7 +35,7 @@ static int register_table(struct patcher_table *table, bool allowed)
 	unsigned int i;
 
 	patcher_assert_locked();
-	/* Sorting it would move sites that a handler may be looking for. */
+	/* Sorting a registered table would move sites that a handler may be searching. */
 	if (!err && patcher_sites_has(table))
 		err = -EBUSY;
 	for (i = 0; i < table->nr && !err; i++)
@@ -48,18 +48,18 @@ static int register_table(struct patcher_table *table, bool allowed)
 }
 
 /**
- * patcher_register() - make the sites of a table known
+ * patcher_register() - register a table of sites
  * @table: sites, nr, module and owner filled in; must stay until unregistered
  *
  * Each site must hold one instruction of its recorded length that the patcher
  * knows, unless its flags say otherwise.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if a site holds anything else, is a run and a prefix, or two
- * sites overlap; -EBUSY if one overlaps a site of another table; -EPERM
- * if a site is outside the module's text or in text freed after init, or a run
- * where tasks cannot be waited for, or if the table or a site says that it is of
- * core text.
+ * Return: 0; -EINVAL if a site holds anything else, is both a run and a prefix, or
+ * overlaps another site of the table; -EBUSY if the table is registered already, or a
+ * site overlaps a site of another table; -EPERM if a site is outside the module's text
+ * or in text freed after init, or is a run where tasks cannot be waited for, or if the
+ * table or a site is marked as core text.
  */
 int patcher_register(struct patcher_table *table)
 {
@@ -73,8 +73,8 @@ int patcher_register(struct patcher_table *table)
 EXPORT_SYMBOL_GPL(patcher_register);
 
 /*
- * The same for core text: not exported.  The caller has asked whose it is, under
- * patcher_lock(), and still holds it.
+ * Register a table of core text; not exported.  The caller has vetted its site under
+ * patcher_lock(), and still holds the lock.
  */
 int patcher_register_core(struct patcher_table *table)
 {
@@ -82,7 +82,7 @@ int patcher_register_core(struct patcher_table *table)
 	return register_table(table, true);
 }
 
-/* Of a struct that a caller hands in again: not exported. */
+/* Is a table that a caller passes in registered?  Not exported. */
 bool patcher_is_registered(const struct patcher_table *table)
 {
 	bool is;
@@ -94,14 +94,14 @@ bool patcher_is_registered(const struct patcher_table *table)
 }
 
 /*
- * Forget the sites of a table: not exported.  The caller has found it registered,
- * and waits for an RCU grace period when he has let go of the lock, after which no
- * breakpoint handler looks at @table.
+ * Forget the sites of a table; not exported.  The caller has checked that @table is
+ * registered.  After releasing the lock it waits for an RCU grace period; after that
+ * no breakpoint handler uses @table.
  */
 void patcher_forget_table(struct patcher_table *table)
 {
 	patcher_assert_locked();
-	/* Core text runs on: who is on the way to the handler finds the site yet. */
+	/* Core text is still executed: a CPU on its way to the handler must find the site. */
 	if (table->core)
 		synchronize_rcu();
 	patcher_sites_del(table);
@@ -114,7 +114,7 @@ void patcher_forget_table(struct patcher_table *table)
  * @table: as registered
  *
  * Context: may sleep; waits for an RCU grace period, after which no breakpoint
- * handler looks at @table, and for core text for another one before.
+ * handler uses @table; for core text it waits for another one before that.
  */
 void patcher_unregister(struct patcher_table *table)
 {
@@ -129,9 +129,9 @@ EXPORT_SYMBOL_GPL(patcher_unregister);
  * patcher_drop() - forget the sites of a table, without waiting
  * @table: as registered; not of core text
  *
- * None of the code with the sites runs any more.  A handler of somebody else's
- * breakpoint may look at @table until an RCU grace period has passed: until then
- * it and its sites must stay, as the text and data of a module that is
+ * The code that contains the sites no longer runs.  The handler of somebody else's
+ * breakpoint may use @table until an RCU grace period has passed: until then the
+ * table and its sites must stay, as the text and data of a module in
  * MODULE_STATE_GOING do.
  *
  * Context: may sleep.
@@ -145,7 +145,7 @@ void patcher_drop(struct patcher_table *table)
 }
 EXPORT_SYMBOL_GPL(patcher_drop);
 
-/* Every site; none comes or goes meanwhile. */
+/* Call @show for every site, with the lock held: no table is registered or forgotten meanwhile. */
 void patcher_for_each_site(void (*show)(void *data, const struct patcher_table *table,
 					const struct patcher_site *site), void *data)
 {

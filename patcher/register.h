@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the rest of the patcher asks of registered tables. */
+/* Registration of tables of sites, as used inside the patcher. */
 #ifndef PATCHER_REGISTER_H
 #define PATCHER_REGISTER_H
 

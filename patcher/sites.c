@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tables of sites.  Writers are serialised by the patcher's mutex; readers are
- * the writers themselves and the breakpoint handler, which runs with interrupts
- * off and is therefore waited for by synchronize_rcu().
+ * Tables of sites.  The patcher's lock serialises writers.  Readers are the writers
+ * themselves and the breakpoint handler, which runs with interrupts off, so that
+ * synchronize_rcu() waits for it.
  */
 #include <linux/errno.h>
 #include <linux/kprobes.h>
@@ -25,7 +25,7 @@ static int compare_sites(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The records hold offsets from themselves: moving one changes its offsets. */
+/* Swap two records.  A record holds offsets relative to itself, which change when it moves. */
 static void swap_sites(void *a, void *b, int size)
 {
 	struct patcher_site *x = a, *y = b, tmp = *x;
@@ -47,7 +47,7 @@ static __always_inline unsigned long addr_of_site(const void *sites, unsigned in
 /* Does an instruction overlap a site of a table? */
 static bool overlaps_site(const struct patcher_table *table, unsigned long addr, unsigned int len)
 {
-	/* The first site that begins at @addr or behind, and the one before it. */
+	/* Compare with the first site that begins at @addr or behind, and the site before it. */
 	unsigned int i = kmarkers_lower_bound(table->sites, table->nr, addr, addr_of_site);
 
 	if (i < table->nr && patcher_site_addr(&table->sites[i]) < addr + len)
@@ -72,7 +72,7 @@ static bool overlaps_other_table(const struct patcher_table *table)
 }
 
 /**
- * patcher_sites_add() - sort and check a table, and let the handler see it
+ * patcher_sites_add() - sort and check a table, and publish it to the handler
  * @table: the table; its records are moved
  *
  * Return: 0, -EINVAL if two of its sites overlap, -EBUSY if one overlaps a site
@@ -99,14 +99,14 @@ int patcher_sites_add(struct patcher_table *table)
 	return 0;
 }
 
-/* The caller waits for a grace period before the table may go. */
+/* Unlink a table.  The caller waits for an RCU grace period before it frees the table. */
 void patcher_sites_del(struct patcher_table *table)
 {
 	patcher_assert_locked();
 	list_del_rcu(&table->node);
 }
 
-/* Is it registered?  What it holds is not looked at. */
+/* Is a table registered?  Only its address is used, not its contents. */
 bool patcher_sites_has(const struct patcher_table *table)
 {
 	const struct patcher_table *other;
@@ -129,11 +129,11 @@ static const struct patcher_site *search_table(const struct patcher_table *table
 NOKPROBE_SYMBOL(search_table);
 
 /**
- * patcher_sites_find() - the site at an address
- * @addr: address of a first byte
- * @found: set to its table, if not NULL
+ * patcher_sites_find() - find the site at an address
+ * @addr: address of the site's first byte
+ * @found: set to the site's table, if not NULL
  *
- * Context: any, NMI included, if preemption is off or the mutex is held.
+ * Context: any, NMI included, if preemption is off or patcher_lock() is held.
  * Return: the site or NULL.
  */
 const struct patcher_site *patcher_sites_find(unsigned long addr,
@@ -143,8 +143,8 @@ const struct patcher_site *patcher_sites_find(unsigned long addr,
 	struct list_head *node;
 
 	/*
-	 * Open-coded: the lockdep check in list_for_each_entry_rcu() is not for
-	 * a handler that must call nothing.
+	 * The loop is open-coded because list_for_each_entry_rcu() calls lockdep,
+	 * which the breakpoint handler must not do.
 	 */
 	for (node = READ_ONCE(tables.next); node != &tables; node = READ_ONCE(node->next)) {
 		const struct patcher_table *table = list_entry(node, struct patcher_table, node);
@@ -175,11 +175,11 @@ const struct patcher_site *patcher_sites_walk_to(struct patcher_cursor *cursor,
 }
 
 /**
- * patcher_sites_for_each() - show every site
- * @show: called for each
+ * patcher_sites_for_each() - call a function for every site
+ * @show: the function
  * @data: passed to it
  *
- * Context: the patcher's mutex is held.
+ * Context: patcher_lock() is held.
  */
 void patcher_sites_for_each(void (*show)(void *data, const struct patcher_table *table,
 				 const struct patcher_site *site), void *data)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The registered tables of sites: sorted, checked, searched from the breakpoint handler. */
+/* The list of registered tables of sites, each sorted, which the breakpoint handler searches. */
 #ifndef PATCHER_SITES_H
 #define PATCHER_SITES_H
 
 #include <kmarkers/patcher.h>
 
 /**
- * struct patcher_cursor - where a walk through the tables has come to
- * @table: of the last site found, NULL before the first
- * @next: index of the record after it
+ * struct patcher_cursor - position of a walk through the tables
+ * @table: table of the last site found, NULL before the first
+ * @next: index of the record after that site
  */
 struct patcher_cursor {
 	const struct patcher_table *table;
@@ -26,12 +26,12 @@ void patcher_sites_for_each(void (*show)(void *data, const struct patcher_table 
 				 const struct patcher_site *site), void *data);
 
 /**
- * patcher_sites_walk() - the site at an address, for many ascending addresses
+ * patcher_sites_walk() - find the site at an address, for many ascending addresses
  * @cursor: zero at first; its table is that of the last site found
- * @addr: address of a first byte
+ * @addr: address of the site's first byte
  *
- * A batch mostly changes neighbours in one table: the next record is looked at
- * before all tables are searched.
+ * A batch mostly changes neighbours in one table: the next record is compared
+ * first, and all tables are searched only if it is at another address.
  *
  * Context: patcher_lock() is held.
  * Return: the site or NULL.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The counters: what patcher/stats in debugfs shows. */
+/* The counters that patcher/stats in debugfs shows. */
 #include <linux/atomic.h>
 #include <linux/export.h>
 #include <linux/kprobes.h>
@@ -7,18 +7,18 @@
 #include "../base/lock.h"
 #include "stats.h"
 
-static struct patcher_stats counters;	/* but for hits and stale, under the lock */
+static struct patcher_stats counters;	/* under the lock; its hits and stale are not used */
 static atomic_long_t hits;
 static atomic_long_t stale;
 
-/* For whoever holds the lock. */
+/* The counters, for a caller that holds patcher_lock(). */
 struct patcher_stats *patcher_stats_locked(void)
 {
 	patcher_assert_locked();
 	return &counters;
 }
 
-/* Also from the breakpoint handler. */
+/* Callable from the breakpoint handler, as is patcher_count_stale(). */
 void patcher_count_hit(void)
 {
 	atomic_long_inc(&hits);

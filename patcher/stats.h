@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The counters. */
+/* Counting what the patcher does. */
 #ifndef PATCHER_STATS_H
 #define PATCHER_STATS_H
 

@@ -12,8 +12,8 @@
 #include <kmarkers/patcher.h>
 
 /**
- * patcher_table_param() - somebody sets a parameter that stands for a table
- * @value: to what
+ * patcher_table_param() - refuse to set a parameter that stands for a table
+ * @value: the new value
  * @param: the parameter
  *
  * Return: -EINVAL.
@@ -33,7 +33,7 @@ static bool holds(struct module *module, const void *start, unsigned long bytes)
 	       within_module_core(last, module);
 }
 
-/* The version stands where it always stood, whatever else has changed. */
+/* The version is at the same offset in the head in every version of tables. */
 static int check_head(struct module *module, const struct kmarkers_chunk *chunk, const void *needs)
 {
 	if (!holds(module, chunk, sizeof(*chunk)) || chunk->needs != (unsigned long)needs)
@@ -56,15 +56,15 @@ static int add_chunk(struct module *module, const struct kmarkers_chunk *chunk, 
 }
 
 /**
- * patcher_find_records() - the tables of one kind of a module that is being loaded
+ * patcher_find_records() - find the records of one kind in a module that is being loaded
  * @module: a module in MODULE_STATE_COMING
  * @kind: KMARKERS_SYMBOL(kind)
- * @needs: the symbol that their heads refer to
+ * @needs: the symbol that the heads of these records refer to
  * @record: bytes of a record
- * @span: filled in; empty if there are none
+ * @span: filled in; empty if there are no records
  *
- * Return: 0; -ENOEXEC if they were compiled by another version, with a line in
- * the log; -EINVAL if a head is malformed.
+ * Return: 0; -ENOEXEC if the records were compiled by another version, with a line
+ * in the log; -EINVAL if a head is malformed.
  */
 int patcher_find_records(struct module *module, const char *kind, const void *needs,
 			 unsigned int record, struct kmarkers_span *span)
@@ -81,8 +81,8 @@ int patcher_find_records(struct module *module, const char *kind, const void *ne
 EXPORT_SYMBOL_GPL(patcher_find_records);
 
 /*
- * Does the module refer to a symbol of another one?  Relocations need the symbol,
- * so it is there whatever was stripped; it still is in MODULE_STATE_COMING.
+ * Does a module refer to a symbol of another module?  Relocations need the symbol, so
+ * strip(1) keeps it, and the kernel still has it in MODULE_STATE_COMING.
  */
 static bool refers_to(struct module *module, const void *symbol)
 {
@@ -97,12 +97,12 @@ static bool refers_to(struct module *module, const void *symbol)
 }
 
 /**
- * patcher_check_tables() - a module brings no table: is that right?
- * @module: a module in MODULE_STATE_COMING without records of any kind
+ * patcher_check_tables() - check that a module without records is meant to have none
+ * @module: a module in MODULE_STATE_COMING in which no records of any kind were found
  * @needs: the symbol that heads of its tables would refer to
  *
- * Return: 0; -ENOEXEC if it has tables that cannot be found, with a line in the
- * log: its sites would stay as they were compiled.
+ * Return: 0; -ENOEXEC if the module has tables that cannot be found, with a line in
+ * the log: its sites would stay as they were compiled.
  */
 int patcher_check_tables(struct module *module, const void *needs)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Kernel side of patcher/text.h: module text, all CPUs. */
+/* patcher/text.h for the kernel: mapping text for writing, and synchronising all CPUs. */
 #include <linux/cpu.h>
 #include <linux/irqflags.h>
 #include <linux/mm.h>
@@ -35,14 +35,15 @@ bool patcher_text_is_new(const struct module *module)
 }
 
 /*
- * Core text is mapped linearly from phys_base; module text page by page.
+ * Find the page of an address.  Core text is mapped linearly from phys_base; module
+ * text page by page.
  *
- * Newer kernels join small pages of module text into large ones and free the
- * table that held them, for which walkers are to hold a lock of init_mm that is
- * not exported.  The table is freed after a TLB flush on every CPU: where that
- * is an IPI, a walk with interrupts off is over by then.  Where it is none (AMD's
- * INVLPGB) a walk may read a table that is something else by now: what it returns
- * must be a page at all, and the bytes in it are compared before they are written.
+ * Newer kernels join small pages of module text into large ones and free the page
+ * table that held them; a walk through the tables should hold a lock of init_mm that
+ * is not exported.  The table is freed after a TLB flush on every CPU.  Where that
+ * flush is an IPI, a walk with interrupts off is over by then.  Where it is not
+ * (AMD's INVLPGB), a walk may read a table that has been reused: so its result is
+ * checked to be a page, and the bytes in it are compared before they are written.
  */
 static struct page *text_page(unsigned long addr)
 {
@@ -59,8 +60,8 @@ static struct page *text_page(unsigned long addr)
 }
 
 /*
- * Distinct pages of the pokes, in order, or with no @pages how many there are;
- * set each alias as an offset into them.
+ * Collect the distinct pages of the pokes, in order, and set each alias to an offset
+ * into them.  If @pages is NULL, only count them.  Return the number of pages.
  */
 static unsigned int collect_pages(struct page **pages, struct patcher_poke *pokes, unsigned int nr)
 {
@@ -167,8 +168,9 @@ static void serialise(void *unused)
 }
 
 /*
- * The IPI is waited for, and a breakpoint handler runs with interrupts off: on
- * return no handler that was entered before the call still runs.
+ * Synchronise all CPUs and wait until they have done so.  A breakpoint handler runs
+ * with interrupts off, so on return every handler that was entered before the call
+ * has ended.
  */
 void patcher_text_sync(void)
 {
@@ -181,10 +183,12 @@ static bool same_page(const u8 *a, const u8 *b)
 }
 
 /*
- * QEMU, with a thread for each CPU, translates a page between a thread's fetch and
- * its bookkeeping, so that a store between the two is missed.  And one that finds
- * no translation in the page (notdirty_write()) may note that down after another
- * has added one: its stores there go unseen until it looks the mapping up anew.
+ * Store the first bytes again under emulators.  QEMU with a thread for each CPU
+ * misses a store to a page that comes after a thread has fetched the page's bytes and
+ * before it has recorded the translation.  A thread that finds no translation in the
+ * page (notdirty_write()) may also record that after another thread has added one:
+ * its stores there go unnoticed until it looks up the mapping again, which INVLPG
+ * makes it do.
  */
 void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
 {
