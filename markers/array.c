@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Arrays of probes, which markers read while probes come and go.  Whoever changes
- * one holds the registry's lock.
+ * Arrays of probes, which markers read while probes are added and removed.  Callers that
+ * change an array hold the registry's lock.
  */
 #include <linux/errno.h>
 #include <linux/jhash.h>
@@ -21,7 +21,7 @@ static unsigned int hash_probe(const struct probe_array *array, marker_probe_fun
 	return jhash(&key, sizeof(key), 0) & array->mask;
 }
 
-/* Open addressing; there are twice as many slots as probes. */
+/* Find a probe in the hash table: open addressing, with twice as many slots as probes. */
 int marker_array_find(const struct probe_array *array, marker_probe_func *func, void *private)
 {
 	unsigned int slot;
@@ -38,7 +38,7 @@ int marker_array_find(const struct probe_array *array, marker_probe_func *func, 
 	return -ENOENT;
 }
 
-/* One allocation: the probes and their end, then the slots. */
+/* Allocate an array in one piece: the probes and their end, then the slots. */
 static struct probe_array *alloc_array(unsigned int room)
 {
 	size_t probes = sizeof(struct probe_array) + (room + 1) * sizeof(struct marker_probe);
@@ -63,11 +63,11 @@ static void append(struct probe_array *array, marker_probe_func *func, void *pri
 	array->slots[slot] = array->nr;
 	array->live++;
 	probe->private = private;
-	/* Pairs with the loads in marker_probe_call(): who sees it has its data. */
+	/* Pairs with the loads in marker_probe_call(): a reader that sees func sees its data. */
 	smp_store_release(&probe->func, func);
 }
 
-/* Another array with what is in @array but for @without and for what is no more. */
+/* Copy @array, dropping the probe at @without and probes that were removed in place. */
 static struct probe_array *copy_array(const struct probe_array *array, unsigned int without,
 				      marker_probe_func *empty, unsigned int room)
 {
@@ -80,7 +80,7 @@ static struct probe_array *copy_array(const struct probe_array *array, unsigned 
 	return copy;
 }
 
-/* Room for as many again as there are. */
+/* The room for a copy: twice the number of live probes, rounded up to a power of two. */
 static unsigned int room_for(const struct probe_array *array)
 {
 	unsigned int room = FIRST_ROOM;
@@ -92,13 +92,13 @@ static unsigned int room_for(const struct probe_array *array)
 
 /**
  * marker_array_add() - append a probe
- * @array: where readers find the array; may become another one, not yet published
+ * @array: the array; may be set to a new one, which the caller publishes
  * @func: the probe
  * @private: its data
- * @empty: what stands for probes taken out in place
- * @old: to be freed after the new one was published, or NULL
+ * @empty: the func of probes that were removed in place
+ * @old: set to the old array, to be freed after the new one is published, or to NULL
  *
- * Room doubles, so that the work for many probes is in proportion to them.
+ * The room doubles, so that the work for many probes is proportional to their number.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -122,8 +122,9 @@ int marker_array_add(struct probe_array **array, marker_probe_func *func, void *
 }
 
 /*
- * An array is copied without the probe; a long one only when half of it is no more.
- * Until then, and when there is no memory, something empty is called in its place.
+ * Remove a probe from an array with others.  The array is copied without the probe; a
+ * long one is copied only when half of its probes have been removed.  Until then, and
+ * if there is no memory, the probe is removed in place: @empty is called instead.
  */
 static struct probe_array *shrink(struct probe_array *now, unsigned int index,
 				  marker_probe_func *empty)
@@ -140,11 +141,11 @@ static struct probe_array *shrink(struct probe_array *now, unsigned int index,
 }
 
 /**
- * marker_array_del() - take a probe out; cannot fail
- * @array: where readers find the array; may become another one, or NULL, not yet published
- * @index: which probe
- * @empty: what may be called in its place; of the probe's type
- * @old: to be freed after the new one was published, or NULL
+ * marker_array_del() - remove a probe; cannot fail
+ * @array: the array; may be set to a new one or NULL, which the caller publishes
+ * @index: position of the probe
+ * @empty: function of the probe's type to call in its place, if it is removed in place
+ * @old: set to the old array, to be freed after the new one is published, or to NULL
  */
 void marker_array_del(struct probe_array **array, unsigned int index, marker_probe_func *empty,
 	       struct probe_array **old)
@@ -155,7 +156,7 @@ void marker_array_del(struct probe_array **array, unsigned int index, marker_pro
 	*old = *array == now ? NULL : now;
 }
 
-/* What is called in place of a probe that was taken out. */
+/* The probe that is called in place of a probe that was removed in place. */
 void marker_array_nothing(void *private, void *call_private, const char *fmt, va_list *args)
 {
 }

@@ -9,17 +9,18 @@
 #include <kmarkers/marker.h>
 
 /**
- * struct probe_array - probes as they are published: the last one has func NULL
- * @rcu: for the grace period before it is freed
- * @nr: probes, those that were taken out in place included
- * @live: probes that were not
- * @room: how many fit
+ * struct probe_array - an array of probes, as published; its end has func NULL
+ * @rcu: for the grace period before the array is freed
+ * @nr: number of probes, including those that were removed in place
+ * @live: number of probes that were not removed
+ * @room: number of probes that fit
  * @mask: number of @slots, a power of two, less one
- * @slots: a hash of the probes: their numbers, from 1
+ * @slots: a hash table of the probes: their positions, counted from 1
  * @probe: the probes
  *
- * Readers walk @probe while probes are appended: what is behind the end is all
- * zero, and func is stored last.  A probe that is not live has an empty func.
+ * Readers walk @probe while probes are appended: everything behind the end is zero,
+ * and func is stored last.  A probe that was removed in place has a func that does
+ * nothing.
  */
 struct probe_array {
 	struct rcu_head rcu;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From a marker to its probes.  A file of its own because it is compiled without
- * what the kernel puts around functions with arrays, of which it has none but a
- * va_list: every enabled marker runs through here.
+ * Calling the probes of a marker.  Every hit of an enabled marker runs this code, so it
+ * is a file of its own, compiled without the stack protector that the kernel puts around
+ * functions with arrays: the only array here is a va_list.
  */
 #include <linux/compiler.h>
 #include <linux/export.h>
@@ -17,7 +17,7 @@
  * @call_private: passed to the probes
  * @fmt: its format
  *
- * Called by trace_mark() while the marker is on.
+ * trace_mark() calls this function while the marker is on.
  *
  * Context: any.
  */
@@ -27,13 +27,13 @@ void marker_probe_call(const struct marker *marker, void *call_private, const ch
 	marker_probe_func *func;
 	struct marker_call call;
 
-	/* What the next probe needs is kept here, not in registers to save and restore. */
+	/* Values for the next probe are kept in memory, not in registers to save and restore. */
 	call.marker = marker;
 	call.private = call_private;
 	call.format = fmt;
 	preempt_disable_notrace();
 	RCU_LOCKDEP_WARN(!rcu_is_watching(), "a marker where RCU is not watching");
-	/* Pairs with rcu_assign_pointer() in publish_probes(); an array that is published is not empty. */
+	/* Pairs with rcu_assign_pointer() in publish_probes(); a published array is not empty. */
 	probe = rcu_dereference_raw(marker->probes);
 	if (!probe)
 		goto out;
@@ -44,7 +44,7 @@ void marker_probe_call(const struct marker *marker, void *call_private, const ch
 		func(probe->private, call.private, call.format, &call.args);
 		va_end(call.args);
 		probe++;
-		/* As above. */
+		/* Pairs with the release in append(). */
 		func = smp_load_acquire(&probe->func);
 	} while (func);
 out:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands for names of markers, understood; nothing here is carried out. */
+/* Parsing of commands for names of markers; they are carried out elsewhere. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -16,7 +16,7 @@ static const struct control_command commands[] = {
 	{ "none", 0, CONTROL_TRACE | CONTROL_COUNT },
 };
 
-/* NULL for a word that is none. */
+/* Find the command that a word stands for, or NULL. */
 const struct control_command *marker_command_find(const char *word)
 {
 	unsigned int i;
@@ -27,7 +27,7 @@ const struct control_command *marker_command_find(const char *word)
 	return NULL;
 }
 
-/* What 0 and 1 stand for in the file enable; NULL for other words. */
+/* Find the command that 0 or 1 in the file enable stands for; NULL for other words. */
 const struct control_command *marker_command_enable(const char *word)
 {
 	if (!strcmp(word, "1"))
@@ -36,10 +36,10 @@ const struct control_command *marker_command_enable(const char *word)
 }
 
 /**
- * marker_command_parse() - understand a line written to control
+ * marker_command_parse() - parse a line written to the file control
  * @line: "PATTERN COMMAND", "attach FUNCTION [NAME]" or "detach NAME", with one
  *	space between words; modified
- * @request: what it asks for, pointing into @line
+ * @request: filled in, with pointers into @line
  *
  * Return: 0, or -EINVAL for anything else.
  */

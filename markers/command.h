@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What root may write to control, enable and probe: what it asks for. */
+/* Parsing of what root writes to the files control, enable and probe. */
 #ifndef MARKERS_COMMAND_H
 #define MARKERS_COMMAND_H
 
@@ -11,8 +11,8 @@
 #define CONTROL_WORD	32
 
 /**
- * struct control_command - what a word asks for
- * @word: the word
+ * struct control_command - a command for a name
+ * @word: the word that stands for it
  * @add: the probe to connect, or 0
  * @del: the probes to disconnect
  */
@@ -29,11 +29,11 @@ enum control_verb {
 };
 
 /**
- * struct control_request - what a line asks for
+ * struct control_request - a parsed line of the file control
  * @verb: what to do
- * @command: to apply it, the command; else NULL
+ * @command: for CONTROL_APPLY the command, else NULL
  * @object: the pattern of names, the function to attach to, or the marker to detach
- * @name: to attach, the name of the marker; else NULL
+ * @name: for CONTROL_ATTACH the name of the marker, else NULL
  */
 struct control_request {
 	enum control_verb verb;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes connected to names, any number at a time: the sites of all names are switched
+ * Connecting probes to names, any number at a time: the sites of all names are switched
  * in one batch.
  *
  * All markers of a name read one RCU array of (probe, private data) pairs, so a
- * probe never meets the data of another.  Going on, the sites are switched first
- * and the array published after; going off, the array is withdrawn first: a site
- * that is on without an array calls nothing.
+ * probe is never called with the data of another.  To switch a name on, the sites are
+ * switched first and the array is published afterwards; to switch it off, the array is
+ * withdrawn first.  A site that is on without an array calls nothing.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -33,7 +33,7 @@ static void publish_probes(struct marker_entry *entry, struct probe_array *array
 			rcu_assign_pointer(marker->probes, array ? array->probe : NULL);
 }
 
-/* A name that is on gets another probe at once. */
+/* Add a probe to a name that has probes: it is called at once. */
 static int join(struct marker_link *link)
 {
 	struct probe_array *array = link->entry->probes, *old;
@@ -50,7 +50,7 @@ static int join(struct marker_link *link)
 	return 0;
 }
 
-/* A name that is off gets an array for later. */
+/* Prepare the array of a name that has no probes; it is published later. */
 static int prepare_first(struct marker_link *link)
 {
 	struct probe_array *old;
@@ -89,7 +89,7 @@ static unsigned int count_markers(const struct marker_entry *entry)
 	return count;
 }
 
-/* The markers of a name whose format fits; those with typed probes stay on. */
+/* Add the markers of a name whose format fits to a batch; those with typed probes stay on. */
 static void switch_name(struct marker_switch *batch, struct marker_entry *entry, bool on)
 {
 	struct marker *marker;
@@ -99,7 +99,7 @@ static void switch_name(struct marker_switch *batch, struct marker_entry *entry,
 			marker_switch_add(batch, marker, on || typed_probes(marker));
 }
 
-/* Switch the sites of the names that have their first probe, or had their last. */
+/* Switch the sites of names that got their first probe or lost their last one. */
 static int switch_names(const struct marker_link *links, unsigned int nr, bool on)
 {
 	struct marker_switch batch;
@@ -123,7 +123,7 @@ static int switch_names(const struct marker_link *links, unsigned int nr, bool o
 	return marker_switch_end(&batch, err);
 }
 
-/* Take a probe out of its name: 0 or -ENOENT. */
+/* Remove a probe from its name.  Return 0 or -ENOENT. */
 static int withdraw(struct marker_link *link)
 {
 	struct probe_array *array = link->entry->probes, *old;
@@ -178,12 +178,12 @@ static int connect_links(struct marker_link *links, unsigned int nr)
 	return err;
 }
 
-/* Names whose last probe was taken out go off. */
+/* Switch off names whose last probe was removed. */
 static void settle_links(struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 
-	/* What cannot be switched off calls nothing, and is switched by the next change. */
+	/* A site that cannot be switched off calls nothing; the next change switches it. */
 	switch_names(links, nr, false);
 	for (i = 0; i < nr; i++)
 		if (links[i].switches)
@@ -201,7 +201,7 @@ int marker_connect(struct marker_entry *entry, const char *format, marker_probe_
 	return connect_links(&link, 1);
 }
 
-/* Disconnect a probe from a name: 0 or -ENOENT. */
+/* Disconnect a probe from a name.  Return 0 or -ENOENT. */
 int marker_disconnect(struct marker_entry *entry, marker_probe_func *func, void *private)
 {
 	struct marker_link link = { .func = func, .private = private, .entry = entry };
@@ -235,7 +235,7 @@ static bool all_marked(const struct marker_link *links, unsigned int nr)
 }
 
 /**
- * marker_connect_many() - connect a probe each to many names
+ * marker_connect_many() - connect one probe to each of many names
  * @links: names that have markers, each once, and their probes
  * @nr: how many
  *
@@ -243,7 +243,7 @@ static bool all_marked(const struct marker_link *links, unsigned int nr)
  *
  * Context: may sleep.
  * Return: 0; or an error with nothing connected: -ENOENT if a name has no marker,
- * or what marker_probe_register() returns.
+ * or an error of marker_probe_register().
  */
 int marker_connect_many(struct marker_link *links, unsigned int nr)
 {
@@ -262,7 +262,7 @@ int marker_connect_many(struct marker_link *links, unsigned int nr)
 
 /**
  * marker_disconnect_many() - disconnect probes of many names
- * @links: as they were connected; what is not connected is passed over
+ * @links: as they were connected; probes that are not connected are skipped
  * @nr: how many
  *
  * The probes may run until marker_synchronize_unregister().

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Probes joined to names. */
+/* Connecting probes to names. */
 #ifndef MARKERS_CONNECT_H
 #define MARKERS_CONNECT_H
 
@@ -13,11 +13,11 @@ struct probe_array;
  * @name: as in marker_probe_register()
  * @func: the probe
  * @private: its private data
- * @format: the format that it expects, or NULL for any
- * @entry: the name, as it was found; this and the rest are private to connect.c
- * @array: of a name without probes, to be published
- * @joined: it was added to a name that had probes
- * @switches: it is the first probe of its name, or was the last: the sites are switched
+ * @format: the format that the probe expects, or NULL for any
+ * @entry: the entry of @name; this and the fields below are private to connect.c
+ * @array: a new array to publish, if the name had no probes
+ * @joined: the probe was added to a name that had probes
+ * @switches: the probe is the first of its name, or was the last: the sites are switched
  */
 struct marker_link {
 	const char *name;

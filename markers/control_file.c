@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The file control, which takes commands for many names at a time. */
+/* The file control in debugfs, which takes commands for many names at a time. */
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -49,7 +49,7 @@ void marker_control_file_init(struct dentry *dir)
 	control = debugfs_create_file("control", 0200, dir, NULL, &control_fops);
 }
 
-/* On return nobody attaches a marker any more. */
+/* Remove the file.  On return no write to it attaches a marker any more. */
 void marker_control_file_exit(void)
 {
 	debugfs_remove(control);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The file control. */
+/* The file control in debugfs. */
 #ifndef MARKERS_CONTROL_FILE_H
 #define MARKERS_CONTROL_FILE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The controls of names: which there are, and their built-in probes. */
+/* The controls of names, and their built-in probes. */
 #include <linux/errno.h>
 #include <linux/glob.h>
 #include <linux/hashtable.h>
@@ -22,7 +22,7 @@
 #define NAME_BITS	10
 
 static struct {
-	struct mutex lock;		/* before that of the registry */
+	struct mutex lock;		/* taken before the registry's lock */
 	DECLARE_HASHTABLE(names, NAME_BITS);
 	unsigned int nr;
 } controls = {
@@ -53,7 +53,7 @@ static int check_format(void *unused, const struct marker *marker)
 	return -EINVAL;
 }
 
-/* What a probe needs before it may be connected. */
+/* Prepare a built-in probe before it is connected: check formats, reset counters. */
 static int prepare_builtin(struct marker_control *control, unsigned int builtin)
 {
 	int cpu;
@@ -69,7 +69,7 @@ static int prepare_builtin(struct marker_control *control, unsigned int builtin)
 	return 0;
 }
 
-/* What one CPU adds, others need not see. */
+/* The count probe.  It counts for its own CPU, so no atomic operation is needed. */
 static void probe_count(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct marker_control *control = private;
@@ -87,7 +87,7 @@ static void fill_link(struct marker_link *link, struct marker_control *control,
 	};
 }
 
-/* As many links as @which has probes that are, or are not, connected. */
+/* Add a link for each built-in probe in @which.  Return the number of links. */
 static unsigned int add_links(struct marker_link *links, struct marker_control *control,
 			      unsigned int which)
 {
@@ -120,7 +120,7 @@ static int connect_builtin(struct marker_control **names, unsigned int nr,
 	return err;
 }
 
-/* On return no probe that was disconnected runs any more. */
+/* Disconnect built-in probes.  On return none of those disconnected runs any more. */
 static void disconnect_builtins(struct marker_control **names, unsigned int nr,
 				struct marker_link *links, unsigned int builtins)
 {
@@ -136,7 +136,7 @@ static void disconnect_builtins(struct marker_control **names, unsigned int nr,
 		names[i]->builtins &= ~builtins;
 }
 
-/* For all of the names or, with an error, for none. */
+/* Carry out a command for all of the names or, with an error, for none. */
 static int apply(struct marker_control **names, unsigned int nr,
 		 const struct control_command *command)
 {
@@ -155,7 +155,7 @@ static int apply(struct marker_control **names, unsigned int nr,
 	return err;
 }
 
-/* -ENODEV: its last marker left while the file was being written. */
+/* Carry out a command for a name.  -ENODEV: its last marker left during the write. */
 int marker_control_apply(struct marker_control *control, const struct control_command *command)
 {
 	int err = -ENODEV;
@@ -192,7 +192,7 @@ static int apply_to_matching(const char *pattern, const struct control_command *
 
 /**
  * marker_controls_apply() - carry out a command for every name that matches
- * @pattern: as glob_match() takes it
+ * @pattern: a pattern of glob_match()
  * @command: the command
  *
  * Context: may sleep.
@@ -227,11 +227,11 @@ static int add_control(void *data, const struct marker *marker)
 
 /**
  * marker_controls_add() - make controls for names that have none
- * @module: the module whose markers were added; NULL: any
- * @new: where those that were made are added
+ * @module: the module whose markers were added; NULL for any
+ * @new: list to which the new controls are added
  *
  * Context: may sleep.
- * Return: 0, or -ENOMEM with controls for some.
+ * Return: 0, or -ENOMEM with controls for some of the names.
  */
 int marker_controls_add(struct module *module, struct list_head *new)
 {
@@ -252,7 +252,7 @@ static void collect_gone(struct list_head *gone)
 	hash_for_each_safe(controls.names, bucket, next, control, node) {
 		if (marker_exists(control->name, NULL))
 			continue;
-		hash_del(&control->node);	/* from now on nothing is connected */
+		hash_del(&control->node);	/* from now on no probe can be connected */
 		controls.nr--;
 		list_add_tail(&control->list, gone);
 	}
@@ -274,8 +274,8 @@ static void disconnect_gone_names(struct list_head *gone)
 }
 
 /**
- * marker_controls_take() - take out the controls of names that have no marker any more
- * @gone: where they are added, with no probe connected
+ * marker_controls_take() - remove the controls of names that have no marker any more
+ * @gone: list to which they are moved, with no probe connected
  *
  * Context: may sleep.
  */
@@ -287,7 +287,7 @@ void marker_controls_take(struct list_head *gone)
 	mutex_unlock(&controls.lock);
 }
 
-/* After its directory is gone, and with it whoever used it. */
+/* Free a control after its directory has been removed, so that no file uses it. */
 void marker_control_free(struct marker_control *control)
 {
 	free_percpu(control->hits);

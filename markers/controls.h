@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names of markers as root sees them, and the built-in probes. */
+/* Controls: the state behind the directory of each name, and the built-in probes. */
 #ifndef MARKERS_CONTROLS_H
 #define MARKERS_CONTROLS_H
 
@@ -13,15 +13,15 @@ struct dentry;
 struct module;
 
 /**
- * struct marker_control - the controls of a name that has markers
- * @node: in the hash of names; not in it once its last marker has left
- * @list: in a list of those that come or go
- * @dir: its directory; NULL if it cannot have one; of files.c
+ * struct marker_control - the control of a name that has markers
+ * @node: link in the hash table of names; unhashed once the last marker has left
+ * @list: link in a list of controls that are being added or removed
+ * @dir: the name's directory, used by files.c; NULL if the name cannot be a directory
  * @builtins: which built-in probes are connected, CONTROL_*
  * @hits: counters of the count probe; NULL until it is first connected
  * @name: the name
  *
- * Lives as long as its directory, so that its files need no reference.
+ * A control lives as long as its directory, so that its files need no reference.
  */
 struct marker_control {
 	struct hlist_node node;

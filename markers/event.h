@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The trace event kmarkers:marker.  Read several times, by <trace/define_trace.h>. */
+/* The trace event kmarkers:marker.  <trace/define_trace.h> includes this file several times. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM kmarkers
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The trace probe: passes a marker on as the trace event kmarkers:marker, which
- * ftrace, perf and BPF read.
+ * The trace probe, which turns each hit of a marker into the trace event
+ * kmarkers:marker, for ftrace, perf and BPF to read.
  *
- * It runs wherever markers do, NMIs included.  Each CPU has a buffer for every
- * kind of context, and a context that is inside the probe does not enter it
- * again: a marker, or a function with a marker, that the probe itself comes past
- * is passed over and counted.
+ * The probe runs wherever markers do, NMIs included.  Each CPU has a buffer for every
+ * kind of context.  The probe does not enter itself again in the same context: if it
+ * hits a marker, or a function with a marker, that hit is skipped and counted.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -34,11 +33,11 @@ struct texts {
 };
 
 /**
- * struct event_buffers - of one CPU
- * @inside: a bit for each context that is in the probe; each context leaves it
- *	as it found it
- * @nested: hits passed over
- * @texts: what each context prints into
+ * struct event_buffers - the buffers of one CPU
+ * @inside: a bit for each context that is inside the probe; each context restores it
+ *	before it leaves
+ * @nested: hits that were skipped
+ * @texts: the buffers into which each context prints
  */
 struct event_buffers {
 	unsigned long inside;
@@ -66,7 +65,7 @@ static void describe_site(char *site, const struct marker *marker)
 		snprintf(site, SITE_BYTES, "%s %s", marker->module, marker->func);
 }
 
-/* Preemption is disabled, as always in a probe. */
+/* The trace probe.  Preemption is disabled, as in every probe. */
 void marker_event_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	const struct marker *marker = marker_of_args(args);

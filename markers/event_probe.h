@@ -8,12 +8,12 @@
 int marker_event_init(void);
 void marker_event_exit(void);
 
-/* Make hits of the trace probe visible to who reads the kernel's main trace buffer. */
+/* Enable the trace event, so that the kernel's main trace buffer shows hits of the trace probe. */
 int marker_event_enable(void);
 
 void marker_event_probe(void *private, void *call_private, const char *fmt, va_list *args);
 
-/* How often the trace probe met itself and said nothing. */
+/* How many hits the trace probe skipped because it was running in the same context already. */
 unsigned long marker_event_nested(void);
 
 #endif /* MARKERS_EVENT_PROBE_H */

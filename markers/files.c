@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The directories of names, and the files in them.
+ * The directories of names in debugfs, and the files in them.
  *
- * Names come and go with modules.  Removing a directory waits for whoever is in
- * its files, so two locks are needed: that of this file is held while directories
- * are made and removed, and no operation of their files takes it; that of
- * controls.c protects what they look at.
+ * Names come and go with modules.  Removing a directory waits for operations on its
+ * files, so two locks are needed.  The lock of this file is held while directories
+ * are made and removed; no operation on their files takes it.  The lock of controls.c
+ * protects the data that these operations use.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -32,7 +32,7 @@
 #include "stubs.h"
 
 static struct {
-	struct mutex lock;		/* before that of controls.c */
+	struct mutex lock;		/* taken before the lock of controls.c */
 	struct dentry *dir;
 } tree = {
 	.lock = __MUTEX_INITIALIZER(tree.lock),
@@ -69,7 +69,7 @@ static unsigned int count_code(const struct probe_array *array, unsigned int fro
 	return count;
 }
 
-/* Each function once, with how often it is connected. */
+/* Print each function once, with the number of times that it is connected. */
 static void show_array(struct seq_file *m, const struct probe_array *array,
 		       marker_probe_func *nothing)
 {
@@ -127,7 +127,7 @@ static int show_format(void *data, const struct marker *marker)
 	return 1;
 }
 
-/* That of the first marker; others are in sites. */
+/* Print the format of the first marker; the file sites shows those of the others. */
 static int format_show(struct seq_file *m, void *unused)
 {
 	struct marker_control *control = m->private;
@@ -153,7 +153,7 @@ static int sites_show(struct seq_file *m, void *unused)
 
 static int stats_show(struct seq_file *m, void *unused)
 {
-	/* Allocated once, and freed after this file is gone. */
+	/* The counters are allocated once, and freed after this file has been removed. */
 	unsigned long __percpu *hits = READ_ONCE(((struct marker_control *)m->private)->hits);
 	unsigned long sum = 0;
 	int cpu;
@@ -176,7 +176,7 @@ DEFINE_SHOW_ATTRIBUTE(format);
 DEFINE_SHOW_ATTRIBUTE(sites);
 DEFINE_SHOW_ATTRIBUTE(stats);
 
-/* Names of markers are identifiers; what else a table may hold gets no directory. */
+/* Can a name be a directory?  It must be an identifier, which a table need not hold. */
 static bool can_be_directory(const char *name)
 {
 	static const char *const taken[] = { "list", "control", "stats" };
@@ -209,10 +209,10 @@ static void create_files(struct marker_control *control)
 
 /**
  * marker_files_come() - make directories for names that have none
- * @module: the module whose markers were added; NULL: any
+ * @module: the module whose markers were added; NULL for any
  *
  * Context: may sleep.
- * Return: 0, or -ENOMEM with directories for some.
+ * Return: 0, or -ENOMEM with directories for some of the names.
  */
 int marker_files_come(struct module *module)
 {
@@ -249,7 +249,7 @@ void marker_files_go(void)
 	mutex_unlock(&tree.lock);
 }
 
-/* The directory that holds those of all names. */
+/* Set the directory that contains the directories of all names. */
 void marker_files_init(struct dentry *dir)
 {
 	tree.dir = dir;

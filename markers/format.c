@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Formats of markers: checked before use, and printed without trust. */
+/* Formats of markers: checking them before use, and printing arguments without trusting them. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -8,19 +8,19 @@
 
 #include "format.h"
 
-/* Of a number or a string; larger ones are no use in an event. */
+/* Largest width or precision; larger ones are of no use in an event. */
 #define WIDTH_MAX	255
 #define NONE		-1
 #define FROM_ARGUMENT	-2
 
 /**
- * struct conversion - one % of a format, taken apart
- * @flags: as written; ends with NUL
+ * struct conversion - a parsed conversion of a format
+ * @flags: its flags as written; ends with NUL
  * @width: a number, NONE or FROM_ARGUMENT
- * @precision: the same
+ * @precision: a number, NONE or FROM_ARGUMENT
  * @bytes: size of the integer argument
  * @type: the conversion character
- * @pointer: how a %p goes on if that asks for a symbol, else NUL
+ * @pointer: the letter after %p if it asks for a symbol, else NUL
  */
 struct conversion {
 	char flags[6];
@@ -44,7 +44,7 @@ static const char *read_flags(const char *at, char *flags)
 	return at;
 }
 
-/* NULL for a number that is out of range. */
+/* Read a width or precision.  Return NULL if it is out of range. */
 static const char *read_number(const char *at, int *number)
 {
 	if (*at == '*') {
@@ -77,7 +77,7 @@ static bool is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* The kernel takes letters and digits behind %p as part of it. */
+/* Read what follows %p: the kernel takes all letters and digits as part of the conversion. */
 static const char *read_pointer(const char *at, struct conversion *conversion)
 {
 	if (*at && strchr("sSB", *at))
@@ -87,7 +87,7 @@ static const char *read_pointer(const char *at, struct conversion *conversion)
 	return at;
 }
 
-/* @at is behind the %; returns where the text goes on, or NULL. */
+/* Parse a conversion; @at points behind its %.  Return the end of the conversion, or NULL. */
 static const char *read_conversion(const char *at, struct conversion *conversion)
 {
 	memset(conversion, 0, sizeof(*conversion));
@@ -108,12 +108,12 @@ static const char *read_conversion(const char *at, struct conversion *conversion
 }
 
 /**
- * marker_format_check() - can arguments be printed by this format?
+ * marker_format_check() - check whether a format can be used to print arguments
  * @format: a marker's format
  *
  * Conversions are those of the kernel's printf: d i u x X o c s p with flags,
- * width and precision up to 255, and sizes.  What follows %p is read, but only
- * %ps, %pS and %pB mean more than a hashed pointer.
+ * width and precision up to 255, and sizes.  Letters and digits that follow %p are
+ * skipped, except that %ps, %pS and %pB print a symbol; others print a hashed pointer.
  *
  * Context: any.
  * Return: 0 or -EINVAL.
@@ -130,7 +130,7 @@ int marker_format_check(const char *format)
 	return 0;
 }
 
-/* Where the text goes; @at never exceeds @size - 1, and @text[@at] is free. */
+/* The buffer for the text; @at never exceeds @size - 1, and @text[@at] is free. */
 struct output {
 	char *text;
 	unsigned int size;
@@ -154,7 +154,7 @@ static void put_spaces(struct output *out, int nr)
 		put_char(out, ' ');
 }
 
-/* What snprintf() left behind the text so far. */
+/* Add to the text what snprintf() printed behind its end. */
 static void advance(struct output *out, int printed)
 {
 	unsigned int left = out->size - out->at - 1;
@@ -163,7 +163,7 @@ static void advance(struct output *out, int printed)
 		out->at += printed < left ? printed : left;
 }
 
-/* Kept within what the kernel's printf takes without a warning. */
+/* Limit a width or precision to what the kernel's printf takes without a warning. */
 static int bounded(int number)
 {
 	if (number > WIDTH_MAX)
@@ -182,7 +182,7 @@ static unsigned int length(const struct output *out, const char *string, unsigne
 	return nr;
 }
 
-/* Byte by byte: the string may end before memory that cannot be read. */
+/* Copy a string byte by byte: unreadable memory may follow its end. */
 static void put_string(struct output *out, const struct conversion *how, const char *string)
 {
 	unsigned int i, most = how->precision < 0 ? out->size : how->precision, nr;
@@ -271,14 +271,14 @@ static void put_argument(struct output *out, struct conversion *how, va_list *ar
 }
 
 /**
- * marker_format_print() - print arguments as a marker's format says
- * @text: where to
- * @size: bytes there, at least 1
- * @format: as the marker has it
- * @args: as the probe got them
+ * marker_format_print() - print arguments by a marker's format
+ * @text: buffer for the text
+ * @size: size of the buffer, at least 1
+ * @format: the marker's format
+ * @args: the arguments that the probe was called with
  *
- * A string that cannot be read is "(fault)"; a conversion that marker_format_check()
- * refuses ends the text, as its argument cannot be known.
+ * A string that cannot be read is printed as "(fault)".  A conversion that
+ * marker_format_check() refuses ends the text, because its argument cannot be known.
  *
  * Context: any, NMI included.
  * Return: the length of the text, less than @size; a NUL follows.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Formats of markers, read one conversion at a time.
+ * Checking and printing formats of markers, one conversion at a time.
  *
- * A format and its arguments come from other people's code.  Nothing in them is
- * trusted: each conversion is taken apart, its argument fetched with the type
- * that it names, and printed with a format of our own; strings are copied with
- * the kernel's fault-proof copy.  What cannot be understood ends the text.
+ * A format and its arguments come from other people's code and are not trusted: each
+ * conversion is parsed, its argument is fetched with the type that it names, and
+ * printed with a format of our own; strings are copied with copy_from_kernel_nofault().
+ * A conversion that cannot be parsed ends the text.
  */
 #ifndef MARKERS_FORMAT_H
 #define MARKERS_FORMAT_H

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Probes of 2006, whose arguments are their parameters, behind probes that take a va_list. */
+/* Forwarding of a va_list to probes of 2006, which take the arguments as parameters. */
 #include <linux/kernel.h>
 
 #include "forward.h"
 
 #define FEW_ARGS	8
 
-/* Every variadic argument that is an integer or a pointer has a slot of this size. */
+/* Fetch arguments: each variadic integer or pointer has the size of an unsigned long. */
 static void take_args(unsigned long *slots, unsigned int nr, va_list *args)
 {
 	unsigned int i;
@@ -27,8 +27,8 @@ static noinline void call_with_many(marker_probe_2006 *probe, const char *fmt,
 }
 
 /*
- * The probe that stands for one of 2006, which is its private data: passes the
- * arguments on.  Their number is the marker's; the format is not looked at.
+ * The probe that is registered for a probe of 2006, which is its private data.  It
+ * passes the arguments on.  The marker says how many there are; the format is not used.
  */
 void marker_forward_2006(void *private, void *call_private, const char *fmt, va_list *args)
 {
@@ -44,7 +44,7 @@ void marker_forward_2006(void *private, void *call_private, const char *fmt, va_
 	probe(fmt, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]);
 }
 
-/* The code behind a probe: of one of 2006 its own, not what forwards to it. */
+/* The address of a probe's code; for a probe of 2006 its own, not marker_forward_2006(). */
 unsigned long marker_probe_code(const struct marker_probe *probe)
 {
 	bool forwards = probe->func == marker_forward_2006;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Probes of 2006 as probes of today. */
+/* Forwarding from a probe that takes a va_list to a probe of 2006. */
 #ifndef MARKERS_FORWARD_H
 #define MARKERS_FORWARD_H
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The entries of functions that nobody marked: they belong to ftrace, which calls us
- * while the marker is on and knows nothing of us while it is off.
+ * Markers at the entries of functions, which belong to ftrace.  While such a marker is
+ * on, its ftrace operations are registered and ftrace calls on_function(); while it is
+ * off, they are not registered.
  *
- * ftrace keeps a function from being entered again from within its own handling
- * in the same context, so probes may call functions that have a marker.
+ * ftrace does not call on_function() again while it runs in the same context, so
+ * probes may call functions that have a marker.
  */
 #include <linux/errno.h>
 #include <linux/ftrace.h>
@@ -35,7 +36,7 @@ static void notrace on_function(unsigned long ip, unsigned long parent_ip, struc
 			  compat_ftrace_argument(regs, 4), compat_ftrace_argument(regs, 5));
 }
 
-/* For markers of flavour MARKER_FUNCTION. */
+/* Switch a marker of flavour MARKER_FUNCTION on or off. */
 int marker_ftrace_switch(struct marker *marker, bool on)
 {
 	struct function_marker *function = container_of(marker, struct function_marker, marker);
@@ -46,7 +47,7 @@ int marker_ftrace_switch(struct marker *marker, bool on)
 		    unregister_ftrace_function(&function->ops);
 }
 
-/* From "function+offset/size [module]". */
+/* Read the names of function and module from "function+offset/size [module]". */
 static void read_symbol(struct function_marker *function, unsigned long addr)
 {
 	char text[KSYM_SYMBOL_LEN], *end, *module;
@@ -60,14 +61,15 @@ static void read_symbol(struct function_marker *function, unsigned long addr)
 	if (!module)
 		return;
 	*strchrnul(module, ']') = '\0';
-	/* Behind the name may be more: a build ID. */
+	/* A build ID may follow the module's name. */
 	*strchrnul(module, ' ') = '\0';
 	strscpy(function->module, module + 1, sizeof(function->module));
 }
 
 /*
- * The kernel's own search is not exported.  The list's head is the only member
- * that is no module: it is the kernel's, thus below where modules are.
+ * Find the module that contains an address; the kernel's own search is not exported.
+ * The list's head is the only member that is not a module: it is in the kernel's data,
+ * thus below MODULES_VADDR.
  */
 static const struct module *module_at(unsigned long addr)
 {
@@ -82,8 +84,9 @@ static const struct module *module_at(unsigned long addr)
 }
 
 /*
- * A module that is LIVE under our lock is still to go through
- * marker_functions_drop(), and its functions stay until it did.
+ * Check that a marker may be attached in the module at an address, if any.  For a module
+ * that is LIVE while our lock is held, marker_functions_drop() is yet to be called, and
+ * its functions stay until then.
  */
 static int check_module(unsigned long addr, const char *symbol)
 {
@@ -111,7 +114,7 @@ static int set_filter(struct function_marker *function, const char *symbol, unsi
 	int err;
 
 	ops->func = on_function;
-	/* PERMANENT: ftrace warns if it is disabled by sysctl while we are on. */
+	/* Without PERMANENT, ftrace warns if a sysctl disables it while the marker is on. */
 	ops->flags = COMPAT_FTRACE_FLAGS | FTRACE_OPS_FL_RCU | FTRACE_OPS_FL_PERMANENT;
 	err = patcher_trace_function(ops, symbol, addr);
 	if (err == -ENOENT)
@@ -135,7 +138,7 @@ static void fill_marker(struct function_marker *function)
 }
 
 /**
- * marker_ftrace_prepare() - let a marker stand on a function
+ * marker_ftrace_prepare() - prepare a marker at the entry of a function
  * @function: the marker, with its name
  * @symbol: the function's name
  *
@@ -153,14 +156,14 @@ int marker_ftrace_prepare(struct function_marker *function, const char *symbol)
 	fill_marker(function);
 	if (!strcmp(function->function, symbol))
 		return 0;
-	/* An alias, or another module is there by now. */
+	/* @symbol is an alias, or the address is now in another module: look it up again. */
 	err = set_filter(function, symbol, &again);
 	return err ?: again == addr ? 0 : -ENOENT;
 }
 
 /*
- * On return ftrace does not call us any more; if it refuses to stop, what it
- * calls us with must stay.
+ * Free a function marker.  On return ftrace does not call it any more; if ftrace refuses
+ * to unregister it, the operations stay allocated.
  */
 int marker_ftrace_forget(struct function_marker *function)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Markers at the entries of functions, as ftrace knows them: in the kernel only. */
+/* Markers at the entries of functions, called by ftrace; in the kernel only. */
 #ifndef MARKERS_FTRACE_H
 #define MARKERS_FTRACE_H
 
@@ -17,13 +17,13 @@
 
 /**
  * struct function_marker - a marker at the entry of a function
- * @node: in the list of all
- * @marker: what the registry knows
+ * @node: link in the list of all function markers
+ * @marker: the marker that the registry knows
  * @record: a table with the marker as its only record
- * @ops: registered while the marker is on
+ * @ops: ftrace operations, registered while the marker is on
  * @name: the marker's name
- * @function: as kallsyms calls it
- * @module: whose function it is; "kernel" if no module's
+ * @function: the function's name in kallsyms
+ * @module: the module that contains the function, or "kernel"
  */
 struct function_marker {
 	struct list_head node;

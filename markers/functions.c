@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Markers on functions that nobody marked: attached and detached by root. */
+/* Markers on functions that have none in their code: root attaches and detaches them. */
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -16,7 +16,7 @@
 #include "look.h"
 #include "tables.h"
 
-static DEFINE_MUTEX(attaching);		/* before those of files.c and controls.c */
+static DEFINE_MUTEX(attaching);		/* taken before the locks of files.c and controls.c */
 static LIST_HEAD(attached);
 
 static int detach_function(struct function_marker *function)
@@ -63,15 +63,15 @@ static int attach_function(const char *symbol, const char *name)
 }
 
 /**
- * marker_function_attach() - put a marker on a function
+ * marker_function_attach() - attach a marker to a function
  * @symbol: the function's name
- * @name: the marker's name, an identifier; not yet that of a marker
+ * @name: the marker's name, an identifier that no marker has yet
  *
  * Context: may sleep.
  * Return: 0; -EINVAL for a malformed name; -ENOENT if there is no such symbol, or
- * if its module has not come yet or is leaving; -EPERM if ftrace cannot trace it or
- * it is a module's init text; -EEXIST if a marker has that name; -ENOMEM; or what
- * ftrace returns, if probes wait for the name.
+ * if its module is still being loaded or is leaving; -EPERM if ftrace cannot trace the
+ * function or it is in a module's init text; -EEXIST if a marker has that name;
+ * -ENOMEM; or an error of ftrace, if probes are registered for the name already.
  */
 int marker_function_attach(const char *symbol, const char *name)
 {
@@ -87,11 +87,11 @@ int marker_function_attach(const char *symbol, const char *name)
 }
 
 /**
- * marker_function_detach() - take a marker off its function
+ * marker_function_detach() - detach a marker from its function
  * @name: the marker's name
  *
  * Context: may sleep; waits for functions that are being traced.
- * Return: 0; -ENOENT if no function has that marker; or what ftrace returns.
+ * Return: 0; -ENOENT if no function has that marker; or an error of ftrace.
  */
 int marker_function_detach(const char *name)
 {
@@ -111,7 +111,7 @@ int marker_function_detach(const char *name)
 
 /**
  * marker_functions_drop() - detach markers from functions of a module
- * @module: the module, before ftrace forgets its functions; NULL: from all functions
+ * @module: the module, before ftrace forgets its functions; NULL for all functions
  *
  * Context: may sleep.
  */

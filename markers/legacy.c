@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The interface of 2006. */
+/* The interface of 2006: setting, removing and listing probes. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/list.h>
@@ -22,7 +22,7 @@ static unsigned int count_fitting(const struct marker_entry *entry, const char *
 	return count;
 }
 
-/* The number of sites that call the probe now, or 0. */
+/* Connect a probe of 2006.  Return the number of markers that call it now, or 0. */
 static int set_probe(struct marker_entry *entry, const char *format, void *probe)
 {
 	struct marker *marker;
@@ -35,7 +35,7 @@ static int set_probe(struct marker_entry *entry, const char *format, void *probe
 		return 0;
 	}
 	err = marker_connect(entry, format, marker_forward_2006, probe);
-	/* Set again: other modules may have brought markers meanwhile. */
+	/* -EBUSY: the probe is set already; more markers may have been added since. */
 	if (err && err != -EBUSY) {
 		pr_warn("%s: probe not set: error %d\n", entry->name, err);
 		return 0;
@@ -45,15 +45,15 @@ static int set_probe(struct marker_entry *entry, const char *format, void *probe
 
 /**
  * marker_set_probe() - connect a probe to the markers of a name, as in 2006
- * @name: the markers' name; one with a fitting format must exist
+ * @name: the markers' name; a marker with that name and a fitting format must exist
  * @format: the format the probe expects, or NULL for any
  * @probe: the probe
  *
- * Markers of that name that come later are connected as well.  A probe that is set
- * again stays connected once.
+ * Markers of that name in modules that are loaded later are connected as well.  A probe
+ * that is set again stays connected once.
  *
  * Context: may sleep.
- * Return: how many markers call the probe now; 0 is failure, and the log says why.
+ * Return: how many markers call the probe now; 0 means failure, and the log says why.
  */
 int marker_set_probe(const char *name, const char *format, union marker_any_probe probe)
 {
@@ -79,10 +79,10 @@ EXPORT_SYMBOL_GPL(marker_set_probe);
  * marker_remove_probe() - disconnect a probe from all names, as in 2006
  * @probe: as set
  *
- * It may still run on other CPUs until marker_synchronize_unregister().
+ * The probe may still run on other CPUs until marker_synchronize_unregister().
  *
  * Context: may sleep.
- * Return: how many markers called the probe; 0 is failure.
+ * Return: how many markers called the probe; 0 means failure.
  */
 int marker_remove_probe(union marker_any_probe probe)
 {
@@ -104,7 +104,7 @@ int marker_remove_probe(union marker_any_probe probe)
 }
 EXPORT_SYMBOL_GPL(marker_remove_probe);
 
-/* Without a probe it is about all markers. */
+/* Does a marker call @probe?  With @probe NULL every marker is listed. */
 static bool is_listed(const struct marker_entry *entry, const struct marker *marker, void *probe)
 {
 	return !probe || (marker_array_find(entry->probes, marker_forward_2006, probe) >= 0 &&
@@ -113,10 +113,10 @@ static bool is_listed(const struct marker_entry *entry, const struct marker *mar
 
 /**
  * marker_list_probe() - log the markers that call a probe, as in 2006
- * @probe: as set; NULL: log every marker there is
+ * @probe: as set; NULL to log all markers
  *
  * Context: may sleep.
- * Return: how many there are.
+ * Return: how many markers were logged.
  */
 int marker_list_probe(union marker_any_probe probe)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Looking at what is registered: lists, and walks over markers. */
+/* Lists of registered markers, and walks over them. */
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
@@ -28,7 +28,10 @@ static const char *const flavours[] = {
 	[MARKER_TRACEPOINT] = "tracepoint",
 };
 
-/* As in the list of all; marker_name_find() asserts that the registry's lock is held. */
+/*
+ * Print a marker's line of the list.  The registry's lock is held, as marker_name_find()
+ * asserts.
+ */
 void marker_show_line(struct seq_file *m, const struct marker *marker)
 {
 	const struct marker_entry *entry = marker_name_find(marker->name);
@@ -45,7 +48,7 @@ void marker_show_line(struct seq_file *m, const struct marker *marker)
 		seq_printf(m, "- \"%s\"\n", marker->format);
 }
 
-/* Every marker, then every name that has probes and no marker yet. */
+/* Print every marker, then every name that has probes but no marker yet. */
 int marker_list_show(struct seq_file *m, void *unused)
 {
 	struct marker_table *table;
@@ -97,14 +100,14 @@ static int visit_tables(const struct module *module, marker_visitor *visit, void
 }
 
 /**
- * marker_visit() - look at markers, under the registry's lock
- * @name: those of this name; NULL: of any
- * @module: with @name NULL, those of this module; NULL: of any
- * @visit: called for each; what is not 0 ends the walk
+ * marker_visit() - call a function for markers, under the registry's lock
+ * @name: name of the markers; NULL for any
+ * @module: if @name is NULL, module of the markers; NULL for any
+ * @visit: called for each marker; a return value other than 0 ends the walk
  * @data: passed to it
  *
  * Context: may sleep; @visit must not call the registry.
- * Return: 0 or what @visit returned.
+ * Return: 0, or the value other than 0 that @visit returned.
  */
 int marker_visit(const char *name, const struct module *module, marker_visitor *visit,
 		     void *data)
@@ -122,7 +125,7 @@ static int found(void *data, const struct marker *marker)
 	return 1;
 }
 
-/* Is there such a marker?  The arguments are those of marker_visit(). */
+/* Does a marker exist?  The arguments are those of marker_visit(). */
 bool marker_exists(const char *name, const struct module *module)
 {
 	return marker_visit(name, module, found, NULL);

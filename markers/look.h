@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Looking at what is registered. */
+/* Listing registered markers and walking over them. */
 #ifndef MARKERS_LOOK_H
 #define MARKERS_LOOK_H
 

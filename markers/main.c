@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Markers as a module: finds the tables of its clients as they load. */
+/* The module kmarkers_markers: finds the tables of client modules as they load. */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
@@ -24,7 +24,7 @@ DEFINE_SHOW_ATTRIBUTE(marker_list);
 
 static struct dentry *dir;
 
-/* Probes of a module that is going were to be unregistered by itself. */
+/* Is a probe in a module that is going?  The module should have unregistered it. */
 static bool is_gone(void *data, const char *name, unsigned long code)
 {
 	struct module *module = data;
@@ -63,7 +63,7 @@ static void drop_module(struct module *module)
 		marker_files_go();
 }
 
-/* COMING: before the module's init; GOING: after the last of its code ran. */
+/* Module notifier.  COMING: before the module's init; GOING: after the last of its code ran. */
 static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct module *module = data;
@@ -83,17 +83,18 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 	return notifier_from_errno(err);
 }
 
-/* Before immediate values: the states of markers are in place when their sites are written. */
+/* Runs before the notifier of immediate values, so that markers have their states by then. */
 static struct notifier_block module_notifier = {
 	.notifier_call = on_module,
 	.priority = 4,
 };
 
 /*
- * A tracepoint calls what is connected to it at once.  So this comes after immediate
- * values, which are stored into text that does not run, and after the kernel's own
- * notifiers, with 1 and 0: until then a static key of the module can be switched on
- * without its jumps, which the kernel finds out, and dies of, when it is switched off.
+ * Connect the callbacks of a module to tracepoints, which call them at once.  So this
+ * notifier runs after that of immediate values, which are stored into text that does not
+ * run yet, and after the kernel's own notifiers of priority 1 and 0: before those, a
+ * static key of the module could be switched on without its jumps being changed, and
+ * the kernel would crash when it finds that out, as the key is switched off.
  */
 static int on_ready(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -117,7 +118,7 @@ static int register_notifiers(void)
 	return err;
 }
 
-/* The file stats. */
+/* Print the file stats. */
 static int nested_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "nested %lu\n", marker_event_nested());
@@ -145,7 +146,7 @@ static int __init markers_init(void)
 	return err;
 }
 
-/* No client is left: they hold this module. */
+/* No client is loaded when this runs: clients hold a reference to this module. */
 static void __exit markers_exit(void)
 {
 	marker_control_file_exit();

@@ -44,7 +44,7 @@ static void use_names(struct hlist_head *names, unsigned int order)
 	marker_registry.order = order;
 }
 
-/* Twice the buckets when there are more names than buckets; without memory, later. */
+/* Double the number of buckets if there is a name for each; without memory, try again later. */
 static void grow(void)
 {
 	struct hlist_head *old = marker_registry.names, *names;
@@ -98,7 +98,7 @@ struct marker_entry *marker_name_get(const char *name)
 	return entry;
 }
 
-/* Forget the format without probes, and a name without either. */
+/* Forget the format of a name that has no probes, and a name without probes and markers. */
 void marker_name_put(struct marker_entry *entry)
 {
 	lockdep_assert_held(&marker_registry.lock);
@@ -113,7 +113,7 @@ void marker_name_put(struct marker_entry *entry)
 	kfree(entry);
 }
 
-/* The first format that a name with probes meets is the one all must have. */
+/* Fix the format of a name with probes: all later formats must be equal to the first. */
 int marker_name_fix_format(struct marker_entry *entry, const char *format)
 {
 	lockdep_assert_held(&marker_registry.lock);
@@ -130,7 +130,7 @@ void marker_name_log_mismatch(const struct marker_entry *entry, const struct mar
 }
 
 /**
- * marker_names_free() - free what probes that were never unregistered left behind
+ * marker_names_free() - free names that remain because of probes that were never unregistered
  *
  * Context: may sleep; no marker and no user of the registry is left.
  */

@@ -13,11 +13,12 @@ struct module;
 struct probe_array;
 
 /**
- * struct marker_entry - a name: it exists while it has markers or probes
- * @node: in the hash of names
+ * struct marker_entry - a name, which exists while it has markers or probes
+ * @node: link in the hash table of names
  * @markers: list of struct marker
- * @probes: NULL if none
- * @format: of its first user while probes exist, else NULL
+ * @probes: the probes, NULL if there are none
+ * @format: the format that all must have, fixed by the first one given while the name
+ *	has probes; else NULL
  * @name: the name
  */
 struct marker_entry {
@@ -37,7 +38,7 @@ struct marker_table {
 };
 
 struct marker_registry {
-	struct mutex lock;		/* before that of immediate values */
+	struct mutex lock;		/* taken before the lock of immediate values */
 	struct hlist_head *names;	/* 1 << @order buckets */
 	unsigned int order;
 	unsigned int nr_names;
@@ -46,12 +47,12 @@ struct marker_registry {
 
 extern struct marker_registry marker_registry;
 
-/* Every name; not to be removed meanwhile. */
+/* Walk over all names; @entry must not be removed. */
 #define for_each_name(entry, bucket)					\
 	for ((bucket) = 0; (bucket) < 1U << marker_registry.order; (bucket)++)	\
 		hlist_for_each_entry(entry, &marker_registry.names[bucket], node)
 
-/* The same; @entry may be removed. */
+/* Walk over all names; @entry may be removed. */
 #define for_each_name_safe(entry, next, bucket)				\
 	for ((bucket) = 0; (bucket) < 1U << marker_registry.order; (bucket)++)	\
 		hlist_for_each_entry_safe(entry, next, &marker_registry.names[bucket], node)

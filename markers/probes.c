@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Registering probes by the names of markers. */
+/* Registration of probes by the names of markers. */
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -15,15 +15,15 @@
 
 /**
  * marker_probe_register() - connect a probe to every marker of a name
- * @name: the markers' name; none of them need exist yet
+ * @name: the markers' name; no marker of that name need exist yet
  * @format: the format the probe expects, or NULL for any
  * @probe: the probe
  * @probe_private: passed to it
  *
  * Context: may sleep.
  * Return: 0; -EINVAL without a name or probe; -EBUSY if this probe is registered
- * with this private data; -EPERM if @format differs from the registered one;
- * -ENOMEM; or what imv_set_many() returns.
+ * with this private data already; -EPERM if @format differs from the registered
+ * format; -ENOMEM; or an error of imv_set_many().
  */
 int marker_probe_register(const char *name, const char *format,
 			  marker_probe_func *probe, void *probe_private)
@@ -80,7 +80,7 @@ int marker_probe_unregister(const char *name, marker_probe_func *probe, void *pr
 EXPORT_SYMBOL_GPL(marker_probe_unregister);
 
 /**
- * marker_probe_unregister_private_data() - disconnect a probe whose name is not at hand
+ * marker_probe_unregister_private_data() - disconnect a probe whose name is not known
  * @probe: as registered
  * @probe_private: as registered
  *
@@ -118,10 +118,10 @@ static void *private_of(const struct probe_array *array, marker_probe_func *prob
 }
 
 /**
- * marker_get_private_data() - the data that a probe was registered with
+ * marker_get_private_data() - get the data that a probe was registered with
  * @name: as registered
  * @probe: as registered
- * @num: which, from 0, if the probe is registered with several
+ * @num: number of the registration, from 0, if the probe is registered several times
  *
  * Only the owner of the data can know whether they still exist.
  *
@@ -143,9 +143,9 @@ void *marker_get_private_data(const char *name, marker_probe_func *probe, int nu
 EXPORT_SYMBOL_GPL(marker_get_private_data);
 
 /**
- * marker_synchronize_unregister() - wait for probes that were unregistered
+ * marker_synchronize_unregister() - wait until unregistered probes no longer run
  *
- * To be called between unregistering probes and freeing their code or data.
+ * This must be called between unregistering probes and freeing their code or data.
  *
  * Context: may sleep.
  */
@@ -168,7 +168,7 @@ static unsigned int disconnect_gone(struct marker_entry *entry, probe_gone *gone
 		}
 		marker_disconnect(entry, probe->func, probe->private);
 		count++;
-		/* The array may be another one, without those passed over. */
+		/* The array may have been replaced by one with other positions: start again. */
 		i = 0;
 	}
 	return count;
@@ -176,12 +176,12 @@ static unsigned int disconnect_gone(struct marker_entry *entry, probe_gone *gone
 
 /**
  * marker_probes_disconnect() - disconnect every probe whose code goes away
- * @gone: tells whether the code at an address goes
+ * @gone: tells whether the code of a probe goes away
  * @data: passed to it
  *
  * The probes may run until a grace period has passed.
  *
- * Return: how many there were.
+ * Return: how many probes were disconnected.
  */
 unsigned int marker_probes_disconnect(probe_gone *gone, void *data)
 {

@@ -4,14 +4,14 @@
  *
  * A stub is three instructions, see <kmarkers/typed.h>: the *entry*, a jump to
  * the iterator or a nop, and behind it the *slot*, which loads the private data
- * of the only probe and jumps to it.  The slot is written only while the entry
- * has led past it for a grace period.  So no CPU that is preempted, or
- * interrupted, between its two instructions can pair the data of one probe with
- * the code of another: sites call stubs with preemption disabled.
+ * of the only probe and jumps to the probe.  The slot is written only after the entry
+ * has jumped past it for a grace period.  So no CPU that is interrupted between the
+ * two instructions of the slot can pair the data of one probe with the code of
+ * another: sites call stubs with preemption disabled.
  *
- * The iterator is right whatever there is to call; the slot is a shortcut.  A
- * change to the probes of a marker therefore leaves the slot first, and ends by
- * taking it again if there is exactly one probe.
+ * The iterator is correct for any set of probes; the slot is a shortcut.  A change to
+ * the probes of a marker therefore first stops using the slot, and at its end uses it
+ * again if there is exactly one probe.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -32,7 +32,7 @@
 #define SLOT_JMP	15
 #define JMP_LEN		5
 #define MOV_LEN		10
-#define SITES		3	/* of a stub, in the order of their addresses */
+#define SITES		3	/* sites of a stub, in the order of their addresses */
 
 static const char owner[] = "markers";
 static const u8 nop[JMP_LEN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
@@ -47,7 +47,7 @@ struct stub_table {
 static LIST_HEAD(stub_tables);
 
 /**
- * marker_typed_nothing() - where stubs lead until their marker is known
+ * marker_typed_nothing() - the target of stubs until their marker is registered
  *
  * Context: any.
  */
@@ -62,7 +62,7 @@ static void begin_poke(struct patcher_poke *poke, u8 *addr, unsigned int len)
 	memcpy(poke->old, addr, len);
 }
 
-/* -ERANGE if the target is out of reach. */
+/* Fill in a poke that writes a jump.  Return 0, or -ERANGE if the target is out of reach. */
 static int poke_jmp(struct patcher_poke *poke, u8 *addr, unsigned long target)
 {
 	long distance = target - ((unsigned long)addr + JMP_LEN);
@@ -85,10 +85,10 @@ static void poke_mov(struct patcher_poke *poke, u8 *addr, void *private)
 }
 
 /**
- * marker_stub_leave() - let a typed marker call its probes by the iterator
+ * marker_stub_leave() - let a typed marker call its probes through the iterator
  * @marker: any marker
  *
- * Return: 0, or with nothing changed what patcher_apply() returns.
+ * Return: 0; or, with nothing changed, an error of patcher_apply().
  */
 int marker_stub_leave(struct marker *marker)
 {
@@ -135,7 +135,7 @@ static const struct marker_probe *only_probe(const struct marker_typed *typed)
  * marker_stub_settle() - let a typed marker with a single probe call it directly
  * @marker: any marker
  *
- * Where that cannot be done, the iterator goes on calling it.
+ * If that is not possible, the iterator goes on calling it.
  */
 void marker_stub_settle(struct marker *marker)
 {
@@ -154,7 +154,7 @@ void marker_stub_settle(struct marker *marker)
 	typed->direct = !patcher_apply(owner, &poke, 1);
 }
 
-/* Three sites in a row, of one marker, as __DEFINE_MARKER_STUB() makes them. */
+/* Are three sites a stub of one marker, as __DEFINE_MARKER_STUB() makes it? */
 static bool valid_stub(const struct patcher_site *site)
 {
 	static const u8 at[SITES] = { ENTRY, SLOT_MOV, SLOT_JMP };
@@ -182,7 +182,7 @@ static int aim_stub(struct patcher_poke *poke, const struct patcher_site *site)
 			(unsigned long)site_marker(site)->iterator);
 }
 
-/* Let every stub of a table lead to its iterator or, with an error, none. */
+/* Make every stub of a table jump to its iterator; on error none does. */
 static int init_stubs(const struct patcher_table *table)
 {
 	const struct patcher_site *site = table->sites;
@@ -221,15 +221,15 @@ static int add_stubs(struct stub_table *table)
 }
 
 /**
- * marker_stubs_add() - take over the stubs of a module
+ * marker_stubs_add() - register the stubs of a module
  * @module: the module being loaded; NULL in user space
- * @span: their sites
+ * @span: the sites of its stubs
  *
- * To be called before its markers are taken over.
+ * This must be called before the module's markers are registered.
  *
  * Context: may sleep; no code of @module runs yet.
- * Return: 0; -EINVAL for a malformed table; -ENOMEM; or what patcher_register()
- * and patcher_apply() return.
+ * Return: 0; -EINVAL for a malformed table; -ENOMEM; or an error of patcher_register()
+ * or patcher_apply().
  */
 int marker_stubs_add(struct module *module, const struct kmarkers_span *span)
 {
@@ -256,7 +256,7 @@ int marker_stubs_add(struct module *module, const struct kmarkers_span *span)
 	return err;
 }
 
-/* The module's code no longer runs: as imv_drop_module(). */
+/* Forget the stubs of a module whose code no longer runs, as imv_drop_module() does with sites. */
 void marker_stubs_drop(struct module *module)
 {
 	struct stub_table *table, *next;

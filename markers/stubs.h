@@ -24,7 +24,7 @@ static inline unsigned int typed_probes(const struct marker *marker)
 	return typed ? live_probes(typed->array) : 0;
 }
 
-/* What is called in place of a typed probe that was taken out. */
+/* The function that is called in place of a typed probe that was removed in place. */
 static inline marker_probe_func *typed_nothing(const struct marker_typed *typed)
 {
 	return (marker_probe_func *)(void *)typed->nothing;

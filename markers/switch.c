@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How markers go on and off: whoever leads to a marker, its stub, and the value that
- * its site reads.
+ * Switching markers on and off: the ftrace operations or tracepoint callback that leads
+ * to the marker, its stub, and the immediate value that its site reads.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -17,7 +17,7 @@
 #include "switch.h"
 #include "tracepoint.h"
 
-/* Make room for so many markers: 0 or -ENOMEM. */
+/* Begin a batch with room for a number of markers.  Return 0 or -ENOMEM. */
 int marker_switch_begin(struct marker_switch *batch, unsigned int room)
 {
 	batch->nr = 0;
@@ -25,7 +25,7 @@ int marker_switch_begin(struct marker_switch *batch, unsigned int room)
 	return batch->changes ? 0 : -ENOMEM;
 }
 
-/* Bring a marker to @on, if it is not. */
+/* Add a marker to a batch, unless its state is @on already. */
 void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool on)
 {
 	if (marker->state__imv == on)
@@ -36,11 +36,12 @@ void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool 
 }
 
 /**
- * marker_switch_end() - switch what was added, in one batch
- * @batch: what marker_switch_begin() began
+ * marker_switch_end() - switch the markers that were added, in one batch
+ * @batch: the batch, begun with marker_switch_begin()
  * @err: not 0 to switch nothing
  *
- * Return: @err, or what imv_set_many() returns; all or none is switched.
+ * Return: @err if it is not 0, or the result of imv_set_many(): on error no marker is
+ * switched.
  */
 int marker_switch_end(struct marker_switch *batch, int err)
 {
@@ -52,8 +53,8 @@ int marker_switch_end(struct marker_switch *batch, int err)
 }
 
 /*
- * Who leads to a marker has to know that it is on: ftrace for a function, a tracepoint
- * for its callback.
+ * Tell the code that calls a marker whether it is on: ftrace for a marker on a
+ * function, a tracepoint for a marker in its callback.
  */
 int marker_switch_outside(struct marker *marker, bool on)
 {
@@ -68,10 +69,10 @@ static int prepare_marker(struct marker *marker)
 }
 
 /**
- * marker_switch_before() - what the markers of a name need before they go on
+ * marker_switch_before() - prepare the markers of a name before they are switched on
  * @entry: the name
  *
- * Return: 0, or an error, and marker_switch_after() undoes it.
+ * Return: 0, or an error, after which marker_switch_after() must be called.
  */
 int marker_switch_before(struct marker_entry *entry)
 {
@@ -89,7 +90,7 @@ int marker_switch_before(struct marker_entry *entry)
 	return err;
 }
 
-/* And after they went off. */
+/* Settle the markers of a name after they were switched off, or were not switched on. */
 void marker_switch_after(struct marker_entry *entry)
 {
 	struct marker *marker;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Markers on and off. */
+/* Switching markers on and off. */
 #ifndef MARKERS_SWITCH_H
 #define MARKERS_SWITCH_H
 
@@ -11,7 +11,7 @@ struct marker_entry;
 
 /**
  * struct marker_switch - markers that are switched in one batch
- * @changes: of the values that their sites read
+ * @changes: changes of the values that their sites read
  * @nr: how many
  */
 struct marker_switch {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tables of markers that modules bring, and what is left when modules leave. */
+/* Adding the tables of markers of modules, and dropping them when modules leave. */
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -36,7 +36,7 @@ static void drop_markers(struct marker_table *table, unsigned int nr)
 }
 
 /*
- * Join a marker to its name.  Code that the compiler duplicated records the
+ * Add a marker to its name.  Code that the compiler duplicated records the
  * same marker more than once.
  */
 static int add_marker(struct marker *marker)
@@ -52,7 +52,7 @@ static int add_marker(struct marker *marker)
 	return 0;
 }
 
-/* Connect a marker of a new table to the probes that wait for it, if there are any. */
+/* Connect a marker of a new table to the probes that are registered for its name. */
 static int connect_marker(struct marker *marker, struct marker_switch *batch)
 {
 	struct marker_entry *entry = marker_name_find(marker->name);
@@ -67,7 +67,7 @@ static int connect_marker(struct marker *marker, struct marker_switch *batch)
 		marker_name_log_mismatch(entry, marker);
 		return 0;
 	}
-	/* Its code does not run yet: the order does not matter. */
+	/* The marker's code does not run yet, so the order does not matter. */
 	rcu_assign_pointer(marker->probes, entry->probes->probe);
 	marker_switch_add(batch, marker, true);
 	return marker_switch_outside(marker, true);
@@ -105,15 +105,16 @@ static int add_markers(struct marker_table *table)
 }
 
 /**
- * marker_tables_add() - take over the markers of a module
+ * marker_tables_add() - register the markers of a module
  * @module: the module being loaded; NULL in user space
- * @span: its records
+ * @span: the records of its markers
  *
- * On return they are connected to the probes registered under their names.  To be
- * called before their immediate values are taken over, which patches their sites.
+ * On return the markers are connected to the probes registered under their names.  This
+ * must be called before the module's immediate values are registered, which patches
+ * the sites of the markers.
  *
  * Context: may sleep; no code of @module runs yet.
- * Return: 0; -EINVAL for a malformed table; -ENOMEM; or what imv_set_many() returns.
+ * Return: 0; -EINVAL for a malformed table; -ENOMEM; or an error of imv_set_many().
  */
 int marker_tables_add(struct module *module, const struct kmarkers_span *span)
 {
@@ -163,7 +164,8 @@ void marker_tables_drop(struct module *module)
  * marker_tables_drop_records() - forget markers whose code may still run
  * @records: the first record of a table, as added
  *
- * They call no probe any more, but may be in one until a grace period has passed.
+ * The markers call no probe any more, but a probe that they called may run until a
+ * grace period has passed.
  *
  * Context: may sleep.
  */
@@ -187,11 +189,11 @@ void marker_tables_drop_records(const s32 *records)
 
 /**
  * marker_tables_disconnect() - disconnect every probe whose code goes away
- * @gone: tells whether the code at an address goes
+ * @gone: tells whether the code of a probe goes away
  * @data: passed to it
  *
- * Context: may sleep; on return none of them runs any more.
- * Return: how many there were.
+ * Context: may sleep; on return none of these probes runs any more.
+ * Return: how many probes were disconnected.
  */
 unsigned int marker_tables_disconnect(probe_gone *gone, void *data)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tables of markers: what the module glue (kernel or user space) calls. */
+/* Adding and dropping tables of markers, called when a module or program starts and ends. */
 #ifndef MARKERS_TABLES_H
 #define MARKERS_TABLES_H
 

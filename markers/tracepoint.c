@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers in callbacks of tracepoints, as in 2.6.28: the tracepoint calls one
- * while its marker has probes.
+ * Markers in callbacks of tracepoints, as in 2.6.28: a callback is connected to its
+ * tracepoint while the marker in it has probes.
  */
 #include <linux/list.h>
 #include <linux/lockdep.h>
@@ -20,7 +20,10 @@ static struct marker_tp *tp_of(struct marker *marker)
 	return container_of(marker, struct marker_tp, marker);
 }
 
-/* A tracepoint takes a callback once: it is there for all markers in it. */
+/*
+ * Is the callback of a marker connected for another marker in it?  A callback is
+ * connected to a tracepoint only once, for all markers in it.
+ */
 static bool has_company(const struct marker_tp *tp)
 {
 	const struct marker_tp *other;
@@ -58,13 +61,14 @@ static void disconnect(struct marker_tp *tp)
 /**
  * marker_tracepoint_switch() - connect a callback to its tracepoint, or disconnect it
  * @marker: a marker in the callback
- * @on: connect it?
+ * @on: true to connect it
  *
- * It stays connected while another marker in it is.  One that is not ready yet is
- * connected by marker_tracepoints_connect().
+ * A callback stays connected while another marker in it is on.  The callback of a
+ * marker that is not ready yet is connected later, by marker_tracepoints_connect().
  *
  * Context: may sleep.
- * Return: 0; -EEXIST if somebody else has connected it; or what the tracepoint returns.
+ * Return: 0; -EEXIST if somebody else has connected the callback; or an error of the
+ * tracepoint.
  */
 int marker_tracepoint_switch(struct marker *marker, bool on)
 {
@@ -91,11 +95,11 @@ static int make_ready(struct marker *marker)
  * marker_tracepoints_connect() - connect the callbacks of a module whose markers have probes
  * @module: the module being loaded
  *
- * From now on its callbacks run: what is done to text that has not run, to jump
- * labels and to tracepoints of the module, has been done.
+ * The module's callbacks may run from now on: by now everything is done that has to be
+ * done to text that has not run yet, and to jump labels and tracepoints of the module.
  *
  * Context: may sleep.
- * Return: 0, or what a tracepoint returns.
+ * Return: 0, or an error of a tracepoint.
  */
 int marker_tracepoints_connect(struct module *module)
 {
@@ -111,7 +115,7 @@ int marker_tracepoints_connect(struct module *module)
 	return err;
 }
 
-/* May its callback have been called?  It is not any more. */
+/* Disconnect the callback of a marker.  Return true if it may have been called before. */
 static bool drop(struct marker *marker)
 {
 	if (marker->flavour != MARKER_TRACEPOINT || !tp_of(marker)->ready)
@@ -121,11 +125,11 @@ static bool drop(struct marker *marker)
 }
 
 /**
- * marker_tracepoints_drop() - see that no tracepoint calls a module that leaves
- * @table: its markers
+ * marker_tracepoints_drop() - disconnect the callbacks of a module that leaves
+ * @table: the module's markers
  *
  * A callback that was disconnected before may still run: in newer kernels a task
- * can be preempted there, and nobody else waits for it.
+ * can be preempted in it, and nothing else waits for such a task.
  *
  * Context: may sleep; on return no callback runs any more.
  */

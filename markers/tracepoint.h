@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Markers in callbacks of tracepoints: in the kernel only. */
+/* Markers in callbacks of tracepoints; in the kernel only. */
 #ifndef MARKERS_TRACEPOINT_H
 #define MARKERS_TRACEPOINT_H
 

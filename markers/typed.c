@@ -77,12 +77,12 @@ static int register_typed(struct marker_typed *typed, marker_probe_func *func, v
  * @probe: the probe, cast from the marker's type
  * @private: passed to it
  *
- * Called by marker_register_NAME(), which checks the type.
+ * marker_register_NAME() calls this function, after the compiler has checked the type.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL without a probe; -EBUSY if this probe is registered with this
- * private data; -ENOENT if the marker's module was not taken over; -ENOMEM; or
- * what patcher_apply() returns.
+ * Return: 0; -EINVAL if @probe is NULL; -EBUSY if this probe is registered with this
+ * private data already; -ENOENT if the markers of the marker's module are not
+ * registered; -ENOMEM; or an error of patcher_apply().
  */
 int marker_typed_register(struct marker_typed *typed, marker_typed_func *probe, void *private)
 {
@@ -108,7 +108,7 @@ static int del_typed(struct marker_typed *typed, unsigned int index)
 		return err;
 	marker_array_del(&array, index, typed_nothing(typed), &old);
 	publish_typed(typed, array);
-	/* As with other markers, one that cannot be switched off calls nothing. */
+	/* A marker that cannot be switched off calls no probe: true of other markers, too. */
 	if (!array && !marker->probes)
 		switch_typed(marker, false);
 	if (old)
@@ -127,7 +127,7 @@ static int del_typed(struct marker_typed *typed, unsigned int index)
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such registration; or, with the probe still
- * connected, what patcher_apply() returns.
+ * connected, an error of patcher_apply().
  */
 int marker_typed_unregister(struct marker_typed *typed, marker_typed_func *probe, void *private)
 {
@@ -167,10 +167,10 @@ static unsigned int disconnect_gone_typed(struct marker_typed *typed, probe_gone
 
 /**
  * marker_typed_disconnect() - marker_probes_disconnect() for typed probes
- * @gone: tells whether the code at an address goes
+ * @gone: tells whether the code of a probe goes away
  * @data: passed to it
  *
- * Return: how many there were.
+ * Return: how many probes were disconnected.
  */
 unsigned int marker_typed_disconnect(probe_gone *gone, void *data)
 {
@@ -189,7 +189,7 @@ unsigned int marker_typed_disconnect(probe_gone *gone, void *data)
 	return count;
 }
 
-/* A marker leaves; its code no longer runs. */
+/* Forget the typed probes of a marker whose module leaves and whose code no longer runs. */
 void marker_typed_drop(struct marker *marker)
 {
 	struct marker_typed *typed = typed_of(marker);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Typed probes whose code goes away, and typed markers that do. */
+/* Disconnecting typed probes whose code goes away, and dropping typed markers. */
 #ifndef MARKERS_TYPED_H
 #define MARKERS_TYPED_H
 

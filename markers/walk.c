@@ -7,7 +7,7 @@
 
 #include "names.h"
 
-/* Let the walk stand at the next table that has markers, or at the end. */
+/* Set the walk to the first marker of the next table that has markers, or to the end. */
 static void stand_at(struct marker_iter *iter, struct list_head *node)
 {
 	while (node != &marker_registry.tables && !list_entry(node, struct marker_table, node)->nr)
@@ -49,8 +49,8 @@ EXPORT_SYMBOL_GPL(marker_iter_reset);
  * marker_iter_start() - begin to walk through all markers, or go on after a stop
  * @iter: the walk, reset once
  *
- * Until marker_iter_stop() no marker comes or goes and no probe can be
- * registered.  A walk that was stopped goes on at the position it had come to.
+ * Until marker_iter_stop() no marker is added or removed and no probe can be
+ * registered.  A walk that was stopped goes on at the position that it had reached.
  *
  * Context: may sleep.
  */
