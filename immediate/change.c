@@ -41,9 +41,9 @@ static int compare_changes(const void *a, const void *b)
 }
 
 /*
- * Collect the sites of a table that a change concerns; with @pokes NULL only
- * count them.  Clear @ours if one of them holds what is not ours.  -EINVAL if a
- * site reads the variable at another size.
+ * Collect the sites of a table that read a changed variable; if @pokes is NULL, only
+ * count them.  Clear @ours if a site holds bytes that are not ours.  Return the number
+ * of sites, or -EINVAL if one reads the variable with another size.
  */
 static int collect_readers(const struct imv_table *table, const struct imv_change *change,
 			   struct patcher_poke *pokes, bool *ours)
@@ -64,7 +64,7 @@ static int collect_readers(const struct imv_table *table, const struct imv_chang
 	return i - first;
 }
 
-/* The same for all tables and changes. */
+/* Collect the sites of all tables for all changes, as collect_readers() does. */
 static int collect_sites(const struct imv_change *changes, unsigned int nr, struct patcher_poke *pokes,
 		   bool *ours)
 {
@@ -104,7 +104,7 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
 		return -ENOMEM;
 	collect_sites(changes, nr, pokes, &ours);
 	err = patcher_apply(imv_owner, pokes, count);
-	/* What is made of somebody else's bytes need not be an instruction. */
+	/* A poke made from somebody else's bytes need not be an instruction. */
 	if (err == -EINVAL && !ours)
 		err = -EILSEQ;
 	if (!err)
@@ -119,8 +119,9 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
  * @nr: how many
  *
  * Context: may sleep.
- * Return: 0; or an error with every value and site as it was: -EINVAL for a
- * size that a reader disagrees with or a variable named twice, -ENOMEM, or what patcher_apply() returns.
+ * Return: 0; or an error with every value and site as it was: -EINVAL if a site reads
+ * a variable with another size or a variable is named twice, -ENOMEM, or an error of
+ * patcher_apply().
  */
 int imv_set_many(struct imv_change *changes, unsigned int nr)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The list of immediate values. */
+/* The file immediate/list in debugfs. */
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
@@ -15,7 +15,7 @@
 #include "tables.h"
 #include "updates.h"
 
-/* A variable and where it is read. */
+/* A variable, and the sites in one module that read it. */
 struct usage {
 	unsigned long var;
 	struct module *module;
@@ -42,7 +42,7 @@ static unsigned int count_sites(void)
 	return nr;
 }
 
-/* One element per site, then those of the same variable and module joined. */
+/* Collect an element for each site, then join elements of the same variable and module. */
 static unsigned int collect_usage(struct usage *usage)
 {
 	const struct imv_table *table;
@@ -66,7 +66,10 @@ static unsigned int collect_usage(struct usage *usage)
 	return nr ? joined + 1 : 0;
 }
 
-/* One line per variable and module that reads it; holds the lock, so values are of one time. */
+/*
+ * Print a line for each variable and each module that reads it.  The lock is held, so
+ * that all values are of the same time.
+ */
 int imv_list_show(struct seq_file *m, void *unused)
 {
 	struct usage *usage;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The list of immediate values. */
+/* The file immediate/list in debugfs. */
 #ifndef IMMEDIATE_LIST_H
 #define IMMEDIATE_LIST_H
 

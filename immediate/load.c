@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tables of immediate values that modules bring and take away. */
+/* Adding the tables of immediate values of modules, and dropping them when modules leave. */
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
@@ -16,7 +16,10 @@
 #include "tables.h"
 #include "updates.h"
 
-/* Bring a new table, compiled with 0 in every site and branches open, up to date. */
+/*
+ * Write the present values into the sites of a new table.  They were compiled with the
+ * value 0, and branches as conditional jumps.
+ */
 static int patch_table(const struct patcher_table *table)
 {
 	struct patcher_poke *pokes;
@@ -51,7 +54,7 @@ static int compare_vars(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The patcher has sorted the sites: they stay where they are from now on. */
+/* Sort the sites by variable.  The patcher has sorted the records, which no longer move. */
 static int sort_by_var(struct imv_table *table)
 {
 	unsigned int i, nr = table->sites.nr;
@@ -83,15 +86,15 @@ static int add_table(struct imv_table *table)
 }
 
 /**
- * imv_add_table() - take over the sites of a module
+ * imv_add_table() - register the sites of a module
  * @module: the module being loaded; NULL in user space
- * @span: its records
+ * @span: the records of its sites
  *
  * On return every site reads the present value of its variable.
  *
  * Context: may sleep; no code of @module runs yet.
- * Return: 0; -EINVAL for a malformed table; -EPERM for a site in text that does
- * not stay; -ENOMEM, or what patcher_apply() returns.
+ * Return: 0; -EINVAL for a malformed table; -EPERM for a site in text that is freed
+ * after init; -ENOMEM, or an error of patcher_apply().
  */
 int imv_add_table(struct module *module, const struct kmarkers_span *span)
 {
@@ -125,7 +128,7 @@ int imv_add_table(struct module *module, const struct kmarkers_span *span)
 /**
  * imv_drop_module() - forget every site of a module
  * @module: a module whose code no longer runs, and whose memory stays for another
- *	grace period: free_module() waits for one, and so does a load that fails
+ *	grace period, because free_module() and a load that fails wait for one
  *
  * Context: may sleep.
  */

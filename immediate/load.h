@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tables of immediate values: what the module glue (kernel or user space) calls. */
+/* Adding and dropping tables of sites, called when a module or program starts and ends. */
 #ifndef IMMEDIATE_LOAD_H
 #define IMMEDIATE_LOAD_H
 

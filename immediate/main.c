@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Immediate values as a module: finds the tables of its clients as they load. */
+/* The module kmarkers_immediate: finds the tables of client modules as they load. */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
@@ -55,8 +55,8 @@ static void drop_module(struct module *module)
 }
 
 /*
- * COMING is sent after relocation and before the module's init function; an
- * error ends the load.  GOING is sent when none of its code runs any more.
+ * Module notifier.  COMING is sent after relocation and before the module's init
+ * function; an error ends the load.  GOING is sent when the module's code no longer runs.
  */
 static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -70,9 +70,10 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 }
 
 /*
- * After markers, which set values of a module that is coming: its sites get them
- * all in one batch.  Before kprobe events that wait for it, whose notifier has 1 or,
- * in newer and in stable kernels, 2: their breakpoints are no instructions of ours.
+ * This notifier runs after that of markers, which sets values of a module that is
+ * coming: then all its sites get their values in one batch.  It runs before that of
+ * kprobe events that wait for the module, which has priority 1 or, in newer and in
+ * stable kernels, 2: a site with their breakpoint is not an instruction of ours.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = on_module,

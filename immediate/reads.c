@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The instructions that read immediate values. */
+/* Recognising and changing the instructions that read immediate values. */
 #include <linux/string.h>
 
 #include <kmarkers/immediate.h>
@@ -7,13 +7,13 @@
 
 #include "reads.h"
 
-/* Bytes of the operand: two-byte values are read with a 32-bit mov. */
+/* Bytes of the operand of a site: two-byte values are read with a 32-bit mov. */
 static unsigned int operand_size(const struct patcher_site *site)
 {
 	return site->size == 2 ? 4 : site->size;
 }
 
-/* What a variable holds. */
+/* Read a variable of a given size. */
 u64 imv_load_value(const void *var, unsigned int size)
 {
 	u64 value = 0;
@@ -28,7 +28,7 @@ static const u8 branch_off[] = { 0x0f, 0x1f, 0x80 }, branch_on[] = { 0x2e, 0x2e,
 
 #define BRANCH_LEN	(sizeof(branch_off) + sizeof(s32))
 
-/* The last opcode byte of jne and je, short or near, differ in one bit. */
+/* Make a branch je or jne, by @value; their last opcode bytes, short or near, differ in one bit. */
 static void flip(u8 *insn, u64 value)
 {
 	u8 *opcode = insn[0] == 0x0f ? insn + 1 : insn;
@@ -40,7 +40,7 @@ static void flip(u8 *insn, u64 value)
 #define REX		0x40
 #define REX_W		0x08
 
-/* mov $imm,%reg with at most a REX prefix, and an immediate of the site's size. */
+/* Is @insn mov $imm,%reg with at most a REX prefix, and an immediate of the site's size? */
 static bool holds_mov(const struct patcher_site *site, const u8 *insn)
 {
 	unsigned int size = operand_size(site), prefixes = site->len - size - 1;
@@ -53,7 +53,7 @@ static bool holds_mov(const struct patcher_site *site, const u8 *insn)
 	return (insn[prefixes] & 0xf8) == 0xb8 && !(rex & REX_W) == (size == 4);
 }
 
-/* Is @insn, found at a registered site, what reads a value of its kind? */
+/* Is @insn, found at a registered site, an instruction that reads a value of its kind? */
 static bool is_read(const struct patcher_site *site, const u8 *insn)
 {
 	if (site->flags & IMV_BRANCH)
@@ -67,18 +67,18 @@ static bool is_read(const struct patcher_site *site, const u8 *insn)
 }
 
 /*
- * The change that lets a site read @value.
+ * Fill in the poke that makes a site read @value.
  *
- * The bytes are read once: kprobes come and go meanwhile.  Return false if they
- * are somebody else's; the patcher, which will not find what is expected then,
- * says whose.
+ * The bytes of the site are read only once, because kprobes may come and go meanwhile.
+ * Return false if the bytes are somebody else's.  Then @poke expects other bytes, and
+ * the patcher refuses it and logs whose they are.
  */
 bool imv_read_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
 {
 	unsigned int size = operand_size(site);
 	bool ours;
 
-	/* As the variable will have it. */
+	/* Reduce the value to the variable's size. */
 	value = imv_load_value(&value, site->size);
 	poke->addr = (u8 *)patcher_site_addr(site);
 	poke->len = site->len;
@@ -96,7 +96,7 @@ bool imv_read_poke(struct patcher_poke *poke, const struct patcher_site *site, u
 	return ours;
 }
 
-/* Can the record be of a site?  What it points at is looked at once it is known to be text. */
+/* Can a record be valid?  Its instruction is checked later, once it is known to be text. */
 bool imv_read_is_valid(const struct patcher_site *site)
 {
 	if (site->flags & ~(IMV_BRANCH | IMV_FLIP))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Immediate values that their module lets root change: a file each in debugfs. */
+/* Immediate values that root may change, each through a file in debugfs. */
 #include <linux/debugfs.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -25,7 +25,7 @@ struct settable_table {
 	unsigned int nr;
 };
 
-static DEFINE_MUTEX(lock);		/* protects the list */
+static DEFINE_MUTEX(lock);		/* protects the list of tables */
 static LIST_HEAD(tables);
 static struct dentry *values;
 
@@ -90,7 +90,7 @@ static void create_file(struct module *module, struct imv_settable *settable)
 /**
  * imv_settable_add() - create the files of a module
  * @module: the module being loaded
- * @span: its records
+ * @span: the records of its settable values
  *
  * Context: may sleep.
  * Return: 0, -EINVAL for a malformed table, or -ENOMEM.
@@ -116,7 +116,7 @@ int imv_settable_add(struct module *module, const struct kmarkers_span *span)
 	return 0;
 }
 
-/* Waits for whoever reads or writes the files. */
+/* Remove the files of a module, waiting for reads and writes of them. */
 static void remove_files(const struct settable_table *table)
 {
 	unsigned int i;
@@ -129,7 +129,7 @@ static void remove_files(const struct settable_table *table)
  * imv_settable_drop() - remove the files of a module
  * @module: a module whose code no longer runs
  *
- * Context: may sleep; module notifiers, one at a time for a module.
+ * Context: may sleep; called by module notifiers, one at a time for a module.
  */
 void imv_settable_drop(struct module *module)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What variables are called, in the kernel. */
+/* Names of variables, from kallsyms. */
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/seq_file.h>
@@ -7,7 +7,7 @@
 
 #include "symbol.h"
 
-/* kallsyms says name__imv [module], or the name of a structure that holds the value. */
+/* Print a name: kallsyms has name__imv [module], or the name of a structure with the value. */
 void imv_show_symbol(struct seq_file *m, unsigned long addr)
 {
 	char text[KSYM_SYMBOL_LEN], *end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What variables are called; a program knows it in another way. */
+/* Names of variables; native/ implements this for programs. */
 #ifndef IMMEDIATE_SYMBOL_H
 #define IMMEDIATE_SYMBOL_H
 

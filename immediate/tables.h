@@ -11,9 +11,9 @@
 
 /**
  * struct imv_table - the sites of a module
- * @node: in the list of all
- * @rcu: for the grace period before it is freed
- * @sites: what the patcher knows: sorted by address
+ * @node: link in the list of all tables
+ * @rcu: for the grace period before the table is freed
+ * @sites: the table as the patcher knows it, sorted by address
  * @by_var: the same sites, sorted by variable
  */
 struct imv_table {
@@ -23,11 +23,11 @@ struct imv_table {
 	const struct patcher_site **by_var;
 };
 
-/* What the patcher calls us: compared by address, so it is there once. */
+/* The owner of sites as registered with the patcher; it is compared by address. */
 extern const char *const imv_owner;
 
 struct imv_tables {
-	struct mutex lock;		/* before the patcher's; also keeps the variables still */
+	struct mutex lock;		/* taken before the patcher's; also guards the variables */
 	struct list_head list;
 };
 

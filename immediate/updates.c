@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How often each immediate value was changed while sites read it: an array sorted by address. */
+/* Counters of changes of each immediate value, in an array sorted by address. */
 #include <linux/errno.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>
@@ -57,7 +57,7 @@ static int make_room(unsigned int nr)
 	return 0;
 }
 
-/* How many variables, of sites sorted by variable, have no counter. */
+/* Count the variables without a counter that are read by sites, which are sorted by variable. */
 static unsigned int count_missing(const struct patcher_site *const *sites, unsigned int nr)
 {
 	unsigned long var, last = 0;
@@ -72,9 +72,9 @@ static unsigned int count_missing(const struct patcher_site *const *sites, unsig
 }
 
 /**
- * imv_updates_reserve() - make sure that changes can be counted
- * @sites: which read the variables, sorted by these
- * @nr: how many
+ * imv_updates_reserve() - add counters for the variables of a table
+ * @sites: the sites that read the variables, sorted by variable
+ * @nr: how many sites
  *
  * Return: 0 or -ENOMEM.
  */
@@ -87,7 +87,7 @@ int imv_updates_reserve(const struct patcher_site *const *sites, unsigned int nr
 	if (err)
 		return err;
 
-	/* Two sorted sequences become one, from the end on. */
+	/* Merge two sorted sequences into one, starting at the end. */
 	updates.nr += missing;
 	for (to = updates.nr; to > old; ) {
 		unsigned long var = patcher_site_key(sites[nr - 1]);
@@ -106,7 +106,7 @@ int imv_updates_reserve(const struct patcher_site *const *sites, unsigned int nr
 
 /**
  * imv_updates_count() - count changes that were made
- * @changes: the changes; without a site that reads a variable it is not counted
+ * @changes: the changes; a variable that no site reads is not counted
  * @nr: how many
  */
 void imv_updates_count(const struct imv_change *changes, unsigned int nr)
@@ -122,7 +122,7 @@ void imv_updates_count(const struct imv_change *changes, unsigned int nr)
 }
 
 /**
- * imv_updates_of() - how often a value was changed
+ * imv_updates_of() - the number of times that a value was changed
  * @var: the variable behind it
  */
 unsigned long imv_updates_of(const void *var)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How often each value was changed. */
+/* Counters of changes of each immediate value. */
 #ifndef IMMEDIATE_UPDATES_H
 #define IMMEDIATE_UPDATES_H
 
