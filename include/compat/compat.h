@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The only file that knows kernel versions.  Included into every .c file of
- * ours by the build; each entry cites the commit and version that made it
- * necessary.
+ * The only file that knows kernel versions.  The build includes it into every .c file
+ * of ours; each entry cites the commit and version that made it necessary.
  */
 #ifndef KMARKERS_COMPAT_H
 #define KMARKERS_COMPAT_H
 
-/* Before printk.h is read: what the log says begins with who says it. */
+/* Log lines begin with the module's name.  This must be defined before printk.h is read. */
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
 
 #include <linux/module.h>
@@ -45,8 +44,7 @@ static const struct file_operations name ## _fops = {			\
 
 /*
  * 55cbcb6731bb ("x86/cpu: Do not include the CPUID API header in
- * asm/processor.h"), v7.2: cpuid() has to be asked for, in a header that v6.15
- * split off.
+ * asm/processor.h"), v7.2: cpuid() is in a header of its own, which v6.15 split off.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
 #include <asm/cpuid/api.h>
@@ -91,8 +89,8 @@ static __always_inline void compat_ftrace_set_ip(struct compat_ftrace_regs *regs
 
 /*
  * 8be9fbd5345d ("ftrace: Export ftrace_free_filter() to modules"), v6.2 and some
- * older ones.  An empty filter holds no memory either, but to empty it takes some
- * for a moment.
+ * older ones.  Before, the filter was emptied instead: an empty filter holds no memory
+ * either, but emptying it allocates memory for a moment.
  */
 static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
 {
@@ -106,9 +104,9 @@ static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
 
 /*
  * a25d036d939a ("ftrace: Reverse what the RECURSION flag means in the ftrace_ops"),
- * v5.11: before, callbacks were guarded unless they said no; 94d095ffa0e1 ("ftrace:
- * abstract DYNAMIC_FTRACE_WITH_ARGS accesses"), v6.2: arguments can be had without
- * saving all registers.
+ * v5.11: before, callbacks were guarded against recursion unless a flag said no;
+ * 94d095ffa0e1 ("ftrace: abstract DYNAMIC_FTRACE_WITH_ARGS accesses"), v6.2: arguments
+ * can be read without saving all registers.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define COMPAT_FTRACE_FLAGS	FTRACE_OPS_FL_RECURSION
@@ -132,7 +130,7 @@ static __always_inline unsigned long compat_ftrace_argument(struct compat_ftrace
 
 /*
  * 908a1d775422 ("hrtimers: Introduce hrtimer_setup() to replace hrtimer_init()"),
- * v6.13: took over the function as well.
+ * v6.13: hrtimer_setup() also sets the timer's function.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #include <linux/hrtimer.h>
@@ -146,8 +144,8 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #endif
 
 /*
- * ("x86/irq: Make irqstats array based"), v7.2: before, each counter was a member
- * of its own.  Timer interrupts of this CPU so far.
+ * The number of timer interrupts of this CPU so far.  ("x86/irq: Make irqstats array
+ * based"), v7.2: before, each counter was a member of its own.
  */
 #include <linux/hardirq.h>
 
@@ -162,7 +160,7 @@ static inline unsigned int compat_timer_irqs(void)
 
 /*
  * 2c92ca849fcc ("tracing/treewide: Remove second parameter of __assign_str()"),
- * v6.10: __string() keeps the source.  Expanded by the headers in trace/ only.
+ * v6.10: __string() keeps the source.  Only the headers in trace/ expand this macro.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define compat_assign_str(field, source)	__assign_str(field)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How many arguments a macro was given. */
+/* Counting the arguments of a macro. */
 #ifndef KMARKERS_ARGUMENTS_H
 #define KMARKERS_ARGUMENTS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What runs this machine: hardware, a hypervisor or an emulator. */
+/* Detecting whether this machine is hardware, a hypervisor's guest or an emulator. */
 #ifndef KMARKERS_HYPERVISOR_H
 #define KMARKERS_HYPERVISOR_H
 
@@ -13,7 +13,7 @@
 #include <string.h>
 #endif
 
-/* Twelve letters and a zero; no letters on real hardware. */
+/* Size of a hypervisor's name: twelve letters and a NUL.  On real hardware the name is empty. */
 #define KMARKERS_HYPERVISOR_BYTES	13
 
 static inline bool kmarkers_has_hypervisor(void)
@@ -43,7 +43,7 @@ static inline void kmarkers_read_hypervisor(char name[KMARKERS_HYPERVISOR_BYTES]
 	name[KMARKERS_HYPERVISOR_BYTES - 1] = '\0';
 }
 
-/* QEMU without acceleration translates code: it has no cycles. */
+/* Is this QEMU without acceleration?  It translates code and does not count cycles. */
 static inline bool kmarkers_is_emulated(void)
 {
 	char name[KMARKERS_HYPERVISOR_BYTES];

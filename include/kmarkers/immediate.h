@@ -8,8 +8,8 @@
  * value inside the instruction.  It touches no data cache line, so it costs
  * the same however cold the data caches are.  Changing one is expensive: every
  * place that reads it is patched, on the running system, all in one batch.
- * Use them for what is read often and changed rarely.  A boolean can be read as
- * a branch, imv_branch(): one nop or one jump, without even the test.
+ * Use immediate values for data that is read often and changed rarely.  A boolean can
+ * be read as a branch, imv_branch(): one nop or one jump, without a test.
  *
  * EXAMPLE
  *
@@ -48,21 +48,21 @@
  *
  * PROMISES
  *
- * Each read yields the old or the new value, whole.  After imv_set() returned
- * 0, no imv_read() on any CPU yields the old one.  imv_read() is volatile: each
- * execution reads anew.  It orders nothing else: to pass data along with a
- * value, synchronise as for any variable.
+ * Each read yields either the old or the new value, never a mixture.  After imv_set()
+ * returned 0, no imv_read() on any CPU yields the old value.  imv_read() is volatile:
+ * each execution reads the value again.  It does not order other accesses: to pass data
+ * along with a value, synchronise as for any variable.
  *
- * imv_read() must not stand in __init text, which is freed while sites live on:
- * there, use _imv_read(), a plain load.  A module that breaks this rule is
+ * imv_read() must not stand in __init text, which is freed while its sites stay
+ * registered: use _imv_read() there, a plain load.  A module that breaks this rule is
  * refused when it is loaded.
  *
  * Types of 1, 2, 4 and 8 bytes are allowed: integers, enums, bool, pointers.
  *
- * With IMV_PLAIN defined, and where there is no x86-64, reads are plain loads
- * and everything else stays as it is.
+ * If IMV_PLAIN is defined, and on architectures other than x86-64, reads are plain
+ * loads and everything else is the same.
  *
- * Source: the immediate values patches of 2007-2008, whose names these are.
+ * Source: the immediate values patches of 2007-2008, from which the names are taken.
  */
 #ifndef KMARKERS_IMMEDIATE_H
 #define KMARKERS_IMMEDIATE_H
@@ -78,7 +78,7 @@
 #define IMV_PLAIN
 #endif
 
-/* Referred to by every table of immediate values; its value is unused. */
+/* A symbol that every table of immediate values refers to; its value is unused. */
 extern const u8 imv_tables_need_immediate;
 
 #ifndef IMV_PLAIN
@@ -94,7 +94,7 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
  */
 #define DEFINE_IMV(type, name)		__typeof__(type) name##__imv
 
-/* In a program its address is a constant only if it is known to be in there too. */
+/* In a program, an address is a constant only if the variable is known to be in the program. */
 #ifdef __KERNEL__
 #define __IMV_EXTERN			extern
 #else
@@ -115,7 +115,7 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 #define EXPORT_IMV_SYMBOL(name)		EXPORT_SYMBOL(name##__imv)
 
 /**
- * EXPORT_IMV_SYMBOL_GPL() - let other modules with a compatible licence do so
+ * EXPORT_IMV_SYMBOL_GPL() - EXPORT_IMV_SYMBOL() for GPL-compatible modules only
  * @name: its name; not static
  */
 #define EXPORT_IMV_SYMBOL_GPL(name)	EXPORT_SYMBOL_GPL(name##__imv)
@@ -124,7 +124,7 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
  * _imv_read() - read an immediate value with a plain load
  * @name: its name
  *
- * An lvalue.  Required in __init and __exit text.
+ * The result is an lvalue.  This macro is required in __init and __exit text.
  */
 #define _imv_read(name)			(name##__imv)
 
@@ -137,11 +137,11 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 
 #else
 
-/* Of struct patcher_site.flags: the site is a branch, or a condition that is turned round. */
+/* Bits of struct patcher_site.flags: the site is a branch, or a condition that is inverted. */
 #define IMV_BRANCH	0x100
 #define IMV_FLIP	0x200
 
-/* One reading instruction and its struct patcher_site. */
+/* An instruction that reads a value, and the struct patcher_site of it. */
 #define __IMV_SITE(instruction, var, bytes, flags)			\
 	"1:	" instruction "\n"					\
 	"2:\n"								\
@@ -188,14 +188,12 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 })
 
 /*
- * The instruction has 7 bytes, and its last 4 are the distance to the label
- * whatever it is at the time:
+ * The instruction has 7 bytes.  Its last 4 are the distance to the label in each of
+ * its forms, so the table need not hold the distance, and a change writes three bytes:
  *
  *	3e 0f 85 distance	jne label, as compiled: tools see both ways
  *	0f 1f 80 distance	nop, while the value is 0
- *	2e 2e e9 distance	jmp label, while it is not
- *
- * so the table need not hold it, and a change writes three bytes.
+ *	2e 2e e9 distance	jmp label, while the value is not 0
  */
 static __always_inline bool __imv_branch(const void *var)
 {
@@ -208,12 +206,13 @@ on:
 }
 
 /**
- * imv_branch() - a boolean immediate value as a branch
+ * imv_branch() - read a boolean immediate value as a branch
  * @name: its name; of one byte
  *
- * One nop while it is 0, one jump while it is not; no test and no load.
+ * The code is one nop while the value is 0 and one jump while it is not; there is no
+ * test and no load.
  *
- * Return: whether it is not 0.
+ * Return: true if the value is not 0.
  */
 #define imv_branch(name)						\
 ({									\
@@ -222,8 +221,8 @@ on:
 })
 
 /*
- * The forms that were tried in 2006 and 2008: compare a register with itself, or
- * clear it, and change one byte to turn jne, never taken, into je, always taken.
+ * Two forms that were tried in 2006 and 2008: they compare a register with itself, or
+ * clear it; changing one byte turns jne, never taken, into je, always taken.
  */
 static __always_inline bool __imv_cmp_flip(const void *var)
 {
@@ -249,9 +248,9 @@ on:
  * imv_cmp_flip() - imv_branch() in two instructions, for comparison
  * @name: its name; of one byte
  *
- * cmp of a register with itself, and jne or je.
+ * The instructions are cmp of a register with itself, and jne or je.
  *
- * Return: whether it is not 0.
+ * Return: true if the value is not 0.
  */
 #define imv_cmp_flip(name)	__imv_cmp_flip(&name##__imv)
 
@@ -259,9 +258,9 @@ on:
  * imv_xor_flip() - imv_branch() in two instructions and a register, for comparison
  * @name: its name; of one byte
  *
- * xor of a register with itself, and jne or je.
+ * The instructions are xor of a register with itself, and jne or je.
  *
- * Return: whether it is not 0.
+ * Return: true if the value is not 0.
  */
 #define imv_xor_flip(name)	__imv_xor_flip(&name##__imv)
 
@@ -295,8 +294,8 @@ int imv_set_many(struct imv_change *changes, unsigned int nr);
  * @to: the new value
  *
  * Context: may sleep.
- * Return: 0; or -ENOMEM, or what patcher_apply() returns, with value and sites
- * as they were.
+ * Return: 0; or, with the value and all sites unchanged, -ENOMEM or an error of
+ * patcher_apply().
  */
 #define imv_set(name, to)						\
 ({									\
@@ -314,10 +313,10 @@ int imv_set_many(struct imv_change *changes, unsigned int nr);
  * @name: its name, also of its file
  * @var: the variable behind it
  * @size: its bytes
- * @is_signed: whether its type has a sign
+ * @is_signed: true if its type is signed
  * @min: smallest value allowed
  * @max: largest value allowed
- * @private: of the immediate module
+ * @private: private to the module kmarkers_immediate
  */
 struct imv_settable {
 	const char *name;
@@ -335,9 +334,9 @@ struct imv_settable {
  * @lowest: smallest value allowed
  * @highest: largest value allowed
  *
- * At file scope.  While the module is loaded, immediate/values/<module>.<name>
- * in debugfs shows and takes the value; anything else than a number between the
- * bounds is refused with -EINVAL.
+ * Use it at file scope.  While the module is loaded, the value can be read from and
+ * written to immediate/values/<module>.<name> in debugfs; anything other than a number
+ * between the bounds is refused with -EINVAL.
  */
 #define IMV_SETTABLE(imv_name, lowest, highest)				\
 static struct imv_settable __imv_settable_##imv_name __used = {		\

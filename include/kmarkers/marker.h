@@ -6,7 +6,7 @@
  *
  * A marker is written once into the code, with a name, a format and arguments.
  * While no probe is connected it costs one nop and no data; its arguments are
- * not evaluated.  Probes are connected by the marker's name, before or after the marked module loads.
+ * not evaluated.  Probes are connected by name, before or after the marked module loads.
  *
  * EXAMPLE
  *
@@ -58,7 +58,7 @@
  *	cmp_flip	a comparison of a register with itself, and a branch on it
  *	xor_flip	the same after clearing a register
  *
- * All mean the same; they differ in what they cost while off.
+ * All flavours do the same; they differ in what they cost while off.
  *
  * CONTEXT
  *
@@ -80,10 +80,10 @@
  *
  * WHERE A MARKER MAY NOT STAND
  *
- * Where RCU does not watch: in the idle loop's innermost part, in entry code and
- * in whatever else is noinstr.  Nothing waits for a probe that runs there, neither
- * marker_synchronize_unregister() nor what frees the list of probes.  A kernel with
- * PROVE_RCU reports a marker that is hit there.
+ * A marker must not stand where RCU is not watching: in the innermost part of the idle
+ * loop, in entry code and in other noinstr code.  Nothing waits for a probe that runs
+ * there: neither marker_synchronize_unregister() nor the code that frees arrays of
+ * probes.  A kernel with PROVE_RCU reports a marker that is hit there.
  *
  * Source: Linux Kernel Markers, 2006 (MARK) and 2.6.25-2.6.31 (trace_mark).
  */
@@ -98,7 +98,7 @@
 #include <kmarkers/immediate.h>
 #include <kmarkers/table.h>
 
-/* Referred to by every table of markers; its value is unused. */
+/* A symbol that every table of markers refers to; its value is unused. */
 extern const u8 marker_tables_need_markers;
 
 KMARKERS_CHUNK(markers, marker_tables_need_markers, 4);
@@ -138,11 +138,11 @@ enum marker_flavour {
 };
 
 /**
- * struct marker - one place in the code
+ * struct marker - a marker: one place in the code
  * @name: the marker's name
  * @format: its format
  * @func: the function it stands in
- * @file: the source file; NULL for a function that nobody marked
+ * @file: the source file; NULL for a marker attached to a function
  * @line: the line
  * @state__imv: 1 while probes are connected; read by the site
  * @flavour: how the site reads it
@@ -167,11 +167,11 @@ struct marker {
 
 /**
  * struct marker_tp - a marker inside the callback of a tracepoint
- * @marker: what all markers have
+ * @marker: the fields that all markers have
  * @tracepoint: the tracepoint
  * @callback: connected to it while the marker has probes
- * @ready: the callback may run: its module is taken over by everybody; private
- * @node: in a list while its callback is connected; private
+ * @ready: the callback may run, since all notifiers have seen its module; private
+ * @node: link in a list while the callback is connected; private
  */
 struct marker_tp {
 	struct marker marker;
@@ -182,7 +182,7 @@ struct marker_tp {
 };
 
 /**
- * struct marker_call - what a marker hands to its probes
+ * struct marker_call - the data of one hit, which a marker passes to its probes
  * @marker: the marker
  * @private: passed to each as call_private
  * @format: its format
@@ -206,7 +206,7 @@ static inline const struct marker *marker_of_args(va_list *args)
 	return container_of(args, struct marker_call, args)->marker;
 }
 
-/* The record: where the struct marker is, relative to the record. */
+/* Place the record of a marker: the address of its struct marker, relative to the record. */
 #define __MARKER_RECORD(marker)						\
 	asm volatile(KMARKERS_RECORD(markers,				\
 		     "	.long %c0 - .\n")				\
@@ -294,7 +294,7 @@ do {									\
  * @format: its format, a literal; MARK_NOARGS if there are no arguments
  * @args: its arguments
  *
- * The same as trace_mark(): either calls probes of either kind.
+ * MARK() is the same as trace_mark(): both call probes of both kinds.
  */
 #define MARK(name, format, args...)	trace_mark(name, format, ## args)
 
@@ -307,11 +307,11 @@ do {									\
  * @fmt: its format, a literal; MARK_NOARGS if there are no arguments
  * @args: its arguments
  *
- * The callback is connected to the tracepoint while a marker in it has probes: one
- * of several, or one in an inline function that stands there more than once.  Code
- * that connects the callback itself, with NULL as data, is in the way: meanwhile
- * registering a probe returns -EEXIST, a module whose marker such a probe waits for
- * does not load, and the log names marker, callback and tracepoint.
+ * The callback is connected to the tracepoint while any marker in it has probes; there
+ * may be several, or copies of one from an inline function.  Code that connects the
+ * callback itself, with NULL as data, conflicts with this: while it is connected,
+ * registering a probe returns -EEXIST, a module does not load if its marker would be
+ * connected to a probe, and the log names marker, callback and tracepoint.
  */
 #define trace_mark_tp(mark, tp_name, tp_cb, fmt, args...)		\
 do {									\
@@ -329,12 +329,12 @@ do {									\
 
 /**
  * DEFINE_MARKER() - define a marker, at file scope
- * @args: with one, a typed marker, for which see <kmarkers/typed.h>; with two, name and
- *	  format of a marker without a place in the code, as in 2.6.28-2.6.31
+ * @args: one argument: the name of a typed marker, see <kmarkers/typed.h>; two arguments:
+ *	  name and format of a marker without a place in the code, as in 2.6.28-2.6.31
  *
- * What has been defined with two is GET_MARKER(name), and is hit by
+ * A marker defined with two arguments is GET_MARKER(name), and is hit by
  * marker_probe_call(&GET_MARKER(name), call_private, format, arguments...).
- * Nothing counts these: probes of 2006 get the format alone.
+ * The number of arguments is not recorded: probes of 2006 get the format only.
  */
 #define DEFINE_MARKER(args...)						\
 	__MARKER_BY_COUNT(__DEFINE_MARKER_, __MARKER_COUNT(args))(args)
@@ -347,7 +347,7 @@ static struct marker __marker_##mark __used =				\
 asm(KMARKERS_RECORD(markers, "	.long __marker_" #mark " - .\n"))
 
 /**
- * GET_MARKER() - what DEFINE_MARKER() of two arguments defined, as in 2.6.28-2.6.31
+ * GET_MARKER() - a marker that DEFINE_MARKER(name, format) defined, as in 2.6.28-2.6.31
  * @mark: its name
  */
 #define GET_MARKER(mark)	(__marker_##mark)
@@ -366,7 +366,7 @@ void marker_synchronize_unregister(void);
  */
 typedef void marker_probe_2006(const char *fmt, ...);
 
-/* What its clients passed: the function, or the function cast to marker_probe_func. */
+/* A probe of 2006 as clients pass it: the function, or the function cast to marker_probe_func. */
 union marker_any_probe {
 	marker_probe_2006 *probe;
 	marker_probe_func *cast;
@@ -379,7 +379,7 @@ int marker_list_probe(union marker_any_probe probe);
 /**
  * struct marker_iter - a walk through all markers
  * @module: the module of @marker; NULL in user space
- * @marker: where the walk has come to; NULL at its end
+ * @marker: the current marker; NULL at the end of the walk
  * @pos: private
  * @index: private
  * @table: private

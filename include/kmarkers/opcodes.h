@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* First bytes and lengths of instructions that more than one file knows. */
+/* First bytes and lengths of instructions that more than one file uses. */
 #ifndef KMARKERS_OPCODES_H
 #define KMARKERS_OPCODES_H
 
@@ -7,7 +7,7 @@
 #define KMARKERS_CALL		0xe8
 #define KMARKERS_JMP		0xe9
 
-/* With a displacement of 32 bits. */
+/* Lengths of instructions with a displacement of 32 bits. */
 #define KMARKERS_CALL_LEN	5
 #define KMARKERS_JMP_LEN	5
 

@@ -22,9 +22,9 @@
  * A CPU that meets an int3 in between has the new instruction emulated for it.
  *
  * A site may also be a *run* of several instructions (PATCHER_SITE_RUN), if it
- * is in module text and nothing jumps into it: recording it as a run is the
- * promise that nothing does.  Tasks that were preempted inside are waited for,
- * between the first and the second step, with a tasks-RCU grace period.
+ * is in module text and nothing jumps into it: recording a site as a run is the
+ * promise that nothing does.  Between the first and the second step, the patcher
+ * waits for tasks that were preempted inside a run, with a tasks-RCU grace period.
  *
  * EXAMPLE
  *
@@ -63,12 +63,12 @@
  *
  * LOCKS
  *
- * The patcher's own mutex, then the kernel's kprobe_mutex, then
- * cpus_read_lock(), then, for core text, the kernel's text_mutex.  So nothing that
- * comes to patcher_apply(), as imv_set() and the registering of probes do, may be
- * called while one of these is held, nor from a callback for CPUs that come or go.
- * Under cpus_read_lock() it would take kprobe_mutex in the wrong order, which
- * lockdep reports at the first such call.
+ * The order of locks is: the patcher's own mutex, the kernel's kprobe_mutex,
+ * cpus_read_lock(), and for core text the kernel's text_mutex.  So no function that
+ * calls patcher_apply(), such as imv_set() and the registration of probes, may be
+ * called while one of these is held, nor from a CPU hotplug callback.  Under
+ * cpus_read_lock() it would take kprobe_mutex in the wrong order, which lockdep
+ * reports at the first such call.
  *
  * Sources: Intel SDM vol. 3A, 9.1.3 "Handling Self- and Cross-Modifying Code";
  * Linux text_poke_bp(), commit fd4363fff3d9 (2013), and its batched form,
@@ -95,7 +95,7 @@ struct pt_regs;
  * @size: bytes of its operand, as the owner defines it
  * @flags: PATCHER_SITE_*
  *
- * Written by the assembler, 12 bytes in the module's own data.
+ * The assembler writes these records, of 12 bytes, into the module's own data.
  */
 struct patcher_site {
 	s32 addr;
@@ -108,8 +108,8 @@ struct patcher_site {
 /* The site holds several instructions, which nothing jumps into. */
 #define PATCHER_SITE_RUN	0x1
 /*
- * The site is a LOCK or DS prefix of one byte, for patcher_store_prefixes().  Who
- * stores DS, with one CPU online, must store LOCK before another one comes.
+ * The site is a LOCK or DS prefix of one byte, for patcher_store_prefixes().  A caller
+ * that stores DS, while one CPU is online, must store LOCK before another comes online.
  */
 #define PATCHER_SITE_PREFIX	0x2
 /* @addr is the address itself, sign-extended: a site in the text of the kernel. */
@@ -133,8 +133,8 @@ static inline unsigned long patcher_site_key(const struct patcher_site *site)
  * @nr: how many
  * @module: the module whose text holds the sites; NULL in user space and for core text
  * @owner: who may change them: a string, compared by address
- * @core: private: the sites are in the text of the kernel itself, which only
- *	<kmarkers/redirect.h> can say; false for everybody else
+ * @core: private: the sites are in core text, which only the functions of
+ *	<kmarkers/redirect.h> may set; false for all other callers
  * @node: link in the patcher's list; private
  * @start: lowest address of a site; private
  * @end: one past the last byte of the highest site; private
@@ -169,8 +169,8 @@ struct patcher_poke {
 };
 
 /*
- * Batches by duration: bucket b counts those of less than 2^b microseconds that
- * are in none before it, the last one all that took longer.
+ * Histogram of batches by duration: bucket b counts batches that took less than 2^b
+ * microseconds and are not in a bucket before it; the last one counts all longer ones.
  */
 #define PATCHER_BUCKETS		24
 
@@ -194,8 +194,9 @@ static inline unsigned int patcher_bucket(u64 ns)
  * @refused: batches and tables refused
  * @waits: grace periods waited for before a table was forgotten
  * @longest_round_ns: the longest that one round of synchronisation took its writer
- * @longest_trap_ns: the longest that breakpoints of a batch, or of a part of it, stood
- * @longest_wait_ns: the longest that a batch took before it had all locks, checks included
+ * @longest_trap_ns: the longest time that breakpoints of a batch, or of a chunk of it,
+ *	were in memory
+ * @longest_wait_ns: the longest time until a batch had all locks, checks included
  * @check_ns: time spent on validation
  * @map_ns: time spent on mapping and unmapping text
  * @apply_ns: time spent on writing and synchronising

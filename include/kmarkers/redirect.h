@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Changes in the text of the kernel itself.
+ * Changes of core text, the text of the kernel itself.
  *
  * OVERVIEW
  *
- * Core text is denied unless all of this holds: the caller names the function;
- * it is one that ftrace can trace and kprobes can probe, so neither entry code
- * nor noinstr; nothing of it runs between a breakpoint and our handler; and
- * nobody else has a claim to the bytes: not ftrace, a jump label, a static call
- * or a kprobe, be it armed, disabled or about to be optimised.  The kernel's own
- * code answers these questions, anew for each change; the bytes are compared
- * once more under the kernel's text_mutex.
+ * Changing core text is denied unless all of this holds: the caller names the
+ * function; ftrace can trace it and kprobes can probe it, so it is neither entry
+ * code nor noinstr; it does not run between a breakpoint and our handler; and nobody
+ * else has a claim to the bytes: not ftrace, a jump label, a static call or a
+ * kprobe, be it armed, disabled or about to be optimised.  The kernel's own code
+ * answers these questions, anew for each change; the bytes are compared once more
+ * under the kernel's text_mutex.
  *
- * What cannot be kept out is a kprobe that is registered on a changed site
- * later.  It works on a copy of the instruction that it found, and disarming it
- * writes that back: harmless while the change stays.  The next change there is
- * refused with -EBUSY until it is gone, and with -EILSEQ if it left other bytes.
+ * A kprobe that is registered later on a changed site cannot be prevented.  It runs
+ * a copy of the instruction that it found, and writes that back when it is disarmed:
+ * this is harmless while the change stays.  The next change there is refused with
+ * -EBUSY until the kprobe is gone, and with -EILSEQ if it left other bytes.
  *
- * Of several functions of one name the kernel gives us the same one as kprobes,
- * which need not be the one that is meant.
+ * If several functions have the same name, the kernel chooses the same one as for
+ * kprobes, which need not be the one that is meant.
  *
- * A kernel that counts the depth of its calls (retbleed=stuff) does not count one
- * that is redirected: its counter stands one too low when the replacement returns,
- * so the return stack is refilled once too early, which costs time and no safety.
+ * A kernel that counts the depth of its calls (retbleed=stuff) does not count a
+ * redirected call: its counter is one too low when the replacement returns, so the
+ * return stack is refilled once too early, which costs time but is safe.
  *
  * EXAMPLE
  *
@@ -42,7 +42,7 @@
  *
  * CONTEXT: everything here may sleep, and must not be called from atomic context.
  *
- * Errors are those of <kmarkers/patcher.h>; the log names who owns a site that
+ * Errors are those of <kmarkers/patcher.h>; the log names the owner of a site that
  * was refused.
  */
 #ifndef KMARKERS_REDIRECT_H
@@ -56,8 +56,8 @@
 /**
  * struct patcher_core_site - an instruction in a function of the kernel
  *
- * Who changes it puts it back before patcher_core_unregister(), which refuses to
- * forget a site whose bytes are not those that were found: check what it returns.
+ * The owner puts the original bytes back before it calls patcher_core_unregister(),
+ * which refuses to forget a site that holds other bytes: check its return value.
  *
  * @function: the function's name
  * @offset: the instruction's offset in it
@@ -83,13 +83,13 @@ int patcher_core_register(struct patcher_core_site *core);
 int __must_check patcher_core_unregister(struct patcher_core_site *core);
 
 /**
- * struct patcher_redirect - a direct call that goes elsewhere
- * @function: the function that the call is in
- * @callee: the function that it calls; the first call to it is taken
- * @replacement: what it shall call: same arguments, same result; it must not
- *	sleep, so that it can be waited for
- * @module: the module that holds the replacement, NULL if the kernel does; cannot be
- *	unloaded meanwhile
+ * struct patcher_redirect - a direct call that is redirected
+ * @function: the function that contains the call
+ * @callee: the function that is called; the first call to it is redirected
+ * @replacement: the function to call instead: same arguments, same result; it must not
+ *	sleep, so that the patcher can wait for it
+ * @module: the module that contains the replacement, NULL if the kernel does; it cannot
+ *	be unloaded while the call is redirected
  * @core: private
  * @node: private
  */
@@ -106,11 +106,11 @@ int patcher_redirect_call(struct patcher_redirect *redirect);
 int patcher_restore_call(struct patcher_redirect *redirect);
 
 /**
- * struct patcher_detour - a whole function that goes elsewhere, through ftrace
+ * struct patcher_detour - a whole function that is redirected, through ftrace
  * @function: the function's name
- * @replacement: what runs in its place; the same rules
- * @module: the module that holds it, NULL if the kernel does; cannot be unloaded
- *	meanwhile
+ * @replacement: the function that runs instead, with the rules of struct patcher_redirect
+ * @module: the module that contains the replacement, NULL if the kernel does; it cannot
+ *	be unloaded while the function is redirected
  * @ops: private; zero before the first use
  */
 struct patcher_detour {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The one binary search. */
+/* Binary search, for all files that need one. */
 #ifndef KMARKERS_SEARCH_H
 #define KMARKERS_SEARCH_H
 
 #include <linux/compiler.h>
 
 /**
- * kmarkers_lower_bound() - the first element whose key is not below a given one
+ * kmarkers_lower_bound() - find the first element whose key is not below a given key
  * @array: elements in the order of their keys
- * @nr: how many
+ * @nr: number of elements
  * @key: the given key
- * @key_at: the key of the element of that index; always inline where the caller may
- *	call nothing, as the breakpoint handler
+ * @key_at: returns the key of the element at an index; must be always inline if the
+ *	caller must not call functions, as the breakpoint handler
  *
- * Return: its index; @nr if all are below.
+ * Return: the index of that element; @nr if all keys are below @key.
  */
 static __always_inline unsigned int
 kmarkers_lower_bound(const void *array, unsigned int nr, unsigned long key,

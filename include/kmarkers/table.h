@@ -3,11 +3,11 @@
  * Tables that the build collects and the loader finds.
  *
  * Every translation unit that includes a header of kmarkers contributes one
- * *chunk* for each kind of table: records, which macros placed in an ELF section
- * from wherever in the code they stand, and a head in a section of its own, which
- * says where they begin and how many there are.  Assembler subsections bound the
- * records, and the linker puts those of all units side by side: joined, they are
- * one table, without a linker script and without begin/end objects.
+ * *chunk* for each kind of table: records, which macros anywhere in the code place in
+ * an ELF section, and a head in a section of its own, which says where the records
+ * begin and how many bytes they have.  Assembler subsections bound the records, and the
+ * linker puts those of all units side by side: joined, they are one table, without a
+ * linker script and without begin/end objects.
  *
  * The head holds a reference to a symbol of the module that serves the records:
  * a client cannot be loaded without that module, and pins it while it stays.
@@ -29,16 +29,16 @@
 #include <linux/types.h>
 
 /*
- * Of the tables and of the structs that they lead to, which a client brings along.
- * 1: heads in front of their records, found by a local symbol.
- * 2: struct marker_tp without its node.
+ * Version of the tables, and of the structs in the client that the records point to.
+ * 1: heads stood in front of their records, and were found by a local symbol.
+ * 2: struct marker_tp had no node.
  */
 #define KMARKERS_TABLE_VERSION	3
 
 /**
  * struct kmarkers_chunk - head of the records of one translation unit
- * @needs: address of a symbol of the module that serves them
- * @bytes: of all its records
+ * @needs: address of a symbol of the module that serves the records
+ * @bytes: bytes of all its records
  * @record: bytes of one record
  * @version: KMARKERS_TABLE_VERSION of the header that was compiled
  * @first: the first record, relative to this field
@@ -56,9 +56,9 @@ struct kmarkers_chunk {
 /**
  * struct kmarkers_span - the records of all translation units
  * @first: the first record
- * @end: behind the last one
- * @bytes: of all records
- * @chunks: how many heads there were
+ * @end: end of the last record
+ * @bytes: bytes of all records
+ * @chunks: number of heads
  */
 struct kmarkers_span {
 	void *first;
@@ -75,7 +75,7 @@ static inline void *kmarkers_chunk_first(const struct kmarkers_chunk *chunk)
 /**
  * kmarkers_join() - add the records of one translation unit
  * @span: all zero at first
- * @chunk: their head
+ * @chunk: the head of these records
  * @record: how many bytes a record should have
  *
  * Return: 0, or -EINVAL if the head was compiled by another version or does not
@@ -113,7 +113,10 @@ static inline int kmarkers_span_records(const struct kmarkers_span *span, unsign
 
 int patcher_table_param(const char *value, const struct kernel_param *param);
 
-/* Every client has its own: the kernel looks into it when the module we are in may have left. */
+/*
+ * Operations of the parameters that stand for tables.  Each client has a copy of its own,
+ * because the kernel may read it when the module kmarkers_patcher has been unloaded.
+ */
 static const struct kernel_param_ops kmarkers_table_ops __maybe_unused = {
 	.set = patcher_table_param,
 };
@@ -138,7 +141,7 @@ extern const struct kmarkers_chunk kmarkers_chunk_##kind
 
 #define KMARKERS_SYMBOL(kind)	"kmarkers_chunk_" #kind
 
-/* Once per translation unit and kind, at file scope. */
+/* Define the chunk of a kind; once per translation unit and kind, at file scope. */
 #define KMARKERS_CHUNK(kind, needs, record)				\
 asm(".pushsection " KMARKERS_SECTION(kind) ", 0, \"aw\", @progbits\n"	\
 	"	.balign 4\n"							\
@@ -157,7 +160,7 @@ asm(".pushsection " KMARKERS_SECTION(kind) ", 0, \"aw\", @progbits\n"	\
 	".popsection\n");						\
 KMARKERS_PARAM(kind)
 
-/* Around one record, inside an asm statement. */
+/* Place one record in the section of its kind; used inside an asm statement. */
 #define KMARKERS_RECORD(kind, text)					\
 	".pushsection " KMARKERS_SECTION(kind) ", 1, \"aw\", @progbits\n" \
 	"	.balign 4\n"						\

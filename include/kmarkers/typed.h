@@ -5,13 +5,13 @@
  * OVERVIEW
  *
  * A typed marker is declared once, in a header that the marked code and the
- * probes include.  The compiler checks the arguments where it stands and the
- * probe where it is registered; arguments travel in registers and no format is
+ * probes include.  The compiler checks the arguments where the marker is hit and the
+ * probe where it is registered; arguments are passed in registers and no format is
  * parsed.  A single probe is called by a direct call that is patched into the
  * code, several through one RCU array.
  *
- * It is also a marker as in <kmarkers/marker.h>: it is in the same list, and
- * whoever registers a probe under its name is called with a va_list.
+ * A typed marker is also a marker as in <kmarkers/marker.h>: it is in the same list,
+ * and a probe that is registered under its name is called with a va_list.
  *
  * EXAMPLE
  *
@@ -49,9 +49,10 @@
  *
  * PROMISES
  *
- * Those of marker.h: a probe always meets its own private data, and none runs
- * after marker_synchronize_unregister().  A probe that hits its own marker is
- * called again, without end: there is no guard, as with tracepoints.
+ * The promises are those of marker.h: a probe is always called with its own private
+ * data, and no unregistered probe runs after marker_synchronize_unregister().  A probe
+ * that hits its own marker is called again, without end: there is no guard, as with
+ * tracepoints.
  *
  * HOW A PROBE IS CALLED
  *
@@ -62,7 +63,7 @@
  *	jmp probe
  *
  * The last two instructions change only while no CPU can be between them: the
- * first one has led elsewhere for a grace period, and sites disable preemption.
+ * first one has jumped past them for a grace period, and sites disable preemption.
  * A probe out of reach of a jump is called by the iterator.
  */
 #ifndef KMARKERS_TYPED_H
@@ -77,19 +78,20 @@
 KMARKERS_CHUNK(stubs, marker_tables_need_markers, 12);
 #endif
 
-/* Any function, until it is cast back to its type. */
+/* A function of any type, which is cast back before it is called. */
 typedef void marker_typed_func(void);
 
 /**
  * struct marker_typed - a typed marker
- * @marker: what all markers have
+ * @marker: the fields that all markers have
  * @probes: its typed probes, an RCU array, or NULL; func is cast to the marker's type
- * @iterator: calls all probes, those of @marker included
- * @nothing: of the type of a probe, does nothing
+ * @iterator: function that calls all probes, those of @marker included
+ * @nothing: function of the type of a probe that does nothing
  * @stub: the first instruction of its stub, or NULL
- * @array: private to the registry, which holds its lock
- * @idle: grace period after which no CPU is in the part of the stub behind the first instruction
- * @direct: whether that part is in use
+ * @array: the array of @probes; private to the registry, guarded by its lock
+ * @idle: grace period after which no CPU is in the part of the stub behind the first
+ *	instruction
+ * @direct: true while that part is in use
  */
 struct marker_typed {
 	struct marker marker;
@@ -114,7 +116,7 @@ void marker_typed_nothing(void);
 #define __MARKER_ENDBR
 #endif
 
-/* Where no kprobe may be: a stub is switched whenever a probe comes or goes. */
+/* Stubs are in a section without kprobes: they are patched whenever a probe comes or goes. */
 #ifdef __KERNEL__
 #define __MARKER_STUB_TEXT	".kprobes.text, \"ax\", @progbits"
 #else
@@ -149,7 +151,7 @@ asm(".pushsection " __MARKER_STUB_TEXT "\n"			\
 	export(__typed_marker_##mark);					\
 	export(__marker_stub_##mark)
 
-/* The stub loads its first argument itself: whatever the register holds will do. */
+/* The first argument of a stub: any value, since the stub loads the register itself. */
 static __always_inline void *__marker_hole(void)
 {
 	void *hole;
@@ -190,9 +192,9 @@ static __always_inline void *__marker_hole(void)
  * @args: their names, in MARKER_ARGS()
  * @fmt: the format for probes that are registered by name, a literal
  *
- * Declares mark_typed() for it, and marker_register_NAME(probe, private) and
- * marker_unregister_NAME(probe, private), which return what marker_typed_register()
- * and marker_typed_unregister() do.
+ * DECLARE_MARKER() lets mark_typed() be used with the marker, and declares
+ * marker_register_NAME(probe, private) and marker_unregister_NAME(probe, private), which
+ * return the same as marker_typed_register() and marker_typed_unregister().
  */
 #define DECLARE_MARKER(mark, proto, args, fmt)				\
 	__DECLARE_MARKER(mark, fmt, MARKER_PROTO(proto), MARKER_ARGS(args), \
@@ -213,7 +215,7 @@ void __marker_stub_##mark(probe_proto);					\
 static const char __marker_format_##mark[] __maybe_unused = fmt;	\
 enum { __marker_nr_##mark = __MARKER_COUNT(args) };			\
 									\
-/* The ways to a probe that was registered by name, */			\
+/* Call the probes that were registered by name. */			\
 static inline void __marker_classic_##mark(proto)			\
 {									\
 	if (0)								\
@@ -221,13 +223,13 @@ static inline void __marker_classic_##mark(proto)			\
 	marker_probe_call(&__typed_marker_##mark.marker, NULL, fmt_args); \
 }									\
 									\
-/* to all probes, with preemption off, */				\
+/* Call all probes; preemption is off. */				\
 static inline void __marker_iterate_##mark(probe_proto)			\
 {									\
 	const struct marker_probe *__probe;				\
 	marker_probe_func *__func;					\
 									\
-	/* These two pair with the stores of a registration. */	\
+	/* Both loads pair with the stores of a registration. */	\
 	__probe = rcu_dereference_raw(__typed_marker_##mark.probes);	\
 	for (; __probe && (__func = smp_load_acquire(&__probe->func)); __probe++) { \
 		__data = __probe->private;				\
@@ -241,7 +243,7 @@ static inline void __marker_nothing_##mark(probe_proto)			\
 {									\
 }									\
 									\
-/* and from the site. */						\
+/* Call the stub from the site. */					\
 static __always_inline void __marker_call_##mark(proto)			\
 {									\
 	void *__data;						\
@@ -284,17 +286,17 @@ __DEFINE_MARKER_STUB(mark)
 #define EXPORT_MARKER_SYMBOL(mark)	__EXPORT_MARKER(EXPORT_SYMBOL, mark)
 
 /**
- * EXPORT_MARKER_SYMBOL_GPL() - the same for modules under a compatible licence
+ * EXPORT_MARKER_SYMBOL_GPL() - EXPORT_MARKER_SYMBOL() for GPL-compatible modules only
  * @mark: as defined
  */
 #define EXPORT_MARKER_SYMBOL_GPL(mark)	__EXPORT_MARKER(EXPORT_SYMBOL_GPL, mark)
 
 /**
- * mark_typed() - a typed marker
- * @mark: as declared
+ * mark_typed() - hit a typed marker
+ * @mark: its name, as declared
  * @args: its arguments, evaluated only while a probe is connected
  *
- * One nop while it is off.
+ * The marker costs one nop while it is off.
  */
 #define mark_typed(mark, args...)					\
 do {									\

@@ -4,10 +4,10 @@
  *
  * OVERVIEW
  *
- * The macros of marker.h and immediate.h, and the library libkmarkers.a, which
- * is the sources of the kernel modules built for user space.  The program calls
- * kmarkers_start() once; from then on its markers are switched and its
- * immediate values set while its threads run.
+ * A program uses the macros of marker.h and immediate.h, and the library libkmarkers.a,
+ * which is built from the sources of the kernel modules.  It calls kmarkers_start()
+ * once; from then on its markers are switched and its immediate values set while its
+ * threads run.
  *
  * EXAMPLE
  *
@@ -26,7 +26,7 @@
  *		...
  *		err = marker_probe_register("request", "%d", probe, NULL);
  *
- * with K the directory of kmarkers:
+ * To compile it, with K the directory of kmarkers:
  *
  *	cc -std=gnu11 -Og -D_GNU_SOURCE -IK/native/include -IK/include -c program.c
  *	cc program.o K/build/native/libkmarkers.a -lurcu-bp -lpthread
@@ -39,28 +39,28 @@
  *
  * PROMISES
  *
- * Those of marker.h and immediate.h, with threads in place of CPUs.  Between
- * fork() and its return, before it takes a signal, the child gets its own copy of
- * the text, with every marker and value as they were; what either changes later,
- * the other does not see.  Without memory for the copy the child ends with a message and
- * exit code 127.
+ * The promises are those of marker.h and immediate.h, with threads in place of CPUs.
+ * During fork(), before the child can take a signal, the child gets its own copy of the
+ * text, with every marker and value as they were; later changes in parent or child are
+ * not seen in the other.  If there is no memory for the copy, the child ends with a
+ * message and exit code 127.
  *
  * ERRORS
  *
- * Those of marker.h and immediate.h.  Also, with nothing changed, of whatever
- * changes text:
+ * The errors are those of marker.h and immediate.h.  Every function that changes text
+ * may also return, with nothing changed:
  *
  *	-ENOLINK	SIGTRAP has another handler than that of kmarkers_start()
- *	-EOPNOTSUPP	membarrier(2) was allowed then, and is no longer
- *	-EPERM		this is a child without fork()'s handlers
+ *	-EOPNOTSUPP	membarrier(2) was allowed in kmarkers_start(), and is no longer
+ *	-EPERM		this process is a child made without fork()'s handlers
  *
  * CONTRACTS
  *
- * Sites may stand in the program itself, not in shared libraries.  A thread
- * that executes sites must not block SIGTRAP, nor may a signal handler that
- * does, by its sa_mask: a breakpoint met while the signal is blocked ends the
- * program.  SIGTRAP's handler stays.  A child of clone(2) without fork()'s
- * handlers must not change anything.  Probes must not fork.
+ * Sites may stand in the program itself, not in shared libraries.  A thread that
+ * executes sites must not block SIGTRAP, nor may the sa_mask of a signal handler that
+ * executes sites: a breakpoint met while the signal is blocked ends the program.  The
+ * program must not replace the handler of SIGTRAP.  A child of clone(2) without
+ * fork()'s handlers must not change text.  Probes must not fork.
  *
  * Documentation/native.md explains all this.
  */
@@ -86,20 +86,20 @@
 /**
  * kmarkers_start() - make the program's sites patchable and its tables known
  *
- * Moves the program's text into shared memory, installs a SIGTRAP handler
- * that passes on what is not ours, registers for membarrier() and takes over the
- * tables of immediate values and markers.  Immediate values with an initialiser
- * read 0 before.  Other threads may run, but none may read immediate values yet.
+ * The function moves the program's text into shared memory, installs a SIGTRAP handler
+ * that passes on signals that are not ours, registers for membarrier() and registers the
+ * tables of immediate values and markers.  Before this call, immediate values with an
+ * initialiser read 0.  Other threads may run, but none may read immediate values yet.
  *
- * Return: 0, -EBUSY if it has succeeded before, or a negative errno after a message
- * on stderr that says what this machine lacks.  Then it may be called again, and
- * goes on where it failed.
+ * Return: 0, -EBUSY if the call has succeeded before, or a negative errno after a message
+ * on stderr that says what this machine lacks.  After such an error the function may be
+ * called again, and goes on where it failed.
  */
 int kmarkers_start(void);
 
 /**
- * kmarkers_list() - every marker, whether it is on, its probes and its place
- * @file: where to
+ * kmarkers_list() - print every marker, whether it is on, its probes and its place
+ * @file: the stream to print to
  */
 void kmarkers_list(FILE *file);
 

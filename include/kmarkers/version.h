@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What modinfo(8) says of every module of ours. */
+/* The version that modinfo(8) shows for every module of ours. */
 #ifndef KMARKERS_VERSION_H
 #define KMARKERS_VERSION_H
 

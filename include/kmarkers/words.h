@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The directory of our files in debugfs, and what is written to them: a line of
- * words, or a number.
+ * The directory of our files in debugfs, and parsing of lines of words and of numbers
+ * that are written to them.
  *
- * A write is one line, with or without a newline at its end.  It is taken apart
- * strictly: what is not understood as a whole is refused as a whole, before
- * anything is changed.
+ * A write is one line, with or without a newline at its end.  Parsing is strict: a line
+ * with any part that is not understood is refused as a whole, before anything is changed.
  *
  *	function			may sleep  irq  nmi
  *	patcher_debugfs_dir()		yes	   yes	yes
