@@ -7,9 +7,9 @@
  * from the baseline is noise).  Each variant exists at several code layouts.
  *
  * A block uses one layout, runs every variant once, in an order taken from a
- * random Latin square, and each at every loop count of the group.  What a loop
- * costs is the slope of time over loop count, which cancels whatever is done
- * once per window, such as reading the clock.
+ * random Latin square, and each at every loop count of the group.  The cost of a pass
+ * is the slope of time over loop count, in which work that is done once per window,
+ * such as reading the clock, cancels out.
  *
  * Adding a variant is a BENCH_OPS() and a BENCH_ROW(); adding a group is a
  * struct bench_group and a line in groups.c.
@@ -33,9 +33,9 @@ struct bench_sample;
 
 /**
  * typedef bench_op - one variant at one layout
- * @loops: how often to do what is measured
+ * @loops: how often to run the measured code
  *
- * Return: TSC ticks it took.
+ * Return: the TSC ticks that this took.
  */
 typedef u64 bench_op(u32 loops);
 
@@ -45,23 +45,23 @@ struct bench_variant {
 };
 
 /**
- * struct bench_group - what is measured together
- * @name: its name in measuring terms, also its directory
- * @variants: baseline, A/A clone, then the rest
+ * struct bench_group - the variants of a benchmark, which are measured together
+ * @name: name of the benchmark, and of its directory
+ * @variants: baseline, A/A clone, then the others
  * @nr_variants: how many
  * @loops: loop counts of every variant, ascending
  * @setup: allocates what the variants need; may be NULL; returns 0 or an error
  * @teardown: undoes @setup; may be NULL
  * @select: called before the windows of a variant; may be NULL; returns 0 or an error
- * @block: measures a block in a way of its own, then variants are but names and
- *	@loops is unused; NULL for the way of this file; returns 0 or an error
- * @block_samples: how many samples @block gives, always the same
- * @most_blocks: runs of this group have no more blocks; 0 for no such limit
- * @most_seconds: no block begins later than this; 0 for no such limit
- * @arms: @setup switches markers on; else they are all to be off
+ * @block: measures a block in a way of its own, so that variants are only names and
+ *	@loops is unused; NULL for the way of run.c; returns 0 or an error
+ * @block_samples: returns the number of samples of @block, always the same
+ * @most_blocks: most blocks in a run of this group; 0 for no limit
+ * @most_seconds: no block begins later than this after the first; 0 for no limit
+ * @arms: @setup switches markers on; if false, all must be off
  *
- * A @setup that returns -ENODEV says that the group cannot be measured here: it is
- * passed over when several are run.
+ * If @setup returns -ENODEV, the group cannot be measured here, and is skipped when
+ * several groups are run.
  */
 struct bench_group {
 	const char *name;
@@ -95,7 +95,7 @@ struct bench_sample {
 	u8 flags;
 };
 
-/* Of a run; the same for every group in it. */
+/* The configuration of a run, the same for every group in it. */
 struct bench_config {
 	u32 blocks;
 	u32 cpu;
@@ -107,7 +107,7 @@ struct bench_config {
  * @samples: array, or NULL before the first run
  * @nr: samples taken; complete if equal to @planned
  * @planned: samples that a complete run takes
- * @config: with which they were taken
+ * @config: the configuration of that run
  */
 struct bench_result {
 	struct bench_sample *samples;
@@ -117,8 +117,9 @@ struct bench_result {
 };
 
 /*
- * LFENCE waits for everything before it and lets nothing after it begin (Intel
- * SDM vol. 2; on AMD where it is dispatch serialising, as Linux makes it).
+ * Read the time stamp counter between two LFENCE, which wait for all instructions
+ * before them and let none after them begin (Intel SDM vol. 2; on AMD if LFENCE is
+ * dispatch serialising, as Linux configures it).
  */
 static __always_inline u64 bench_tsc(void)
 {
@@ -128,13 +129,13 @@ static __always_inline u64 bench_tsc(void)
 	return low | (u64)high << 32;
 }
 
-/* What follows begins 16 * @layout bytes into a cache line. */
+/* Let the code that follows begin 16 * @layout bytes into a cache line. */
 #define BENCH_ALIGN(layout)						\
 	asm volatile(".p2align 6\n\t.rept 16 * " #layout "\n\tnop\n\t.endr")
 
 /*
- * Interrupts off, and nothing waiting to run: enabling preemption would look
- * there, and take an instruction or two more.
+ * Disable interrupts while no other task is waiting to run: if one were, enabling
+ * preemption in the window would take an instruction or two more.
  */
 #define BENCH_BEGIN(irqs)						\
 do {									\
@@ -165,7 +166,7 @@ static noinline u64 id##_##layout(u32 loops)				\
 	return end - start;						\
 }
 
-/* The same with a window around each pass, after something that is not timed. */
+/* A variant at one layout, with a window around each pass, after preparation that is not timed. */
 #define BENCH_OP_EACH(id, layout, prepare, ...)				\
 static noinline u64 id##_##layout(u32 loops)				\
 {									\

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a bystander does.  Asked for its longest gap it answers at its next
- * reading of the clock, so that a gap that is not over yet counts, too.
+ * The loop of the bystander.  When asked for its longest gap, the bystander answers
+ * after its next reading of the clock, so that a gap that is not over yet counts, too.
  */
 #include <linux/compiler.h>
 #include <linux/processor.h>
@@ -12,8 +12,8 @@
 #include "platform.h"
 
 static struct {
-	u32 asked;	/* written by who asks */
-	u32 answered;	/* these two written by the thread, @gap first */
+	u32 asked;	/* written by the caller of bench_bystander_gap() */
+	u32 answered;	/* the thread writes this and @gap, @gap first */
 	u64 gap;
 } state;
 
@@ -30,13 +30,13 @@ u64 bench_bystander_gap(void)
 	return state.gap;
 }
 
-/* How long it learns what an interrupt of its CPU's timer costs by itself. */
+/* How long the thread measures the gaps that its CPU's timer interrupt makes by itself. */
 #define SETTLING_NS	100000000
 
 /*
- * Which gaps count: those without a timer interrupt, and those with one that are
- * longer than any that it makes by itself.  Whoever stops this CPU for longer
- * than its timer's period always has one in the gap.
+ * The length of a gap if it counts, else 0.  A gap without a timer interrupt counts.  A
+ * gap with one counts if it is longer than twice the longest gap that a timer interrupt
+ * made by itself.  A gap longer than the timer's period always contains an interrupt.
  */
 static u64 gap_that_counts(u64 gap, bool interrupted, bool settled, u64 *own)
 {
@@ -79,7 +79,7 @@ void bench_watch_look(struct bench_watch *watch, unsigned int irqs)
 	} else if (watch->asked != state.answered) {
 		state.gap = watch->longest;
 		watch->longest = 0;
-		/* Pairs with the acquire of whoever asked: the gap is there. */
+		/* Pairs with the acquire in bench_bystander_gap(): the gap is written. */
 		smp_store_release(&state.answered, watch->asked);
 	}
 }

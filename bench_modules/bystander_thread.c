@@ -20,7 +20,7 @@ static int run_bystander(void *unused)
 	while (!kthread_should_stop()) {
 		bench_watch_clock(&watch);
 		bench_watch_look(&watch, compat_timer_irqs());
-		/* Lets stop_machine() take the CPU, too. */
+		/* cond_resched() also lets stop_machine() take the CPU. */
 		cond_resched();
 	}
 	return 0;
@@ -36,7 +36,7 @@ int bench_bystander_start(bool first)
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	kthread_bind(thread, cpu);
-	/* With PREEMPT_RT, timers and RCU have threads that it would go before, too. */
+	/* With PREEMPT_RT the thread would also have priority over those of timers and RCU. */
 	if (first && !IS_ENABLED(CONFIG_PREEMPT_RT))
 		sched_set_fifo(thread);
 	wake_up_process(thread);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The bystander's thread: in the kernel, or of a program. */
+/* The bystander's thread, in the kernel or in a program. */
 #ifndef BENCH_MODULES_BYSTANDER_THREAD_H
 #define BENCH_MODULES_BYSTANDER_THREAD_H
 
 #include <linux/types.h>
 
 /*
- * On a CPU other than the caller's; -ENODEV if there is none.  With @first it
- * goes before all threads there but those of stop_machine(): for short runs, and
- * not with PREEMPT_RT.
+ * Start the bystander on a CPU other than the caller's.  Return 0, or -ENODEV if there
+ * is no other CPU.  With @first it has priority over all threads on that CPU except
+ * those of stop_machine(), for short runs; not with PREEMPT_RT.
  */
 int bench_bystander_start(bool first);
 void bench_bystander_stop(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What may be written to bench/control. */
+/* Parsing of commands written to bench/control. */
 #include <linux/errno.h>
 #include <linux/string.h>
 
@@ -30,13 +30,13 @@ static int parse_verb(const char *word, enum bench_verb *verb)
 }
 
 /**
- * bench_parse_control() - understand a command
+ * bench_parse_control() - parse a command
  * @text: "start", "stop" or "reset", then for start any names of benchmarks; or
  *	only names, which starts them.  Modified.
  * @verb: what to do
  * @groups: for start, the benchmarks, one bit each; all if none is named
  *
- * Return: 0, or -EINVAL for an unknown word or a word where none belongs.
+ * Return: 0, or -EINVAL for an unknown word or for a word after "stop" or "reset".
  */
 int bench_parse_control(char *text, enum bench_verb *verb, u64 *groups)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What may be written to bench/control. */
+/* Parsing of commands written to bench/control. */
 #ifndef BENCH_MODULES_CONTROL_H
 #define BENCH_MODULES_CONTROL_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many core cycles a tick of the TSC is.  The TSC runs at one frequency, the
- * core at another, which changes; so it is measured in every block, over a chain
- * of additions each of which needs the result of the one before.  With a counter
- * of cycles, its difference over the chain is taken; without, an addition is taken
- * for one cycle, which holds for every x86-64 core so far when both operands are
- * registers (Agner Fog, Instruction tables).  Sums with a small constant do not
- * do: some cores add those in passing.
+ * Measuring how many core cycles a tick of the TSC is.  The TSC runs at one frequency,
+ * the core at another, which changes; so the ratio is measured in every block, over a
+ * chain of additions each of which needs the result of the one before.  If there is a
+ * counter of cycles, it is read before and after the chain; if not, an addition counts
+ * as one cycle, which holds for every x86-64 core so far when both operands are
+ * registers (Agner Fog, Instruction tables).  Additions of a small constant cannot be
+ * used: some cores eliminate them.
  */
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
@@ -57,11 +57,12 @@ static int compare(const void *a, const void *b)
 }
 
 /**
- * bench_cycles_ratio() - core cycles in 1 << BENCH_CYCLES_SHIFT ticks, now
+ * bench_cycles_ratio() - measure the core cycles in 1 << BENCH_CYCLES_SHIFT ticks
  *
- * The mean of the middle of a few measurements: an interrupt spoils one.
+ * The result is the mean of the two middle ones of four measurements, since an
+ * interrupt spoils one.
  *
- * Return: the ratio, 0 if it cannot be known here.
+ * Return: the ratio, 0 if it cannot be measured here.
  */
 u64 bench_cycles_ratio(void)
 {

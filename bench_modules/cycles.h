@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How many core cycles a tick of the TSC is. */
+/* Measuring how many core cycles a tick of the TSC is. */
 #ifndef BENCH_MODULES_CYCLES_H
 #define BENCH_MODULES_CYCLES_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whether the markers that are measured while off are off. */
+/* Checking that the markers that are measured while off are off. */
 #include <linux/errno.h>
 #include <linux/module.h>
 #include <linux/printk.h>
@@ -9,11 +9,11 @@
 #include "dormant.h"
 
 /**
- * bench_dormant_check() - is every marker of this module off
- * @what: what cannot be if one is on, for the log
+ * bench_dormant_check() - check that every marker of this module is off
+ * @what: text for the log that says what fails because a marker is on
  *
  * Context: may sleep.
- * Return: 0, or -EBUSY and the log names one that is on.
+ * Return: 0, or -EBUSY after logging a marker that is on.
  */
 int bench_dormant_check(const char *what)
 {

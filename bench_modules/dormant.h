@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whether the markers that are measured while off are off. */
+/* Checking that the markers that are measured while off are off. */
 #ifndef BENCH_MODULES_DORMANT_H
 #define BENCH_MODULES_DORMANT_H
 

@@ -66,7 +66,7 @@ static int control_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(control);
 
-/* state, the benchmark being run, windows done of windows planned */
+/* Print the state, the benchmark being run, and the windows done and planned. */
 static int status_show(struct seq_file *m, void *unused)
 {
 	unsigned int i, done = 0, total = 0;
@@ -139,7 +139,7 @@ static int summary_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(summary);
 
-/* One file per member of struct bench_config. */
+/* The files in config/, one for each member of struct bench_config. */
 enum config_item {
 	CONFIG_BLOCKS,
 	CONFIG_CPU,
@@ -222,7 +222,7 @@ void bench_files_init(void)
 	}
 }
 
-/* Waits for readers and writers; none can start a run after it. */
+/* Remove the files, waiting for readers and writers; no run can be started afterwards. */
 void bench_files_exit(void)
 {
 	debugfs_remove_recursive(top);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The files of the harness. */
+/* The files of the harness in debugfs. */
 #ifndef BENCH_MODULES_FILES_H
 #define BENCH_MODULES_FILES_H
 

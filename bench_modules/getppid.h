@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the getppid benchmarks call. */
+/* The work that the getppid benchmarks measure. */
 #ifndef BENCH_MODULES_GETPPID_H
 #define BENCH_MODULES_GETPPID_H
 
@@ -10,7 +10,7 @@
 
 #define GETPPID_NAME	"getppid-copy"
 
-/* What kernel/sys.c does for getppid(2). */
+/* The work of getppid(2), as in kernel/sys.c. */
 static noinline long getppid_work(void)
 {
 	long pid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* All groups. */
+/* The list of all groups. */
 #ifndef BENCH_MODULES_GROUPS_H
 #define BENCH_MODULES_GROUPS_H
 

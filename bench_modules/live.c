@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The running kernel's getppid(2), live: the call in it that looks up the pid
- * goes to implementations of the same work, with two markers each or none, as
- * measured for immediate values in 2008.  bench/getppid-live takes the name of
- * a variant, or "original" for the kernel's own; a user-space program switches
- * and measures (kmlive).
+ * The running kernel's getppid(2), live: the call in it that looks up the pid is
+ * redirected to implementations of the same work, with two markers or none, as
+ * measured for immediate values in 2008.  The name of a variant, or "original" for the
+ * kernel's own code, can be written to bench/getppid-live; the user-space program
+ * kmlive switches and measures.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -26,7 +26,7 @@
 
 #define MAX_NAME	32
 
-/* The same work as the function that getppid calls, which all of them call in turn. */
+/* A replacement for the function that getppid calls; it calls that function itself. */
 #define LIVE(id, before, after)						\
 static noinline pid_t id(struct task_struct *task, enum pid_type type,	\
 			 struct pid_namespace *ns)			\

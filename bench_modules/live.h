@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The running kernel's getppid, redirected to marked implementations. */
+/* The running kernel's getppid(2), redirected to implementations with markers. */
 #ifndef BENCH_MODULES_LIVE_H
 #define BENCH_MODULES_LIVE_H
 

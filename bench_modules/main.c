@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The harness as a module. */
+/* The module kmarkers_bench. */
 #include <linux/cpumask.h>
 #include <linux/errno.h>
 #include <linux/module.h>

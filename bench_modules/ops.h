@@ -16,7 +16,7 @@ extern const struct bench_group bench_arm_scaling;
 extern const struct bench_group bench_arm_stall;
 
 #ifndef __KERNEL__
-/* Its rows depend on what is installed. */
+/* The variants of this group depend on what is installed. */
 extern struct bench_group bench_empty_loop_peers;
 #endif
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * arm-scaling: how long it takes to switch sites, by their number and by the
- * way; for ours in one batch also where the time goes.  arm-stall: the longest
- * gap that another CPU, which executes no site, sees while many are switched.
+ * arm-scaling: the time to switch sites, by their number and by the way of switching;
+ * for sites of ours in one batch also the parts of that time.  arm-stall: the longest
+ * gap that another CPU, which executes no site, sees while many sites are switched.
  *
  * A sample is one switch: its loops are sites, its ticks are those of the whole
- * switch.  Variants that end in -stall hold the longest gap, the one that ends
- * in -round-count holds no ticks but a number.
+ * switch.  Samples of variants that end in -stall hold the longest gap; those of the
+ * variant that ends in -round-count hold a number of rounds, not ticks.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -31,13 +31,13 @@
 #define WAYS_HERE	(SITES_ONE_BY_ONE + 1)
 #endif
 
-/* What is asked most of batches in user space, as the ten thousand in the kernel. */
+/* The batch size of most interest in user space, as ten thousand is in the kernel. */
 #define EXTRA_SIZE	4096
 #define STALL_SIZE	10000
 
 static const u32 sizes[] = { 1, 10, 100, 1000, EXTRA_SIZE, 10000, SITES_MOST };
 
-/* What takes seconds is spared the largest numbers. */
+/* The largest size of each way: ways that take seconds are not measured at the largest sizes. */
 static const u32 most[SITES_WAYS] = {
 	[SITES_BATCHED] = SITES_MOST,
 	[SITES_CHUNKED] = SITES_MOST,
@@ -47,7 +47,7 @@ static const u32 most[SITES_WAYS] = {
 	[SITES_STOP_MACHINE] = SITES_MOST,
 };
 
-/* Variants of arm-scaling: for each way its time and its stall, then these. */
+/* Variants of arm-scaling after the first ones, which are time and stall of each way. */
 enum {
 	VALIDATE = 2 * WAYS_HERE,
 	MAP,
@@ -85,10 +85,10 @@ static const struct bench_variant stall_variants[] = {
 };
 
 /**
- * struct window - one switch
- * @ticks: from beginning to end
- * @ns: the same in nanoseconds, to convert what the patcher counts in them
- * @gap: the bystander's longest
+ * struct window - the measurement of one switch
+ * @ticks: duration of the switch in TSC ticks
+ * @ns: its duration in nanoseconds, to convert the patcher's counters, which are in ns
+ * @gap: the bystander's longest gap, in ticks
  */
 struct window {
 	u64 ticks;
@@ -98,7 +98,10 @@ struct window {
 
 static const struct bench_sites *sites;
 
-/* Nothing that waits for RCU is done beside the bystander, which may keep it from working. */
+/*
+ * Set up the sites, then start the bystander: nothing may wait for RCU beside the
+ * bystander, which may keep RCU from making progress.
+ */
 static int setup_arm(bool first)
 {
 	int err;
@@ -153,7 +156,7 @@ static int take_window(enum sites_way way, u32 nr, bool on, struct window *windo
 	return err;
 }
 
-/* The bystander while nothing happens for as long as something else took. */
+/* Measure the bystander's gap while nothing is switched, for a given number of ticks. */
 static void take_idle_window(u64 ticks, struct window *window)
 {
 	u64 start;
@@ -165,7 +168,7 @@ static void take_idle_window(u64 ticks, struct window *window)
 	window->gap = bench_bystander_gap();
 }
 
-/* Where the samples of a block go, and what they have in common. */
+/* The position at which the next sample of a block is stored, and fields common to all. */
 struct sink {
 	struct bench_sample *next;
 	u32 block;
@@ -219,7 +222,7 @@ static int measure_size(struct sink *sink, enum sites_way way, u32 nr, bool on)
 	return err;
 }
 
-/* Static keys are switched on in one block and off in the next: they take long. */
+/* Static keys take long, so they are switched on in one block and off in the next. */
 static bool takes_turns(enum sites_way way)
 {
 	return way == SITES_KEY_ONE || way == SITES_KEYS_MANY;
@@ -242,7 +245,7 @@ static int measure_way(struct sink *sink, enum sites_way way)
 	return err;
 }
 
-/* Switches of each size in a block. */
+/* Number of switches of each size in a block. */
 static unsigned int switches(enum sites_way way)
 {
 	return way == SITES_ONE_BY_ONE || takes_turns(way) ? 1 : 2;
@@ -259,7 +262,7 @@ static unsigned int scaling_samples(void)
 	return sum;
 }
 
-/* Every way, beginning with another one in each block. */
+/* Measure every way, beginning with another one in each block. */
 static int scaling_block(u32 block, struct bench_sample *samples)
 {
 	struct sink sink = { .next = samples, .block = block };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cold-branch: a branch never taken that depends on an immediate value, read or as
- * a jump, on a byte that is always in L1, or on a random byte of a buffer beyond the caches,
- * as measured for immediate values in 2008.
+ * cold-branch: a branch that is never taken and depends on an immediate value, read or
+ * as a jump, on a byte that is always in L1, or on a random byte of a buffer larger
+ * than the caches, as measured for immediate values in 2008.
  *
  * In cold-branch a fence in every pass, base included, keeps out-of-order
- * execution from hiding the wait; cold-branch-overlapped has none and shows how
- * much of it stays hidden.
+ * execution from hiding the wait; cold-branch-overlapped has no fence and shows how
+ * much of the wait stays hidden.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -25,7 +25,7 @@ static unsigned long taken;
 static u8 hot_byte;
 static DEFINE_IMV(u8, cold_branch);
 
-/* The pointer is computed in every variant, and used or not. */
+/* Every variant computes the pointer, even if it does not use it. */
 #define PASS(fence, condition)						\
 	u8 *line;							\
 									\
@@ -60,7 +60,7 @@ static int setup_cold(void)
 	buffer = vmalloc(1UL << BUFFER_ORDER);
 	if (!buffer)
 		return -ENOMEM;
-	/* Written, so that every page is one of its own. */
+	/* The buffer is written, so that every page gets memory of its own. */
 	memset(buffer, 1, 1UL << BUFFER_ORDER);
 	memset(buffer, 0, 1UL << BUFFER_ORDER);
 	return 0;

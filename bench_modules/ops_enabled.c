@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * marker-enabled: what a marker costs while probes are connected, as measured
+ * marker-enabled: the cost of a marker while probes are connected, as measured
  * for Markers 0.20 in 2006.
  *
- * The rows named after those of 2006 are a marker that calls one probe through a
- * pointer, as it did then, with two arguments.  Those behind are the markers of
+ * Variants with the names of 2006 are a marker that calls one probe through a pointer,
+ * as markers did then, with two arguments.  The variants after them are the markers of
  * today, with one, two and eight probes that do nothing, and in the kernel a
- * tracepoint with one.
+ * tracepoint with one such probe.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -28,7 +28,7 @@ DEFINE_MARKER(bench_typed_8);
 
 static DEFINE_IMV(bool, enabled_2006);
 
-/* Where probes copy their arguments to. */
+/* The variables into which probes copy their arguments. */
 static struct {
 	int number;
 	void *pointer;
@@ -64,7 +64,7 @@ static void copy_varargs(const char *fmt, ...)
 	va_end(args);
 }
 
-/* Takes what the format says: %d and %p. */
+/* A probe that reads its arguments as the format says: %d and %p. */
 static void decode_format(const char *fmt, ...)
 {
 	va_list args;
@@ -181,7 +181,7 @@ static void del_tracepoint(void)
 
 static u8 tags[MOST_PROBES];
 
-/* The nth of the probes; with which of the markers. */
+/* Register the nth probe with each marker that has more than n probes. */
 static int add_probe(unsigned int n)
 {
 	int err = marker_probe_register("bench_classic_8", NULL, probe, &tags[n]);
@@ -199,7 +199,7 @@ static int add_probe(unsigned int n)
 	return err;
 }
 
-/* Those that were not added are not found. */
+/* Unregister the nth probe.  Registrations that do not exist are not found, which is no error. */
 static void del_probe(unsigned int n)
 {
 	marker_probe_unregister("bench_classic_1", probe, &tags[n]);

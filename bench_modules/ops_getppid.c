@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * getppid between two markers, quiet and with L1 and L2 evicted before each
- * call by a random walk, as measured for immediate values in 2008.
+ * getppid(2) between two markers, with warm caches (quiet) and with L1 and L2 evicted
+ * before each call by a random walk (pressure), as measured for immediate values in 2008.
  *
- * In the kernel this is a copy of the system call's work, called from inside;
- * in user space it is the machine's real system call with the markers around.
+ * In the kernel the measured work is a copy of the system call's work, called from
+ * inside; in user space it is the machine's real system call with the markers around.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -24,7 +24,7 @@ static void evict(void)
 	walk_evict(buffer, &walk);
 }
 
-/* The marker in front of the work, the work, the marker behind it. */
+/* A marker before the work, the work, and a marker after it. */
 #define CALL(flavour)							\
 	long ppid;							\
 									\

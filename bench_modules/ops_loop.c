@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * empty-loop and memcpy-4096: what a dormant marker adds to a loop of nothing
+ * empty-loop and memcpy-4096: the cost that a dormant marker adds to an empty loop
  * and to a loop that copies 4096 bytes, as measured for Markers 0.20 in 2006.
  */
 #include <linux/kernel.h>
@@ -40,7 +40,7 @@ const struct bench_group bench_empty_loop = {
 
 static u8 copy_from[4096] __aligned(4096), copy_to[4096] __aligned(4096);
 
-/* The asm may read the copy for all the compiler knows, so it is made each time. */
+/* The asm might read the copy, as far as the compiler knows, so the copy is made each time. */
 #define COPY()								\
 do {									\
 	memcpy(copy_to, copy_from, sizeof(copy_to));			\

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Samples as CSV, and a short summary for reading on the spot. */
+/* Printing samples as CSV, and a short summary for a quick look. */
 #include <linux/errno.h>
 #include <linux/math64.h>
 #include <linux/seq_file.h>
@@ -53,7 +53,10 @@ static int compare_slopes(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Thousandths of a tick per loop: the two windows of a variant in a block are neighbours. */
+/*
+ * The slope of two windows, in thousandths of a tick per loop.  The windows of a variant
+ * in a block are neighbours.
+ */
 static s64 slope(const struct bench_sample *pair)
 {
 	s64 ticks = pair[1].tsc - pair[0].tsc;
@@ -93,7 +96,7 @@ static unsigned int collect_slopes(const struct bench_result *result, unsigned i
 	return count;
 }
 
-/* Samples of one variant and size, in ticks. */
+/* Collect the ticks of the samples of one variant and size. */
 static unsigned int collect_ticks(const struct bench_result *result, unsigned int nr, u8 variant,
 				  u32 loops, s64 *ticks)
 {
@@ -105,7 +108,7 @@ static unsigned int collect_ticks(const struct bench_result *result, unsigned in
 	return count;
 }
 
-/* For groups that measure in a way of their own: medians by size, in ascending order. */
+/* Print medians by size, in ascending order, for groups with a block function of their own. */
 static void show_sizes(struct seq_file *m, const struct bench_group *group,
 		       const struct bench_result *result, unsigned int nr, s64 *ticks)
 {
@@ -135,7 +138,7 @@ static void show_sizes(struct seq_file *m, const struct bench_group *group,
 }
 
 /**
- * bench_show_summary() - the median of each variant, in ticks per loop
+ * bench_show_summary() - print the median of each variant, in ticks per loop
  * @m: where to
  * @group: the group
  * @result: its samples

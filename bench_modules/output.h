@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is printed of samples. */
+/* Printing samples. */
 #ifndef BENCH_MODULES_OUTPUT_H
 #define BENCH_MODULES_OUTPUT_H
 
@@ -7,7 +7,7 @@
 
 struct seq_file;
 
-/* By enum bench_cycles. */
+/* Names of the values of enum bench_cycles. */
 extern const char *const bench_cycles_names[];
 
 void bench_show_samples(struct seq_file *m, const struct bench_group *group,

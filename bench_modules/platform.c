@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the harness needs of the kernel and of the CPU. */
+/* platform.h for the kernel: switches of threads, and core cycles. */
 #include <linux/sched.h>
 #include <asm/cpufeature.h>
 #include <asm/msr.h>
@@ -25,7 +25,7 @@ enum bench_cycles bench_cycles_source(void)
 	return boot_cpu_has(X86_FEATURE_APERFMPERF) ? BENCH_CYCLES_COUNTED : BENCH_CYCLES_ESTIMATED;
 }
 
-/* APERF counts at the frequency of the core (Intel SDM vol. 3B, 15.2). */
+/* Read the counter APERF, which counts at the frequency of the core (Intel SDM vol. 3B, 15.2). */
 u64 bench_read_cycles(void)
 {
 	u32 low, high;

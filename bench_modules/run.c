@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The engine: which variant runs when, and the samples it gives. */
+/* Measuring a group: the order in which variants run, and taking their samples. */
 #include <linux/errno.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -11,7 +11,7 @@
 #include "platform.h"
 #include "run.h"
 
-/* splitmix64 (Steele, Lea, Flood, 2014): any seed gives a good sequence. */
+/* Next number of splitmix64 (Steele, Lea, Flood, 2014): any seed gives a good sequence. */
 static u64 next_random(u64 *state)
 {
 	u64 z = *state += 0x9e3779b97f4a7c15ULL;
@@ -21,7 +21,7 @@ static u64 next_random(u64 *state)
 	return z ^ (z >> 31);
 }
 
-/* A random permutation of 0 .. n-1 (Fisher and Yates). */
+/* Make a random permutation of 0 .. n-1 (Fisher and Yates). */
 static void permute(u8 *items, unsigned int n, u64 *state)
 {
 	unsigned int i;
@@ -35,11 +35,11 @@ static void permute(u8 *items, unsigned int n, u64 *state)
 }
 
 /**
- * struct plan - the order of things, from the seed alone
- * @state: of the random sequence
- * @rows: permutation of the square's rows
- * @columns: of its columns
- * @symbols: of its symbols
+ * struct plan - the order of variants and layouts, determined by the seed alone
+ * @state: state of the random sequence
+ * @rows: permutation of the Latin square's rows
+ * @columns: permutation of its columns
+ * @symbols: permutation of its symbols
  * @layouts: order of layouts
  *
  * In n blocks every one of n variants stands at every position once: row r of
@@ -131,13 +131,13 @@ static u32 blocks_of(const struct bench_group *group, const struct bench_config 
 	return config->blocks;
 }
 
-/* Samples that a complete run of a group takes. */
+/* Number of samples that a complete run of a group takes. */
 unsigned int bench_planned(const struct bench_group *group, const struct bench_config *config)
 {
 	return blocks_of(group, config) * samples_per_block(group);
 }
 
-/* Every layout of every variant once, so that code and data are warm. */
+/* Run every layout of every variant once, so that code and data are warm. */
 static int warm_up(const struct bench_group *group, struct plan *plan)
 {
 	u32 block;
@@ -185,7 +185,7 @@ static int run_blocks(const struct bench_group *group, struct bench_result *resu
 		err = any_block(group, &plan, block, result->samples + result->nr);
 		if (err)
 			break;
-		/* Pairs with the acquire of those who show a run in progress. */
+		/* Pairs with the acquire in functions that show a run in progress. */
 		smp_store_release(&result->nr, result->nr + step);
 		bench_pause();
 	}
@@ -193,10 +193,10 @@ static int run_blocks(const struct bench_group *group, struct bench_result *resu
 }
 
 /**
- * bench_alloc_result() - make room for a run
- * @group: what will be measured
+ * bench_alloc_result() - allocate the samples of a run
+ * @group: the group that will be measured
  * @config: checked by bench_check_config()
- * @result: what it held before is gone
+ * @result: filled in; its old samples are freed
  *
  * Context: may sleep; nobody else uses @result.
  * Return: 0 or -ENOMEM.
@@ -217,12 +217,12 @@ int bench_alloc_result(const struct bench_group *group, const struct bench_confi
 /**
  * bench_run_group() - measure a group
  * @group: the group
- * @result: as bench_alloc_result() left it; may be read while it fills
- * @should_stop: asked before every block
+ * @result: filled by bench_alloc_result(); may be read during the run
+ * @should_stop: called before every block; true ends the run
  *
  * Context: may sleep; the caller has pinned the thread to a CPU.
- * Return: 0, -EINTR if stopped (with the complete blocks kept), or what the
- * group's setup or select returned.
+ * Return: 0, -EINTR if stopped (with the complete blocks kept), or an error of the
+ * group's setup, select or block function.
  */
 int bench_run_group(const struct bench_group *group, struct bench_result *result,
 		    bool (*should_stop)(void))
@@ -248,9 +248,9 @@ void bench_free_result(struct bench_result *result)
 }
 
 /**
- * bench_check_config() - is this a run that can be done
- * @config: what is wanted
- * @nr_cpus: CPUs there are
+ * bench_check_config() - check the configuration of a run
+ * @config: the configuration
+ * @nr_cpus: number of CPUs
  *
  * Return: 0 or -EINVAL.
  */

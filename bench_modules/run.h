@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The engine, which measures a group. */
+/* Measuring a group. */
 #ifndef BENCH_MODULES_RUN_H
 #define BENCH_MODULES_RUN_H
 

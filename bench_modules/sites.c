@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sites of ours, side by side: nops of five bytes, switched to a jump to what follows. */
+/* Sites of ours, side by side: nops of five bytes, switched to jumps to the next instruction. */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -19,8 +19,8 @@
 #define CHUNK	1000
 
 /*
- * The first of them. The pointer stands in a section that objtool passes over,
- * since what it points at is no target of an indirect branch.
+ * A pointer to the first site.  It is in a section that objtool skips, since it points
+ * to code that is no target of an indirect branch.
  */
 extern u8 *const bench_sites_text;
 
@@ -32,13 +32,13 @@ static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump[INSN] = { 0xe9, 0x00, 0x00, 0x00, 0x00 };
 
 static const char owner[] = "bench";
-/* The records hold distances of 32 bits: they stay in the module, near its text. */
+/* The records hold distances of 32 bits, so they are in the module, near its text. */
 static struct patcher_site records[SITES_MOST];
 static struct patcher_table table = { .sites = records, .owner = owner };
 static struct patcher_poke *pokes;
 static u8 *buffer;
 
-/* Never called: that costs the CPUs nothing, and the patcher the same. */
+/* The sites.  This function is never called: for the patcher that makes no difference. */
 static noinline __used notrace void sites_text(void)
 {
 	asm volatile("bench_first_site:\n\t"
@@ -97,7 +97,7 @@ static void fill_poke(struct patcher_poke *poke, u32 site, bool on)
 	memcpy(poke->new, on ? jump : nop, INSN);
 }
 
-/* A run that ends between a switch and its reverse leaves sites on. */
+/* Switch off sites that a run left on because it ended between a switch and its reverse. */
 static int put_back(void)
 {
 	u32 i, nr = 0;

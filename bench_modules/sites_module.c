@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module with the sites, found by name. */
+/* Finding the module with the sites by its symbol. */
 #include <linux/module.h>
 
 #include "sites.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the kernel itself offers to switch code: static keys; and stop_machine(),
- * under which code can be written without breakpoints.  Writing code under it
- * from a module would not be safe (other CPUs are stopped, but their NMIs are
- * not), so the comparisons and stores of a batch are made in a buffer.
+ * The kernel's own ways to switch code: static keys; and stop_machine(), under which
+ * code can be written without breakpoints.  Writing code under stop_machine() from a
+ * module would not be safe (other CPUs are stopped, but their NMIs are not), so the
+ * comparisons and stores of a batch are made in a buffer.
  */
 #include <linux/errno.h>
 #include <linux/jump_label.h>
@@ -28,7 +28,7 @@
 static struct static_key shared_keys[5] __used;
 static struct static_key own_keys[OWN_KEYS] __used;
 
-/* A site of static key @key: what arch_static_branch() makes, many times over. */
+/* A site of static key @key, as arch_static_branch() makes it. */
 #define KEY_SITE(key)							\
 	"1:	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"			\
 	".pushsection __jump_table, \"aw\"\n"				\
@@ -42,7 +42,7 @@ static struct static_key own_keys[OWN_KEYS] __used;
 	KEY_SITE("shared_keys + " #index " * %c0")			\
 	".endr\n"
 
-/* Never called. */
+/* The sites of static keys.  This function is never called. */
 static noinline __used notrace void keys_text(void)
 {
 	asm volatile(SHARED_SITES(1, 0)

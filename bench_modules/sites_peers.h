@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Static keys and stop_machine(): only in the kernel. */
+/* Static keys and stop_machine(), the kernel's own ways to switch sites; in the kernel only. */
 #ifndef BENCH_MODULES_SITES_PEERS_H
 #define BENCH_MODULES_SITES_PEERS_H
 
@@ -7,7 +7,7 @@
 
 struct patcher_poke;
 
-/* Replacements whose alias is in a buffer. */
+/* Replacements to be stored in a buffer, into which their aliases point. */
 struct sites_stores {
 	struct patcher_poke *pokes;
 	u32 nr;

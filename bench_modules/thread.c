@@ -20,7 +20,7 @@ struct bench_session bench_session = {
 	.config = { .blocks = 100, .seed = 1 },
 };
 
-/* A marker that is on ends the run, whoever switched it on. */
+/* Should the run end?  A marker that is on ends it, whoever switched the marker on. */
 static bool should_stop(void)
 {
 	if (!bench_groups[bench_session.current_group]->arms && bench_dormant_check("run failed"))
@@ -28,7 +28,7 @@ static bool should_stop(void)
 	return bench_session.err || kthread_should_stop();
 }
 
-/* After it no marker is on, whatever the group switched on for itself. */
+/* Run a group, and check that no marker is on afterwards, including those of the group itself. */
 static int run_group(unsigned int i)
 {
 	int err = bench_run_group(bench_groups[i], &bench_session.results[i], should_stop);
@@ -50,7 +50,7 @@ static enum bench_state run_groups(void)
 		err = run_group(i);
 		if (err == -EINTR)
 			return BENCH_STOPPED;
-		/* Not here; nobody asked for it alone. */
+		/* The group cannot be measured here, and it is not the only one in the run. */
 		if (err == -ENODEV && hweight64(bench_session.groups) > 1) {
 			bench_session.results[i].planned = 0;
 			continue;
@@ -67,7 +67,7 @@ static int run_thread(void *unused)
 {
 	enum bench_state end = run_groups();
 
-	/* The results are complete for whoever reads the new state. */
+	/* A reader that sees the new state sees complete results. */
 	smp_store_release(&bench_session.state, end);
 	return 0;
 }
@@ -78,7 +78,7 @@ bool bench_is_running(void)
 	return smp_load_acquire(&bench_session.state) == BENCH_RUNNING;
 }
 
-/* Ends the thread if it still runs, and drops the reference. */
+/* End the thread if it still runs, and drop the reference. */
 static void reap_thread(void)
 {
 	lockdep_assert_held(&bench_session.lock);
@@ -87,7 +87,7 @@ static void reap_thread(void)
 	kthread_stop(bench_session.thread);
 	put_task_struct(bench_session.thread);
 	bench_session.thread = NULL;
-	/* Stopped before it ran at all. */
+	/* The thread was stopped before it ran at all. */
 	if (bench_is_running())
 		bench_session.state = BENCH_STOPPED;
 }
@@ -167,7 +167,7 @@ int bench_command(enum bench_verb verb, u64 groups)
 	return err;
 }
 
-/* Before the module goes: no run goes on, and no result is kept. */
+/* End any run and free all results, before the module is unloaded. */
 void bench_thread_exit(void)
 {
 	mutex_lock(&bench_session.lock);

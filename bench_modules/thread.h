@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The thread that measures, and what it measured. */
+/* The thread that measures, and its results. */
 #ifndef BENCH_MODULES_THREAD_H
 #define BENCH_MODULES_THREAD_H
 
@@ -22,12 +22,12 @@ enum bench_state {
 };
 
 struct bench_session {
-	struct mutex lock;		/* all below, but for what the thread writes */
+	struct mutex lock;		/* guards all fields below that the thread does not write */
 	struct bench_config config;
 	struct bench_result results[BENCH_MAX_GROUPS];
 	struct task_struct *thread;	/* with a reference; may have ended by itself */
-	u64 groups;			/* of the present or last run */
-	unsigned int current_group;	/* these three written by the thread */
+	u64 groups;			/* groups of the present or last run, one bit each */
+	unsigned int current_group;	/* the thread writes this and the next two fields */
 	int err;
 	enum bench_state state;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tracepoint that enabled markers are measured beside. */
+/* The tracepoint that enabled markers are compared with. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM kmarkers_bench
 

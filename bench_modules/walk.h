@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Pseudo-random places in a large buffer: for cold data, and to evict caches. */
+/* A pseudo-random walk through a large buffer, for cold data and to evict caches. */
 #ifndef BENCH_MODULES_WALK_H
 #define BENCH_MODULES_WALK_H
 
 #include <linux/compiler.h>
 #include <linux/types.h>
 
-/* Knuth's MMIX generator; the high bits are the good ones. */
+/* Next state of Knuth's MMIX generator; use its high bits, which are more random. */
 static __always_inline u64 walk_next(u64 state)
 {
 	return state * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -21,7 +21,7 @@ static __always_inline u8 *walk_line(u8 *buffer, unsigned int order, u64 state)
 #define EVICT_ORDER	23	/* a buffer of 8 MiB: several times L2 */
 #define EVICT_STEPS	65536
 
-/* Evict L1 and L2: at random, since a cache's replacement survives a linear sweep. */
+/* Evict L1 and L2, in random order: with a linear sweep the replacement policy keeps some lines. */
 static inline void walk_evict(u8 *buffer, u64 *state)
 {
 	unsigned int i;
