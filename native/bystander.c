@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The bystander as a thread of the program. */
+/* bystander_thread.h for a program: the bystander is a thread. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -12,7 +12,10 @@
 static pthread_t thread;
 static bool stop;
 
-/* How many interrupts its CPU had is not known here: they belong to the gaps, and idle shows it. */
+/*
+ * The thread.  A program cannot count its CPU's interrupts, so the gaps that they make
+ * are included; the variant idle-stall shows how long those are.
+ */
 static void *run(void *unused)
 {
 	struct bench_watch watch;
@@ -27,7 +30,7 @@ static void *run(void *unused)
 
 static cpu_set_t allowed;
 
-/* The process will be pinned to one CPU; by whom it was started may have confined it. */
+/* Read the CPUs that the process may use, before it is pinned to one of them. */
 static __attribute__((constructor)) void ask_what_is_allowed(void)
 {
 	sched_getaffinity(0, sizeof(allowed), &allowed);
@@ -45,7 +48,7 @@ static int another_cpu(void)
 	return -ENODEV;
 }
 
-/* @first is for those who may set priorities. */
+/* Start the thread.  @first is not used: a program may lack the right to set priorities. */
 int bench_bystander_start(bool first)
 {
 	int cpu = another_cpu(), err;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is said when a step of kmarkers_start() fails. */
+/* The message that is printed when a step of kmarkers_start() fails. */
 #include <stdio.h>
 #include <string.h>
 

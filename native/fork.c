@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fork() and batches.  The text is a shared mapping: a child that kept it would
- * meet its parent's changes, and write them.  No batch runs while the program
- * forks, and the child gets a copy of the text before fork() returns.
+ * Keeping fork() and batches apart.  The text is a shared mapping: a child that kept it
+ * would execute its parent's changes, and its own changes would change the parent.  No
+ * batch runs while the program forks, and the child gets a copy of the text before
+ * fork() returns.
  */
 #include <pthread.h>
 
@@ -27,7 +28,7 @@ static void after_fork_parent(void)
 	native_gate_open();
 }
 
-/* liburcu unblocks signals, whose handlers may have sites: the text comes first. */
+/* The text is replaced first: liburcu unblocks signals, whose handlers may contain sites. */
 static void after_fork_child(void)
 {
 	native_text_after_fork_child();
@@ -38,9 +39,9 @@ static void after_fork_child(void)
 static int watch_error;
 
 /*
- * Before the program registers handlers of its own.  Those run after ours in the
- * child, which has its own text then and no signal blocked, and before ours in
- * front of the fork, where they may still change things.
+ * Register our handlers before the program registers its own.  Then in the child the
+ * program's handlers run after ours, when the child has its own text and no signal
+ * blocked; before the fork they run before ours, and may still set values and probes.
  */
 static __attribute__((constructor(101))) void watch(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the harness asks of bench_modules/main.c in the kernel. */
+/* bench_modules/platform.h for a program: switches of threads, and core cycles. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -28,7 +28,7 @@ void bench_pause(void)
 {
 }
 
-/* Cycles of this thread in user space, where the chain runs that it is read around. */
+/* Open a counter of this thread's cycles in user space, where the measured chain runs. */
 static int open_counter(void)
 {
 	struct perf_event_attr attr = {
@@ -43,7 +43,7 @@ static int open_counter(void)
 
 	if (fd < 0)
 		return fd;
-	/* Without a standard output, what is written there must not get into the counter. */
+	/* If standard output is closed, its number must not be reused for the counter. */
 	above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	close(fd);
 	return above;

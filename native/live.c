@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * kmlive: times getppid(2) while the kernel's own implementation is switched
- * between marked and unmarked ones.  Runs in a test kernel or on a machine that
- * has kmarkers_bench loaded; linked statically, for a small initramfs.
+ * between implementations with and without markers.  It runs in a test kernel or on a
+ * machine that has kmarkers_bench loaded, and is linked statically, for a small
+ * initramfs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@ static u64 walk = 1;
 BENCH_OPS(quiet, getppid_work())
 BENCH_OPS_EACH(pressure, walk_evict(buffer, &walk), getppid_work())
 
-/* The code that is timed is the same; the kernel's differs. */
+/* All variants time the same code of this program; the kernel's code differs. */
 #define ROWS(id)							\
 	BENCH_ROW("compiled-out", id), BENCH_ROW("compiled-out-clone", id), \
 	BENCH_ROW("generic", id), BENCH_ROW("immediate", id), BENCH_ROW("original", id)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What include/linux/mutex.h and include/linux/rcupdate.h declare. */
+/* Definitions for include/linux/mutex.h and include/linux/rcupdate.h. */
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 
@@ -10,15 +10,16 @@ unsigned long native_rcu_order;
 #endif
 
 /*
- * Everybody takes a ticket and is admitted in that order, so that neither those who
- * change things in a loop nor those who fork in a loop keep the others out.
+ * The gate between mutexes and fork().  Threads take tickets and are admitted in that
+ * order, so that neither threads that take mutexes in a loop nor threads that fork in a
+ * loop keep the others out.
  */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
-	unsigned long tickets;	/* given out */
-	unsigned long turn;	/* the ticket that may go in */
-	unsigned int inside;	/* who hold mutexes */
+	unsigned long tickets;	/* number of tickets given out */
+	unsigned long turn;	/* the ticket that is admitted next */
+	unsigned int inside;	/* number of threads that hold mutexes */
 } gate = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.moved = PTHREAD_COND_INITIALIZER,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The machine that is measured on, in the words of bench/env. */
+/* Description of the machine that is measured on, with the keys of bench/env. */
 #include <cpuid.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -15,7 +15,7 @@
 
 #define INVARIANT_TSC_BIT	(1U << 8)
 
-/* Ticks per millisecond against CLOCK_MONOTONIC over a tenth of a second. */
+/* Measure TSC ticks per millisecond against CLOCK_MONOTONIC over a tenth of a second. */
 static unsigned long measure_tsc_khz(void)
 {
 	struct timespec start, now;

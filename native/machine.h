@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The machine that is measured on. */
+/* Description of the machine that is measured on. */
 #ifndef NATIVE_MACHINE_H
 #define NATIVE_MACHINE_H
 
@@ -9,7 +9,7 @@
 /* True if the TSC runs at one frequency in every state of the core. */
 bool native_machine_has_invariant_tsc(void);
 
-/* Lines of key=value; without an invariant TSC its frequency is not among them. */
+/* Print lines of key=value; tsc_khz only if the TSC is invariant. */
 void native_machine_show(FILE *file, bool invariant_tsc);
 
 #endif /* NATIVE_MACHINE_H */

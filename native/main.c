@@ -72,7 +72,7 @@ static int last_allowed_cpu(void)
 	return cpu;
 }
 
-/* To a CPU that was asked for, or else to one if that is allowed. */
+/* Pin the process to the CPU that was asked for, or else to one if that is allowed. */
 static int pin(struct bench_config *config, bool chosen)
 {
 	cpu_set_t one;
@@ -93,13 +93,13 @@ static int pin(struct bench_config *config, bool chosen)
 	return 0;
 }
 
-/* Names what the machine lacks; without live patching nothing can be measured. */
+/* Print what the machine lacks.  Return false without live patching: nothing can be measured. */
 static bool check_machine(void)
 {
 	if (!native_machine_has_invariant_tsc())
 		fputs("kmbench: SKIP tsc_khz: without an invariant TSC ticks are no fixed time\n",
 		      stderr);
-	/* Says so if it can only estimate. */
+	/* This prints a line if cycles can only be estimated. */
 	bench_cycles_source();
 	if (!kmarkers_start())
 		return true;
@@ -141,7 +141,7 @@ static int report(const struct bench_group *group, const struct bench_result *re
 	return err ?: native_output_check(stdout, "standard output");
 }
 
-/* What is complete when it is interrupted is kept. */
+/* Measure a group and report it.  If it is interrupted, the blocks that are complete are kept. */
 static int run_one(const struct bench_group *group, const struct bench_config *config,
 		   const char *dir)
 {
@@ -174,13 +174,13 @@ static bool has_group(u64 groups, const char *name)
 	return false;
 }
 
-/* A group that cannot be measured here is passed over, unless it is the only one. */
+/* Measure all chosen groups, skipping any that cannot be measured here unless it is the only one. */
 static int run_all(u64 groups, const struct bench_config *config, const char *dir)
 {
 	unsigned int i;
 	int err = 0;
 
-	/* env first, or that nothing can be written is known only when all is measured. */
+	/* env is written first, to find out before measuring if nothing can be written. */
 	if (dir && (native_output_open(dir) || write_env(dir, config)))
 		return -EIO;
 	native_progress_plan(count_groups(groups));
@@ -209,7 +209,7 @@ static void list_groups(void)
 	}
 }
 
-/* The names on the command line, through the parser that debugfs uses. */
+/* Parse the names on the command line with the parser of bench/control in debugfs. */
 static int choose_groups(char **names, int nr, u64 *groups)
 {
 	enum bench_verb verb;
@@ -298,7 +298,7 @@ static int do_run(char **names, int nr, struct options *options)
 		return -ENODEV;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	/* The terminal may go, but for nohup(1). */
+	/* A closed terminal ends the run, unless nohup(1) ignores the signal. */
 	sigaction(SIGHUP, NULL, &hangup);
 	if (hangup.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &action, NULL);

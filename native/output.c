@@ -15,7 +15,7 @@ static char *path_of(const char *dir, const char *name, const char *suffix)
 	return asprintf(&path, "%s/%s%s", dir, name, suffix) < 0 ? NULL : path;
 }
 
-/* What is in there would be taken for what comes. */
+/* Does a directory hold another run?  Its files would be taken for those of this run. */
 static bool holds_run(const char *dir)
 {
 	char *path = path_of(dir, "env", "");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * empty-loop-peers: a marker in the empty loop beside what other user-space
- * tracers put there, off and on.  Each peer is a shared object that is present
- * if its package was when kmbench was built; what is not is named.
+ * empty-loop-peers: a marker in the empty loop compared with the probes of other
+ * user-space tracers, off and on.  Each peer is a shared object that exists if its
+ * package was installed when kmbench was built; missing peers are named on stderr.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -51,7 +51,7 @@ static void probe(void *probe_private, void *call_private, const char *fmt, va_l
 	(void)va_arg(*args, void *);
 }
 
-/* The shared object of a peer, beside the program. */
+/* Load the shared object of a peer from the program's directory. */
 static const struct bench_peer *load_peer(const char *name, const char *package)
 {
 	char path[PATH_MAX + 32], *slash;
@@ -90,7 +90,7 @@ void native_peers_load(void)
 	bench_empty_loop_peers.nr_variants = nr;
 }
 
-/* The rows there is somebody to listen to, and those that need none. */
+/* Use the rows of peers that are off, and of peers that can be switched on. */
 static int setup(void)
 {
 	unsigned int i, nr = ARRAY_SIZE(own);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What kmbench shows on stderr while it runs: one line for each benchmark, and
- * on a terminal a share that grows.  Nothing is written while a window is timed.
+ * Progress of kmbench on stderr: one line for each benchmark, and on a terminal the
+ * number of windows done.  Nothing is written while a window is timed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ void native_progress_show(void)
 void native_progress_end(int err)
 {
 	show_head();
-	/* In a program that is all that a benchmark may lack. */
+	/* In a program, -ENODEV always means that there is no second CPU. */
 	if (err == -ENODEV) {
 		fprintf(stderr, "SKIP, no second CPU can be had for its bystander\n");
 		return;

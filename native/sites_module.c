@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The sites that are linked into the program. */
+/* sites_module.h for a program, into which the sites are linked. */
 #include "../bench_modules/sites.h"
 #include "../bench_modules/sites_module.h"
 

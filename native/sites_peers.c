@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A program has neither static keys nor stop_machine(). */
+/* sites_peers.h for a program, which has neither static keys nor stop_machine(). */
 #include <errno.h>
 
 #include "../bench_modules/sites_peers.h"

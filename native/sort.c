@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel's sort() takes a swap function, which the C library's does not: heapsort. */
+/* Heapsort with a swap function, as the kernel's sort() has and the C library's qsort() has not. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the module loader does for a module, done for a program: hand over its tables. */
+/* Registration of a program's tables, which for a module is done by module notifiers. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -29,7 +29,7 @@ DECLARE_SECTION(markers);
 
 typedef int take_table(struct module *module, const struct kmarkers_span *span);
 
-/* Take the tables of all translation units as one, unless an earlier call has. */
+/* Join the chunks of all translation units and register them, unless an earlier call has. */
 static int take(bool *taken, const struct kmarkers_chunk *chunk, const struct kmarkers_chunk *stop,
 		unsigned int record, take_table *add, const char *what)
 {
@@ -50,7 +50,7 @@ static int take(bool *taken, const struct kmarkers_chunk *chunk, const struct km
 	take(&taken.kind, __start_kmarkers_##kind##_heads, __stop_kmarkers_##kind##_heads, \
 	     record, add, "table of " what " refused")
 
-/* As modules do: the states of markers are in place when their sites are written. */
+/* Register all tables in the order of modules: markers have their states when sites are written. */
 static int take_tables(void)
 {
 	static struct {
@@ -62,7 +62,7 @@ static int take_tables(void)
 	       TAKE(imv, sizeof(struct patcher_site), imv_add_table, "immediate values");
 }
 
-/* Each step finds what an earlier call has done, and does not do it again. */
+/* Each step checks whether an earlier call has done it, and does not do it again. */
 int kmarkers_start(void)
 {
 	static bool started;
@@ -70,7 +70,7 @@ int kmarkers_start(void)
 
 	if (started)
 		return -EBUSY;
-	/* A child has either the text of before or a copy of its own. */
+	/* The gate keeps fork() out: a child has either the old text or a copy of its own. */
 	native_gate_enter();
 	err = native_text_start();
 	native_gate_leave();
@@ -79,7 +79,7 @@ int kmarkers_start(void)
 	return err;
 }
 
-/* A program has no table of its symbols at hand. */
+/* Print a variable's address: a program has no table of its symbols. */
 void imv_show_symbol(struct seq_file *m, unsigned long addr)
 {
 	seq_printf(m, "0x%lx", addr);

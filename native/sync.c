@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Synchronising all threads of the program: patcher_text_sync() of patcher/text.h. */
+/* patcher_text_sync() of patcher/text.h: synchronising all threads of the program. */
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,15 +10,18 @@
 #include "sync.h"
 
 /*
- * membarrier(2): the other running threads of the process execute a serialising
- * instruction.  0, or -1 if the program may not call it.
+ * Make the other running threads of the process execute a serialising instruction, with
+ * membarrier(2).  Return 0, or -1 if the program may not call it.
  */
 int native_sync_threads(void)
 {
 	return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 }
 
-/* IRET is serialising (Intel SDM vol. 3A, 9.3) and, unlike CPUID, never traps to a hypervisor. */
+/*
+ * Execute IRET, which is serialising (Intel SDM vol. 3A, 9.3) and, unlike CPUID, never
+ * traps to a hypervisor.
+ */
 static void serialise(void)
 {
 	unsigned long scratch;
@@ -41,7 +44,7 @@ static void serialise(void)
 void patcher_text_sync(void)
 {
 	if (native_sync_threads()) {
-		/* Taken away since patcher_text_map() asked for it: no way on and no way back. */
+		/* Denied since patcher_text_map(): the batch can neither go on nor go back. */
 		perror("kmarkers: membarrier");
 		abort();
 	}

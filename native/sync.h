@@ -2,7 +2,7 @@
 #ifndef NATIVE_SYNC_H
 #define NATIVE_SYNC_H
 
-/* Every other thread executes a serialising instruction; 0, or -1 if that is not allowed. */
+/* Make every other thread execute a serialising instruction.  Return 0, or -1 if not allowed. */
 int native_sync_threads(void);
 
 #endif /* NATIVE_SYNC_H */

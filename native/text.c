@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User-space side of patcher/text.h: the program's own text, all its threads.
+ * patcher/text.h for a program: writing the program's own text.
  *
- * The text lies in shared memory.  It is mapped executable where the linker put
- * it; a batch maps the pages it writes a second time, writable, and unmaps them.
+ * The text is in shared memory.  It is mapped executable at the address that the linker
+ * chose; a batch maps the pages it writes a second time, writable, and unmaps them.
  */
 #include <errno.h>
 #include <link.h>
@@ -26,7 +26,7 @@
 
 static struct {
 	unsigned long start, end;
-	void *copy;	/* for the child, while the program forks; NULL without memory */
+	void *copy;	/* text of the child while the program forks; NULL if there is no memory */
 	pid_t owner;	/* the process that the shared memory belongs to */
 } text;
 
@@ -35,16 +35,16 @@ bool patcher_text_owned(struct module *module, unsigned long addr, unsigned int 
 	return addr >= text.start && addr < text.end && len <= text.end - addr;
 }
 
-/* A program's code runs before its tables are known. */
+/* Always false: a program's code runs before its tables are registered. */
 bool patcher_text_is_new(const struct module *module)
 {
 	return false;
 }
 
 /*
- * No descriptor stands for the memory: the program may close all it knows of.
- * mremap(2) maps shared pages a second time if their old size is 0; executable as
- * they were, until they are made writable.
+ * Map pages a second time, writable.  No file descriptor is kept for the memory, since
+ * the program may close all descriptors.  mremap(2) with an old size of 0 maps shared
+ * pages a second time; they are executable as before, until they are made writable.
  */
 static void *map_writable(void *pages, size_t size)
 {
@@ -60,8 +60,8 @@ static void *map_writable(void *pages, size_t size)
 }
 
 /*
- * What a batch needs may be gone since kmarkers_start(), and is asked for before
- * the first store.  A child of clone(2) or vfork(2), which run no handlers of
+ * Check before the first store that everything which kmarkers_start() set up still
+ * works.  A child of clone(2) or vfork(2), which do not run the handlers of
  * pthread_atfork(), executes its parent's text and must not write it.
  */
 static int check_means(void)
@@ -86,7 +86,7 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 	alias->base = map_writable((void *)first, alias->nr_pages * PAGE_BYTES);
 	if (!alias->base)
 		return -ENOMEM;
-	/* Few pages for many pokes are all written: no fault for each. */
+	/* With more pokes than pages, map all pages now: one call, not a fault for each. */
 	if (alias->nr_pages <= nr)
 		madvise(alias->base, alias->nr_pages * PAGE_BYTES, MADV_POPULATE_READ);
 	for (i = 0; i < nr; i++)
@@ -99,7 +99,7 @@ void patcher_text_unmap(struct patcher_text_alias *alias)
 	munmap(alias->base, alias->nr_pages * PAGE_BYTES);
 }
 
-/* Threads come and go through the kernel, which serialises them. */
+/* Nothing is locked: a thread that starts meanwhile is serialised by the kernel. */
 void patcher_text_lock(bool core)
 {
 }
@@ -117,13 +117,13 @@ void patcher_text_settle(void)
 {
 }
 
-/* A program has no text but its own. */
+/* Refused: a program has no core text. */
 int patcher_text_vet_core(const struct patcher_poke *pokes, unsigned int nr)
 {
 	return -EPERM;
 }
 
-/* Nothing tells where threads were preempted. */
+/* Always false: a program cannot know where its threads were preempted. */
 bool patcher_text_can_wait(void)
 {
 	return false;
@@ -133,7 +133,7 @@ void patcher_text_wait_tasks(void)
 {
 }
 
-/* Other threads may run at any time. */
+/* Always false: other threads may run at any time. */
 bool patcher_text_alone(void)
 {
 	return false;
@@ -143,7 +143,7 @@ void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
 {
 }
 
-/* The executable segment of the program itself, which comes first. */
+/* Find the executable segment of the program itself, which dl_iterate_phdr() lists first. */
 static int find_text(struct dl_phdr_info *info, size_t size, void *unused)
 {
 	int i;
@@ -162,9 +162,9 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *unused)
 }
 
 /*
- * Shared memory with the text as it is now, executable, at any address; NULL if
- * there is none.  Without a file: no limit on descriptors or on files stands in
- * its way.  Nothing is writable and executable at the same time.
+ * Copy the text as it is now into executable shared memory at any address.  Return NULL
+ * if there is no memory.  The memory has no file, so that limits on descriptors and
+ * files do not matter.  No mapping is writable and executable at the same time.
  */
 static void *copy_text(void)
 {
@@ -186,8 +186,8 @@ static void *copy_text(void)
 }
 
 /*
- * Put a copy in the place of the text.  Whoever executes it meanwhile waits for
- * the kernel, and finds the same bytes.
+ * Map a copy in place of the text.  A thread that executes the text meanwhile waits for
+ * the kernel, and then finds the same bytes.
  */
 static int move_text(void *copy)
 {
@@ -199,7 +199,7 @@ static int move_text(void *copy)
 	return 0;
 }
 
-/* Once: what kmarkers_start() failed at later is tried again without this. */
+/* Move the text, but only once: a later call of kmarkers_start() skips this step. */
 int native_text_start(void)
 {
 	void *copy;
@@ -221,7 +221,7 @@ int native_text_start(void)
 	return native_failed("cannot put shared memory in the place of the program's text", err);
 }
 
-/* The copy is made while no batch runs: later the parent may go on before the child. */
+/* Copy the text while no batch runs: after the fork, one may begin in the parent at once. */
 void native_text_before_fork(void)
 {
 	text.copy = text.owner ? copy_text() : NULL;
@@ -234,9 +234,9 @@ void native_text_after_fork_parent(void)
 }
 
 /*
- * A child that went on with its parent's text would follow its changes, without
- * being synchronised, and meet its breakpoints: better none.  The registration for
- * membarrier() was inherited.
+ * Give the child its copy, or end it.  A child that went on with its parent's text
+ * would execute the parent's changes without being synchronised, and its breakpoints.
+ * The child has inherited the registration for membarrier().
  */
 void native_text_after_fork_child(void)
 {

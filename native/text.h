@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the program does with its own text besides patcher/text.h. */
+/* The program's own text, besides the functions of patcher/text.h. */
 #ifndef NATIVE_TEXT_H
 #define NATIVE_TEXT_H
 
-/* Move the text into shared memory of this process; 0 or an error. */
+/* Move the text into shared memory of this process.  Return 0 or an error. */
 int native_text_start(void);
 
-/* A child gets its own copy: what fork() does for that, and what comes after it. */
+/* Handlers of fork(), which give the child its own copy of the text. */
 void native_text_before_fork(void);
 void native_text_after_fork_parent(void);
 void native_text_after_fork_child(void);

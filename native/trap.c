@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the kernel's breakpoint notifier does for a module, done by a signal handler. */
+/* The SIGTRAP handler, which does in a program what the breakpoint notifier does in the kernel. */
 #include <errno.h>
 #include <signal.h>
 #include <ucontext.h>
@@ -28,7 +28,7 @@ static bool handle_registers(greg_t *gregs)
 #define LOAD(name, index)	regs.name = gregs[index];
 #define STORE(name, index)	gregs[index] = regs.name;
 	FOR_EACH_REGISTER(LOAD)
-	/* Interrupts are off in the kernel's handler; here patcher_unregister() waits for this. */
+	/* A read-side section stands for disabled interrupts: patcher_unregister() waits for it. */
 	rcu_read_lock();
 	ours = handle_int3(&regs);
 	rcu_read_unlock();
@@ -42,7 +42,7 @@ static void on_sigtrap(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *interrupted = context;
 
-	/* SI_KERNEL is an int3; a step, a debug register or kill(2) say otherwise. */
+	/* SI_KERNEL means int3; single steps, debug registers and kill(2) have other codes. */
 	if (info->si_code == SI_KERNEL && handle_registers(interrupted->uc_mcontext.gregs))
 		return;
 	if (previous.sa_flags & SA_SIGINFO) {
@@ -50,7 +50,7 @@ static void on_sigtrap(int sig, siginfo_t *info, void *context)
 	} else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
 		previous.sa_handler(sig);
 	} else if (previous.sa_handler == SIG_DFL || info->si_code > 0) {
-		/* What would have happened without us: only what kill(2) sends is ignored. */
+		/* Do as if there were no handler: only a signal sent by kill(2) can be ignored. */
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}
@@ -65,9 +65,10 @@ bool native_trap_is_ours(void)
 }
 
 /*
- * All signals are blocked, as interrupts are in the kernel: a batch waits for
- * handlers that look at it.  Except SIGTRAP, since @previous may have sites.
- * SA_ONSTACK: who runs on a small stack has set up one for signals.
+ * Install the handler.  While it runs, all signals are blocked, as interrupts are in the
+ * kernel, because a batch waits for handlers that use it; except SIGTRAP, since
+ * @previous may contain sites.  SA_ONSTACK: a thread with a small stack should have set
+ * up another one for signals.
  */
 int native_trap_start(bool (*handle)(struct pt_regs *regs))
 {
@@ -82,7 +83,7 @@ int native_trap_start(bool (*handle)(struct pt_regs *regs))
 	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
 	if (sigismember(&blocked, SIGTRAP))
 		return native_failed("SIGTRAP is blocked", -EPERM);
-	/* Who tries again must not find itself as the previous one. */
+	/* A second call must not save our own handler as the previous one. */
 	if (native_trap_is_ours())
 		return 0;
 	handle_int3 = handle;

@@ -6,10 +6,10 @@
 
 struct pt_regs;
 
-/* Let @handle have each breakpoint first: is it true, it was ours.  0 or an error. */
+/* Pass each breakpoint to @handle, which returns true if it was ours.  Return 0 or an error. */
 int native_trap_start(bool (*handle)(struct pt_regs *regs));
 
-/* Is it still handled by us? */
+/* Is our handler of SIGTRAP still installed? */
 bool native_trap_is_ours(void);
 
 #endif /* NATIVE_TRAP_H */

@@ -2,8 +2,8 @@
 /*
  * A module with a marker and an immediate value.
  *
- * A timer ticks; each tick is marked. The period is an immediate value that can
- * be changed while the module runs:
+ * A work item runs periodically, and each run hits the marker. The period is an
+ * immediate value that can be changed while the module runs:
  *
  *	insmod example_client.ko period_ms=100
  *	insmod example_probe.ko		(counts the ticks)

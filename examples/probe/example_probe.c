@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A module with a probe for the marker of example_client, which may be loaded
- * before or after it. What it counted is in
+ * before or after it. The number of ticks counted is in
  * /sys/module/example_probe/parameters/count.
  */
 #include <linux/module.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A switch that is read all the time and changed almost never: the profiler of
- * 2008 kept prof_on in the instruction stream of the scheduler; this one keeps it
- * in that of a work item that runs with every tick.
+ * A switch that is read all the time and changed almost never. The immediate values
+ * patches of 2008 kept prof_on, the profiler's switch, in the instructions of the
+ * scheduler; this example keeps it in those of a work item that runs with every tick.
  *
  *	insmod example_profile.ko
  *	cd /sys/kernel/debug/kmarkers/immediate/values
  *	echo 1 > example_profile.prof_on
  *	cat /sys/module/example_profile/parameters/hits
  *
- * While it is off, the work executes one nop in its place and touches no data.
+ * While prof_on is 0, the work item executes one nop for it and reads no data.
  */
 #include <linux/module.h>
 #include <linux/workqueue.h>

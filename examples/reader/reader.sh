@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Switches a marker on and prints its events until interrupted, or the first COUNT of them:
+# Switch a marker on and print its events, until interrupted or until COUNT are printed:
 #
 #	examples/reader/reader.sh NAME [COUNT]
 #

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module with a typed marker: requests of 512 bytes, one every millisecond or so.
+ * A module with a typed marker. It is hit about every millisecond, for a request of
+ * 512 bytes:
  *
  *	insmod example_typed.ko
  *	insmod example_typed_probe.ko		(adds up the bytes)

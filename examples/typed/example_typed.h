@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the marked module and its probes share: the marker's types. */
+/* The marker's types, for the marked module and its probes. */
 #ifndef EXAMPLE_TYPED_H
 #define EXAMPLE_TYPED_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program whose marker is switched on in flight.
+ * A program whose marker is switched on while its threads run.
  *
  * Two threads handle requests as fast as they can.  Meanwhile the main thread
  * connects a probe to the marker in their code, disconnects it again, and moves
@@ -15,7 +15,7 @@
 #include <kmarkers/user.h>
 
 #define WORKERS	2
-/* Requests that a phase waits for, and half seconds at most, however busy the machine is. */
+/* Requests that a phase waits for, and the most half seconds that it waits on a busy machine. */
 #define ENOUGH	10000
 #define PATIENCE	120
 
@@ -29,7 +29,7 @@ static struct worker {
 
 static bool stop;
 
-/* Calls of the probe, and the largest request it was told of. */
+/* Number of calls of the probe, and the largest request that it saw. */
 static unsigned long calls;
 static int largest;
 
@@ -72,7 +72,7 @@ static void sum(unsigned long *requests, unsigned long *too_big)
 	}
 }
 
-/* Let the workers run for a while; say what they did in it, and whether that was right. */
+/* Let the workers run for a while, print what they did, and return true if it was right. */
 static bool phase(const char *what, bool on, bool small)
 {
 	const struct timespec half_second = { .tv_nsec = 500000000 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tracepoints of LTTng-UST.  On, their events go to a ring buffer in memory that
- * overwrites what is oldest (a snapshot session), so that no disk takes part.
+ * Tracepoints of LTTng-UST.  When on, their events go to a ring buffer in memory that
+ * overwrites the oldest ones (a snapshot session), so that no disk is used.
  */
 #include <signal.h>
 #include <spawn.h>
@@ -28,9 +28,9 @@ BENCH_OPS(on, lttng_ust_tracepoint(kmarkers, bench_on, 1, NULL))
 static pid_t daemon_pid;
 
 /*
- * One daemon serves all; a second one ends at once, which does no harm.  In a
- * process group of its own, or what interrupts a run at a terminal ends it while
- * the last blocks are still measured.
+ * Start the daemon.  One daemon serves all; a second one ends at once, which does no
+ * harm.  It gets a process group of its own: otherwise a signal that interrupts the run
+ * at a terminal would end it while the last blocks are still measured.
  */
 static void start_daemon(void)
 {
@@ -53,7 +53,7 @@ static void stop_daemon(void)
 	daemon_pid = 0;
 }
 
-/* A command about a session of this process's own. */
+/* Run an lttng command; its format has the process id, for the session's name. */
 static bool lttng(const char *format)
 {
 	char command[128], line[256];
@@ -68,7 +68,7 @@ static bool create_session(void)
 	return lttng("create --snapshot kmbench-%d");
 }
 
-/* The daemon tells this process through a thread of LTTng's. */
+/* Is the tracepoint on?  The daemon enables it through a thread of LTTng in this process. */
 static bool is_enabled(void)
 {
 	return lttng_ust_tracepoint_enabled(kmarkers, bench_on);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A peer: another way to mark a place in a program, measured beside markers.
- * Each is a shared object, peer-NAME.so, built where its package is installed:
- * its text stays in its file, where its own tracer finds it.
+ * A peer: another way to mark a place in a program, compared with markers.
+ * Each peer is a shared object, peer-NAME.so, built if its package is installed.
+ * Its text stays mapped from its file, where its own tracer expects it.
  */
 #ifndef NATIVE_PEERS_PEER_H
 #define NATIVE_PEERS_PEER_H
@@ -10,11 +10,11 @@
 #include "../../bench_modules/bench.h"
 
 /**
- * struct bench_peer - what the shared object defines under the name bench_peer
- * @off: a probe that nobody listens to
- * @on: one of another name, that somebody does
- * @switch_on: lets somebody listen to @on; returns NULL, or why that cannot be
- * @switch_off: undoes it
+ * struct bench_peer - the variants of a peer; the shared object defines bench_peer
+ * @off: a probe that no tracer listens to
+ * @on: a probe of another name, that a tracer listens to
+ * @switch_on: makes a tracer listen to @on; returns NULL, or the reason why it cannot
+ * @switch_off: undoes @switch_on
  */
 struct bench_peer {
 	struct bench_variant off;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Statically defined probes of SystemTap: a nop in the code and a note in the
- * file.  Whoever listens has the kernel put a breakpoint there; here that is a
- * perf event that only counts.
+ * file.  A tracer lets the kernel put a breakpoint there; here the tracer is a perf
+ * event that only counts.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -28,7 +28,7 @@ BENCH_OPS(on, DTRACE_PROBE2(kmarkers, bench_on, 1, NULL))
 static int events[MAX_SITES];
 static unsigned int nr_events;
 
-/* A note's description, after which come the names of provider and probe. */
+/* The description in a note; the names of provider and probe follow. */
 struct stapsdt {
 	Elf64_Addr pc, base, semaphore;
 	char provider[];
@@ -69,7 +69,7 @@ static unsigned long file_offset(const Elf64_Ehdr *elf, unsigned long addr)
 	return 0;
 }
 
-/* Listen to the probe of one note, if its name is the one. */
+/* Listen to the probe of a note, if it is bench_on. */
 static int take_note(const char *path, const Elf64_Ehdr *elf, const struct stapsdt *note)
 {
 	const char *name = note->provider + strlen(note->provider) + 1;

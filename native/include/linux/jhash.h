@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Any hash serves its users; this is FNV-1a. */
+/* FNV-1a in place of jhash(): the callers work with any hash. */
 #ifndef NATIVE_JHASH_H
 #define NATIVE_JHASH_H
 #include <linux/types.h>

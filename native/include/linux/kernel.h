@@ -12,7 +12,7 @@
 #define container_of(ptr, type, member)					\
 	((type *)((char *)(ptr) - offsetof(type, member)))
 
-/* Neither space nor a second sign, as strtoull() would take. */
+/* Parse a number as the kernel does: strtoull() also takes leading space and a second sign. */
 static inline int kstrtou64(const char *text, unsigned int base, u64 *value)
 {
 	const char *digits = text + (*text == '+');

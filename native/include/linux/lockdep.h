@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <linux/mutex.h>
 
-/* By whom is not known; and only where programs are built to look for faults. */
+/* Checks that the mutex is held, by any thread; only in programs built to look for faults. */
 static inline void lockdep_assert_held(struct mutex *m)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

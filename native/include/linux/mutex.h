@@ -8,9 +8,9 @@ struct mutex {
 };
 
 /*
- * Whoever holds any mutex is inside the gate; fork() closes it when all have left,
- * so that the child finds none of them locked.  There it is made anew, because the
- * threads that wait in the parent do not exist.
+ * A thread that holds any mutex is inside the gate.  fork() closes the gate when all
+ * have left, so that no mutex is locked in the child.  The child initialises the gate
+ * again, because the threads that wait in the parent do not exist there.
  */
 void native_gate_enter(void);
 void native_gate_leave(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What disabled preemption means to its users: an RCU read-side section. */
+/* Disabled preemption is an RCU read-side section, which is what its users need. */
 #ifndef NATIVE_PREEMPT_H
 #define NATIVE_PREEMPT_H
 #include <linux/rcupdate.h>

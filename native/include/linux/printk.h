@@ -2,7 +2,7 @@
 #ifndef NATIVE_PRINTK_H
 #define NATIVE_PRINTK_H
 #include <stdio.h>
-/* What the module is called whose sources a program holds. */
+/* Messages begin with the name of the module whose sources print them. */
 #ifdef KBUILD_MODNAME
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
 #else

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kernel's names for what a signal frame holds; a program has the system's header. */
+/*
+ * The registers of a signal frame, with the kernel's names.  The program of a user gets
+ * the system's header of this name.
+ */
 #ifndef NATIVE_BUILD
 #include_next <linux/ptrace.h>
 #elif !defined(NATIVE_PTRACE_H)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* RCU by liburcu's bp flavour, which registers threads by itself, signal handlers included. */
+/* RCU of liburcu's bp flavour, which registers threads by itself and works in signal handlers. */
 #ifndef NATIVE_RCUPDATE_H
 #define NATIVE_RCUPDATE_H
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include <linux/compiler.h>
 
 /*
- * ThreadSanitizer does not see what orders readers and the end of a grace
- * period: it gets a variable to see it by.
+ * ThreadSanitizer does not see what orders readers before the end of a grace
+ * period: operations on this variable show it the order.
  */
 #ifdef __SANITIZE_THREAD__
 extern unsigned long native_rcu_order;
@@ -19,7 +19,7 @@ extern unsigned long native_rcu_order;
 #define NATIVE_RCU_ACQUIRE()	((void)0)
 #endif
 
-/* A program has no place where RCU does not watch. */
+/* RCU watches everywhere in a program. */
 #define RCU_LOCKDEP_WARN(condition, text)	((void)0)
 
 static __always_inline void rcu_read_lock(void)
@@ -39,7 +39,7 @@ static inline void synchronize_rcu(void)
 	NATIVE_RCU_ACQUIRE();
 }
 
-/* No grace period is taken for passed without waiting for one. */
+/* cond_synchronize_rcu() always waits for a grace period, whatever the state. */
 #define get_state_synchronize_rcu()	0UL
 #define cond_synchronize_rcu(state)					\
 do {									\
@@ -47,7 +47,7 @@ do {									\
 	synchronize_rcu();						\
 } while (0)
 
-/* liburcu's own takes no pointer to const. */
+/* liburcu's own rcu_assign_pointer() does not take a pointer to const. */
 #undef rcu_assign_pointer
 #define rcu_assign_pointer(p, v)	smp_store_release(&(p), v)
 #define rcu_dereference_raw(p)		smp_load_acquire(&(p))

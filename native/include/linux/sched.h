@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A program is preempted without being asked. */
+/* cond_resched() does nothing: a program can be preempted anywhere. */
 #ifndef NATIVE_SCHED_H
 #define NATIVE_SCHED_H
 #include_next <linux/sched.h>

@@ -5,7 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The kernel reads for us, so a bad address is an error. */
+/* Let the kernel read the memory, so that a bad address is an error. */
 static inline long copy_from_kernel_nofault(void *to, const void *from, size_t size)
 {
 	struct iovec here = { to, size }, there = { (void *)from, size };
