@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The code that the storms on every kind of instruction change while it runs. */
+/* Code with sites of every kind of instruction, which storms change while it runs. */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/stringify.h>
@@ -40,13 +40,13 @@ static const struct {
 			   { 0x66, 0x66, 0x0f, 0x1f, 0x80, 0, 0, 0, 0 } } },
 };
 
-/* What the moves of 32 bits into any register load. */
+/* Values that moves of 32 bits into any register load. */
 static const u8 reg_value[2][4] = { { 0x44, 0x33, 0x22, 0x11 }, { 0xbb, 0xcc, 0xdd, 0xee } };
 
 /*
  * Jumps to what follows them let an emulator, which looks for interrupts only
- * behind a jump, preempt inside a run.  Who returns into the tail of the jump
- * that replaced it is found out: there is ud2.
+ * behind a jump, preempt inside a run.  A task that returns into the tail of the jump
+ * that replaced the run executes ud2, and is noticed.
  */
 #define RUN_BYTES	0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0x90
 
@@ -72,7 +72,7 @@ asm(".pushsection .discard_test_" #name ", 0, \"aw\", @progbits\n"	\
 	"	.long 77b - ., " __stringify(kind) "\n"			\
 	".popsection\n"
 
-/* Assembly knows no enums. */
+/* Numbers for assembly, which cannot use enums. */
 #define ASM_JMP32	0
 #define ASM_JMP8	1
 #define ASM_JCC8	2
@@ -121,7 +121,7 @@ RECORDS(prefixes);
 	a | (u64)c << 16 | (u64)d << 32 | (u64)s << 48;			\
 })
 
-/* Two bits for each copy: one that counted twice is found out. */
+/* Two bits for each copy, so that a copy that counts twice is noticed. */
 static noinline u64 pass_branches(void)
 {
 	return ADD_UNLESS_JUMPED(kinds, KINDS_COPIES, "1 << (2 * test_copy)");
@@ -193,7 +193,7 @@ static bool is_met(unsigned int condition, u8 flags, bool overflow)
 	return met[condition / 2] != (condition & 1);
 }
 
-/* Which of two values is it?  2 for neither. */
+/* Which of two values is @value: 0, 1, or 2 for neither? */
 static u64 which(u64 value, u64 first, u64 second)
 {
 	return value == first ? 0 : value == second ? 1 : 2;
@@ -250,7 +250,7 @@ static noinline u64 pass_registers(void)
 	return seen;
 }
 
-/* Lengths that no other site has; whatever they hold, nothing else happens. */
+/* Nops of lengths that no other site has; their execution has no effect. */
 static noinline u64 pass_nops(void)
 {
 	u64 a = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sites of every kind of instruction, and what the code around them comes to. */
+/* Sites of every kind of instruction, and the results of the code around them. */
 #ifndef TESTS_COMMON_KINDS_H
 #define TESTS_COMMON_KINDS_H
 
@@ -12,8 +12,8 @@
 #define RUN_PASSES	64
 
 /*
- * What a site holds by turns.  NOP + n is the n-th length, REG + r a mov into the
- * register r, JCC + c the short jump on condition c and NEAR + c the long one.
+ * The kinds of instruction that sites hold by turns.  NOP + n is the n-th length, REG + r
+ * a mov into the register r, JCC + c the short jump on condition c and NEAR + c the long one.
  */
 enum kind {
 	JMP32, JMP8, JCC8, JCC32, MOV8, MOV16, MOV32, MOV64, CALL32,
@@ -55,7 +55,7 @@ u64 kinds_run_runs(void);
 u64 kinds_expected(enum kinds_pass pass, const struct kinds_record *records, unsigned int nr,
 		   const u8 *state);
 
-/* Could it give that, each of its sites being wholly old or wholly new? */
+/* Can a pass give this result if each of its sites is wholly old or wholly new? */
 bool kinds_possible(enum kinds_pass pass, u64 seen);
 
 /* xadd behind a LOCK prefix, and behind one that was compiled as DS. */

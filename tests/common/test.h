@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Test cases that run in a module and in a program.  A case returns NULL, or
- * what did not hold; its cleanup runs either way.
+* the text of the expectation that failed; its cleanup runs either way.
  */
 #ifndef TESTS_COMMON_TEST_H
 #define TESTS_COMMON_TEST_H
@@ -37,12 +37,12 @@ extern const struct test_case test_cases[];
 extern const unsigned int test_nr_cases;
 
 /*
- * What the storms do is in proportion to this, whatever number of CPUs there are and
+* The work of the storms is proportional to this number, whatever the number of CPUs and
  * however fast they are: none goes on until something has been hit.
  */
 extern unsigned int test_batches;
 
-/* How long the storm of kinds goes on at least, and how long the last storm did. */
+/* How long the storm of kinds must last at least, and how long the last storm lasted. */
 extern unsigned int test_seconds;
 extern unsigned long test_stormed_ms;
 
@@ -53,10 +53,10 @@ extern unsigned long test_stormed_ms;
 int test_start_threads(void (*pass)(void));
 unsigned long test_stop_threads(void);
 
-/* Wait until each of these threads has come to the end of a pass. */
+/* Wait until each of the threads has ended a pass. */
 void test_wait_pass(void);
 
-/* The same for a pass that also began meanwhile. */
+/* Wait until each of the threads has begun and ended a pass. */
 static inline void test_wait_whole_pass(void)
 {
 	test_wait_pass();
@@ -88,7 +88,7 @@ int test_show_wrong_page(const void *addr);
 bool test_wrong_page_shown(void);
 bool test_wrong_page_untouched(void);
 
-/* Is there one CPU only; can tasks be waited for that were preempted? */
+/* Is there only one CPU?  Is it possible to wait for preempted tasks? */
 bool test_alone(void);
 bool test_can_wait(void);
 

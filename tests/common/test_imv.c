@@ -79,7 +79,7 @@ const char *imv_branches(void)
 	EXPECT(!imv_set(branch, true));
 	EXPECT(read_branches() == 7 && _imv_read(branch));
 
-	/* Of a value that is too large the variable takes a part, and branches with it. */
+	/* The variable takes the low bytes of a value that is too large; branches follow it. */
 	EXPECT(!imv_set_many(&large, 1));
 	EXPECT(read_branches() == 0 && !_imv_read(branch));
 	/* As in an assignment to a bool. */
@@ -133,7 +133,7 @@ const char *imv_alignments(void)
 	return failed;
 }
 
-/* No site reads it: the patcher does not see what changes of it look like. */
+/* A variable that no site reads, so that the patcher takes no part in its changes. */
 static DEFINE_IMV(u8, unread) = 3;
 
 const char *imv_refuses(void)
@@ -143,7 +143,7 @@ const char *imv_refuses(void)
 		{ .var = &small__imv, .value = 1, .size = 2 },
 	};
 
-	/* Nothing of a batch with a wrong size, or with a variable twice, is done. */
+	/* A batch with a wrong size, or with a variable twice, changes nothing. */
 	EXPECT(imv_set_many(changes, 2) == -EINVAL);
 	changes[1] = changes[0];
 	EXPECT(imv_set_many(changes, 2) == -EINVAL);
@@ -282,11 +282,11 @@ const char *imv_storm(void)
 	return NULL;
 }
 
-/* The same for branches: in generation g the value is g & 1. */
+/* The storm on branches: in generation g the value is g & 1. */
 static DEFINE_IMV(bool, storm_branch);
 static unsigned long branch_started, branch_done, compared;
 
-/* While it changes either is right. */
+/* While the value changes, both results are right. */
 static void check_branch(bool seen, unsigned long low)
 {
 	if (low != smp_load_acquire(&branch_started))

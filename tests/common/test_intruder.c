@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Others who write text, and a page that is not the one it should be. */
+/* Breakpoints of others in our sites, and an alias of a wrong page. */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -17,7 +17,7 @@ asm(".pushsection " KMARKERS_SECTION(test) ", \"aw\", @progbits\n"
 	"test_site_intruded:	.quad test_intruded\n"
 	".popsection");
 
-/* Its second byte is a nop, too: whoever handles a breakpoint on the first may just go on. */
+/* The second byte is a nop, too: the handler of a breakpoint on the first can just go on. */
 static const u8 nop[INSN] = { 0x66, 0x90 };
 static const u8 jump[INSN] = { 0xeb, 0x00 };
 
@@ -62,7 +62,7 @@ void intruder_forget(void)
 	registered = false;
 }
 
-/* A debugger's, say: it goes on to its owner, and nobody else comes through it. */
+/* A breakpoint of somebody else, such as a debugger, is passed on to its owner. */
 const char *patcher_foreign_breakpoints(void)
 {
 	struct patcher_stats before, after;
@@ -86,7 +86,7 @@ const char *patcher_foreign_breakpoints(void)
 	return NULL;
 }
 
-/* What is written is looked at beforehand, not only what is executed. */
+/* The bytes that are written are compared first, not only those that are executed. */
 const char *patcher_wrong_page(void)
 {
 	struct patcher_stats before, after;
@@ -96,7 +96,7 @@ const char *patcher_wrong_page(void)
 	patcher_read_stats(&before);
 	EXPECT(!test_show_wrong_page(test_site_intruded));
 	err = change(nop, jump);
-	/* Nothing is known of a page that was not shown. */
+	/* SKIP if the wrong page was not shown to the patcher. */
 	EXPECT(test_wrong_page_shown());
 	EXPECT(test_wrong_page_untouched());
 	EXPECT(!test_show_wrong_page(NULL));

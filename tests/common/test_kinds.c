@@ -84,7 +84,7 @@ static int flip_all(void)
 	return flip(0, nr_records(), nr_records());
 }
 
-/* To the first state, in which the code was compiled. */
+/* Put all sites into their first state, in which the code was compiled. */
 static int flip_back(void)
 {
 	unsigned int i, nr = 0;
@@ -108,11 +108,11 @@ void kinds_forget(void)
 	registered = false;
 }
 
-/* What passes give after each flip, for the last few. */
+/* Results of the passes after each of the last flips. */
 #define KEPT	4
 
 static u64 expected[KEPT][NR_PASSES];
-/* How often a pass was compared with that, and how often anything was amiss. */
+/* How often a pass was compared with these, and how often it was wrong. */
 static unsigned long compared[NR_PASSES], wrong;
 static unsigned long started, done;
 /* The passes that meet the sites of this storm. */
@@ -132,7 +132,7 @@ static void check_pass(void)
 	for (i = first_pass; i < end_pass; i++) {
 		low = smp_load_acquire(&done);
 		seen = kinds_run(i);
-		/* Before the look at the flips: it may be overwritten by later ones. */
+		/* Read before the flips are checked, since later ones may overwrite it. */
 		right = smp_load_acquire(&expected[low % KEPT][i]);
 		if (!kinds_possible(i, seen))
 			WRITE_ONCE(wrong, wrong + 1);
@@ -196,7 +196,7 @@ static const char *storm(void (*pass)(void), unsigned int flips, unsigned int se
 		if (pass == check_pass)
 			expect_passes(number);
 		smp_store_release(&done, number);
-		/* Who was preempted in a run must go on. */
+		/* A task that was preempted in a run must go on. */
 		if (pass == check_run)
 			test_wait_pass();
 		/* A whole pass without a change; and large batches do not end before others run. */
@@ -235,7 +235,7 @@ static const char *check_states(void)
 		first[i] = kinds_run(i);
 	EXPECT(!flip_all());
 	EXPECT(!check_passes());
-	/* All but the nops, and calls in programs, tell the states apart. */
+	/* All sites except nops, and calls in programs, show which state they are in. */
 	for (i = 0; i < PASS_MANY; i++)
 		EXPECT((kinds_run(i) == first[i]) == (i == PASS_NOPS || (i == PASS_CALLS && !first[i] &&
 								   !expected_of(i))));
@@ -256,7 +256,7 @@ static const char *storm_passes(unsigned int first, unsigned int end, unsigned i
 
 const char *patcher_storm_kinds(void)
 {
-	/* Who gives it seconds wants a long one. */
+	/* A caller that sets seconds wants a long storm. */
 	unsigned int flips = test_seconds ? 10 * test_batches : test_batches;
 	const char *failed;
 
@@ -291,7 +291,7 @@ const char *patcher_chunks(void)
 		EXPECT(after.sites == before.sites + all);
 		EXPECT(!check_passes());
 	}
-	/* What is wrong with the last chunk keeps the first from being applied. */
+	/* An error in the last chunk keeps the first from being applied. */
 	for (chunk = 0; chunk < all; chunk++)
 		fill(&pokes[chunk], chunk);
 	pokes[all - 1].old[0] ^= 1;
@@ -332,7 +332,7 @@ static int exchange(const char *who, u8 *addr, u8 old, u8 new)
 	return patcher_store_prefixes(who, pokes, 1);
 }
 
-/* With any number of CPUs: an instruction gets its LOCK. */
+/* An instruction gets its LOCK, with any number of CPUs. */
 static const char *gets_lock(u8 *prefix)
 {
 	struct patcher_stats before, after;
@@ -349,7 +349,7 @@ static const char *gets_lock(u8 *prefix)
 	return NULL;
 }
 
-/* Nothing, and the same site twice. */
+/* A batch of nothing, and one with the same site twice, are refused. */
 static const char *prefixes_refused(u8 *prefix)
 {
 	struct patcher_stats before, after;
@@ -372,7 +372,7 @@ static const char *prefixes_refused(u8 *prefix)
 
 const char *patcher_prefixes(void)
 {
-	/* Whichever of the two functions the compiler has put first. */
+	/* Either of the two functions may come first in memory. */
 	const struct kinds_record *second = test_prefixes + !test_prefixes->kind;
 	u8 *prefix = kinds_addr(test_prefixes + test_prefixes->kind);
 	struct patcher_stats before, after;

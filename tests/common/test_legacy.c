@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers through the historical interfaces: those of 2006, and what 2.6.25 to
+* Markers through the historical interfaces: those of 2006, and those that 2.6.25 to
  * 2.6.31 had beside marker_probe_register(), in the style of their clients.
  */
 #include <linux/atomic.h>
@@ -149,7 +149,7 @@ const char *legacy_2006(void)
 
 const char *legacy_2006_arguments(void)
 {
-	/* As a client wrote whose header had another type for probes. */
+	/* The cast that a client wrote whose header had another type for probes. */
 	EXPECT(marker_set_probe("test_2006_wide", SUBSYS_WIDE_FORMAT,
 				(marker_probe_func *)(void *)probe_subsys_wide) == 1);
 	subsys_wide_seen = false;
@@ -215,7 +215,7 @@ const char *legacy_private_data(void)
 	EXPECT(marker_get_private_data("test_2006", probe, -1) == ERR_PTR(-ENOENT));
 	EXPECT(marker_get_private_data("test_2006", probe_other, 0) == &calls[2]);
 
-	/* Only the very pair goes, and under one name only. */
+	/* Only the pair of probe and data is disconnected, and under one name only. */
 	EXPECT(marker_probe_unregister_private_data(probe_other, &calls[0]) == -ENOENT);
 	EXPECT(!marker_probe_unregister_private_data(probe, &calls[0]));
 	EXPECT(marker_probe_unregister_private_data(probe, &calls[0]) == -ENOENT);
@@ -251,11 +251,11 @@ const char *legacy_iteration(void)
 	marker_iter_next(&iter);
 	marker_iter_stop(&iter);
 	EXPECT(!iter.marker && all > ours && ours == 3 && lines == 3);
-	/* The compiler may have duplicated one: then that is met twice. */
+	/* A marker that the compiler has duplicated is found twice. */
 	listed = marker_list_probe(NULL);
 	EXPECT(listed > ours && listed <= all);
 
-	/* Interrupted, with something else in between. */
+	/* The walk is interrupted, with another call in between. */
 	marker_iter_reset(&iter);
 	for (marker_iter_start(&iter); !is_ours(iter.marker); marker_iter_next(&iter))
 		;
@@ -323,8 +323,8 @@ const char *legacy_hostile_formats(void)
 }
 
 /*
- * Every execution calls each of the probes that stay exactly once, with what is
- * theirs, while others come and go: data that were unregistered become a trap.
+* Every execution calls each of the probes that stay exactly once, with its own data,
+* while others come and go: data that were unregistered become a trap.
  */
 #define STAYING		3
 #define COMING		4

@@ -11,7 +11,7 @@
 
 #include "cases.h"
 
-/* What a probe saw; each registration has its own. */
+/* The arguments that a probe saw; each registration has its own. */
 struct record {
 	unsigned long calls;
 	int number;
@@ -31,7 +31,7 @@ static void probe(void *private, void *call_private, const char *fmt, va_list *a
 	record->text = va_arg(*args, const char *);
 }
 
-/* Adds up the numbers, and notes a call_private. */
+/* A probe that adds up the numbers, and records call_private. */
 static void probe_sum(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct record *record = private;
@@ -160,7 +160,7 @@ const char *markers_errors(void)
 	EXPECT(marker_probe_unregister("test_mark", probe, &records[0]) == -ENOENT);
 	EXPECT(marker_probe_unregister(NULL, probe, &records[0]) == -ENOENT);
 
-	/* Before any marker of that name exists. */
+	/* The probe is registered before any marker of that name exists. */
 	EXPECT(!marker_probe_register("test_nowhere", "%d %s", probe, &records[0]));
 	EXPECT(marker_probe_register("test_nowhere", "%d %s", probe, &records[0]) == -EBUSY);
 	EXPECT(marker_probe_register("test_nowhere", "%d", probe, &records[1]) == -EPERM);
@@ -270,7 +270,7 @@ const char *markers_storm_pairs(void)
 	err = marker_probe_register("test_storm", "%d", probe_linger, NULL);
 	EXPECT(!err);
 	EXPECT(!test_start_threads(storm_pass));
-	/* Each waits for readers that the scheduler may have put aside. */
+	/* Each change waits for readers that the scheduler may have preempted. */
 	for (i = 0; i < test_batches / 200 + 5 && !err; i++) {
 		err = come_and_go();
 		await_reader();

@@ -106,7 +106,7 @@ const char *markers_without_memory(void)
 	hit();
 	EXPECT(calls == 1);
 
-	/* Going away, it either stays whole or is gone; a site left on calls nothing. */
+	/* A probe that is unregistered stays whole or is gone; a site left on calls nothing. */
 	for (nth = 1; nth < FAR && fails_at(nth, unregister_probe, &err); nth++) {
 		calls = 0;
 		hit();

@@ -12,8 +12,8 @@
 #define INSN	5
 
 /*
- * Where the sites are. The pointers stand in a section that objtool passes over,
- * since what they point at is no target of an indirect branch.
+* Pointers to the sites. They are in a section that objtool skips,
+* since they point to code that is no target of an indirect branch.
  */
 extern u8 *const test_site_first, *const test_site_second, *const test_site_nested;
 
@@ -31,8 +31,8 @@ static const u8 jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
 #define BOTH	(FIRST | SECOND)
 
 /*
- * Two sites; a jump skips the five bytes of the addition that follows.  What is
- * done twice gives a bit that is neither.
+* Two sites; a jump skips the five bytes of the addition that follows.  An addition
+* that is done twice gives a bit that neither gives once.
  */
 static noinline int read_sites(void)
 {
@@ -76,7 +76,7 @@ static int register_sites(void)
 {
 	int err;
 
-	/* Not in order: the table is sorted when it is registered. */
+	/* The records are not in order: the table is sorted when it is registered. */
 	point_site(&sites[0], test_site_second, INSN);
 	point_site(&sites[1], test_site_first, INSN);
 	table.module = THIS_MODULE;
@@ -174,7 +174,7 @@ const char *patcher_refuses(void)
 	pokes[0].len = PATCHER_INSN_MAX + 1;
 	EXPECT(refused(2, -EINVAL));
 
-	/* Of a length that fits itself, but not the site. */
+	/* An instruction of the poke's length, which is not that of the site. */
 	fill_both(nop, two);
 	pokes[0].len = 2;
 	EXPECT(refused(1, -EINVAL));
@@ -221,11 +221,11 @@ const char *patcher_refuses_tables(void)
 	EXPECT(patcher_register(&bad) == -EINVAL);
 	bad.nr = 0;
 	EXPECT(patcher_register(&bad) == -EINVAL);
-	/* Nobody gets past the door to core text by saying that he is through. */
+	/* A table that claims to be of core text is refused. */
 	bad.nr = 1;
 	bad.core = true;
 	EXPECT(patcher_register(&bad) == -EPERM);
-	/* Nor his sites, which would be moved as if they were relative. */
+	/* So are absolute sites, which would be moved as if they were relative. */
 	bad.nr = 2;
 	bad.core = false;
 	for (i = 0; i < 2; i++) {
@@ -256,7 +256,7 @@ static int try_beside(int offset, u8 len)
 	return err;
 }
 
-/* The first byte, the last byte and all that is between of a site are its own. */
+/* No other site may overlap the first byte, the last byte or a byte between of a site. */
 const char *patcher_refuses_overlaps(void)
 {
 	unsigned int i;
@@ -367,7 +367,7 @@ const char *patcher_histogram(void)
 	for (i = 0; i < PATCHER_BUCKETS; i++)
 		grown += after.durations[i] - before.durations[i];
 	EXPECT(grown == 1);
-	/* One that is refused is in none. */
+	/* A refused batch is in no bucket. */
 	fill_both(nop, jump);
 	EXPECT(patcher_apply(owner, pokes, 2) == -EILSEQ);
 	patcher_read_stats(&before);

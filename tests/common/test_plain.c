@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The fallback: with IMV_PLAIN values are plain loads, and all else is as ever. */
+/* The fallback IMV_PLAIN: values are plain loads, and everything else is the same. */
 #define IMV_PLAIN
 
 #include <linux/compiler.h>

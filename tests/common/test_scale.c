@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Many probes: the work to register them is in proportion to their number. */
+/* Many probes: the work to register them is proportional to their number. */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -30,7 +30,7 @@ static noinline void hit(void)
 	trace_mark(test_scale, MARK_NOARGS);
 }
 
-/* All under one name, or each under a name of its own. */
+/* Register all probes under one name, or each under a name of its own. */
 static const char *name_of(unsigned int i, char *name)
 {
 	if (!by_name)
@@ -61,7 +61,7 @@ static int unregister_probes(unsigned int nr)
 	return err;
 }
 
-/* In a program others run as well, and what they take is not our work. */
+/* The time used by this thread: in a program, other processes take time as well. */
 static u64 now_ns(void)
 {
 #ifdef __KERNEL__
@@ -89,7 +89,7 @@ static u64 time_probes(unsigned int nr)
 	return ns ?: 1;
 }
 
-/* The least of several tries: whatever disturbs one adds to it. */
+/* The least of several tries: a disturbance only adds to the time. */
 static u64 least(unsigned int nr)
 {
 	u64 ns, least = ~0ULL;
@@ -103,7 +103,7 @@ static u64 least(unsigned int nr)
 	return least;
 }
 
-/* Eight times as many take eight times as long, and a little; 64 times if each met all others. */
+/* Eight times as many probes take about eight times as long; 64 times if work were quadratic. */
 static const char *scales(void)
 {
 	u64 few = least(FEW), many = ~0ULL;

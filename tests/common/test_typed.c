@@ -17,7 +17,7 @@ DEFINE_MARKER(test_typed_noargs);
 DEFINE_MARKER(test_typed_many);
 DEFINE_MARKER(test_typed_storm);
 
-/* What a probe saw; each registration has its own. */
+/* The arguments that a probe saw; each registration has its own. */
 struct record {
 	unsigned long calls;
 	u64 sector;
@@ -130,7 +130,7 @@ const char *typed_call(void)
 	EXPECT(saw(&records[0], 2, 2, text) && records[0].bytes == 4096);
 	EXPECT(evaluated == 2);
 
-	/* Two, in turn one again, then none. */
+	/* Two probes, then one in turn, then none. */
 	EXPECT(!marker_register_test_typed(probe_too, &records[1]));
 	EXPECT(!*direct);
 	hit(3, text);
@@ -142,7 +142,7 @@ const char *typed_call(void)
 	EXPECT(!marker_unregister_test_typed(probe_too, &records[1]));
 	hit(5, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2 && evaluated == 4);
-	/* One that had passed the branch when the marker went off. */
+	/* A call from a CPU that had passed the branch when the marker was switched off. */
 	__marker_call_test_typed(5, 512, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2);
 
@@ -162,7 +162,7 @@ const char *typed_args(void)
 	EXPECT(!marker_register_test_typed_many(probe_many, &records[2]));
 	hit_many();
 	EXPECT(many_seen);
-	/* By the iterator. */
+	/* The iterator calls the probes. */
 	many_seen = false;
 	EXPECT(!marker_register_test_typed_many(probe_many, &records[1]));
 	EXPECT(!marker_unregister_test_typed_many(probe_many, &records[2]));
@@ -274,7 +274,7 @@ static int go(unsigned int i)
 	return err;
 }
 
-/* One, at once another one, without waiting in between. */
+/* One probe, then at once another, without waiting in between. */
 static int exchange(unsigned int times)
 {
 	static struct tag fixed[2] = { { typed_probe_a }, { typed_probe_b } };
@@ -298,7 +298,7 @@ const char *typed_storm(void)
 
 	wrong = 0;
 	EXPECT(!test_start_threads(storm_pass));
-	/* One, none, another one; then one, two, the other one. */
+	/* One probe, none, another; then one, two, the other one. */
 	for (i = 0; i < test_batches / 40 + 1 && !err; i++)
 		err = come(i) ?: go(i);
 	for (i = 0; i < test_batches / 40 + 1 && !err; i++)
@@ -311,10 +311,10 @@ const char *typed_storm(void)
 }
 
 /*
- * The slot of a stub is rewritten only when nobody can be in it any more: who
- * was in a section like a site's when the last probe left it is waited for.
+* The slot of a stub is rewritten only when no CPU can be in it any more: a CPU that
+* was in a section like a site's when the last probe left the slot is waited for.
  */
-/* Long beside a few batches on a busy machine, under emulation in the kernel. */
+/* Longer than a few batches on a busy machine, under emulation in the kernel. */
 #ifdef __KERNEL__
 #define HOLD_NS		4000000000ULL
 #else
@@ -328,7 +328,7 @@ static void hold_pass(void)
 {
 	u64 start;
 
-	/* Only the first thread that comes. */
+	/* Only the first thread enters the long section. */
 	if (!READ_ONCE(wanted) || atomic_dec_return_release(&tickets))
 		return;
 	preempt_disable_notrace();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See arena.h. */
+/* The arena: bytes that stand for text, and checks of each round of the protocol. */
 #include <linux/errno.h>
 #include <linux/ptrace.h>
 
@@ -23,7 +23,7 @@ static struct patcher_poke *pokes;
 static unsigned int nr_pokes, rounds;
 static bool waited;
 
-/* Kinds of instruction by their bytes; 0x00 stands for what the input says. */
+/* Kinds of instruction by their bytes; 0x00 stands for a byte of the input. */
 static const struct {
 	u8 bytes[3];
 	u8 opcode, len;
@@ -157,7 +157,7 @@ void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
 {
 }
 
-/* A breakpoint in the middle of a batch: what comes out must be the new instruction, whole. */
+/* A breakpoint in the middle of a batch: the result must be that of the new instruction. */
 static void hit(const struct patcher_poke *poke)
 {
 	unsigned long addr = (unsigned long)poke->addr, stack[4] = { 0 };
@@ -187,7 +187,7 @@ static void check_poke(const struct patcher_poke *poke, unsigned int round)
 	bool old = holds(poke, poke->old[0], poke->old), new = holds(poke, poke->new[0], poke->new);
 
 	if (poke->addr[0] != INT3) {
-		/* Of a chunk before or after this one. */
+		/* The poke is of a chunk before or after this one. */
 		MUST(old || new);
 		return;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A few bytes that stand for text: the ground under the patcher in the fuzz
+* A few bytes that stand for text: the platform below the patcher in the fuzz
  * targets.  Each round of the protocol is checked while it runs.
  */
 #ifndef TESTS_FUZZ_ARENA_H
@@ -12,7 +12,7 @@
 
 extern u8 arena[ARENA_BYTES];
 
-/* What patcher_text_can_wait(), patcher_text_alone() and patcher_text_vet_core() say. */
+/* Results of patcher_text_can_wait(), patcher_text_alone() and patcher_text_vet_core(). */
 extern bool arena_can_wait, arena_alone;
 extern int arena_vet;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fuzz target: what may be written to bench/control. */
+/* Fuzz target: the parser of bench/control. */
 #include "../../bench_modules/control.h"
 #include "../../bench_modules/groups.h"
 #include "fuzz.h"
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u64 groups = 0;
 	char *text;
 
-	/* As control_write() hands it over: terminated, and without other zeros. */
+	/* The text as control_write() passes it: terminated, and without other zeros. */
 	if (memchr(data, 0, size))
 		return 0;
 	text = malloc(size + 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Fuzz target: hostile tables of immediate values, and hostile changes.  A table
- * that is taken over is used as any other; whatever happens, bytes outside of
+* that is accepted is used as any other; whatever happens, bytes outside of
  * sites stay as they are, and sites read the values that their variables have.
  */
 #include <linux/errno.h>
@@ -42,7 +42,7 @@ static void fill_record(struct input *in, struct patcher_site *site)
 	site->len = kind > 1 ? arena_len(place) : take(in, 1);
 	site->size = kind > 2 ? 1 << take_below(in, 4) : take(in, 1);
 	site->flags = kind == 3 ? take(in, 2) : kind & 1 ? take_below(in, 8) << 2 : 0;
-	/* Where a variable is, the linker says: that is trusted. */
+	/* The address of a variable comes from the linker and is trusted. */
 	site->key = (long)&variables[take_below(in, VARIABLES)] - (long)&site->key;
 }
 
@@ -55,7 +55,7 @@ static void fill_chunk(struct input *in, unsigned int number)
 	head->first = (long)chunks[number].sites - (long)&head->first;
 	head->record = sizeof(struct patcher_site);
 	head->version = KMARKERS_TABLE_VERSION;
-	/* Never longer than it is: who finds a chunk checks that. */
+	/* The length is not too large: the code that finds chunks checks that. */
 	if (kind == 0)
 		head->bytes = take(in, 4) % (sizeof(chunks[0].sites) + 1);
 	else if (kind == 1)

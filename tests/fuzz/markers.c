@@ -243,7 +243,7 @@ static void check(void)
 			check_marker(&model[i], model[i].marker[j]);
 }
 
-/* Probes are unregistered, or left behind. */
+/* Some probes are unregistered, others are left registered. */
 static void forget(bool free_all)
 {
 	int i, j;

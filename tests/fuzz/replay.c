@@ -21,7 +21,7 @@ static u64 next_random(void)
 
 static void run(const u8 *data, size_t size)
 {
-	/* Of exactly this size, so that a read behind its end is noticed. */
+	/* The copy has exactly this size, so that a read behind its end is noticed. */
 	u8 *copy = malloc(size);
 
 	memcpy(copy, data, size);

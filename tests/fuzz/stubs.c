@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the targets link against and do not test. */
+/* Functions that the targets link against and do not test. */
 #include <linux/seq_file.h>
 
 #include <kmarkers/immediate.h>

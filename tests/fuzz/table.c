@@ -2,7 +2,7 @@
 /*
  * Fuzz target: hostile tables and batches.  The input is a program that
  * registers tables, applies batches and hits breakpoints; a model says what must
- * come of it, and what the text must be.
+* result, and what the text must be.
  */
 #include <linux/errno.h>
 #include <linux/ptrace.h>
@@ -213,7 +213,7 @@ static bool good_poke(const struct patcher_poke *poke, const char *owner, bool p
 	    !(site->flags & PATCHER_SITE_PREFIX) != !prefix ||
 	    memcmp(poke->old, poke->addr, poke->len))
 		return false;
-	/* Without LOCK only for one CPU. */
+	/* LOCK may be dropped only with one CPU. */
 	if (prefix)
 		return poke->len == 1 && is_prefix(poke->new[0]) &&
 		       (poke->new[0] == 0xf0 || arena_alone);

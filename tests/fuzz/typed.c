@@ -429,7 +429,7 @@ static void check_marker(int number)
 	MUST(!probe || !probe->func);
 }
 
-/* And outside of stubs no byte has changed. */
+/* No byte outside of stubs has changed. */
 static void check(void)
 {
 	int i;

@@ -70,7 +70,7 @@ static void fill(struct input *in)
 	text[length] = '\0';
 }
 
-/* Of exactly its size, so that a read behind its end is noticed. */
+/* A copy of exactly its size, so that a read behind its end is noticed. */
 static char *copy_of(const char *from, size_t bytes)
 {
 	char *copy = malloc(bytes + 1);

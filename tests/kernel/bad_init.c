@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Breaks the rule that init text must use _imv_read(): must be refused. */
+/* A module that breaks the rule that init text must use _imv_read(); it must be refused. */
 #include <linux/module.h>
 
 #include <kmarkers/immediate.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Registers a probe without a header of ours, so it brings no table: is loaded. */
+/* A module that registers a probe but brings no table, for want of our headers; it is loaded. */
 #include <linux/module.h>
 
 int marker_probe_register(const char *name, const char *format,

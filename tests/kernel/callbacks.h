@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Callbacks of tracepoints, as these call them. */
+/* Prototypes of callbacks, as their tracepoints call them. */
 #ifndef TESTS_KERNEL_CALLBACKS_H
 #define TESTS_KERNEL_CALLBACKS_H
 

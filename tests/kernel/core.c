@@ -110,7 +110,7 @@ static int do_restore(char **words)
 	return err;
 }
 
-/* The same by another client: its call is not the one after the redirected one. */
+/* Redirect for a second client: it must not get the call after the redirected one. */
 static int do_redirect_too(char **words)
 {
 	struct patcher_redirect other = {
@@ -140,7 +140,7 @@ static int do_undetour(char **words)
 	return err;
 }
 
-/* A stack is no text that stays, and no call reaches it. */
+/* A replacement on the stack is refused: it is not text, and no call reaches it. */
 static int do_far(char **words)
 {
 	struct patcher_redirect far = {
@@ -158,8 +158,8 @@ static int do_far(char **words)
  * struct holder - a thread that holds the kernel's text_mutex most of the time
  * @mutex: text_mutex
  * @text: bytes that must not change meanwhile
- * @changes: how often they did
- * @turns: how often it was held
+* @changes: how often they changed
+* @turns: how often the mutex was held
  */
 struct holder {
 	struct mutex *mutex;
@@ -184,7 +184,7 @@ static int hold(void *data)
 	return 0;
 }
 
-/* A kprobe on data is refused, and leaves the address behind. */
+/* Find a symbol's address: a kprobe on data is refused, but stores the address. */
 static unsigned long find_data(const char *symbol)
 {
 	struct kprobe probe = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
@@ -227,7 +227,7 @@ static int do_left(char **words)
 	restored = do_restore(words);
 	if (restored || said != -EILSEQ)
 		return restored ?: -EPROTO;
-	/* And whoever forgets what he never had. */
+	/* Unregistering a site that is not registered is refused, too. */
 	return patcher_core_unregister(&redirect.core) == -EINVAL ? 0 : -EPROTO;
 }
 
@@ -238,7 +238,7 @@ static int do_oracles(char **words)
 	err = do_redirect(words);
 	if (err)
 		return err;
-	/* Inside the call, and thus refused; but to find out is to ask around it. */
+	/* A site inside the call is refused, which needs questions about the bytes around it. */
 	err = start_asking(function, redirect.core.offset + 1);
 	if (err)
 		return do_restore(words) ?: err;
@@ -276,7 +276,7 @@ static int do_forget_race(char **words)
 	return err;
 }
 
-/* Each request lacks one thing; 0 if -EINVAL was said to all. */
+/* Make requests that each lack one thing.  Return 0 if all got -EINVAL. */
 static int do_nothing(char **words)
 {
 	static const char name[] = "getpid";
@@ -284,7 +284,7 @@ static int do_nothing(char **words)
 		{ .callee = name, .replacement = replacement, .module = THIS_MODULE },
 		{ .function = name, .replacement = replacement, .module = THIS_MODULE },
 		{ .function = name, .callee = name, .module = THIS_MODULE },
-		/* Nobody would keep it. */
+		/* A replacement in a module without a reference to that module. */
 		{ .function = name, .callee = name, .replacement = replacement },
 		{ .function = name, .callee = name, .replacement = answer, .module = THIS_MODULE },
 	};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two at a time at the door to core text. */
+/* Two threads that ask for changes of core text at the same time. */
 #include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -58,12 +58,12 @@ int stop_asking(void)
 }
 
 /**
- * struct racer - one of two who want the same
- * @want: to do this
- * @with: with this
- * @go: when both may begin
- * @done: when this one has
- * @err: what this one was told
+* struct racer - one of two threads that make the same request
+* @want: the function to call
+* @with: its argument
+* @go: completed when both may begin
+* @done: completed when this thread is done
+* @err: the result of the call
  */
 struct racer {
 	int (*want)(void *with);
@@ -105,7 +105,7 @@ static int run_racers(struct racer *racers, unsigned int nr, struct completion *
 	return started == nr ? 0 : -ENOMEM;
 }
 
-/* 0 if one of them got it, and the other was told @refusal. */
+/* Return 0 if one of the threads got 0 and the other @refusal. */
 static int race_of_two(int (*want)(void *with), void *with, int refusal)
 {
 	DECLARE_COMPLETION_ONSTACK(go);

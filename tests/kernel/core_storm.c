@@ -16,15 +16,15 @@
 
 #define SEARCHED	96
 #define MAX_STATES	4
-/* All forms of both come round together after so many changes. */
+/* Number of changes after which both have their first form again. */
 #define ALL_FORMS	12
 
 /**
  * struct changed - one instruction that takes several forms in turn
- * @core: where it is
- * @call: what executes it
+* @core: the site
+* @call: function that executes it
  * @insn: its forms; the first is the kernel's own
- * @result: what @call returns with each
+* @result: result of @call with each form
  * @nr: how many forms
  * @registered: it may be changed
  * @compared: calls that met one change at most, so that their result is known
@@ -160,11 +160,11 @@ static void pass(void)
 		check(&sites[i % ARRAY_SIZE(sites)]);
 }
 
-/* Each to its form of change @number, in one batch. */
+/* Change both instructions to their forms of change @number, in one batch. */
 static int change(unsigned long number)
 {
 	struct patcher_poke pokes[ARRAY_SIZE(sites)] = { };
-	/* A batch is in the order of addresses. */
+	/* The pokes of a batch are in the order of addresses. */
 	unsigned int first = sites[0].core.addr > sites[1].core.addr, i;
 
 	for (i = 0; i < ARRAY_SIZE(sites); i++) {

@@ -16,7 +16,7 @@ static void deaf_waits(void *unused)
 		cpu_relax();
 }
 
-/* Whoever meets a breakpoint meets it again. */
+/* A handler that returns to the breakpoint, so that the CPU meets it again. */
 static int deaf_met_breakpoint(struct notifier_block *block, unsigned long event, void *data)
 {
 	struct die_args *args = data;

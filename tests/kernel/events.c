@@ -52,7 +52,7 @@ static void hit_pointers(void)
 	trace_mark(ev_pointers, "%ps %p", hit_plain, &lock);
 }
 
-/* Of user space, not canonical, not mapped, without an end. */
+/* Bad strings: in user space, not canonical, not mapped, without an end. */
 static char endless[PAGE_SIZE];
 
 static void hit_bad_strings(void)
@@ -120,7 +120,7 @@ static int at_breakpoint(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* Keeps the kprobe a breakpoint. */
+/* A post_handler keeps the kprobe from being optimised, so that it is a breakpoint. */
 static void after_breakpoint(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
 {
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A client as they were written from 2006 to 2009: no header but the historical one,
+* A client as clients were written from 2006 to 2009: no header but the historical one,
  * and no name that it did not have.
  *
  * Writing a name to the parameter set connects a probe of 2006 to it; connected is
@@ -34,7 +34,7 @@ void probe_module_get(void *data, struct module *module, unsigned long ip)
 		      module->name, (void *)ip);
 }
 
-/* Another one, with a marker that other modules have, too. */
+/* Another callback, with a marker whose name other modules have, too. */
 void probe_module_tick(void *data, struct module *module, unsigned long ip);
 
 void probe_module_tick(void *data, struct module *module, unsigned long ip)

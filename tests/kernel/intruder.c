@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A breakpoint that is nobody's we know, with a handler that comes after all
+* A breakpoint that is neither ours nor a kprobe, with a handler that comes after all
  * others; and another page in the place of one of text, which vmalloc_to_page()
  * is made to return to one task.
  */
@@ -20,7 +20,7 @@
 
 #define INT3	0xcc
 
-/* Who executes the breakpoint for ever gets past it after this time, and fails. */
+/* A CPU that executes the breakpoint for ever gets past it after this time, and fails. */
 #define PATIENCE	(2 * NSEC_PER_SEC)
 
 static struct {
@@ -104,7 +104,7 @@ static struct {
 
 static int on_entry(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
-	/* Only then is the return looked at. */
+	/* The return is checked only in this case. */
 	return current != wrong.task || (regs->di & PAGE_MASK) != wrong.text;
 }
 NOKPROBE_SYMBOL(on_entry);

@@ -24,7 +24,7 @@ static void leaver_2006(const char *fmt, ...)
 	of_2006++;
 }
 
-/* Only with the typed one alone is there a direct call. */
+/* A direct call is made only while the typed probe is the only one. */
 static bool all = true;
 module_param(all, bool, 0444);
 

@@ -33,7 +33,7 @@ static int __init livepatch_init(void)
 	return klp_enable_patch(&patch);
 }
 
-/* Unloaded only after it was disabled through sysfs. */
+/* The module can be unloaded only after the patch was disabled through sysfs. */
 static void __exit livepatch_exit(void)
 {
 }

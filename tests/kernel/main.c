@@ -32,7 +32,7 @@ static struct dentry *dir;
 module_param_named(batches, test_batches, uint, 0600);
 MODULE_PARM_DESC(batches, "batches of each storm (default 1000)");
 
-/* Read before any code of ours runs: the sites must hold it by then. */
+/* A value that is read before any code of ours runs: the sites must hold it by then. */
 DEFINE_IMV(u64, test_shared) = 0x1122334455667788ULL;
 EXPORT_IMV_SYMBOL_GPL(test_shared);
 
@@ -133,7 +133,7 @@ static int fail_at_set(void *unused, u64 nth)
 	return err;
 }
 
-/* 1 while the allocation that shall fail has not come. */
+/* Set @left to 1 while the allocation that is to fail has not been made yet. */
 static int fail_at_get(void *unused, u64 *left)
 {
 	*left = !test_has_failed();

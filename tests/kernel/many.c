@@ -9,7 +9,7 @@
 
 #include <kmarkers/marker.h>
 
-/* Four of the same: a macro is not expanded inside itself. */
+/* Four equal macros, because a macro is not expanded inside itself. */
 #define EACH_1(what)							\
 	what(0) what(1) what(2) what(3) what(4)				\
 	what(5) what(6) what(7) what(8) what(9)

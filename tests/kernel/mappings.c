@@ -13,7 +13,7 @@
 #include "core_test.h"
 
 /**
- * struct walk - what is looked for, and how much was found
+* struct walk - a walk through page tables and its results
  * @pfn: page frame of the text in question
  * @writable: entries that map it writable
  * @executable: entries that map anything both writable and executable
@@ -59,7 +59,7 @@ static void walk_pmds(struct walk *walk, pud_t *pud)
 	}
 }
 
-/* Nothing that the kernel maps there has the size of a whole entry of the upper levels. */
+/* The kernel maps no pages there of the size of an entry of the upper levels. */
 static void walk_range(struct walk *walk, unsigned long start, unsigned long end)
 {
 	unsigned long addr;

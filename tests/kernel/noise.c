@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What else goes on in a kernel while sites are changed: timers and samples of
+* Other activity in a kernel while sites are changed: timers and samples of
  * perf on every CPU and non-maskable interrupts, all of which execute a site
  * themselves, a static key that is toggled, and a kprobe that comes and goes.
  *
@@ -52,7 +52,7 @@ static noinline bool key_is_on(void)
 	return static_branch_unlikely(&key);
 }
 
-/* A site, in whatever context. */
+/* Execute a site, in any context. */
 static void execute(enum source source)
 {
 	u64 value = imv_read(test_shared);
@@ -82,7 +82,7 @@ static void on_sample(struct perf_event *event, struct perf_sample_data *data,
 	execute(SAMPLES);
 }
 
-/* Nobody else here has a use for non-maskable interrupts of unknown origin. */
+/* Handle NMIs of unknown origin, which nothing else in the test kernel uses. */
 static int on_nmi(unsigned int type, struct pt_regs *regs)
 {
 	execute(NMIS);
@@ -129,7 +129,7 @@ static int on_kprobe(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* One that is gone is registered as if it had never been. */
+/* A kprobe that was unregistered is registered again from a clean state. */
 static int come_and_go(void)
 {
 	struct kprobe probe = {
@@ -163,7 +163,7 @@ static int toggle(void *unused)
 	return 0;
 }
 
-/* Batches of its own, beside those of the storms. */
+/* Apply batches of this module, beside those of the storms. */
 static int change(void *unused)
 {
 	bool second = false;

@@ -28,7 +28,7 @@ static int on_allocation(struct kprobe *kp, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(on_allocation);
 
-/* A kprobe that has one may change where a function goes on. */
+/* A kprobe with a post_handler may change where a function goes on. */
 static void after_allocation(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -44,7 +44,7 @@ static struct kprobe probes[] = {
 	ON("vmap"),
 };
 
-/* Without these the cases would prove little. */
+/* Functions that must be found, because without them the cases would prove little. */
 static bool found(const char *part)
 {
 	unsigned int i;

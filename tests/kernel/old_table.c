@@ -37,7 +37,7 @@ static noinline int read_value(void)
 	return value;
 }
 
-/* Loaded all the same, it says so. */
+/* If the module is loaded all the same, it logs that. */
 static int __init old_table_init(void)
 {
 	pr_info("value %d\n", read_value());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the test modules share: an exported immediate value and who sets it. */
+/* Shared by test modules: an exported immediate value, and the function that sets it. */
 #ifndef TESTS_KERNEL_SHARED_H
 #define TESTS_KERNEL_SHARED_H
 

@@ -21,7 +21,7 @@ static noinline void __init slow_begins(void)
 	slow_stays();
 }
 
-/* Not for ever, lest a test that fails keep the module. */
+/* The wait is limited, so that a failing test does not keep the module loaded. */
 static int __init slow_init(void)
 {
 	unsigned long end = jiffies + 60 * HZ;
