@@ -21,7 +21,7 @@ static void unwatched_probe(void *probe_private, void *call_private, const char 
 	unwatched_hits++;
 }
 
-static void unwatched_hit(void)
+static noinline void unwatched_hit(void)
 {
 	trace_mark(unwatched, MARK_NOARGS);
 }
@@ -48,7 +48,7 @@ static void __exit unwatched_exit(void)
 {
 	marker_probe_unregister("unwatched", unwatched_probe, NULL);
 	marker_synchronize_unregister();
-	pr_info("kmarkers_test_unwatched: hits %u idle %d\n", unwatched_hits, idle);
+	pr_info("hits %u idle %d\n", unwatched_hits, idle);
 }
 module_init(unwatched_init);
 module_exit(unwatched_exit);

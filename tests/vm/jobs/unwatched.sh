@@ -8,7 +8,7 @@
 # hit_once IDLE: the marker of kmarkers_test_unwatched is hit once, and the module goes
 hit_once() {
 	insmod /modules/kmarkers_test_unwatched.ko "idle=$1" && rmmod kmarkers_test_unwatched &&
-		logged "kmarkers_test_unwatched: hits 1 idle $1"
+		dmesg | grep -q "kmarkers_test_unwatched: hits 1 idle $1"
 }
 
 for module in patcher immediate markers; do
