@@ -39,9 +39,19 @@ struct bench_sample;
  */
 typedef u64 bench_op(u32 loops);
 
+/* What a sample is: the unit of its value and of its size follow. */
+enum bench_measured {
+	BENCH_LOOP,	/* ticks of a loop, and its passes */
+	BENCH_SWITCH,	/* ticks of a switch of sites, and how many these were */
+	BENCH_PART,	/* ticks of a part of such a switch */
+	BENCH_GAP,	/* ticks that another CPU lost meanwhile, at one time */
+	BENCH_ROUNDS,	/* rounds of synchronisation that such a switch took */
+};
+
 struct bench_variant {
 	const char *name;
 	bench_op *op[BENCH_LAYOUTS];
+	enum bench_measured measured;
 };
 
 /**
@@ -82,12 +92,12 @@ struct bench_group {
 #define BENCH_PREEMPTED		0x1
 #define BENCH_MIGRATED		0x2
 
-/* One timed window. */
+/* One timed window; enum bench_measured says what @value and @size are. */
 struct bench_sample {
-	u64 tsc;
+	u64 value;
 	u64 cycles;	/* of the core, by the block's bench_cycles_ratio(); 0 if not known */
 	u32 block;
-	u32 loops;
+	u32 size;
 	u16 cpu;
 	u8 variant;
 	u8 layout;

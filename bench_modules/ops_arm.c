@@ -4,9 +4,8 @@
  * for sites of ours in one batch also the parts of that time.  arm-stall: the longest
  * gap that another CPU, which executes no site, sees while many sites are switched.
  *
- * A sample is one switch: its loops are sites, its ticks are those of the whole
- * switch.  Samples of variants that end in -stall hold the longest gap; those of the
- * variant that ends in -round-count hold a number of rounds, not ticks.
+ * A sample is of one switch, and its size is the number of sites.  Variants that
+ * end in -stall hold the longest gap.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -56,18 +55,24 @@ enum {
 };
 
 static const struct bench_variant scaling_variants[] = {
-	{ .name = "batched" }, { .name = "batched-stall" },
-	{ .name = "batched-chunk-1000" }, { .name = "batched-chunk-1000-stall" },
-	{ .name = "one-by-one" }, { .name = "one-by-one-stall" },
+	{ .name = "batched", .measured = BENCH_SWITCH },
+	{ .name = "batched-stall", .measured = BENCH_GAP },
+	{ .name = "batched-chunk-1000", .measured = BENCH_SWITCH },
+	{ .name = "batched-chunk-1000-stall", .measured = BENCH_GAP },
+	{ .name = "one-by-one", .measured = BENCH_SWITCH },
+	{ .name = "one-by-one-stall", .measured = BENCH_GAP },
 #ifdef __KERNEL__
-	{ .name = "static-key-one" }, { .name = "static-key-one-stall" },
-	{ .name = "static-keys-many" }, { .name = "static-keys-many-stall" },
-	{ .name = "stop-machine" }, { .name = "stop-machine-stall" },
+	{ .name = "static-key-one", .measured = BENCH_SWITCH },
+	{ .name = "static-key-one-stall", .measured = BENCH_GAP },
+	{ .name = "static-keys-many", .measured = BENCH_SWITCH },
+	{ .name = "static-keys-many-stall", .measured = BENCH_GAP },
+	{ .name = "stop-machine", .measured = BENCH_SWITCH },
+	{ .name = "stop-machine-stall", .measured = BENCH_GAP },
 #endif
-	{ .name = "batched-validate" },
-	{ .name = "batched-map" },
-	{ .name = "batched-rounds" },
-	{ .name = "batched-round-count" },
+	{ .name = "batched-validate", .measured = BENCH_PART },
+	{ .name = "batched-map", .measured = BENCH_PART },
+	{ .name = "batched-rounds", .measured = BENCH_PART },
+	{ .name = "batched-round-count", .measured = BENCH_ROUNDS },
 };
 
 enum {
@@ -77,10 +82,10 @@ enum {
 };
 
 static const struct bench_variant stall_variants[] = {
-	{ .name = "idle-stall" },
-	{ .name = "batched-stall" },
+	{ .name = "idle-stall", .measured = BENCH_GAP },
+	{ .name = "batched-stall", .measured = BENCH_GAP },
 #ifdef __KERNEL__
-	{ .name = "stop-machine-stall" },
+	{ .name = "stop-machine-stall", .measured = BENCH_GAP },
 #endif
 };
 
@@ -175,12 +180,12 @@ struct sink {
 	u8 position;
 };
 
-static void put_sample(struct sink *sink, u8 variant, u32 loops, u64 tsc)
+static void put_sample(struct sink *sink, u8 variant, u32 nr, u64 value)
 {
 	*sink->next++ = (struct bench_sample) {
-		.tsc = tsc,
+		.value = value,
 		.block = sink->block,
-		.loops = loops,
+		.size = nr,
 		.cpu = raw_smp_processor_id(),
 		.variant = variant,
 		.position = sink->position,

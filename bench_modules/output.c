@@ -15,14 +15,31 @@ const char *const bench_cycles_names[] = {
 	[BENCH_CYCLES_COUNTED] = "counted",
 };
 
+static const char *const measured_names[] = {
+	[BENCH_LOOP] = "loop",
+	[BENCH_SWITCH] = "switch",
+	[BENCH_PART] = "part",
+	[BENCH_GAP] = "gap",
+	[BENCH_ROUNDS] = "rounds",
+};
+
+/* Ticks are those of the TSC, whatever they are where this runs. */
+static void show_value(struct seq_file *m, enum bench_measured measured,
+		       const struct bench_sample *s)
+{
+	seq_printf(m, measured == BENCH_LOOP ? "%u,," : ",%u,", s->size);
+	seq_printf(m, "%lld,%s,", (long long)s->value, measured == BENCH_ROUNDS ? "rounds" : "ticks");
+	if (s->cycles)
+		seq_printf(m, "%lld", (long long)s->cycles);
+}
+
 /**
- * bench_show_samples() - every sample, as CSV of schema 1
+ * bench_show_samples() - every sample, as CSV of schema 2
  * @m: where to
  * @group: the group
  * @result: its samples; blocks that are complete
  *
- * Column cycles is empty where they are not known, column instructions always:
- * no counter is read in the windows.
+ * The columns are described in Documentation/data.md.
  */
 void bench_show_samples(struct seq_file *m, const struct bench_group *group,
 			const struct bench_result *result)
@@ -30,18 +47,19 @@ void bench_show_samples(struct seq_file *m, const struct bench_group *group,
 	/* Pairs with the release in run_blocks(). */
 	unsigned int i, nr = smp_load_acquire(&result->nr);
 
-	seq_puts(m, "# schema=1\n");
-	seq_puts(m, "benchmark,variant,layout,block,position,cpu,loops,tsc,cycles,instructions,flags\n");
+	seq_puts(m, "# schema=2\n");
+	seq_puts(m, "benchmark,variant,measured,layout,block,position,cpu,loops,sites,value,unit,");
+	seq_puts(m, "core_cycles,flags\n");
 	for (i = 0; i < nr; i++) {
 		const struct bench_sample *s = &result->samples[i];
+		const struct bench_variant *variant = &group->variants[s->variant];
 		bool both = s->flags == (BENCH_PREEMPTED | BENCH_MIGRATED);
 
-		seq_printf(m, "%s,%s,%u,%u,%u,%u,%u,%lld,", group->name,
-			   group->variants[s->variant].name, s->layout, s->block, s->position,
-			   s->cpu, s->loops, (long long)s->tsc);
-		if (s->cycles)
-			seq_printf(m, "%lld", (long long)s->cycles);
-		seq_printf(m, ",,%s%s%s\n", s->flags & BENCH_PREEMPTED ? "preempted" : "",
+		seq_printf(m, "%s,%s,%s,%u,%u,%u,%u,", group->name, variant->name,
+			   measured_names[variant->measured], s->layout, s->block, s->position,
+			   s->cpu);
+		show_value(m, variant->measured, s);
+		seq_printf(m, ",%s%s%s\n", s->flags & BENCH_PREEMPTED ? "preempted" : "",
 			   both ? "|" : "", s->flags & BENCH_MIGRATED ? "migrated" : "");
 	}
 }
@@ -59,8 +77,8 @@ static int compare_slopes(const void *a, const void *b)
  */
 static s64 slope(const struct bench_sample *pair)
 {
-	s64 ticks = pair[1].tsc - pair[0].tsc;
-	s64 loops = (s64)pair[1].loops - pair[0].loops;
+	s64 ticks = pair[1].value - pair[0].value;
+	s64 loops = (s64)pair[1].size - pair[0].size;
 
 	if (loops < 0) {
 		ticks = -ticks;
@@ -98,13 +116,13 @@ static unsigned int collect_slopes(const struct bench_result *result, unsigned i
 
 /* Collect the ticks of the samples of one variant and size. */
 static unsigned int collect_ticks(const struct bench_result *result, unsigned int nr, u8 variant,
-				  u32 loops, s64 *ticks)
+				  u32 size, s64 *ticks)
 {
 	unsigned int i, count = 0;
 
 	for (i = 0; i < nr; i++)
-		if (result->samples[i].variant == variant && result->samples[i].loops == loops)
-			ticks[count++] = result->samples[i].tsc;
+		if (result->samples[i].variant == variant && result->samples[i].size == size)
+			ticks[count++] = result->samples[i].value;
 	return count;
 }
 
@@ -122,9 +140,9 @@ static void show_sizes(struct seq_file *m, const struct bench_group *group,
 			for (next = 0, i = 0; i < nr; i++) {
 				const struct bench_sample *s = &result->samples[i];
 
-				if (s->variant == variant && s->loops > size &&
-				    (!next || s->loops < next))
-					next = s->loops;
+				if (s->variant == variant && s->size > size &&
+				    (!next || s->size < next))
+					next = s->size;
 			}
 			size = next;
 			count = collect_ticks(result, nr, variant, size, ticks);

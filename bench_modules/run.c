@@ -75,8 +75,8 @@ static void take_sample(bench_op *op, u64 ratio, struct bench_sample *sample)
 	unsigned int cpu = raw_smp_processor_id();
 	u64 switches = bench_count_switches();
 
-	sample->tsc = op(sample->loops);
-	sample->cycles = sample->tsc * ratio >> BENCH_CYCLES_SHIFT;
+	sample->value = op(sample->size);
+	sample->cycles = sample->value * ratio >> BENCH_CYCLES_SHIFT;
 	sample->cpu = cpu;
 	sample->flags = 0;
 	if (bench_count_switches() != switches)
@@ -103,7 +103,7 @@ static int run_block(const struct bench_group *group, struct plan *plan, u32 blo
 		for (i = 0; i < BENCH_LOOP_COUNTS; i++) {
 			struct bench_sample sample = {
 				.block = block,
-				.loops = group->loops[i ^ first],
+				.size = group->loops[i ^ first],
 				.variant = variant,
 				.layout = layout,
 				.position = position,

@@ -251,7 +251,7 @@ static const char *prints_samples(void)
 	EXPECT(!bench_run_group(&group, &result, stop_never) && result.nr == 20);
 	result.samples[0].flags = BENCH_PREEMPTED;
 	result.samples[2].flags = BENCH_PREEMPTED | BENCH_MIGRATED;
-	EXPECT(!strncmp(printed(show_samples), "# schema=1\nbenchmark,variant,layout,block,", 42));
+	EXPECT(!strncmp(printed(show_samples), "# schema=2\nbenchmark,variant,measured,", 38));
 	EXPECT(strstr(text, ",preempted\n") && strstr(text, ",preempted|migrated\n"));
 	EXPECT(strstr(printed(show_summary), " 4 1 0.166 "));
 	return NULL;
@@ -263,7 +263,7 @@ static int fill_block(u32 block, struct bench_sample *samples)
 
 	for (i = 0; i < 4; i++)
 		samples[i] = (struct bench_sample) {
-			.tsc = 100 * (i + 1) + block, .block = block, .loops = i & 1 ? 10 : 1,
+			.value = 100 * (i + 1) + block, .block = block, .size = i & 1 ? 10 : 1,
 			.variant = i / 2,
 		};
 	return block < 3 ? 0 : -EIO;

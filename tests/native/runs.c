@@ -67,7 +67,7 @@ static const char *randomises_blocks(void)
 	for (i = 0; i < result.nr; i++) {
 		const struct bench_sample *s = &result.samples[i];
 
-		EXPECT(s->tsc == (s->variant == 1 ? 5 : 3) * s->loops + 7);
+		EXPECT(s->value == (s->variant == 1 ? 5 : 3) * s->size + 7);
 		seen[s->variant][s->position]++;
 		layouts[s->layout]++;
 	}
@@ -142,7 +142,7 @@ static const char *flags_disturbed_windows(void)
 	for (i = 0; i < result.nr; i++) {
 		const struct bench_sample *s = &result.samples[i];
 
-		EXPECT(s->flags == (s->loops == DISTURBED ? flags[s->variant] : 0));
+		EXPECT(s->flags == (s->size == DISTURBED ? flags[s->variant] : 0));
 		EXPECT(s->cpu == cpu);
 		cpu += !!(s->flags & BENCH_MIGRATED);
 	}

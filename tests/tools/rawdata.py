@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from kmtools.measure import rundir
+from kmtools.measure import samples
 from numpy.typing import NDArray
 
 LOOPS = (2000, 12000)
@@ -105,15 +105,14 @@ def rows(bench: Bench, blocks: int, seed: int, exact: bool = False) -> list[tupl
                 if rng.random() < noise.flagged:
                     cost, flags = cost * 3, "preempted"
             ticks = round(90 + cost * loops)
-            lines.append(
-                (bench.name, name, layout, block, position, 1, loops, ticks, "", "", flags)
-            )
+            where = (layout, block, position, 1)
+            lines.append((bench.name, name, "loop", *where, loops, "", ticks, "ticks", "", flags))
     return lines
 
 
 def write_raw(path: Path, lines: Sequence[Sequence[object]]) -> None:
     """One raw CSV file."""
-    text = [rundir.SCHEMA_LINE, ",".join(rundir.RAW_COLUMNS)]
+    text = [f"# schema={samples.SCHEMA}", ",".join(samples.RAW_COLUMNS)]
     text += [",".join(str(cell) for cell in line) for line in lines]
     path.write_text("\n".join(text) + "\n", encoding="utf-8")
 

@@ -14,7 +14,6 @@ from kmtools.base.errors import FailedError
 from kmtools.check import aa
 from kmtools.cli import main
 from kmtools.measure import collect
-from kmtools.measure.rundir import parse_sample
 
 BLOCKS = 24
 
@@ -24,7 +23,7 @@ def clones(tmp_path: Path) -> list[Result]:
     """The clones of one run, of which no cycles are known."""
     raw = rawdata.write_tier(tmp_path / "raw", BLOCKS, 1, rawdata.BENCHES[:2], emulated="0")
     loaded = collect.load_raw("native", raw)
-    results = analyse((parse_sample(row) for row in loaded.rows), [loaded.tier])
+    results = analyse(loaded.rows, [loaded.tier])
     found = [result for result in results if result.is_clone]
     assert {result.benchmark for result in found} == set(aa.HOT)
     return found

@@ -109,7 +109,7 @@ def env_of(run: Path) -> dict[str, object]:
 
 def tiers_of(run: Path) -> list[str]:
     """The tiers that samples.csv holds."""
-    lines = (run / "samples.csv").read_text().splitlines()[1:]
+    lines = (run / "samples.csv").read_text().splitlines()[2:]
     return list(dict.fromkeys(line.split(",")[0] for line in lines))
 
 

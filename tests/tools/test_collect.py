@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import rawdata
 from kmtools.cli import main
-from kmtools.measure import rundir
+from kmtools.measure import rundir, samples
 
 LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
 
@@ -30,6 +30,7 @@ def run(tmp_path: Path, *raws: str, name: str = "one") -> int:
 
 def merged(tmp_path: Path, name: str = "one") -> list[dict[str, str]]:
     with (tmp_path / "results" / name / "samples.csv").open(newline="") as stream:
+        assert next(stream) == "# schema=2\n"
         return list(csv.DictReader(stream))
 
 
@@ -37,7 +38,7 @@ def test_merges_every_row_and_describes_the_run(tmp_path: Path, raw: Path) -> No
     assert run(tmp_path, f"native={raw}") == 0
     rows = merged(tmp_path)
     assert len(rows) == 4 * 3 * 2
-    assert tuple(rows[0]) == rundir.SAMPLE_COLUMNS
+    assert tuple(rows[0]) == samples.SAMPLE_COLUMNS
     assert {(row["tier"], row["kernel"]) for row in rows} == {("native", "6.12.0-test")}
     env = json.loads((tmp_path / "results/one/env.json").read_text())
     assert env["tiers"][0]["unit"] == "TSC cycles"
@@ -49,25 +50,37 @@ def test_latest_moves_only_to_a_complete_run(tmp_path: Path, raw: Path) -> None:
     latest = tmp_path / "results" / "latest"
     assert run(tmp_path, f"native={raw}", name="one") == 0
     assert latest.readlink() == Path("one")
-    (raw / "loop.csv").write_text("# schema=2\n")
+    (raw / "loop.csv").write_text("# schema=3\n")
     assert run(tmp_path, f"native={raw}", name="two") == 1
     assert latest.readlink() == Path("one")
     assert not (tmp_path / "results" / "two").exists()
 
 
+def cell(index: int, text: str) -> Callable[[str], str]:
+    """Puts a text into a field of a line."""
+
+    def spoil(line: str) -> str:
+        fields = line.split(",")
+        return ",".join([*fields[:index], text, *fields[index + 1 :]])
+
+    return spoil
+
+
 BROKEN: dict[str, tuple[int, Callable[[str], str], str]] = {
-    "schema": (0, lambda line: "# schema=2", ":1:"),
+    "schema": (0, lambda line: "# schema=3", ":1:"),
     "header": (1, lambda line: line.replace("block,position", "position,block"), ":2:"),
     "integer": (4, lambda line: line.replace(",1,", ",one,", 1), ":5:"),
-    "float": (4, lambda line: ",".join([*line.split(",")[:7], "1.5", "", "", ""]), ":5:"),
-    "missing value": (4, lambda line: ",".join([*line.split(",")[:7], "", "", "", ""]), ":5:"),
+    "column": (1, lambda line: line.replace(",unit", ""), ":2:"),
+    "float": (4, cell(9, "1.5"), ":5:"),
+    "missing value": (4, cell(9, ""), ":5:"),
+    "unknown quantity": (4, cell(2, "time"), ":5:"),
+    "unknown unit": (4, cell(10, "seconds"), ":5:"),
+    "unit of another quantity": (4, cell(10, "rounds"), ":5:"),
+    "sites of a loop": (4, cell(8, "5"), ":5:"),
+    "loops of a switch": (4, cell(2, "switch"), ":5:"),
     "fields": (4, lambda line: line + ",", ":5:"),
     "short": (4, lambda line: line[:9], ":5:"),
-    "negative loops": (
-        4,
-        lambda line: ",".join([*line.split(",")[:6], "-1", "5", "", "", ""]),
-        ":5:",
-    ),
+    "negative loops": (4, cell(7, "-1"), ":5:"),
     "other benchmark": (4, lambda line: line.replace("loop,", "pool,", 1), ":5:"),
     "empty line": (4, lambda line: "", ":5:"),
 }
@@ -112,7 +125,7 @@ def test_a_block_has_one_layout(
 ) -> None:
     lines = (raw / "loop.csv").read_text().splitlines()
     fields = lines[5].split(",")
-    lines[5] = ",".join([*fields[:2], "3", *fields[3:]])
+    lines[5] = ",".join([*fields[:3], "3", *fields[4:]])
     (raw / "loop.csv").write_text("\n".join(lines) + "\n")
     assert run(tmp_path, f"native={raw}") == 1
     assert "changes its layout" in capsys.readouterr().err
@@ -144,7 +157,7 @@ def test_instruction_counts_leave_the_tsc_column(tmp_path: Path) -> None:
     raw = rawdata.write_tier(tmp_path / "raw", blocks=2, benches=[LOOP], exact=True)
     assert run(tmp_path, f"icount={raw}") == 0
     rows = merged(tmp_path)
-    assert all(row["tsc"] == "" and int(row["instructions"]) > 0 for row in rows)
+    assert all(row["unit"] == "instructions" and int(row["value"]) > 0 for row in rows)
     env = json.loads((tmp_path / "results/one/env.json").read_text())
     assert env["tiers"][0]["unit"] == "instructions"
 
@@ -154,11 +167,11 @@ def test_an_emulated_cpu_has_no_cycles(tmp_path: Path, capsys: pytest.CaptureFix
     path = raw / "loop.csv"
     lines = path.read_text().splitlines()
     fields = lines[4].split(",")
-    lines[4] = ",".join([*fields[:8], "777", *fields[9:]])
+    lines[4] = ",".join([*fields[:11], "777", *fields[12:]])
     path.write_text("\n".join(lines) + "\n")
     assert run(tmp_path, f"vm={raw}") == 0
     assert "1 cycle counts of an emulated CPU dropped" in capsys.readouterr().err
-    assert all(row["cycles"] == "" for row in merged(tmp_path))
+    assert all(row["core_cycles"] == "" for row in merged(tmp_path))
 
 
 @pytest.mark.parametrize(

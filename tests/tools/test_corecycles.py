@@ -9,7 +9,8 @@ import pytest
 from kmtools.analyse.corecycles import CoreCycles, ratio_of
 from kmtools.analyse.stats import Interval
 from kmtools.measure import rundir
-from kmtools.measure.rundir import Sample, Tier
+from kmtools.measure.rundir import Tier
+from kmtools.measure.samples import Sample
 
 
 def tier(name: str = "native", **env: str) -> Tier:
@@ -18,9 +19,12 @@ def tier(name: str = "native", **env: str) -> Tier:
     return Tier(name, "6.12", rundir.tier_unit(name, emulated), emulated, env, {})
 
 
-def window(tsc: int, cycles: int | None, *flags: str) -> Sample:
+def window(ticks: int, cycles: int | None, *flags: str) -> Sample:
     """A window of so many ticks and core cycles."""
-    return Sample("native", "6.12", "b", "v", 0, 0, 0, 1, 100, tsc, cycles, None, flags)
+    return Sample(
+        "native", "6.12", 1, "b", "v", "loop", 0, 0, 0, 1, 100, None, ticks, "TSC cycles", cycles,
+        flags,
+    )  # fmt: skip
 
 
 def test_the_ratio_is_the_median_of_undisturbed_windows() -> None:

@@ -67,10 +67,10 @@ def test_a_run_can_be_collected(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     raw = collect.load_raw("native", tmp_path / "raw")
-    assert {row["benchmark"] for row in raw.rows} == {"empty-loop", "memcpy-4096"}
+    assert {row.benchmark for row in raw.rows} == {"empty-loop", "memcpy-4096"}
     assert env_of(tmp_path / "raw")["cycles"] in ("counted", "estimated")
     for row in raw.rows:
-        assert 0.05 < int(row["cycles"]) / int(row["tsc"]) < 20
+        assert 0.05 < (row.core_cycles or 0) / row.value < 20
 
 
 def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
     for name, seed in (("a", 5), ("b", 5), ("c", 6)):
         kmbench("run", "-b", 8, "-s", seed, "-o", tmp_path / name, "empty-loop")
         rows = collect.load_raw("native", tmp_path / name).rows
-        orders.append([(row["variant"], row["layout"], row["loops"]) for row in rows])
+        orders.append([(row.variant, row.layout, row.loops) for row in rows])
     assert orders[0] == orders[1] != orders[2]
 
 
@@ -367,7 +367,7 @@ def test_a_peer_is_measured(peer: str, tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     done = kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr
-    measured = {row["variant"] for row in collect.load_raw("native", raw).rows}
+    measured = {row.variant for row in collect.load_raw("native", raw).rows}
     assert f"{peer}-off" in measured
     skipped = re.search(rf"^kmbench: SKIP {peer}-on: \S.*$", done.stderr, re.MULTILINE)
     assert (f"{peer}-on" in measured) == (skipped is None)
@@ -380,7 +380,7 @@ def test_a_peer_that_cannot_be_on_is_named(peer: str, tmp_path: Path) -> None:
     done = run(*words, KMBENCH, "run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count(f"kmbench: SKIP {peer}-on: ") == 1
-    measured = {row["variant"] for row in collect.load_raw("native", raw).rows}
+    measured = {row.variant for row in collect.load_raw("native", raw).rows}
     assert f"{peer}-off" in measured
     assert f"{peer}-on" not in measured
 
@@ -407,6 +407,6 @@ def test_an_interruption_leaves_the_tracer_on(tmp_path: Path) -> None:
         raw = tmp_path / str(attempt)
         interrupted_at_a_terminal(raw)
         rows = collect.load_raw("native", raw).rows
-        on = [int(row["tsc"]) for row in rows if row["variant"] == "peer-lttng-ust-on"]
-        off = [int(row["tsc"]) for row in rows if row["variant"] == "peer-lttng-ust-off"]
+        on = [row.value for row in rows if row.variant == "peer-lttng-ust-on"]
+        off = [row.value for row in rows if row.variant == "peer-lttng-ust-off"]
         assert min(on) > 10 * sorted(off)[len(off) // 2]

@@ -7,22 +7,9 @@ from pathlib import Path
 
 import pytest
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.measure import native
+from kmtools.measure import collect, native, samples
 
-HEAD = (
-    "# schema=1\nbenchmark,variant,layout,block,position,cpu,loops,tsc,cycles,instructions,flags\n"
-)
-
-
-def test_blocks_of_later_processes_follow(tmp_path: Path) -> None:
-    source, target = tmp_path / "one.csv", tmp_path / "all.csv"
-    source.write_text(HEAD + "b,none,0,0,1,0,10,100,,,\nb,none,1,1,0,0,10,90,,,preempted\n")
-    native.append_samples(source, target, 0)
-    native.append_samples(source, target, 2)
-    lines = target.read_text().splitlines()
-    assert lines[:2] == HEAD.splitlines()
-    assert [line.split(",")[3] for line in lines[2:]] == ["0", "1", "2", "3"]
-    assert lines[5] == "b,none,1,3,0,0,10,90,,,preempted"
+HEAD = f"# schema=2\n{','.join(samples.RAW_COLUMNS)}\n"
 
 
 # A kmbench that writes a block, and does in the process of seed 2 what the test wants.
@@ -35,10 +22,11 @@ while [ $# -gt 0 ]; do
     shift
 done
 echo "$seed" >>"$HERE/ran"
-mkdir -p "$out" && echo "seed=$seed" >"$out/env"
+mkdir -p "$out" && printf 'seed=%s\nkernel=k\n' "$seed" >"$out/env"
 printf '%s' "$HEAD" >"$out/b.csv"
-[ "$seed" = 2 ] && { echo "kmbench: $SAYS" >&2; exit "$EXIT"; }
-echo "b,none,0,0,1,0,10,$seed,,," >>"$out/b.csv"
+[ "$seed" = 2 ] && [ "$EXIT" != 0 ] && { echo "kmbench: $SAYS" >&2; exit "$EXIT"; }
+echo "b,none,loop,0,0,1,0,10,,$seed,ticks,," >>"$out/b.csv"
+echo "b,none,loop,0,0,1,0,20,,$seed,ticks,,preempted" >>"$out/b.csv"
 echo "kmbench: [1/1] b: 1 of 1 windows in 0.0 s" >&2
 """
 
@@ -75,11 +63,8 @@ def test_processes_that_have_ended_are_not_run_again(
         measure(kmbench)
     assert not (kmbench / "native").exists()
     monkeypatch.setenv("EXIT", "0")
-    assert measure(kmbench) == ["2/3 process 2 of 3, b", "3/3 process 3 of 3, b"][1:]
+    assert measure(kmbench) == ["2/3 process 2 of 3, b", "3/3 process 3 of 3, b"]
     assert (kmbench / "ran").read_text().split() == ["1", "2", "2", "3"]
-    lines = (kmbench / "native" / "b.csv").read_text().splitlines()
-    assert [line.split(",")[3] for line in lines[2:]] == ["0", "2"]
-    assert "processes=3" in (kmbench / "native" / "env").read_text().split()
     assert not (kmbench / "native.parts").exists()
 
 
@@ -92,7 +77,19 @@ def test_what_a_killed_process_left_is_not_taken_for_whole(
     monkeypatch.setenv("EXIT", "0")
     measure(kmbench)
     assert (kmbench / "ran").read_text().split() == ["1", "2", "3"]
-    assert sorted(path.name for path in (kmbench / "native").iterdir()) == ["b.csv", "env"]
+    kept = sorted(path.name for path in (kmbench / "native").glob("*/*"))
+    assert kept == ["b.csv"] * 3 + ["env"] * 3
+
+
+def test_blocks_of_later_processes_follow(kmbench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXIT", "0")
+    measure(kmbench)
+    rows = collect.load_raw("native", kmbench / "native").rows
+    assert [(s.process, s.block, s.value) for s in rows[::2]] == [(1, 0, 1), (2, 1, 2), (3, 2, 3)]
+    assert [s.flags for s in rows[:2]] == [(), ("preempted",)]
+    (kmbench / "native" / "b.csv").write_text(HEAD)
+    with pytest.raises(FailedError, match="both in it and in folders"):
+        collect.load_raw("native", kmbench / "native")
 
 
 def test_nothing_to_measure_is_no_failure(kmbench: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from kmtools.analyse import published, verdicts
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure import rundir
+from kmtools.measure.samples import read_samples
 from kmtools.report import page, table
 
 SUMMARY_KEYS = {
@@ -65,7 +66,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def summary(run: Path) -> list[dict[str, Any]]:
-    entries = json.loads((run / "summary.json").read_text())
+    entries = json.loads((run / "summary.json").read_text())["results"]
     assert isinstance(entries, list)
     return entries
 
@@ -73,7 +74,7 @@ def summary(run: Path) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def results(run: Path) -> list[verdicts.Result]:
     tiers = rundir.tiers_of(rundir.read_env(run / "env.json"))
-    return verdicts.analyse(rundir.read_samples(run / "samples.csv"), tiers)
+    return verdicts.analyse(read_samples(run / "samples.csv", tiers), tiers)
 
 
 def digests(run: Path) -> dict[str, str]:
@@ -306,12 +307,13 @@ def test_the_page_shows_stated_and_recomputed(run: Path) -> None:
 def test_compare_sets_shares_of_the_baseline_side_by_side(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    entries = json.loads((run / "summary.json").read_text())
+    summary = json.loads((run / "summary.json").read_text())
+    entries = summary["results"]
     for entry in entries:
         for name in ("median", "delta", "delta_ci_lo", "delta_ci_hi"):
             if entry[name] is not None:
                 entry[name] *= 1000
-    (tmp_path / "summary.json").write_text(json.dumps(entries))
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
     assert main(["compare", str(run), str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert re.search(r"^0 of \d+ costs changed", out, re.MULTILINE)
@@ -319,6 +321,7 @@ def test_compare_sets_shares_of_the_baseline_side_by_side(
         if entry["benchmark"] == "empty-loop" and entry["variant"] == "marker-generic":
             for name in ("delta", "delta_ci_lo", "delta_ci_hi"):
                 entry[name] *= 3
+    # Schema 1 was the list alone.
     (tmp_path / "summary.json").write_text(json.dumps(entries))
     assert main(["compare", str(run), str(tmp_path)]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if "  more" in line]

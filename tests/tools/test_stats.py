@@ -15,7 +15,8 @@ from kmtools.analyse.slopes import Slope, fit_slope, paired, slopes
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import EQUIVALENT, FASTER, FEWER, IDENTICAL, MORE, SLOWER, UNRESOLVED
 from kmtools.measure import rundir
-from kmtools.measure.rundir import Sample, Tier
+from kmtools.measure.rundir import Tier
+from kmtools.measure.samples import Sample
 from numpy.typing import NDArray
 
 NATIVE = Tier("native", "k", rundir.UNIT_TSC, False, {}, {})
@@ -25,9 +26,10 @@ MARGIN = 0.25
 
 def window(variant: str, block: int, loops: int, value: int, **more: object) -> Sample:
     fields: dict[str, object] = {
-        "tier": "native", "kernel": "k", "benchmark": "b", "variant": variant,
-        "layout": block % 4, "block": block, "position": 0, "cpu": 0, "loops": loops,
-        "tsc": value, "cycles": None, "instructions": None, "flags": (),
+        "tier": "native", "kernel": "k", "process": 1, "benchmark": "b", "variant": variant,
+        "measured": "loop", "layout": block % 4, "block": block, "position": 0, "cpu": 0,
+        "loops": loops, "sites": None, "value": value, "unit": rundir.UNIT_TSC,
+        "core_cycles": None, "flags": (),
     }  # fmt: skip
     return Sample(**(fields | more))  # type: ignore[arg-type]
 
@@ -66,7 +68,7 @@ def test_flagged_windows_take_no_part_but_are_counted() -> None:
                 flags = ("preempted", "migrated") if spoilt else ()
                 value = 10**9 if spoilt else 7 * loops
                 samples.append(window(variant, block, loops, value, flags=flags))
-    fitted = slopes(samples, "tsc")
+    fitted = slopes(samples)
     assert [s.block for s in fitted["x"]] == [0, 1, 2, 4, 5, 6, 7]
     assert {s.value for s in fitted["x"]} == {Fraction(7)}
     x = {r.variant: r for r in verdicts.analyse(samples, [NATIVE])}["x"]
@@ -200,8 +202,8 @@ def exact_samples(costs: dict[str, int], odd: int = 0) -> list[Sample]:
     """Instruction counts; block 2 of variant x has `odd` more per operation."""
     return [
         window(
-            v, block, loops, 0, tier="icount", tsc=None,
-            instructions=40 + loops * (cost + (odd if v == "x" and block == 2 else 0)),
+            v, block, loops, 40 + loops * (cost + (odd if v == "x" and block == 2 else 0)),
+            tier="icount", unit=rundir.UNIT_INSTRUCTIONS,
         )
         for block in range(4) for v, cost in costs.items() for loops in (100, 300)
     ]  # fmt: skip
@@ -234,7 +236,7 @@ def test_no_interval_is_narrower_than_the_clock_resolves() -> None:
         for variant, cost in costs.items()
         for loops in (27, 157)
     ]
-    assert stats.clock_resolution(samples, "tsc") == pytest.approx(26 / 130)
+    assert stats.clock_resolution(samples) == pytest.approx(26 / 130)
     marker = verdicts.analyse(samples, [NATIVE])[2]
     assert marker.delta is not None and abs(marker.delta - 1) <= 26 / 130
     assert marker.delta_ci is not None

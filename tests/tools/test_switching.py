@@ -14,6 +14,7 @@ from kmtools.analyse import switching
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure import rundir
+from kmtools.measure.samples import read_samples
 from kmtools.report import reference, switchtable
 
 COST = {"batched": 30, "one-by-one": 70_000, "static-key-one": 3_000}
@@ -30,12 +31,14 @@ def scaling_lines() -> list[Line]:
         for variant, cost in COST.items():
             for sites in SIZES:
                 ticks = 1000 + cost * sites + block
-                head = ("arm-scaling", variant, 0, block, 0, 1, sites, ticks, "", "", "")
-                lines.append(head)
-                lines.append((*head[:1], f"{variant}-stall", *head[2:7], 500, "", "", ""))
+                where = (0, block, 0, 1, "", sites)
+                lines.append(("arm-scaling", variant, "switch", *where, ticks, "ticks", "", ""))
+                gap = (f"{variant}-stall", "gap", *where, 500, "ticks")
+                lines.append(("arm-scaling", *gap, "", ""))
         for sites in SIZES:
-            tail = (0, block, 0, 1, sites, 3, "", "", "")
-            lines.append(("arm-scaling", switching.ROUND_COUNT, *tail))
+            where = (0, block, 0, 1, "", sites)
+            count = (switching.ROUND_COUNT, "rounds", *where, 3, "rounds")
+            lines.append(("arm-scaling", *count, "", ""))
     return lines
 
 
@@ -43,7 +46,7 @@ def stall_lines() -> list[Line]:
     """One size only."""
     gaps = {"idle-stall": 100, "batched-stall": 400, "stop-machine-stall": 8000}
     return [
-        ("arm-stall", variant, 0, block, 0, 1, 10_000, gap + block, "", "", "")
+        ("arm-stall", variant, "gap", 0, block, 0, 1, "", 10_000, gap + block, "ticks", "", "")
         for block in range(BLOCKS)
         for variant, gap in gaps.items()
     ]
@@ -69,7 +72,7 @@ def run(raw: Path, tmp_path: Path) -> Path:
 def points(run: Path) -> list[switching.Point]:
     """The run's switches."""
     env = rundir.read_env(run / "env.json")
-    return switching.analyse(rundir.read_samples(run / "samples.csv"), rundir.tiers_of(env))
+    return switching.analyse(read_samples(run / "samples.csv", rundir.tiers_of(env)))
 
 
 def test_medians_and_units(run: Path) -> None:
@@ -80,7 +83,7 @@ def test_medians_and_units(run: Path) -> None:
     assert found.unit == rundir.UNIT_EMULATED
     rounds = switching.find(points(run), "arm-scaling", switching.ROUND_COUNT, 10_000)
     assert rounds is not None
-    assert (rounds.median, rounds.unit) == (3, switching.COUNT_UNIT)
+    assert (rounds.median, rounds.unit) == (3, "rounds")
 
 
 def test_tables(run: Path) -> None:
@@ -135,7 +138,7 @@ def test_reference_keeps_its_promises(tmp_path: Path) -> None:
     path = tmp_path / "samples.csv"
     path.write_bytes(gzip.decompress((reference_run / "samples.csv.gz").read_bytes()))
     tiers = rundir.tiers_of(rundir.read_env(reference_run / "env.json"))
-    measured = switching.analyse(rundir.read_samples(path), tiers)
+    measured = switching.analyse(read_samples(path, tiers))
     for tier in ("native", "vm"):
         own = [point for point in measured if point.tier == tier]
         wanted = {p.words: "kept" for p in switching.PROMISES if p.tier == tier}
@@ -150,7 +153,7 @@ def test_report(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = (run / "report.html").read_text()
     assert "Switching many sites" in page
     assert (run / "figures" / "switching-vm.svg").is_file()
-    entries = json.loads((run / "summary.json").read_text())
+    entries = json.loads((run / "summary.json").read_text())["switching"]
     one = [e for e in entries if e["variant"] == "one-by-one" and e["sites"] == 100]
     assert len(one) == 1
     assert one[0]["median"] == 1000 + 70_000 * 100 + 3.5

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kmtools.analyse.stats import Interval
-from kmtools.measure.rundir import Sample, Tier
+from kmtools.measure.rundir import Tier
+from kmtools.measure.samples import Sample
 
 SOURCES = ("estimated", "counted")
 
@@ -59,5 +60,5 @@ def ratio_of(tier: Tier, samples: Iterable[Sample]) -> CoreCycles | None:
     source = tier.env.get("cycles", "")
     if source not in SOURCES or tier.emulated or tier.exact:
         return None
-    ratios = [s.cycles / s.tsc for s in samples if s.cycles and s.tsc and not s.flags]
+    ratios = [s.core_cycles / s.value for s in samples if s.core_cycles and s.value and not s.flags]
     return CoreCycles(source, statistics.median(ratios)) if ratios else None

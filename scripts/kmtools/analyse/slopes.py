@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from kmtools.measure.rundir import Sample
+from kmtools.measure.samples import Sample
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,15 @@ def fit_slope(points: Sequence[tuple[int, int]]) -> Fraction | None:
     return Fraction(n * sum(x * y for x, y in points) - sum_x * sum_y, denominator)
 
 
-def slopes(samples: Iterable[Sample], column: str) -> dict[str, list[Slope]]:
+def slopes(samples: Iterable[Sample]) -> dict[str, list[Slope]]:
     """Slopes of every variant of one benchmark, ordered by block.
 
     Flagged windows take no part; a block that they leave with fewer than two loop counts of a
-    variant has no slope for it. `column` is tsc, cycles or instructions."""
+    variant has no slope for it."""
     points: dict[tuple[str, int, int], list[tuple[int, int]]] = defaultdict(list)
     for sample in samples:
-        value = getattr(sample, column)
-        if value is not None and not sample.flags:
-            points[sample.variant, sample.block, sample.layout].append((sample.loops, value))
+        if not sample.flags:
+            points[sample.variant, sample.block, sample.layout].append((sample.size, sample.value))
     fitted: dict[str, list[Slope]] = defaultdict(list)
     for (variant, block, layout), several in sorted(points.items()):
         slope = fit_slope(several)

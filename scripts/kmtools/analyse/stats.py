@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmtools.analyse.slopes import Slope
-from kmtools.measure.rundir import Sample
+from kmtools.measure.samples import Sample
 
 Floats = NDArray[np.float64]
 
@@ -152,7 +152,7 @@ def cluster_interval(series: Sequence[Slope]) -> Interval | None:
     return Interval(centre - half, centre + half)
 
 
-def clock_resolution(samples: Iterable[Sample], column: str) -> float:
+def clock_resolution(samples: Iterable[Sample]) -> float:
     """What one step of the clock is worth in cost per operation.
 
     A TSC that software scales or synthesises advances in steps of many ticks (the greatest common
@@ -160,11 +160,9 @@ def clock_resolution(samples: Iterable[Sample], column: str) -> float:
     of their loop counts. 0 where there are too few windows to see the step."""
     step, windows, loops = 0, 0, set()
     for sample in samples:
-        value = getattr(sample, column)
-        if value is not None:
-            step = math.gcd(step, value)
-            windows += 1
-            loops.add(sample.loops)
+        step = math.gcd(step, sample.value)
+        windows += 1
+        loops.add(sample.size)
     if windows < 20 or len(loops) < 2:
         return 0.0
     return step / (max(loops) - min(loops))

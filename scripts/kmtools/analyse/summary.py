@@ -14,9 +14,62 @@ from kmtools.analyse.published import Published
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
-from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC, RunError
+from kmtools.base.files import write_whole
+from kmtools.base.jsonfile import check_shape, read_json
+from kmtools.measure.rundir import (
+    UNIT_EMULATED,
+    UNIT_GUEST,
+    UNIT_INSTRUCTIONS,
+    UNIT_TSC,
+    RunError,
+    is_quick,
+)
+from kmtools.measure.samples import UNIT_ROUNDS
 
 Ancestors = dict[tuple[str, str], list[Published]]
+
+SCHEMA = 2
+UNITS = {
+    UNIT_TSC: "ticks of the time stamp counter",
+    UNIT_GUEST: "ticks of the time stamp counter, as a guest under KVM sees it",
+    UNIT_EMULATED: "ticks of an emulated time stamp counter, which are no time of a CPU",
+    UNIT_INSTRUCTIONS: "instructions executed",
+    UNIT_ROUNDS: "rounds of synchronisation",
+}
+
+# The shapes of summary.json, as Documentation/data.md describes them.
+TEXT, NUMBER = (str, None), (float, None)
+OF_EACH = {
+    "tier": str, "kernel": str, "benchmark": str, "variant": str, "unit": str, "n": int,
+    "median": NUMBER, "ci_lo": NUMBER, "ci_hi": NUMBER,
+}  # fmt: skip
+POINT = {**OF_EACH, "measured": TEXT, "sites": int}
+CORE_CYCLES = {
+    "source": str, "per_tick": float, "median": NUMBER, "delta": NUMBER, "delta_ci_lo": NUMBER,
+    "delta_ci_hi": NUMBER,
+}  # fmt: skip
+RESULT = {
+    **OF_EACH, "baseline": TEXT, "delta": NUMBER, "delta_ci_lo": NUMBER, "delta_ci_hi": NUMBER,
+    "delta_sign_lo": NUMBER, "delta_sign_hi": NUMBER, "delta_cluster_lo": NUMBER,
+    "delta_cluster_hi": NUMBER, "delta_by_layout": dict, "noise_floor": NUMBER, "margin": NUMBER,
+    "detectable": NUMBER, "core_cycles?": CORE_CYCLES, "verdict": str, "note": str,
+    "correlation_blocks": NUMBER, "windows": int, "windows_flagged": int, "flags": dict,
+    "published": NUMBER, "published_delta": NUMBER, "published_rows": [dict],
+}  # fmt: skip
+PROVENANCE = {
+    "run": str, "date": TEXT, "quick": bool, "version": TEXT, "commit": TEXT,
+    "dirty": (bool, None),
+    "tiers": [
+        {
+            "tier": str, "kernel": str, "unit": TEXT, "emulated": (bool, None), "seed": TEXT,
+            "processes": (int, None), "windows": (int, None),
+        }
+    ],
+}  # fmt: skip
+SUMMARY = {
+    "schema": int, "provenance": PROVENANCE, "units": dict, "results": [RESULT],
+    "switching": [POINT],
+}  # fmt: skip
 
 
 def number(value: float | None) -> float | None:
@@ -83,22 +136,59 @@ def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
     }
 
 
+def provenance(run: Path, env: dict[str, Any]) -> dict[str, Any]:
+    """Of which run and which sources the results are."""
+    source = env.get("source") or {}
+    names = ("tier", "kernel", "unit", "emulated", "seed", "processes", "windows")
+    return {
+        "run": run.resolve().name,
+        "date": env.get("date"),
+        "quick": is_quick(env),
+        **{name: source.get(name) for name in ("version", "commit", "dirty")},
+        "tiers": [{name: tier.get(name) for name in names} for tier in env["tiers"]],
+    }
+
+
 def write(
-    path: Path, results: Sequence[Result], ancestors: Ancestors, switches: Sequence[Point] = ()
+    run: Path,
+    env: dict[str, Any],
+    results: Sequence[Result],
+    ancestors: Ancestors,
+    switches: Sequence[Point] = (),
 ) -> None:
     """summary.json of a run."""
-    entries = [as_json(result, ancestors) for result in results]
-    entries += [point.as_json() for point in switches]
-    path.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
+    used = {result.unit for result in results} | {point.unit for point in switches}
+    summary = {
+        "schema": SCHEMA,
+        "provenance": provenance(run, env),
+        "units": {unit: words for unit, words in UNITS.items() if unit in used},
+        "results": [as_json(result, ancestors) for result in results],
+        "switching": [point.as_json() for point in switches],
+    }
+    write_whole(run / "summary.json", json.dumps(summary, indent=1) + "\n")
 
 
-def read_summary(run: Path) -> list[dict[str, Any]]:
-    """The entries of a run's summary.json."""
+def read_summary(run: Path) -> dict[str, Any]:
+    """A run's summary.json, as schema 2 has it. Schema 1 was a list of both kinds of entries,
+    without provenance and units."""
     path = run / "summary.json"
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path}: {error}") from error
-    if not isinstance(entries, list):
-        raise RunError(f"{path}: not a list")
-    return entries
+    summary = read_json(path)
+    if isinstance(summary, list):
+        both = [entry for entry in summary if isinstance(entry, dict)]
+        if len(both) != len(summary):
+            raise RunError(f"{path}: an entry is not an object")
+        results = [entry for entry in both if "sites" not in entry]
+        switching = [{"measured": None, **entry} for entry in both if "sites" in entry]
+        summary = {"schema": 1, "results": results, "switching": switching}
+        check_shape(summary, {"results": [RESULT], "switching": [POINT]}, f"{path}: ")
+        return summary
+    check_shape(summary, {"schema": int}, f"{path}: ")
+    if summary["schema"] != SCHEMA:
+        newer = "; a newer kmarkers wrote it" if summary["schema"] > SCHEMA else ""
+        raise RunError(f"{path}: schema is {summary['schema']}, not {SCHEMA}{newer}")
+    check_shape(summary, SUMMARY, f"{path}: ")
+    for kind in ("results", "switching"):
+        for number, entry in enumerate(summary[kind]):
+            if entry["unit"] not in summary["units"]:
+                raise RunError(f"{path}: units lacks that of {kind}[{number}]: {entry['unit']!r}")
+    return dict(summary)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Switching many sites: time, its parts, rounds and stalls by number of sites and by way.
 
-In the benchmarks arm-scaling and arm-stall a sample is one switch of `loops` sites. What it took
-is not divided by anything, and nothing is subtracted: these are whole operations, of milliseconds.
+What a switch took is not divided by anything, and nothing is subtracted: these are whole
+operations, of milliseconds.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 from kmtools.analyse import stats
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.stats import Interval
-from kmtools.measure.rundir import Sample, Tier, is_switching, tier_order
+from kmtools.measure.rundir import tier_order
+from kmtools.measure.samples import GAP, LOOP, ROUNDS, SWITCH, Sample
 
 SCALING, STALL = "arm-scaling", "arm-stall"
 STALL_SUFFIX = "-stall"
 ROUND_COUNT = "batched-round-count"
 OURS = "batched"
 PARTS = ("batched-validate", "batched-map", "batched-rounds")
-COUNT_UNIT = "rounds"
 WORDS = {
     "batched": "ours, one batch",
     "batched-chunk-1000": "ours, a thousand at a time",
@@ -43,6 +43,7 @@ class Point:
     kernel: str
     benchmark: str
     variant: str
+    measured: str
     sites: int
     unit: str
     n: int
@@ -57,56 +58,48 @@ class Point:
     @property
     def is_stall(self) -> bool:
         """True for gaps of the CPU that executes no site."""
-        return self.variant.endswith(STALL_SUFFIX)
+        return self.measured == GAP
 
     @property
     def is_time(self) -> bool:
         """True for the time that whole switches took."""
-        return self.variant in WORDS
+        return self.measured == SWITCH
 
     def as_json(self) -> dict[str, Any]:
-        """An entry of summary.json: what loops have and switches do not is null."""
+        """An entry of summary.json."""
         finite = self.ci != stats.UNBOUNDED
-        nothing = (
-            "baseline", "delta", "delta_ci_lo", "delta_ci_hi", "noise_floor", "published",
-            "published_delta",
-        )  # fmt: skip
         return {
             "tier": self.tier,
             "kernel": self.kernel,
             "benchmark": self.benchmark,
             "variant": self.variant,
+            "measured": self.measured,
             "sites": self.sites,
             "unit": self.unit,
             "n": self.n,
             "median": self.median,
             "ci_lo": self.ci.lo if finite else None,
             "ci_hi": self.ci.hi if finite else None,
-            "verdict": "not compared",
-            **dict.fromkeys(nothing),
         }
 
 
-Key = tuple[str, str, str, str, int]
+def point_of(series: Sequence[Sample]) -> Point:
+    """The median of switches of one kind."""
+    one = series[0]
+    values = [Slope(s.block, s.layout, Fraction(s.value)) for s in series]
+    return Point(
+        one.tier, one.kernel, one.benchmark, one.variant, one.measured, one.size, one.unit,
+        len(series), stats.middle(values), stats.sign_interval(values),
+    )  # fmt: skip
 
 
-def analyse(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Point]:
+def analyse(samples: Iterable[Sample]) -> list[Point]:
     """Medians of every way and number of sites, ordered by tier, kernel and benchmark."""
-    units = {(tier.tier, tier.kernel): tier.unit for tier in tiers}
-    groups: dict[Key, list[Sample]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, str, int], list[Sample]] = defaultdict(list)
     for s in samples:
-        if is_switching(s.benchmark) and s.tsc is not None:
-            groups[s.tier, s.kernel, s.benchmark, s.variant, s.loops].append(s)
-    points = []
-    for key in sorted(groups, key=lambda key: (tier_order(key[0]), key)):
-        tier, kernel, benchmark, variant, sites = key
-        series = [Slope(s.block, s.layout, Fraction(s.tsc or 0)) for s in groups[key]]
-        unit = COUNT_UNIT if variant == ROUND_COUNT else units[tier, kernel]
-        middle, interval = stats.middle(series), stats.sign_interval(series)
-        points.append(
-            Point(tier, kernel, benchmark, variant, sites, unit, len(series), middle, interval)
-        )
-    return points
+        if s.measured != LOOP:
+            groups[s.tier, s.kernel, s.benchmark, s.variant, s.size].append(s)
+    return [point_of(groups[key]) for key in sorted(groups, key=lambda k: (tier_order(k[0]), k))]
 
 
 def find(points: Iterable[Point], benchmark: str, variant: str, sites: int) -> Point | None:
@@ -127,7 +120,7 @@ Measure = Callable[[Sequence[Point]], float | None]
 
 def rounds_of_any(points: Sequence[Point]) -> float | None:
     """The most rounds that a batch took, whatever its size."""
-    return max((p.median for p in points if p.variant == ROUND_COUNT), default=None)
+    return max((p.median for p in points if p.measured == ROUNDS), default=None)
 
 
 def per_site(points: Sequence[Point]) -> float | None:

@@ -29,11 +29,10 @@ from kmtools.measure.rundir import (
     UNIT_GUEST,
     UNIT_INSTRUCTIONS,
     UNIT_TSC,
-    Sample,
     Tier,
-    is_switching,
     tier_order,
 )
+from kmtools.measure.samples import LOOP, Sample
 
 SLOWER, FASTER, EQUIVALENT, UNRESOLVED = "slower", "faster", "equivalent", "unresolved"
 # Of exact counts, which say nothing about time.
@@ -56,8 +55,6 @@ MARGINS: tuple[tuple[str, str, float, float], ...] = (
     (UNIT_EMULATED, "*", 1.0, 0.05),
     (UNIT_INSTRUCTIONS, "*", 0.0, 0.0),
 )
-
-COLUMN_OF_UNIT = {UNIT_INSTRUCTIONS: "instructions"}
 
 
 @dataclass(frozen=True)
@@ -187,9 +184,8 @@ def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
     per_variant: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         per_variant[sample.variant].append(sample)
-    column = COLUMN_OF_UNIT.get(tier.unit, "tsc")
-    fitted = slopes(samples, column)
-    resolution = stats.clock_resolution(samples, column)
+    fitted = slopes(samples)
+    resolution = stats.clock_resolution(samples)
     baseline = find_baseline(fitted)
     margin = noise = None
     if baseline is not None:
@@ -280,7 +276,7 @@ def analyse(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Result]:
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     groups: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
     for sample in samples:
-        if not is_switching(sample.benchmark):
+        if sample.measured == LOOP:
             groups[sample.tier, sample.kernel, sample.benchmark].append(sample)
     results = []
     for name in sorted(groups, key=lambda key: (tier_order(key[0]), key[1:])):

@@ -15,7 +15,6 @@ from pathlib import Path
 from kmtools.analyse.verdicts import FASTER, SLOWER, Result, analyse
 from kmtools.base.errors import UnableError
 from kmtools.measure import collect, native
-from kmtools.measure.rundir import parse_sample
 
 PROCESSES = 8
 ALLOWED = 0.05
@@ -29,7 +28,7 @@ def clones(seed: int, blocks: int) -> list[Result]:
         raw = Path(scratch) / "raw"
         native.measure(raw, blocks=blocks, processes=PROCESSES, seed=seed * PROCESSES)
         loaded = collect.load_raw("native", raw)
-    results = analyse((parse_sample(row) for row in loaded.rows), [loaded.tier])
+    results = analyse(loaded.rows, [loaded.tier])
     return [result for result in results if result.is_clone]
 
 

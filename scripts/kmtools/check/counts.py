@@ -10,7 +10,7 @@ from kmtools.analyse.slopes import slopes
 from kmtools.base.errors import FailedError
 from kmtools.check.ktap import Tally
 from kmtools.measure import collect, guest
-from kmtools.measure.rundir import parse_sample
+from kmtools.measure.samples import Sample
 
 # Instructions that a dormant marker adds to a loop: load or mov of its state, test, branch; one
 # nop; cmp or xor and the branch.
@@ -32,12 +32,11 @@ def count(raw: Path) -> Counts:
     """Instructions per operation by (benchmark, variant): a set of one where they are exact."""
     counts: Counts = {}
     rows = collect.load_raw("icount", raw).rows
-    by_benchmark: dict[str, list[dict[str, str]]] = {}
+    by_benchmark: dict[str, list[Sample]] = {}
     for row in rows:
-        by_benchmark.setdefault(row["benchmark"], []).append(row)
+        by_benchmark.setdefault(row.benchmark, []).append(row)
     for benchmark, own in by_benchmark.items():
-        series = slopes((parse_sample(row) for row in own), "instructions")
-        for variant, fitted in series.items():
+        for variant, fitted in slopes(own).items():
             counts[benchmark, variant] = {slope.value for slope in fitted}
     return counts
 

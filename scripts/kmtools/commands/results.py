@@ -20,7 +20,11 @@ def compare(parser: ArgumentParser) -> Run:
     """
     parser.add_argument("a", type=Path, metavar="RUN_A", help="the first run")
     parser.add_argument("b", type=Path, metavar="RUN_B", help="the second run")
-    return lambda args: print(comparison(read_summary(args.a), read_summary(args.b)))
+
+    def run(args: Namespace) -> None:
+        print(comparison(read_summary(args.a)["results"], read_summary(args.b)["results"]))
+
+    return run
 
 
 def impact(parser: ArgumentParser) -> Run:
@@ -28,7 +32,7 @@ def impact(parser: ArgumentParser) -> Run:
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
 
     def run(args: Namespace) -> None:
-        text = "\n".join(lines(read_summary(args.run)))
+        text = "\n".join(lines(read_summary(args.run)["results"]))
         if not text:
             raise FailedError("no tier with real caches has these benchmarks")
         print(text)

@@ -20,7 +20,6 @@ from kmtools.lab import catalogue, kernels, userspace
 from kmtools.lab.build import build_modules
 from kmtools.measure import benchrun, collect, guest, native
 from kmtools.measure.benchrun import Plan, Run
-from kmtools.measure.rundir import RunError
 
 HERE = ("native", "vm", "icount")
 HOST = ("native", "metal")
@@ -165,7 +164,7 @@ class Bench:
         self.run.save()
         try:
             collect.load_raw(tier, self.run.raw(tier))
-        except RunError as error:
+        except FailedError as error:
             print(f"collect: {error}", file=sys.stderr)
             kept = self.run.set_aside(tier)
             self.give_up([tier], f"its samples are no good; they are kept in {kept}", failed=True)

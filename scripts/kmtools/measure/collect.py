@@ -2,28 +2,28 @@
 """Merge the raw files of one or more tiers into a run directory.
 
 A raw directory holds one CSV per benchmark, a file `env` of key=value lines and, for virtual
-machines, vm.json. Everything is validated before the first byte is written; a broken or truncated
-file is an error that names file and line. The run directory receives samples.csv and env.json,
-and `latest` beside it is switched to the run once both are in place and no tier is missing.
+machines, vm.json; or a folder process-N with these for each process that measured. Everything is
+validated before the first byte is written; a broken or truncated file is an error that names file
+and line. The run directory receives samples.csv and env.json, and `latest` beside it is switched
+to the run once both are in place and no tier is missing.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from kmtools.base.files import write_whole
-from kmtools.measure import benchrun, hostenv, rundir
+from kmtools.base.jsonfile import read_json
+from kmtools.measure import benchrun, hostenv, rundir, samples
 from kmtools.measure.rundir import RunError
-
-Row = dict[str, str]
+from kmtools.measure.samples import LOOP, Sample
 
 
 @dataclass
@@ -32,7 +32,7 @@ class RawDir:
 
     tier: rundir.Tier
     path: Path
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Sample] = field(default_factory=list)
     dropped_cycles: int = 0
 
 
@@ -53,24 +53,12 @@ def read_key_values(path: Path) -> dict[str, str]:
     return values
 
 
-def read_vm(path: Path) -> dict[str, Any]:
-    """vm.json beside the raw files; empty when there is none."""
-    if not path.exists():
-        return {}
-    try:
-        vm = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path}: {error}") from error
-    if not isinstance(vm, dict):
-        raise RunError(f"{path}: not an object")
-    return vm
-
-
 def describe(name: str, path: Path) -> rundir.Tier:
     """The tier of a raw directory, from its env and vm.json."""
     if not path.is_dir():
         raise RunError(f"{path}: not a directory")
-    env, vm = read_key_values(path / "env"), read_vm(path / "vm.json")
+    env, file = read_key_values(path / "env"), path / "vm.json"
+    vm = read_json(file, dict) if file.exists() else {}
     kernel = env.get("kernel") or vm.get("release") or vm.get("kernel")
     if not kernel:
         raise RunError(f"{path / 'env'}: no kernel= line")
@@ -78,112 +66,65 @@ def describe(name: str, path: Path) -> rundir.Tier:
     return rundir.Tier(name, str(kernel), rundir.tier_unit(name, emulated), emulated, env, vm)
 
 
-def check_fields(row: Row, where: str) -> None:
-    """Field by field: integers are integers, what must be positive is."""
-    for column in rundir.INTEGER_COLUMNS:
-        text = row[column]
-        if not text and column in rundir.OPTIONAL_COLUMNS:
-            continue
-        digits = text[1:] if text.startswith("-") else text
-        if not (digits.isascii() and digits.isdigit()):
-            raise RunError(f"{where}: {column} is not an integer: {text!r}")
-    for column in ("layout", "block", "position", "cpu"):
-        if int(row[column]) < 0:
-            raise RunError(f"{where}: {column} is negative: {row[column]}")
-    if int(row["loops"]) < 1:
-        raise RunError(f"{where}: loops is not positive: {row['loops']}")
-    if not row["benchmark"] or not row["variant"]:
-        raise RunError(f"{where}: benchmark or variant is empty")
-
-
-def check_blocks(rows: Sequence[Row], path: Path) -> None:
+def check_blocks(rows: Sequence[tuple[str, Sample]], path: Path) -> None:
     """Every block ran the same windows, all at one layout: else the file was cut short."""
-    windows: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-    layouts: dict[str, str] = {}
-    last_line: dict[str, int] = {}
-    for number, row in enumerate(rows, 3):
-        block = row["block"]
-        windows[block][row["variant"], row["loops"]] += 1
-        last_line[block] = number
-        if layouts.setdefault(block, row["layout"]) != row["layout"]:
-            raise RunError(f"{path}:{number}: block {block} changes its layout")
-    full: Counter[tuple[str, str]] = Counter()
+    windows: dict[int, Counter[tuple[str, int]]] = defaultdict(Counter)
+    layouts: dict[int, int] = {}
+    last_line: dict[int, str] = {}
+    for where, sample in rows:
+        block = sample.block
+        windows[block][sample.variant, sample.size] += 1
+        last_line[block] = where
+        if layouts.setdefault(block, sample.layout) != sample.layout:
+            raise RunError(f"{where}: block {block} changes its layout")
+    full: Counter[tuple[str, int]] = Counter()
     for seen in windows.values():
         full |= seen
+    word = "loops" if rows[0][1].measured == LOOP else "sites"
     for block, seen in windows.items():
-        for variant, loops in sorted((full - seen).keys()):
-            raise RunError(
-                f"{path}:{last_line[block]}: block {block} lacks {variant} at {loops} loops"
-                " (truncated?)"
-            )
-    if rundir.is_switching(rows[0]["benchmark"]):
-        return
-    counts: dict[str, set[str]] = defaultdict(set)
-    for variant, loops in full:
-        counts[variant].add(loops)
-    for variant, several in sorted(counts.items()):
-        if len(several) < 2:
+        for variant, size in sorted((full - seen).keys()):
+            lacks = f"block {block} lacks {variant} at {size} {word}"
+            raise RunError(f"{last_line[block]}: {lacks} (truncated?)")
+    counts = Counter(variant for variant, _ in full)
+    for variant in sorted({s.variant for _, s in rows if s.measured == LOOP}):
+        if counts[variant] < 2:
             raise RunError(f"{path}: {variant} ran at one loop count; a slope needs two")
 
 
-def split_lines(path: Path) -> list[str]:
-    """The lines of a raw file, whose last one must be complete."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RunError(f"{path}: {error}") from error
-    lines = text.splitlines()
-    if not text.endswith("\n"):
-        raise RunError(f"{path}:{max(1, len(lines))}: last line is incomplete (truncated?)")
-    return lines
-
-
-def read_raw(path: Path) -> list[Row]:
-    """The validated rows of one raw CSV file."""
-    lines = split_lines(path)
-    if lines[0].strip() != rundir.SCHEMA_LINE:
-        raise RunError(f"{path}:1: first line is {lines[0]!r}, not {rundir.SCHEMA_LINE!r}")
-    header = ",".join(rundir.RAW_COLUMNS)
-    if len(lines) < 2 or lines[1].strip() != header:
-        raise RunError(f"{path}:2: header is not {header}")
-    rows: list[Row] = []
-    for number, line in enumerate(lines[2:], 3):
-        fields = line.split(",")
-        where = f"{path}:{number}"
-        if len(fields) != len(rundir.RAW_COLUMNS):
-            raise RunError(f"{where}: {len(fields)} fields, not {len(rundir.RAW_COLUMNS)}")
-        row = dict(zip(rundir.RAW_COLUMNS, fields, strict=True))
-        check_fields(row, where)
-        if row["benchmark"] != path.stem:
-            raise RunError(f"{where}: benchmark {row['benchmark']!r} in a file of {path.stem!r}")
-        rows.append(row)
+def read_raw(path: Path, tier: rundir.Tier, process: int = 1) -> list[Sample]:
+    """The validated samples of one raw CSV file."""
+    rows = list(samples.read_raw(path, tier, process))
     if not rows:
         raise RunError(f"{path}:2: no samples")
     check_blocks(rows, path)
-    return rows
+    return [sample for _, sample in rows]
 
 
-def convert(raw: RawDir, rows: Iterable[Row]) -> None:
-    """Add tier and kernel, and keep each number in the column whose name is true: under icount
-    TSC differences are instruction counts, and an emulated CPU has no cycles."""
-    for row in rows:
-        kept = {"tier": raw.tier.tier, "kernel": raw.tier.kernel, **row}
-        if raw.tier.exact:
-            kept |= {"instructions": row["tsc"], "tsc": ""}
-        if raw.tier.emulated and row["cycles"]:
-            kept["cycles"] = ""
-            raw.dropped_cycles += 1
-        raw.rows.append(kept)
-
-
-def load_raw(name: str, path: Path) -> RawDir:
-    """Validate a whole raw directory."""
-    raw = RawDir(describe(name, path), path)
+def load_process(raw: RawDir, path: Path, process: int, blocks: Counter[str]) -> None:
+    """Add what one process measured. Its blocks follow those of the earlier ones, of which
+    `blocks` has the number for each benchmark. The cycles of an emulated CPU are dropped."""
     files = sorted(path.glob("*.csv"))
     if not files:
         raise RunError(f"{path}: no CSV files")
     for file in files:
-        convert(raw, read_raw(file))
+        first = blocks[file.stem]
+        for sample in read_raw(file, raw.tier, process):
+            cycles = None if raw.tier.emulated else sample.core_cycles
+            raw.dropped_cycles += cycles != sample.core_cycles
+            block = first + sample.block
+            raw.rows.append(replace(sample, block=block, core_cycles=cycles))
+            blocks[file.stem] = max(blocks[file.stem], block + 1)
+
+
+def load_raw(name: str, path: Path) -> RawDir:
+    """Validate a whole raw directory."""
+    count = len(list(path.glob("process-*")))
+    parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
+    if count and list(path.glob("*.csv")):
+        raise RunError(f"{path}: CSV files both in it and in folders of processes")
+    raw, blocks = RawDir(describe(name, parts[0]), path), Counter[str]()
+    for number, part in enumerate(parts, 1):
+        load_process(raw, part, number, blocks)
     return raw
 
 
@@ -205,8 +146,9 @@ def tier_entry(raw: RawDir) -> dict[str, Any]:
         "unit": raw.tier.unit,
         "emulated": raw.tier.emulated,
         "seed": raw.tier.env.get("seed"),
+        "processes": max(row.process for row in raw.rows),
         "windows": len(raw.rows),
-        "windows_flagged": sum(1 for row in raw.rows if row["flags"]),
+        "windows_flagged": sum(1 for row in raw.rows if row.flags),
         "cycle_fields_dropped": raw.dropped_cycles,
         "env": dict(raw.tier.env),
         "vm": dict(raw.tier.vm) or None,
@@ -216,16 +158,7 @@ def tier_entry(raw: RawDir) -> dict[str, Any]:
 def write_run(run: Path, raws: Sequence[RawDir], env: dict[str, Any]) -> None:
     """samples.csv and env.json, each complete or absent."""
     run.mkdir(parents=True, exist_ok=True)
-    partial = run / ".samples.csv.partial"
-    try:
-        with partial.open("w", newline="", encoding="utf-8") as stream:
-            writer = csv.DictWriter(stream, rundir.SAMPLE_COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            for raw in raws:
-                writer.writerows(raw.rows)
-        partial.replace(run / "samples.csv")
-    finally:
-        partial.unlink(missing_ok=True)
+    samples.write_samples(run / "samples.csv", (row for raw in raws for row in raw.rows))
     write_whole(run / "env.json", json.dumps(env, indent=2, sort_keys=True) + "\n")
 
 

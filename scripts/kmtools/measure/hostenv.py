@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from kmtools.base.paths import ROOT
 from kmtools.base.processes import captured
 
 NOTABLE_OPTIONS = re.compile(
@@ -97,12 +98,15 @@ def cmdline() -> dict[str, Any]:
 
 
 def source() -> dict[str, Any]:
-    """Commit of the source tree and whether it had local changes."""
+    """Commit and version of the source tree, and whether it had local changes."""
+    header = read_text(ROOT / "include" / "kmarkers" / "version.h") or ""
+    version = re.search(r'KMARKERS_VERSION\s+"([^"]+)"', header)
     here = Path(__file__).resolve().parent
     status = output_of("git", "status", "--porcelain", cwd=here)
     return {
         "commit": output_of("git", "rev-parse", "HEAD", cwd=here),
         "dirty": None if status is None else bool(status),
+        "version": version[1] if version else None,
     }
 
 

@@ -4,8 +4,7 @@
 Where the kernel and the allocator put a process's pages, and what else its start decides, stays
 the same while it lives, and can make two pieces of code differ by a few cycles for that long. A
 single process would show such a difference with a narrow interval. Several show how much it
-varies: their blocks follow each other in one series, whose interval is widened for blocks that
-resemble their neighbours.
+varies. Each leaves a folder; collect.py makes one series of their blocks.
 
 The samples of a process that has ended are kept until all are there, so a run that was cut short
 goes on with the next one.
@@ -24,29 +23,11 @@ from kmtools.base.files import publish
 from kmtools.base.paths import ROOT
 
 KMBENCH = ROOT / "build" / "native" / "kmbench"
-BLOCK_COLUMN = 3
-HEADER_LINES = 2
 NOTHING_TO_MEASURE = 4
 # What kmbench says when a benchmark is done.
 BENCHMARK = re.compile(r"kmbench: \[(\d+)/(\d+)\] ([\w-]+): ")
 
 Show = Callable[[float, float, str], None]
-
-
-def shift_blocks(line: str, by: int) -> str:
-    """A row of samples with its block number moved."""
-    fields = line.split(",")
-    fields[BLOCK_COLUMN] = str(int(fields[BLOCK_COLUMN]) + by)
-    return ",".join(fields)
-
-
-def append_samples(source: Path, target: Path, first_block: int) -> None:
-    """Add the samples of one process behind those of the earlier ones."""
-    lines = source.read_text(encoding="ascii").splitlines()
-    rows = [shift_blocks(line, first_block) for line in lines[HEADER_LINES:]]
-    head = [] if target.exists() else lines[:HEADER_LINES]
-    with target.open("a", encoding="ascii") as stream:
-        stream.writelines(f"{line}\n" for line in head + rows)
 
 
 def run_process(part: Path, words: list[object], show: Callable[[int, int, str], None]) -> None:
@@ -76,21 +57,9 @@ def run_process(part: Path, words: list[object], show: Callable[[int, int, str],
     publish(partial, part)
 
 
-def merge(parts: list[Path], raw: Path, blocks: int) -> None:
-    """Put the samples of all processes into one series for each benchmark."""
-    partial = raw.with_name(f"{raw.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir()
-    for number, part in enumerate(parts):
-        for source in sorted(part.glob("*.csv")):
-            append_samples(source, partial / source.name, number * blocks)
-    env = (parts[0] / "env").read_text(encoding="utf-8")
-    (partial / "env").write_text(f"{env}processes={len(parts)}\n", encoding="utf-8")
-    publish(partial, raw)
-
-
 def measure(raw: Path, *, blocks: int, processes: int, seed: int, show: Show | None = None) -> None:
-    """Leave samples and env in `raw`: `processes` runs of `blocks` blocks of every benchmark.
+    """Leave samples and env of each of `processes` processes in a folder of `raw`: `blocks` blocks
+    of every benchmark.
 
     The n-th process has seed `seed` + n - 1. Those that an earlier call has completed beside `raw`
     are not run again. FailedError if one fails, UnableError if nothing can be measured here.
@@ -107,5 +76,4 @@ def measure(raw: Path, *, blocks: int, processes: int, seed: int, show: Show | N
 
         if not part.is_dir():
             run_process(part, ["--blocks", blocks, "--seed", seed + number], tell)
-    merge(parts, raw, blocks)
-    shutil.rmtree(directory)
+    publish(directory, raw)

@@ -1,37 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The files of a run on disk: their columns, the tiers' units, reading them back.
+"""The tiers of a run: their units, and what env.json says of them.
 
 Everything here uses the standard library alone, so that collecting needs nothing else.
 """
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kmtools.base.errors import FailedError
+from kmtools.base.jsonfile import read_json
 
-SCHEMA_LINE = "# schema=1"
-RAW_COLUMNS = (
-    "benchmark",
-    "variant",
-    "layout",
-    "block",
-    "position",
-    "cpu",
-    "loops",
-    "tsc",
-    "cycles",
-    "instructions",
-    "flags",
-)
-SAMPLE_COLUMNS = ("tier", "kernel", *RAW_COLUMNS)
-INTEGER_COLUMNS = ("layout", "block", "position", "cpu", "loops", "tsc", "cycles", "instructions")
-OPTIONAL_COLUMNS = frozenset({"cycles", "instructions"})
 TIERS = ("native", "metal", "vm", "icount")
 
 UNIT_TSC = "TSC cycles"
@@ -46,26 +28,6 @@ class RunError(FailedError):
     """A run directory or a raw file that cannot be used; the message names file and line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One timed window. tsc in TSC ticks, cycles in core cycles, instructions in instructions,
-    each for the whole window of `loops` operations; None where it was not measured."""
-
-    tier: str
-    kernel: str
-    benchmark: str
-    variant: str
-    layout: int
-    block: int
-    position: int
-    cpu: int
-    loops: int
-    tsc: int | None
-    cycles: int | None
-    instructions: int | None
-    flags: tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class Tier:
     """What one raw directory was: its tier, its kernel, the unit its numbers carry."""
@@ -76,16 +38,12 @@ class Tier:
     emulated: bool
     env: Mapping[str, str]
     vm: Mapping[str, Any]
+    windows: int | None = None
 
     @property
     def exact(self) -> bool:
         """True where values are counts that repeat exactly, not timings."""
         return self.unit == UNIT_INSTRUCTIONS
-
-
-def is_switching(benchmark: str) -> bool:
-    """True where a sample is one switch of many sites, and not a window around a loop."""
-    return benchmark.startswith("arm-")
 
 
 def truthy(value: object) -> bool:
@@ -120,50 +78,9 @@ def tier_order(tier: str) -> int:
     return TIERS.index(tier) if tier in TIERS else len(TIERS)
 
 
-def _integer(text: str) -> int | None:
-    return int(text) if text else None
-
-
-def parse_sample(row: Mapping[str, str]) -> Sample:
-    """A row of samples.csv as a Sample; ValueError where a field is not an integer."""
-    return Sample(
-        tier=row["tier"],
-        kernel=row["kernel"],
-        benchmark=row["benchmark"],
-        variant=row["variant"],
-        layout=int(row["layout"]),
-        block=int(row["block"]),
-        position=int(row["position"]),
-        cpu=int(row["cpu"]),
-        loops=int(row["loops"]),
-        tsc=_integer(row["tsc"]),
-        cycles=_integer(row["cycles"]),
-        instructions=_integer(row["instructions"]),
-        flags=tuple(word for word in row["flags"].split("|") if word),
-    )
-
-
-def read_samples(path: Path) -> Iterator[Sample]:
-    """The samples of samples.csv, in file order."""
-    with path.open(newline="", encoding="utf-8") as stream:
-        reader = csv.DictReader(stream)
-        if tuple(reader.fieldnames or ()) != SAMPLE_COLUMNS:
-            raise RunError(f"{path}:1: columns are not {','.join(SAMPLE_COLUMNS)}")
-        for row in reader:
-            try:
-                yield parse_sample(row)
-            except (ValueError, TypeError, AttributeError) as error:
-                raise RunError(f"{path}:{reader.line_num}: {error}") from error
-
-
 def read_env(path: Path) -> dict[str, Any]:
     """env.json of a run."""
-    try:
-        env = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path}: {error}") from error
-    if not isinstance(env, dict) or not isinstance(env.get("tiers"), list):
-        raise RunError(f"{path}: no list of tiers in it")
+    env: dict[str, Any] = read_json(path, {"tiers": [{"tier": str, "kernel": str}]})
     return env
 
 
@@ -196,5 +113,6 @@ def tiers_of(env: Mapping[str, Any]) -> list[Tier]:
         own_env, vm = entry.get("env", {}), entry.get("vm") or {}
         emulated = is_emulated(entry["tier"], own_env, vm)
         unit = tier_unit(entry["tier"], emulated)
-        tiers.append(Tier(entry["tier"], entry["kernel"], unit, emulated, own_env, vm))
+        windows = entry.get("windows")
+        tiers.append(Tier(entry["tier"], entry["kernel"], unit, emulated, own_env, vm, windows))
     return sorted(tiers, key=lambda tier: (tier_order(tier.tier), tier.kernel))

@@ -90,10 +90,7 @@ def render(pairs: Sequence[tuple[Key, Share, Share]], width: int) -> str:
 
 def comparison(a: Sequence[dict[str, Any]], b: Sequence[dict[str, Any]]) -> str:
     """Two runs' costs side by side, as text."""
-    try:
-        pairs = pair_up(shares(a), shares(b))
-    except KeyError as error:
-        raise RunError(f"an entry of summary.json lacks {error}") from error
+    pairs = pair_up(shares(a), shares(b))
     if not pairs:
         raise RunError("the runs have no cost in common")
     return render(pairs, terminal_width())

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from statistics import median
 
 from kmtools.analyse.slopes import Slope, paired, slopes
-from kmtools.measure import rundir
-from kmtools.measure.rundir import Sample, Tier
+from kmtools.measure.rundir import Tier
+from kmtools.measure.samples import LOOP, Sample
 
 NOTICE = "medians alone; what they are worth is said with python3-numpy"
 
@@ -30,9 +30,9 @@ def baseline_of(series: dict[str, list[Slope]]) -> str:
     return next((name for name in series if f"{name}-clone" in series), "")
 
 
-def benchmark_lines(name: str, samples: Sequence[Sample], tier: Tier) -> list[str]:
+def benchmark_lines(name: str, samples: Sequence[Sample]) -> list[str]:
     """One benchmark as text."""
-    series = slopes(samples, "instructions" if tier.exact else "tsc")
+    series = slopes(samples)
     baseline = baseline_of(series)
     lines = ["", f" {name}: over {baseline or 'nothing'}"]
     for variant, own in series.items():
@@ -48,10 +48,10 @@ def render(samples: Sequence[Sample], tiers: Sequence[Tier]) -> str:
         groups: dict[str, list[Sample]] = defaultdict(list)
         for sample in samples:
             own = (sample.tier, sample.kernel) == (tier.tier, tier.kernel)
-            if own and not rundir.is_switching(sample.benchmark):
+            if own and sample.measured == LOOP:
                 groups[sample.benchmark].append(sample)
         lines += ["", f"{tier.tier}, kernel {tier.kernel}: {tier.unit} per operation ({NOTICE})"]
         lines.append(f"  {'variant':34}{'median':>12}{'added':>12}")
         for name, several in groups.items():
-            lines += benchmark_lines(name, several, tier)
+            lines += benchmark_lines(name, several)
     return "\n".join(lines[1:])

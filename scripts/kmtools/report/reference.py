@@ -187,7 +187,8 @@ def keep_figures(run: Path, out: Path) -> list[str]:
 def make(run: Path, out: Path) -> None:
     """Check everything first, then write."""
     env = rundir.read_env(run / "env.json")
-    entries = read_summary(run)
+    summary = read_summary(run)
+    entries = summary["results"] + summary["switching"]
     check_private(env, platform.node())
     for why in rundir.warnings(env):
         raise RunError(f"{run} is no run for reference. {why}")
@@ -204,6 +205,6 @@ def make(run: Path, out: Path) -> None:
     try:
         text = render(env, entries, kept)
     except KeyError as error:
-        raise RunError(f"{run}: summary.json or env.json lacks {error}") from error
+        raise RunError(f"{run}: env.json lacks {error}") from error
     (out / "README.md").write_text(text, encoding="utf-8")
     print(f"{out}: {len(entries)} results, {len(kept)} figures")

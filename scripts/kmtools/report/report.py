@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.measure import rundir
-from kmtools.measure.rundir import Sample, Tier
+from kmtools.measure.rundir import Tier
+from kmtools.measure.samples import Sample, read_samples
 from kmtools.report import medians
 
 NEEDS = "python3-numpy python3-matplotlib"
@@ -34,7 +35,8 @@ def report(
     env = rundir.read_env(run / "env.json")
     tiers = [one for one in rundir.tiers_of(env) if tier in (None, one.tier)]
     names = {one.tier for one in tiers}
-    samples = [s for s in rundir.read_samples(run / "samples.csv") if s.tier in names]
+    every = read_samples(run / "samples.csv", rundir.tiers_of(env))
+    samples = [sample for sample in every if sample.tier in names]
     wanted = names if tables is None else names & {*tables}
     if has_package("numpy"):
         _judge(run, env, samples, tiers, wanted, tier, figures)
@@ -62,7 +64,7 @@ def _judge(
     from kmtools.report import switchtable, table  # noqa: PLC0415
 
     results = verdicts.analyse(samples, tiers)
-    switches = switching.analyse(samples, tiers)
+    switches = switching.analyse(samples)
     if wanted:
         shown = [result for result in results if result.tier in wanted]
         print(table.render(shown, table.terminal_width(), table.wants_colour(sys.stdout)))
@@ -71,7 +73,7 @@ def _judge(
         print("".join(f"\n{line}" for line in rundir.warnings(env, tier)))
     if tier:
         return
-    summary.write(run / "summary.json", results, published.ancestors(), switches)
+    summary.write(run, dict(env), results, published.ancestors(), switches)
     if figures and has_package("matplotlib"):
         from kmtools.report import page  # noqa: PLC0415  slow to load
 

@@ -17,14 +17,14 @@ summary_of() {
 			size = x < 0 ? -x : x
 			return sprintf(" %s%d.%03d", x < 0 ? "-" : "", int(size / 1000), size % 1000)
 		}
-		FNR == NR && /^[^#b]/ && !half { half = 1; tsc = $8; loops = $7; flags = $11; next }
+		FNR == NR && /^[^#b]/ && !half { half = 1; ticks = $10; loops = $8; flags = $13; next }
 		FNR == NR && /^[^#b]/ {
 			half = 0
-			if (flags $11) {
+			if (flags $13) {
 				disturbed[$2]++
 				next
 			}
-			x = int(($8 - tsc) * 1000 / ($7 - loops))
+			x = int(($10 - ticks) * 1000 / ($8 - loops))
 			for (i = n[$2]++; i > 0 && slope[$2, i - 1] > x; i--)
 				slope[$2, i] = slope[$2, i - 1]
 			slope[$2, i] = x
@@ -94,7 +94,7 @@ test_bench() {
 	refused "second start" "busy" put "start empty-loop" "$bench"/control
 	refused "reset while running" "busy" put reset "$bench"/control
 	refused "config while running" "busy" put 3 "$bench"/config/blocks
-	try "samples can be read while running" grep -q "^# schema=1" "$bench"/memcpy-4096/samples
+	try "samples can be read while running" grep -q "^# schema=2" "$bench"/memcpy-4096/samples
 	try "stop" put stop "$bench"/control
 	same "stopped" "$(cut -d' ' -f1 "$bench"/status)" stopped
 	try "start again" put "memcpy-4096" "$bench"/control

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""JSON files, read whole and held to a shape."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from kmtools.base.errors import FailedError
+
+WORDS = {
+    str: "a text", int: "a whole number", float: "a number", bool: "true or false",
+    dict: "an object", list: "a list", None: "null",
+}  # fmt: skip
+
+
+def read_json(path: Path, shape: Any = Any) -> Any:
+    """The value in a file; FailedError names the file, and the field that is not of the shape."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FailedError(f"{path}: {error}") from error
+    check_shape(value, shape, f"{path}: ")
+    return value
+
+
+def is_of(value: object, kind: object) -> bool:
+    """Whether a value is of a type. True is no number; a whole number may stand for any."""
+    if kind is Any or kind is None:
+        return kind is Any or value is None
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, int | float if kind is float else kind)  # type: ignore[arg-type]
+
+
+def check_shape(value: Any, shape: Any, where: str) -> None:
+    """Hold a value to a shape: a type, several of them, a list of one shape, or fields with the
+    shape of each. A field whose name ends in ? may be absent. Further fields are let through."""
+    kind = type(shape) if isinstance(shape, dict | list) else shape
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if not any(is_of(value, one) for one in kinds):
+        words = " or ".join(WORDS[one] for one in kinds)
+        name = "" if where.endswith(": ") else " "
+        raise FailedError(f"{where}{name}is {json.dumps(value)[:40]}, not {words}")
+    if isinstance(shape, dict):
+        for field, inner in shape.items():
+            name = field.removesuffix("?")
+            dot = "" if where.endswith(": ") else "."
+            if name in value:
+                check_shape(value[name], inner, f"{where}{dot}{name}")
+            elif name == field:
+                raise FailedError(f"{where}{dot}{name} is missing")
+    elif isinstance(shape, list):
+        for number, item in enumerate(value):
+            check_shape(item, shape[0], f"{where}[{number}]")

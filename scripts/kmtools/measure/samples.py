@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Samples in files: raw CSV of a benchmark, and samples.csv of a run, of schema 2 and of 1.
+
+Documentation/data.md describes the columns. Everything is checked when it is read, and an error
+names file and line. The standard library is enough.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from pathlib import Path
+
+from kmtools.measure.rundir import RunError, Tier
+
+SCHEMA = 2
+LOOP, SWITCH, PART, GAP, ROUNDS = MEASURED = ("loop", "switch", "part", "gap", "rounds")
+TICKS, UNIT_ROUNDS = "ticks", "rounds"
+WHOLE, NUMBER = re.compile(r"[0-9]+"), re.compile(r"-?[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One line of samples.csv, in the order of its columns."""
+
+    tier: str
+    kernel: str
+    process: int
+    benchmark: str
+    variant: str
+    measured: str
+    layout: int
+    block: int
+    position: int
+    cpu: int
+    loops: int | None
+    sites: int | None
+    value: int
+    unit: str
+    core_cycles: int | None
+    flags: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """Passes of the loop, or sites switched."""
+        return self.loops or self.sites or 0
+
+
+Row = Mapping[str, str]
+SAMPLE_COLUMNS = tuple(field.name for field in fields(Sample))
+RAW_COLUMNS = SAMPLE_COLUMNS[3:]
+# Of schema 1, whose samples.csv had no line that says so.
+OLD_RAW_COLUMNS = (
+    "benchmark", "variant", "layout", "block", "position", "cpu", "loops", "tsc", "cycles",
+    "instructions", "flags",
+)  # fmt: skip
+RAW = {SCHEMA: RAW_COLUMNS, 1: OLD_RAW_COLUMNS}
+WHOLE_RUN = {SCHEMA: SAMPLE_COLUMNS, 1: ("tier", "kernel", *OLD_RAW_COLUMNS)}
+
+
+def whole_lines(path: Path) -> Iterator[str]:
+    """The lines of a file, whose last one must be complete."""
+    number = 0
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            for number, line in enumerate(stream, 1):
+                if not line.endswith("\n"):
+                    raise RunError(f"{path}:{number}: last line is incomplete (truncated?)")
+                yield line
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunError(f"{path}:{number + 1}: {error}") from error
+
+
+def read_rows(path: Path, known: Mapping[int, Sequence[str]]) -> Iterator[tuple[str, int, Row]]:
+    """Where it stands, its schema and its fields, for each row of a file."""
+    lines = whole_lines(path)
+    first = next(lines, "").strip()
+    named = re.fullmatch(r"# schema=(\d+)", first)
+    schema = int(named[1]) if named else 1
+    if schema not in known:
+        newest = max(known)
+        newer = "; a newer kmarkers wrote it" if schema > newest else ""
+        raise RunError(f"{path}:1: schema {schema}, and {newest} is the newest known{newer}")
+    header = next(lines, "").strip() if named else first
+    if header != ",".join(known[schema]):
+        place = 2 if named else 1
+        lacks = [column for column in known[schema] if column not in header.split(",")]
+        why = f"lacks {', '.join(lacks)}" if lacks else f"is not {','.join(known[schema])}"
+        raise RunError(f"{path}:{place}: header of schema {schema} {why}")
+    before = 2 if named else 1
+    reader = csv.reader(lines)
+    for row in reader:
+        where = f"{path}:{reader.line_num + before}"
+        if len(row) != len(known[schema]):
+            raise RunError(f"{where}: {len(row)} fields, not {len(known[schema])}")
+        yield where, schema, dict(zip(known[schema], row, strict=True))
+
+
+def from_schema_1(row: Row, tier: Tier, where: str) -> Row:
+    """A row as schema 2 has it. In schema 1 the name of a variant tells what was measured, and
+    what was counted is in a column of its own."""
+    variant, measured = row["variant"], LOOP
+    if row["benchmark"].startswith("arm-"):
+        part = variant in ("batched-validate", "batched-map", "batched-rounds")
+        measured = PART if part else GAP if variant.endswith("-stall") else SWITCH
+        measured = ROUNDS if variant == "batched-round-count" else measured
+    blocks, processes = (tier.env.get(name, "1") for name in ("blocks", "processes"))
+    process = 1
+    if processes != "1" and WHOLE.fullmatch(blocks) and WHOLE.fullmatch(row["block"]):
+        process += int(row["block"]) // max(1, int(blocks))
+    if row["tsc"] and row["instructions"]:
+        raise RunError(f"{where}: both tsc and instructions")
+    return {
+        **row,
+        "process": str(process),
+        "measured": measured,
+        "loops": row["loops"] if measured == LOOP else "",
+        "sites": "" if measured == LOOP else row["loops"],
+        "value": row["tsc"] or row["instructions"],
+        "unit": UNIT_ROUNDS if measured == ROUNDS else tier.unit,
+        "core_cycles": row["cycles"],
+    }
+
+
+def make_sample(row: Row, tier: Tier, where: str) -> Sample:
+    """A row of samples.csv, checked field by field."""
+
+    def number(column: str, least: int | None = 0) -> int:
+        text = row[column]
+        if not NUMBER.fullmatch(text):
+            raise RunError(f"{where}: {column} is not an integer: {text!r}")
+        if least is not None and int(text) < least:
+            raise RunError(f"{where}: {column} is below {least}: {text}")
+        return int(text)
+
+    def only_if(column: str, wanted: bool) -> int | None:
+        if not wanted and row[column]:
+            raise RunError(f"{where}: {column} of {measured!r} is not empty: {row[column]!r}")
+        return number(column, 1) if wanted else None
+
+    measured = row["measured"]
+    if measured not in MEASURED:
+        raise RunError(f"{where}: measured is {measured!r}, not one of {', '.join(MEASURED)}")
+    unit = UNIT_ROUNDS if measured == ROUNDS else tier.unit
+    if row["unit"] != unit:
+        raise RunError(f"{where}: unit is {row['unit']!r}, not {unit!r} as of {measured!r}")
+    if not row["benchmark"] or not row["variant"]:
+        raise RunError(f"{where}: benchmark or variant is empty")
+    return Sample(
+        tier=tier.tier,
+        kernel=tier.kernel,
+        process=number("process", 1),
+        benchmark=row["benchmark"],
+        variant=row["variant"],
+        measured=measured,
+        layout=number("layout"),
+        block=number("block"),
+        position=number("position"),
+        cpu=number("cpu"),
+        loops=only_if("loops", measured == LOOP),
+        sites=only_if("sites", measured != LOOP),
+        value=number("value", None),
+        unit=unit,
+        core_cycles=number("core_cycles", None) if row["core_cycles"] else None,
+        flags=tuple(word for word in row["flags"].split("|") if word),
+    )
+
+
+def read_raw(path: Path, tier: Tier, process: int) -> Iterator[tuple[str, Sample]]:
+    """The samples of one raw file, and where each stands. Ticks are what the tier says they are."""
+    for where, schema, raw in read_rows(path, RAW):
+        row = raw
+        if schema == 1:
+            row = from_schema_1(raw, tier, where)
+        elif raw["unit"] == TICKS:
+            row = {**raw, "process": str(process), "unit": tier.unit}
+        elif raw["unit"] == UNIT_ROUNDS:
+            row = {**raw, "process": str(process)}
+        else:
+            raise RunError(f"{where}: unit is {raw['unit']!r}, not {TICKS} or {UNIT_ROUNDS}")
+        sample = make_sample(row, tier, where)
+        if sample.benchmark != path.stem:
+            raise RunError(f"{where}: benchmark {sample.benchmark!r} in a file of {path.stem!r}")
+        yield where, sample
+
+
+def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
+    """The samples of samples.csv in the order of the file; `tiers` are those of env.json."""
+    known = {(tier.tier, tier.kernel): tier for tier in tiers}
+    samples = []
+    for where, schema, row in read_rows(path, WHOLE_RUN):
+        tier = known.get((row["tier"], row["kernel"]))
+        if tier is None:
+            raise RunError(f"{where}: env.json has no tier {row['tier']!r} of {row['kernel']!r}")
+        whole = from_schema_1(row, tier, where) if schema == 1 else row
+        samples.append(make_sample(whole, tier, where))
+    counts = Counter((sample.tier, sample.kernel) for sample in samples)
+    for key, tier in known.items():
+        if tier.windows is not None and counts[key] != tier.windows:
+            found = f"{counts[key]} samples of {key[0]}, and env.json has {tier.windows}"
+            raise RunError(f"{path}: {found} (truncated?)")
+    return samples
+
+
+def write_samples(path: Path, samples: Iterable[Sample]) -> None:
+    """samples.csv, complete or absent."""
+    partial = path.with_name(f".{path.name}.partial")
+    cells = attrgetter(*SAMPLE_COLUMNS[:-1])
+    try:
+        with partial.open("w", newline="", encoding="utf-8") as stream:
+            stream.write(f"# schema={SCHEMA}\n")
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(SAMPLE_COLUMNS)
+            writer.writerows((*cells(sample), "|".join(sample.flags)) for sample in samples)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

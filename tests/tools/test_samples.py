@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""samples.csv and raw files: what is written is read again, of schema 1 too; nothing else is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from kmtools.base.paths import ROOT
+from kmtools.measure import collect, rundir, samples
+from kmtools.measure.rundir import RunError, Tier
+from kmtools.measure.samples import SAMPLE_COLUMNS, read_samples, write_samples
+
+ENV = {"blocks": "2", "processes": "2"}
+NATIVE = Tier("native", "k", rundir.UNIT_TSC, False, ENV, {})
+ICOUNT = Tier("icount", "k", rundir.UNIT_INSTRUCTIONS, True, {}, {})
+OLD_HEAD = ",".join(samples.OLD_RAW_COLUMNS)
+OLD = [
+    "native,k,loop,none,1,0,0,1,10,100,150,,",
+    "native,k,loop,none,1,3,0,1,20,190,,,preempted|migrated",
+    "native,k,arm-scaling,batched,0,0,0,1,1000,5000,,,",
+    "native,k,arm-scaling,batched-stall,0,0,0,1,1000,60,,,",
+    "native,k,arm-scaling,batched-map,0,0,0,1,1000,70,,,",
+    "native,k,arm-scaling,batched-round-count,0,0,0,1,1000,3,,,",
+    "icount,k,loop,none,1,0,0,1,10,,,44,",
+]
+NEW = [
+    "native,k,1,loop,none,loop,1,0,0,1,10,,100,TSC cycles,150,",
+    "native,k,2,loop,none,loop,1,3,0,1,20,,190,TSC cycles,,preempted|migrated",
+    "native,k,1,arm-scaling,batched,switch,0,0,0,1,,1000,5000,TSC cycles,,",
+    "native,k,1,arm-scaling,batched-stall,gap,0,0,0,1,,1000,60,TSC cycles,,",
+    "native,k,1,arm-scaling,batched-map,part,0,0,0,1,,1000,70,TSC cycles,,",
+    "native,k,1,arm-scaling,batched-round-count,rounds,0,0,0,1,,1000,3,rounds,,",
+    "icount,k,1,loop,none,loop,1,0,0,1,10,,44,instructions,,",
+]
+
+
+def written(path: Path, *lines: str) -> Path:
+    """A file of these lines."""
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def test_schema_1_is_read_as_schema_2(tmp_path: Path) -> None:
+    old = written(tmp_path / "old.csv", f"tier,kernel,{OLD_HEAD}", *OLD)
+    found = read_samples(old, [NATIVE, ICOUNT])
+    new = tmp_path / "samples.csv"
+    write_samples(new, found)
+    assert new.read_text().splitlines() == ["# schema=2", ",".join(SAMPLE_COLUMNS), *NEW]
+    assert read_samples(new, [NATIVE, ICOUNT]) == found
+
+
+def test_a_raw_file_of_schema_1_is_read(tmp_path: Path) -> None:
+    rows = [line.removeprefix("native,k,") for line in OLD[:2]]
+    path = written(tmp_path / "loop.csv", "# schema=1", OLD_HEAD, *rows)
+    found = [sample for _, sample in samples.read_raw(path, NATIVE, 1)]
+    assert [(s.process, s.value, s.core_cycles) for s in found] == [(1, 100, 150), (2, 190, None)]
+    exact = [sample for _, sample in samples.read_raw(path, ICOUNT, 1)]
+    assert [(s.value, s.unit) for s in exact] == [(100, "instructions"), (190, "instructions")]
+
+
+Spoil = Callable[[str], str]
+HEAD = ",".join(SAMPLE_COLUMNS)
+BROKEN: dict[str, tuple[Spoil, str]] = {
+    "newer schema": (lambda t: t.replace("=2", "=3", 1), ":1: schema 3, and 2 is the newest known"),
+    "no schema": (lambda t: t.split("\n", 1)[1], ":1: header of schema 1 lacks tsc, cycles"),
+    "old rows": (lambda t: t.replace(NEW[0], OLD[0]), ":3: 13 fields, not 16"),
+    "old header": (lambda t: t.replace(HEAD, f"tier,kernel,{OLD_HEAD}"), ":2: header of schema 2"),
+    "missing column": (lambda t: t.replace(",unit", "", 1), ":2: header of schema 2 lacks unit"),
+    "empty": (lambda t: "", ":1: header of schema 1 lacks tier"),
+    "cut in a line": (lambda t: t[:-9], ":9: last line is incomplete (truncated?)"),
+    "cut at a line": (lambda t: "\n".join(t.split("\n")[:-2]) + "\n", "0 samples of icount"),
+    "empty line": (lambda t: t.replace(NEW[0], ""), ":3: 0 fields"),
+    "word": (lambda t: t.replace(",190,", ",many,"), ":4: value is not an integer: 'many'"),
+    "fraction": (lambda t: t.replace(",190,", ",1.5,"), ":4: value is not an integer: '1.5'"),
+    "no process": (lambda t: t.replace("k,2,", "k,0,"), ":4: process is below 1: 0"),
+    "unit": (lambda t: t.replace("TSC cycles", "ns", 1), ":3: unit is 'ns', not 'TSC cycles'"),
+    "unknown tier": (lambda t: t.replace("icount,k", "vm,k"), ":9: env.json has no tier 'vm'"),
+    "bytes": (lambda t: t.replace("none", "n\udcff"), ": 'utf-8' codec can't decode"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_is_named(name: str, tmp_path: Path) -> None:
+    spoil, said = BROKEN[name]
+    whole = "\n".join(["# schema=2", HEAD, *NEW, ""])
+    assert spoil(whole) != whole
+    path = tmp_path / "samples.csv"
+    path.write_bytes(spoil(whole).encode(errors="surrogateescape"))
+    counted = Tier(ICOUNT.tier, ICOUNT.kernel, ICOUNT.unit, True, {}, {}, 1)
+    with pytest.raises(RunError, match=r"samples\.csv.*" + re.escape(said)):
+        read_samples(path, [NATIVE, counted])
+
+
+def test_tiers_may_be_of_both_schemas(tmp_path: Path) -> None:
+    """Each raw file says what it is."""
+    row = "loop,none,loop,0,0,0,1,{},,{},ticks,,"
+    rows = [row.format(10, 100), row.format(20, 200)]
+    old = ["pool,none,0,0,0,1,10,100,,,", "pool,none,0,0,0,1,20,200,,,"]
+    written(tmp_path / "loop.csv", "# schema=2", ",".join(samples.RAW_COLUMNS), *rows)
+    written(tmp_path / "pool.csv", "# schema=1", OLD_HEAD, *old)
+    written(tmp_path / "env", "kernel=k")
+    rows_read = collect.load_raw("native", tmp_path).rows
+    assert [(s.benchmark, s.loops, s.value) for s in rows_read] == [
+        (name, loops, 10 * loops) for name in ("loop", "pool") for loops in (10, 20)
+    ]
+
+
+def test_the_columns_are_documented() -> None:
+    text = (ROOT / "Documentation" / "data.md").read_text()
+    rows = text.split("| column | content |", 1)[1].split("\n\n", 1)[0]
+    assert tuple(re.findall(r"^\| `(\w+)` \|", rows, re.MULTILINE)) == SAMPLE_COLUMNS

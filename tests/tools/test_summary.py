@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""summary.json: an object with provenance and units; the list of schema 1 is read as well."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rawdata
+from kmtools.analyse import summary
+from kmtools.base.errors import FailedError
+from kmtools.base.paths import ROOT
+from kmtools.cli import main
+
+Json = dict[str, Any]
+SWITCH = ("arm-scaling", "batched", "switch", 0, 0, 0, 1, "", 100, 5000, "ticks", "", "")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with results of both kinds."""
+    root = tmp_path_factory.mktemp("summary")
+    raw = rawdata.write_tier(root / "raw", 8, 1, rawdata.BENCHES[:1], emulated="0")
+    rawdata.write_raw(raw / "arm-scaling.csv", [SWITCH])
+    path = root / "results" / "one"
+    assert main(["collect", str(path), f"--raw=native={raw}"]) == 0
+    assert main(["report", str(path), "--no-figures"]) == 0
+    return path
+
+
+@pytest.fixture
+def whole(run: Path) -> Json:
+    """What it says."""
+    found: Json = json.loads((run / "summary.json").read_text())
+    return found
+
+
+def read(directory: Path, value: object) -> Json:
+    """What is read of a summary.json with this value."""
+    (directory / "summary.json").write_text(json.dumps(value))
+    return summary.read_summary(directory)
+
+
+def test_it_says_where_it_is_from(run: Path, whole: Json) -> None:
+    assert summary.read_summary(run) == whole
+    env = json.loads((run / "env.json").read_text())
+    origin = whole["provenance"]
+    assert (whole["schema"], origin["run"], origin["date"]) == (2, "one", env["date"])
+    assert origin["version"] == env["source"]["version"]
+    assert f'"{origin["version"]}"' in (ROOT / "include/kmarkers/version.h").read_text()
+    (tier,) = origin["tiers"]
+    assert (tier["tier"], tier["seed"], tier["processes"], tier["windows"]) == (
+        "native",
+        "1",
+        1,
+        65,
+    )
+    assert set(whole["units"]) == {"TSC cycles"}
+    assert [(e["measured"], e["sites"], e["median"]) for e in whole["switching"]] == [
+        ("switch", 100, 5000)
+    ]
+
+
+def test_schema_1_is_read(tmp_path: Path, whole: Json) -> None:
+    switching = [{k: v for k, v in e.items() if k != "measured"} for e in whole["switching"]]
+    found = read(tmp_path, whole["results"] + switching)
+    assert found["results"] == whole["results"]
+    assert found["switching"] == [{**e, "measured": None} for e in whole["switching"]]
+    kept = summary.read_summary(ROOT / "results" / "reference")
+    assert {e["tier"] for e in kept["results"]} == {"native", "vm", "icount"}
+    assert main(["compare", str(tmp_path), str(ROOT / "results" / "reference")]) == 0
+
+
+def put(kind: str, field: str, value: object) -> Callable[[Json], object]:
+    """Gives a field of the first entry of a kind another value."""
+    return lambda whole: whole[kind][0].update({field: value})
+
+
+BROKEN: dict[str, tuple[Callable[[Json], object], str]] = {
+    "newer": (lambda w: w.update(schema=3), "schema is 3, not 2; a newer kmarkers wrote it"),
+    "no schema": (lambda w: w.pop("schema"), "schema is missing"),
+    "bool": (lambda w: w.update(schema=True), "schema is true, not a whole number"),
+    "no results": (lambda w: w.pop("results"), "results is missing"),
+    "entry": (lambda w: w["results"].append(3), "results[4] is 3, not an object"),
+    "text": (put("results", "median", "1"), 'results[0].median is "1", not a number or null'),
+    "fraction": (put("results", "n", 1.5), "results[0].n is 1.5, not a whole number"),
+    "number": (put("switching", "tier", 1), "switching[0].tier is 1, not a text"),
+    "missing": (lambda w: w["results"][1].pop("delta"), "results[1].delta is missing"),
+    "unit": (put("switching", "unit", "ns"), "units lacks that of switching[0]: 'ns'"),
+    "mixed": (lambda w: w["results"].extend(w["switching"]), "results[4].baseline is missing"),
+    "provenance": (lambda w: w.update(provenance=[]), "provenance is [], not an object"),
+    "tier": (lambda w: w["provenance"]["tiers"][0].pop("unit"), "provenance.tiers[0].unit is miss"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_field_is_named(name: str, tmp_path: Path, whole: Json) -> None:
+    spoil, said = BROKEN[name]
+    spoil(whole)
+    with pytest.raises(FailedError, match=re.escape(f"summary.json: {said}")):
+        read(tmp_path, whole)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [("text", "schema"), (None, ""), ([3], "an entry is not an object"), ([{}], "results[0].tier")],
+)
+def test_what_is_no_summary_is_refused(value: object, said: str, tmp_path: Path) -> None:
+    with pytest.raises(FailedError, match=re.escape("summary.json: ")) as caught:
+        read(tmp_path, value)
+    assert said in str(caught.value) or "not an object" in str(caught.value)
+
+
+def test_a_truncated_file_is_named(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (run / "summary.json").read_text()
+    (tmp_path / "summary.json").write_text(text[: len(text) // 2])
+    assert main(["compare", str(tmp_path), str(run)]) == 1
+    assert "summary.json: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("title", "shape"),
+    [
+        ("field", summary.SUMMARY),
+        ("field of `provenance`", summary.PROVENANCE),
+        ("field of a result", summary.RESULT),
+        ("field of an entry of `switching`", summary.POINT),
+    ],
+)
+def test_the_fields_are_documented(title: str, shape: Json) -> None:
+    text = (ROOT / "Documentation" / "data.md").read_text()
+    rows = text.split(f"| {title} | content |", 1)[1].split("\n\n", 1)[0]
+    documented = re.findall(r"^\| `(\w+)` \|", rows, re.MULTILINE)
+    assert documented == [name.removesuffix("?") for name in shape]
