@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,20 @@ def test_place_that_cannot_be_made_is_named(
         monkeypatch.setenv("KMARKERS_CACHE", str(place))
         with pytest.raises(UnableError, match=f"cannot be kept in {place} .*; set KMARKERS_CACHE"):
             cache.claim()
+
+
+def test_threads_may_claim_a_new_directory_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = threading.Barrier(4)
+
+    def claim() -> None:
+        together.wait(20)
+        cache.claim()
+
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(200):
+            monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / str(number)))
+            for done in [pool.submit(claim) for _ in range(4)]:
+                done.result()
+            assert cache.is_ours()

@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,7 +57,7 @@ def claim() -> None:
             f"{cache} is not empty, and no laboratory made it;"
             " set KMARKERS_CACHE to a new directory"
         )
-    new = cache / f"{TAG}.{os.getpid()}"
+    new = cache / f"{TAG}.{threading.get_native_id()}"
     new.write_text(TAG_TEXT)
     new.rename(cache / TAG)
 
