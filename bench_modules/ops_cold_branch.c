@@ -19,8 +19,8 @@
 
 #define BUFFER_ORDER	26	/* 64 MiB */
 
-static u8 *buffer;
-static u64 walk = 1;
+static u8 *cold_buffer;
+static u64 cold_walk = 1;
 static unsigned long taken;
 static u8 hot_byte;
 static DEFINE_IMV(u8, cold_branch);
@@ -29,8 +29,8 @@ static DEFINE_IMV(u8, cold_branch);
 #define PASS(fence, condition)						\
 	u8 *line;							\
 									\
-	walk = walk_next(walk);						\
-	line = walk_line(buffer, BUFFER_ORDER, walk);			\
+	cold_walk = walk_next(cold_walk);				\
+	line = walk_line(cold_buffer, BUFFER_ORDER, cold_walk);		\
 	asm volatile(fence : "+r" (line) : : "memory");			\
 	if (unlikely(condition))					\
 		taken++
@@ -57,18 +57,18 @@ VARIANTS(overlapped, "");
 
 static int setup_cold(void)
 {
-	buffer = vmalloc(1UL << BUFFER_ORDER);
-	if (!buffer)
+	cold_buffer = vmalloc(1UL << BUFFER_ORDER);
+	if (!cold_buffer)
 		return -ENOMEM;
 	/* The buffer is written, so that every page gets memory of its own. */
-	memset(buffer, 1, 1UL << BUFFER_ORDER);
-	memset(buffer, 0, 1UL << BUFFER_ORDER);
+	memset(cold_buffer, 1, 1UL << BUFFER_ORDER);
+	memset(cold_buffer, 0, 1UL << BUFFER_ORDER);
 	return 0;
 }
 
 static void teardown_cold(void)
 {
-	vfree(buffer);
+	vfree(cold_buffer);
 }
 
 #define GROUP(label, id)						\

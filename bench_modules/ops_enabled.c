@@ -127,7 +127,7 @@ BENCH_OPS(enabled_typed_8, mark_typed(bench_typed_8, 1, NULL))
 BENCH_OPS(enabled_tracepoint, trace_kmarkers_bench(1, NULL))
 #endif
 
-static const struct bench_variant variants[] = {
+static const struct bench_variant enabled_variants[] = {
 	BENCH_ROW("none", enabled_none),
 	BENCH_ROW("none-clone", enabled_clone),
 	BENCH_ROW("register-args-empty-probe", enabled_registers),
@@ -242,8 +242,8 @@ static void teardown_enabled(void)
 
 const struct bench_group bench_marker_enabled = {
 	.name = "marker-enabled",
-	.variants = variants,
-	.nr_variants = ARRAY_SIZE(variants),
+	.variants = enabled_variants,
+	.nr_variants = ARRAY_SIZE(enabled_variants),
 	.loops = { 200, 1000 },
 	.setup = setup_enabled,
 	.teardown = teardown_enabled,

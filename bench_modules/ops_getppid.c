@@ -16,12 +16,12 @@
 #include "ops.h"
 #include "walk.h"
 
-static u8 *buffer;
-static u64 walk = 1;
+static u8 *pressure_buffer;
+static u64 pressure_walk = 1;
 
 static void evict(void)
 {
-	walk_evict(buffer, &walk);
+	walk_evict(pressure_buffer, &pressure_walk);
 }
 
 /* A marker before the work, the work, and a marker after it. */
@@ -65,16 +65,16 @@ static const struct bench_variant pressure_variants[] = {
 
 static int setup_getppid(void)
 {
-	buffer = vmalloc(1UL << EVICT_ORDER);
-	if (!buffer)
+	pressure_buffer = vmalloc(1UL << EVICT_ORDER);
+	if (!pressure_buffer)
 		return -ENOMEM;
-	memset(buffer, 1, 1UL << EVICT_ORDER);
+	memset(pressure_buffer, 1, 1UL << EVICT_ORDER);
 	return 0;
 }
 
 static void teardown_getppid(void)
 {
-	vfree(buffer);
+	vfree(pressure_buffer);
 }
 
 const struct bench_group bench_getppid_pressure = {

@@ -13,47 +13,8 @@
 #define ASM_CALL_CONSTRAINT	"+r" (unused)
 #endif
 
-#define RUN_LEN		11
 #define NR_NOPS		6
 #define NR_REGS		16
-
-static const struct {
-	u8 len;
-	u8 insn[2][PATCHER_INSN_MAX];
-} kinds[] = {
-	[JMP32] = { 5, { { 0x0f, 0x1f, 0x44, 0, 0 }, { 0xe9, 3, 0, 0, 0 } } },
-	[JMP8] = { 2, { { 0x66, 0x90 }, { 0xeb, 3 } } },
-	[JCC8] = { 2, { { 0x66, 0x90 }, { 0x74, 3 } } },
-	[JCC32] = { 6, { { 0x66, 0x0f, 0x1f, 0x44, 0, 0 }, { 0x0f, 0x84, 3, 0, 0, 0 } } },
-	[MOV8] = { 2, { { 0xb6, 0x11 }, { 0xb6, 0xee } } },
-	[MOV16] = { 4, { { 0x66, 0xb9, 0x11, 0x22 }, { 0x66, 0xb9, 0xee, 0xdd } } },
-	[MOV32] = { 6, { { 0x41, 0xb9, 1, 2, 3, 4 }, { 0x41, 0xb9, 5, 6, 7, 8 } } },
-	[MOV64] = { 10, { { 0x49, 0xbb, 1, 2, 3, 4, 5, 6, 7, 8 },
-			  { 0x49, 0xbb, 9, 8, 7, 6, 5, 4, 3, 2 } } },
-	[NOP] = { 1, { { 0x90 }, { 0x90 } } },
-	[NOP + 1] = { 3, { { 0x0f, 0x1f, 0 }, { 0x66, 0x66, 0x90 } } },
-	[NOP + 2] = { 4, { { 0x0f, 0x1f, 0x40, 0 }, { 0x66, 0x66, 0x66, 0x90 } } },
-	[NOP + 3] = { 7, { { 0x0f, 0x1f, 0x80, 0, 0, 0, 0 }, { 0x66, 0x66, 0x0f, 0x1f, 0x44, 0, 0 } } },
-	[NOP + 4] = { 8, { { 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 },
-			   { 0x66, 0x0f, 0x1f, 0x80, 0, 0, 0, 0 } } },
-	[NOP + 5] = { 9, { { 0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 },
-			   { 0x66, 0x66, 0x0f, 0x1f, 0x80, 0, 0, 0, 0 } } },
-};
-
-/* Values that moves of 32 bits into any register load. */
-static const u8 reg_value[2][4] = { { 0x44, 0x33, 0x22, 0x11 }, { 0xbb, 0xcc, 0xdd, 0xee } };
-
-/*
- * Jumps to what follows them let an emulator, which looks for interrupts only
- * behind a jump, preempt inside a run.  A task that returns into the tail of the jump
- * that replaced the run executes ud2, and is noticed.
- */
-#define RUN_BYTES	0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0x90
-
-static const u8 run_insn[2][RUN_LEN] = {
-	{ RUN_BYTES },
-	{ 0xeb, 0x09, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0b },
-};
 
 /* The first record and the end, around those that SITE() adds. */
 #define RECORDS(name)							\
@@ -272,7 +233,7 @@ static noinline u64 pass_nops(void)
 }
 
 #ifdef __KERNEL__
-static noinline __used u64 test_callee(u64 value)
+noinline u64 kinds_callee(u64 value)
 {
 	return value + 1;
 }
@@ -291,7 +252,7 @@ static noinline u64 pass_calls(void)
 	return a;
 }
 #else
-static u64 test_callee(u64 value)
+u64 kinds_callee(u64 value)
 {
 	return value;
 }
@@ -334,53 +295,6 @@ noinline u32 kinds_add_unlocked(u32 *counter)
 	return one;
 }
 
-u8 *kinds_addr(const struct kinds_record *record)
-{
-	return (u8 *)&record->addr + record->addr;
-}
-
-unsigned int kinds_len(const struct kinds_record *record)
-{
-	if (record->kind >= RUN)
-		return RUN_LEN;
-	if (record->kind >= NEAR)
-		return 6;
-	if (record->kind >= JCC)
-		return 2;
-	if (record->kind >= REG)
-		return record->kind < REG + 8 ? 5 : 6;
-	return record->kind == CALL32 ? 5 : kinds[record->kind].len;
-}
-
-void kinds_insn(const struct kinds_record *record, bool second, u8 *insn)
-{
-	int kind = record->kind;
-	s32 displacement;
-
-	memset(insn, 0, PATCHER_INSN_MAX);
-	if (kind >= RUN) {
-		memcpy(insn, run_insn[second], RUN_LEN);
-	} else if (kind >= NEAR) {
-		insn[0] = 0x0f;
-		insn[1] = 0x80 + ((kind - NEAR) ^ second);
-		insn[2] = 5;
-	} else if (kind >= JCC) {
-		insn[0] = 0x70 + ((kind - JCC) ^ second);
-		insn[1] = 5;
-	} else if (kind >= REG) {
-		insn[0] = 0x41;
-		insn[kind >= REG + 8] = 0xb8 + (kind & 7);
-		memcpy(insn + kinds_len(record) - 4, reg_value[second], 4);
-	} else if (kind == CALL32 && second) {
-		displacement = (long)test_callee - ((long)kinds_addr(record) + 5);
-		insn[0] = 0xe8;
-		memcpy(insn + 1, &displacement, sizeof(displacement));
-	} else {
-		memcpy(insn, kinds[kind == CALL32 ? JMP32 : kind].insn[second],
-		       kinds_len(record));
-	}
-}
-
 u64 kinds_run(enum kinds_pass pass)
 {
 	switch (pass) {
@@ -418,7 +332,7 @@ static u64 share(enum kinds_pass pass, int kind, unsigned int number, bool secon
 	case PASS_MOVES:
 		return kind >= MOV8 && kind <= MOV64 && second ? 1ULL << (2 * (kind - MOV8)) : 0;
 	case PASS_CALLS:
-		return kind == CALL32 && second ? test_callee(0) : 0;
+		return kind == CALL32 && second ? kinds_callee(0) : 0;
 	case PASS_NOPS:
 		return kind >= NOP && kind < NOP + NR_NOPS;
 	case PASS_REGISTERS:

@@ -10,6 +10,14 @@
 #define KINDS_COPIES	4
 #define MANY_COPIES	500
 #define RUN_PASSES	64
+#define RUN_LEN		11
+
+/*
+ * Jumps to what follows them let an emulator, which looks for interrupts only
+ * behind a jump, preempt inside a run.  A task that returns into the tail of the jump
+ * that replaced the run executes ud2, and is noticed.
+ */
+#define RUN_BYTES	0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0x90
 
 /*
  * The kinds of instruction that sites hold by turns.  NOP + n is the n-th length, REG + r
@@ -47,6 +55,9 @@ enum kinds_pass {
 	PASS_SHORT, PASS_NEAR = PASS_SHORT + 3,
 	PASS_MANY = PASS_NEAR + 3, NR_PASSES,
 };
+
+/* The function that the second instruction of CALL32 calls. */
+u64 kinds_callee(u64 value);
 
 u64 kinds_run(enum kinds_pass pass);
 u64 kinds_run_runs(void);

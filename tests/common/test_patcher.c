@@ -12,8 +12,8 @@
 #define INSN	5
 
 /*
-* Pointers to the sites. They are in a section that objtool skips,
-* since they point to code that is no target of an indirect branch.
+ * Pointers to the sites. They are in a section that objtool skips,
+ * since they point to code that is no target of an indirect branch.
  */
 extern u8 *const test_site_first, *const test_site_second, *const test_site_nested;
 
@@ -31,8 +31,8 @@ static const u8 jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
 #define BOTH	(FIRST | SECOND)
 
 /*
-* Two sites; a jump skips the five bytes of the addition that follows.  An addition
-* that is done twice gives a bit that neither gives once.
+ * Two sites; a jump skips the five bytes of the addition that follows.  An addition
+ * that is done twice gives a bit that neither gives once.
  */
 static noinline int read_sites(void)
 {
@@ -146,15 +146,11 @@ static bool refused(unsigned int nr, int err)
 	       !memcmp(test_site_first, nop, INSN) && !memcmp(test_site_second, nop, INSN);
 }
 
-const char *patcher_refuses(void)
+static const u8 two_nops[INSN] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
+
+/* Pokes of another address, with other old bytes, or with a length that is not the site's. */
+static const char *refuses_other_places(void)
 {
-	static const u8 push[INSN] = { 0x68, 1, 0, 0, 0 };
-	static const u8 two[INSN] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
-	struct patcher_stats before, after;
-
-	EXPECT(!register_sites());
-	EXPECT(refused(0, -EINVAL));
-
 	fill_both(nop, jump);
 	pokes[1].addr = test_site_first + 1;
 	EXPECT(refused(2, -ENOENT));
@@ -175,13 +171,27 @@ const char *patcher_refuses(void)
 	EXPECT(refused(2, -EINVAL));
 
 	/* An instruction of the poke's length, which is not that of the site. */
-	fill_both(nop, two);
+	fill_both(nop, two_nops);
 	pokes[0].len = 2;
 	EXPECT(refused(1, -EINVAL));
+	return NULL;
+}
+
+const char *patcher_refuses(void)
+{
+	static const u8 push[INSN] = { 0x68, 1, 0, 0, 0 };
+	struct patcher_stats before, after;
+	const char *failed;
+
+	EXPECT(!register_sites());
+	EXPECT(refused(0, -EINVAL));
+	failed = refuses_other_places();
+	if (failed)
+		return failed;
 
 	fill_both(nop, push);
 	EXPECT(refused(2, -EINVAL));
-	fill_both(nop, two);
+	fill_both(nop, two_nops);
 	EXPECT(refused(2, -EINVAL));
 
 	fill_both(nop, jump);

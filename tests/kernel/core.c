@@ -34,8 +34,6 @@
 #include <linux/errno.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
@@ -51,8 +49,6 @@
 #define CALL_LEN	5
 #define MAX_COMMAND	256
 #define MAX_WORDS	5
-#define MAX_BYTES	64
-#define MAX_ANSWER	4096
 
 static DEFINE_MUTEX(lock);
 static struct patcher_redirect redirect;
@@ -60,7 +56,6 @@ static struct patcher_detour detour;
 static bool redirected;
 static char function[KSYM_NAME_LEN], callee[KSYM_NAME_LEN];
 static char detour_function[KSYM_NAME_LEN];
-static char answer[MAX_ANSWER];
 static u32 calls, delay_ms, left_inside;
 static atomic_t inside;
 static struct dentry *dir;
@@ -154,65 +149,22 @@ static int do_far(char **words)
 	return err;
 }
 
-/**
- * struct holder - a thread that holds the kernel's text_mutex most of the time
- * @mutex: text_mutex
- * @text: bytes that must not change meanwhile
-* @changes: how often they changed
-* @turns: how often the mutex was held
- */
-struct holder {
-	struct mutex *mutex;
-	const u8 *text;
-	unsigned int changes, turns;
-};
-
-static int hold(void *data)
-{
-	struct holder *holder = data;
-	u8 before[5];
-
-	while (!kthread_should_stop()) {
-		mutex_lock(holder->mutex);
-		memcpy(before, holder->text, sizeof(before));
-		usleep_range(2000, 3000);
-		holder->changes += !!memcmp(before, holder->text, sizeof(before));
-		holder->turns++;
-		mutex_unlock(holder->mutex);
-		usleep_range(100, 200);
-	}
-	return 0;
-}
-
-/* Find a symbol's address: a kprobe on data is refused, but stores the address. */
-static unsigned long find_data(const char *symbol)
-{
-	struct kprobe probe = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
-
-	return register_kprobe(&probe) ? (unsigned long)probe.addr : 0;
-}
-
 /* -EPROTO if a byte changed that should not have. */
 static int do_race(char **words)
 {
-	struct holder holder = { .mutex = (struct mutex *)find_data("text_mutex") };
-	struct task_struct *thread;
-	int err, restored, i;
+	int err, held, restored, i;
 
 	err = do_redirect(words);
 	if (err)
 		return err;
-	holder.text = redirect.core.addr;
-	thread = kthread_run(hold, &holder, "text_mutex");
-	if (IS_ERR(thread))
-		return do_restore(words) ?: PTR_ERR(thread);
+	err = start_holding(redirect.core.addr);
+	if (err)
+		return do_restore(words) ?: err;
 	for (i = 0; i < RACES && !err; i++)
 		err = do_restore(words) ?: do_redirect(words);
-	kthread_stop(thread);
+	held = stop_holding();
 	restored = redirected ? do_restore(words) : 0;
-	if (!holder.turns || holder.changes)
-		err = err ?: -EPROTO;
-	return err ?: restored;
+	return err ?: held ?: restored;
 }
 
 /* The redirected call, in the way of whoever forgets to put it back; 0 if he is told. */
@@ -286,13 +238,13 @@ static int do_nothing(char **words)
 		{ .function = name, .callee = name, .module = THIS_MODULE },
 		/* A replacement in a module without a reference to that module. */
 		{ .function = name, .callee = name, .replacement = replacement },
-		{ .function = name, .callee = name, .replacement = answer, .module = THIS_MODULE },
+		{ .function = name, .callee = name, .replacement = core_answer, .module = THIS_MODULE },
 	};
 	static struct patcher_detour detours[] = {
 		{ .replacement = detour_replacement, .module = THIS_MODULE },
 		{ .function = name, .module = THIS_MODULE },
 		{ .function = name, .replacement = detour_replacement },
-		{ .function = name, .replacement = answer, .module = THIS_MODULE },
+		{ .function = name, .replacement = core_answer, .module = THIS_MODULE },
 	};
 	static struct patcher_core_site sites[] = {
 		{ .len = 5, .owner = name }, { .function = name, .owner = name },
@@ -328,81 +280,6 @@ static int do_site(char **words)
 	return err ?: patcher_core_unregister(&core);
 }
 
-/* Readable memory only; the caller's @len is at most MAX_BYTES. */
-static int copy_bytes(u8 *bytes, unsigned long addr, unsigned int len)
-{
-	return copy_from_kernel_nofault(bytes, (void *)addr, len) ? -EFAULT : 0;
-}
-
-static int do_bytes(char **words)
-{
-	unsigned long addr, len;
-	u8 bytes[MAX_BYTES];
-	int err;
-
-	err = kstrtoul(words[1], 16, &addr) ?: kstrtoul(words[2], 0, &len);
-	if (err || len > MAX_BYTES)
-		return err ?: -EINVAL;
-	err = copy_bytes(bytes, addr, len);
-	if (!err)
-		snprintf(answer, sizeof(answer), "%*ph\n", (int)len, bytes);
-	return err;
-}
-
-static int do_scan(char **words)
-{
-	unsigned long addr, len, value, mask, i;
-	unsigned int used = 0;
-	int err;
-	u8 byte;
-
-	err = kstrtoul(words[1], 16, &addr) ?: kstrtoul(words[2], 0, &len) ?:
-	      kstrtoul(words[3], 16, &value) ?: kstrtoul(words[4], 16, &mask);
-	for (i = 0; !err && i < len; i++) {
-		err = copy_bytes(&byte, addr + i, 1);
-		if (!err && (byte & mask) == value)
-			used += scnprintf(answer + used, sizeof(answer) - used, "%lu ", i);
-	}
-	scnprintf(answer + used, sizeof(answer) - used, "\n");
-	return err;
-}
-
-static int do_symbol(char **words)
-{
-	unsigned long addr;
-	int err;
-
-	err = kstrtoul(words[1], 16, &addr);
-	if (!err)
-		snprintf(answer, sizeof(answer), "%pS\n", (void *)addr);
-	return err;
-}
-
-static int do_relative(char **words)
-{
-	unsigned long addr;
-	s32 offset;
-	int err;
-
-	err = kstrtoul(words[1], 16, &addr);
-	if (!err)
-		err = copy_bytes((u8 *)&offset, addr, sizeof(offset));
-	if (!err)
-		snprintf(answer, sizeof(answer), "%pS\n", (void *)(addr + offset));
-	return err;
-}
-
-static int do_mappings(char **words)
-{
-	unsigned long addr;
-	int err;
-
-	err = kstrtoul(words[1], 16, &addr);
-	if (!err)
-		count_mappings(addr, answer, sizeof(answer));
-	return err;
-}
-
 static const struct command {
 	const char *name;
 	int words;
@@ -421,11 +298,11 @@ static const struct command {
 	{ "forget-race", 3, do_forget_race },
 	{ "nothing", 1, do_nothing },
 	{ "site", 4, do_site },
-	{ "bytes", 3, do_bytes },
-	{ "scan", 5, do_scan },
-	{ "symbol", 2, do_symbol },
-	{ "relative", 2, do_relative },
-	{ "mappings", 2, do_mappings },
+	{ "bytes", 3, core_bytes },
+	{ "scan", 5, core_scan },
+	{ "symbol", 2, core_symbol },
+	{ "relative", 2, core_relative },
+	{ "mappings", 2, core_mappings },
 };
 
 static int run_command(char *text)
@@ -470,7 +347,7 @@ static const struct file_operations command_fops = {
 static int answer_show(struct seq_file *m, void *unused)
 {
 	mutex_lock(&lock);
-	seq_puts(m, answer);
+	seq_puts(m, core_answer);
 	mutex_unlock(&lock);
 	return 0;
 }

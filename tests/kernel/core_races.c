@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two threads that ask for changes of core text at the same time. */
+/*
+ * Two threads that ask for changes of core text at the same time, and one that holds
+ * text_mutex meanwhile.
+ */
 #include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/mutex.h>
 #include <linux/string.h>
 
 #include <kmarkers/redirect.h>
@@ -58,12 +64,12 @@ int stop_asking(void)
 }
 
 /**
-* struct racer - one of two threads that make the same request
-* @want: the function to call
-* @with: its argument
-* @go: completed when both may begin
-* @done: completed when this thread is done
-* @err: the result of the call
+ * struct racer - one of two threads that make the same request
+ * @want: the function to call
+ * @with: its argument
+ * @go: completed when both may begin
+ * @done: completed when this thread is done
+ * @err: the result of the call
  */
 struct racer {
 	int (*want)(void *with);
@@ -141,4 +147,58 @@ static int unregister(void *site)
 int race_to_forget(struct patcher_core_site *site)
 {
 	return patcher_core_register(site) ?: race_of_two(unregister, site, -EINVAL);
+}
+
+/**
+ * struct holder - a thread that holds the kernel's text_mutex most of the time
+ * @thread: the thread
+ * @mutex: text_mutex
+ * @text: bytes that must not change meanwhile
+ * @changes: how often they changed
+ * @turns: how often the mutex was held
+ */
+static struct holder {
+	struct task_struct *thread;
+	struct mutex *mutex;
+	const u8 *text;
+	unsigned int changes, turns;
+} holder;
+
+static int hold(void *unused)
+{
+	u8 before[5];
+
+	while (!kthread_should_stop()) {
+		mutex_lock(holder.mutex);
+		memcpy(before, holder.text, sizeof(before));
+		usleep_range(2000, 3000);
+		holder.changes += !!memcmp(before, holder.text, sizeof(before));
+		holder.turns++;
+		mutex_unlock(holder.mutex);
+		usleep_range(100, 200);
+	}
+	return 0;
+}
+
+/* Find a symbol's address: a kprobe on data is refused, but stores the address. */
+static unsigned long find_data(const char *symbol)
+{
+	struct kprobe probe = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
+
+	return register_kprobe(&probe) ? (unsigned long)probe.addr : 0;
+}
+
+int start_holding(const u8 *text)
+{
+	memset(&holder, 0, sizeof(holder));
+	holder.mutex = (struct mutex *)find_data("text_mutex");
+	holder.text = text;
+	holder.thread = kthread_run(hold, NULL, "text_mutex");
+	return PTR_ERR_OR_ZERO(holder.thread);
+}
+
+int stop_holding(void)
+{
+	kthread_stop(holder.thread);
+	return holder.turns && !holder.changes ? 0 : -EPROTO;
 }

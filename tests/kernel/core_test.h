@@ -21,6 +21,24 @@ int race_for(struct patcher_detour *detour);
 /* Two threads unregister it at the same time; 0 if one of them did, and the other was told so. */
 int race_to_forget(struct patcher_core_site *site);
 
+/*
+ * A thread that holds the kernel's text_mutex most of the time; -EPROTO if the
+ * first bytes of @text changed meanwhile, or if it never held it.
+ */
+int start_holding(const u8 *text);
+int stop_holding(void);
+
+/* The answer to a command. */
+#define CORE_MAX_ANSWER	4096
+extern char core_answer[CORE_MAX_ANSWER];
+
+/* Commands of core.c that only read. */
+int core_bytes(char **words);
+int core_scan(char **words);
+int core_symbol(char **words);
+int core_relative(char **words);
+int core_mappings(char **words);
+
 void count_mappings(unsigned long addr, char *answer, unsigned int size);
 
 #endif /* TESTS_KERNEL_CORE_TEST_H */

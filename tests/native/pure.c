@@ -150,63 +150,43 @@ static const char *emulates_mov(void)
 }
 
 /* setcc of each condition under given flags, by the CPU. */
-#define SETCC(cc)	asm volatile("push %1; popf; set" #cc " %0" : "=q" (set) : "r" (flags) : "cc")
+#define SETCC(cc)								\
+	static bool cpu_set##cc(unsigned long flags)				\
+	{									\
+		u8 set;								\
+										\
+		asm volatile("push %1; popf; set" #cc " %0"			\
+			     : "=q" (set) : "r" (flags) : "cc");		\
+		return set;							\
+	}
+
+SETCC(o)
+SETCC(no)
+SETCC(b)
+SETCC(ae)
+SETCC(e)
+SETCC(ne)
+SETCC(be)
+SETCC(a)
+SETCC(s)
+SETCC(ns)
+SETCC(p)
+SETCC(np)
+SETCC(l)
+SETCC(ge)
+SETCC(le)
+SETCC(g)
 
 static bool cpu_condition(unsigned int cond, unsigned long flags)
 {
-	u8 set = 0;
+	static bool (*const set[16])(unsigned long flags) = {
+		cpu_seto, cpu_setno, cpu_setb, cpu_setae,
+		cpu_sete, cpu_setne, cpu_setbe, cpu_seta,
+		cpu_sets, cpu_setns, cpu_setp, cpu_setnp,
+		cpu_setl, cpu_setge, cpu_setle, cpu_setg,
+	};
 
-	switch (cond) {
-	case 0x0:
-		SETCC(o);
-		break;
-	case 0x1:
-		SETCC(no);
-		break;
-	case 0x2:
-		SETCC(b);
-		break;
-	case 0x3:
-		SETCC(ae);
-		break;
-	case 0x4:
-		SETCC(e);
-		break;
-	case 0x5:
-		SETCC(ne);
-		break;
-	case 0x6:
-		SETCC(be);
-		break;
-	case 0x7:
-		SETCC(a);
-		break;
-	case 0x8:
-		SETCC(s);
-		break;
-	case 0x9:
-		SETCC(ns);
-		break;
-	case 0xa:
-		SETCC(p);
-		break;
-	case 0xb:
-		SETCC(np);
-		break;
-	case 0xc:
-		SETCC(l);
-		break;
-	case 0xd:
-		SETCC(ge);
-		break;
-	case 0xe:
-		SETCC(le);
-		break;
-	default:
-		SETCC(g);
-		break;
-	}
-	return set;
+	return set[cond](flags);
 }
 
 static const char *emulates_jumps(void)

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The linker puts this file between the batch engine and what it stands on (ld --wrap). */
+#include <string.h>
+
+#include <linux/kernel.h>
+#include <linux/ptrace.h>
+
+#include <kmarkers/patcher.h>
+
+#include "../../patcher/insn.h"
+#include "protocol_stand.h"
+
+#define SITES	3
+
+const u8 protocol_nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+const u8 protocol_jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
+
+noinline int protocol_run(void)
+{
+	int first = 0, second = 0;
+
+	asm volatile(".globl protocol_site_first, protocol_site_second\n"
+		     "protocol_site_first:\n\t"
+		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
+		     "movl $1, %%eax\n"
+		     "protocol_site_second:\n\t"
+		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
+		     "movl $2, %%edx"
+		     : "+a" (first), "+d" (second));
+	return first | second;
+}
+
+asm(".pushsection .text\n"
+	".globl protocol_leaf, protocol_site_leaf\n"
+	"protocol_leaf:\n"
+	"	movq $-128, %rax\n"
+	"1:	movq %rax, (%rsp,%rax)\n"
+	"	addq $8, %rax\n"
+	"	jnz 1b\n"
+	"protocol_site_leaf:\n"
+	"	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+	"	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+	"	movq $-128, %rdx\n"
+	"2:	cmpq %rdx, (%rsp,%rdx)\n"
+	"	je 3f\n"
+	"	incl %eax\n"
+	"3:	addq $8, %rdx\n"
+	"	jnz 2b\n"
+	"	ret\n"
+	".popsection\n");
+
+static const char owner[] = "protocol";
+static struct patcher_site records[SITES];
+static struct patcher_table table = { .sites = records, .nr = SITES, .owner = owner };
+static struct patcher_poke pokes[SITES];
+static bool registered;
+
+static void point_record(struct patcher_site *record, const u8 *addr)
+{
+	memset(record, 0, sizeof(*record));
+	record->addr = (long)addr - (long)&record->addr;
+	record->len = INSN;
+}
+
+int protocol_start(void)
+{
+	int err;
+
+	point_record(&records[0], protocol_site_first);
+	point_record(&records[1], protocol_site_second);
+	point_record(&records[2], protocol_site_leaf);
+	err = patcher_register(&table);
+	registered = !err;
+	return err;
+}
+
+int protocol_change(const u8 *old, const u8 *new)
+{
+	u8 *const addr[SITES] = {
+		protocol_site_first, protocol_site_second, protocol_site_leaf,
+	};
+	unsigned int i;
+
+	memset(pokes, 0, sizeof(pokes));
+	for (i = 0; i < SITES; i++) {
+		pokes[i].addr = addr[i];
+		pokes[i].len = INSN;
+		memcpy(pokes[i].old, old, INSN);
+		memcpy(pokes[i].new, new, INSN);
+	}
+	return patcher_apply(owner, pokes, SITES);
+}
+
+void (*protocol_after_round)(void);
+
+void __real_patcher_text_sync(void);
+void __wrap_patcher_text_sync(void);
+
+void __wrap_patcher_text_sync(void)
+{
+	__real_patcher_text_sync();
+	if (protocol_after_round)
+		protocol_after_round();
+}
+
+void (*protocol_in_handler)(void);
+
+void __real_patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr,
+				 struct pt_regs *regs);
+void __wrap_patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr,
+				 struct pt_regs *regs);
+
+void __wrap_patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr,
+				 struct pt_regs *regs)
+{
+	if (protocol_in_handler)
+		protocol_in_handler();
+	__real_patcher_insn_emulate(insn, addr, regs);
+}
+
+void (*protocol_in_lookup)(void);
+
+const struct patcher_site *__real_patcher_sites_find(unsigned long addr,
+					     const struct patcher_table **found);
+const struct patcher_site *__wrap_patcher_sites_find(unsigned long addr,
+					     const struct patcher_table **found);
+
+const struct patcher_site *__wrap_patcher_sites_find(unsigned long addr,
+					     const struct patcher_table **found)
+{
+	/* Several handlers come here at the same time. */
+	void (*call)(void) = __atomic_exchange_n(&protocol_in_lookup, NULL, __ATOMIC_ACQ_REL);
+
+	if (call)
+		call();
+	return __real_patcher_sites_find(addr, found);
+}
+
+void protocol_forget(void)
+{
+	protocol_after_round = NULL;
+	protocol_in_handler = NULL;
+	__atomic_store_n(&protocol_in_lookup, NULL, __ATOMIC_RELEASE);
+	if (!registered)
+		return;
+	protocol_change(protocol_jump, protocol_nop);
+	patcher_unregister(&table);
+	registered = false;
+}
