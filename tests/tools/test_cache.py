@@ -60,7 +60,7 @@ def test_clean_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_clean_removes_all_that_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mirror = FakeMirror(tmp_path, monkeypatch)
-    unpack.fetch(ENTRY)
+    kernels.ensure(ENTRY)
     assert (mirror.cache / cache.TAG).read_text().startswith("Signature: 8a477f597d28d172789f06")
     for name in ("build-6.1.lock", "k.log", "6.1-kasan.log", "accel.json"):
         (mirror.cache / name).touch()
@@ -73,7 +73,7 @@ def test_clean_leaves_what_others_put_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mirror = FakeMirror(tmp_path, monkeypatch)
-    unpack.fetch(ENTRY)
+    kernels.ensure(ENTRY)
     for name in ("mail.log", "notes/apt"):
         (mirror.cache / name).parent.mkdir(exist_ok=True)
         (mirror.cache / name).touch()

@@ -68,8 +68,8 @@ def test_failure_counts_unless_the_kernel_only_reports(
     culprit: str,
     code: int,
 ) -> None:
-    def in_kernel(kernel: str, short: bool) -> object:
-        return lambda log: Tally(1, ["it broke"] if kernel == culprit else [])
+    def in_kernel(kernel: str, short: bool, log: Path) -> Tally:
+        return Tally(1, ["it broke"] if kernel == culprit else [])
 
     monkeypatch.setattr(everything, "in_kernel", in_kernel)
     whole = everything.suites
@@ -132,9 +132,9 @@ def test_kernel_that_only_reports_may_be_absent() -> None:
 
 
 def test_missing_module_is_named_with_what_brings_it() -> None:
-    assert everything.without("json", "x")() == ""
-    assert (
-        "apt-get install python3-pytest" in everything.without("no_such_module", "python3-pytest")()
+    assert everything.without("json", "x") == ""
+    assert "apt-get install python3-pytest" in everything.without(
+        "no_such_module", "python3-pytest"
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from kmtools.base.errors import UnableError
 from kmtools.check import kernelsuite
-from kmtools.lab import catalogue, debugkernel
+from kmtools.lab import catalogue, debugkernel, kernels
 from kmtools.lab.catalogue import Entry, Kernel
 
 
@@ -119,8 +119,8 @@ def test_newer_source_is_built_when_asked_for(
     monkeypatch.setattr(debugkernel, "complete", lambda entry: there)
     monkeypatch.setattr(debugkernel, "ensure_suite", lambda *words: None)
     monkeypatch.setattr(debugkernel, "replace_kernel", replace)
-    assert debugkernel.fetch(entry) is there
-    assert debugkernel.fetch(entry, update=True) is (new if built else there)
+    assert kernels.ensure(entry) is there
+    assert kernels.ensure(entry, update=True) is (new if built else there)
 
 
 def test_source_that_cannot_be_unpacked_is_told(tmp_path: Path) -> None:

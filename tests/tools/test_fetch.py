@@ -23,12 +23,12 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeMirror:
 
 
 def test_newest_is_fetched_once(mirror: FakeMirror) -> None:
-    kernel = unpack.fetch(ENTRY)
+    kernel = kernels.ensure(ENTRY)
     assert (kernel.release, kernel.version) == (NEW, "2")
     assert kernel.image.read_text() == f"linux-image-{NEW}"
     assert (unpack.suite_dir("s") / "usr/bin/make").is_file()
     asked = mirror.log
-    assert unpack.fetch(ENTRY) == kernel
+    assert kernels.ensure(ENTRY) == kernel
     assert mirror.log == asked
 
 
@@ -40,7 +40,7 @@ def test_newer_one_is_taken_when_asked_for(
     aside.mkdir()
     for deb in mirror.dir.glob(f"*{NEW}*"):
         deb.rename(aside / deb.name)
-    assert unpack.fetch(ENTRY).release == OLD
+    assert kernels.ensure(ENTRY).release == OLD
     objects = [mirror.cache / "objects" / name for name in ("k", "k.lint", "k2")]
     for directory in objects:
         directory.mkdir(parents=True)
@@ -66,12 +66,12 @@ def test_newer_one_is_taken_when_asked_for(
 def test_trouble_is_no_reason_for_an_older_kernel(mirror: FakeMirror, said: str) -> None:
     mirror.say(f"linux-headers-{NEW}.refused", said)
     with pytest.raises(FetchError) as caught:
-        unpack.fetch(ENTRY)
+        kernels.ensure(ENTRY)
     assert said in str(caught.value)
     assert not isinstance(caught.value, NotOnMirrorError)
     assert unpack.complete(ENTRY) is None
     mirror.well_again()
-    assert unpack.fetch(ENTRY).release == NEW
+    assert kernels.ensure(ENTRY).release == NEW
     # The lists are as young as before, but a download failed.
     assert mirror.log[0] == "update"
 
@@ -80,7 +80,7 @@ def test_older_kernel_is_taken_for_one_that_is_gone(
     mirror: FakeMirror, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mirror.say(f"linux-headers-{NEW}.refused", NOT_FOUND)
-    assert unpack.fetch(ENTRY).release == OLD
+    assert kernels.ensure(ENTRY).release == OLD
     said = capsys.readouterr().err
     assert f"k: there is no linux-image-{NEW} 2: s: apt-get download" in said
     assert NOT_FOUND in said
@@ -90,14 +90,14 @@ def test_all_gone(mirror: FakeMirror) -> None:
     for release in (OLD, NEW):
         mirror.say(f"linux-image-{release}.refused", NOT_FOUND)
     with pytest.raises(NotOnMirrorError, match="k: nothing could be downloaded"):
-        unpack.fetch(ENTRY)
+        kernels.ensure(ENTRY)
 
 
 def test_name_that_is_gone_says_what_is_there(mirror: FakeMirror) -> None:
     for deb in mirror.dir.glob("linux-headers-*"):
         deb.unlink()
     with pytest.raises(NotOnMirrorError, match=rf"s has no linux-image-6.1.*\n  linux-image-{OLD}"):
-        unpack.fetch(ENTRY)
+        kernels.ensure(ENTRY)
 
 
 def test_suite_without_security_is_told(
@@ -150,7 +150,7 @@ def test_what_is_absent(said: str, absent: bool) -> None:
 def test_fetching_needs_root(mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(UnableError, match="fetching a kernel needs root"):
-        unpack.fetch(ENTRY)
+        kernels.ensure(ENTRY)
     assert not mirror.cache.exists()
 
 
@@ -161,22 +161,22 @@ def test_no_space_is_said_before_anything_is_asked_for(
     monkeypatch.setattr(unpack, "NEEDED_BYTES", 3 << 30)
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage._replace(free=100 << 20))
     with pytest.raises(UnableError, match=r"has 100 MiB free, a kernel .* needs up to 3072 MiB"):
-        unpack.fetch(ENTRY)
+        kernels.ensure(ENTRY)
     assert not (mirror.dir / "log").exists()
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage._replace(free=4 << 30))
-    assert unpack.fetch(ENTRY).release == NEW
+    assert kernels.ensure(ENTRY).release == NEW
 
 
 def test_interrupted_download_is_gone_on_with(mirror: FakeMirror) -> None:
     mirror.say(f"linux-image-{NEW}.cut", "")
     with pytest.raises(FetchError):
-        unpack.fetch(ENTRY)
+        kernels.ensure(ENTRY)
     sizes = {deb.name: deb.stat().st_size for deb in PrivateApt("s").archives.iterdir()}
     assert len(sizes) == 2
     assert sizes[f"linux-image-{NEW}_2_amd64.deb"] == 100
     assert unpack.complete(ENTRY) is None
     mirror.well_again()
-    assert unpack.fetch(ENTRY).release == NEW
+    assert kernels.ensure(ENTRY).release == NEW
 
 
 def test_file_of_the_right_size_with_another_content_is_downloaded_again(
@@ -190,7 +190,7 @@ def test_file_of_the_right_size_with_another_content_is_downloaded_again(
     other = (mirror.dir / name).read_bytes().replace(f"image-{NEW}".encode(), b"X" * 19)
     (apt.archives / name).write_bytes(other)
     assert (apt.archives / name).stat().st_size == (mirror.dir / name).stat().st_size
-    assert unpack.fetch(ENTRY).image.read_text() == f"linux-image-{NEW}"
+    assert kernels.ensure(ENTRY).image.read_text() == f"linux-image-{NEW}"
 
 
 def test_lists_of_a_clock_that_ran_ahead_are_not_recent(mirror: FakeMirror) -> None:
@@ -208,11 +208,11 @@ def test_broken_package_is_downloaded_again(mirror: FakeMirror) -> None:
     for deb, content in whole.items():
         deb.write_bytes(content[:200] + bytes(len(content) - 200))
     with pytest.raises(UnableError, match="cannot unpack linux-headers-"):
-        unpack.fetch(ENTRY)
+        kernels.ensure(ENTRY)
     assert not catalogue.kernel_dir("k").exists()
     for deb, content in whole.items():
         deb.write_bytes(content)
-    assert unpack.fetch(ENTRY).image.read_text() == f"linux-image-{NEW}"
+    assert kernels.ensure(ENTRY).image.read_text() == f"linux-image-{NEW}"
 
 
 def test_a_disk_that_fills_up_costs_no_second_download(mirror: FakeMirror) -> None:
@@ -222,7 +222,7 @@ def test_a_disk_that_fills_up_costs_no_second_download(mirror: FakeMirror) -> No
     )
     tar.chmod(0o755)
     with pytest.raises(UnableError) as caught:
-        unpack.fetch(ENTRY)
+        kernels.ensure(ENTRY)
     assert str(caught.value).endswith(
         ": tar: x: No space left on device; make room and run it again"
     )
@@ -230,7 +230,7 @@ def test_a_disk_that_fills_up_costs_no_second_download(mirror: FakeMirror) -> No
     asked = mirror.log
     assert "download" in asked
     tar.unlink()
-    assert unpack.fetch(ENTRY).release == NEW
+    assert kernels.ensure(ENTRY).release == NEW
     assert mirror.log == asked
 
 
@@ -244,10 +244,10 @@ def test_interrupted_unpacking_leaves_nothing_that_looks_finished(
     with monkeypatch.context() as patch:
         patch.setattr(unpack, "_find_vmlinuz", stop)
         with pytest.raises(type(error)):
-            unpack.fetch(ENTRY)
+            kernels.ensure(ENTRY)
     assert unpack.complete(ENTRY) is None
     assert list((mirror.cache / "kernels").iterdir()) == []
-    assert unpack.fetch(ENTRY).release == NEW
+    assert kernels.ensure(ENTRY).release == NEW
 
 
 def test_leftovers_of_a_killed_run_go(mirror: FakeMirror) -> None:
@@ -255,5 +255,5 @@ def test_leftovers_of_a_killed_run_go(mirror: FakeMirror) -> None:
     cache.claim()
     for tree in left:
         (tree / "usr").mkdir(parents=True)
-    unpack.fetch(ENTRY)
+    kernels.ensure(ENTRY)
     assert not any(tree.exists() for tree in left)

@@ -53,7 +53,7 @@ def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(kernelsuite, "build", build)
     monkeypatch.setattr(kernelsuite, "alarm", alarm)
     monkeypatch.setattr(
-        kernelsuite, "fetch", lambda entry: catalogue.require(catalogue.default_name())
+        kernelsuite, "ensure", lambda entry: catalogue.require(catalogue.default_name())
     )
     monkeypatch.setattr(kernelsuite, "MODULES", laboratory / "none")
     monkeypatch.setattr(kernelsuite, "TIMEOUT_SECONDS", 20.0)
@@ -274,7 +274,7 @@ def test_what_stands_in_the_way_is_a_failure(
 
     monkeypatch.setattr(kernelsuite, "build", stop)
     assert said in run(built, GOOD).suites["run"].failed[0]
-    monkeypatch.setattr(kernelsuite, "fetch", stop)
+    monkeypatch.setattr(kernelsuite, "ensure", stop)
     assert said in run(built, GOOD).suites["fetch"].failed[0]
     monkeypatch.setattr(suites, "LOGS", built)
     tally = suites.run_all([Suite("one", stop), Suite("two", lambda log: Tally(1))])

@@ -20,17 +20,9 @@ from kmtools.base.paths import ROOT
 
 PUBLISHED = ROOT / "results" / "published.csv"
 ALIASES = Path(__file__).with_name("aliases.csv")
-ALIAS_COLUMNS = (
-    "source",
-    "published_benchmark",
-    "published_variant",
-    "over",
-    "benchmark",
-    "variant",
-    "reason",
-)
 DELTA_NOTE = re.compile(r"published delta (?:over [a-z ]+ )?(-?\d+(?:\.\d+)?)")
 
+NAMES = ("source", "date", "machine", "kernel", "benchmark", "variant")
 Name = tuple[str, str, str]
 
 
@@ -64,12 +56,7 @@ class Published:
     def as_json(self) -> dict[str, Any]:
         stated = None if self.delta_stated is None else float(self.delta_stated)
         return {
-            "source": self.source,
-            "date": self.date,
-            "machine": self.machine,
-            "kernel": self.kernel,
-            "benchmark": self.benchmark,
-            "variant": self.variant,
+            **{name: getattr(self, name) for name in NAMES},
             "value": round(self.value, 6),
             "unit": self.unit,
             "over": self.over,
@@ -140,17 +127,23 @@ def read_published(path: Path = PUBLISHED, aliases: Path = ALIASES) -> list[Publ
     return numbers
 
 
+def successors(aliases: Path = ALIASES) -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """(source, published benchmark:variant) -> our (benchmark, variant) names."""
+    names: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for row in read_aliases(aliases):
+        if row["benchmark"] and row["variant"]:
+            published = f"{row['published_benchmark']}:{row['published_variant']}"
+            names[row["source"], published].append((row["benchmark"], row["variant"]))
+    return names
+
+
 def ancestors(
     path: Path = PUBLISHED, aliases: Path = ALIASES
 ) -> dict[tuple[str, str], list[Published]]:
     """For each of our (benchmark, variant) the published numbers it continues, in file order."""
-    names: dict[Name, list[tuple[str, str]]] = defaultdict(list)
-    for row in read_aliases(aliases):
-        if row["benchmark"] and row["variant"]:
-            name = (row["source"], row["published_benchmark"], row["published_variant"])
-            names[name].append((row["benchmark"], row["variant"]))
+    names = successors(aliases)
     joined: dict[tuple[str, str], list[Published]] = defaultdict(list)
     for number in read_published(path, aliases):
-        for ours in names[number.source, number.benchmark, number.variant]:
+        for ours in names[number.source, f"{number.benchmark}:{number.variant}"]:
             joined[ours].append(number)
     return dict(joined)

@@ -24,14 +24,8 @@ from kmtools.analyse import corecycles, stats
 from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.slopes import Slope, paired, slopes
 from kmtools.analyse.stats import Interval
-from kmtools.measure.rundir import (
-    UNIT_EMULATED,
-    UNIT_GUEST,
-    UNIT_INSTRUCTIONS,
-    UNIT_TSC,
-    Tier,
-    tier_order,
-)
+from kmtools.measure import rundir
+from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
 
 SLOWER, FASTER, EQUIVALENT, UNRESOLVED = "slower", "faster", "equivalent", "unresolved"
@@ -48,12 +42,12 @@ CLONE_SUFFIX = "-clone"
 # less than any instruction costs on a dependent path; under cache pressure the evictions around
 # the operation vary by more than 1 %.
 MARGINS: tuple[tuple[str, str, float, float], ...] = (
-    (UNIT_TSC, "*-pressure", 0.25, 0.02),
-    (UNIT_TSC, "*", 0.25, 0.01),
-    (UNIT_GUEST, "*-pressure", 0.5, 0.02),
-    (UNIT_GUEST, "*", 0.5, 0.01),
-    (UNIT_EMULATED, "*", 1.0, 0.05),
-    (UNIT_INSTRUCTIONS, "*", 0.0, 0.0),
+    (rundir.UNIT_TSC, "*-pressure", 0.25, 0.02),
+    (rundir.UNIT_TSC, "*", 0.25, 0.01),
+    (rundir.UNIT_GUEST, "*-pressure", 0.5, 0.02),
+    (rundir.UNIT_GUEST, "*", 0.5, 0.01),
+    (rundir.UNIT_EMULATED, "*", 1.0, 0.05),
+    (rundir.UNIT_INSTRUCTIONS, "*", 0.0, 0.0),
 )
 
 
@@ -279,7 +273,7 @@ def analyse(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Result]:
         if sample.measured == LOOP:
             groups[sample.tier, sample.kernel, sample.benchmark].append(sample)
     results = []
-    for name in sorted(groups, key=lambda key: (tier_order(key[0]), key[1:])):
+    for name in sorted(groups, key=lambda key: (rundir.tier_order(key[0]), key[1:])):
         group = make_group(known[name[0], name[1]], name[2], groups[name])
         results += [result_for(group, variant) for variant in variant_order(group)]
     return results

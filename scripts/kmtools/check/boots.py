@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from kmtools.check import kernelsuite
@@ -57,26 +58,22 @@ COEXIST = (
 ALONE = (Part("alone", "the modules' cases with a single CPU", 17, "alone.sh", cpus=1),)
 
 
-def in_kernel(kernel: str, modules: Path, part: Part, batches: int) -> Callable[[Path], Tally]:
-    """The suite that boots a kernel for one part."""
-
-    def run(log: Path) -> Tally:
-        request = Request(
-            kernel=kernel,
-            job=kernelsuite.JOBS / part.job,
-            out=log.with_suffix(""),
-            modules=modules,
-            additions=[(kernelsuite.TESTS, "/tests")],
-            settings={"KMARKERS_PART": part.name, "KMARKERS_BATCHES": batches // part.share},
-            append=part.append,
-            cpus=part.cpus,
-            timeout=max(kernelsuite.TIMEOUT_SECONDS, SECONDS_PER_BATCH * batches),
-            nmi=part.nmi,
-            one_thread=part.one_thread,
-        )
-        return kernelsuite.run_alone(request, log)
-
-    return run
+def run(kernel: str, modules: Path, part: Part, batches: int, log: Path) -> Tally:
+    """Boot a kernel for one part."""
+    request = Request(
+        kernel=kernel,
+        job=kernelsuite.JOBS / part.job,
+        out=log.with_suffix(""),
+        modules=modules,
+        additions=[(kernelsuite.TESTS, "/tests")],
+        settings={"KMARKERS_PART": part.name, "KMARKERS_BATCHES": batches // part.share},
+        append=part.append,
+        cpus=part.cpus,
+        timeout=max(kernelsuite.TIMEOUT_SECONDS, SECONDS_PER_BATCH * batches),
+        nmi=part.nmi,
+        one_thread=part.one_thread,
+    )
+    return kernelsuite.run_alone(request, log)
 
 
 def suites(kernel: str, modules: Path, batches: int, parts: Iterable[Part]) -> list[Suite]:
@@ -84,7 +81,7 @@ def suites(kernel: str, modules: Path, batches: int, parts: Iterable[Part]) -> l
     return [
         Suite(
             f"{part.name}-{kernel}",
-            in_kernel(kernel, modules, part, batches),
+            partial(run, kernel, modules, part, batches),
             part.what,
             kernelsuite.obstacle(kernel),
             part.usual * batches / FEW_BATCHES,

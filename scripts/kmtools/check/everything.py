@@ -6,8 +6,8 @@ from __future__ import annotations
 import importlib.util
 import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from kmtools.base import processes
@@ -53,28 +53,20 @@ def scripts(log: Path) -> Tally:
     return tally
 
 
-def without(module: str, package: str) -> Callable[[], str]:
+def without(module: str, package: str) -> str:
     """Whether a Python module is missing, and what brings it."""
-
-    def obstacle() -> str:
-        if importlib.util.find_spec(module):
-            return ""
-        return f"Python's {module} is not here: scripts/setup, or apt-get install {package}"
-
-    return obstacle
+    if importlib.util.find_spec(module):
+        return ""
+    return f"Python's {module} is not here: scripts/setup, or apt-get install {package}"
 
 
-def in_kernel(kernel: str, short: bool = True) -> Callable[[Path], Tally]:
-    """The suite that runs inside a test kernel."""
-
-    def run(log: Path) -> Tally:
-        settings = kernelsuite.SHORT_SETTINGS if short else {}
-        outcome = kernelsuite.run_or_say(kernel, log.with_suffix(""), settings=settings)
-        log.write_text(matrixtable.as_text([outcome]))
-        kernelsuite.tell_retries(outcome.retries)
-        return outcome.tally
-
-    return run
+def in_kernel(kernel: str, short: bool, log: Path) -> Tally:
+    """What runs inside a test kernel."""
+    settings = kernelsuite.SHORT_SETTINGS if short else {}
+    outcome = kernelsuite.run_or_say(kernel, log.with_suffix(""), settings=settings)
+    log.write_text(matrixtable.as_text([outcome]))
+    kernelsuite.tell_retries(outcome.retries)
+    return outcome.tally
 
 
 def report_only(suite: Suite) -> Suite:
@@ -89,15 +81,11 @@ def report_only(suite: Suite) -> Suite:
     return replace(suite, run=run, obstacle=nothing)
 
 
-def exact_counts(kernel: str, modules: Path) -> Callable[[Path], Tally]:
+def exact_counts(kernel: str, modules: Path, log: Path) -> Tally:
     """Two runs under instruction counting, compared."""
-
-    def run(log: Path) -> Tally:
-        if not any(modules.glob("*.ko")):
-            return Tally(failed=[f"not run: the modules for {kernel} were not built, see above"])
-        return counts.compare(kernel, modules, log)
-
-    return run
+    if not any(modules.glob("*.ko")):
+        return Tally(failed=[f"not run: the modules for {kernel} were not built, see above"])
+    return counts.compare(kernel, modules, log)
 
 
 def kernel_suite(kernel: str, short: bool = True) -> Suite:
@@ -106,7 +94,7 @@ def kernel_suite(kernel: str, short: bool = True) -> Suite:
     what = f"every module and file inside kernel {kernel}, with {storms}"
     usual = SHORT_KERNEL_SECONDS if short else KERNEL_SECONDS
     obstacle = kernelsuite.obstacle(kernel)
-    return Suite(f"kernel-{kernel}", in_kernel(kernel, short), what, obstacle, usual)
+    return Suite(f"kernel-{kernel}", partial(in_kernel, kernel, short), what, obstacle, usual)
 
 
 def aside(*suites: Suite) -> list[Suite]:
@@ -117,7 +105,7 @@ def aside(*suites: Suite) -> list[Suite]:
 def suites(kernel: str, full: bool) -> list[Suite]:
     """All suites for one kernel; with `full` also those that take long."""
     modules = kernelsuite.MODULES / kernel
-    pytest = without("pytest", "python3-pytest")
+    pytest = partial(without, "pytest", "python3-pytest")
     found = [
         *aside(
             *native.suites(full),
@@ -126,7 +114,7 @@ def suites(kernel: str, full: bool) -> list[Suite]:
         kernel_suite(kernel, short=not full),
         Suite(
             f"counts-{kernel}",
-            exact_counts(kernel, modules),
+            partial(exact_counts, kernel, modules),
             "two runs that count instructions agree",
             kernelsuite.obstacle(kernel),
             COUNTS_SECONDS,

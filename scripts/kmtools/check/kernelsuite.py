@@ -15,10 +15,11 @@ from kmtools.base.paths import ROOT
 from kmtools.check import ktap
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import LOGS, Suite, run_all
-from kmtools.lab import catalogue, chroot, debugkernel, emulator, symbols, triage, unpack
+from kmtools.lab import catalogue, chroot, emulator, symbols, triage
 from kmtools.lab.apt import FetchError
 from kmtools.lab.build import build_modules, object_dir, strip_copies
 from kmtools.lab.catalogue import Entry
+from kmtools.lab.kernels import ensure
 from kmtools.lab.machine import LOOK_LOG, Request, Result, boot, report
 
 TESTS = ROOT / "tests" / "vm"
@@ -96,11 +97,6 @@ def findings(log: str) -> list[str]:
     return [line for line in log.splitlines() if FINDING.search(line) and not HARMLESS.search(line)]
 
 
-def fetch(entry: Entry) -> catalogue.Kernel:
-    """Make sure that a kernel of either kind is there."""
-    return debugkernel.fetch(entry) if entry.debug else unpack.fetch(entry)
-
-
 def obstacle(kernel: str) -> Callable[[], str]:
     """Why nothing can be built for a kernel and booted here: no right to, or no kernel."""
 
@@ -108,7 +104,7 @@ def obstacle(kernel: str) -> Callable[[], str]:
         if found := chroot.obstacle():
             return found
         try:
-            fetch(catalogue.find(kernel))
+            ensure(catalogue.find(kernel))
         except FetchError as error:
             return f"kernel {kernel} is not here and cannot be fetched: {error}"
         return ""
@@ -170,7 +166,7 @@ def run_alone(request: Request, log: Path) -> Tally:
 def check_one(name: str, suites: Callable[[str, Path], Sequence[Suite]]) -> Tally:
     """Build for one kernel and run what `suites` makes of the modules."""
     modules = MODULES / name
-    fetch(catalogue.find(name))
+    ensure(catalogue.find(name))
     LOGS.mkdir(parents=True, exist_ok=True)
     total = build(name, modules, LOGS / f"build-{name}.log")
     if not total.failed:
@@ -237,7 +233,7 @@ def run(
 ) -> None:
     """Do all of it for one kernel of kernels.txt; `out` gets the logs."""
     entry = catalogue.find(outcome.kernel)
-    kernel = fetch(entry)
+    kernel = ensure(entry)
     outcome.version, outcome.release = kernel.version, kernel.release
     outcome.qemu = emulator.choose(entry.qemu).version
     outcome.may_take = SLOW_DEBUG_SECONDS if entry.debug else SLOW_SECONDS

@@ -17,13 +17,15 @@ from kmtools.base.processes import captured
 from kmtools.check import checkpatch, house, kernelsuite
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
-from kmtools.lab import catalogue, unpack
+from kmtools.lab import catalogue, kernels, unpack
 from kmtools.lab.apt import PrivateApt
 from kmtools.lab.build import mirror, object_dir, run_make, sources
 from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite, fetching
 
 # Where scripts/setup --lint lets pip put what Debian lacks.
 LINTERS = ROOT / "build" / "lint" / "bin"
+RUFF, MYPY = [LINTERS / "ruff"], [LINTERS / "mypy", "--no-error-summary"]
+CONCISE = "--output-format=concise"
 COMPAT = Path("include/compat")
 COMMAND = Path("scripts/kmarkers")
 VERSIONS = re.compile(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION|LINUX_VERSION_MAJOR|UTS_RELEASE)\b")
@@ -53,10 +55,6 @@ class Sources:
     def with_suffix(self, *suffixes: str) -> list[Path]:
         """Return the files with one of these endings."""
         return [path for path in self.files if path.suffix in suffixes]
-
-    def kernel_c(self) -> list[Path]:
-        """Return what is compiled into modules, headers included."""
-        return self.with_suffix(".c", ".h")
 
     def shell(self) -> list[Path]:
         """Return scripts for a shell, without those that others source."""
@@ -89,27 +87,16 @@ def lint_checkpatch(tree: Sources) -> list[str]:
     script = checkpatch.ensure()
     found = []
     with tempfile.NamedTemporaryFile() as typedefs:
-        for path in tree.kernel_c():
+        for path in tree.with_suffix(".c", ".h"):
             words = checkpatch.command(script, path, Path(typedefs.name))
             found += [line for line in output(words, "checkpatch") if line.strip()]
     return found
 
 
-def lint_w1(_: Sources) -> list[str]:
-    """The warnings that kernel developers ask for, on the default kernel."""
-    shutil.rmtree(object_dir(catalogue.default_name(), ROOT, "lint"), ignore_errors=True)
-    return build_output(["W=1"])
-
-
-def lint_sparse(_: Sources) -> list[str]:
-    """Static checks of address spaces, locks and types, on the default kernel."""
-    return build_output(["W=1", "C=2"])
-
-
 def lint_kernel() -> catalogue.Kernel:
     """Return the default kernel in a tree that has the tools."""
     entry = catalogue.find(catalogue.default_name())
-    kernel = unpack.fetch(entry)
+    kernel = kernels.ensure(entry)
     suite = f"{entry.suite}-lint"
     if not unpack.suite_dir(suite).is_dir():
         require_root("unpacking sparse")
@@ -123,8 +110,10 @@ def lint_kernel() -> catalogue.Kernel:
     return replace(kernel, suite=suite)
 
 
-def build_output(make_args: list[str]) -> list[str]:
-    """Compile everything and return the warnings."""
+def build_output(make_args: list[str], anew: bool = False) -> list[str]:
+    """Compile everything for the default kernel and return the warnings."""
+    if anew:
+        shutil.rmtree(object_dir(catalogue.default_name(), ROOT, "lint"), ignore_errors=True)
     kernel = lint_kernel()
     objects = object_dir(kernel.name, ROOT, "lint")
     mirror(ROOT, objects)
@@ -141,29 +130,6 @@ def obstacle() -> str:
     if (LINTERS / "mypy").exists():
         return ""
     return "the linters are not here: scripts/setup --lint"
-
-
-def lint_shellcheck(tree: Sources) -> list[str]:
-    """Mistakes in shell scripts."""
-    return output([*SHELLCHECK, *tree.shell()], "shellcheck")
-
-
-def lint_ruff(_: Sources) -> list[str]:
-    """Mistakes in Python."""
-    return output([LINTERS / "ruff", "check", "--quiet", "--output-format=concise", "."], "ruff")
-
-
-def lint_format(_: Sources) -> list[str]:
-    """Layout of Python."""
-    return output(
-        [LINTERS / "ruff", "format", "--check", "--output-format=concise", "."], "ruff format"
-    )
-
-
-def lint_mypy(tree: Sources) -> list[str]:
-    """Types in Python."""
-    files = [*tree.with_suffix(".py"), COMMAND]
-    return output([LINTERS / "mypy", "--no-error-summary", *files], "mypy")
 
 
 def lint_compat(tree: Sources) -> list[str]:
@@ -200,22 +166,18 @@ def lint_licence(tree: Sources) -> list[str]:
     return found
 
 
-def lint_house(_: Sources) -> list[str]:
-    """Floors, circles, names and sizes."""
-    return house.unknown(house.measure(), house.KNOWN.read_text())
-
-
 TOOLS: dict[str, Callable[[Sources], list[str]]] = {
     "compat": lint_compat,
     "licence": lint_licence,
-    "house": lint_house,
-    "ruff": lint_ruff,
-    "format": lint_format,
-    "mypy": lint_mypy,
-    "shellcheck": lint_shellcheck,
+    "house": lambda _: house.unknown(house.measure(), house.KNOWN.read_text()),
+    "ruff": lambda _: output([*RUFF, "check", "--quiet", CONCISE, "."], "ruff"),
+    "format": lambda _: output([*RUFF, "format", "--check", CONCISE, "."], "ruff format"),
+    "mypy": lambda tree: output([*MYPY, *tree.with_suffix(".py"), COMMAND], "mypy"),
+    "shellcheck": lambda tree: output([*SHELLCHECK, *tree.shell()], "shellcheck"),
     "checkpatch": lint_checkpatch,
-    "w1": lint_w1,
-    "sparse": lint_sparse,
+    # What kernel developers ask for, and static checks of address spaces, locks and types.
+    "w1": lambda _: build_output(["W=1"], anew=True),
+    "sparse": lambda _: build_output(["W=1", "C=2"]),
 }
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 from kmtools.check.kernelsuite import JOBS, TESTS
-from kmtools.lab import catalogue, unpack
+from kmtools.lab import catalogue, kernels
 from kmtools.lab.build import build_modules
 from kmtools.lab.machine import Request, Result, boot, report
 
@@ -177,7 +177,7 @@ def judge(times: dict[str, float]) -> bool:
 
 def run(kernel: str, files: int, sites: int, turns: int) -> bool:
     """Build, boot and judge."""
-    unpack.fetch(catalogue.find(kernel))
+    kernels.ensure(catalogue.find(kernel))
     WORK.mkdir(parents=True, exist_ok=True)
     result = measure(kernel, build(kernel, files, sites), turns)
     if not result.ok:

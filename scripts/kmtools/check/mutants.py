@@ -31,17 +31,8 @@ ALL_MUTANTS = tuple(read(TABLE.read_text(encoding="utf-8")))
 SCRATCH = ROOT / "build" / "mutants"
 TREE = SCRATCH / "tree"
 PARTS = (
-    "base",
-    "patcher",
-    "immediate",
-    "markers",
-    "bench_modules",
-    "native",
-    "include",
-    "tests",
-    "Kbuild",
-    "kmarkers.mk",
-    "examples",
+    *("base", "patcher", "immediate", "markers", "bench_modules", "native", "include", "tests"),
+    *("Kbuild", "kmarkers.mk", "examples"),
 )
 BATCHES = 5000
 HANG_SECONDS = 30.0

@@ -7,7 +7,7 @@ fetched is a SKIP with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
@@ -39,34 +39,27 @@ def tracers(entry: catalogue.Entry) -> tuple[dict[Path, str], list[str]]:
     return files, missing
 
 
-def in_kernel(kernel: str, modules: Path) -> Callable[[Path], Tally]:
-    """The suite that boots a kernel with the tracers in it."""
-
-    def run(log: Path) -> Tally:
-        files, missing = tracers(catalogue.find(kernel))
-        if not files:
-            return Tally(skipped=missing, absent=1)
-        request = Request(
-            kernel=kernel,
-            job=kernelsuite.JOBS / "tracers.sh",
-            out=log.with_suffix(""),
-            modules=modules,
-            additions=[(kernelsuite.TESTS, "/tests"), *files.items()],
-            timeout=kernelsuite.TIMEOUT_SECONDS,
-            memory=MEMORY,
-        )
-        tally = kernelsuite.run_alone(request, log)
-        tally.skipped += missing
-        return tally
-
-    return run
+def run(kernel: str, modules: Path, log: Path) -> Tally:
+    """Boot a kernel with the tracers in it."""
+    files, missing = tracers(catalogue.find(kernel))
+    if not files:
+        return Tally(skipped=missing, absent=1)
+    request = Request(
+        kernel=kernel,
+        job=kernelsuite.JOBS / "tracers.sh",
+        out=log.with_suffix(""),
+        modules=modules,
+        additions=[(kernelsuite.TESTS, "/tests"), *files.items()],
+        timeout=kernelsuite.TIMEOUT_SECONDS,
+        memory=MEMORY,
+    )
+    tally = kernelsuite.run_alone(request, log)
+    tally.skipped += missing
+    return tally
 
 
 def suites(kernel: str, modules: Path) -> list[Suite]:
     """The suite, as a list of one."""
     what = "our trace event as trace-cmd, perf and bpftrace show it"
-    return [
-        Suite(
-            f"tracers-{kernel}", in_kernel(kernel, modules), what, kernelsuite.obstacle(kernel), 30
-        )
-    ]
+    obstacle = kernelsuite.obstacle(kernel)
+    return [Suite(f"tracers-{kernel}", partial(run, kernel, modules), what, obstacle, 30)]

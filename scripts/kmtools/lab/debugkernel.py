@@ -14,20 +14,13 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from kmtools.base.errors import UnableError, require_root
+from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT, cache_dir
 from kmtools.base.processes import captured
 from kmtools.lab import chroot
 from kmtools.lab.apt import PrivateApt, compare_versions, progress
 from kmtools.lab.catalogue import Entry, Kernel, unpacked
-from kmtools.lab.unpack import (
-    BUILD_TOOLS,
-    ensure_suite,
-    fetching,
-    have_qemu,
-    replace_kernel,
-    suite_dir,
-)
+from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite, have_qemu, replace_kernel, suite_dir
 
 FRAGMENTS = ROOT / "scripts" / "debug"
 KERNEL_BUILD_TOOLS = (*BUILD_TOOLS, "gcc", "libc6-dev", "flex", "bison", "bc", "libelf-dev")
@@ -82,18 +75,8 @@ def _fits(entry: Entry, kernel: Kernel) -> bool:
     return not unwanted and not missing_options(wanted, config.read_text())
 
 
-def fetch(entry: Entry, update: bool = False) -> Kernel:
-    """Make sure that a debug kernel is built, with `update` from the newest source."""
-    kernel = complete(entry)
-    if kernel is not None and not update:
-        return kernel
-    require_root("building a kernel")
-    with fetching(entry, NEEDED_BYTES):
-        kernel = complete(entry)
-        return _build(entry, kernel) if kernel is None or update else kernel
-
-
-def _build(entry: Entry, there: Kernel | None) -> Kernel:
+def make(entry: Entry, there: Kernel | None) -> Kernel:
+    """Build the newest source that the mirror has, unless that is there."""
     clang = "clang" in entry.debug
     suite = f"{entry.suite}-{'clang' if clang else 'kernel'}"
     make_args = ["LLVM=1"] if clang else []

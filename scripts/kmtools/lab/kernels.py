@@ -6,12 +6,32 @@ from __future__ import annotations
 import contextlib
 import time
 
+from kmtools.base.errors import require_root
 from kmtools.base.paths import cache_dir
 from kmtools.base.processes import captured
 from kmtools.base.text import aligned
 from kmtools.lab import cache, catalogue, debugkernel, unpack
 from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt
-from kmtools.lab.catalogue import Entry
+from kmtools.lab.catalogue import Entry, Kernel
+
+
+def ensure(entry: Entry, update: bool = False) -> Kernel:
+    """Make sure that a kernel and what builds and runs it are there.
+
+    A kernel that is there stays, or with `update` makes room for a newer one.
+    """
+    part, work = (debugkernel, "building") if entry.debug else (unpack, "fetching")
+    kernel: Kernel | None = part.complete(entry)
+    if kernel is not None and not update:
+        return kernel
+    require_root(f"{work} a kernel")
+    with unpack.fetching(entry, part.NEEDED_BYTES):
+        # Another process may have done it while this one waited.
+        kernel = part.complete(entry)
+        if kernel is None or update:
+            kernel = part.make(entry, kernel)
+    assert kernel is not None
+    return kernel
 
 
 def fetch(names: list[str], update: bool = False) -> None:
@@ -24,7 +44,7 @@ def fetch(names: list[str], update: bool = False) -> None:
         part = debugkernel if entry.debug else unpack
         before = part.complete(entry)
         started = time.monotonic()
-        kernel = part.fetch(entry, update)
+        kernel = ensure(entry, update)
         took = "" if kernel == before else f" in {time.monotonic() - started:.0f} s; {cache_size()}"
         print(f"{kernel.name}: {kernel.release} ({kernel.version}) is unpacked{took}")
 

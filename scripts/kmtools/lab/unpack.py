@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from kmtools.base.errors import UnableError, require_root
+from kmtools.base.errors import UnableError
 from kmtools.base.paths import cache_dir
 from kmtools.lab.apt import Candidate, NotOnMirrorError, PrivateApt, compare_versions, progress
 from kmtools.lab.cache import locked
@@ -49,21 +49,6 @@ def qemu_dir(suite: str) -> Path:
     return cache_dir() / "qemu" / suite
 
 
-def fetch(entry: Entry, update: bool = False) -> Kernel:
-    """Make sure that a kernel and what builds and runs it are unpacked.
-
-    A kernel that is there stays, or with `update` makes room for a newer one.
-    """
-    kernel = complete(entry)
-    if kernel is not None and not update:
-        return kernel
-    require_root("fetching a kernel")
-    with fetching(entry, NEEDED_BYTES):
-        # Another process may have done it while this one waited.
-        kernel = complete(entry)
-        return _fetch_kernel(entry, kernel) if kernel is None or update else kernel
-
-
 @contextmanager
 def fetching(entry: Entry, needed_bytes: int) -> Iterator[None]:
     """Be the only process that fetches, with room for it and the entry's emulator there."""
@@ -88,7 +73,7 @@ def complete(entry: Entry) -> Kernel | None:
     return kernel if fits and have_qemu(entry) and suite_dir(entry.suite).is_dir() else None
 
 
-def _fetch_kernel(entry: Entry, there: Kernel | None) -> Kernel:
+def make(entry: Entry, there: Kernel | None) -> Kernel:
     """Unpack the newest kernel of an entry that the mirror can still deliver."""
     progress(f"{entry.name}: asking the mirror for {entry.suite}")
     apt = PrivateApt(entry.suite)

@@ -5,18 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kmtools.analyse.switching import (
-    OURS,
-    PARTS,
-    PROMISES,
-    ROUND_COUNT,
-    SCALING,
-    STALL,
-    WORDS,
-    Point,
-    find,
-    of_tier,
-)
+from kmtools.analyse import switching
+from kmtools.analyse.switching import OURS, SCALING, STALL, WORDS, Point, find
 from kmtools.base.text import aligned
 from kmtools.report.table import amount
 
@@ -42,10 +32,10 @@ def part_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
     sizes = sorted({p.sites for p in points if p.variant == OURS and p.benchmark == SCALING})
     heads = ["of one batch, per site", *(f"{size:,}" for size in sizes)]
     rows = []
-    for variant in (OURS, *PARTS, ROUND_COUNT):
+    for variant in (OURS, *switching.PARTS, switching.ROUND_COUNT):
         cells = [find(points, SCALING, variant, size) for size in sizes]
         label = "all" if variant == OURS else variant.removeprefix("batched-").replace("-", " ")
-        if variant == ROUND_COUNT:
+        if variant == switching.ROUND_COUNT:
             texts = [f"{c.median:g}" if c else "" for c in cells]
             label += " of the batch"
         else:
@@ -70,7 +60,7 @@ def stall_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
 
 def promise_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
     """Heads and rows: what is promised for this tier, and what was measured."""
-    rows = [p.row(points) for p in PROMISES if p.tier == points[0].tier]
+    rows = [p.row(points) for p in switching.PROMISES if p.tier == points[0].tier]
     return ["promised", "limit", "measured", ""], [row for row in rows if row]
 
 
@@ -86,7 +76,7 @@ def render(points: Sequence[Point]) -> str:
     """All of it as text, for a terminal."""
     lines = []
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
-        own = of_tier(points, tier, kernel)
+        own = switching.of_tier(points, tier, kernel)
         for title, make in TABLES:
             heads, rows = make(own)
             if rows:

@@ -10,28 +10,20 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import TextIO
 
+from kmtools.analyse import verdicts
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.verdicts import (
-    EQUIVALENT,
-    FASTER,
-    FEWER,
-    IDENTICAL,
-    MORE,
-    SLOWER,
-    UNRESOLVED,
-    Result,
-)
+from kmtools.analyse.verdicts import Result
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS
 
 DEFAULT_WIDTH = 100
 COLOURS = {
-    SLOWER: "33",
-    FASTER: "36",
-    MORE: "33",
-    FEWER: "36",
-    EQUIVALENT: "32",
-    IDENTICAL: "32",
-    UNRESOLVED: "2",
+    verdicts.SLOWER: "33",
+    verdicts.FASTER: "36",
+    verdicts.MORE: "33",
+    verdicts.FEWER: "36",
+    verdicts.EQUIVALENT: "32",
+    verdicts.IDENTICAL: "32",
+    verdicts.UNRESOLVED: "2",
 }
 
 

@@ -15,32 +15,17 @@ from matplotlib.ticker import MaxNLocator
 
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import UNRESOLVED, Result
-from kmtools.report.figures.style import (
-    BLUE,
-    INK,
-    MUTED,
-    ROW,
-    VERDICT_LOOK,
-    VERMILLION,
-    Picture,
-    by_benchmark,
-    finite,
-    legend_above,
-    minus,
-    name_rows,
-    panels,
-    sentence,
-    signed_axis,
-)
+from kmtools.report.figures import style
+from kmtools.report.figures.style import INK, MUTED, Picture, legend_above, minus, name_rows, panels
 from kmtools.report.table import shown
 
 
 def _draw_forest_row(axes: Axes, row: int, result: Result, limit: float) -> None:
     assert result.delta_ci is not None and result.delta is not None
-    colour, marker = VERDICT_LOOK.get(result.verdict, (MUTED, "s"))
+    colour, marker = style.VERDICT_LOOK.get(result.verdict, (MUTED, "s"))
     for interval, width in ((result.delta_ci, 1.2), (result.sign_ci, 3.2)):
         if interval is not None:
-            ends = [finite(interval.lo, limit), finite(interval.hi, limit)]
+            ends = [style.finite(interval.lo, limit), style.finite(interval.hi, limit)]
             axes.plot(ends, [row, row], color=colour, linewidth=width, solid_capstyle="butt")
     fill: Literal["full", "none"] = "none" if result.verdict == UNRESOLVED else "full"
     axes.plot([result.delta], [row], marker, color=colour, markersize=6, fillstyle=fill)
@@ -66,9 +51,9 @@ def _draw_forest(axes: Axes, rows: Sequence[Result]) -> None:
     reach = max(_reach(rows), floor)
     low = min(0.0, *(_low(r, reach) for r in rows), -floor) * 1.12
     high = max(0.0, *(_high(r, reach) for r in rows), floor) * 1.12
-    signed_axis(axes, low, high, floor)
+    style.signed_axis(axes, low, high, floor)
     if first.noise_floor is not None:
-        noise = finite(first.noise_floor, 3 * reach)
+        noise = style.finite(first.noise_floor, 3 * reach)
         axes.axvspan(-noise, noise, color=MUTED, alpha=0.22, linewidth=0)
     axes.axvline(0, color=MUTED, linewidth=0.8)
     for end in (-(first.margin or 0), first.margin or 0):
@@ -83,20 +68,20 @@ def _draw_forest(axes: Axes, rows: Sequence[Result]) -> None:
 
 def _low(result: Result, reach: float) -> float:
     interval = result.delta_ci or Interval(0, 0)
-    return finite(min(interval.lo, result.delta or 0), reach)
+    return style.finite(min(interval.lo, result.delta or 0), reach)
 
 
 def _high(result: Result, reach: float) -> float:
     interval = result.delta_ci or Interval(0, 0)
-    return finite(max(interval.hi, result.delta or 0), reach)
+    return style.finite(max(interval.hi, result.delta or 0), reach)
 
 
 def forest_legend(figure: Figure, rows: Sequence[Result]) -> None:
     """Verdict marks, shading and dots, above the panels."""
-    seen = [v for v in VERDICT_LOOK if any(r.verdict == v for r in rows)]
+    seen = [v for v in style.VERDICT_LOOK if any(r.verdict == v for r in rows)]
     handles: list[Line2D | Patch] = []
     for verdict in seen:
-        colour, marker = VERDICT_LOOK[verdict]
+        colour, marker = style.VERDICT_LOOK[verdict]
         face = "none" if verdict == UNRESOLVED else colour
         handles.append(
             Line2D([], [], color=colour, marker=marker, markerfacecolor=face, label=verdict)
@@ -108,18 +93,17 @@ def forest_legend(figure: Figure, rows: Sequence[Result]) -> None:
 
 def forest(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
     """Added cost of every variant of a timed tier with intervals: the headline."""
-    groups = [[r for r in rows if r.delta_ci is not None] for rows in by_benchmark(results)]
-    groups = [rows for rows in groups if rows]
+    groups = style.by_benchmark(r for r in results if r.delta_ci is not None)
     if not groups:
         return None
-    figure, grid = panels([ROW * len(rows) for rows in groups])
+    figure, grid = panels([style.ROW * len(rows) for rows in groups])
     for axes, rows in zip(grid, groups, strict=True):
         _draw_forest(axes[0], rows)
     every = [row for rows in groups for row in rows]
     forest_legend(figure, every)
     first = every[0]
     words = "; ".join(
-        f"{rows[0].benchmark} over {rows[0].baseline}: " + ", ".join(map(sentence, rows))
+        f"{rows[0].benchmark} over {rows[0].baseline}: " + ", ".join(map(style.sentence, rows))
         for rows in groups
     )
     return figure, Picture(
@@ -137,9 +121,9 @@ def _instruction_row(axes: Axes, row: int, result: Result, base: float) -> None:
     added = result.median - base
     axes.barh(row, min(base, result.median), height=0.62, color=MUTED, alpha=0.45)
     if added > 0:
-        axes.barh(row, added, left=base, height=0.62, color=VERMILLION)
+        axes.barh(row, added, left=base, height=0.62, color=style.VERMILLION)
     elif added < 0:
-        axes.barh(row, -added, left=result.median, height=0.62, color=BLUE, alpha=0.5)
+        axes.barh(row, -added, left=result.median, height=0.62, color=style.BLUE, alpha=0.5)
     label = shown(result, result.median)
     if result.delta is not None:
         label += f"  ({shown(result, result.delta, True)})"
@@ -154,10 +138,10 @@ def _instruction_row(axes: Axes, row: int, result: Result, base: float) -> None:
 
 def instructions(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
     """Exact instructions per operation: the baseline's in grey, what a variant adds in colour."""
-    groups = [rows for rows in by_benchmark(results) if rows]
+    groups = style.by_benchmark(results)
     if not groups:
         return None
-    figure, grid = panels([ROW * len(rows) for rows in groups])
+    figure, grid = panels([style.ROW * len(rows) for rows in groups])
     for (axes, *_), rows in zip(grid, groups, strict=True):
         base = next((r.median for r in rows if r.variant == r.baseline), 0.0)
         for row, result in enumerate(rows):
@@ -167,7 +151,9 @@ def instructions(results: Sequence[Result], name: str) -> tuple[Figure, Picture]
         axes.set_xlabel(f"{rows[0].unit} per operation")
         axes.xaxis.set_major_locator(MaxNLocator(7, integer=True))
         axes.set_xlim(0, 1.2 * max(r.median for r in rows))
-    words = "; ".join(f"{rows[0].benchmark}: " + ", ".join(map(sentence, rows)) for rows in groups)
+    words = "; ".join(
+        f"{rows[0].benchmark}: " + ", ".join(map(style.sentence, rows)) for rows in groups
+    )
     first = groups[0][0]
     return figure, Picture(
         name,

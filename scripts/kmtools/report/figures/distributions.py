@@ -14,23 +14,8 @@ from numpy.typing import NDArray
 
 from kmtools.analyse import stats
 from kmtools.analyse.verdicts import Result
-from kmtools.report.figures.style import (
-    BLUE,
-    INK,
-    MUTED,
-    PALETTE,
-    ROW,
-    STYLES,
-    VERDICT_LOOK,
-    VERMILLION,
-    Picture,
-    by_benchmark,
-    minus,
-    name_rows,
-    panels,
-    plain,
-    sentence,
-)
+from kmtools.report.figures import style
+from kmtools.report.figures.style import INK, MUTED, Picture, minus, name_rows, panels
 from kmtools.report.table import amount
 
 GOLDEN = 0.6180339887498949
@@ -45,7 +30,7 @@ def _value_axis(axes: Axes, low: float, high: float) -> None:
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.xaxis.set_major_formatter(FuncFormatter(plain))
+    axes.xaxis.set_major_formatter(FuncFormatter(style.plain))
 
 
 def _thin(n: int) -> NDArray[np.int64]:
@@ -61,13 +46,13 @@ def _draw_ecdf(body: Axes, tail: Axes, rows: Sequence[Result]) -> None:
     for index, result in enumerate(rows):
         ordered = np.sort(stats.values(result.slopes))
         n = len(ordered)
-        colour = PALETTE[index % len(PALETTE)]
-        style = STYLES[index // len(PALETTE) % len(STYLES)]
+        colour = style.PALETTE[index % len(style.PALETTE)]
+        dashes = style.STYLES[index // len(style.PALETTE) % len(style.STYLES)]
         at = _thin(n)
         (line,) = body.step(ordered[at], (at + 1) / n, where="post", label=result.variant)
         (end,) = tail.step(ordered[at], 1 - at / n, where="post")
         for drawn in (line, end):
-            drawn.set(color=colour, linestyle=style, linewidth=1.5)
+            drawn.set(color=colour, linestyle=dashes, linewidth=1.5)
         lows.append(np.quantile(ordered, 0.01))
         highs.append(np.quantile(ordered, 0.97))
         tops.append(ordered[-1])
@@ -89,8 +74,7 @@ def _draw_ecdf(body: Axes, tail: Axes, rows: Sequence[Result]) -> None:
 
 def ecdf(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
     """Distribution of every variant over blocks, its upper tail on a log scale beside it."""
-    groups = [[r for r in rows if r.slopes] for rows in by_benchmark(results)]
-    groups = [rows for rows in groups if rows]
+    groups = style.by_benchmark(r for r in results if r.slopes)
     if not groups:
         return None
     figure, grid = panels([1.75] * len(groups), columns=2, extra=0.6)
@@ -121,7 +105,7 @@ def _draw_totals(axes: Axes, rows: Sequence[Result]) -> None:
     for row, result in enumerate(rows):
         x = stats.values(result.slopes)
         low, high = float(np.quantile(x, 0.05)), float(np.quantile(x, 0.95))
-        colour = VERDICT_LOOK.get(result.verdict, (INK, "s"))[0]
+        colour = style.VERDICT_LOOK.get(result.verdict, (INK, "s"))[0]
         axes.plot([low, high], [row, row], color=colour, alpha=0.4, linewidth=5)
         axes.plot([result.median], [row], marker="|", markersize=12, color=colour, mew=2)
         places = sorted(stats.layout_medians(result.slopes).values())
@@ -140,11 +124,10 @@ def _draw_totals(axes: Axes, rows: Sequence[Result]) -> None:
 
 def totals(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
     """Whole cost of every variant, baseline included: for benchmarks of cold code or data."""
-    groups = [[r for r in rows if r.slopes] for rows in by_benchmark(results)]
-    groups = [rows for rows in groups if rows]
+    groups = style.by_benchmark(r for r in results if r.slopes)
     if not groups:
         return None
-    figure, grid = panels([(ROW + 0.04) * len(rows) for rows in groups])
+    figure, grid = panels([(style.ROW + 0.04) * len(rows) for rows in groups])
     for (axes, *_), rows in zip(grid, groups, strict=True):
         _draw_totals(axes, rows)
     first = groups[0][0]
@@ -175,7 +158,7 @@ def _draw_pairs(axes: Axes, rows: Sequence[Result]) -> None:
     low, high = _frame(rows, margin)
     for row, result in enumerate(rows):
         x = stats.values(result.deltas)
-        colour = VERDICT_LOOK.get(result.verdict, (MUTED, "s"))[0]
+        colour = style.VERDICT_LOOK.get(result.verdict, (MUTED, "s"))[0]
         height = row + 0.56 * ((np.arange(len(x)) * GOLDEN) % 1.0 - 0.5)
         inside = (x >= low) & (x <= high)
         (dots,) = axes.plot(x[inside], height[inside], ".", color=colour, mew=0, rasterized=True)
@@ -189,7 +172,7 @@ def _draw_pairs(axes: Axes, rows: Sequence[Result]) -> None:
     for end in (-margin, margin):
         axes.axvline(end, color=INK, linewidth=1, linestyle=":")
     axes.set_xlim(low, high)
-    axes.xaxis.set_major_formatter(FuncFormatter(plain))
+    axes.xaxis.set_major_formatter(FuncFormatter(style.plain))
     name_rows(axes, [r.variant + (" (A/A)" if r.is_clone else "") for r in rows])
     axes.set_title(rows[0].benchmark)
     axes.set_xlabel(
@@ -199,15 +182,16 @@ def _draw_pairs(axes: Axes, rows: Sequence[Result]) -> None:
 
 def pairs(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
     """Every paired difference of the system call benchmarks as a dot."""
-    groups = [[r for r in rows if r.deltas] for rows in by_benchmark(results)]
-    groups = [rows for rows in groups if rows]
+    groups = style.by_benchmark(r for r in results if r.deltas)
     if not groups:
         return None
     figure, grid = panels([0.5 * len(rows) for rows in groups])
     for (axes, *_), rows in zip(grid, groups, strict=True):
         _draw_pairs(axes, rows)
     first = groups[0][0]
-    words = "; ".join(f"{rows[0].benchmark}: " + ", ".join(map(sentence, rows)) for rows in groups)
+    words = "; ".join(
+        f"{rows[0].benchmark}: " + ", ".join(map(style.sentence, rows)) for rows in groups
+    )
     return figure, Picture(
         name,
         f"System call, paired differences, {first.tier}",
@@ -228,7 +212,7 @@ def _draw_heat(axes: Axes, rows: Sequence[Result], layouts: Sequence[int]) -> No
             if layout not in cell:
                 continue
             share = math.log1p(abs(cell[layout]) / unit) / math.log1p(scale / unit)
-            colour = VERMILLION if cell[layout] > 0 else BLUE
+            colour = style.VERMILLION if cell[layout] > 0 else style.BLUE
             axes.fill_between(
                 [column, column + 1], row - 0.46, row + 0.46, color=colour, alpha=0.65 * share, lw=0
             )
@@ -250,12 +234,11 @@ def _draw_heat(axes: Axes, rows: Sequence[Result], layouts: Sequence[int]) -> No
 
 def layout_map(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
     """Added cost in each code layout: where placement, not the variant, makes the difference."""
-    groups = [[r for r in rows if r.deltas] for rows in by_benchmark(results)]
-    groups = [rows for rows in groups if rows]
+    groups = style.by_benchmark(r for r in results if r.deltas)
     layouts = sorted({s.layout for rows in groups for r in rows for s in r.deltas})
     if not groups or len(layouts) < 2:
         return None
-    figure, grid = panels([ROW * len(rows) for rows in groups], extra=0.55)
+    figure, grid = panels([style.ROW * len(rows) for rows in groups], extra=0.55)
     for (axes, *_), rows in zip(grid, groups, strict=True):
         _draw_heat(axes, rows, layouts)
     first = groups[0][0]

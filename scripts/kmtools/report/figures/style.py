@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -27,16 +27,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from kmtools.analyse.verdicts import (
-    EQUIVALENT,
-    FASTER,
-    FEWER,
-    IDENTICAL,
-    MORE,
-    SLOWER,
-    UNRESOLVED,
-    Result,
-)
+from kmtools.analyse import verdicts
+from kmtools.analyse.verdicts import Result
 from kmtools.report.table import shown
 
 INK = "#24292f"
@@ -49,13 +41,13 @@ WIDTH = 8.6
 ROW = 0.27
 
 VERDICT_LOOK = {
-    SLOWER: (VERMILLION, ">"),
-    FASTER: (BLUE, "<"),
-    MORE: (VERMILLION, ">"),
-    FEWER: (BLUE, "<"),
-    EQUIVALENT: (GREEN, "o"),
-    IDENTICAL: (GREEN, "o"),
-    UNRESOLVED: (MUTED, "D"),
+    verdicts.SLOWER: (VERMILLION, ">"),
+    verdicts.FASTER: (BLUE, "<"),
+    verdicts.MORE: (VERMILLION, ">"),
+    verdicts.FEWER: (BLUE, "<"),
+    verdicts.EQUIVALENT: (GREEN, "o"),
+    verdicts.IDENTICAL: (GREEN, "o"),
+    verdicts.UNRESOLVED: (MUTED, "D"),
 }
 
 STYLE: Any = {
@@ -196,7 +188,7 @@ def name_rows(axes: Axes, names: Sequence[str]) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def by_benchmark(results: Sequence[Result]) -> list[list[Result]]:
+def by_benchmark(results: Iterable[Result]) -> list[list[Result]]:
     """Results of one tier, split by benchmark."""
     return [list(group) for _, group in groupby(results, lambda r: r.benchmark)]
 

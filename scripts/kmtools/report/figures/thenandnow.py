@@ -12,28 +12,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from kmtools.analyse.published import Published, read_aliases
+from kmtools.analyse.published import Published, successors
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result, difference
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
-from kmtools.report.figures.style import (
-    BLUE,
-    INK,
-    MUTED,
-    PURPLE,
-    ROW,
-    VERMILLION,
-    Picture,
-    legend_above,
-    minus,
-    name_rows,
-    panels,
-    signed_axis,
-)
+from kmtools.report.figures import style
+from kmtools.report.figures.style import INK, MUTED, Picture, legend_above, minus, name_rows, panels
 from kmtools.report.table import amount
 
 Machine = tuple[str, str, str]
-TIER_LOOK = {"native": (BLUE, "o"), "metal": (PURPLE, "s"), "vm": (INK, "^")}
+TIER_LOOK = {"native": (style.BLUE, "o"), "metal": (style.PURPLE, "s"), "vm": (INK, "^")}
 
 
 @dataclass(frozen=True)
@@ -56,16 +44,6 @@ class Row:
     @property
     def label(self) -> str:
         return f"{self.then.benchmark}: {self.then.variant}"
-
-
-def successors() -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """(source, published benchmark:variant) -> our (benchmark, variant) names."""
-    names: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for row in read_aliases():
-        if row["benchmark"] and row["variant"]:
-            published = f"{row['published_benchmark']}:{row['published_variant']}"
-            names[row["source"], published].append((row["benchmark"], row["variant"]))
-    return dict(names)
 
 
 def counterpart(result: Result, over: str, results: Mapping[object, Result]) -> Ours | None:
@@ -109,7 +87,7 @@ def _draw_then(axes: Axes, rows: Sequence[Row]) -> None:
     deltas = [row.then.delta or 0.0 for row in rows]
     for index, row in enumerate(rows):
         axes.plot([0, deltas[index]], [index, index], color=MUTED, linewidth=1.2)
-        axes.plot([deltas[index]], [index], "o", color=VERMILLION, markersize=6)
+        axes.plot([deltas[index]], [index], "o", color=style.VERMILLION, markersize=6)
         stated = row.then.delta_stated
         if stated is not None and row.then.differs:
             axes.plot([float(stated)], [index], "x", color=INK, markersize=7, mew=1.5)
@@ -133,7 +111,7 @@ def _finish(
     floor = max(small[len(small) // 4], small[-1] / 300, least) if small else 1.0
     pad = 0.06 * ((high - low) or 1.0)
     low, high = (1.3 * low if low < 0 else -pad), (1.3 * high if high > 0 else pad)
-    signed_axis(axes, low, high, floor, most=2 if low < -pad < pad < high else 3)
+    style.signed_axis(axes, low, high, floor, most=2 if low < -pad < pad < high else 3)
     if axes.get_xscale() == "symlog":
         low, high = min(low, -floor), max(high, floor)
     axes.set_xlim(low, high)
@@ -161,7 +139,9 @@ def _draw_now(axes: Axes, rows: Sequence[Row]) -> None:
 
 
 def _legend(figure: Figure, tiers: Sequence[str], differs: bool) -> None:
-    handles = [Line2D([], [], color=VERMILLION, marker="o", ls="", label="published, recomputed")]
+    handles = [
+        Line2D([], [], color=style.VERMILLION, marker="o", ls="", label="published, recomputed")
+    ]
     if differs:
         label = "as stated, where its numbers differ"
         handles.append(Line2D([], [], color=INK, marker="x", ls="", label=label))
@@ -176,7 +156,7 @@ def then_and_now(rows: Mapping[Machine, Sequence[Row]], name: str) -> tuple[Figu
     if not rows:
         return None
     machines = sorted(rows, key=lambda key: (key[0] != "markers-0.20", key))
-    heights = [max(2.0, len(rows[machine])) * (ROW + 0.03) for machine in machines]
+    heights = [max(2.0, len(rows[machine])) * (style.ROW + 0.03) for machine in machines]
     figure, grid = panels(heights, columns=2)
     for (left, right), machine in zip(grid, machines, strict=True):
         _draw_then(left, rows[machine])
