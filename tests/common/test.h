@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Test cases that run in a module and in a program.  A case returns NULL, or
-* the text of the expectation that failed; its cleanup runs either way.
+ * the text of the expectation that failed; its cleanup runs either way.
  */
 #ifndef TESTS_COMMON_TEST_H
 #define TESTS_COMMON_TEST_H
@@ -37,7 +37,7 @@ extern const struct test_case test_cases[];
 extern const unsigned int test_nr_cases;
 
 /*
-* The work of the storms is proportional to this number, whatever the number of CPUs and
+ * The work of the storms is proportional to this number, whatever the number of CPUs and
  * however fast they are: none goes on until something has been hit.
  */
 extern unsigned int test_batches;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
-* A few bytes that stand for text: the platform below the patcher in the fuzz
+ * A few bytes that stand for text: the platform below the patcher in the fuzz
  * targets.  Each round of the protocol is checked while it runs.
  */
 #ifndef TESTS_FUZZ_ARENA_H

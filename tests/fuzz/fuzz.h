@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
-* Helpers of all fuzz targets.  Each target defines LLVMFuzzerTestOneInput(); it is
+ * Helpers of all fuzz targets.  Each target defines LLVMFuzzerTestOneInput(); it is
  * linked with libFuzzer, or with replay.c, which feeds it files or random bytes.
  */
 #ifndef TESTS_FUZZ_FUZZ_H

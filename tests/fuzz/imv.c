@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Fuzz target: hostile tables of immediate values, and hostile changes.  A table
-* that is accepted is used as any other; whatever happens, bytes outside of
+ * that is accepted is used as any other; whatever happens, bytes outside of
  * sites stay as they are, and sites read the values that their variables have.
  */
 #include <linux/errno.h>

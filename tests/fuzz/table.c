@@ -2,7 +2,7 @@
 /*
  * Fuzz target: hostile tables and batches.  The input is a program that
  * registers tables, applies batches and hits breakpoints; a model says what must
-* result, and what the text must be.
+ * result, and what the text must be.
  */
 #include <linux/errno.h>
 #include <linux/ptrace.h>

@@ -21,10 +21,10 @@
 
 /**
  * struct changed - one instruction that takes several forms in turn
-* @core: the site
-* @call: function that executes it
+ * @core: the site
+ * @call: function that executes it
  * @insn: its forms; the first is the kernel's own
-* @result: result of @call with each form
+ * @result: result of @call with each form
  * @nr: how many forms
  * @registered: it may be changed
  * @compared: calls that met one change at most, so that their result is known

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
-* A client as clients were written from 2006 to 2009: no header but the historical one,
+ * A client as clients were written from 2006 to 2009: no header but the historical one,
  * and no name that it did not have.
  *
  * Writing a name to the parameter set connects a probe of 2006 to it; connected is

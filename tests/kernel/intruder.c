@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
-* A breakpoint that is neither ours nor a kprobe, with a handler that comes after all
+ * A breakpoint that is neither ours nor a kprobe, with a handler that comes after all
  * others; and another page in the place of one of text, which vmalloc_to_page()
  * is made to return to one task.
  */

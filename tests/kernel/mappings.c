@@ -13,7 +13,7 @@
 #include "core_test.h"
 
 /**
-* struct walk - a walk through page tables and its results
+ * struct walk - a walk through page tables and its results
  * @pfn: page frame of the text in question
  * @writable: entries that map it writable
  * @executable: entries that map anything both writable and executable

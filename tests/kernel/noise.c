@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
-* Other activity in a kernel while sites are changed: timers and samples of
+ * Other activity in a kernel while sites are changed: timers and samples of
  * perf on every CPU and non-maskable interrupts, all of which execute a site
  * themselves, a static key that is toggled, and a kprobe that comes and goes.
  *
