@@ -97,9 +97,10 @@ def kernel_suite(kernel: str, short: bool = True) -> Suite:
     return Suite(f"kernel-{kernel}", partial(in_kernel, kernel, short), what, obstacle, usual)
 
 
-def aside(*suites: Suite) -> list[Suite]:
-    """Suites that need none of the modules that others build: they run beside these."""
-    return [replace(suite, aside=True) for suite in suites]
+def aside(full: bool, *suites: Suite) -> list[Suite]:
+    """Suites that need none of the modules that others build: they run beside these, unless that
+    would take from long storms the time that a guest needs to end what it began."""
+    return [replace(suite, aside=not full) for suite in suites]
 
 
 def suites(kernel: str, full: bool) -> list[Suite]:
@@ -108,6 +109,7 @@ def suites(kernel: str, full: bool) -> list[Suite]:
     pytest = partial(without, "pytest", "python3-pytest")
     found = [
         *aside(
+            full,
             *native.suites(full),
             Suite("scripts", scripts, "the scripts' own tests", pytest, SCRIPTS_SECONDS),
         ),
@@ -135,9 +137,7 @@ def full_suites(kernel: str, modules: Path) -> list[Suite]:
         *tracers.suites(kernel, modules),
         *boots.suites(kernel, modules, boots.FEW_BATCHES, boots.COEXIST),
         *(kernel_suite(name) for name in gates),
-        *aside(
-            lint.suite(LINT_SECONDS),
-            *(report_only(kernel_suite(name)) for name in newest),
-            *fresh.suites(),
-        ),
+        lint.suite(LINT_SECONDS),
+        *(report_only(kernel_suite(name)) for name in newest),
+        *fresh.suites(),
     ]
