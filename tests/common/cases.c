@@ -61,6 +61,7 @@ const struct test_case test_cases[] = {
 	{ "markers_scale_on_one_name", markers_scale_one_name, scale_forget },
 	{ "markers_scale_on_many_names", markers_scale_names, scale_forget },
 #ifdef __KERNEL__
+	{ "patcher_waits_for_a_held_task", patcher_waits_for_held, held_forget },
 	{ "core_text_storm", core_storm, core_storm_forget },
 #endif
 };

@@ -76,6 +76,8 @@ const char *markers_scale_names(void);
 void scale_forget(void);
 
 #ifdef __KERNEL__
+const char *patcher_waits_for_held(void);
+void held_forget(void);
 const char *core_storm(void);
 void core_storm_forget(void);
 #endif

