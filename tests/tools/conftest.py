@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import nativeprograms
 import pytest
 from fakelab import make_laboratory
 
@@ -16,3 +17,9 @@ def laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HERE", str(tmp_path))
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def native_programs() -> None:
+    """Build kmbench and the programs that are tested with it."""
+    nativeprograms.build()

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A machine whose builds, boots and measurements are noted and not done: make bench in tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import rawdata
+from kmtools.cli import main
+from kmtools.commands import run as commands
+from kmtools.lab import catalogue, kernels
+from kmtools.lab.catalogue import Kernel
+from kmtools.measure import bench, benchrun, collect, guest, native
+from kmtools.report import report
+
+LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
+TIERS = ("native", "vm", "icount")
+
+
+class Machine:
+    """Stands for all that is built, booted and measured; `trouble` is raised where it says so."""
+
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.local = tmp_path / "results" / "local"
+        self.done: list[str] = []
+        self.trouble: dict[str, BaseException | Callable[[Path], None]] = {}
+        self.release = "6.1.0-test"
+        self.whole_report = report.report
+        self.whole_merge = collect.merge
+        monkeypatch.setattr(benchrun, "LOCAL", self.local)
+        monkeypatch.setattr(bench, "ROOT", tmp_path)
+        monkeypatch.setattr(commands, "ROOT", tmp_path)
+        monkeypatch.setattr(bench, "command", self.command)
+        monkeypatch.setattr(bench, "require_root", lambda _: self.at("root"))
+        monkeypatch.setattr(collect, "merge", self.collected)
+        monkeypatch.setattr(report, "report", self.shown)
+        monkeypatch.setattr(bench, "build_modules", self.build)
+        monkeypatch.setattr(kernels, "fetch", lambda _: self.at("fetch"))
+        monkeypatch.setattr(catalogue, "require", self.kernel)
+        monkeypatch.setattr(native, "measure", self.in_user_space)
+        monkeypatch.setattr(guest, "measure", self.in_kernel)
+
+    def at(self, step: str, raw: Path | None = None) -> None:
+        """Note a step, unless it fails."""
+        trouble = self.trouble.get(step)
+        if isinstance(trouble, BaseException):
+            raise trouble
+        self.done.append(step)
+        if raw is not None:
+            exact = raw.name == "icount"
+            rawdata.write_tier(raw, blocks=2, benches=[LOOP], exact=exact, emulated=str(int(exact)))
+            if trouble is not None:
+                trouble(raw)
+
+    def runs(self) -> list[Path]:
+        """The folders of runs, the oldest first."""
+        return sorted(path for path in self.local.glob("2*") if path.is_dir())
+
+    def bench(self, *words: str) -> int:
+        """Run make bench's script."""
+        self.done.clear()
+        return main(["bench", *words])
+
+    def in_user_space(self, raw: Path, **_: object) -> None:
+        """Stand for measuring in user space."""
+        self.at("native", raw)
+
+    def in_kernel(self, tier: str, kernel: str, modules: Path, raw: Path, **_: object) -> None:
+        """Stand for measuring in a test kernel."""
+        self.at(tier, raw)
+
+    def build(self, *_: object) -> int:
+        """Stand for building the modules."""
+        self.at("modules")
+        return 0
+
+    def collected(self, run: Path) -> list[collect.RawDir]:
+        """Collect, as a step that is noted."""
+        self.at("collect")
+        return self.whole_merge(run)
+
+    def shown(
+        self, run: Path, tier: str | None = None, tables: Sequence[str] | None = None
+    ) -> bool:
+        """Stand for the report."""
+        self.at("report")
+        return True
+
+    def command(self, words: Sequence[object], *_: object) -> None:
+        """Stand for installing packages and for building kmbench."""
+        self.at("packages" if "--bench" in words else "kmbench")
+
+    def kernel(self, name: str) -> Kernel:
+        """Return a kernel that is unpacked."""
+        return Kernel(name, "s", "p", "1", self.release, "vmlinuz")
+
+
+def env_of(run: Path) -> dict[str, object]:
+    """What env.json says of a run as a whole."""
+    env: dict[str, dict[str, object]] = json.loads((run / "env.json").read_text())
+    return env["run"]
+
+
+def tiers_of(run: Path) -> list[str]:
+    """The tiers that samples.csv holds."""
+    lines = (run / "samples.csv").read_text().splitlines()[2:]
+    return list(dict.fromkeys(line.split(",")[0] for line in lines))

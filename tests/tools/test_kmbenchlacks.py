@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What kmbench skips where the kernel or the CPU lacks something, and how it says so."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+from kmtools.measure import collect
+from nativeprograms import (
+    EXIT_SKIP,
+    EXIT_USAGE,
+    KMBENCH,
+    NATIVE,
+    denied,
+    env_of,
+    kmbench,
+    run,
+)
+
+pytestmark = pytest.mark.usefixtures("native_programs")
+
+
+@pytest.mark.parametrize(
+    ("what", "named"),
+    [
+        (f"membarrier={errno.ENOSYS}", "membarrier(2) with sync-core"),
+        (f"membarrier={errno.EINVAL}", "membarrier(2) with sync-core"),
+        (f"mremap={errno.EPERM}", "shared memory"),
+    ],
+)
+def test_without_live_patching_all_is_skipped(what: str, named: str, tmp_path: Path) -> None:
+    """Exit code 4, the reason and what is skipped."""
+    done = denied(what, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
+    assert done.returncode == EXIT_SKIP
+    assert named in done.stderr
+    assert "SKIP all benchmarks" in done.stderr
+    assert not (tmp_path / "raw").exists()
+
+
+def test_without_membarrier_the_tests_are_skipped() -> None:
+    """As KTAP says it."""
+    done = run(NATIVE / "deny", f"membarrier={errno.ENOSYS}", "--", NATIVE / "test", 10)
+    assert done.returncode == EXIT_SKIP
+    assert "1..0 # SKIP" in done.stdout
+
+
+def test_refused_affinity_is_named(tmp_path: Path) -> None:
+    """Not pinned, and said so; but a CPU that was asked for is an error."""
+    what = f"sched_setaffinity={errno.EPERM}"
+    done = denied(what, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
+    assert done.returncode == 0
+    assert "SKIP pinning" in done.stderr
+    done = denied(what, "run", "-b", 2, "-c", 0, "empty-loop")
+    assert done.returncode == EXIT_USAGE
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (errno.EACCES, "perf_event_paranoid"),
+        (errno.ENOENT, "no hardware counter"),
+        (errno.ENOSYS, "not implemented"),
+    ],
+)
+def test_without_perf_events_cycles_are_estimated(error: int, why: str, tmp_path: Path) -> None:
+    """The reason on stderr, the word in env."""
+    raw = tmp_path / "raw"
+    done = denied(f"perf_event_open={error}", "run", "-b", 2, "-o", raw, "empty-loop")
+    assert done.returncode == 0
+    assert "core cycles are estimated" in done.stderr
+    assert why in done.stderr
+    assert env_of(raw)["cycles"] == "estimated"
+
+
+def test_without_an_invariant_tsc_its_frequency_is_skipped(tmp_path: Path) -> None:
+    """Named once, left out of env, and the samples are as good as ever."""
+    raw = tmp_path / "raw"
+    done = run(NATIVE / "kmbench-no-tsc", "run", "-b", 2, "-o", raw, "empty-loop")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("SKIP tsc_khz") == 1
+    assert "without an invariant TSC" in done.stderr
+    env = env_of(raw)
+    assert env["invariant_tsc"] == "0"
+    assert "tsc_khz" not in env
+    assert collect.load_raw("native", raw).rows
+
+
+def test_an_invariant_tsc_has_a_frequency(tmp_path: Path) -> None:
+    """Where /proc/cpuinfo says that there is one."""
+    flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    if "nonstop_tsc" not in flags:
+        pytest.skip("the TSC of this CPU is not invariant")
+    done = kmbench("run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
+    assert "SKIP tsc_khz" not in done.stderr
+    env = env_of(tmp_path / "raw")
+    assert env["invariant_tsc"] == "1"
+    assert int(env["tsc_khz"]) > 100_000
+
+
+def test_a_single_cpu_has_no_bystander() -> None:
+    """A benchmark that needs another CPU is passed over; alone it is all there is to skip."""
+    done = run(KMBENCH, "run", "-b", 1, "arm-stall", one_cpu=True)
+    assert done.returncode == EXIT_SKIP
+    assert done.stderr.count("no second CPU") == 1
+    assert "arm-stall: SKIP, no second CPU can be had for its bystander\n" in done.stderr
+    done = run(KMBENCH, "run", "-b", 1, "empty-loop", "arm-stall", one_cpu=True)
+    assert done.returncode == 0
+    assert done.stderr.count("no second CPU") == 1
+
+
+def test_where_nothing_can_be_kept_to_a_cpu_there_is_no_bystander() -> None:
+    """However many there are."""
+    done = denied(f"sched_setaffinity={errno.EPERM}", "run", "-b", 1, "arm-stall")
+    assert done.returncode == EXIT_SKIP
+    assert "SKIP pinning" in done.stderr
+    assert "no second CPU can be had" in done.stderr
+
+
+def test_a_single_cpu_has_no_storms() -> None:
+    """Each storm is skipped by name."""
+    done = run(NATIVE / "test", 10, "storm", one_cpu=True)
+    results = [line for line in done.stdout.splitlines() if line.startswith(("ok", "not ok"))]
+    assert results
+    assert all("# SKIP one CPU" in line for line in results)

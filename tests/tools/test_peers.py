@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The peers of kmbench: the tracers whose dormant probes are measured beside ours."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from kmtools.base.paths import ROOT
+from kmtools.measure import collect
+from nativeprograms import EXIT_INTERRUPTED, KMBENCH, NATIVE, kmbench, run
+
+pytestmark = pytest.mark.usefixtures("native_programs")
+
+PEERS = {"lttng-ust": "liblttng-ust-dev", "sdt": "systemtap-sdt-dev"}
+
+
+def test_a_missing_peer_is_named(tmp_path: Path) -> None:
+    """With the package to install; the rows of others stay."""
+    program = tmp_path / "kmbench"
+    program.write_bytes(KMBENCH.read_bytes())
+    program.chmod(0o755)
+    done = run(program, "list")
+    assert "SKIP peer-sdt" in done.stderr
+    assert "systemtap-sdt-dev" in done.stderr
+    assert "liblttng-ust-dev" in done.stderr
+    assert "empty-loop-peers: none none-clone marker-jump-off marker-jump-on\n" in done.stdout
+
+
+@pytest.fixture(params=PEERS)
+def peer(request: pytest.FixtureRequest) -> str:
+    """The name of a peer whose package is here."""
+    name: str = request.param
+    built = NATIVE / f"peer-{name}.so"
+    subprocess.run(["make", "-s", "-C", str(ROOT / "native"), "peers"], check=True)
+    if not built.exists():
+        pytest.skip(f"{built.name} is not built: apt-get install {PEERS[name]}")
+    return f"peer-{name}"
+
+
+def test_a_peer_is_listed(peer: str) -> None:
+    """With both of its rows, and nothing said to be missing."""
+    done = kmbench("list")
+    lines = dict(line.split(":", 1) for line in done.stdout.splitlines())
+    rows = lines["empty-loop-peers"].split()
+    assert rows[rows.index(f"{peer}-off") + 1] == f"{peer}-on"
+    assert f"SKIP {peer}:" not in done.stderr
+
+
+def test_a_peer_is_measured(peer: str, tmp_path: Path) -> None:
+    """Off in any case; on, or the reason why not."""
+    raw = tmp_path / "raw"
+    done = kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
+    assert done.returncode == 0, done.stderr
+    measured = {row.variant for row in collect.load_raw("native", raw).rows}
+    assert f"{peer}-off" in measured
+    skipped = re.search(rf"^kmbench: SKIP {peer}-on: \S.*$", done.stderr, re.MULTILINE)
+    assert (f"{peer}-on" in measured) == (skipped is None)
+
+
+def test_a_peer_that_cannot_be_on_is_named(peer: str, tmp_path: Path) -> None:
+    """Without perf events, and without the tracer's command."""
+    raw = tmp_path / "raw"
+    words = ["env", "PATH=/nowhere", NATIVE / "deny", f"perf_event_open={errno.EACCES}", "--"]
+    done = run(*words, KMBENCH, "run", "-b", 2, "-o", raw, "empty-loop-peers")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(f"kmbench: SKIP {peer}-on: ") == 1
+    measured = {row.variant for row in collect.load_raw("native", raw).rows}
+    assert f"{peer}-off" in measured
+    assert f"{peer}-on" not in measured
+
+
+def interrupted_at_a_terminal(raw: Path) -> None:
+    """Run the peers until there are samples; then a signal to all of the group, as of Ctrl-C."""
+    words = [str(KMBENCH), "run", "-b", "100000", "-o", str(raw), "empty-loop-peers"]
+    main, other = pty.openpty()
+    with subprocess.Popen(words, stderr=other, start_new_session=True) as process:
+        os.close(other)
+        shown = b""
+        while not re.search(rb": \d{3,} of", shown):
+            shown += os.read(main, 4096)
+        os.killpg(process.pid, signal.SIGINT)
+    os.close(main)
+    assert process.returncode == EXIT_INTERRUPTED
+
+
+def test_an_interruption_leaves_the_tracer_on(tmp_path: Path) -> None:
+    """As long as there are blocks that are kept: no window of the peer is as short as when off."""
+    if not (NATIVE / "peer-lttng-ust.so").exists() or not shutil.which("lttng-sessiond"):
+        pytest.skip("no LTTng-UST to be on (apt-get install liblttng-ust-dev lttng-tools)")
+    for attempt in range(5):
+        raw = tmp_path / str(attempt)
+        interrupted_at_a_terminal(raw)
+        rows = collect.load_raw("native", raw).rows
+        on = [row.value for row in rows if row.variant == "peer-lttng-ust-on"]
+        off = [row.value for row in rows if row.variant == "peer-lttng-ust-off"]
+        assert min(on) > 10 * sorted(off)[len(off) // 2]
