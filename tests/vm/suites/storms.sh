@@ -76,8 +76,26 @@ toggle_stranger() {
 	insmod /modules/kmarkers_test_stranger.ko && rmmod kmarkers_test_stranger
 }
 
+# While a storm keeps tasks busy, the kernel may take longer to disable a live patch than remove_owner
+# waits. Until it has, the module stays loaded and insmod fails. Writing to "force" is no remedy: the
+# kernel never unloads a patch whose disabling was forced.
+remove_late_livepatch() {
+	remove_owner livepatch && echo >>/tmp/late_livepatches
+}
+
 toggle_livepatch() {
-	make_owner livepatch && remove_owner livepatch
+	! loaded kmarkers_test_livepatch || remove_late_livepatch || return
+	make_owner livepatch || return
+	remove_owner livepatch || remove_late_livepatch
+}
+
+# The patch of the last turn may still be there when the storm has ended.
+end_livepatches() {
+	has_livepatch || return 0
+	! loaded kmarkers_test_livepatch || remove_late_livepatch 2>/dev/null
+	echo "# livepatch: $(wc -l </tmp/late_livepatches) patches took longer than 20 s to remove"
+	lacks "^kmarkers_test_livepatch " /proc/modules
+	result $? "no live patch is loaded after the storm"
 }
 
 # Looks at the page tables while text is being written.
@@ -165,6 +183,7 @@ test_storms() {
 	entry=$(($(od -A n -t u8 -j 24 -N 8 /bin/busybox) & 0x3fffff))
 	text=$(sed -n '/ pass_branches\t\[kmarkers_test\]/{s/ .*//p;q}' /proc/kallsyms)
 	: >/tmp/mappings
+	: >/tmp/late_livepatches
 	hits=$(stat_of hits)
 	find_togglers
 	: >/tmp/background
@@ -178,6 +197,7 @@ test_storms() {
 	wait
 	# shellcheck disable=SC2086 # they are words
 	went_on $togglers mappings
+	end_livepatches
 	sed 's/^/# /' "$noise"/counts
 	for kind in timers samples keys kprobes changes; do
 		[ "$(noise_of $kind)" -gt 0 ]
