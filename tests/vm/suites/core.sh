@@ -193,7 +193,7 @@ test_redirect() {
 	bytes=$(call_bytes)
 	refused "replacement out of reach" "Invalid" command_core far "$getppid" "$callee"
 	same "every byte stays" "$(call_bytes)" "$bytes"
-	! grep -q "^redirect" "$debugfs"/patcher/sites
+	lacks "^redirect" "$debugfs"/patcher/sites
 	result $? "no site is left of it"
 	try "redirect" command_core redirect "$getppid" "$callee"
 	same "the redirected call returns the replacement's value" "$(parent_pid)" 4242
@@ -210,7 +210,7 @@ test_redirect() {
 	[ "$(parent_pid)" != 4242 ]
 	result $? "the real call again"
 	refused "no second restore" "Invalid" command_core restore
-	! grep -q "^redirect" "$debugfs"/patcher/sites
+	lacks "^redirect" "$debugfs"/patcher/sites
 	result $? "no site is left"
 }
 
@@ -229,8 +229,18 @@ test_text_mutex() {
 	same "every byte as before" "$(call_bytes)" "$bytes"
 }
 
+# site_owners: the owners in the list of sites, and how many sites each has
+site_owners() {
+	tail -n +2 "$debugfs"/patcher/sites | cut -d' ' -f1 | sort | uniq -c | tr -s ' \n' ' '
+}
+
 # Who asks whether a change is allowed leaves nothing that a change nearby could take for another's.
 test_oracles() {
+	before=$(site_owners)
+	try "a site while it is there" command_core redirect "$getppid" "$callee"
+	[ "$(site_owners)" != "$before" ]
+	result $? "the list of sites has one owner more"
+	try "restore" command_core restore
 	try "a change beside what is being asked for" command_core oracles "$getppid" "$callee"
 	same "every byte as before" "$(call_bytes)" "$bytes"
 	try "a changed site cannot be forgotten" command_core left "$getppid" "$callee"
@@ -238,8 +248,7 @@ test_oracles() {
 	result $? "the log says that the changed site stays"
 	same "every byte as before" "$(call_bytes)" "$bytes"
 	try "two at a time forget a site" command_core forget-race "$getppid" "$call"
-	! grep -q "^redirect\|^asker\|^racers" "$debugfs"/patcher/sites
-	result $? "no site is left of any"
+	same "no site is left of any" "$(site_owners)" "$before"
 }
 
 test_detour() {

@@ -158,7 +158,7 @@ test_history() {
 	result $? "those without a probe, too"
 	test_history_tracepoint
 	try "the module unloads" rmmod kmarkers_test_history
-	! grep -q history "$debugfs"/markers/list
+	lacks history "$debugfs"/markers/list
 	result $? "no marker of it is left"
 	test_callback_of_many
 	test_callback_of_others

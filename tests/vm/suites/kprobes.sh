@@ -186,9 +186,14 @@ test_kprobes() {
 	same "bytes of one that is off" "$(tick_bytes)" "$off_bytes"
 
 	insmod /modules/example_typed.ko
-	# shellcheck disable=SC2013 # a name is one word
-	for stub in $(sed -n 's/.* \(__marker_stub_[a-z_]*\)\t\[example_typed\]/\1/p' /proc/kallsyms); do
-		! echo "p:kmarkers/stub example_typed:$stub" 2>/dev/null >>"$tracing"/kprobe_events
+	# What comes first in the function is ftrace's, or the instruction for indirect branches.
+	try "a kprobe on a function of the module of the stubs" add_probe stub example_typed:request 0
+	remove_probe stub
+	stubs=$(sed -n 's/.* \(__marker_stub_[a-z_]*\)\t\[example_typed\]/\1/p' /proc/kallsyms)
+	[ "$stubs" ]
+	result $? "the module has stubs"
+	for stub in $stubs; do
+		! add_probe stub "example_typed:$stub" 0 2>/dev/null
 		result $? "no kprobe on $stub"
 	done
 	rmmod example_typed

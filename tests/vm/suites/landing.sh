@@ -7,6 +7,7 @@
 
 landing=/sys/module/kmarkers_test_landing/parameters
 lander=kmarkers_test_landing
+kprobe_list=/sys/kernel/debug/kprobes/list
 off_value=43
 on_value=36
 
@@ -27,11 +28,13 @@ target_of() {
 	fi
 }
 
-# probe_before KIND: a kprobe, disabled, on the last instruction before the target
+# probe_before KIND TARGET: a kprobe, disabled and listed, on the last instruction before the target
 probe_before() {
 	for before in 1 2 3 4; do
 		probed=landing_$1+$(printf "0x%x" $(($2 - before)))
-		add_probe land "$lander:landing_$1" $(($2 - before)) 2>/dev/null && return
+		add_probe land "$lander:landing_$1" $(($2 - before)) 2>/dev/null || continue
+		listed
+		return
 	done
 	echo "# no instruction of less than 5 bytes before landing_$1+$2"
 	return 1
@@ -39,11 +42,25 @@ probe_before() {
 
 # flagged FLAG ADDRESS: does the kernel say so of the kprobes there?
 flagged() {
-	grep "$2 .*\[$1\]" /sys/kernel/debug/kprobes/list >/dev/null
+	grep "$2 .*\[$1\]" "$kprobe_list" >/dev/null
+}
+
+listed() {
+	grep "$probed " "$kprobe_list" >/dev/null
 }
 
 optimised() {
 	flagged OPTIMIZED "$probed"
+}
+
+# There is a kprobe at the address, and it is not optimised.
+not_optimised() {
+	listed && ! optimised
+}
+
+# There is a kprobe in the module, and the module has not left.
+module_has_kprobe() {
+	grep "landing" "$kprobe_list" | grep -v GONE >/dev/null
 }
 
 # What the kernel would optimise by now, it has: it takes all that wait in one go.
@@ -59,7 +76,7 @@ optimiser_has_run() {
 # stays_plain NAME KIND: it is not optimised, the jump works, and so does the kprobe
 stays_plain() {
 	try "$1: what waits is optimised" optimiser_has_run
-	! optimised
+	not_optimised
 	result $? "$1: the kprobe is not"
 	same "$1: value" "$(cat "$landing/$2")" "$on_value"
 	try "$1: the branch lands behind the kprobe" put 0 "$landing/$2"
@@ -83,7 +100,7 @@ test_landing_on_optimised() {
 	try "$1: the kernel optimises it" within 20 optimised
 	same "$1: value" "$(cat "$landing/$1")" "$off_value"
 	try "$1: switched on" put 1 "$landing/$1"
-	! optimised
+	not_optimised
 	result $? "$1: the kprobe gave it up"
 	dmesg -c >/dev/null
 	stays_plain "$1" "$1"
@@ -94,7 +111,7 @@ test_landing_on_optimised() {
 	try "$1: the kprobe goes while it is on" drop_probe
 	same "$1: value when on" "$(cat "$landing/$1")" "$on_value"
 	try "$1: off" put 0 "$landing/$1"
-	! grep -q "landing_$1" /sys/kernel/debug/kprobes/list
+	lacks "landing_$1" "$kprobe_list"
 	result $? "$1: no kprobe is left"
 }
 
@@ -143,8 +160,9 @@ test_landing_first() {
 	stays_plain "another one" branch
 	try "optimised" within 20 optimised
 	try "switched on" put 1 "$landing/branch"
+	try "the list of kprobes shows one in the module" module_has_kprobe
 	try "the module leaves" rmmod "$lander"
-	! grep "landing" /sys/kernel/debug/kprobes/list | grep -v GONE
+	! module_has_kprobe
 	result $? "no kprobe is left in it"
 	drop_probe
 }
@@ -173,23 +191,23 @@ test_landing_again() {
 	try "enabled" enable_probe land
 	try "optimised" within 20 optimised
 	try "switched on" put 1 "$landing/branch"
-	! optimised
+	not_optimised
 	result $? "the kprobe gave it up"
 	try "the module leaves" rmmod "$lander"
-	grep -q GONE /sys/kernel/debug/kprobes/list
+	grep -q GONE "$kprobe_list"
 	result $? "the kprobes of a module that left are marked as gone"
 	try "the module comes again, to the same address" load_lander_at "$at"
 	same "off" "$(cat "$landing/branch")" "$off_value"
 	try "the kprobe is optimised again" within 20 optimised
 	try "switched on again" put 1 "$landing/branch"
-	! optimised
+	not_optimised
 	result $? "the kprobe gave it up again"
 	dmesg -c >/dev/null
 	stays_plain "again" branch
 	try "optimised once more" within 20 optimised
 	try "the module leaves" rmmod "$lander"
 	drop_probe
-	! grep "GONE" /sys/kernel/debug/kprobes/list
+	lacks GONE "$kprobe_list"
 	result $? "no kprobe is left"
 }
 

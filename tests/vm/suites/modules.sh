@@ -21,6 +21,8 @@ test_module_names() {
 test_across_modules() {
 	try "value read in a second module" \
 		insmod /modules/kmarkers_test_peer.ko expect=0x1122334455667788
+	grep -q peer "$debugfs"/immediate/list
+	result $? "the list of values names the second module"
 	refused "module held by its client" "temporarily unavailable" rmmod kmarkers_test
 	try "second module unloads" rmmod kmarkers_test_peer
 	refused "wrong expectation is noticed" "Invalid" insmod /modules/kmarkers_test_peer.ko expect=1
@@ -29,6 +31,8 @@ test_across_modules() {
 	logged "kmarkers_test_bad_init: imv_read() in text that is freed"
 	result $? "the log says that the imv_read() is in init text"
 	same "refused modules leave no sites" "$(grep -c 'bad_init\|peer' "$debugfs"/immediate/list)" 0
+	grep -q test "$debugfs"/markers/list
+	result $? "the list has markers of the test module"
 	try "test module unloads" rmmod kmarkers_test
 	lacks test "$debugfs"/markers/list
 	result $? "no marker of it is left"

@@ -94,13 +94,26 @@ explore() {
 	done
 }
 
+a_module_is_loaded() {
+	grep -q -E "^(kmarkers|example)" /proc/modules
+}
+
+# What is looked for after all orders is there while a module is loaded.
+test_traces_of_a_module() {
+	try "kmarkers_patcher is loaded" load kmarkers_patcher
+	try "/proc/modules names a loaded module of ours" a_module_is_loaded
+	try "a loaded module of ours has files in debugfs" [ -e "$debugfs" ]
+	try "kmarkers_patcher is unloaded" rmmod kmarkers_patcher
+}
+
 test_orders() {
 	read_needs
+	test_traces_of_a_module
 	seen=
 	expedite 1
 	explore ""
 	expedite 0
-	! grep -q -E "^(kmarkers|example)" /proc/modules
+	! a_module_is_loaded
 	result $? "no module is left loaded"
 	[ ! -e "$debugfs" ]
 	result $? "no file is left in debugfs"
