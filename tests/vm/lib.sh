@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# For test scripts that run inside a test kernel: KTAP on standard output. What the kernel
-# logs while a test runs belongs to that test: a fault in it is the test's failure.
+# Functions for the scripts that run inside a test kernel. Results go to standard output, as KTAP.
+# A test fails if the kernel logs a fault while it runs.
 
-# Each file names what it uses; the first that does so has it read.
+# Each script sources what it uses. This file is read only the first time.
 [ -z "${number-}" ] || return 0
 
 debugfs=/sys/kernel/debug/kmarkers
@@ -15,7 +15,7 @@ log=/tmp/log
 number=0
 failures=0
 
-# suite NAME: the results that follow belong to it
+# suite NAME: print the head of a suite, to which the results after it belong
 suite() {
 	read -r uptime _ </proc/uptime
 	echo "# suite: $1"
@@ -31,8 +31,8 @@ run_suite() {
 	"test_$1"
 }
 
-# Move what the kernel said since the last call to $log; succeeds if that is clean.
-# /etc/dirt and /etc/clean hold the patterns that the machine judges the console by.
+# log_is_clean: move the kernel's log since the last call to $log; succeeds if it holds no fault.
+# /etc/dirt and /etc/clean hold the patterns of faults, by which the host judges the console, too.
 log_is_clean() {
 	dmesg -c >"$log"
 	[ -s "$log" ] || return 0
@@ -42,12 +42,12 @@ log_is_clean() {
 	return 1
 }
 
-# logged PATTERN: did the kernel say that during the last test?
+# logged PATTERN: succeeds if the kernel logged a line that matches during the last test
 logged() {
 	grep -q "$1" "$log"
 }
 
-# Say how many seconds went by since the last result, if that is worth a look.
+# say_time: print how many seconds passed since the last result, if at least 2
 say_time() {
 	read -r now _ </proc/uptime
 	waited=$((${now%.*} - since))
@@ -82,7 +82,7 @@ try() {
 	result $? "$name"
 }
 
-# fails_with ERROR COMMAND...: succeeds if the command fails and says so
+# fails_with ERROR COMMAND...: succeeds if the command fails and prints that error
 fails_with() {
 	error=$1
 	shift
@@ -95,14 +95,14 @@ fails_with() {
 	return 1
 }
 
-# must COMMAND...: what a suite cannot do without; if it fails, so does the suite
+# must COMMAND...: a step that the suite needs; prints a failed result if the command fails
 must() {
 	"$@" && return
 	result 1 "$*"
 	return 1
 }
 
-# refused NAME ERROR COMMAND...: passes if the command fails and says so
+# refused NAME ERROR COMMAND...: passes if the command fails and prints that error
 refused() {
 	name=$1
 	shift
@@ -110,16 +110,17 @@ refused() {
 	result $? "$name"
 }
 
-# lacks PATTERN FILE: it can be read, and no line matches
+# lacks PATTERN FILE: succeeds if the file can be read and no line of it matches
 lacks() {
 	[ -r "$2" ] && ! grep -q "$1" "$2"
 }
 
+# put TEXT FILE: write a line to a file
 put() {
 	echo "$1" >"$2"
 }
 
-# put_raw FORMAT FILE: in one write, with escapes, and with 0 for %d
+# put_raw FORMAT FILE: write what printf makes of FORMAT and the number 0, in a single write
 put_raw() {
 	# shellcheck disable=SC2059 # it is a format
 	printf "$1" 0 >/tmp/raw
@@ -128,14 +129,14 @@ put_raw() {
 	return 1
 }
 
-# same NAME GOT WANTED
+# same NAME GOT WANTED: passes if both texts are the same
 same() {
 	[ "$2" = "$3" ] || echo "# got '$2', wanted '$3'"
 	[ "$2" = "$3" ]
 	result $? "$1"
 }
 
-# within SECONDS COMMAND...: succeeds as soon as the command does
+# within SECONDS COMMAND...: repeat the command until it succeeds; fails after SECONDS
 within() {
 	left=$(($1 * 10))
 	shift
@@ -146,27 +147,30 @@ within() {
 	done
 }
 
+# stat_of NAME: a number from patcher/stats
 stat_of() {
 	sed -n "s/^$1 //p" "$debugfs"/patcher/stats
 }
 
-# expedite 0/1: are grace periods of RCU to be short?  Kernels with PREEMPT_RT say no by themselves.
+# expedite 0/1: 1 makes grace periods of RCU short, 0 ends that. A kernel with PREEMPT_RT has set
+# rcu_normal at boot, which forbids it.
 expedite() {
 	[ "$1" = 0 ] || put 0 /sys/kernel/rcu_normal
 	put "$1" /sys/kernel/rcu_expedited
 }
 
+# loaded MODULE
 loaded() {
 	grep -q "^$1 " /proc/modules
 }
 
-# ticked COUNT: has the probe of example_probe been called that often?
+# ticked COUNT: succeeds if the probe of example_probe was called at least COUNT times
 ticked() {
 	[ "$(cat /sys/module/example_probe/parameters/count)" -ge "$1" ]
 }
 
-# no_area_of MODULE: it is loaded, areas of memory have the names of who asked for them, and none
-# of these is of the module
+# no_area_of MODULE: succeeds if the module is loaded, the list of memory areas names the functions
+# that asked for them, and none of these functions is in the module
 no_area_of() {
 	loaded "$1" && grep -q "+0x[0-9a-f]*/0x[0-9a-f]* " /proc/vmallocinfo &&
 		! grep -q "\[$1\]" /proc/vmallocinfo
@@ -191,18 +195,18 @@ finish() {
 	exit $?
 }
 
-# run_case NAME: one of kmarkers_test, which is loaded; what did not hold is shown
+# run_case NAME: run a case of kmarkers_test, which is loaded; prints the checks that failed
 run_case() {
 	put "$1" "$cases/run"
 	sed -n "s/^# $1: /# /p" "$cases/results"
 	grep -q "^ok [0-9]* $1\$" "$cases/results"
 }
 
-# How long the storms shall be; slow kernels are given less to do.
+# How many batches and cycles storms have; the host sets less for slow kernels.
 # shellcheck disable=SC2034 # for the scripts that source this
 batches=${KMARKERS_BATCHES:-1000}
 # shellcheck disable=SC2034
 cycles=${KMARKERS_CYCLES:-100}
 
 suite boot
-result 0 "the kernel log is clean so far"
+result 0 "the kernel's log of the boot has no fault"

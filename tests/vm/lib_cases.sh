@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The cases of kmarkers_test, which is loaded.
+# Runs the cases of kmarkers_test, which is loaded.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 run_cases() {
-	# Who forgets to wait for a grace period is found sooner if these are short.
+	# A missing wait for a grace period causes a fault sooner if grace periods are short.
 	expedite 1
 	ran=0
 	# shellcheck disable=SC2013 # a name is one word
@@ -20,6 +20,6 @@ run_cases() {
 		fi
 		result "$code" "$case"
 	done
-	same "every case was there" "$ran" "$(sed -n 's/^1\.\.//p' "$cases/results")"
+	same "as many cases ran as the module has" "$ran" "$(sed -n 's/^1\.\.//p' "$cases/results")"
 	expedite 0
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# For tests of core text: the commands of kmarkers_test_core, symbols, other owners of text.
+# Functions for tests of core text: commands of kmarkers_test_core, symbols, kprobes.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -16,7 +16,7 @@ command_core() {
 	put "$*" "$core_test"/command
 }
 
-# ask WORDS...: a command, and what it found out
+# ask WORDS...: give a command and print its answer
 ask() {
 	command_core "$@" && cat "$core_test"/answer
 }
@@ -25,12 +25,13 @@ read_symbols() {
 	grep -v '\[' /proc/kallsyms >/tmp/symbols
 }
 
-# address SYMBOL
+# address SYMBOL: print the address of a symbol of the kernel
 address() {
 	sed -n "/ $1\$/{s/ .*//p;q}" /tmp/symbols
 }
 
-# in_kernel SYMBOL; in_module SYMBOL MODULE: what is refused proves nothing if it is not there
+# in_kernel SYMBOL; in_module SYMBOL MODULE: succeed if the symbol exists. That a symbol is refused
+# proves nothing if it does not exist.
 in_kernel() {
 	[ "$(address "$1")" ]
 }
@@ -39,27 +40,29 @@ in_module() {
 	grep -q " $1[[:space:]]\[$2\]" /proc/kallsyms
 }
 
-# add ADDRESS NUMBER: shells have signed numbers, which print right in hexadecimal
+# add ADDRESS NUMBER: print the sum. Shells count with signed numbers, whose hexadecimal digits are
+# those of the address.
 add() {
 	printf "%x" $((0x$1 + $2))
 }
 
-# extent FUNCTION: its size
+# extent FUNCTION: print its size
 extent() {
 	ask symbol "$(address "$1")" | sed 's/.*\///;s/[^0-9a-fx].*//'
 }
 
-# times_logged PATTERN: how often the kernel said that during the last test
+# times_logged PATTERN: print how many lines that match the kernel logged during the last test
 times_logged() {
 	grep -c "$1" "$log"
 }
 
-# parent_pid: what getppid returns
+# parent_pid: print what getppid returns
 parent_pid() {
 	sh -c 'echo $PPID'
 }
 
-# find_call FUNCTION: the offset of its call, from the list of sites while it is redirected.
+# find_call FUNCTION: set $call to the offset of the call of $callee, and $call_addr to its address.
+# The list of sites shows the offset while the call is redirected.
 find_call() {
 	command_core redirect "$1" "$callee" || return
 	call=$(sed -n "s/^redirect [^ ]*+\(0x[0-9a-f]*\).*/\1/p" "$debugfs"/patcher/sites)
@@ -67,12 +70,12 @@ find_call() {
 	call_addr=$(add "$(address "$1")" "$call")
 }
 
-# call_bytes: the instruction and what is around it
+# call_bytes: print the call's bytes, and those around it
 call_bytes() {
 	ask bytes "$(add "$call_addr" -8)" 24
 }
 
-# add_probe NAME FUNCTION OFFSET: a kprobe, registered and disabled
+# add_probe NAME FUNCTION OFFSET: register a kprobe, which is disabled
 add_probe() {
 	echo "p:kmarkers/$1 $2+$3" >>"$tracing"/kprobe_events
 }
@@ -90,18 +93,19 @@ remove_probe() {
 	echo "-:kmarkers/$1" >>"$tracing"/kprobe_events
 }
 
-# probe_hits NAME
+# probe_hits NAME: print how often the kprobe was hit
 probe_hits() {
 	sed -n "s/^ *$1 *\([0-9]*\) .*/\1/p" "$tracing"/kprobe_profile
 }
 
-# called_since CALLS: was the replacement called more often?
+# called_since CALLS: succeeds if the replacement was called more than CALLS times
 called_since() {
 	[ "$(cat "$core_test"/calls)" -gt "$1" ]
 }
 
-# stays_until_drained UNDO COMMAND...: nobody is left in the replacement, though nothing but a
-# grace period of RCU tasks waits for who is: getpid makes its call outside of RCU's sections
+# stays_until_drained UNDO COMMAND...: give COMMAND, and give UNDO while a task is in the
+# replacement. When UNDO returns, no task is in it. Only a grace period of RCU tasks waits for such a
+# task, because getpid makes its call outside of read-side sections of RCU.
 stays_until_drained() {
 	undo=$1
 	shift
@@ -111,9 +115,9 @@ stays_until_drained() {
 	sh -c : &
 	within 5 called_since "$before"
 	result $? "$1: a task is in the replacement"
-	try "$undo while it is" command_core "$undo"
-	same "$undo: nobody was left inside" "$(cat "$core_test"/left_inside)" 0
+	try "$undo while a task is in the replacement" command_core "$undo"
+	same "$undo: no task is left in the replacement" "$(cat "$core_test"/left_inside)" 0
 	put 0 "$core_test"/delay_ms
 	wait $!
-	same "$undo: the task came through" $? 0
+	same "$undo: the task in the replacement ends without an error" $? 0
 }

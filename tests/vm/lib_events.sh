@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The markers of kmarkers_test_events, and the trace event.
+# Functions for tests of the trace event with the markers of kmarkers_test_events.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 markers=$debugfs/markers
 events=/sys/kernel/debug/kmarkers_test_events
 
+# hit COMMAND: have kmarkers_test_events pass one of its markers
 hit() {
 	put "$1" "$events"/hit
 }
@@ -15,11 +16,12 @@ clear_trace() {
 	echo >"$tracing"/trace
 }
 
-# traced: what the event said, one line for each
+# traced: print the text of each trace event, one line each
 traced() {
 	sed -n 's/.*: marker: //p' "$tracing"/trace
 }
 
+# trace_on NAME: connect the trace probe to a marker
 trace_on() {
 	put trace "$markers/$1/probe"
 }

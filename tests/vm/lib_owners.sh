@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Others who own text: kprobes, ftrace, live patches.
+# Functions for tests beside other owners of text: kprobes, ftrace, live patches.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 
-# pid_is WANTED: what getppid returns; WANTED may be real
+# pid_is WANTED: succeeds if getppid returns WANTED; "real" stands for any number of a process
 pid_is() {
 	pid=$(parent_pid)
 	case $1 in
@@ -16,7 +16,7 @@ pid_is() {
 	}
 }
 
-# Hits of the probe "site" since the last call.
+# new_hits: succeeds if the probe "site" was hit since the last call
 new_hits() {
 	hits=$(probe_hits site)
 	old_hits=${last_hits:-0}
@@ -24,15 +24,15 @@ new_hits() {
 	[ "${hits:-0}" -gt "$old_hits" ]
 }
 
-# make_owner KIND: put a kprobe on the call, which no kernel optimises, or another owner on the
-# function
+# make_owner KIND: put a kprobe on the call, or another owner on the function. No kernel optimises a
+# kprobe on a call.
 make_owner() {
 	last_hits=0
 	case $1 in
 	disabled) add_probe site "$getppid" "$call" ;;
 	armed) add_probe site "$getppid" "$call" && enable_probe site ;;
 	ftrace)
-		# One of the names that the function has.
+		# The function has several names, of which one is enough.
 		put "$(grep -m 1 getppid "$tracing"/available_filter_functions)" \
 			"$tracing"/set_ftrace_filter && put function "$tracing"/current_tracer
 		;;
@@ -40,6 +40,7 @@ make_owner() {
 	esac
 }
 
+# remove_owner KIND
 remove_owner() {
 	case $1 in
 	disabled) remove_probe site ;;

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Storms of changes while something else goes on.
+# Functions for storms of changes beside other activity in the kernel.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 noise=/sys/kernel/debug/kmarkers_test_noise
 
-# How often each kind of noise was made.
+# noise_of KIND: print how often kmarkers_test_noise did that
 noise_of() {
 	sed -n "s/^$1 //p" "$noise"/counts
 }
 
-# The clean-up of a case that failed would leave sites changed.
+# case_with CASE ACTIVITY: run a case; its result names the activity beside it
 case_with() {
 	run_case "$1"
 	result $? "$1 with $2"
 }
 
-# storms WITH CASE...: while what is named goes on
+# storms ACTIVITY CASE...: run cases; their results name the activity beside them
 storms() {
 	what=$1
 	shift

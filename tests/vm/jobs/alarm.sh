@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The kernel warns during the second of three tests, and that one must fail.
+# A module warns while it is loaded. The host expects that of three tests only the second one fails.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

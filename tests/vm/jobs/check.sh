@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# All tests that run inside a test kernel, in this order.
+# The suites of make check, in this order.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# How long a module takes to load and to unload, with its tables and without.
+# Measures how long a module takes to load and to unload, with its tables and without them.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 module=${KMARKERS_MODULE?}
 
-# timed WHAT COMMAND...: say how many milliseconds it took
+# timed WHAT COMMAND...: print how many milliseconds the command took
 timed() {
 	what=$1
 	shift

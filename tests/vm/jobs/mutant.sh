@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# A few cases, for modules that were broken on purpose. KMARKERS_CASES names them, and
-# KMARKERS_SUITES suites.
+# Tests of modules that were broken on purpose. KMARKERS_CASES names the cases to run, and
+# KMARKERS_SUITES the suites.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# A guest that stands still in the way that KMARKERS_HOW says, or says for a while nothing.
+# Makes the guest stand still in the way that KMARKERS_HOW names. With "busy" the guest works, and
+# prints nothing for a while.
 case $KMARKERS_HOW in
 interrupts) insmod /modules/kmarkers_test_deaf.ko ;;
 breakpoint) insmod /modules/kmarkers_test_deaf.ko at_breakpoint=1 ;;

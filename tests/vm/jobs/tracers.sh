@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The trace event as the tracers of distributions show it.
+# The suite that reads the trace event with the tracers of a distribution.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
