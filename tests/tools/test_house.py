@@ -9,6 +9,7 @@ import pytest
 from kmtools.base.paths import ROOT
 from kmtools.check import csource, floors, house, lint
 from kmtools.check.floors import Plan
+from kmtools.cli import main
 
 TABLE = tomllib.loads("""
 [budget]
@@ -248,20 +249,21 @@ def test_a_figure_of_other_floors(tmp_path: Path) -> None:
     assert "run kmarkers check house --draw" in str(breach)
 
 
-def test_a_known_breach_is_known_until_it_is_mended(tmp_path: Path) -> None:
-    breach = house.Breach("name a.c find", Path("a.c"), 3, "find is not static")
-    assert house.unknown([breach], "") == ["a.c:3: find is not static"]
-    assert house.unknown([breach], "# why\nname a.c find\n") == []
-    (line,) = house.unknown([], "# why\nname a.c find\n")
-    assert line.endswith("mended, so it goes from this list: name a.c find")
-
-
-def test_make_lint_shows_what_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = house.keys_of(house.KNOWN.read_text())
-    listed = [house.Breach(key, Path("a.c"), 1, "known") for key in known]
-    new = house.Breach("name a.c find", Path("a.c"), 3, "find is not static")
-    monkeypatch.setattr(house, "measure", lambda: [*listed, new])
+def test_make_lint_shows_every_breach(monkeypatch: pytest.MonkeyPatch) -> None:
+    breach = house.Breach(Path("a.c"), 3, "find is not static")
+    monkeypatch.setattr(house, "measure", lambda: [breach])
     assert lint.TOOLS["house"](lint.Sources(files=[])) == ["a.c:3: find is not static"]
+
+
+def test_the_command_ends_with_1_for_a_breach(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    breaches = [house.Breach(Path("a.c"), 3, "find is not static")]
+    monkeypatch.setattr(house, "measure", lambda: breaches)
+    assert main(["check", "house"]) == 1
+    assert capsys.readouterr().out == "a.c:3: find is not static\n"
+    breaches.clear()
+    assert main(["check", "house"]) == 0
 
 
 def test_names_are_those_that_the_compiler_sees() -> None:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures how the sources are laid out, against house.toml: floors, circles, names and sizes.
 
-Each breach is a line with file, line and what is wrong. Breaches that are known stand in
-house_known.txt until they are mended; one that stands there and is no more is a breach, too.
+Each breach is a line with file, line and what is wrong.
 """
 
 from __future__ import annotations
@@ -19,16 +18,14 @@ from kmtools.check.csource import Definition
 from kmtools.check.floors import Edge, Floor, Plan, facts, floor_of, way
 
 TABLE = Path(__file__).with_name("house.toml")
-KNOWN = Path(__file__).with_name("house_known.txt")
 DRAWN = Path("Documentation/floors.svg")
 BUDGETED = {".c", ".h", ".py", ".sh"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Breach:
-    """Something that the house does not allow; its key names it without a line."""
+    """A place in the sources that house.toml does not allow."""
 
-    key: str
     path: Path
     line: int
     text: str
@@ -49,12 +46,7 @@ def circles(edges: Sequence[Edge]) -> Iterator[Breach]:
             continue
         seen.add(pair)
         leads = " -> ".join(str(path) for path in back)
-        yield Breach(
-            f"circle {edge.user} {edge.used}",
-            edge.user,
-            edge.line,
-            f"a circle: {edge.what}, and back: {leads}",
-        )
+        yield Breach(edge.user, edge.line, f"a circle: {edge.what}, and back: {leads}")
 
 
 def against(edges: Sequence[Edge], floors: Sequence[Floor]) -> Iterator[Breach]:
@@ -67,7 +59,7 @@ def against(edges: Sequence[Edge], floors: Sequence[Floor]) -> Iterator[Breach]:
             continue
         seen.add(pair)
         text = f"{edge.what}: {mine.name} may not know {other.name}"
-        yield Breach(f"floor {edge.user} {edge.used}", edge.user, edge.line, text)
+        yield Breach(edge.user, edge.line, text)
 
 
 def homeless(plan: Plan) -> Iterator[Breach]:
@@ -75,7 +67,7 @@ def homeless(plan: Plan) -> Iterator[Breach]:
     for paths, floors in ((plan.c, plan.c_floors), (plan.trees, plan.python_floors)):
         for path in paths:
             if floor_of(path, floors) is None:
-                yield Breach(f"homeless {path}", path, 1, "belongs to no floor of house.toml")
+                yield Breach(path, 1, "belongs to no floor of house.toml")
 
 
 def private(plan: Plan) -> Iterator[Breach]:
@@ -86,7 +78,7 @@ def private(plan: Plan) -> Iterator[Breach]:
         if public or not mine or not other or mine.inside or other.open:
             continue
         text = f"{edge.what}, a private header of {other.name}"
-        yield Breach(f"private {edge.user} {edge.used}", edge.user, edge.line, text)
+        yield Breach(edge.user, edge.line, text)
 
 
 def sizes(plan: Plan) -> Iterator[Breach]:
@@ -102,15 +94,15 @@ def sizes(plan: Plan) -> Iterator[Breach]:
             spare.pop(pattern, None)
         if not excepted:
             text = f"{lines} lines; the budget is {budget['file']}"
-            yield Breach(f"file {path}", path, lines, text)
+            yield Breach(path, lines, text)
     for pattern in spare:
-        yield Breach(f"table {pattern}", Path(pattern), 1, "a table within the budget: not needed")
+        yield Breach(Path(pattern), 1, "a table within the budget: not needed")
     for path, source in plan.c.items():
         for one in source.definitions:
             lines = one.last - one.line + 1
             if one.kind == "function" and lines > budget["function"]:
                 text = f"{one.shown} has {lines} lines; the budget is {budget['function']}"
-                yield Breach(f"function {path} {one.name}", path, one.line, text)
+                yield Breach(path, one.line, text)
 
 
 def names(plan: Plan) -> Iterator[Breach]:
@@ -122,7 +114,7 @@ def names(plan: Plan) -> Iterator[Breach]:
         for one in definitions:
             if any(fnmatchcase(str(one.path), pattern) for pattern in rules["files"]):
                 text = f"{one.shown} is not static and has none of the prefixes"
-                yield Breach(f"name {one.path} {name}", one.path, one.line, text)
+                yield Breach(one.path, one.line, text)
 
 
 def twice(plan: Plan) -> Iterator[Breach]:
@@ -138,39 +130,24 @@ def twice(plan: Plan) -> Iterator[Breach]:
                 if one.kind == "macro" or other.kind == "macro" or other.path == path:
                     continue
                 text = f"{one.shown} is in {other.path}:{other.line} too, of module {module}"
-                yield Breach(f"twice {module} {one.name}", path, one.line, text)
+                yield Breach(path, one.line, text)
 
 
 def breaches(plan: Plan) -> list[Breach]:
-    """Return everything that the house does not allow."""
+    """Return everything that house.toml does not allow."""
     headers = [edge for edge in plan.includes if edge.user.suffix == ".h"]
     found = [*homeless(plan), *private(plan), *sizes(plan), *names(plan), *twice(plan)]
     for edges in (headers, plan.calls, plan.imports):
         found += circles(edges)
     found += against(plan.includes, plan.c_floors)
     found += against(plan.imports, plan.python_floors)
-    return sorted(found, key=lambda breach: (breach.path, breach.line, breach.key))
-
-
-def keys_of(known: str) -> set[str]:
-    """Return the keys that a list of known breaches names."""
-    return {line for line in known.splitlines() if line and not line.startswith("#")}
-
-
-def unknown(found: Sequence[Breach], known: str) -> list[str]:
-    """Return the breaches that are not known, and what is known and is no breach."""
-    keys = keys_of(known)
-    new = [str(breach) for breach in found if breach.key not in keys]
-    gone = keys - {breach.key for breach in found}
-    return new + [f"{KNOWN.name}: mended, so it goes from this list: {key}" for key in sorted(gone)]
+    return sorted(found)
 
 
 def stale(plan: Plan, drawn: str) -> Iterator[Breach]:
     """Tell whether the figure of the floors shows others than there are."""
     if f"<desc>{facts(plan)}</desc>" not in drawn:
-        yield Breach(
-            "figure", DRAWN, 1, "shows other floors or arrows: run kmarkers check house --draw"
-        )
+        yield Breach(DRAWN, 1, "shows other floors or arrows: run kmarkers check house --draw")
 
 
 def plan_of_tree() -> Plan:
@@ -182,10 +159,3 @@ def measure() -> list[Breach]:
     """Return the breaches in this tree."""
     plan = plan_of_tree()
     return [*breaches(plan), *stale(plan, plan.text(DRAWN))]
-
-
-def shrink(found: Sequence[Breach]) -> None:
-    """Take what is mended from the list of known breaches."""
-    gone = keys_of(KNOWN.read_text()) - {breach.key for breach in found}
-    kept = [line for line in KNOWN.read_text().splitlines() if line not in gone]
-    KNOWN.write_text("".join(f"{line}\n" for line in kept))

@@ -195,13 +195,10 @@ def check_lint(parser: ArgumentParser) -> Run:
 
 
 def check_house(parser: ArgumentParser) -> Run:
-    """Measure how the sources are laid out: floors, circles, names and sizes; 1 for a new breach.
+    """Measure how the sources are laid out: floors, circles, names and sizes; 1 for a breach.
 
-    scripts/kmtools/check/house.toml is the table that they are measured against, house_known.txt
-    beside it lists the breaches that are known and have to be mended.
+    scripts/kmtools/check/house.toml is the table that they are measured against.
     """
-    parser.add_argument("--all", action="store_true", help="show the known breaches, too")
-    parser.add_argument("--shrink", action="store_true", help="take what is mended from the list")
     parser.add_argument("--draw", action="store_true", help=f"write {house.DRAWN} first")
 
     def run(args: Namespace) -> int:
@@ -209,12 +206,9 @@ def check_house(parser: ArgumentParser) -> Run:
             figure = import_module("kmtools.check.floorfigure")
             figure.draw(house.plan_of_tree(), ROOT / house.DRAWN)
         found = house.measure()
-        if args.shrink:
-            house.shrink(found)
-        lines = house.unknown(found, house.KNOWN.read_text())
-        for line in map(str, found) if args.all else lines:
-            print(line)
-        return judged(not lines)
+        for breach in found:
+            print(breach)
+        return judged(not found)
 
     return run
 
