@@ -154,8 +154,8 @@ def test_an_include_against_the_floors(tmp_path: Path) -> None:
     assert found(tmp_path, changes) == ["include/high.h:1: belongs to no floor of house.toml"]
     changes = {"low/c.c": '\n#include "../high/high.h"\n', "high/high.h": ""}
     assert found(tmp_path, changes) == [
-        "low/c.c:2: includes ../high/high.h: low may not know high",
         "low/c.c:2: includes ../high/high.h, a private header of high",
+        "low/c.c:2: includes ../high/high.h: low may not know high",
     ]
 
 
