@@ -104,8 +104,8 @@ called_since() {
 }
 
 # stays_until_drained UNDO COMMAND...: give COMMAND, and give UNDO while a task is in the
-# replacement. When UNDO returns, no task is in it. Only a grace period of RCU tasks waits for such a
-# task, because getpid makes its call outside of read-side sections of RCU.
+# replacement. When UNDO returns, no task is in it. Only a grace period of RCU tasks waits for such
+# a task, because getpid makes its call outside of read-side sections of RCU.
 stays_until_drained() {
 	undo=$1
 	shift

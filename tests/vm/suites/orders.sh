@@ -8,7 +8,7 @@
 
 modules="$core ${KMARKERS_ORDERS-example_client example_probe kmarkers_test}"
 
-# What each module depends on, as it says itself; in /tmp/needs/.
+# read_needs: write to /tmp/needs/ what each module depends on, as its file says
 read_needs() {
 	mkdir -p /tmp/needs
 	for module in $modules; do
@@ -17,12 +17,13 @@ read_needs() {
 	done
 }
 
-# needs MODULE
+# needs MODULE: print what it depends on
 needs() {
 	read -r words <"/tmp/needs/$1"
 	echo "$words"
 }
 
+# has SET MODULE
 has() {
 	case " $1 " in
 	*" $2 "*) ;;
@@ -49,7 +50,7 @@ load() {
 	insmod "/modules/$1.ko"
 }
 
-# steps SET MODULE: what can be tried with one module, except going to a larger set
+# steps SET MODULE: each insmod and rmmod of one module that does not end in a larger set
 steps() {
 	if ! has "$1" "$2"; then
 		fails_with "No such file" rmmod "$2" || return
@@ -79,18 +80,18 @@ with() {
 explore() {
 	local module larger
 	all_steps "$1"
-	result $? "every step from {$1}"
+	result $? "each insmod and rmmod from the set {$1} works or is refused, as it must"
 	for module in $modules; do
 		has "$1" "$module" || ! may_load "$1" "$module" && continue
 		larger=$(with "$1" "$module")
 		case $seen in *"{$larger}"*) continue ;; esac
 		seen="$seen{$larger}"
 		load "$module" || {
-			result 1 "$module into {$1}"
+			result 1 "insmod of $module into the set {$1}"
 			continue
 		}
 		explore "$larger"
-		rmmod "$module" || result 1 "$module out of {$larger}"
+		rmmod "$module" || result 1 "rmmod of $module out of the set {$larger}"
 	done
 }
 
@@ -98,7 +99,7 @@ a_module_is_loaded() {
 	grep -q -E "^(kmarkers|example)" /proc/modules
 }
 
-# What is looked for after all orders is there while a module is loaded.
+# The searches at the end find nothing. Here they find a module that is loaded.
 test_traces_of_a_module() {
 	try "kmarkers_patcher is loaded" load kmarkers_patcher
 	try "/proc/modules names a loaded module of ours" a_module_is_loaded
@@ -114,7 +115,7 @@ test_orders() {
 	explore ""
 	expedite 0
 	! a_module_is_loaded
-	result $? "no module is left loaded"
+	result $? "no module of ours is loaded after all orders"
 	[ ! -e "$debugfs" ]
-	result $? "no file is left in debugfs"
+	result $? "debugfs has no files of ours after all orders"
 }

@@ -76,9 +76,9 @@ toggle_stranger() {
 	insmod /modules/kmarkers_test_stranger.ko && rmmod kmarkers_test_stranger
 }
 
-# While a storm keeps tasks busy, the kernel may take longer to disable a live patch than remove_owner
-# waits. Until it has, the module stays loaded and insmod fails. Writing to "force" is no remedy: the
-# kernel never unloads a patch whose disabling was forced.
+# While a storm keeps tasks busy, the kernel may take longer to disable a live patch than
+# remove_owner waits. Until it has, the module stays loaded and insmod fails. Writing to "force" is
+# no remedy: the kernel never unloads a patch whose disabling was forced.
 remove_late_livepatch() {
 	remove_owner livepatch && echo >>/tmp/late_livepatches
 }
