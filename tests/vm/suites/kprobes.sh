@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Kprobes on sites in modules, a marker's and a value's: before, while and after they are changed.
+# Kprobes on sites in modules, of a marker and of a value: before, during and after changes of them.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 
@@ -8,12 +8,12 @@ tick_probe=/sys/kernel/debug/kmarkers/markers/example_tick/probe
 prof_step=/sys/kernel/debug/kmarkers/immediate/values/example_profile.prof_step
 prof_hits=/sys/module/example_profile/parameters/hits
 
-# offset_of FUNCTION MODULE: where its first site is
+# offset_of FUNCTION MODULE: print the offset of its first site
 offset_of() {
 	sed -n "s/^immediate $1+\(0x[0-9a-f]*\)\/.*\[$2\].*/\1/p" "$debugfs"/patcher/sites | head -n 1
 }
 
-# bytes_of FUNCTION OFFSET MODULE: what a site holds
+# bytes_of FUNCTION OFFSET MODULE: print the bytes of a site
 bytes_of() {
 	sed -n "s/^immediate $1+$2\/.*\[$3\] //p" "$debugfs"/patcher/sites
 }
@@ -26,6 +26,7 @@ step_bytes() {
 	bytes_of profile_hit "$step_offset" example_profile
 }
 
+# step_jumps: succeeds if the site of the value is the jump of an optimised kprobe
 step_jumps() {
 	case $(step_bytes) in
 	e9*) ;;
@@ -33,18 +34,18 @@ step_jumps() {
 	esac
 }
 
-# optimise 0/1: may kprobes become jumps?
+# optimise 0/1: 1 allows the kernel to optimise kprobes, 0 forbids it
 optimise() {
 	put "$1" /proc/sys/debug/kprobes-optimization
 }
 
-# site_kprobe KIND: on the marker's site, which no kernel optimises a kprobe on
+# site_kprobe KIND: register a kprobe on the marker's site, where no kernel optimises it
 site_kprobe() {
 	add_probe site example_client:tick "$tick_offset" || return
 	[ "$1" = disabled ] || enable_probe site
 }
 
-# step_kprobe KIND: on the value's
+# step_kprobe KIND: register a kprobe on the value's site
 step_kprobe() {
 	add_probe site example_profile:profile_hit "$step_offset" || return
 	case $1 in
@@ -53,6 +54,7 @@ step_kprobe() {
 	esac
 }
 
+# no_site_kprobe KIND: remove the kprobe of either site
 no_site_kprobe() {
 	[ "$1" = disabled ] || disable_probe site || return
 	remove_probe site
@@ -63,30 +65,30 @@ site_kprobe_hits() {
 }
 
 test_kprobe_on_site() {
-	try "$1 kprobe on a site" site_kprobe "$1"
+	try "$1 kprobe: it is registered on a marker that is off" site_kprobe "$1"
 	refused "$1 kprobe: the marker stays off" "busy" put trace "$tick_probe"
 	logged "change refused: a kprobe at tick+"
-	result $? "$1 kprobe: the log names it"
-	[ "$1" = disabled ] || try "$1 kprobe works" within 5 site_kprobe_hits
-	try "$1 kprobe goes" no_site_kprobe "$1"
-	same "$1 kprobe: bytes as before" "$(tick_bytes)" "$off_bytes"
+	result $? "$1 kprobe: the log names it when the marker stays off"
+	[ "$1" = disabled ] || try "$1 kprobe: it is hit while the marker is off" within 5 site_kprobe_hits
+	try "$1 kprobe: it is removed from a marker that is off" no_site_kprobe "$1"
+	same "$1 kprobe: the site has its bytes when off" "$(tick_bytes)" "$off_bytes"
 
-	try "the marker goes on" put trace "$tick_probe"
+	try "$1 kprobe: the marker is switched on without it" put trace "$tick_probe"
 	on_bytes=$(tick_bytes)
-	try "$1 kprobe on a site that is on" site_kprobe "$1"
-	# The probe is disconnected; the site waits.
-	try "$1 kprobe: off as far as it goes" put none "$tick_probe"
+	try "$1 kprobe: it is registered on a marker that is on" site_kprobe "$1"
+	# The probe is disconnected, and the site stays on until the kprobe is gone.
+	try "$1 kprobe: the probe of the marker is disconnected" put none "$tick_probe"
 	logged "change refused: a kprobe at tick+"
-	result $? "$1 kprobe on a site that is on: the log names it"
-	[ "$1" = disabled ] || try "$1 kprobe works" within 5 site_kprobe_hits
-	try "$1 kprobe goes" no_site_kprobe "$1"
-	same "$1 kprobe: bytes as before" "$(tick_bytes)" "$on_bytes"
-	try "the marker goes on again" put trace "$tick_probe"
-	try "the marker goes off" put none "$tick_probe"
-	same "bytes of one that is off" "$(tick_bytes)" "$off_bytes"
+	result $? "$1 kprobe: the log names it when the site stays on"
+	[ "$1" = disabled ] || try "$1 kprobe: it is hit while the site is on" within 5 site_kprobe_hits
+	try "$1 kprobe: it is removed from a site that is on" no_site_kprobe "$1"
+	same "$1 kprobe: the site has its bytes when on" "$(tick_bytes)" "$on_bytes"
+	try "$1 kprobe: the marker is switched on after its removal" put trace "$tick_probe"
+	try "$1 kprobe: the marker is switched off after its removal" put none "$tick_probe"
+	same "$1 kprobe: the site has its bytes when off again" "$(tick_bytes)" "$off_bytes"
 }
 
-# step_is STEP: does each hit count that much?
+# step_is STEP: succeeds if hits are counted in multiples of STEP
 step_is() {
 	first=$(cat "$prof_hits")
 	within 5 step_moves "$first" || return
@@ -99,32 +101,33 @@ step_moves() {
 
 test_kprobe_on_value() {
 	bytes=$(step_bytes)
-	try "$1 kprobe on a value" step_kprobe "$1"
-	refused "$1 kprobe: the value stays" "busy" put 7 "$prof_step"
+	try "$1 kprobe on a value: it is registered" step_kprobe "$1"
+	refused "$1 kprobe on a value: the value cannot be set" "busy" put 7 "$prof_step"
 	logged "change refused: a kprobe at profile_hit+"
 	result $? "$1 kprobe on a value: the log names it"
-	same "$1 kprobe: the value is as before" "$(cat "$prof_step")" 500
-	try "$1 kprobe: hits count by the value as before" step_is 500
-	[ "$1" = disabled ] || try "$1 kprobe works" within 5 site_kprobe_hits
-	try "$1 kprobe goes" no_site_kprobe "$1"
-	same "$1 kprobe: bytes as before" "$(step_bytes)" "$bytes"
+	same "$1 kprobe on a value: the value reads as before" "$(cat "$prof_step")" 500
+	try "$1 kprobe on a value: hits are counted by the value as before" step_is 500
+	[ "$1" = disabled ] || try "$1 kprobe on a value: it is hit" within 5 site_kprobe_hits
+	try "$1 kprobe on a value: it is removed" no_site_kprobe "$1"
+	same "$1 kprobe on a value: the site has its former bytes" "$(step_bytes)" "$bytes"
 
-	try "the value changes" put 7 "$prof_step"
+	try "$1 kprobe on a value: the value is set after its removal" put 7 "$prof_step"
 	changed=$(step_bytes)
-	try "$1 kprobe on a changed value" step_kprobe "$1"
-	try "$1 kprobe: what is counted" step_is 7
-	[ "$1" = disabled ] || try "$1 kprobe works" within 5 site_kprobe_hits
-	refused "$1 kprobe: the value stays" "busy" put 500 "$prof_step"
-	try "$1 kprobe goes" no_site_kprobe "$1"
-	same "$1 kprobe: bytes as changed" "$(step_bytes)" "$changed"
+	try "$1 kprobe on a changed value: it is registered" step_kprobe "$1"
+	try "$1 kprobe on a changed value: hits are counted by the changed value" step_is 7
+	[ "$1" = disabled ] || try "$1 kprobe on a changed value: it is hit" within 5 site_kprobe_hits
+	refused "$1 kprobe on a changed value: the value cannot be set" "busy" put 500 "$prof_step"
+	try "$1 kprobe on a changed value: it is removed" no_site_kprobe "$1"
+	same "$1 kprobe on a changed value: the site has its former bytes" "$(step_bytes)" "$changed"
 
-	try "$1 kprobe that comes and goes" kprobe_comes_and_goes "$1"
-	try "the value changes back" put 500 "$prof_step"
-	same "bytes as before" "$(step_bytes)" "$bytes"
-	try "hits count by the old value again" step_is 500
+	try "$1 kprobe comes and goes: the value is set or refused because of it" kprobe_comes_and_goes "$1"
+	try "$1 kprobe comes and goes: the value is set back" put 500 "$prof_step"
+	same "$1 kprobe comes and goes: the site has its first bytes" "$(step_bytes)" "$bytes"
+	try "$1 kprobe comes and goes: hits are counted by the first value" step_is 500
 }
 
-# While values change; what is refused is refused because of it, and some of it is not.
+# kprobe_comes_and_goes KIND: set the value while a kprobe on its site comes and goes. Some changes
+# must work, and the others be refused with the errors that a kprobe causes.
 kprobe_comes_and_goes() {
 	: >/tmp/during
 	while [ -e /tmp/during ]; do
@@ -148,7 +151,7 @@ kprobe_comes_and_goes() {
 	done
 	rm /tmp/during
 	wait
-	echo "# $changes of 60 changes made"
+	echo "# $changes of 60 changes were made"
 	[ "$changes" -gt 0 ]
 }
 
@@ -160,7 +163,7 @@ test_kprobes_on_values() {
 	for kind in disabled armed optimised; do
 		test_kprobe_on_value $kind
 	done
-	try "module with values leaves" rmmod example_profile
+	try "module with values unloads" rmmod example_profile
 }
 
 test_kprobes() {
@@ -171,32 +174,32 @@ test_kprobes() {
 	for kind in disabled armed; do
 		test_kprobe_on_site $kind
 	done
-	try "marked module leaves" rmmod example_client
+	try "marked module unloads" rmmod example_client
 
-	# One that waits for the module comes after we have looked at it.
-	try "kprobe on a site to come" add_probe site example_client:tick "$tick_offset"
-	try "enabled" enable_probe site
-	try "marked module comes" insmod /modules/example_client.ko
+	# The kernel registers a kprobe that waits for a module after the patcher has written its
+	# sites.
+	try "a kprobe is added that waits for its module" add_probe site example_client:tick "$tick_offset"
+	try "the kprobe that waits is enabled" enable_probe site
+	try "marked module loads with a kprobe that waits for it" insmod /modules/example_client.ko
 	put 1 /sys/module/example_client/parameters/period_ms
-	try "the kprobe works" within 5 site_kprobe_hits
-	refused "the marker stays off" "busy" put trace "$tick_probe"
-	try "the kprobe goes" no_site_kprobe armed
-	try "the marker goes on" put trace "$tick_probe"
-	try "the marker goes off" put none "$tick_probe"
-	same "bytes of one that is off" "$(tick_bytes)" "$off_bytes"
+	try "the kprobe that waited is hit" within 5 site_kprobe_hits
+	refused "the marker stays off while the kprobe that waited is there" "busy" put trace "$tick_probe"
+	try "the kprobe that waited is removed" no_site_kprobe armed
+	try "the marker is switched on without the kprobe that waited" put trace "$tick_probe"
+	try "the marker is switched off without the kprobe that waited" put none "$tick_probe"
+	same "the site has its bytes when off after the kprobe that waited" "$(tick_bytes)" "$off_bytes"
 
 	insmod /modules/example_typed.ko
-	# What comes first in the function is ftrace's, or the instruction for indirect branches.
-	try "a kprobe on a function of the module of the stubs" add_probe stub example_typed:request 0
+	try "a function in the module with typed markers takes a kprobe" add_probe stub example_typed:request 0
 	remove_probe stub
 	stubs=$(sed -n 's/.* \(__marker_stub_[a-z_]*\)\t\[example_typed\]/\1/p' /proc/kallsyms)
 	[ "$stubs" ]
-	result $? "the module has stubs"
+	result $? "the module with typed markers has stubs"
 	for stub in $stubs; do
 		! add_probe stub "example_typed:$stub" 0 2>/dev/null
-		result $? "no kprobe on $stub"
+		result $? "$stub takes no kprobe"
 	done
 	rmmod example_typed
-	try "marked module leaves" rmmod example_client
+	try "marked module unloads" rmmod example_client
 	test_kprobes_on_values
 }

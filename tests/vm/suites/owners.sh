@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Changes of text that others own: kprobes, ftrace, live patches.
+# Changes of text that has another owner: a kprobe, ftrace, a live patch.
 # shellcheck source=tests/vm/lib_owners.sh
 . /tests/lib_owners.sh
 
@@ -8,7 +8,8 @@ redirect() {
 	command_core redirect "$getppid" "$callee"
 }
 
-# owner_sees KIND: does it work while the call is as it is?
+# owner_sees KIND PID: succeeds if getppid returns PID and the owner works. A live patch replaces
+# the function, so that getppid returns 4444.
 owner_sees() {
 	case $1 in
 	armed) pid_is "$2" && new_hits ;;
@@ -21,52 +22,53 @@ owner_sees() {
 	esac
 }
 
-# An owner of the call itself keeps us out as long as it is there.
+# A kprobe on the call itself: the patcher refuses to change the call as long as the kprobe is
+# there.
 test_owner_of_call() {
 	make_owner "$1"
-	result $? "$1 kprobe before"
-	refused "$1 kprobe: redirect refused" "busy" redirect
+	result $? "$1 kprobe: it is registered before the redirect"
+	refused "$1 kprobe: the redirect is refused" "busy" redirect
 	logged "refused: a kprobe"
 	result $? "$1 kprobe: the log names a kprobe as the reason"
-	try "$1 kprobe works" owner_sees "$1" real
-	try "$1 kprobe goes" remove_owner "$1"
-	same "$1 kprobe: bytes as before" "$(call_bytes)" "$bytes"
+	try "$1 kprobe: it works after the refusal" owner_sees "$1" real
+	try "$1 kprobe: it is removed" remove_owner "$1"
+	same "$1 kprobe: the call has its former bytes after the refusal" "$(call_bytes)" "$bytes"
 
-	try "redirect before $1 kprobe" redirect
-	try "$1 kprobe after" make_owner "$1"
-	try "$1 kprobe works on the redirected call" owner_sees "$1" 4242
-	refused "$1 kprobe: restore refused" "busy" command_core restore
+	try "$1 kprobe: the call is redirected without it" redirect
+	try "$1 kprobe: it is registered on the redirected call" make_owner "$1"
+	try "$1 kprobe: it works on the redirected call" owner_sees "$1" 4242
+	refused "$1 kprobe: restore of the redirected call is refused" "busy" command_core restore
 	logged "refused: a kprobe"
 	result $? "$1 kprobe: the log names a kprobe as the reason"
 	try "$1 kprobe: the call is still redirected" pid_is 4242
-	try "$1 kprobe goes" remove_owner "$1"
-	try "$1 kprobe gone: the call is still redirected" pid_is 4242
-	try "restore after $1 kprobe" command_core restore
-	try "the real call" pid_is real
-	same "$1 kprobe: bytes as before" "$(call_bytes)" "$bytes"
+	try "$1 kprobe: it is removed from the redirected call" remove_owner "$1"
+	try "$1 kprobe: the call is redirected after its removal" pid_is 4242
+	try "$1 kprobe: the call is restored after its removal" command_core restore
+	try "$1 kprobe: the restored call returns the real number" pid_is real
+	same "$1 kprobe: the restored call has its former bytes" "$(call_bytes)" "$bytes"
 }
 
-# An owner of the function's entry and we do not meet.
+# An owner of the function's entry: it shares no byte with the call.
 test_owner_of_entry() {
-	try "$1 before" make_owner "$1"
-	try "$1 works" owner_sees "$1" real
-	try "$1: redirect" redirect
-	try "$1 works on" owner_sees "$1" 4242
-	try "$1: restore" command_core restore
-	same "$1: bytes as before" "$(call_bytes)" "$bytes"
-	try "redirect again" redirect
-	try "$1 goes during" remove_owner "$1"
-	try "$1: redirected" pid_is 4242
-	try "$1 after" make_owner "$1"
-	try "$1 works" owner_sees "$1" 4242
-	try "$1 goes" remove_owner "$1"
-	try "$1: redirected" pid_is 4242
-	try "restore" command_core restore
-	try "the real call" pid_is real
-	same "$1: bytes as before" "$(call_bytes)" "$bytes"
+	try "$1: it owns the entry before the redirect" make_owner "$1"
+	try "$1: it works before the redirect" owner_sees "$1" real
+	try "$1: the call is redirected" redirect
+	try "$1: it works while the call is redirected" owner_sees "$1" 4242
+	try "$1: the call is restored" command_core restore
+	same "$1: the restored call has its former bytes" "$(call_bytes)" "$bytes"
+	try "$1: the call is redirected again" redirect
+	try "$1: it leaves while the call is redirected" remove_owner "$1"
+	try "$1: the call is redirected after it left" pid_is 4242
+	try "$1: it owns the entry after the redirect" make_owner "$1"
+	try "$1: it works after the redirect" owner_sees "$1" 4242
+	try "$1: it leaves a second time" remove_owner "$1"
+	try "$1: the call is redirected after it left twice" pid_is 4242
+	try "$1: the call is restored without it" command_core restore
+	try "$1: the restored call returns the real number" pid_is real
+	same "$1: the call restored without it has its former bytes" "$(call_bytes)" "$bytes"
 }
 
-# come_and_go KIND FILE: until FILE is gone; there for a while, and not there for a while
+# come_and_go KIND FILE: make and remove an owner again and again until FILE is removed
 come_and_go() {
 	while [ -e "$2" ]; do
 		make_owner "$1"
@@ -76,7 +78,8 @@ come_and_go() {
 	done 2>/dev/null
 }
 
-# Both at it all the time: any order is possible; only the refusals that are documented are.
+# An owner comes and goes while the call is redirected and restored: a request may fail, but only
+# with the errors that redirect.h documents.
 test_during() {
 	: >/tmp/during
 	come_and_go "$1" /tmp/during >/dev/null &
@@ -106,37 +109,38 @@ test_during() {
 	done
 	rm /tmp/during
 	wait
-	echo "# $changed of 40 changes made"
+	echo "# $changed of 40 redirects were made"
 	[ $odd -eq 0 ] && [ $changed -gt 0 ]
-	result $? "$1 comes and goes during changes"
-	try "the real call" pid_is real
-	same "bytes as before" "$(call_bytes)" "$bytes"
+	result $? "$1 comes and goes: some redirects work, the others fail with a documented error"
+	try "$1 comes and goes: the call returns the real number afterwards" pid_is real
+	same "$1 comes and goes: the call has its former bytes afterwards" "$(call_bytes)" "$bytes"
 }
 
-# A detour is one of ftrace's own clients, and like a live patch the only one of its kind.
+# A detour of the patcher is a client of ftrace. Of detours and live patches, ftrace lets only one
+# own a function.
 test_detour_owners() {
 	make_owner ftrace
-	try "detour of a traced function" command_core detour "$getppid"
-	try "the detour" pid_is 4343
+	try "a function that is traced gets a detour" command_core detour "$getppid"
+	try "the detour is called while the function is traced" pid_is 4343
 	remove_owner ftrace
-	try "the detour" pid_is 4343
+	try "the detour is called after tracing has ended" pid_is 4343
 	if has_livepatch; then
-		refused "live patch of a detour" "busy" insmod /modules/kmarkers_test_livepatch.ko
+		refused "a live patch of a function with a detour" "busy" insmod /modules/kmarkers_test_livepatch.ko
 		dmesg -c | grep -v "livepatch:" >/dev/null
-		try "undetour" command_core undetour
-		try "live patch" make_owner livepatch
-		refused "detour of a live patch" "busy" command_core detour "$getppid"
-		try "live patch goes" remove_owner livepatch
+		try "the detour is removed" command_core undetour
+		try "a live patch of the function without a detour" make_owner livepatch
+		refused "a detour of a function with a live patch" "busy" command_core detour "$getppid"
+		try "the live patch is removed" remove_owner livepatch
 	else
-		try "undetour" command_core undetour
+		try "the detour is removed" command_core undetour
 	fi
-	try "the real function" pid_is real
+	try "the function without a detour returns the real number" pid_is real
 }
 
 test_owners() {
 	must insmod /modules/kmarkers_test_core.ko || return
 	read_symbols
-	try "a call to redirect" find_call "$getppid"
+	try "the call in getppid is found" find_call "$getppid"
 	bytes=$(call_bytes)
 	for owner in disabled armed; do
 		test_owner_of_call $owner
@@ -146,7 +150,7 @@ test_owners() {
 	if has_livepatch; then
 		owners="ftrace livepatch"
 	else
-		skip "live patch" "this kernel has none"
+		skip "a live patch on the function of a redirected call" "this kernel has none"
 	fi
 	for owner in $owners; do
 		test_owner_of_entry "$owner"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Storms of changes beside everyone else who changes text: kprobes, ftrace, live patches, static
-# keys, CPUs and modules that come and go.
+# Storms of changes beside everything else that changes text: kprobes, ftrace, live patches, static
+# keys, and CPUs and modules that come and go.
 # shellcheck source=tests/vm/lib_owners.sh
 . /tests/lib_owners.sh
 # shellcheck source=tests/vm/lib_storms.sh
@@ -9,8 +9,9 @@
 
 cpu1=/sys/devices/system/cpu/cpu1/online
 
-# in_background NAME COMMAND: a loop, until /tmp/background goes; what worked and what did not is
-# counted in /tmp/turns.NAME and /tmp/vain.NAME
+# in_background NAME COMMAND: repeat the command in the background until /tmp/background is removed.
+# /tmp/turns.NAME counts the turns that worked, /tmp/vain.NAME those that failed, and /tmp/why.NAME
+# holds the last error.
 in_background() {
 	name=$1
 	shift
@@ -32,15 +33,15 @@ in_background() {
 	) &
 }
 
-# went_on NAME...: did each work, more often than not?
+# went_on NAME...: each command of in_background must have worked in more than half of its turns
 went_on() {
 	for name in "$@"; do
 		turns=$(cat "/tmp/turns.$name")
 		vain=$(cat "/tmp/vain.$name")
-		echo "# $name: $turns turns, $vain in vain"
+		echo "# $name: $turns turns worked, $vain failed"
 		[ "$vain" -eq 0 ] || sed 's/^/# /' "/tmp/why.$name"
 		[ "$turns" -gt "$vain" ]
-		result $? "$name went on"
+		result $? "$name worked in more than half of its turns"
 	done
 }
 
@@ -58,11 +59,13 @@ toggle_keys() {
 		put 0 /proc/sys/kernel/sched_schedstats
 }
 
+# One of the two CPUs goes offline and comes back.
 toggle_cpu() {
 	put 0 "$cpu1" && [ "$(cat "$cpu1")" = 0 ] && sleep 0.2 && put 1 "$cpu1" && sleep 0.3
 }
 
-# Two loops, so that a client comes and goes at any moment of a change of its own sites.
+# The module with the marker and the one with its probe come and go in loops of their own, so that
+# either does so at any moment of a change of the marker's sites.
 toggle_client() {
 	insmod /modules/example_client.ko && rmmod example_client
 }
@@ -71,7 +74,7 @@ toggle_marker() {
 	insmod /modules/example_probe.ko && rmmod example_probe
 }
 
-# A module of somebody else's: it has no site.
+# A module without sites.
 toggle_stranger() {
 	insmod /modules/kmarkers_test_stranger.ko && rmmod kmarkers_test_stranger
 }
@@ -89,7 +92,7 @@ toggle_livepatch() {
 	remove_owner livepatch || remove_late_livepatch
 }
 
-# The patch of the last turn may still be there when the storm has ended.
+# The live patch of the last turn may still be loaded when the storm has ended.
 end_livepatches() {
 	has_livepatch || return 0
 	! loaded kmarkers_test_livepatch || remove_late_livepatch 2>/dev/null
@@ -98,12 +101,12 @@ end_livepatches() {
 	result $? "no live patch is loaded after the storm"
 }
 
-# Looks at the page tables while text is being written.
+# Reads from the page tables how the text of kmarkers_test is mapped while it is being written.
 look_at_mappings() {
 	ask mappings "$text" >>/tmp/mappings
 }
 
-# A breakpoint of somebody else's in the kernel, and one in a program.
+# A kprobe in the kernel and a uprobe in a program: breakpoints that are not the patcher's.
 toggle_probes() {
 	add_probe noise "$getpid" "$call" &&
 		echo "p:kmarkers/user /bin/busybox:$entry" >>"$tracing"/uprobe_events &&
@@ -121,7 +124,7 @@ user_probe_hits() {
 	[ "$(sed -n 's/.* user *\([0-9]*\)$/\1/p' "$tracing"/uprobe_profile)" -gt 0 ]
 }
 
-# has_toggler NAME: does this kernel have what it toggles?
+# has_toggler NAME: succeeds if this kernel has what toggle_NAME toggles
 has_toggler() {
 	case $1 in
 	tracer) grep -q "\<function\>" "$tracing"/available_tracers ;;
@@ -132,20 +135,20 @@ has_toggler() {
 	esac
 }
 
-# Those of all togglers that have something to toggle.
+# find_togglers: set $togglers to the names of those that have something to toggle in this kernel
 find_togglers() {
 	togglers=
 	for each in tracer keys cpu client marker stranger livepatch probes; do
 		if has_toggler $each; then
 			togglers="$togglers $each"
 		else
-			skip "$each goes on" "this kernel has none"
+			skip "$each worked in more than half of its turns" "this kernel has none"
 		fi
 	done
 }
 
-# A file that is no module is copied into an area of memory, and refused. The kernel frees the area,
-# and purges it later.
+# insmod of a file that is no module: the kernel copies it into an area of memory, refuses it, frees
+# the area, and purges the area later.
 free_area_is_listed() {
 	! insmod /bin/busybox 2>/dev/null && grep -q unpurged /proc/vmallocinfo
 }
@@ -155,21 +158,21 @@ batch_leaves_no_free_area() {
 	lacks unpurged /proc/vmallocinfo
 }
 
-# What was seen while text was written, and what is left.
+# Mappings of text that were there while it was written, and afterwards.
 test_aliases() {
 	grep -q "executable 0" /tmp/mappings && ! grep -v "executable 0" /tmp/mappings
 	result $? "no mapping was writable and executable at any time"
-	echo "# alias seen $(grep -c "writable 1" /tmp/mappings) of $(wc -l </tmp/mappings) times"
+	echo "# $(grep -c "writable 1" /tmp/mappings) of $(wc -l </tmp/mappings) looks saw a writable alias"
 	grep -q "writable 1" /tmp/mappings
-	result $? "an alias was seen while there was one"
-	same "no alias is left" "$(ask mappings "$text")" "writable 0 executable 0"
+	result $? "the page tables show a writable alias while text is written"
+	same "the page tables show no writable alias after the storm" "$(ask mappings "$text")" "writable 0 executable 0"
 	no_area_of kmarkers_patcher
-	result $? "no area is left"
+	result $? "no area of kmarkers_patcher is mapped after the storm"
 	try "an area that was freed and not purged is listed" within 5 free_area_is_listed
 	try "no freed area is left to be purged after a batch" within 5 batch_leaves_no_free_area
 }
 
-# Runs need a kernel that preempts itself, prefixes one with a single CPU.
+# The case of runs needs a kernel that preempts itself; a LOCK prefix is dropped with one CPU only.
 test_special() {
 	case_with patcher_storm_of_runs "runs"
 	case_with patcher_prefixes "two CPUs"
@@ -180,13 +183,13 @@ test_special() {
 }
 
 test_storms() {
-	# Long enough for everybody else to have turns.
+	# The storm is long enough for each command in the background to have turns.
 	must insmod /modules/kmarkers_test.ko batches=$((5 * batches)) || return
-	try "noise" insmod /modules/kmarkers_test_noise.ko changes=1
+	try "the module of noise loads" insmod /modules/kmarkers_test_noise.ko changes=1
 	insmod /modules/kmarkers_test_core.ko
 	read_symbols
-	try "a call to probe" find_call "$getpid"
-	# Where a program begins in its file, whether it is linked to 4 MiB or to 0.
+	try "the call in getpid is found" find_call "$getpid"
+	# The offset of the program's entry in its file, whether it is linked to 4 MiB or to 0.
 	entry=$(($(od -A n -t u8 -j 24 -N 8 /bin/busybox) & 0x3fffff))
 	text=$(sed -n '/ pass_branches\t\[kmarkers_test\]/{s/ .*//p;q}' /proc/kallsyms)
 	: >/tmp/mappings
@@ -198,7 +201,7 @@ test_storms() {
 		in_background "$each" "toggle_$each"
 	done
 	in_background mappings look_at_mappings
-	storms "everything else" patcher_storm_of_jumps patcher_storm_of_kinds \
+	storms "everything else that changes text" patcher_storm_of_jumps patcher_storm_of_kinds \
 		patcher_storm_of_thousands markers_storm
 	rm /tmp/background
 	wait
@@ -208,12 +211,12 @@ test_storms() {
 	sed 's/^/# /' "$noise"/counts
 	for kind in timers samples keys kprobes changes; do
 		[ "$(noise_of $kind)" -gt 0 ]
-		result $? "$kind went on"
+		result $? "noise of $kind was made"
 	done
-	same "no wrong value in an interrupt" "$(noise_of wrong)" 0
+	same "no site that an interrupt executed gave a wrong value" "$(noise_of wrong)" 0
 	[ "$(stat_of hits)" -gt "$hits" ]
-	result $? "breakpoints were met"
-	try "noise ends" within 5 rmmod kmarkers_test_noise
+	result $? "CPUs met breakpoints of the patcher"
+	try "the module of noise unloads" within 5 rmmod kmarkers_test_noise
 	test_aliases
 	rmmod kmarkers_test_core
 	test_special
