@@ -51,6 +51,9 @@ static void show_site(void *data, const struct patcher_table *table, const struc
 {
 	u8 *addr = (u8 *)patcher_site_addr(site);
 
+	/* All is printed once more with more room, and each look-up of a symbol takes long. */
+	if (seq_has_overflowed(data))
+		return;
 	seq_printf(data, "%s %pS %*ph%s\n", table->owner, addr, site->len, addr,
 		   site->flags & PATCHER_SITE_RUN ? " run" : "");
 }
