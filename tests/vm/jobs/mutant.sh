@@ -15,5 +15,5 @@ for suite in ${KMARKERS_SUITES:-}; do
 	run_suite "$suite"
 done
 no_area_of kmarkers_patcher
-result $? "no area of ours is mapped"
+result $? "no area of kmarkers_patcher is mapped"
 finish

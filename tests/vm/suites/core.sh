@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Core text: what is refused, with which error and in whose name, and that a redirected call
-# leaves every byte as it was found.
+# Core text: requests that are refused, their errors and the reasons in the log; and a redirected
+# call that has its former bytes once it is restored.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 
@@ -9,7 +9,7 @@ samples=${KMARKERS_SAMPLES:-12}
 name_refused="refused: runs where a breakpoint is handled"
 not_to_be_probed="refused: not to be probed"
 
-# deny NAME ERROR FUNCTION OFFSET LEN: no site, and the bytes stay
+# deny NAME ERROR FUNCTION OFFSET LEN: passes if the site is refused and the bytes stay
 deny() {
 	around=$(add "$(address "$3")" "$4")
 	bytes=$(ask bytes "$around" 16)
@@ -17,7 +17,8 @@ deny() {
 	result $? "$1"
 }
 
-# there_are NAME... : of these functions, those that this kernel has; fails if few are there
+# there_are NAME...: set $there to those of the functions that this kernel has; fails if it has less
+# than two thirds of them
 there_are() {
 	there=
 	for function in "$@"; do
@@ -29,20 +30,20 @@ there_are() {
 
 test_names() {
 	for symbol in jiffies_64 start_kernel vfs_read "$getppid" "$callee"; do
-		try "there is a $symbol" in_kernel "$symbol"
+		try "the kernel has the symbol $symbol" in_kernel "$symbol"
 	done
-	try "there is an imv_set_many in a module" in_module imv_set_many kmarkers_immediate
-	refused "unknown function" "No such file" command_core site no_such_function 0 5
-	refused "data" "No such file" command_core site jiffies_64 0 5
-	refused "module function" "No such file" command_core site imv_set_many 5 5
-	refused "freed init function" "No such file" command_core site start_kernel 5 5
-	refused "unknown callee" "No such file" command_core redirect "$getppid" no_such_function
-	refused "no such call" "No such file" command_core redirect "$getppid" vfs_read
-	refused "empty length" "Invalid" command_core site "$getppid" 0 0
+	try "kmarkers_immediate has the symbol imv_set_many" in_module imv_set_many kmarkers_immediate
+	refused "a site in an unknown function is refused" "No such file" command_core site no_such_function 0 5
+	refused "a site in data is refused" "No such file" command_core site jiffies_64 0 5
+	refused "a site in a function of a module is refused" "No such file" command_core site imv_set_many 5 5
+	refused "a site in a freed init function is refused" "No such file" command_core site start_kernel 5 5
+	refused "a redirect of calls of an unknown function is refused" "No such file" command_core redirect "$getppid" no_such_function
+	refused "a redirect of a call that is not there is refused" "No such file" command_core redirect "$getppid" vfs_read
+	refused "a site of no length is refused" "Invalid" command_core site "$getppid" 0 0
 	try "requests that lack something are refused" command_core nothing
-	refused "length of no instruction" "Invalid" command_core site "$getppid" 0 12
-	# The first kind is entry code, then noinstr, assembly, notrace.
-	try "most of what must be denied is there" \
+	refused "a site longer than any instruction is refused" "Invalid" command_core site "$getppid" 0 12
+	# A line each of entry code, noinstr, assembly and notrace, and of callers of the handler.
+	try "most functions that must be denied are in this kernel" \
 		there_are asm_exc_int3 asm_exc_page_fault entry_SYSCALL_64 error_entry \
 		exc_int3 exc_page_fault do_int3 irqentry_nmi_enter \
 		memset clear_page_erms trace_clock_local \
@@ -54,9 +55,10 @@ test_names() {
 	done
 }
 
-# Where a breakpoint is handled, what could be traced and probed is denied by its name.
+# Functions that run where a breakpoint is handled, and that could be traced and probed: the patcher
+# denies them by name.
 test_handler_names() {
-	try "most of what runs there is there" \
+	try "most functions on the handler's path are in this kernel" \
 		there_are __rcu_read_lock hw_breakpoint_exceptions_notify get_kprobe
 	for function in $there; do
 		deny "on the handler's path: $function" "not permitted" "$function" 5 5
@@ -66,33 +68,33 @@ test_handler_names() {
 }
 
 test_instructions() {
-	deny "inside an instruction" "Invalid" "$getppid" $((call + 1)) 4
+	deny "a site inside an instruction is refused" "Invalid" "$getppid" $((call + 1)) 4
 	logged "refused: no instruction begins there"
 	result $? "the log says that no instruction begins there"
-	deny "a length too short for the instruction" "Invalid" "$getppid" "$call" 4
+	deny "a site shorter than its instruction is refused" "Invalid" "$getppid" "$call" 4
 	logged "refused: a longer instruction"
 	result $? "the log says that the instruction is longer"
-	deny "a length of more than one instruction" "Invalid" "$getppid" "$call" 6
+	deny "a site of more than one instruction is refused" "Invalid" "$getppid" "$call" 6
 	logged "refused: more than one instruction"
 	result $? "the log says that there is more than one instruction"
 	size=$(extent "$getppid")
-	deny "beyond the end" "Invalid" "$getppid" "$size" 5
-	deny "over the end" "Invalid" "$getppid" $((size - 1)) 5
-	refused "far away" "Invalid" command_core site "$getppid" 0x7fffffff 5
-	refused "beyond the address space" "Invalid" command_core site "$getppid" 0xfffffffffffffff0 5
+	deny "a site behind the end of its function is refused" "Invalid" "$getppid" "$size" 5
+	deny "a site across the end of its function is refused" "Invalid" "$getppid" $((size - 1)) 5
+	refused "a site far behind its function is refused" "Invalid" command_core site "$getppid" 0x7fffffff 5
+	refused "a site beyond the address space is refused" "Invalid" command_core site "$getppid" 0xfffffffffffffff0 5
 	fentry=0
 	case $(ask bytes "$(address "$getppid")" 4) in
 	"f3 0f 1e fa"*) fentry=4 ;;
 	esac
-	deny "entry that belongs to ftrace" "not permitted" "$getppid" "$fentry" 5
+	deny "a site on the entry that belongs to ftrace is refused" "not permitted" "$getppid" "$fentry" 5
 	logged "refused: ftrace"
 	result $? "the log says that the entry belongs to ftrace"
-	deny "the other instruction at the entry" "Invalid\|not permitted" "$getppid" $((4 - fentry)) 4
-	try "the call itself" command_core site "$getppid" "$call" 5
+	deny "a site on the other instruction at the entry is refused" "Invalid\|not permitted" "$getppid" $((4 - fentry)) 4
+	try "a site on the call is allowed" command_core site "$getppid" "$call" 5
 }
 
-# table_sites TABLE ENTRY_SIZE: functions and offsets from a table of the kernel; without those
-# whose name others have as well
+# table_sites TABLE ENTRY_SIZE: print functions and offsets from a table of the kernel, without the
+# functions that share their name
 table_sites() {
 	start=$(address "__start_$1")
 	stop=$(address "__stop_$1")
@@ -103,7 +105,8 @@ table_sites() {
 	awk 'NR == FNR { times[$3]++; next } times[$1] == 1' /tmp/symbols /tmp/named
 }
 
-# deny_table TABLE ENTRY_SIZE NAME: all refused, most for their address and not for their function
+# deny_table TABLE ENTRY_SIZE NAME: passes if all its sites are refused. Of the samples, a third or
+# more must be refused because of the address, and not because of the function.
 deny_table() {
 	[ "$(address "__start_$1")" ] || {
 		skip "$3" "this kernel has no such table"
@@ -118,19 +121,19 @@ deny_table() {
 	[ $allowed -eq 0 ]
 	result $? "$3"
 	by_address=$(times_logged "$not_to_be_probed")
-	echo "# $by_address of $(wc -l </tmp/sites) by address"
+	echo "# $by_address of $(wc -l </tmp/sites) were refused because of the address"
 	[ "$by_address" -ge $((samples / 3)) ]
 	result $? "$3: the log says of a third of them that they are not to be probed"
 }
 
-# deny_kprobe NAME FUNCTION OFFSET LEN
+# deny_kprobe NAME FUNCTION OFFSET LEN: passes if the site is refused because of a kprobe
 deny_kprobe() {
 	deny "$1" "busy" "$2" "$3" "$4"
 	logged "refused: a kprobe"
 	result $? "$1: the log names a kprobe as the reason"
 }
 
-# jumps FUNCTION OFFSET: does the kprobe there, optimised, take the form of a jump?
+# jumps FUNCTION OFFSET: succeeds if a jump is there, which is what an optimised kprobe writes
 jumps() {
 	case $(ask bytes "$(add "$(address "$1")" "$2")" 1) in
 	e9*) ;;
@@ -138,9 +141,12 @@ jumps() {
 	esac
 }
 
-# An instruction that loads a constant, with one before it where an optimised kprobe reaches it.
+# find_reach: register a kprobe on an instruction, so that the jump of the optimised kprobe covers
+# the next one, which loads a constant. Sets $function, $offset of the latter, and $distance between
+# them.
 find_reach() {
-	# Rarely executed, so that an emulator which confuses breakpoints has no occasion to.
+	# These functions run rarely: some emulators fail when breakpoints in a busy function
+	# change.
 	for function in vfs_rename vfs_link vfs_rmdir vfs_mkdir vfs_mknod do_symlinkat vfs_symlink \
 		vfs_fsync_range do_fcntl vfs_write vfs_read; do
 		[ "$(address "$function")" ] || continue
@@ -162,132 +168,133 @@ find_reach() {
 
 test_core_kprobes() {
 	add_probe site "$getppid" "$call"
-	deny_kprobe "disabled kprobe" "$getppid" "$call" 5
+	deny_kprobe "a site on a disabled kprobe is refused" "$getppid" "$call" 5
 	enable_probe site
-	deny_kprobe "armed kprobe" "$getppid" "$call" 5
-	refused "redirect over a kprobe" "busy" command_core redirect "$getppid" "$callee"
+	deny_kprobe "a site on an armed kprobe is refused" "$getppid" "$call" 5
+	refused "a redirect of a call with a kprobe is refused" "busy" command_core redirect "$getppid" "$callee"
 	disable_probe site
 	remove_probe site
-	try "allowed again" command_core site "$getppid" "$call" 5
+	try "a site is allowed once the kprobe is removed" command_core site "$getppid" "$call" 5
 	put 1 /proc/sys/debug/kprobes-optimization
 	find_reach
-	result $? "optimised kprobe that reaches an instruction"
+	result $? "a kprobe is optimised whose jump covers the next instruction"
 	echo "# $function+$offset, $distance before"
-	deny_kprobe "optimised kprobe before" "$function" "$offset" 5
+	deny_kprobe "a site that an optimised kprobe covers is refused" "$function" "$offset" 5
 	disable_probe reach
-	deny_kprobe "disabled kprobe before" "$function" "$offset" 5
+	deny_kprobe "a site that a disabled kprobe could cover is refused" "$function" "$offset" 5
 	remove_probe reach
 	put 0 /proc/sys/debug/kprobes-optimization
 	add_probe reach "$function" "$offset"
 	enable_probe reach
-	deny_kprobe "armed kprobe there" "$function" "$offset" 5
+	deny_kprobe "a site on a kprobe that may not be optimised is refused" "$function" "$offset" 5
 	put 1 /proc/sys/debug/kprobes-optimization
-	try "armed, then optimised" within 3 jumps "$function" "$offset"
-	deny_kprobe "optimised kprobe there" "$function" "$offset" 5
+	try "the armed kprobe is optimised once it may be" within 3 jumps "$function" "$offset"
+	deny_kprobe "a site on an optimised kprobe is refused" "$function" "$offset" 5
 	disable_probe reach
 	remove_probe reach
-	try "allowed again" command_core site "$function" "$offset" 5
+	try "a site is allowed once the optimised kprobe is removed" command_core site "$function" "$offset" 5
 }
 
 test_redirect() {
 	bytes=$(call_bytes)
-	refused "replacement out of reach" "Invalid" command_core far "$getppid" "$callee"
-	same "every byte stays" "$(call_bytes)" "$bytes"
+	refused "a redirect to a replacement out of reach is refused" "Invalid" command_core far "$getppid" "$callee"
+	same "the refused redirect leaves every byte as it was" "$(call_bytes)" "$bytes"
 	lacks "^redirect" "$debugfs"/patcher/sites
-	result $? "no site is left of it"
-	try "redirect" command_core redirect "$getppid" "$callee"
+	result $? "the refused redirect leaves no site"
+	try "a call is redirected" command_core redirect "$getppid" "$callee"
 	same "the redirected call returns the replacement's value" "$(parent_pid)" 4242
 	[ "$bytes" != "$(call_bytes)" ]
-	result $? "bytes differ"
+	result $? "the redirected call has other bytes"
 	grep -q "^redirect .*getppid+$call/" "$debugfs/patcher/sites"
-	result $? "the list of sites shows it"
-	refused "no second redirect" "busy" command_core redirect "$getppid" "$callee"
-	refused "nor one of another client" "busy" command_core redirect-too "$getppid" "$callee"
-	same "the first one stays" "$(parent_pid)" 4242
-	refused "no site over another" "busy" command_core site "$getppid" "$call" 5
-	try "restore" command_core restore
-	same "every byte as before" "$(call_bytes)" "$bytes"
+	result $? "the list of sites shows the redirected call"
+	refused "a second redirect of the call is refused" "busy" command_core redirect "$getppid" "$callee"
+	refused "a redirect of the call by another client is refused" "busy" command_core redirect-too "$getppid" "$callee"
+	same "the first redirect stays" "$(parent_pid)" 4242
+	refused "a site on a redirected call is refused" "busy" command_core site "$getppid" "$call" 5
+	try "the redirected call is restored" command_core restore
+	same "the restored call has its former bytes" "$(call_bytes)" "$bytes"
 	[ "$(parent_pid)" != 4242 ]
-	result $? "the real call again"
-	refused "no second restore" "Invalid" command_core restore
+	result $? "the restored call does not return the replacement's value"
+	refused "a second restore is refused" "Invalid" command_core restore
 	lacks "^redirect" "$debugfs"/patcher/sites
-	result $? "no site is left"
+	result $? "the restored call leaves no site"
 }
 
 test_drain() {
 	stays_until_drained restore redirect "$getpid" "$callee"
 	stays_until_drained undetour detour "$getpid"
 	command_core redirect "$getppid" "$callee"
-	refused "no unloading of what is in use" "temporarily unavailable" rmmod kmarkers_test_core
-	try "restore" command_core restore
-	same "every byte as before" "$(call_bytes)" "$bytes"
+	refused "a module whose replacement is in use cannot be unloaded" "temporarily unavailable" rmmod kmarkers_test_core
+	try "the call of the module in use is restored" command_core restore
+	same "the call of the module in use has its former bytes" "$(call_bytes)" "$bytes"
 }
 
-# Whoever holds text_mutex finds that no byte changes, for as long as it is held.
+# While another thread holds text_mutex, no byte of the call may change.
 test_text_mutex() {
 	try "no byte changes while text_mutex is held" command_core race "$getppid" "$callee"
-	same "every byte as before" "$(call_bytes)" "$bytes"
+	same "the call has its former bytes after text_mutex was held" "$(call_bytes)" "$bytes"
 }
 
-# site_owners: the owners in the list of sites, and how many sites each has
+# site_owners: print the owners in the list of sites, and how many sites each has
 site_owners() {
 	tail -n +2 "$debugfs"/patcher/sites | cut -d' ' -f1 | sort | uniq -c | tr -s ' \n' ' '
 }
 
-# Who asks whether a change is allowed leaves nothing that a change nearby could take for another's.
+# While the patcher checks whether a site is allowed, it registers kprobes of its own for a moment.
+# A change nearby must not take these for the kprobes of others.
 test_oracles() {
 	before=$(site_owners)
-	try "a site while it is there" command_core redirect "$getppid" "$callee"
+	try "one site is added for a look at the list of sites" command_core redirect "$getppid" "$callee"
 	[ "$(site_owners)" != "$before" ]
-	result $? "the list of sites has one owner more"
-	try "restore" command_core restore
-	try "a change beside what is being asked for" command_core oracles "$getppid" "$callee"
-	same "every byte as before" "$(call_bytes)" "$bytes"
+	result $? "the list of sites shows the site that was added"
+	try "the site that was added is restored" command_core restore
+	try "a call is redirected while a thread asks for a site nearby" command_core oracles "$getppid" "$callee"
+	same "the call has its former bytes after a thread asked" "$(call_bytes)" "$bytes"
 	try "a changed site cannot be forgotten" command_core left "$getppid" "$callee"
 	logged "patcher: .*getppid.* stays a site of redirect: its bytes were not put back"
 	result $? "the log says that the changed site stays"
-	same "every byte as before" "$(call_bytes)" "$bytes"
-	try "two at a time forget a site" command_core forget-race "$getppid" "$call"
-	same "no site is left of any" "$(site_owners)" "$before"
+	same "the changed site has its former bytes in the end" "$(call_bytes)" "$bytes"
+	try "two threads forget a site at the same time" command_core forget-race "$getppid" "$call"
+	same "the list of sites is as before all threads" "$(site_owners)" "$before"
 }
 
 test_detour() {
 	bytes=$(ask bytes "$(address "$getppid")" 16)
-	try "detour" command_core detour "$getppid"
+	try "a function gets a detour" command_core detour "$getppid"
 	same "the function with a detour returns the detour's value" "$(parent_pid)" 4343
 	refused "ftrace stays while there is a detour" "busy\|not supported" put 0 /proc/sys/kernel/ftrace_enabled
-	refused "no second detour" "busy" command_core detour "$getppid"
-	same "the first one stays" "$(parent_pid)" 4343
-	try "undetour" command_core undetour
+	refused "a second detour of the function is refused" "busy" command_core detour "$getppid"
+	same "the first detour stays" "$(parent_pid)" 4343
+	try "the detour is removed" command_core undetour
 	[ "$(parent_pid)" != 4343 ]
-	result $? "the real function again"
-	same "every byte as before" "$(ask bytes "$(address "$getppid")" 16)" "$bytes"
-	refused "no second undetour" "Invalid" command_core undetour
-	try "two at a time with one detour" command_core detour-race "$getppid"
-	same "every byte as before" "$(ask bytes "$(address "$getppid")" 16)" "$bytes"
-	try "there is a memset" in_kernel memset
-	refused "detour where breakpoints are handled" "not permitted" command_core detour notify_die
-	refused "detour of a module's function" "No such file" command_core detour imv_set_many
-	refused "detour of data" "No such file" command_core detour jiffies_64
-	refused "detour of nothing" "No such file" command_core detour no_such_function
-	refused "detour of assembly" "No such file" command_core detour memset
+	result $? "the function without a detour does not return the detour's value"
+	same "the function without a detour has its former bytes" "$(ask bytes "$(address "$getppid")" 16)" "$bytes"
+	refused "a second removal of the detour is refused" "Invalid" command_core undetour
+	try "two threads use one detour at the same time" command_core detour-race "$getppid"
+	same "the function has its former bytes after two threads" "$(ask bytes "$(address "$getppid")" 16)" "$bytes"
+	try "the kernel has the symbol memset" in_kernel memset
+	refused "a detour where breakpoints are handled is refused" "not permitted" command_core detour notify_die
+	refused "a detour of a module's function is refused" "No such file" command_core detour imv_set_many
+	refused "a detour of data is refused" "No such file" command_core detour jiffies_64
+	refused "a detour of an unknown function is refused" "No such file" command_core detour no_such_function
+	refused "a detour of assembly is refused" "No such file" command_core detour memset
 }
 
 test_mappings() {
-	same "no writable alias of core text" "$(ask mappings "$call_addr")" "writable 0 executable 0"
+	same "the page tables show no writable alias of core text" "$(ask mappings "$call_addr")" "writable 0 executable 0"
 	no_area_of kmarkers_patcher
-	result $? "no area of ours is mapped"
+	result $? "no area of kmarkers_patcher is mapped"
 }
 
 test_core() {
 	must insmod /modules/kmarkers_test_core.ko || return
 	read_symbols
-	try "a call to redirect" find_call "$getppid"
+	try "the call in getppid is found" find_call "$getppid"
 	test_names
 	test_handler_names
 	test_instructions
-	deny_table __jump_table 16 "jump labels"
-	deny_table static_call_sites 8 "static calls"
+	deny_table __jump_table 16 "sites on jump labels are refused"
+	deny_table static_call_sites 8 "sites on static calls are refused"
 	test_core_kprobes
 	test_redirect
 	test_drain
@@ -295,5 +302,5 @@ test_core() {
 	test_oracles
 	test_detour
 	test_mappings
-	try "unload" rmmod kmarkers_test_core
+	try "the module of core text tests unloads" rmmod kmarkers_test_core
 }
