@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# What can be done here; "make help" explains it.
+# The commands of kmarkers; "make help" lists them.
 
-# Not only ours: make cannot name a file in such a directory.
+# No makefile can name a file in a directory whose name holds a blank.
 ifneq ($(words $(CURDIR)),1)
 $(error this directory's name holds a blank, which make cannot work with; move it: $(CURDIR))
 endif
 
-# A word of the shell, an option with a value and one without, from a variable as it was written.
-# Of an option without a value 0 is a no.
+# These functions turn a variable, as it was written, into a word of the shell, an option with a
+# value and an option without. An option without a value is left out if the variable is 0.
 quoted = '$(subst ','\'',$(1))'
 option = $(if $(value $(1)),$(2)=$(call quoted,$(value $(1))))
 flag = $(if $(filter-out 0,$(value $(1))),$(2))
@@ -24,7 +24,7 @@ modules: ## build the modules for the running kernel, or for KDIR=...
 			"install the package linux-headers-$$(uname -r), or set KDIR" >&2; exit 2; }
 	$(MAKE) -C $(call quoted,$(KDIR)) M=$(CURDIR) modules
 
-bench: ## set up, build, measure in every tier, report (QUICK=1: in short; RESUME=RUN: the rest of a run)
+bench: ## set up, build, measure in every tier, report (QUICK=1: a short run; RESUME=RUN: the rest of a run)
 	@scripts/bench $(kernel) $(call flag,QUICK,--quick) $(call option,RESUME,--resume)
 
 # What could not be set up is named, and the tests that need it are skipped.
@@ -32,54 +32,54 @@ check check-full:
 	@$(if $(filter %-full,$@),scripts/setup --lint; scripts/setup --fresh;) scripts/setup $(call name) || \
 		echo "$@: what could not be set up is left out" >&2
 	@$(KMARKERS) check $(if $(filter %-full,$@),--full) $(kernel)
-check: ## all tests that a machine without special hardware can run, in a short form
-check-full: ## the same at length, beside everyone who changes text, in other kernels, lint
+check: ## run all tests that a machine without special hardware can run, in a short form
+check-full: ## run them at length, also beside other changes of text and in other kernels, and lint
 
-check-fresh: ## the README's commands in bare Debian systems (ROOT=bookworm, WHO=user, STEP=bench, QUICK=1)
+check-fresh: ## run the README's commands in bare Debian systems (ROOT=bookworm, WHO=user, STEP=bench, QUICK=1)
 	@scripts/setup --fresh
 	@$(KMARKERS) check fresh $(call option,ROOT,--root) $(call option,WHO,--who) \
 		$(foreach step,$(value STEP),--step=$(call quoted,$(step))) \
 		$(call flag,QUICK,--quick) $(call flag,README,--readme)
 
-check-still: setup ## guests that stand still are found and told apart
+check-still: setup ## test that guests which hang are found, and the ways to hang told apart
 	@$(KMARKERS) check still $(kernel)
 
-check-matrix: setup ## the tests inside every kernel of kernels.txt (K=6.12-rt: inside one)
+check-matrix: setup ## run the tests inside every stock kernel of kernels.txt (K=6.12-rt: inside one)
 	@$(KMARKERS) check matrix $(call name,--)
 
-check-debug: setup ## the tests inside kernels built to look for faults
+check-debug: setup ## run the tests inside kernels built to look for faults
 	@$(KMARKERS) check matrix $(or $(call name,--),--debug)
 
-check-native: setup ## the tests in user space alone, also under three sanitizers
+check-native: setup ## run the tests in user space alone, also under three sanitizers
 	@$(KMARKERS) check native
 
 fuzz: setup ## fuzz parsers, tables and emulator, FUZZ_SECONDS each (default 60)
 	@$(KMARKERS) check fuzz
 
-coverage: setup ## line coverage of the pure parts; fails below 90 %
+coverage: setup ## measure the line coverage of the pure parts; fail below 90 %
 	@$(KMARKERS) check coverage
 
-check-long: setup ## a million batches and ten minutes of them on real cores, ten million instructions emulated
+check-long: setup ## run a million batches and ten minutes of storm on real cores, emulate ten million instructions
 	@$(KMARKERS) check native --long
 
 .PHONY: fuzz coverage check-long
 
-check-model: ## exhaustive check of the protocol, and of what each of its steps is for
+check-model: ## check the protocol exhaustively, as it is and with each step done wrong
 	@python3 tests/model/run.py
 
-check-mutants: setup ## the code broken on purpose, and the test that notices each time
+check-mutants: setup ## break the code on purpose, and check that a test fails each time
 	@$(KMARKERS) check mutants --model $(kernel)
 
-check-coexist: setup ## changes of text beside kprobes, ftrace, live patches, CPUs that go, NMIs
+check-coexist: setup ## change text beside kprobes, ftrace, live patches, CPUs that go offline, NMIs
 	@$(KMARKERS) check coexist $(kernel)
 
-check-tracers: setup ## our trace event as trace-cmd, perf and bpftrace show it
+check-tracers: setup ## record our trace event with trace-cmd, perf and bpftrace
 	@$(KMARKERS) check tracers $(kernel)
 
-bench-many-files: setup ## what the sites of a module of 500 files cost when it comes and goes
+bench-many-files: setup ## measure what the sites of a module of 500 files cost when it is loaded and unloaded
 	@$(KMARKERS) check many-files $(kernel)
 
-check-aa: setup native ## 20 runs: how often do two copies of the same code differ?
+check-aa: setup native ## measure in 20 runs how often two copies of the same code differ
 	@$(KMARKERS) check aa
 
 load: modules ## load the modules into the running kernel (asks first)
@@ -94,7 +94,7 @@ bench-host: setup modules ## measure in the running kernel (asks first)
 native: ## build the user-space program build/native/kmbench
 	$(MAKE) -C native
 
-lint: ## checkpatch, sparse, shellcheck, ruff, mypy; floors, circles, names and sizes (TOOLS=house)
+lint: ## run checkpatch, sparse, shellcheck, ruff, mypy; check floors, circles, names, sizes (TOOLS=house)
 	@scripts/setup --lint
 	@$(KMARKERS) check lint $(foreach tool,$(value TOOLS),$(call quoted,$(tool)))
 
@@ -108,7 +108,7 @@ clean: ## remove what was built, but not the test kernels
 lab-clean: ## remove the test kernels
 	$(KMARKERS) lab clean
 
-help: ## show this
+help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 .PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers bench-many-files check-aa load unload bench-host native lint setup clean lab-clean help

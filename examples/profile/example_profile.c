@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A switch that is read all the time and changed almost never. The immediate values
+ * A module with a switch that is read often and changed rarely. The immediate values
  * patches of 2008 kept prof_on, the profiler's switch, in the instructions of the
  * scheduler; this example keeps it in those of a work item that runs with every tick.
  *
@@ -9,7 +9,7 @@
  *	echo 1 > example_profile.prof_on
  *	cat /sys/module/example_profile/parameters/hits
  *
- * While prof_on is 0, the work item executes one nop for it and reads no data.
+ * While prof_on is 0, the work item executes one nop for the switch and reads no data.
  */
 #include <linux/module.h>
 #include <linux/workqueue.h>

@@ -4,7 +4,7 @@
 #
 #	examples/reader/reader.sh NAME [COUNT]
 #
-# Events are read from a trace instance of its own, so that no other reader loses any.
+# The script reads events from a trace instance of its own, so that no other reader loses any.
 set -eu
 
 [ $# -ge 1 ] || {

@@ -5,7 +5,7 @@
  * Two threads handle requests as fast as they can.  Meanwhile the main thread
  * connects a probe to the marker in their code, disconnects it again, and moves
  * a limit that they read as an immediate value.  Each line of output is one
- * phase; the exit code is 1 if a phase did not do what it should.
+ * phase; the exit code is 1 if a phase had a wrong result.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #include <kmarkers/user.h>
 
 #define WORKERS	2
-/* Requests that a phase waits for, and the most half seconds that it waits on a busy machine. */
+/* A phase waits for ENOUGH requests, but for PATIENCE half seconds at most. */
 #define ENOUGH	10000
 #define PATIENCE	120
 
@@ -72,7 +72,7 @@ static void sum(unsigned long *requests, unsigned long *too_big)
 	}
 }
 
-/* Let the workers run for a while, print what they did, and return true if it was right. */
+/* Let the workers run for a while, print their results, and return true if these are right. */
 static bool phase(const char *what, bool on, bool small)
 {
 	const struct timespec half_second = { .tv_nsec = 500000000 };

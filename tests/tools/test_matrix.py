@@ -360,8 +360,8 @@ def test_times_and_retries_are_told() -> None:
     page = matrixtable.as_markdown(outcomes, "make check-matrix")
     said = "Building, booting and testing took 781 s in all."
     notes = [
-        "RETRIED slow: the emulator was at fault, nothing of ours in it: BUG: x",
-        "RETRIED slow: the emulator was at fault, nothing of ours in it: the kernel did not boot",
+        "RETRIED slow: the emulator was at fault, not our code: BUG: x",
+        "RETRIED slow: the emulator was at fault, not our code: the kernel did not boot",
         "SLOW slow: slower than 4 minutes",
     ]
     assert text.splitlines()[4:] == [said, *notes]

@@ -17,11 +17,11 @@ PAGE_HEAD = """\
 <!-- SPDX-License-Identifier: GPL-2.0-only -->
 # Kernels
 
-All tests that run inside a test kernel, on every kernel of `kernels.txt`. A cell is the number
-of tests that passed; failed and skipped ones are named as such. Each kernel log is scanned after
-every test, and a test during which the kernel complained has failed. `build` is all modules,
-tests and examples without a warning of the compiler, objtool or modpost. Seconds are for
-building, booting and testing.
+This page lists the results of all tests that run inside a test kernel, for every kernel of
+`kernels.txt`. A cell is the number of tests that passed; failed and skipped ones are named as
+such. Each kernel log is scanned after every test, and a test during which the kernel complained
+has failed. `build` is building all modules, tests and examples without a warning of the compiler,
+objtool or modpost. Seconds are for building, booting and testing.
 """
 
 
@@ -71,7 +71,7 @@ def notes(outcomes: Iterable[Outcome]) -> list[str]:
             lines += [f"FAILED {one.kernel} {suite}: {why}" for why in tally.failed]
             lines += [f"SKIP {one.kernel} {suite}: {why}" for why in tally.skipped]
         lines += [
-            f"RETRIED {one.kernel}: the emulator was at fault, nothing of ours in it: {why}"
+            f"RETRIED {one.kernel}: the emulator was at fault, not our code: {why}"
             for why in one.retries
         ]
         if one.seconds > one.may_take:
