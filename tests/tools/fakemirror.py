@@ -99,7 +99,7 @@ class FakeMirror:
             self.package(f"linux-headers-{release}", str(number), f"usr/src/linux-{release}/x")
         self.package("make", "1", "usr/bin/make")
 
-    def package(self, name: str, version: str, file: str) -> None:
+    def package(self, name: str, version: str, file: str, content: bytes = b"") -> None:
         """Offer a package with one file."""
         tree = self.dir.parent / "package"
         (tree / "DEBIAN").mkdir(parents=True)
@@ -108,7 +108,7 @@ class FakeMirror:
         control = "".join(f"{field}: {to}\n" for field, to in fields.items())
         (tree / "DEBIAN/control").write_text(control)
         (tree / file).parent.mkdir(parents=True)
-        (tree / file).write_text(name)
+        (tree / file).write_bytes(content or name.encode())
         deb = self.dir / f"{name}_{version}_amd64.deb"
         words = ["dpkg-deb", "--root-owner-group", "-Znone", "-b", str(tree), str(deb)]
         subprocess.run(words, check=True, capture_output=True)

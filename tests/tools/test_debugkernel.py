@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
 from kmtools.base.errors import UnableError
 from kmtools.check import kernelsuite
-from kmtools.lab import catalogue, debugkernel, kernels
-from kmtools.lab.catalogue import Entry, Kernel
+from kmtools.lab import catalogue, debugkernel
+from kmtools.lab.catalogue import Entry
 
 
 def test_lost_option_is_named() -> None:
@@ -79,48 +78,6 @@ def test_every_debug_kernel_has_its_fragments() -> None:
     for entry in catalogue.debug():
         wanted = debugkernel.wanted_options(debugkernel.fragments(entry))
         assert wanted["CONFIG_MODULES"] == "y"
-
-
-@pytest.mark.parametrize(("on_mirror", "built"), [("1", False), ("2", True), ("0.9", False)])
-def test_newer_source_is_built_when_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_mirror: str, built: bool
-) -> None:
-    there = Kernel("k", "s-kernel", "linux-source-1", "1", "1-k", "vmlinuz")
-    new = Kernel("k", "s-kernel", "linux-source-1", on_mirror, "2-k", "vmlinuz")
-    entry = Entry("k", "s", "linux-source-1", "emulator", "debug:kasan")
-
-    class Apt:
-        archives = tmp_path / "archives"
-
-        def __init__(self, suite: str) -> None:
-            pass
-
-        def update(self, anew: bool) -> None:
-            assert anew
-
-        def version(self, package: str) -> str:
-            return on_mirror
-
-        def closure(self, packages: Collection[str]) -> list[str]:
-            return list(packages)
-
-        def download(self, packages: Collection[str]) -> list[Path]:
-            return [tmp_path / name for name in packages]
-
-    def replace(entry: Entry, debs: Collection[Path], finish: Callable[[Path], None]) -> Kernel:
-        assert list(debs) == [tmp_path / "linux-source-1"]
-        return new
-
-    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr("kmtools.lab.unpack._require_space", lambda needed: None)
-    monkeypatch.setattr("kmtools.lab.unpack.have_qemu", lambda entry: True)
-    monkeypatch.setattr(debugkernel, "PrivateApt", Apt)
-    monkeypatch.setattr(debugkernel, "complete", lambda entry: there)
-    monkeypatch.setattr(debugkernel, "ensure_suite", lambda *words: None)
-    monkeypatch.setattr(debugkernel, "replace_kernel", replace)
-    assert kernels.ensure(entry) is there
-    assert kernels.ensure(entry, update=True) is (new if built else there)
 
 
 def test_source_that_cannot_be_unpacked_is_told(tmp_path: Path) -> None:

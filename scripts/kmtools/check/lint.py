@@ -100,7 +100,7 @@ def lint_kernel() -> catalogue.Kernel:
     suite = f"{entry.suite}-lint"
     if not unpack.suite_dir(suite).is_dir():
         require_root("unpacking sparse")
-        with fetching(entry, unpack.NEEDED_BYTES):
+        with fetching(unpack.NEEDED_BYTES):
             apt = PrivateApt(entry.suite)
             apt.update()
             headers = f"linux-headers-{kernel.release}"

@@ -74,7 +74,10 @@ def clean() -> None:
             f"nothing is removed: {cache / TAG} does not say that the laboratory made {cache};"
             " fetching a kernel writes it"
         )
-    with locked("fetch"):
+    with contextlib.ExitStack() as stack:
+        # Kernels and modules may be compiling. Who holds the lock of a kernel may wait for `fetch`.
+        for name in [*sorted(path.stem for path in cache.glob("build-*.lock")), "fetch"]:
+            stack.enter_context(locked(name))
         names = {entry.name for entry in catalogue.load()}
         names |= {tree.name for tree in cache.glob("kernels/*")}
         for part in PARTS:

@@ -8,6 +8,7 @@ final configuration.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -20,7 +21,15 @@ from kmtools.base.processes import captured
 from kmtools.lab import chroot
 from kmtools.lab.apt import PrivateApt, compare_versions, progress
 from kmtools.lab.catalogue import Entry, Kernel, unpacked
-from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite, have_qemu, replace_kernel, suite_dir
+from kmtools.lab.unpack import (
+    BUILD_TOOLS,
+    ensure_suite,
+    extract_all,
+    fetching,
+    have_qemu,
+    new_kernel,
+    suite_dir,
+)
 
 FRAGMENTS = ROOT / "scripts" / "debug"
 KERNEL_BUILD_TOOLS = (*BUILD_TOOLS, "gcc", "libc6-dev", "flex", "bison", "bc", "libelf-dev")
@@ -76,32 +85,33 @@ def _fits(entry: Entry, kernel: Kernel) -> bool:
 
 
 def make(entry: Entry, there: Kernel | None) -> Kernel:
-    """Build the newest source that the mirror has, unless that is there."""
+    """Build the newest source that the mirror has, unless that is there.
+
+    Other processes may fetch while this one compiles.
+    """
     clang = "clang" in entry.debug
     suite = f"{entry.suite}-{'clang' if clang else 'kernel'}"
     make_args = ["LLVM=1"] if clang else []
-    progress(f"{entry.name}: asking the mirror for {entry.suite}")
-    apt = PrivateApt(entry.suite)
-    apt.update(anew=there is not None)
-    version = apt.version(entry.image)
-    if there and compare_versions(version, there.version) <= 0:
-        return there
-    tools = [*KERNEL_BUILD_TOOLS, *(CLANG_TOOLS if clang else ())]
-    ensure_suite(apt, suite, apt.closure(tools))
-    (source,) = apt.download([entry.image])
-
-    def finish(tree: Path) -> None:
-        _unpack_source(tree)
+    with contextlib.ExitStack() as stack:
+        with fetching(NEEDED_BYTES):
+            progress(f"{entry.name}: asking the mirror for {entry.suite}")
+            apt = PrivateApt(entry.suite)
+            apt.update(anew=there is not None)
+            version = apt.version(entry.image)
+            if there and compare_versions(version, there.version) <= 0:
+                return there
+            tools = [*KERNEL_BUILD_TOOLS, *(CLANG_TOOLS if clang else ())]
+            ensure_suite(apt, suite, apt.closure(tools))
+            tree = stack.enter_context(new_kernel(entry))
+            extract_all(apt.download([entry.image]), tree)
+            _unpack_source(tree)
+            shutil.rmtree(apt.archives, ignore_errors=True)
         release = _compile(entry, tree, suite_dir(suite), make_args)
         vmlinuz = f"boot/vmlinuz-{release}"
         _arrange(tree, release, vmlinuz)
         (tree / RECORD).write_text("".join(file.read_text() for file in fragments(entry)))
-        Kernel(entry.name, suite, entry.image, version, release, vmlinuz, list(make_args)).save(
-            tree
-        )
-
-    kernel = replace_kernel(entry, [source], finish)
-    shutil.rmtree(apt.archives, ignore_errors=True)
+        kernel = Kernel(entry.name, suite, entry.image, version, release, vmlinuz, make_args)
+        kernel.save(tree)
     return kernel
 
 

@@ -25,7 +25,8 @@ def ensure(entry: Entry, update: bool = False) -> Kernel:
     if kernel is not None and not update:
         return kernel
     require_root(f"{work} a kernel")
-    with unpack.fetching(entry, part.NEEDED_BYTES):
+    with cache.locked(unpack.build_lock(entry.name)):
+        unpack.ensure_qemu(entry)
         # Another process may have done it while this one waited.
         kernel = part.complete(entry)
         if kernel is None or update:

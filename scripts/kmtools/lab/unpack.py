@@ -9,17 +9,18 @@ nothing that looks finished.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
+from kmtools.base.files import alone
 from kmtools.base.paths import cache_dir
 from kmtools.lab.apt import Candidate, NotOnMirrorError, PrivateApt, compare_versions, progress
 from kmtools.lab.cache import locked
@@ -37,6 +38,8 @@ KERNEL_PREFIXES = tuple(
 USR_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 LEFT_OUT = ("doc", "man", "locale", "info", "lintian", "bug")
 NEEDED_BYTES = 3 << 30
+# How the names of trees begin that are being filled, and end that are being removed.
+UNFINISHED, REPLACED = ".new-", ".old"
 
 
 def suite_dir(suite: str) -> Path:
@@ -49,15 +52,28 @@ def qemu_dir(suite: str) -> Path:
     return cache_dir() / "qemu" / suite
 
 
+def build_lock(kernel: str) -> str:
+    """Return the lock that is held to put a kernel in place; taken before the lock `fetch`."""
+    return f"build-{kernel}"
+
+
 @contextmanager
-def fetching(entry: Entry, needed_bytes: int) -> Iterator[None]:
-    """Be the only process that fetches, with room for it and the entry's emulator there."""
+def fetching(needed_bytes: int) -> Iterator[None]:
+    """Be the only process that downloads and unpacks, on a disk with enough room."""
     with locked("fetch"):
         _require_space(needed_bytes)
         _remove_leftovers()
+        yield
+
+
+def ensure_qemu(entry: Entry) -> None:
+    """Make sure that an entry's emulator is there."""
+    if have_qemu(entry):
+        return
+    with fetching(NEEDED_BYTES):
+        # Another process may have fetched it while this one waited.
         if not have_qemu(entry):
             _fetch_qemu(entry.qemu)
-        yield
 
 
 def have_qemu(entry: Entry) -> bool:
@@ -75,21 +91,22 @@ def complete(entry: Entry) -> Kernel | None:
 
 def make(entry: Entry, there: Kernel | None) -> Kernel:
     """Unpack the newest kernel of an entry that the mirror can still deliver."""
-    progress(f"{entry.name}: asking the mirror for {entry.suite}")
-    apt = PrivateApt(entry.suite)
-    apt.update(anew=there is not None)
-    problems = []
-    for candidate in apt.candidates(entry):
-        if there and compare_versions(candidate.version, there.version) <= 0:
-            return there
-        try:
-            kernel = _unpack_candidate(apt, entry, candidate)
-        except NotOnMirrorError as error:
-            progress(f"{entry.name}: there is no {candidate.package} {candidate.version}: {error}")
-            problems.append(str(error))
-            continue
-        shutil.rmtree(apt.archives, ignore_errors=True)
-        return kernel
+    with fetching(NEEDED_BYTES):
+        progress(f"{entry.name}: asking the mirror for {entry.suite}")
+        apt = PrivateApt(entry.suite)
+        apt.update(anew=there is not None)
+        problems = []
+        for found in apt.candidates(entry):
+            if there and compare_versions(found.version, there.version) <= 0:
+                return there
+            try:
+                kernel = _unpack_candidate(apt, entry, found)
+            except NotOnMirrorError as error:
+                progress(f"{entry.name}: there is no {found.package} {found.version}: {error}")
+                problems.append(str(error))
+                continue
+            shutil.rmtree(apt.archives, ignore_errors=True)
+            return kernel
     raise NotOnMirrorError(
         f"kernel {entry.name}: nothing could be downloaded\n" + "\n".join(problems)
     )
@@ -107,32 +124,25 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
     ensure_suite(apt, apt.suite, [name for name in closure if name not in own])
 
     progress(f"{entry.name}: unpacking {candidate.package} {candidate.version}")
-
-    def finish(tree: Path) -> None:
-        vmlinuz = _find_vmlinuz(tree, release)
-        Kernel(
-            entry.name,
-            entry.suite,
-            candidate.package,
-            candidate.version,
-            release,
-            str(vmlinuz.relative_to(tree)),
-        ).save(tree)
-
-    return replace_kernel(entry, debs, finish)
-
-
-def replace_kernel(entry: Entry, debs: Collection[Path], finish: Callable[[Path], None]) -> Kernel:
-    """Put a kernel in place, and remove what was compiled for the one before."""
-    with locked(f"build-{entry.name}"):
-        build_tree(kernel_dir(entry.name), debs, finish)
-        # make compares times, and the new headers may be older than the objects.
-        for objects in (cache_dir() / "objects").glob("*"):
-            if objects.name == entry.name or objects.name.startswith(f"{entry.name}."):
-                shutil.rmtree(objects)
-    kernel = unpacked(entry.name)
-    assert kernel is not None
+    with new_kernel(entry) as tree:
+        extract_all(debs, tree)
+        vmlinuz = str(_find_vmlinuz(tree, release).relative_to(tree))
+        kernel = Kernel(
+            entry.name, entry.suite, candidate.package, candidate.version, release, vmlinuz
+        )
+        kernel.save(tree)
     return kernel
+
+
+@contextmanager
+def new_kernel(entry: Entry) -> Iterator[Path]:
+    """Yield an empty tree for a kernel; afterwards remove what was compiled for the one before."""
+    with new_tree(kernel_dir(entry.name)) as tree:
+        yield tree
+    # make compares times, and the new headers may be older than the objects.
+    for objects in (cache_dir() / "objects").glob("*"):
+        if objects.name == entry.name or objects.name.startswith(f"{entry.name}."):
+            shutil.rmtree(objects)
 
 
 def _find_vmlinuz(tree: Path, release: str) -> Path:
@@ -151,12 +161,10 @@ def ensure_suite(apt: PrivateApt, name: str, names: list[str]) -> None:
         return
     debs = apt.download(names)
     progress(f"{name}: unpacking {len(debs)} packages to build with")
-
-    def finish(new: Path) -> None:
+    with new_tree(tree) as new:
+        extract_all(debs, new)
         _make_chroot_usable(new)
         (new / "packages.json").write_text(json.dumps(sorted(names)) + "\n")
-
-    build_tree(tree, debs, finish)
 
 
 def _make_chroot_usable(tree: Path) -> None:
@@ -186,30 +194,41 @@ def _fetch_qemu(suite: str) -> None:
     apt.update()
     debs = apt.download(apt.closure(["qemu-system-x86"]))
     progress(f"emulator: unpacking {len(debs)} packages of {suite}")
-    build_tree(qemu_dir(suite), debs, lambda tree: None)
+    with new_tree(qemu_dir(suite)) as tree:
+        extract_all(debs, tree)
 
 
-def build_tree(final: Path, debs: Collection[Path], finish: Callable[[Path], None]) -> None:
-    """Unpack packages into a new tree and put it in place when it is complete."""
+@contextmanager
+def new_tree(final: Path) -> Iterator[Path]:
+    """Yield an empty tree; put it in place when the block is done, and remove it when it fails."""
     final.parent.mkdir(parents=True, exist_ok=True)
-    new = Path(tempfile.mkdtemp(prefix=f".new-{final.name}-", dir=final.parent))
+    new, old = (final.with_name(f"{UNFINISHED}{final.name}{end}") for end in ("", REPLACED))
+    # A killed process may have left them.
+    for left in (new, old):
+        shutil.rmtree(left, ignore_errors=True)
+    new.mkdir()
+    new.chmod(0o755)
     try:
-        new.chmod(0o755)
-        for name in USR_MERGED:
-            (new / "usr" / name).mkdir(parents=True)
-            (new / name).symlink_to(f"usr/{name}")
-        # base-files makes the links above anew, so nothing may be unpacked beside it.
-        base = [deb for deb in debs if deb.name.startswith("base-files_")]
-        for deb in base:
-            extract(deb, new)
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(lambda deb: extract(deb, new), set(debs) - set(base)))
-        finish(new)
+        yield new
         if final.exists():
-            shutil.rmtree(final)
+            final.rename(old)
         new.rename(final)
     finally:
-        shutil.rmtree(new, ignore_errors=True)
+        for left in (new, old):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def extract_all(debs: Collection[Path], tree: Path) -> None:
+    """Unpack packages into an empty tree."""
+    for name in USR_MERGED:
+        (tree / "usr" / name).mkdir(parents=True)
+        (tree / name).symlink_to(f"usr/{name}")
+    # base-files makes the links above anew, so nothing may be unpacked beside it.
+    base = [deb for deb in debs if deb.name.startswith("base-files_")]
+    for deb in base:
+        extract(deb, tree)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda deb: extract(deb, tree), set(debs) - set(base)))
 
 
 def extract(deb: Path, tree: Path) -> None:
@@ -239,6 +258,16 @@ def _require_space(needed_bytes: int) -> None:
 
 
 def _remove_leftovers() -> None:
-    """Remove what an interrupted run left; the lock says that nobody fills it now."""
-    for leftover in cache_dir().glob("*/.new-*"):
-        shutil.rmtree(leftover, ignore_errors=True)
+    """Remove the trees that killed processes left.
+
+    Only the process with the lock `fetch`, which this one is, fills the tree of a suite or an
+    emulator. A process without it may be compiling a kernel, under the lock of that kernel.
+    """
+    for tree in cache_dir().glob(f"*/{UNFINISHED}*"):
+        if tree.parent != kernel_dir(tree.name).parent:
+            shutil.rmtree(tree, ignore_errors=True)
+            continue
+        name = tree.name.removeprefix(UNFINISHED).removesuffix(REPLACED)
+        lock = cache_dir() / f"{build_lock(name)}.lock"
+        with contextlib.suppress(UnableError), alone(lock, "this kernel is being compiled"):
+            shutil.rmtree(tree, ignore_errors=True)
