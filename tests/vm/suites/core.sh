@@ -42,7 +42,8 @@ test_names() {
 	refused "a site of no length is refused" "Invalid" command_core site "$getppid" 0 0
 	try "requests that lack something are refused" command_core nothing
 	refused "a site longer than any instruction is refused" "Invalid" command_core site "$getppid" 0 12
-	# A line each of entry code, noinstr, assembly and notrace, and of callers of the handler.
+	# A line each of entry code, noinstr, assembly and notrace, and of what runs before the
+	# handler.
 	try "most functions that must be denied are in this kernel" \
 		there_are asm_exc_int3 asm_exc_page_fault entry_SYSCALL_64 error_entry \
 		exc_int3 exc_page_fault do_int3 irqentry_nmi_enter \
