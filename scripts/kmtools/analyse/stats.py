@@ -16,7 +16,7 @@ Where the techniques come from:
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -176,8 +176,4 @@ def exact_interval(series: Sequence[Slope]) -> Interval:
 
 def count_flags(samples: Iterable[Sample]) -> dict[str, int]:
     """How many windows carry each flag word."""
-    counts: dict[str, int] = defaultdict(int)
-    for sample in samples:
-        for word in sample.flags:
-            counts[word] += 1
-    return dict(sorted(counts.items()))
+    return dict(sorted(Counter(word for sample in samples for word in sample.flags).items()))

@@ -42,7 +42,8 @@ def shares(entries: Sequence[dict[str, Any]]) -> dict[Key, Share]:
         if e["variant"] == e["baseline"]
     }
     for entry in entries:
-        base = bases.get((entry["tier"], entry["kernel"], entry["benchmark"]))
+        key = (entry["tier"], entry["kernel"], entry["benchmark"], entry["variant"])
+        base = bases.get(key[:3])
         if not base or entry["delta"] is None:
             continue
         scale = 100 / abs(base)
@@ -50,7 +51,6 @@ def shares(entries: Sequence[dict[str, Any]]) -> dict[Key, Share]:
             None if entry[name] is None else entry[name] * scale
             for name in ("delta_ci_lo", "delta_ci_hi")
         ]
-        key = (entry["tier"], entry["kernel"], entry["benchmark"], entry["variant"])
         found[key] = Share(entry["delta"] * scale, ends[0], ends[1], entry["verdict"])
     return found
 
@@ -81,9 +81,9 @@ def render(pairs: Sequence[tuple[Key, Share, Share]], width: int) -> str:
     for (tier, _, benchmark, variant), a, b in pairs:
         verdicts = "" if a.verdict == b.verdict else f"{a.verdict} -> {b.verdict}"
         rows.append((tier, benchmark, variant, str(a), str(b), change(a, b), verdicts))
-    sizes = [max(len(row[i]) for row in rows) for i in range(7)]
-    columns = 7 if sum(sizes) + 2 * 6 <= width else 6
-    lines = aligned([row[:columns] for row in rows])
+    lines = aligned(rows)
+    if max(map(len, lines)) > width:
+        lines = aligned([row[:6] for row in rows])
     changed = sum(1 for _, a, b in pairs if change(a, b))
     return "\n".join([*lines, "", f"{changed} of {len(pairs)} costs changed beyond both intervals"])
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import matplotlib
-from matplotlib.figure import Figure
 
 from kmtools.analyse import switching
 from kmtools.analyse.published import read_aliases, read_published
@@ -23,7 +23,7 @@ from kmtools.report.figures import added, distributions, style, switches, thenan
 from kmtools.report.figures.style import Picture
 from kmtools.report.table import amount, group_header, in_core_cycles, shown, span
 
-Maker = Callable[[Sequence[Result], str], tuple[Figure, Picture] | None]
+Maker = Callable[[Sequence[Result], str], style.Drawn]
 Chooser = Callable[[Result], bool]
 
 CSS = Path(__file__).resolve().parent / "report.css"
@@ -144,13 +144,17 @@ def figure_html(picture: Picture) -> str:
     return f"<figure>{svg}<figcaption>{escape(picture.caption)}</figcaption></figure>"
 
 
+def headed(picture: Picture) -> str:
+    """A figure with its title above it."""
+    return f"<h3>{escape(picture.title)}</h3>\n{figure_html(picture)}"
+
+
 def switch_section(points: Sequence[switching.Point], directory: Path, name: str) -> str:
     """Switching many sites: figure and tables of one tier; empty without data."""
-    made = switches.switching(points, f"switching-{name}")
-    if made is None:
+    picture = style.save(switches.switching(points, f"switching-{name}"), directory)
+    if picture is None:
         return ""
-    picture = style.save(made[0], directory, made[1])
-    parts = [f"<h3>{escape(picture.title)}</h3>", figure_html(picture)]
+    parts = [headed(picture)]
     for title, make in switchtable.TABLES:
         heads, rows = make(points)
         cells = [[escape(cell) for cell in row] for row in rows]
@@ -162,12 +166,13 @@ def switch_section(points: Sequence[switching.Point], directory: Path, name: str
 
 def draw_tier(tier: Tier, results: Sequence[Result], directory: Path, name: str) -> list[Picture]:
     """All figures of one tier."""
-    drawn = []
-    for stem, maker, wants in EXACT if tier.exact else TIMED:
-        made = maker([result for result in results if wants(result)], f"{stem}-{name}")
-        if made is not None:
-            drawn.append(style.save(made[0], directory, made[1]))
-    return drawn
+    drawn = (
+        style.save(
+            maker([result for result in results if wants(result)], f"{stem}-{name}"), directory
+        )
+        for stem, maker, wants in (EXACT if tier.exact else TIMED)
+    )
+    return [picture for picture in drawn if picture]
 
 
 def tier_section(
@@ -179,28 +184,24 @@ def tier_section(
         meaning += (
             ", emulated: its ticks are the emulator's time, fit for ratios of whole operations"
         )
+    figures = list(map(headed, pictures))
     parts = [
         f'<section id="tier-{name}" data-tier="{escape(tier.tier)}">',
         f"<h2>{escape(tier.tier)}, kernel {escape(tier.kernel)}</h2>",
         f"<p>{escape(meaning[:1].upper() + meaning[1:])}.",
         f"Unit: {escape(tier.unit)} per operation.</p>",
     ]
-    for picture in pictures[:1]:
-        parts += [f"<h3>{escape(picture.title)}</h3>", figure_html(picture)]
-    parts.append(result_tables(results))
-    for picture in pictures[1:]:
-        parts += [f"<h3>{escape(picture.title)}</h3>", figure_html(picture)]
-    return "\n".join([*parts, more, "</section>"])
+    rest = [*figures[:1], result_tables(results), *figures[1:], more, "</section>"]
+    return "\n".join(parts + rest)
 
 
 def then_section(
     rows: Mapping[thenandnow.Machine, Sequence[thenandnow.Row]], directory: Path
 ) -> str:
     """Published costs beside ours, as a figure and as a table."""
-    made = thenandnow.then_and_now(rows, "then-and-now")
-    if made is None:
+    picture = style.save(thenandnow.then_and_now(rows, "then-and-now"), directory)
+    if picture is None:
         return ""
-    picture = style.save(made[0], directory, made[1])
     cells = []
     for machine, several in sorted(rows.items()):
         for row in several:
@@ -249,10 +250,7 @@ def without_successor() -> str:
 
 def excluded_section(env: Mapping[str, Any], results: Sequence[Result]) -> str:
     """What took no part in the statistics, and what has no successor."""
-    flags: dict[str, int] = {}
-    for result in results:
-        for word, count in result.flags.items():
-            flags[word] = flags.get(word, 0) + count
+    flags: Counter[str] = sum((Counter(result.flags) for result in results), Counter())
     windows = sum(result.windows for result in results)
     flagged = sum(result.flagged for result in results)
     words = ", ".join(f"{count} {word}" for word, count in sorted(flags.items())) or "none"
@@ -309,10 +307,8 @@ def headline(results: Sequence[Result]) -> str:
     """How many comparisons came out how, tier by tier."""
     lines = []
     for (tier, kernel), group in groupby(results, lambda r: (r.tier, r.kernel)):
-        counts: dict[str, int] = {}
-        for result in group:
-            if not result.is_clone and result.verdict not in (BASELINE, NO_BASELINE):
-                counts[result.verdict] = counts.get(result.verdict, 0) + 1
+        judged = (r for r in group if not r.is_clone and r.verdict not in (BASELINE, NO_BASELINE))
+        counts = Counter(result.verdict for result in judged)
         words = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
         lines.append(f"<li>{escape(tier)}, kernel {escape(kernel)}: {escape(words)}</li>")
     return f"<ul>{''.join(lines)}</ul>"

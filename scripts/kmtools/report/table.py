@@ -13,6 +13,7 @@ from typing import TextIO
 from kmtools.analyse import verdicts
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result
+from kmtools.base.text import aligned
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS
 
 DEFAULT_WIDTH = 100
@@ -95,31 +96,18 @@ COLUMNS: tuple[Column, ...] = (
 DROPS = ("95 % interval", "flagged", "n", "added, core", "median", "95 % interval ")
 
 
-def _layout(columns: Sequence[Column], results: Sequence[Result]) -> list[int]:
-    return [
-        max(len(title.strip()), *(len(cell(result)) for result in results))
-        for title, _, cell in columns
-    ]
-
-
-def fit_columns(results: Sequence[Result], width: int) -> tuple[list[Column], list[int]]:
-    """The columns that fit in the width, and how wide each is over all results."""
+def fitting_lines(results: Sequence[Result], width: int) -> list[str]:
+    """The heads and a line for each result, with the columns that fit in the width."""
     known = any(result.core for result in results)
     columns = [column for column in COLUMNS if known or column[2] is not in_core_cycles]
     for dropped in (*DROPS, None):
-        sizes = _layout(columns, results)
-        if dropped is None or 2 + sum(sizes) + 2 * (len(sizes) - 1) <= width:
+        heads = [title.strip() for title, _, _ in columns]
+        rows = [[cell(result) for _, _, cell in columns] for result in results]
+        lines = aligned([heads, *rows], [n for n, (_, right, _) in enumerate(columns) if right])
+        if dropped is None or 2 + max(map(len, lines)) <= width:
             break
         columns = [column for column in columns if column[0] != dropped]
-    return columns, sizes
-
-
-def _line(cells: Sequence[str], columns: Sequence[Column], sizes: Sequence[int]) -> str:
-    parts = [
-        cell.rjust(size) if right else cell.ljust(size)
-        for cell, (_, right, _), size in zip(cells, columns, sizes, strict=True)
-    ]
-    return ("  " + "  ".join(parts)).rstrip()
+    return [f"  {line}" for line in lines]
 
 
 def _paint(line: str, result: Result, colour: bool) -> str:
@@ -147,7 +135,8 @@ def render(results: Sequence[Result], width: int, colour: bool) -> str:
     """The whole table as text."""
     if not results:
         return "no results"
-    columns, sizes = fit_columns(results, width)
+    heads, *texts = fitting_lines(results, width)
+    text_of = dict(zip((result.key for result in results), texts, strict=True))
     lines: list[str] = []
     for (tier, kernel, unit), of_tier in groupby(results, lambda r: (r.tier, r.kernel, r.unit)):
         lines += ["", f"{tier}, kernel {kernel}: {unit} per operation"]
@@ -156,8 +145,5 @@ def render(results: Sequence[Result], width: int, colour: bool) -> str:
             lines += ["", f" {group_header(rows[0])}"]
             if rows[0].core:
                 lines.append(f" {rows[0].core.words()}")
-            lines.append(_line([title.strip() for title, _, _ in columns], columns, sizes))
-            for row in rows:
-                text = _line([cell(row) for _, _, cell in columns], columns, sizes)
-                lines.append(_paint(text, row, colour))
+            lines += [heads, *(_paint(text_of[row.key], row, colour) for row in rows)]
     return "\n".join(lines[1:])

@@ -13,7 +13,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import UNRESOLVED, Result
 from kmtools.report.figures import style
 from kmtools.report.figures.style import INK, MUTED, Picture, legend_above, minus, name_rows, panels
@@ -29,28 +28,17 @@ def _draw_forest_row(axes: Axes, row: int, result: Result, limit: float) -> None
             axes.plot(ends, [row, row], color=colour, linewidth=width, solid_capstyle="butt")
     fill: Literal["full", "none"] = "none" if result.verdict == UNRESOLVED else "full"
     axes.plot([result.delta], [row], marker, color=colour, markersize=6, fillstyle=fill)
-    axes.annotate(
-        minus(f"{shown(result, result.delta, True)}  {result.verdict}"),
-        (1.01, row),
-        xycoords=("axes fraction", "data"),
-        va="center",
-        fontsize=8,
-    )
-
-
-def _reach(rows: Sequence[Result]) -> float:
-    """How far the intervals of some rows go from zero; unbounded ends do not count."""
-    ends = [end for r in rows if r.delta_ci for end in (r.delta_ci.lo, r.delta_ci.hi, r.delta or 0)]
-    return max([abs(end) for end in ends if math.isfinite(end)], default=0.0)
+    style.note(axes, row, f"{shown(result, result.delta, True)}  {result.verdict}", 8)
 
 
 def _draw_forest(axes: Axes, rows: Sequence[Result]) -> None:
     first, floor = rows[0], max(rows[0].noise_floor or 0, rows[0].margin or 0)
     if not math.isfinite(floor):
         floor = first.margin or 1.0
-    reach = max(_reach(rows), floor)
-    low = min(0.0, *(_low(r, reach) for r in rows), -floor) * 1.12
-    high = max(0.0, *(_high(r, reach) for r in rows), floor) * 1.12
+    ends = [end for r in rows if r.delta_ci for end in (r.delta_ci.lo, r.delta_ci.hi, r.delta or 0)]
+    reach = max(floor, *(abs(end) for end in ends if math.isfinite(end)))
+    bounded = [style.finite(end, reach) for end in ends]
+    low, high = 1.12 * min(0.0, -floor, *bounded), 1.12 * max(0.0, floor, *bounded)
     style.signed_axis(axes, low, high, floor)
     if first.noise_floor is not None:
         noise = style.finite(first.noise_floor, 3 * reach)
@@ -64,16 +52,6 @@ def _draw_forest(axes: Axes, rows: Sequence[Result]) -> None:
     name_rows(axes, [r.variant + (" (A/A)" if r.is_clone else "") for r in rows])
     axes.set_title(first.benchmark)
     axes.set_xlabel(f"added over {first.baseline}, {first.unit} per operation")
-
-
-def _low(result: Result, reach: float) -> float:
-    interval = result.delta_ci or Interval(0, 0)
-    return style.finite(min(interval.lo, result.delta or 0), reach)
-
-
-def _high(result: Result, reach: float) -> float:
-    interval = result.delta_ci or Interval(0, 0)
-    return style.finite(max(interval.hi, result.delta or 0), reach)
 
 
 def forest_legend(figure: Figure, rows: Sequence[Result]) -> None:
@@ -91,7 +69,7 @@ def forest_legend(figure: Figure, rows: Sequence[Result]) -> None:
     legend_above(figure, handles, len(handles))
 
 
-def forest(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
+def forest(results: Sequence[Result], name: str) -> style.Drawn:
     """Added cost of every variant of a timed tier with intervals: the headline."""
     groups = style.by_benchmark(r for r in results if r.delta_ci is not None)
     if not groups:
@@ -113,7 +91,6 @@ def forest(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | Non
         " the interval that also allows for other code placement, on which the verdict rests."
         f" Everything in {first.unit} per operation.",
         f"Forest plot of added cost in {first.unit} per operation. {words}.",
-        (first.tier,),
     )
 
 
@@ -136,7 +113,7 @@ def _instruction_row(axes: Axes, row: int, result: Result, base: float) -> None:
     )
 
 
-def instructions(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
+def instructions(results: Sequence[Result], name: str) -> style.Drawn:
     """Exact instructions per operation: the baseline's in grey, what a variant adds in colour."""
     groups = style.by_benchmark(results)
     if not groups:
@@ -151,14 +128,11 @@ def instructions(results: Sequence[Result], name: str) -> tuple[Figure, Picture]
         axes.set_xlabel(f"{rows[0].unit} per operation")
         axes.xaxis.set_major_locator(MaxNLocator(7, integer=True))
         axes.set_xlim(0, 1.2 * max(r.median for r in rows))
-    words = "; ".join(
-        f"{rows[0].benchmark}: " + ", ".join(map(style.sentence, rows)) for rows in groups
-    )
+    words = style.in_words(groups, style.sentence)
     first = groups[0][0]
     return figure, Picture(
         name,
         f"Instructions per operation, {first.tier}",
         "Exact counts, the loop's own included. Grey: the baseline's; colour: what is added.",
         f"Bars of instructions per operation. {words}.",
-        (first.tier,),
     )

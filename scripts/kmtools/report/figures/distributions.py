@@ -8,14 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
 from kmtools.analyse import stats
 from kmtools.analyse.verdicts import Result
 from kmtools.report.figures import style
-from kmtools.report.figures.style import INK, MUTED, Picture, minus, name_rows, panels
+from kmtools.report.figures.style import INK, MUTED, Drawn, Picture, minus, name_rows, panels
 from kmtools.report.table import amount
 
 GOLDEN = 0.6180339887498949
@@ -72,7 +71,7 @@ def _draw_ecdf(body: Axes, tail: Axes, rows: Sequence[Result]) -> None:
         axes.grid(color=MUTED, alpha=0.2, linewidth=0.6)
 
 
-def ecdf(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
+def ecdf(results: Sequence[Result], name: str) -> Drawn:
     """Distribution of every variant over blocks, its upper tail on a log scale beside it."""
     groups = style.by_benchmark(r for r in results if r.slopes)
     if not groups:
@@ -83,12 +82,8 @@ def ecdf(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
         columns = 1 + (len(rows) - 1) // 9
         tail.legend(*body.get_legend_handles_labels(), loc="best", ncols=columns)
     first = groups[0][0]
-    words = "; ".join(
-        f"{rows[0].benchmark}: "
-        + ", ".join(
-            f"{r.variant} median {amount(r.median)} of {len(r.slopes)} blocks" for r in rows
-        )
-        for rows in groups
+    words = style.in_words(
+        groups, lambda r: f"{r.variant} median {amount(r.median)} of {len(r.slopes)} blocks"
     )
     return figure, Picture(
         name,
@@ -96,7 +91,6 @@ def ecdf(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
         "Left: share of blocks at or below a value. Right: share at or above it, on a log scale,"
         " which shows the slow blocks that a median hides.",
         f"Empirical distributions in {first.unit} per operation. {words}.",
-        (first.tier,),
     )
 
 
@@ -110,9 +104,7 @@ def _draw_totals(axes: Axes, rows: Sequence[Result]) -> None:
         axes.plot([result.median], [row], marker="|", markersize=12, color=colour, mew=2)
         places = sorted(stats.layout_medians(result.slopes).values())
         axes.plot(places, [row + 0.3] * len(places), ".", markersize=4, color=MUTED)
-        axes.annotate(
-            amount(result.median), (1.01, row), xycoords=("axes fraction", "data"), va="center"
-        )
+        style.note(axes, row, amount(result.median))
         lows.append(min(low, *places))
         highs.append(max(high, *places))
     _value_axis(axes, min(lows), max(highs))
@@ -122,7 +114,7 @@ def _draw_totals(axes: Axes, rows: Sequence[Result]) -> None:
     axes.grid(axis="x", color=MUTED, alpha=0.2, linewidth=0.6)
 
 
-def totals(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
+def totals(results: Sequence[Result], name: str) -> Drawn:
     """Whole cost of every variant, baseline included: for benchmarks of cold code or data."""
     groups = style.by_benchmark(r for r in results if r.slopes)
     if not groups:
@@ -139,7 +131,6 @@ def totals(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | Non
         f"Cold branch, {first.tier}",
         "Bar: 5 % to 95 % of the blocks; mark: median; grey dots: median in each code layout.",
         f"Whole cost in {first.unit} per operation: {words}.",
-        (first.tier,),
     )
 
 
@@ -167,7 +158,7 @@ def _draw_pairs(axes: Axes, rows: Sequence[Result]) -> None:
             axes.plot([result.delta] * 2, [row - 0.38, row + 0.38], color=INK, linewidth=2)
         beyond = int(len(x) - inside.sum())
         text = f"{amount(result.delta, True)}" + (f"  ({beyond} beyond)" if beyond else "")
-        axes.annotate(minus(text), (1.01, row), xycoords=("axes fraction", "data"), va="center")
+        style.note(axes, row, text)
     axes.axvline(0, color=MUTED, linewidth=0.8)
     for end in (-margin, margin):
         axes.axvline(end, color=INK, linewidth=1, linestyle=":")
@@ -180,7 +171,7 @@ def _draw_pairs(axes: Axes, rows: Sequence[Result]) -> None:
     )
 
 
-def pairs(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
+def pairs(results: Sequence[Result], name: str) -> Drawn:
     """Every paired difference of the system call benchmarks as a dot."""
     groups = style.by_benchmark(r for r in results if r.deltas)
     if not groups:
@@ -189,16 +180,13 @@ def pairs(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None
     for (axes, *_), rows in zip(grid, groups, strict=True):
         _draw_pairs(axes, rows)
     first = groups[0][0]
-    words = "; ".join(
-        f"{rows[0].benchmark}: " + ", ".join(map(style.sentence, rows)) for rows in groups
-    )
+    words = style.in_words(groups, style.sentence)
     return figure, Picture(
         name,
         f"System call, paired differences, {first.tier}",
         "One dot a block: the variant minus the baseline measured next to it. Bar: median; dotted:"
         " equivalence margin. Dots beyond the frame are counted at the right.",
         f"Paired differences in {first.unit} per call. {words}.",
-        (first.tier,),
     )
 
 
@@ -232,7 +220,7 @@ def _draw_heat(axes: Axes, rows: Sequence[Result], layouts: Sequence[int]) -> No
     axes.set_title(f"{rows[0].benchmark}, over {rows[0].baseline}")
 
 
-def layout_map(results: Sequence[Result], name: str) -> tuple[Figure, Picture] | None:
+def layout_map(results: Sequence[Result], name: str) -> Drawn:
     """Added cost in each code layout: where placement, not the variant, makes the difference."""
     groups = style.by_benchmark(r for r in results if r.deltas)
     layouts = sorted({s.layout for rows in groups for r in rows for s in r.deltas})
@@ -255,5 +243,4 @@ def layout_map(results: Sequence[Result], name: str) -> tuple[Figure, Picture] |
         "Median difference in each layout (the same code, placed elsewhere). A row whose cells"
         " disagree measures placement more than instrumentation.",
         f"Heat map of added cost by code layout in {first.unit} per operation. {words}.",
-        (first.tier,),
     )

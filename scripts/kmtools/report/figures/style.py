@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -86,8 +86,11 @@ class Picture:
     title: str
     caption: str
     alt: str
-    tiers: tuple[str, ...]
     svg: str = ""
+
+
+# What draws a figure returns it with its words, or None without data.
+Drawn = tuple[Figure, Picture] | None
 
 
 def inline_svg(text: str, name: str) -> str:
@@ -113,8 +116,11 @@ def settle(figure: Figure) -> None:
         axes.set_position((left, bottom, width, height))
 
 
-def save(figure: Figure, directory: Path, picture: Picture) -> Picture:
-    """Write .png and .svg on white; return the picture with its inline SVG."""
+def save(drawn: Drawn, directory: Path) -> Picture | None:
+    """Write .png and .svg on white; return the picture with its inline SVG. None if none is."""
+    if drawn is None:
+        return None
+    figure, picture = drawn
     directory.mkdir(parents=True, exist_ok=True)
     settle(figure)
     figure.savefig(directory / f"{picture.name}.png", metadata={"Software": None})
@@ -181,6 +187,12 @@ def panels(
     return figure, [list(row) for row in grid]
 
 
+def note(axes: Axes, row: float, text: str, size: float | None = None) -> None:
+    """Words at the right of a row; `size` of the font in points."""
+    place = ("axes fraction", "data")
+    axes.annotate(minus(text), (1.01, row), xycoords=place, va="center", fontsize=size)
+
+
 def name_rows(axes: Axes, names: Sequence[str]) -> None:
     """Rows 0, 1, ... from the top, named on the left."""
     axes.set_yticks(range(len(names)), names)
@@ -201,6 +213,11 @@ def legend_above(figure: Figure, handles: Sequence[Artist], columns: int) -> Non
     layout = figure.get_layout_engine()
     assert layout is not None
     layout.set(rect=(0, 0, 1, bottom))  # type: ignore[call-arg]
+
+
+def in_words(groups: Iterable[Sequence[Result]], say: Callable[[Result], str]) -> str:
+    """What is to be said of each result, benchmark by benchmark, for the alternative text."""
+    return "; ".join(f"{rows[0].benchmark}: {', '.join(map(say, rows))}" for rows in groups)
 
 
 def sentence(result: Result) -> str:

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from kmtools.analyse.switching import SCALING, WORDS, Point
-from kmtools.report.figures.style import MUTED, PALETTE, Picture, legend_above, panels
+from kmtools.report.figures.style import MUTED, PALETTE, Drawn, Picture, legend_above, panels
 
 MARKERS = "os^vDP*"
 HEIGHT = 2.9
@@ -48,7 +47,7 @@ def _panel(axes: Axes, points: Sequence[Point], title: str) -> list[str]:
     return drawn
 
 
-def switching(points: Sequence[Point], name: str) -> tuple[Figure, Picture] | None:
+def switching(points: Sequence[Point], name: str) -> Drawn:
     """Time, and what it does to others, one line for each way; None without data."""
     scaling = [p for p in points if p.benchmark == SCALING]
     times = [p for p in scaling if p.is_time]
@@ -69,5 +68,4 @@ def switching(points: Sequence[Point], name: str) -> tuple[Figure, Picture] | No
         "Medians with 95 % intervals, of whole switches: validation, mapping and synchronisation"
         " included. Sites stand side by side and are not executed meanwhile.",
         f"Two log-log panels over the number of sites, in {times[0].unit}. {words}.",
-        (times[0].tier,),
     )

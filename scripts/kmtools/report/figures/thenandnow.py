@@ -17,7 +17,7 @@ from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result, difference
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
 from kmtools.report.figures import style
-from kmtools.report.figures.style import INK, MUTED, Picture, legend_above, minus, name_rows, panels
+from kmtools.report.figures.style import INK, MUTED, Drawn, Picture, legend_above, name_rows, panels
 from kmtools.report.table import amount
 
 Machine = tuple[str, str, str]
@@ -65,19 +65,15 @@ def join(results: Sequence[Result], numbers: Sequence[Published]) -> dict[Machin
     for then in numbers:
         if then.delta is None or then.over is None:
             continue
-        mine = names.get((then.source, f"{then.benchmark}:{then.variant}"), [])
-        bases = set(names.get((then.source, then.over), []))
-        now: list[Ours] = []
-        for benchmark, variant in mine:
-            for base_benchmark, base in sorted(bases):
-                if base_benchmark != benchmark:
-                    continue
-                found = [
-                    counterpart(r, base, timed)  # type: ignore[arg-type]
-                    for r in timed.values()
-                    if (r.benchmark, r.variant) == (benchmark, variant)
-                ]
-                now += [ours for ours in found if ours is not None]
+        bases = sorted(set(names.get((then.source, then.over), [])))
+        found = [
+            counterpart(r, base, timed)  # type: ignore[arg-type]
+            for ours in names.get((then.source, f"{then.benchmark}:{then.variant}"), [])
+            for benchmark, base in bases
+            for r in timed.values()
+            if benchmark == ours[0] and (r.benchmark, r.variant) == ours
+        ]
+        now = [ours for ours in found if ours is not None]
         if now:
             rows[then.source, then.machine, then.kernel].append(Row(then, tuple(now)))
     return dict(rows)
@@ -91,16 +87,10 @@ def _draw_then(axes: Axes, rows: Sequence[Row]) -> None:
         stated = row.then.delta_stated
         if stated is not None and row.then.differs:
             axes.plot([float(stated)], [index], "x", color=INK, markersize=7, mew=1.5)
-        _value(axes, index, minus(amount(row.then.delta, True)))
+        style.note(axes, index, amount(row.then.delta, True), 7.5)
     _finish(axes, [abs(delta) for delta in deltas], min(*deltas, 0), max(*deltas, 0))
     units = sorted({row.then.unit for row in rows})
     axes.set_xlabel(f"added, {' and '.join(units)}")
-
-
-def _value(axes: Axes, index: int, text: str) -> None:
-    axes.annotate(
-        text, (1.01, index), xycoords=("axes fraction", "data"), va="center", fontsize=7.5
-    )
 
 
 def _finish(
@@ -131,7 +121,7 @@ def _draw_now(axes: Axes, rows: Sequence[Row]) -> None:
             sizes.append(abs(ours.delta))
             low, high = min(low, ours.delta, *ends), max(high, ours.delta, *ends)
             texts.append(amount(ours.delta, True))
-        _value(axes, index, minus(" / ".join(texts)))
+        style.note(axes, index, " / ".join(texts), 7.5)
     least = min((o.result.margin or 0.0) for row in rows for o in row.now)
     _finish(axes, sizes, min(low, -least), max(high, least), least)
     units = sorted({ours.result.unit for row in rows for ours in row.now})
@@ -151,7 +141,7 @@ def _legend(figure: Figure, tiers: Sequence[str], differs: bool) -> None:
     legend_above(figure, handles, len(handles))
 
 
-def then_and_now(rows: Mapping[Machine, Sequence[Row]], name: str) -> tuple[Figure, Picture] | None:
+def then_and_now(rows: Mapping[Machine, Sequence[Row]], name: str) -> Drawn:
     """The figure: a line of panels for every published machine, then on the left, now right."""
     if not rows:
         return None
@@ -180,5 +170,4 @@ def then_and_now(rows: Mapping[Machine, Sequence[Row]], name: str) -> tuple[Figu
         "Every machine on its own axis, since a cycle of one is not a cycle of another. Costs over"
         " the same kind of reference on both sides.",
         f"Published added costs beside those measured here. {words}.",
-        tuple(tiers),
     )
