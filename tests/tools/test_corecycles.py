@@ -8,6 +8,7 @@ import math
 import pytest
 from kmtools.analyse.corecycles import CoreCycles, ratio_of
 from kmtools.analyse.stats import Interval
+from kmtools.analyse.summary import in_core_cycles
 from kmtools.measure import rundir
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample
@@ -63,7 +64,7 @@ def test_what_has_no_cycles_gets_none(unknown: Tier) -> None:
 
 def test_json_has_no_infinite_numbers() -> None:
     """An unbounded interval has no ends."""
-    entry = CoreCycles("estimated", 2.0).as_json(1.25, 0.5, Interval(-math.inf, 0.75))
+    entry = in_core_cycles(CoreCycles("estimated", 2.0), 1.25, 0.5, Interval(-math.inf, 0.75))
     assert entry == {
         "source": "estimated",
         "per_tick": 2.0,

@@ -8,13 +8,10 @@ shown.
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from kmtools.analyse.stats import Interval
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample
 
@@ -35,24 +32,6 @@ class CoreCycles:
     def words(self) -> str:
         """For a heading."""
         return f"1 TSC cycle is {self.per_tick:.3f} core cycles ({self.source})"
-
-    def as_json(
-        self, median: float, delta: float | None, interval: Interval | None
-    ) -> dict[str, Any]:
-        """What summary.json says of a result; None where something is not finite."""
-        values = {
-            "median": median,
-            "delta": delta,
-            "delta_ci_lo": interval.lo if interval else None,
-            "delta_ci_hi": interval.hi if interval else None,
-        }
-        rounded = {
-            name: round(value * self.per_tick, 6) + 0.0
-            if value is not None and math.isfinite(value)
-            else None
-            for name, value in values.items()
-        }
-        return {"source": self.source, "per_tick": round(self.per_tick, 6), **rounded}
 
 
 def ratio_of(tier: Tier, samples: Iterable[Sample]) -> CoreCycles | None:

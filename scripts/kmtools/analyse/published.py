@@ -73,9 +73,9 @@ def read_table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def read_aliases(path: Path = ALIASES) -> list[dict[str, str]]:
+def read_aliases() -> list[dict[str, str]]:
     """The rows of aliases.csv."""
-    return read_table(path)
+    return read_table(ALIASES)
 
 
 def value_of(row: dict[str, str]) -> tuple[float, str]:
@@ -85,19 +85,13 @@ def value_of(row: dict[str, str]) -> tuple[float, str]:
     return float(row["published"]), row["unit"]
 
 
-def stated_delta(note: str) -> Decimal | None:
-    """The delta a note quotes, with the number of digits it was published with."""
-    match = DELTA_NOTE.search(note)
-    return Decimal(match[1]) if match else None
-
-
-def read_published(path: Path = PUBLISHED, aliases: Path = ALIASES) -> list[Published]:
+def read_published() -> list[Published]:
     """Every published number with its delta recomputed on its own machine."""
     over = {
         (a["source"], a["published_benchmark"], a["published_variant"]): a["over"]
-        for a in read_aliases(aliases)
+        for a in read_aliases()
     }
-    rows = read_table(path)
+    rows = read_table(PUBLISHED)
     found = {
         (r["source"], r["machine"], f"{r['benchmark']}:{r['variant']}"): value_of(r) for r in rows
     }
@@ -108,18 +102,15 @@ def read_published(path: Path = PUBLISHED, aliases: Path = ALIASES) -> list[Publ
         reference = over.get(name) or None
         base = found.get((row["source"], row["machine"], reference)) if reference else None
         delta = value - base[0] if base and base[1] == unit else None
+        # With the number of digits that it was published with.
+        stated = DELTA_NOTE.search(row["note"])
         numbers.append(
             Published(
-                source=row["source"],
-                date=row["date"],
-                machine=row["machine"],
-                kernel=row["kernel"],
-                benchmark=row["benchmark"],
-                variant=row["variant"],
+                **{name: row[name] for name in NAMES},
                 value=value,
                 unit=unit,
                 note=row["note"],
-                delta_stated=stated_delta(row["note"]),
+                delta_stated=Decimal(stated[1]) if stated else None,
                 over=reference,
                 delta=delta,
             )
@@ -127,23 +118,21 @@ def read_published(path: Path = PUBLISHED, aliases: Path = ALIASES) -> list[Publ
     return numbers
 
 
-def successors(aliases: Path = ALIASES) -> dict[tuple[str, str], list[tuple[str, str]]]:
+def successors() -> dict[tuple[str, str], list[tuple[str, str]]]:
     """(source, published benchmark:variant) -> our (benchmark, variant) names."""
     names: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for row in read_aliases(aliases):
+    for row in read_aliases():
         if row["benchmark"] and row["variant"]:
             published = f"{row['published_benchmark']}:{row['published_variant']}"
             names[row["source"], published].append((row["benchmark"], row["variant"]))
     return names
 
 
-def ancestors(
-    path: Path = PUBLISHED, aliases: Path = ALIASES
-) -> dict[tuple[str, str], list[Published]]:
+def ancestors() -> dict[tuple[str, str], list[Published]]:
     """For each of our (benchmark, variant) the published numbers it continues, in file order."""
-    names = successors(aliases)
+    names = successors()
     joined: dict[tuple[str, str], list[Published]] = defaultdict(list)
-    for number in read_published(path, aliases):
+    for number in read_published():
         for ours in names[number.source, f"{number.benchmark}:{number.variant}"]:
             joined[ours].append(number)
     return dict(joined)

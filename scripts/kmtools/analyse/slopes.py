@@ -13,6 +13,8 @@ from fractions import Fraction
 
 from kmtools.measure.samples import Sample
 
+CLONE_SUFFIX = "-clone"
+
 
 @dataclass(frozen=True)
 class Slope:
@@ -51,6 +53,12 @@ def slopes(samples: Iterable[Sample]) -> dict[str, list[Slope]]:
         if slope is not None:
             fitted[variant].append(Slope(block, layout, slope))
     return dict(fitted)
+
+
+def find_baseline(variants: Iterable[str]) -> str | None:
+    """The variant that has an A/A clone; None when there is no such pair."""
+    names = set(variants)
+    return min((name for name in names if name + CLONE_SUFFIX in names), default=None)
 
 
 def paired(variant: Sequence[Slope], baseline: Sequence[Slope]) -> list[Slope]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.analyse import stats
+from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.published import Published
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.switching import Point
@@ -26,6 +27,7 @@ from kmtools.measure.rundir import (
 )
 from kmtools.measure.samples import UNIT_ROUNDS
 
+NAMES = ("tier", "kernel", "benchmark", "variant", "unit", "n")
 Ancestors = dict[tuple[str, str], list[Published]]
 
 SCHEMA = 2
@@ -79,9 +81,9 @@ def number(value: float | None) -> float | None:
     return round(value, 6) + 0.0
 
 
-def ends(name: str, interval: Interval | None) -> dict[str, float | None]:
-    """name_lo and name_hi of an interval."""
-    lo, hi = (interval.lo, interval.hi) if interval else (None, None)
+def ends(name: str, interval: Interval | None, scale: float = 1.0) -> dict[str, float | None]:
+    """name_lo and name_hi of an interval, each multiplied by `scale`."""
+    lo, hi = (interval.lo * scale, interval.hi * scale) if interval else (None, None)
     return {f"{name}_lo": number(lo), f"{name}_hi": number(hi)}
 
 
@@ -93,11 +95,17 @@ def published_for(result: Result, ancestors: Ancestors) -> list[Published]:
     return ancestors.get((result.benchmark, result.variant), [])
 
 
-def core_cycles(result: Result) -> dict[str, Any]:
-    """core_cycles: the result in core cycles; absent where they are not known."""
-    if result.core is None:
-        return {}
-    return {"core_cycles": result.core.as_json(result.median, result.delta, result.delta_ci)}
+def in_core_cycles(
+    core: CoreCycles, median: float, delta: float | None, interval: Interval | None
+) -> dict[str, Any]:
+    """core_cycles: a result in core cycles; None where something is not finite."""
+    return {
+        "source": core.source,
+        "per_tick": number(core.per_tick),
+        "median": number(core.of(median)),
+        "delta": number(core.of(delta)),
+        **ends("delta_ci", interval, core.per_tick),
+    }
 
 
 def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
@@ -105,13 +113,12 @@ def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
     in published.csv, recomputed; published_rows has all of them."""
     rows = published_for(result, ancestors)
     layouts = stats.layout_medians(result.deltas)
+    core: dict[str, Any] = {}
+    if result.core is not None:
+        whole = (result.median, result.delta, result.delta_ci)
+        core = {"core_cycles": in_core_cycles(result.core, *whole)}
     return {
-        "tier": result.tier,
-        "kernel": result.kernel,
-        "benchmark": result.benchmark,
-        "variant": result.variant,
-        "unit": result.unit,
-        "n": result.n,
+        **{name: getattr(result, name) for name in NAMES},
         "median": number(result.median),
         **ends("ci", result.ci),
         "baseline": result.baseline,
@@ -123,7 +130,7 @@ def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
         "noise_floor": number(result.noise_floor),
         "margin": number(result.margin),
         "detectable": number(result.detectable),
-        **core_cycles(result),
+        **core,
         "verdict": result.verdict,
         "note": result.note,
         "correlation_blocks": number(result.correlation),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -67,20 +67,10 @@ class Point:
 
     def as_json(self) -> dict[str, Any]:
         """An entry of summary.json."""
-        finite = self.ci != stats.UNBOUNDED
-        return {
-            "tier": self.tier,
-            "kernel": self.kernel,
-            "benchmark": self.benchmark,
-            "variant": self.variant,
-            "measured": self.measured,
-            "sites": self.sites,
-            "unit": self.unit,
-            "n": self.n,
-            "median": self.median,
-            "ci_lo": self.ci.lo if finite else None,
-            "ci_hi": self.ci.hi if finite else None,
-        }
+        entry = asdict(self)
+        ci = entry.pop("ci")
+        bounded = self.ci != stats.UNBOUNDED
+        return entry | {f"ci_{end}": value if bounded else None for end, value in ci.items()}
 
 
 def point_of(series: Sequence[Sample]) -> Point:
@@ -104,10 +94,8 @@ def analyse(samples: Iterable[Sample]) -> list[Point]:
 
 def find(points: Iterable[Point], benchmark: str, variant: str, sites: int) -> Point | None:
     """One point, or None."""
-    for point in points:
-        if (point.benchmark, point.variant, point.sites) == (benchmark, variant, sites):
-            return point
-    return None
+    wanted = (benchmark, variant, sites)
+    return next((p for p in points if (p.benchmark, p.variant, p.sites) == wanted), None)
 
 
 def of_tier(points: Iterable[Point], tier: str, kernel: str) -> list[Point]:

@@ -22,7 +22,7 @@ from fnmatch import fnmatchcase
 
 from kmtools.analyse import corecycles, stats
 from kmtools.analyse.corecycles import CoreCycles
-from kmtools.analyse.slopes import Slope, paired, slopes
+from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline, paired, slopes
 from kmtools.analyse.stats import Interval
 from kmtools.measure import rundir
 from kmtools.measure.rundir import Tier
@@ -32,7 +32,6 @@ SLOWER, FASTER, EQUIVALENT, UNRESOLVED = "slower", "faster", "equivalent", "unre
 # Of exact counts, which say nothing about time.
 MORE, FEWER = "more", "fewer"
 IDENTICAL, BASELINE, NO_BASELINE = "identical", "baseline", "no baseline"
-CLONE_SUFFIX = "-clone"
 
 # Equivalence margins: (unit, benchmark pattern, absolute in the unit per operation, share of the
 # baseline). The larger of the two holds; the first row that matches wins. They are fixed here and
@@ -93,13 +92,6 @@ def margin_for(unit: str, benchmark: str, baseline: float) -> float:
         if row_unit == unit and fnmatchcase(benchmark, pattern):
             return max(absolute, share * abs(baseline))
     raise KeyError(f"no margin declared for {unit}")
-
-
-def find_baseline(variants: Iterable[str]) -> str | None:
-    """The variant that has an A/A clone; None when there is no such pair."""
-    names = set(variants)
-    pairs = sorted(name for name in names if name + CLONE_SUFFIX in names)
-    return pairs[0] if pairs else None
 
 
 def decide(delta: float, interval: Interval, margin: float, noise_floor: float | None) -> str:

@@ -9,13 +9,12 @@ the markers were measured to add to the call itself.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kmtools.analyse.published import PUBLISHED
+from kmtools.analyse.published import PUBLISHED, read_table
 
 MARKERS = 2
 REAL = ("native", "metal")
@@ -60,16 +59,14 @@ def published_share() -> Value:
     """The published result again, from its own parts and their standard deviations."""
     parts: dict[tuple[str, str], Value] = {}
     clock = Value(0.0, 0.0)
-    with PUBLISHED.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            if not row["benchmark"].endswith("-repeat"):
-                continue
-            parts[row["benchmark"], row["variant"]] = Value(
-                float(row["published"]), float(row["stddev"])
-            )
-            if row["benchmark"] == f"{CALL}-repeat":
-                words = row["note"].split()
-                clock = Value(float(words[words.index("read") + 1]), float(words[-1]))
+    for row in read_table(PUBLISHED):
+        if not row["benchmark"].endswith("-repeat"):
+            continue
+        number = Value(float(row["published"]), float(row["stddev"]))
+        parts[row["benchmark"], row["variant"]] = number
+        if row["benchmark"] == f"{CALL}-repeat":
+            words = row["note"].split()
+            clock = Value(float(words[words.index("read") + 1]), float(words[-1]))
     branch = "cold-branch-repeat"
     call = parts[f"{CALL}-repeat", "no-syscall-trace"] - clock
     return arithmetic(parts[branch, "memory"], parts[branch, "l1-hit"], call)

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 
-from kmtools.analyse.slopes import Slope, paired, slopes
+from kmtools.analyse.slopes import Slope, find_baseline, paired, slopes
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
 
@@ -25,15 +25,10 @@ def middle(series: Sequence[Slope], signed: bool = False) -> str:
     return f"{float(median(slope.value for slope in series)):{'+' if signed else ''}.3f}"
 
 
-def baseline_of(series: dict[str, list[Slope]]) -> str:
-    """The variant that has an A/A clone."""
-    return next((name for name in series if f"{name}-clone" in series), "")
-
-
 def benchmark_lines(name: str, samples: Sequence[Sample]) -> list[str]:
     """One benchmark as text."""
     series = slopes(samples)
-    baseline = baseline_of(series)
+    baseline = find_baseline(series)
     lines = ["", f" {name}: over {baseline or 'nothing'}"]
     for variant, own in series.items():
         added = middle(paired(own, series[baseline]), True) if baseline else "-"
