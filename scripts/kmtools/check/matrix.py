@@ -31,8 +31,8 @@ def run(names: Iterable[str], debug: bool) -> bool:
     """Run the kernels named, or all of one kind, and show the table; tells whether all passed."""
     require_root("building and booting test kernels")
     chosen = [catalogue.find(name).name for name in names]
-    kind = catalogue.debug() if debug else catalogue.stock()
-    outcomes = run_all(chosen or [entry.name for entry in kind])
+    of_kind = [entry.name for entry in catalogue.load() if bool(entry.debug) == debug]
+    outcomes = run_all(chosen or of_kind)
     print(matrixtable.as_text(outcomes), end="")
     if not chosen:
         title = "Debug kernels" if debug else "Stock kernels"

@@ -7,6 +7,7 @@ nobody has anything to do, or the emulator is told to stop.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tempfile
 from functools import partial
@@ -54,9 +55,8 @@ def run_one(kernel: str, modules: Path, how: str, out: Path) -> Tally:
 
         def stop(line: str) -> None:
             if line == STOP:
-                monitor = Monitor(control)
-                monitor.ask("stop")
-                monitor.close()
+                with contextlib.closing(Monitor(control)) as monitor:
+                    monitor.ask("stop")
 
         request = Request(
             kernel=kernel,

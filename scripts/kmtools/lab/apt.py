@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -196,17 +195,14 @@ class PrivateApt:
         return self._output("apt-cache", "pkgnames", prefix).split()
 
     def _output(self, *command: str, cwd: Path | None = None) -> str:
-        done = self._run(*command, cwd=cwd)
+        program, *rest = command
+        options = [f"-o{option}" for option in self._options()]
+        # Its messages are read, and it translates them.
+        done = captured([program, *options, *rest], cwd, {"LC_ALL": "C"})
         if done.returncode != 0:
             words = [word for word in command if not word.startswith(("-", "APT::"))]
             raise failure(f"{self.suite}: {' '.join(words[:4])} failed", done.stderr)
         return done.stdout
-
-    def _run(self, *command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        program, *rest = command
-        options = [f"-o{option}" for option in self._options()]
-        # Its messages are read, and it translates them.
-        return captured([program, *options, *rest], cwd, {"LC_ALL": "C"})
 
     def _options(self) -> list[str]:
         """Point apt at the private state and silence the machine's hooks."""

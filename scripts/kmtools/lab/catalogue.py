@@ -92,11 +92,6 @@ def load() -> list[Entry]:
     return parse(CATALOGUE.read_text(), CATALOGUE.name)
 
 
-def stock() -> list[Entry]:
-    """Return the kernels as their distribution made them."""
-    return [entry for entry in load() if not entry.debug]
-
-
 def debug() -> list[Entry]:
     """Return the kernels that are built here to look for faults."""
     return [entry for entry in load() if entry.debug]

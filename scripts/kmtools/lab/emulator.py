@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,19 +27,15 @@ class Emulator:
     """A QEMU: the command that starts it, what its modules need, and its version."""
 
     command: tuple[str, ...]
-    environment: tuple[tuple[str, str], ...]
+    environment: Mapping[str, str]  # besides ours
     version: str
-
-    def env(self) -> dict[str, str]:
-        """Return the environment to start it in."""
-        return {**os.environ, **dict(self.environment)}
 
 
 def choose(qemu: str) -> Emulator:
     """Return the emulator that a kernel's line in kernels.txt names."""
     override = os.environ.get("KMARKERS_QEMU")
     if override:
-        return _with_version((override,), ())
+        return _with_version((override,), {})
     return _from_tree(qemu_dir(qemu), qemu)
 
 
@@ -51,13 +49,13 @@ def _from_tree(tree: Path, suite: str) -> Emulator:
     data = [str(tree / "usr/share" / part) for part in ("qemu", "seabios")]
     options = [option for directory in data for option in ("-L", directory)]
     # It looks for its accelerators beside /proc/self/exe, which is the loader here.
-    environment = (("QEMU_MODULE_DIR", str(libraries / "qemu")),)
+    environment = {"QEMU_MODULE_DIR": str(libraries / "qemu")}
     return _with_version((*loader, program, *options), environment)
 
 
-def _with_version(command: tuple[str, ...], environment: tuple[tuple[str, str], ...]) -> Emulator:
+def _with_version(command: tuple[str, ...], environment: Mapping[str, str]) -> Emulator:
     try:
-        shown = captured([*command, "--version"], env=dict(environment))
+        shown = captured([*command, "--version"], env=environment)
         shown.check_returncode()
     except (OSError, subprocess.CalledProcessError) as error:
         raise UnableError(f"{command[0]} cannot be run: {error}") from error
@@ -69,34 +67,22 @@ def kvm_is_there() -> bool:
     return os.access(KVM, os.R_OK | os.W_OK)
 
 
-def cached_kvm_verdict(emulator: Emulator) -> bool | None:
-    """Return what an earlier probe found on this host with this emulator."""
+def kvm_verdict(emulator: Emulator, probe: Callable[[], bool]) -> bool:
+    """Return whether KVM works on this host with this emulator; what `probe` finds is kept."""
     record = cache_dir() / "accel.json"
-    if not record.is_file():
-        return None
-    verdicts: dict[str, bool] = json.loads(record.read_text())
-    return verdicts.get(_probe_key(emulator))
-
-
-def remember_kvm_verdict(emulator: Emulator, usable: bool) -> None:
-    """Keep what a probe found."""
-    record = cache_dir() / "accel.json"
-    verdicts = json.loads(record.read_text()) if record.is_file() else {}
-    verdicts[_probe_key(emulator)] = usable
+    verdicts: dict[str, bool] = json.loads(record.read_text()) if record.is_file() else {}
+    key = _probe_key(emulator)
+    if key in verdicts:
+        return verdicts[key]
+    verdicts[key] = probe()
     record.parent.mkdir(parents=True, exist_ok=True)
     write_whole(record, json.dumps(verdicts, indent=1) + "\n")
+    return verdicts[key]
 
 
 def _probe_key(emulator: Emulator) -> str:
-    cpu = next(
-        (
-            line.split(":", 1)[1].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        "",
-    )
-    return f"{emulator.version}; host {platform.release()}; {cpu}"
+    cpu = re.search(r"^model name\s*: *(.*)", Path("/proc/cpuinfo").read_text(), re.M)
+    return f"{emulator.version}; host {platform.release()}; {cpu[1].strip() if cpu else ''}"
 
 
 def accelerator_options(accel: str, tier: str, cpus: int, one_thread: bool = False) -> list[str]:

@@ -89,8 +89,3 @@ def with_context(text: str, before: int = 2, after: int = 12, most: int = 80) ->
         if is_dirt(line):
             shown.update(range(max(0, number - before), min(len(lines), number + after + 1)))
     return [lines[number] for number in sorted(shown)][:most]
-
-
-def tail(text: str, count: int = 40) -> list[str]:
-    """Return the last lines of a log."""
-    return text.splitlines()[-count:]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kmtools.lab.qmp import Monitor, MonitorError
 
@@ -125,28 +125,15 @@ def look_at(monitor: Monitor, number: int, registers: str) -> Cpu:
     if "RIP=" not in registers:
         # The firmware or the beginning of the kernel, or a CPU that was not started yet.
         return Cpu(number, registers.strip(), field("EIP", registers), True, idle)
-    flags, place = field("RFL", registers), field("RIP", registers)
-    stack: list[int] = []
-    trap: tuple[int, ...] = ()
-    entry = 0
-    held: tuple[int, ...] = ()
-    if field("CPL", registers) == 0:
-        stack = memory(monitor, number, field("RSP", registers), STACK_WORDS)
-        entry = breakpoint_entry(monitor, number, registers)
-        trap = trap_on(stack, entry) if entry else ()
-    if trap:
-        held = tuple(memory(monitor, number, trap[REGISTERS] - 1, 2, "b"))
-    return Cpu(
-        number,
-        registers.strip(),
-        place,
-        bool(flags & INTERRUPTS_ON),
-        idle,
-        tuple(stack),
-        entry,
-        trap,
-        held,
-    )
+    interrupts, place = bool(field("RFL", registers) & INTERRUPTS_ON), field("RIP", registers)
+    cpu = Cpu(number, registers.strip(), place, interrupts, idle)
+    if field("CPL", registers) != 0:
+        return cpu
+    stack = memory(monitor, number, field("RSP", registers), STACK_WORDS)
+    entry = breakpoint_entry(monitor, number, registers)
+    trap = trap_on(stack, entry) if entry else ()
+    held = memory(monitor, number, trap[REGISTERS] - 1, 2, "b") if trap else ()
+    return replace(cpu, stack=tuple(stack), entry=entry, trap=trap, held=tuple(held))
 
 
 def look(monitor: Monitor) -> list[Cpu]:

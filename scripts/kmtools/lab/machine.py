@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import secrets
 import shlex
@@ -27,14 +28,15 @@ from kmtools.base.errors import UnableError, explain
 from kmtools.lab import catalogue, emulator, initramfs, logscan
 from kmtools.lab.emulator import Emulator
 from kmtools.lab.look import Finding
-from kmtools.lab.nmi import injecting
-from kmtools.lab.qmp import Monitor
+from kmtools.lab.qmp import Monitor, injecting
 from kmtools.lab.watch import Watch
 
 EXIT_WORD = "kmarkers-exit"
 POLL_SECONDS = 0.05
 SILENCE_SECONDS = 60.0
 LOOK_LOG = "look.log"
+# What comes over the serial ports, in their order.
+SERIAL_LOGS = ("console.log", "status.log", "results.tar.gz")
 LOOK_LINES = 60
 # How long a guest that has said its exit code may take to power off.
 POWEROFF_SECONDS = 15.0
@@ -131,7 +133,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
             *("-m", str(request.memory), "-no-reboot", "-display", "none", "-nodefaults"),
             *("-kernel", str(kernel.image), "-initrd", str(archive)),
             *("-append", f"{cmdline} kmarkers.nonce={nonce}"),
-            *_serial(request.out, ("console.log", "status.log", "results.tar.gz")),
+            *_serial(request.out),
         ]
         _describe(request, qemu, accel, kernel.release, cmdline)
         with contextlib.ExitStack() as stack:
@@ -156,18 +158,16 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
 def usable_accel(kernel: str) -> str:
     """Return "kvm" if a kernel boots under it here, else "tcg"; the verdict is kept."""
     qemu = emulator.choose(catalogue.find(kernel).qemu)
-    if not emulator.kvm_is_there():
-        return "tcg"
-    usable = emulator.cached_kvm_verdict(qemu)
-    if usable is None:
+
+    def probe() -> bool:
         with tempfile.TemporaryDirectory(prefix="kmarkers-probe-") as scratch:
             job = Path(scratch, "job")
             job.write_text("exit 0\n")
             out = Path(scratch, "out")
-            probe = Request(kernel, job, out, timeout=PROBE_SECONDS, accel="kvm")
-            usable = boot(probe).exit_code == 0
-        emulator.remember_kvm_verdict(qemu, usable)
-    return "kvm" if usable else "tcg"
+            request = Request(kernel, job, out, timeout=PROBE_SECONDS, accel="kvm")
+            return boot(request).exit_code == 0
+
+    return "kvm" if emulator.kvm_is_there() and emulator.kvm_verdict(qemu, probe) else "tcg"
 
 
 def _prepare(out: Path) -> None:
@@ -175,7 +175,7 @@ def _prepare(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name in ("results", "results.failed"):
         shutil.rmtree(out / name, ignore_errors=True)
-    for name in ("console.log", "status.log", "results.tar.gz", "qemu.log", "vm.json", LOOK_LOG):
+    for name in (*SERIAL_LOGS, "qemu.log", "vm.json", LOOK_LOG):
         (out / name).unlink(missing_ok=True)
 
 
@@ -197,10 +197,10 @@ def _guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
     return [(scratch / name, f"/etc/{name}") for name in contents]
 
 
-def _serial(out: Path, names: Sequence[str]) -> list[str]:
+def _serial(out: Path) -> list[str]:
     """Return options that write each serial port to a file."""
     options = []
-    for number, name in enumerate(names):
+    for number, name in enumerate(SERIAL_LOGS):
         # A comma in an option's value is written twice.
         path = str((out / name).resolve()).replace(",", ",,")
         options += ["-chardev", f"file,id=port{number},path={path}"]
@@ -225,7 +225,7 @@ def _describe(request: Request, qemu: Emulator, accel: str, release: str, cmdlin
 
 def _watch(request: Request, socket: Path) -> Watch:
     """Watch a guest, unless its instructions are counted: nothing may come between those."""
-    logs = [request.out / name for name in ("console.log", "status.log", "results.tar.gz")]
+    logs = [request.out / name for name in SERIAL_LOGS]
     silence = 0.0 if request.tier == "icount" else request.silence
     return Watch(socket, logs, silence, request.out / LOOK_LOG)
 
@@ -240,7 +240,7 @@ def _run(
     with (request.out / "qemu.log").open("w") as log:
         process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", *command],
-            env=qemu.env(),
+            env={**os.environ, **qemu.environment},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -366,7 +366,7 @@ def report(result: Result) -> None:
     if result.dirt:
         lines += ["vm: faults in the kernel log:", *logscan.with_context(console)]
     if result.exit_code is None or "power off" in result.reason:
-        lines += ["vm: the kernel's last 40 lines:", *logscan.tail(console)]
+        lines += ["vm: the kernel's last 40 lines:", *console.splitlines()[-40:]]
     said = read_log(result.out / "qemu.log").strip()
     if said:
         lines += ["vm: the emulator said:", said]

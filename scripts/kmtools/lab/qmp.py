@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
+import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from kmtools.base.errors import UnableError
+from kmtools.base.processes import beside
 
 ANSWER_SECONDS = 60.0
 
@@ -79,3 +83,26 @@ class Monitor:
     def close(self) -> None:
         """Hang up."""
         self._socket.close()
+
+
+def injecting(path: Path, rate: float, status: Path) -> AbstractContextManager[None]:
+    """Send a non-maskable interrupt to every CPU, `rate` times a second, until the block is left.
+
+    It begins when the guest says something on its status channel: a kernel that has only just
+    been started would be killed by one. The kernel lets its other CPUs take part by
+    apic_extnmi=all.
+    """
+
+    def work(left: threading.Event) -> None:
+        while not (status.is_file() and status.stat().st_size):
+            if left.wait(0.1):
+                return
+        # The guest may end at any time.
+        with (
+            contextlib.suppress(MonitorError, OSError),
+            contextlib.closing(Monitor(path)) as monitor,
+        ):
+            while not left.wait(1 / rate):
+                monitor.ask("inject-nmi")
+
+    return beside(work)

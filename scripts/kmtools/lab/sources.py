@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from email import message_from_string
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
@@ -64,33 +65,19 @@ def parse_deb822(text: str) -> list[Source]:
     kept = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
     found: list[Source] = []
     for stanza in re.split(r"\n\s*\n", kept):
-        fields = _fields(stanza)
+        fields = message_from_string(stanza)
         if "deb" not in fields.get("types", "").split():
             continue
-        if fields.get("enabled", "yes").lower() in ("no", "false"):
+        if fields.get("enabled", "yes").strip().lower() in ("no", "false"):
             continue
         components = tuple(fields.get("components", "").split())
         # An inline key block is of no use as a file name.
-        keyring = fields.get("signed-by", "")
+        keyring = fields.get("signed-by", "").strip()
         keyring = keyring if keyring.startswith("/") else ""
         for uri in fields.get("uris", "").split():
             for suite in fields.get("suites", "").split():
                 found.append(Source(uri, suite, components, keyring))
     return found
-
-
-def _fields(stanza: str) -> dict[str, str]:
-    """Split a deb822 stanza into fields, joining continuation lines."""
-    fields: dict[str, str] = {}
-    key = ""
-    for line in stanza.splitlines():
-        if line[:1].isspace():
-            fields[key] = f"{fields.get(key, '')} {line.strip()}".strip()
-        elif ":" in line:
-            key, value = line.split(":", 1)
-            key = key.strip().lower()
-            fields[key] = value.strip()
-    return fields
 
 
 def read_all(apt_dir: Path = APT_DIR) -> list[Source]:

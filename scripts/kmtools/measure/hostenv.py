@@ -68,18 +68,14 @@ def cpu() -> dict[str, Any]:
 
 def kernel_config() -> dict[str, Any] | None:
     """SHA-256 and notable options of the running kernel's configuration, where readable."""
-    text: str | None = None
     try:
-        text = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode()
+        text: str | None = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode()
     except (OSError, EOFError, UnicodeDecodeError):
         text = read_text(Path(f"/boot/config-{platform.release()}"))
     if text is None:
         return None
-    options = {}
-    for line in text.splitlines():
-        match = NOTABLE_OPTIONS.match(line)
-        if match:
-            options[match[1]] = match[2] or "n"
+    matches = filter(None, map(NOTABLE_OPTIONS.match, text.splitlines()))
+    options = {match[1]: match[2] or "n" for match in matches}
     return {"sha256": hashlib.sha256(text.encode()).hexdigest(), "options": options}
 
 

@@ -86,12 +86,11 @@ def read_rows(path: Path, known: Mapping[int, Sequence[str]]) -> Iterator[tuple[
         newer = "; a newer kmarkers wrote it" if schema > newest else ""
         raise RunError(f"{path}:1: schema {schema}, and {newest} is the newest known{newer}")
     header = next(lines, "").strip() if named else first
+    before = 2 if named else 1
     if header != ",".join(known[schema]):
-        place = 2 if named else 1
         lacks = [column for column in known[schema] if column not in header.split(",")]
         why = f"lacks {', '.join(lacks)}" if lacks else f"is not {','.join(known[schema])}"
-        raise RunError(f"{path}:{place}: header of schema {schema} {why}")
-    before = 2 if named else 1
+        raise RunError(f"{path}:{before}: header of schema {schema} {why}")
     reader = csv.reader(lines)
     for row in reader:
         where = f"{path}:{reader.line_num + before}"
@@ -173,15 +172,13 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
 def read_raw(path: Path, tier: Tier, process: int) -> Iterator[tuple[str, Sample]]:
     """The samples of one raw file, and where each stands. Ticks are what the tier says they are."""
     for where, schema, raw in read_rows(path, RAW):
-        row = raw
+        units = {TICKS: tier.unit, UNIT_ROUNDS: UNIT_ROUNDS}
         if schema == 1:
             row = from_schema_1(raw, tier, where)
-        elif raw["unit"] == TICKS:
-            row = {**raw, "process": str(process), "unit": tier.unit}
-        elif raw["unit"] == UNIT_ROUNDS:
-            row = {**raw, "process": str(process)}
-        else:
+        elif raw["unit"] not in units:
             raise RunError(f"{where}: unit is {raw['unit']!r}, not {TICKS} or {UNIT_ROUNDS}")
+        else:
+            row = {**raw, "process": str(process), "unit": units[raw["unit"]]}
         sample = make_sample(row, tier, where)
         if sample.benchmark != path.stem:
             raise RunError(f"{where}: benchmark {sample.benchmark!r} in a file of {path.stem!r}")
