@@ -47,17 +47,12 @@ def judge(first: Counts, second: Counts) -> Tally:
     for key in sorted(first.keys() | second.keys()):
         both = first.get(key, set()) | second.get(key, set())
         name = "/".join(key)
-        if len(both) != 1 or key not in first or key not in second:
-            seen = sorted(float(value) for value in both)
-            tally.failed.append(f"{name}: not one count but {seen}")
-        else:
-            tally.passed += 1
+        same = len(both) == 1 and key in first and key in second
+        tally.judge(same, f"{name}: not one count but {sorted(map(float, both))}")
     base = first.get(("empty-loop", "none"), set())
     for variant, added in MARKER_INSTRUCTIONS.items():
-        if first.get(("empty-loop", variant)) == {n + added for n in base}:
-            tally.passed += 1
-        else:
-            tally.failed.append(f"empty-loop/{variant} does not add {added} instructions")
+        adds = first.get(("empty-loop", variant)) == {n + added for n in base}
+        tally.judge(adds, f"empty-loop/{variant} does not add {added} instructions")
     judge_enabled(first, tally)
     return tally
 
@@ -68,13 +63,8 @@ def judge_enabled(counts: Counts, tally: Tally) -> None:
     tracepoint = min(counts.get(("marker-enabled", "tracepoint"), {base})) - base
     for variant, times in TRACEPOINTS.items():
         added = max(counts.get(("marker-enabled", variant), {base})) - base
-        if 0 < added <= times * tracepoint:
-            tally.passed += 1
-        else:
-            tally.failed.append(
-                f"marker-enabled/{variant} adds {float(added)} instructions,"
-                f" a tracepoint {float(tracepoint)}"
-            )
+        beside = f"adds {float(added)} instructions, a tracepoint {float(tracepoint)}"
+        tally.judge(0 < added <= times * tracepoint, f"marker-enabled/{variant} {beside}")
 
 
 def compare(kernel: str, modules: Path, log: Path) -> Tally:

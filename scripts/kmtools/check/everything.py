@@ -97,22 +97,16 @@ def kernel_suite(kernel: str, short: bool = True) -> Suite:
     return Suite(f"kernel-{kernel}", partial(in_kernel, kernel, short), what, obstacle, usual)
 
 
-def aside(full: bool, *suites: Suite) -> list[Suite]:
-    """Suites that need none of the modules that others build: they run beside these, unless that
-    would take from long storms the time that a guest needs to end what it began."""
-    return [replace(suite, aside=not full) for suite in suites]
-
-
 def suites(kernel: str, full: bool) -> list[Suite]:
     """All suites for one kernel; with `full` also those that take long."""
     modules = kernelsuite.MODULES / kernel
     pytest = partial(without, "pytest", "python3-pytest")
+    what = "the scripts' own tests"
+    in_user = [*native.suites(full), Suite("scripts", scripts, what, pytest, SCRIPTS_SECONDS)]
     found = [
-        *aside(
-            full,
-            *native.suites(full),
-            Suite("scripts", scripts, "the scripts' own tests", pytest, SCRIPTS_SECONDS),
-        ),
+        # They need none of the modules that others build, and run beside these, unless that would
+        # take from long storms the time that a guest needs to end what it began.
+        *(replace(suite, aside=not full) for suite in in_user),
         kernel_suite(kernel, short=not full),
         Suite(
             f"counts-{kernel}",

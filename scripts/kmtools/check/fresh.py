@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from kmtools.base.paths import ROOT
 from kmtools.base.processes import captured
 from kmtools.check import freshtimes
 from kmtools.check.ktap import Tally
-from kmtools.check.suites import Suite
+from kmtools.check.suites import Suite, printed
 from kmtools.lab import bareroot
 from kmtools.lab.bareroot import Root
 
@@ -233,16 +234,13 @@ def obstacle() -> str:
 
 def suites(wanted: tuple[str, ...] = ("bookworm", "trixie")) -> list[Suite]:
     """The README's `make bench` in short form in roots, for continuous integration."""
-
-    def suite(name: str) -> Suite:
-        def run(log: Path) -> Tally:
-            with log.open("w") as file, contextlib.redirect_stdout(file):
-                return visit_root(name, False, True, ["bench"], {"QUICK": "1"})
-
-        what = f"make bench in a bare {SUITES[name]}"
-        return Suite(f"fresh-{name}", run, what, obstacle, 140)
-
-    return [suite(name) for name in wanted]
+    runs = {
+        name: partial(visit_root, name, False, True, ["bench"], {"QUICK": "1"}) for name in wanted
+    }
+    return [
+        Suite(f"fresh-{name}", printed(run), f"make bench in a bare {SUITES[name]}", obstacle, 140)
+        for name, run in runs.items()
+    ]
 
 
 def run(

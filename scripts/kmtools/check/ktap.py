@@ -33,6 +33,11 @@ class Tally:
         """How many results there are."""
         return self.passed + len(self.failed) + len(self.skipped)
 
+    def judge(self, good: bool, why: str) -> None:
+        """Add one result: passed, or failed for a reason."""
+        self.passed += good
+        self.failed += [] if good else [why]
+
     def add(self, other: Tally) -> None:
         """Add the results of another suite."""
         self.passed += other.passed

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import shutil
 import tempfile
@@ -16,7 +15,7 @@ from kmtools.base.paths import ROOT
 from kmtools.base.processes import captured
 from kmtools.check import checkpatch, house, kernelsuite
 from kmtools.check.ktap import Tally
-from kmtools.check.suites import Suite
+from kmtools.check.suites import Suite, printed
 from kmtools.lab import catalogue, kernels, unpack
 from kmtools.lab.apt import PrivateApt
 from kmtools.lab.build import mirror, object_dir, run_make, sources
@@ -40,10 +39,6 @@ UNLICENSED_SUFFIXES = {".csv", ".json", ".png", ".svg", ".html", ""}
 SHELLCHECK = ["shellcheck", "-x", "-a", "-f", "gcc", "-e", "SC2317"]
 # Perl for kernel-doc, which W=1 runs.
 LINT_TOOLS = ("sparse", "perl")
-
-
-class UnavailableError(Exception):
-    """A tool is not there; the message says why."""
 
 
 @dataclass
@@ -76,7 +71,7 @@ def output(words: Sequence[object], tool: str) -> list[str]:
     """Run a tool over the tree; return what it said if it found something."""
     program = str(words[0])
     if shutil.which(program) is None:
-        raise UnavailableError(f"{program} is not installed")
+        raise UnableError(f"{program} is not installed")
     done = captured(words, ROOT)
     said = (done.stdout + done.stderr).splitlines()
     return (said or [f"{tool}: exit code {done.returncode}"]) if done.returncode else []
@@ -185,7 +180,7 @@ def run(name: str, tree: Sources) -> Tally:
     """Run one tool and say how it went."""
     try:
         found = TOOLS[name](tree)
-    except (UnavailableError, UnableError) as error:
+    except UnableError as error:
         print(f"{name:<11} SKIP: {error}", flush=True)
         return Tally(skipped=[f"{name}: {error}"])
     print(f"{name:<11} {f'{len(found)} lines of findings' if found else 'clean'}", flush=True)
@@ -205,9 +200,4 @@ def run_all(names: Iterable[str] = ()) -> Tally:
 
 def suite(usual: float) -> Suite:
     """Every tool as a suite of tests."""
-
-    def run_logged(log: Path) -> Tally:
-        with log.open("w") as file, contextlib.redirect_stdout(file):
-            return run_all()
-
-    return Suite("lint", run_logged, "every linter", obstacle, usual)
+    return Suite("lint", printed(run_all), "every linter", obstacle, usual)

@@ -20,7 +20,7 @@ from kmtools.base.paths import ROOT
 from kmtools.check.kernelsuite import JOBS, TESTS
 from kmtools.lab import catalogue, kernels
 from kmtools.lab.build import build_modules
-from kmtools.lab.machine import Request, Result, boot, report
+from kmtools.lab.machine import Request, boot, report
 
 WORK = ROOT / "build" / "many-files"
 NAME = "kmarkers_many_files"
@@ -134,21 +134,6 @@ def build(kernel: str, files: int, sites: int) -> Path:
     return modules
 
 
-def measure(kernel: str, modules: Path, turns: int) -> Result:
-    """Boot and let the script in the test kernel do the rest."""
-    return boot(
-        Request(
-            kernel=kernel,
-            job=JOBS / "manyfiles.sh",
-            out=WORK / f"boot-{kernel}",
-            modules=modules,
-            additions=[(TESTS, "/tests")],
-            settings={"KMARKERS_MODULE": NAME, "KMARKERS_TURNS": turns},
-            timeout=TIMEOUT_SECONDS,
-        )
-    )
-
-
 def medians(lines: Iterable[str]) -> dict[str, float]:
     """Return the median of each kind of measurement, in milliseconds."""
     found: dict[str, list[float]] = {}
@@ -160,26 +145,30 @@ def medians(lines: Iterable[str]) -> dict[str, float]:
 
 def judge(times: dict[str, float]) -> bool:
     """Print the ratios; tells whether that of load and unload together is within the limit."""
-    both = {"with": 0.0, "without": 0.0}
-    for what in ("load", "unload"):
+    for way in ("with", "without"):
+        times[f"together {way}"] = times[f"load {way}"] + times[f"unload {way}"]
+    for what in ("load", "unload", "together"):
         sites, plain = times[f"{what} with"], times[f"{what} without"]
-        both["with"] += sites
-        both["without"] += plain
-        times_as_long = f"{sites / plain:.2f} times"
-        print(f"{what}: {sites:.0f} ms with sites, {plain:.0f} ms without, {times_as_long}")
-    ratio = both["with"] / both["without"]
-    print(
-        f"together: {both['with']:.0f} ms with sites, {both['without']:.0f} ms without, "
-        f"{ratio:.2f} times, at most {LIMIT:.0f}"
-    )
-    return ratio <= LIMIT
+        most = f", at most {LIMIT:.0f}" if what == "together" else ""
+        ratio = f"{sites / plain:.2f} times{most}"
+        print(f"{what}: {sites:.0f} ms with sites, {plain:.0f} ms without, {ratio}")
+    return times["together with"] / times["together without"] <= LIMIT
 
 
 def run(kernel: str, files: int, sites: int, turns: int) -> bool:
     """Build, boot and judge."""
     kernels.ensure(catalogue.find(kernel))
     WORK.mkdir(parents=True, exist_ok=True)
-    result = measure(kernel, build(kernel, files, sites), turns)
+    request = Request(
+        kernel=kernel,
+        job=JOBS / "manyfiles.sh",
+        out=WORK / f"boot-{kernel}",
+        modules=build(kernel, files, sites),
+        additions=[(TESTS, "/tests")],
+        settings={"KMARKERS_MODULE": NAME, "KMARKERS_TURNS": turns},
+        timeout=TIMEOUT_SECONDS,
+    )
+    result = boot(request)
     if not result.ok:
         report(result)
         raise FailedError(f"the run in kernel {kernel} failed: {result.reason}")

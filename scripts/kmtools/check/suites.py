@@ -49,6 +49,16 @@ class Suite:
     aside: bool = False
 
 
+def printed(work: Callable[[], Tally]) -> Callable[[Path], Tally]:
+    """The run of a suite whose log is what `work` prints."""
+
+    def run(log: Path) -> Tally:
+        with log.open("w") as file, contextlib.redirect_stdout(file):
+            return work()
+
+    return run
+
+
 def run_ktap(words: Sequence[object], log: Path, env: Mapping[str, str] | None = None) -> Tally:
     """Run a program that prints KTAP; an exit code without a failed result is a failure."""
     start = log.stat().st_size if log.exists() else 0

@@ -8,6 +8,7 @@ import os
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -104,12 +105,8 @@ def check_coexist(parser: ArgumentParser) -> Run:
 
     def run(args: Namespace) -> int:
         parts = [part for part in boots.COEXIST if args.part in (None, part.name)]
-        return ended(
-            kernelsuite.check_one(
-                args.kernel,
-                lambda kernel, modules: boots.suites(kernel, modules, boots.BATCHES, parts),
-            )
-        )
+        suites = partial(boots.suites, batches=boots.BATCHES, parts=parts)
+        return ended(kernelsuite.check_one(args.kernel, suites))
 
     return run
 
