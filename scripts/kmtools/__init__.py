@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tools of kmarkers: one command, and a room for each thing that it does."""
+"""The tools of kmarkers: the command, and a package for each kind of its work."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command kmarkers: what it can do, and which function does it.
+"""The command kmarkers: the list of its commands, and the function of each.
 
-A part is imported once it is asked for: `bench` begins where numpy is not installed yet. Every
-command ends in one of the same ways: with exit code 0 when all is done, 1 when a result is bad or a
-step failed, 2 when it cannot be done here, and then it says why; interrupted with 128 and the
-number of the signal.
+The module of a command is imported when the command is called, because `bench` begins where numpy
+is not installed yet. The exit codes of all commands are the same: 0 all is done; 1 a result is bad
+or a step failed; 2 it cannot be done here, and a message says why; after a signal, 128 and its
+number.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kmtools.base.paths import CATALOGUE, ROOT
 from kmtools.base.processes import interruptible
 from kmtools.commands import Run
 
-# A command is the function of its name in that module of kmtools.commands.
+# Each command: its module in kmtools.commands, which has a function of its name, and its help.
 COMMANDS = {
     "bench": ("run", "set up, build, measure in every tier that this machine can, report"),
     "collect": ("run", "merge raw samples into the folder of a run"),
@@ -67,8 +67,8 @@ def named(words: Sequence[str]) -> str | None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command that the first words name, and say what ends it early; returns its exit
-    code."""
+    """Run the command that the first words name, and print the error that ends it early; returns
+    its exit code."""
     words = sys.argv[1:] if words is None else words
     name = named(words) or "kmarkers"
     try:
@@ -90,7 +90,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def usage(words: Sequence[str]) -> int:
-    """Show the list of commands if it was asked for; else there is no such command."""
+    """Show the list of commands if it was asked for; else raise UnableError: no such command."""
     if {"-h", "--help"} & {*words}:
         print(f"usage: kmarkers COMMAND [OPTION...]\n\n{listing(' '.join(words[:-1]))}", flush=True)
         return DONE
@@ -117,6 +117,6 @@ def execute(name: str, words: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     run = describe(parser)
-    # Names may stand behind options, but for what is behind "--", which only parse_args() can read.
+    # Names may stand behind options. Only parse_args() can read words behind "--".
     parse = parser.parse_args if "--" in words else parser.parse_intermixed_args
     return run(parse(words)) or DONE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Files that are whole or not there, and locks that keep others out."""
+"""Files that are complete or absent, and lock files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kmtools.base.errors import UnableError, explain
 
 
 def publish(partial: Path, final: Path) -> None:
-    """Give a directory of files its name once they are on the disk: it is whole or not there."""
+    """Rename a directory to its final name once its files are on the disk."""
     for path in [*(path for path in partial.rglob("*") if path.is_file()), partial]:
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -24,7 +24,7 @@ def publish(partial: Path, final: Path) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file that is never seen half written."""
+    """Write a file in one step: readers see the old text or all of the new one."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         partial.write_text(text, encoding="utf-8")
@@ -35,7 +35,7 @@ def write_whole(path: Path, text: str) -> None:
 
 @contextmanager
 def alone(path: Path, others: str) -> Iterator[None]:
-    """Hold a lock file; UnableError with `others` for its words if another process has it."""
+    """Hold a lock file; if another process holds it, raise UnableError with the text `others`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.open("w")

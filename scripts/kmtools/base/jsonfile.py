@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""JSON files, read whole and held to a shape."""
+"""Reads JSON files, and checks their shape."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = {
 
 
 def read_json(path: Path, shape: Any = Any) -> Any:
-    """The value in a file; FailedError names the file, and the field that is not of the shape."""
+    """The value in a file; FailedError names the file, and the field whose shape is wrong."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -35,8 +35,8 @@ def is_of(value: object, kind: object) -> bool:
 
 
 def check_shape(value: Any, shape: Any, where: str) -> None:
-    """Hold a value to a shape: a type, several of them, a list of one shape, or fields with the
-    shape of each. A field whose name ends in ? may be absent. Further fields are let through."""
+    """Check a value against a shape: a type, several types, a list of one shape, or fields with a
+    shape each. A field whose name ends in ? may be absent. Further fields are allowed."""
     kind = type(shape) if isinstance(shape, dict | list) else shape
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if not any(is_of(value, one) for one in kinds):

@@ -10,7 +10,7 @@ CATALOGUE = "kernels.txt"
 
 
 def checkout() -> Path:
-    """Return the sources that this file is part of; if it is installed, those it is called in."""
+    """Return the checkout that holds this file; if it is installed, the one it is called in."""
     own = Path(__file__).resolve().parents[3]
     if (own / CATALOGUE).is_file():
         return own

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What runs beside us: other programs, of which none is left behind, and threads."""
+"""Runs other programs and threads, and leaves none behind."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def run(
 ) -> int:
     """Run a program to its end; returns its exit code. TimeoutExpired after `seconds`.
 
-    What it says is added to `log`; without one it goes where ours goes. `env` is added to our
-    environment. It gets a session of its own, so that everything that it started ends with it.
+    The output is added to `log`, or goes to the output of this process. `env` is added to the
+    environment. The program runs in a new session, so that every process it started ends with it.
     """
     with contextlib.ExitStack() as stack:
         out = stack.enter_context(log.open("a")) if log else None
@@ -52,8 +52,8 @@ def run(
 def captured(
     words: Sequence[object], cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a short program, with `env` added to our environment; returns how it ended, and what it
-    said."""
+    """Run a short program, with `env` added to the environment; returns its exit code and its
+    output."""
     return subprocess.run(
         [str(word) for word in words],
         cwd=cwd,
@@ -65,7 +65,7 @@ def captured(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End what a process started and left: politely, so that temporary files go, then not."""
+    """End a session: SIGTERM, after which programs remove temporary files, then SIGKILL."""
     _signal(process, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(GRACE_SECONDS)
@@ -74,13 +74,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    """Send a signal to all of a process's session."""
+    """Send a signal to all processes of a session."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, number)
 
 
 def _interrupted(number: int, _: object) -> NoReturn:
-    """End what runs, in whichever thread it was started."""
+    """Send SIGTERM to every running program, whichever thread started it."""
     for process in list(_running):
         _signal(process, signal.SIGTERM)
     raise KeyboardInterrupt(number)
@@ -88,7 +88,7 @@ def _interrupted(number: int, _: object) -> NoReturn:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let SIGINT and SIGTERM alike unwind, as a KeyboardInterrupt that holds the number."""
+    """Turn SIGINT and SIGTERM into a KeyboardInterrupt that holds the number of the signal."""
     before = {n: signal.signal(n, _interrupted) for n in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -99,7 +99,7 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def beside(work: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Let `work` run in a thread until the block is left, which the event tells it."""
+    """Run `work` in a thread; its event is set when the block is left."""
     left = threading.Event()
     thread = threading.Thread(target=work, args=(left,), daemon=True)
     thread.start()

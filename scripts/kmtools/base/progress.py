@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a long job is doing, how far it is and how long the rest takes.
+"""Shows the step that a long job is at, how far it is and how long the rest takes.
 
 It needs nothing but Python: the first step of a measurement runs where nothing is installed yet.
 """
@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import TextIO
 
 INDENT = " " * 11
-# On a terminal a line is written over, that often; into a log goes one now and then.
+# Seconds between two lines: on a terminal, where a line is written over, and in a log.
 TERMINAL_SECONDS, LOG_SECONDS = 0.2, 15.0
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it."""
+    """A time in seconds, or in minutes and seconds."""
     whole = max(0, round(seconds))
     return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60:02} s"
 
@@ -32,7 +32,7 @@ class Line:
         self._open = False
 
     def write(self, text: str) -> None:
-        """Show it in place of the last one, where that can be."""
+        """Show a line; on a terminal it replaces the last one."""
         if not self.terminal:
             self.keep(text)
             return
@@ -41,20 +41,20 @@ class Line:
         print(f"\r{text[:width]}\033[K", end="", file=self.stream, flush=True)
 
     def keep(self, text: str) -> None:
-        """Print a line that stays, in place of any that would be written over."""
+        """Print a line that stays; on a terminal it replaces the last one that does not."""
         self._open = self._open or self.terminal
         self.close()
         print(text, file=self.stream, flush=True)
 
     def close(self) -> None:
-        """Remove a line that would be written over; what comes next starts a line of its own."""
+        """Remove the line that would be written over."""
         if self._open:
             self._open = False
             print("\r\033[K", end="", file=self.stream, flush=True)
 
 
 class Progress:
-    """Numbered steps with the time since the first, and within a step its share."""
+    """Shows numbered steps with the time since the first, and how much of a step is done."""
 
     def __init__(
         self, total: int, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
@@ -71,7 +71,7 @@ class Progress:
         self.close = self._line.close
 
     def step(self, text: str, usual: str = "") -> None:
-        """Announce the next step, and how long it usually takes where that cannot be counted."""
+        """Announce the next step, and how long it usually takes if its parts cannot be counted."""
         self.number += 1
         self._first = None
         self._shown = self._clock()
@@ -80,7 +80,7 @@ class Progress:
         self._line.keep(f"[{self.number}/{self.total}] {elapsed:4.0f} s  {text}{hint}")
 
     def share(self, done: float, total: float, text: str) -> None:
-        """Show how far the step is; the rest is judged by the pace since the first call."""
+        """Show how far the step is, and estimate the rest by the pace since the first call."""
         now = self._clock()
         start, already = self._first = self._first or (now, done)
         if now - self._shown < self._every or not total:
