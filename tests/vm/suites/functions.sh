@@ -1,120 +1,122 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Markers on functions that nobody marked.
+# Markers that are attached to functions without a marker in their code.
 # shellcheck source=tests/vm/lib_events.sh
 . /tests/lib_events.sh
 
-# command LINE
+# command LINE: write a command for markers
 command() {
 	put "$1" "$markers/control"
 }
 
-# traced_function FUNCTION: does ftrace have something on it?
+# traced_function FUNCTION: succeeds if ftrace has a client on it
 traced_function() {
 	grep -q "^$1 " "$tracing"/enabled_functions
 }
 
 test_attach() {
-	try "attach" command "attach do_sys_openat2 opened"
+	try "attach makes a marker on a function" command "attach do_sys_openat2 opened"
 	grep -q '^opened off ftrace 0 kernel do_sys_openat2 - "caller %pS args' "$markers"/list
 	result $? "the attached marker is listed"
 	! traced_function do_sys_openat2
 	result $? "ftrace does not know the function while its marker is off"
 	clear_trace
-	try "trace" trace_on opened
+	try "trace is connected to the attached marker" trace_on opened
 	traced_function do_sys_openat2
 	result $? "ftrace knows the function while its marker is on"
 	cat /etc/dirt >/dev/null
 	traced | grep -q "^opened: caller .*sys_openat.* args .*(kernel do_sys_openat2)$"
 	result $? "calls of the function are traced, with caller and arguments"
-	try "count" put count "$markers"/opened/probe
+	try "count is connected to the attached marker" put count "$markers"/opened/probe
 	grep -q "^opened on ftrace 2 " "$markers"/list
-	result $? "list shows the attached marker on"
+	result $? "the list shows the attached marker on"
 	try "trace is disconnected from the attached marker" put -trace "$markers"/opened/probe
 	before=$(hits_of opened)
 	for _ in 1 2 3 4 5; do
 		cat /etc/dirt >/dev/null
 	done
 	[ "$(hits_of opened)" -ge $((before + 5)) ]
-	result $? "calls are counted"
+	result $? "calls of the function are counted"
 	try "count is disconnected from the attached marker" put none "$markers"/opened/probe
 	! traced_function do_sys_openat2
 	result $? "ftrace does not know the function once its marker is off"
-	try "the attached marker is on again" command "open* count"
-	try "detach of a marker that is on" command "detach opened"
+	try "the attached marker is switched on again" command "open* count"
+	try "detach works on a marker that is on" command "detach opened"
 	! traced_function do_sys_openat2
 	result $? "ftrace does not know the function once its marker is detached"
 	[ ! -e "$markers"/opened ] && ! grep -q "^opened " "$markers"/list
 	result $? "the detached marker has neither files nor a line in the list"
-	try "under its own name" command "attach vfs_read"
+	try "attach without a name takes that of the function" command "attach vfs_read"
 	[ -e "$markers"/vfs_read/probe ]
 	result $? "a marker under its function's name has files"
-	try "twice on a function" command "attach vfs_read read_again"
-	try "two markers on one function are on" command "*read* count"
+	try "attach works a second time on a function" command "attach vfs_read read_again"
+	try "two markers on one function are switched on" command "*read* count"
 	cat /etc/dirt >/dev/null
 	[ "$(hits_of vfs_read)" -gt 0 ] && [ "$(hits_of read_again)" -gt 0 ]
 	result $? "two markers on one function are both called"
 	traced_function vfs_read
 	result $? "ftrace knows vfs_read while markers on it are on"
-	refused "twice of a name" "File exists" command "attach vfs_write vfs_read"
+	refused "attach refuses a name that another marker has" "File exists" command "attach vfs_write vfs_read"
 	logged "markers: there is a marker vfs_read"
 	result $? "the log names the marker that has the name"
 	command "detach vfs_read"
 	command "detach read_again"
 }
 
+# hits_of NAME
 hits_of() {
 	sed -n 's/^hits //p' "$markers/$1/stats"
 }
 
+# was_hit NAME
 was_hit() {
 	[ "$(hits_of "$1")" -gt 0 ]
 }
 
 test_attach_refusals() {
 	before=$(cat "$markers"/list)
-	refused "attach: unknown function" "No such file" command "attach no_such_function"
+	refused "attach refuses an unknown function" "No such file" command "attach no_such_function"
 	logged "markers: no function no_such_function"
 	result $? "the log names the unknown function"
-	refused "attach: data" "Operation not permitted" command "attach jiffies_64"
+	refused "attach refuses data" "Operation not permitted" command "attach jiffies_64"
 	logged "markers: .* cannot be traced"
 	result $? "the log says that data cannot be traced"
 	# The kernel has its functions for memory under more than one name.
-	refused "attach: an alias" "Operation not permitted" command "attach memcpy"
+	refused "attach refuses an alias that cannot be traced" "Operation not permitted" command "attach memcpy"
 	logged "markers: memcpy cannot be traced"
-	result $? "the log has the alias that was given"
-	refused "attach: what ftrace cannot trace" "Operation not permitted" command "attach asm_exc_int3"
-	refused "attach: a malformed name" "Invalid argument" command "attach vfs_read a/b"
-	refused "attach: a name that is a path" "Invalid argument" command "attach vfs_read .."
-	refused "attach: a pattern" "Invalid argument" command "attach vfs_*"
-	refused "attach: a long name" "Invalid argument" command "attach vfs_read $(head -c 400 /dev/zero | tr '\0' n)"
-	refused "attach: nothing" "Invalid argument" command "attach"
-	refused "attach: a word too many" "Invalid argument" command "attach vfs_read name more"
-	refused "detach: unknown marker" "No such file" command "detach no_such_marker"
-	refused "detach: a marker in the code" "No such file" command "detach example_tick"
-	refused "detach: nothing" "Invalid argument" command "detach"
-	refused "detach: a word too many" "Invalid argument" command "detach a b"
-	refused "attach: the name of a marker in the code" "File exists" command "attach vfs_read example_tick"
-	same "refused requests leave the list as it was" "$(cat "$markers"/list)" "$before"
+	result $? "the log names the alias that was given"
+	refused "attach refuses a function that ftrace cannot trace" "Operation not permitted" command "attach asm_exc_int3"
+	refused "attach refuses a name with a slash" "Invalid argument" command "attach vfs_read a/b"
+	refused "attach refuses the name .." "Invalid argument" command "attach vfs_read .."
+	refused "attach refuses a pattern" "Invalid argument" command "attach vfs_*"
+	refused "attach refuses a name of 400 characters" "Invalid argument" command "attach vfs_read $(head -c 400 /dev/zero | tr '\0' n)"
+	refused "attach refuses no words" "Invalid argument" command "attach"
+	refused "attach refuses a third word" "Invalid argument" command "attach vfs_read name more"
+	refused "detach refuses an unknown marker" "No such file" command "detach no_such_marker"
+	refused "detach refuses a marker in the code" "No such file" command "detach example_tick"
+	refused "detach refuses no words" "Invalid argument" command "detach"
+	refused "detach refuses a second word" "Invalid argument" command "detach a b"
+	refused "attach refuses the name of a marker in the code" "File exists" command "attach vfs_read example_tick"
+	same "refused words of attach and detach leave the list as it was" "$(cat "$markers"/list)" "$before"
 }
 
-# The trace probe itself calls functions that have a marker.
+# Markers on functions that the trace probe itself calls.
 test_attach_recursion() {
 	functions="marker_probe_call marker_event_probe marker_format_print copy_from_kernel_nofault"
 	for function in $functions; do
-		try "attach $function" command "attach $function rec_$function"
+		try "attach makes a marker on $function" command "attach $function rec_$function"
 	done
-	try "functions of the trace probe" command "rec_* trace"
-	try "trace on a marker in the code" trace_on ev_plain
+	try "trace is connected to functions of the trace probe" command "rec_* trace"
+	try "trace is connected to a marker in the code" trace_on ev_plain
 	before=$(sed -n 's/^nested //p' "$markers"/stats)
 	clear_trace
 	hit "plain 10"
-	same "each hit is traced, and ends" "$(traced | grep -c '^ev_plain: ')" 10
+	same "each hit is traced once and comes to its end" "$(traced | grep -c '^ev_plain: ')" 10
 	[ "$(traced | grep -c '^rec_marker_probe_call: ')" -ge 10 ]
-	result $? "functions on the way of a hit are traced"
+	result $? "a function that each hit calls is traced"
 	[ "$(sed -n 's/^nested //p' "$markers"/stats)" -gt "$before" ]
 	result $? "hits inside the trace probe are counted as nested"
-	try "functions of the trace probe are off again" command "rec_* none"
+	try "functions of the trace probe are switched off" command "rec_* none"
 	put none "$markers"/ev_plain/probe
 	for function in $functions; do
 		command "detach rec_$function"
@@ -122,47 +124,47 @@ test_attach_recursion() {
 }
 
 test_attach_modules() {
-	try "function of a module" command "attach hit_write module_function"
+	try "attach makes a marker on a function of a module" command "attach hit_write module_function"
 	grep -q "^module_function off ftrace 0 kmarkers_test_events hit_write - " "$markers"/list
-	result $? "list shows the module"
+	result $? "the list shows the module of the function"
 	command "module_function count"
 	hit "plain 1"
 	same "a call of the module's function is counted" "$(hits_of module_function)" 1
-	try "the module leaves" rmmod kmarkers_test_events
+	try "the module of the function unloads" rmmod kmarkers_test_events
 	logged "markers: module_function: detached, kmarkers_test_events leaves"
 	result $? "the log says that the marker was detached"
 	lacks module_function "$markers"/list
-	result $? "the marker leaves the list with its module"
+	result $? "the list has no marker on the function after its module unloaded"
 	insmod /modules/kmarkers_test_events.ko
 }
 
 slow=/sys/module/kmarkers_test_slow/parameters
 
-# Functions of a module that has not come yet, or is leaving, and its init text.
+# Functions of a module that is in its init or exit function, and functions of its init text.
 test_attach_coming_and_leaving() {
 	before=$(cat "$markers"/list)
 	insmod /modules/kmarkers_test_slow.ko stay_in_init=1 &
-	try "a module in its init function" within 5 grep -q "^kmarkers_test_slow .* Loading" /proc/modules
-	refused "attach: init text" "Operation not permitted" command "attach slow_begins"
+	try "a module is in its init function" within 5 grep -q "^kmarkers_test_slow .* Loading" /proc/modules
+	refused "attach refuses a function in init text" "Operation not permitted" command "attach slow_begins"
 	logged "markers: slow_begins: is freed after init"
 	result $? "the log says that init text is freed"
-	refused "attach: a module that is coming" "No such file" command "attach slow_stays"
+	refused "attach refuses a function of a module in its init function" "No such file" command "attach slow_stays"
 	logged "markers: slow_stays: its module is coming or leaving"
 	result $? "the log says that the module is coming or leaving"
 	put 0 "$slow"/stay_in_init
 	wait
-	refused "attach: init text that is gone" "No such file" command "attach slow_begins"
-	same "refused requests leave the list as it was" "$(cat "$markers"/list)" "$before"
-	try "attach: once it is there" command "attach slow_stays"
+	refused "attach refuses a function in init text that was freed" "No such file" command "attach slow_begins"
+	same "refused functions of a module leave the list as it was" "$(cat "$markers"/list)" "$before"
+	try "attach makes a marker once the init function has ended" command "attach slow_stays"
 	put 1 "$slow"/stay_in_exit
 	rmmod kmarkers_test_slow &
-	try "a module in its exit function" within 5 grep -q "^kmarkers_test_slow .* Unloading" /proc/modules
-	refused "attach: a module that is leaving" "No such file" command "attach slow_stays too_late"
+	try "a module is in its exit function" within 5 grep -q "^kmarkers_test_slow .* Unloading" /proc/modules
+	refused "attach refuses a function of a module in its exit function" "No such file" command "attach slow_stays too_late"
 	command "slow_stays count"
-	try "a marker attached before is called in a module that leaves" within 5 was_hit slow_stays
+	try "a marker attached before is called in the exit function" within 5 was_hit slow_stays
 	put 0 "$slow"/stay_in_exit
 	wait
-	same "the list is as before the module came" "$(cat "$markers"/list)" "$before"
+	same "the list is as before the module was loaded" "$(cat "$markers"/list)" "$before"
 }
 
 attach_again_and_again() {
@@ -175,7 +177,8 @@ attached_late() {
 	grep -q "^late " "$markers"/list
 }
 
-# The module's own marker is on, which takes time to undo after "late" was detached.
+# "late" is attached again and again while its module unloads. The module's own marker is on:
+# switching it off takes time, after "late" was detached and before the module is gone.
 test_attach_race() {
 	rm -f /tmp/stop
 	attach_again_and_again &
@@ -193,34 +196,35 @@ test_attach_race() {
 	wait
 	command "detach late" 2>/dev/null
 	put none "$markers"/ev_plain/probe
-	same "attached to a module each time before it leaves" $met 10
-	same "no marker is left on a module that left" $stale 0
+	same "a marker was attached in each turn before the module unloaded" $met 10
+	same "no turn left a marker on the module that unloaded" $stale 0
 }
 
 ftrace_enabled=/proc/sys/kernel/ftrace_enabled
 
-# ftrace would not clean up after functions that it was told to forget while it was off.
+# While ftrace is off, it would not clean up after a function that a client takes back. So it must
+# not be switched off while a marker is on, and no marker be switched on while it is off.
 test_attach_ftrace_off() {
 	command "attach vfs_read"
 	command "vfs_read count"
-	refused "ftrace stays while a marker is on" "busy\|not supported" put 0 "$ftrace_enabled"
-	same "ftrace is still on" "$(cat "$ftrace_enabled")" 1
-	try "detach" command "detach vfs_read"
+	refused "ftrace cannot be switched off while a marker is on" "busy\|not supported" put 0 "$ftrace_enabled"
+	same "ftrace is on after the refusal" "$(cat "$ftrace_enabled")" 1
+	try "detach works after the refusal" command "detach vfs_read"
 	command "attach vfs_read"
 	if ! put 0 "$ftrace_enabled" 2>/tmp/said && grep -q "not supported" /tmp/said; then
-		skip "ftrace off" "this kernel lets nobody disable ftrace"
+		skip "ftrace is off" "this kernel does not allow to disable ftrace"
 		command "detach vfs_read"
 		return
 	fi
-	same "ftrace off" "$(cat "$ftrace_enabled")" 0
-	refused "while ftrace is off no marker can be switched on" "busy" command "vfs_read count"
+	same "ftrace is off" "$(cat "$ftrace_enabled")" 0
+	refused "a marker cannot be switched on while ftrace is off" "busy" command "vfs_read count"
 	grep -q "^vfs_read off ftrace 0 " "$markers"/list
 	result $? "the refused marker is off and has no probe"
-	try "detach" command "detach vfs_read"
-	try "ftrace on" put 1 "$ftrace_enabled"
+	try "detach works while ftrace is off" command "detach vfs_read"
+	try "ftrace is switched on" put 1 "$ftrace_enabled"
 }
 
-# attach_detach NAME: a marker on vfs_read comes, is on, is listed and goes, until told to stop
+# attach_detach NAME: attach a marker, switch it on, list it and detach it, until /tmp/stop is there
 attach_detach() {
 	while [ ! -e /tmp/stop ]; do
 		command "attach vfs_read $1"
@@ -256,11 +260,11 @@ test_attach_concurrent() {
 	result $? "no marker is left after attach, connect, list and detach at the same time"
 }
 
-# Probes that wait for a name are connected to the function that gets it.
+# A name for which probes wait is given to a function.
 test_attach_waiting() {
 	insmod /modules/example_probe.ko
 	before=$(cat "$markers"/list)
-	try "attach: a name whose probes want another format" command "attach vfs_read example_tick"
+	try "attach takes a name whose probes want another format" command "attach vfs_read example_tick"
 	logged "markers: example_tick in vfs_read.*is not the registered"
 	result $? "the log says that the formats differ"
 	grep -q "^example_tick off ftrace 0 " "$markers"/list && ! traced_function vfs_read
@@ -271,7 +275,7 @@ test_attach_waiting() {
 }
 
 test_functions() {
-	# Makes the kernel's trace buffer as large as it is for those who use it.
+	# This write makes the kernel allocate its trace buffer at full size.
 	put 0 "$tracing"/events/kmarkers/marker/enable
 	insmod /modules/kmarkers_test_events.ko
 	insmod /modules/example_client.ko
@@ -285,7 +289,7 @@ test_functions() {
 	test_attach_concurrent
 	rmmod example_client
 	test_attach_waiting
-	# Left for the modules' unloading.
+	# This marker is on when kmarkers_markers is unloaded, which must detach it.
 	command "attach vfs_read"
 	command "vfs_read trace"
 	put 0 "$tracing"/events/kmarkers/marker/enable
