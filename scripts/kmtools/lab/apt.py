@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A private apt per suite: it resolves and downloads, and never touches the machine's own."""
+"""An apt with a state of its own for each suite; the apt of this machine is left alone."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from kmtools.lab.sources import Mirror, machine_mirror
 LISTS_KEPT_SECONDS = 3600
 
 
-# How apt says that something is not there. Anything else, be it a full disk or a connection that
-# broke, tells nothing of what the mirror has.
+# Messages of apt for a package or suite that the mirror does not have. Other messages, as of a
+# full disk or a broken connection, say nothing about the mirror.
 ABSENT = re.compile(
     "  404  Not Found| File not found - |does not have a Release file|No packages found"
     "|Unable to locate package|held broken packages|has no installation candidate"
@@ -39,7 +39,7 @@ class NotOnMirrorError(FetchError):
 
 
 def failure(what: str, said: str) -> FetchError:
-    """Return the error for what apt said when it failed."""
+    """Return the error for apt's messages."""
     errors = [line for line in said.splitlines() if line.startswith("E: ")]
     reasons = [line for line in errors if not line.startswith(SUMMARIES)]
     absent = reasons and all(ABSENT.search(line) for line in reasons)
@@ -49,15 +49,15 @@ def failure(what: str, said: str) -> FetchError:
 
 @dataclass(frozen=True)
 class Listed:
-    """What a mirror's lists say of a file."""
+    """A file in the lists of a mirror."""
 
     size: int
     digest: str  # with the name of its kind
 
     def is_whole(self, path: Path) -> bool:
-        """Tell whether it was downloaded; an interrupted download leaves a shorter file.
+        """Tell whether the file is complete: an interrupted download leaves a shorter one.
 
-        One of the right size and another content, as a machine that lost power may leave, goes.
+        A file of the right size with another content, as a power failure may leave, is removed.
         """
         if not path.is_file() or path.stat().st_size != self.size:
             return False
@@ -78,7 +78,7 @@ class Candidate:
 
     @property
     def release(self) -> str:
-        """What the kernel will call itself."""
+        """The release as uname shows it."""
         return self.package.removeprefix("linux-image-")
 
 
@@ -118,7 +118,7 @@ class PrivateApt:
         raise missing[0]
 
     def _is_recent(self) -> bool:
-        """Tell whether the lists are young; those of a clock that ran ahead are not."""
+        """Tell whether the lists are recent; lists with a time in the future are not."""
         return (
             self.has_lists and 0 <= time.time() - self._stamp.stat().st_mtime < LISTS_KEPT_SECONDS
         )
@@ -145,7 +145,7 @@ class PrivateApt:
         return sorted(found, key=lambda one: by_version(one.version), reverse=True)
 
     def version(self, package: str) -> str:
-        """Return the version of a package that a download would bring."""
+        """Return the version of a package that would be downloaded."""
         shown = self._output("apt-cache", "show", "--no-all-versions", package)
         match = re.search(r"^Version: (\S+)", shown, re.M)
         if match is None:
@@ -175,14 +175,14 @@ class PrivateApt:
             try:
                 self._output("apt-get", "-qq", "download", *packages, cwd=self.archives)
             except FetchError:
-                # The lists may be older than what the mirror has; the next run looks anew.
+                # The lists may be older than the mirror; the next run downloads them again.
                 self._stamp.unlink(missing_ok=True)
                 raise
         return list(files)
 
     def _listed(self, *args: str) -> dict[str, Listed]:
-        """Return by name the files that a command of apt-get would download."""
-        # apt leaves out what it has downloaded before, so it is asked over an empty directory.
+        """Return the files that a command of apt-get would download, by name."""
+        # apt leaves out files that it finds in its cache; an empty cache makes it list all.
         empty = self.dir / "empty"
         (empty / "partial").mkdir(parents=True, exist_ok=True)
         option = f"-oDir::Cache::archives={empty}"
@@ -197,7 +197,7 @@ class PrivateApt:
     def _output(self, *command: str, cwd: Path | None = None) -> str:
         program, *rest = command
         options = [f"-o{option}" for option in self._options()]
-        # Its messages are read, and it translates them.
+        # failure() reads apt's messages, which must not be translated.
         done = captured([program, *options, *rest], cwd, {"LC_ALL": "C"})
         if done.returncode != 0:
             words = [word for word in command if not word.startswith(("-", "APT::"))]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Minimal Debian systems in directories: what a stranger's machine looks like.
+"""Minimal Debian systems in directories, for tests on a machine where nothing is installed.
 
 A root is made once for each suite, kept as a tarball among the test kernels, and unpacked for each
-use. It gets this machine's way to the network (mirror, proxies, certificates, names), because it
-has none of its own, and nothing else. A command in it runs in mount and PID namespaces of its own:
-however it ends, no process and no mount is left.
+use. Of this machine it gets only the network settings (mirror, proxies, certificates, names). A
+command in it runs in mount and PID namespaces of its own: however it ends, no process and no mount
+is left.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from kmtools.lab.cache import locked
 from kmtools.lab.sources import machine_mirror
 
 KEPT_SECONDS = 7 * 86400
-# The rest of apt's configuration belongs to the programs of this machine.
+# The rest of apt's configuration is about programs of this machine.
 NETWORK = re.compile(r"Acquire::(?:https?::(?!Proxy-Auto)|Check-|Retries|ForceIPv)")
 PROXIES = re.compile(r"(?i)(?:https?|ftp|all|no)_proxy$")
 BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
-# Beside that file, which the package ca-certificates writes anew.
+# The package ca-certificates overwrites that file, so a copy stands beside it.
 OWN_BUNDLE = "/etc/machine-certificates.crt"
 CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -55,7 +55,7 @@ exec chroot "$root" "$@"
 
 @dataclass(frozen=True)
 class Root:
-    """An unpacked root, and what commands in it may use of this machine."""
+    """An unpacked root, and the directories of this machine that commands in it may use."""
 
     path: Path
     packages: Path | None  # where downloaded packages are kept
@@ -87,7 +87,7 @@ class Root:
 
 
 def network_variables() -> dict[str, str]:
-    """Return the variables of this process that say how to reach the network."""
+    """Return the variables of this process that are about the network."""
     found = {name: value for name, value in os.environ.items() if PROXIES.match(name)}
     # A path is one of this machine.
     found |= {
@@ -101,13 +101,13 @@ def network_variables() -> dict[str, str]:
 
 
 def apt_settings() -> str:
-    """Return what this machine's apt is told about the network."""
+    """Return this machine's apt options that are about the network."""
     dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True)
     return "".join(f"{line}\n" for line in dump.stdout.splitlines() if NETWORK.match(line))
 
 
 def tarball(suite: str) -> Path:
-    """Return the tarball of a suite's root, making it unless there is a young one."""
+    """Return the tarball of a suite's root; make it unless there is a recent one."""
     path = cache_dir() / "roots" / f"{suite}.tar"
     with locked(f"root-{suite}"):
         if path.is_file() and 0 <= time.time() - path.stat().st_mtime < KEPT_SECONDS:
@@ -149,7 +149,7 @@ def _bootstrap(suite: str, path: Path, sources: list[str]) -> str | None:
 
 
 def unpack(suite: str, path: Path, with_cache: bool) -> Root:
-    """Unpack a root anew and show it the way to the network."""
+    """Unpack a root and give it this machine's network settings."""
     require_root("making a root")
     packages = cache_dir() / "roots" / f"{suite}.packages" if with_cache else None
     root = Root(path, packages, cache_dir() if with_cache else None)
@@ -171,7 +171,7 @@ def unpack(suite: str, path: Path, with_cache: bool) -> Root:
 
 
 def _connect(path: Path) -> None:
-    """Copy how this machine reaches the network; let apt ask nothing."""
+    """Copy this machine's network settings; keep apt from asking questions."""
     settings = path / "etc/apt/apt.conf.d/99machine"
     settings.write_text(apt_settings() + 'APT::Get::Assume-Yes "true";\n')
     (path / "etc/dpkg/dpkg.cfg.d").mkdir(parents=True, exist_ok=True)
@@ -194,10 +194,10 @@ def _connect(path: Path) -> None:
 def run(
     root: Root, command: str, variables: Mapping[str, str], user: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start a shell command in a root; its output, both streams, is to be read."""
+    """Start a shell command in a root; the caller reads its output, both streams in one."""
     return subprocess.Popen(
         root.words(command, user),
-        # Not on the command line, where a proxy's password could be read by all.
+        # Not on the command line, where every user could read a proxy's password.
         env=root.environment(user, variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

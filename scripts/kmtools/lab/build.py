@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Builds modules for an unpacked kernel inside its suite's tree.
 
-The source is mirrored into an object directory per kernel, which keeps what make left there,
-so a second build compiles only what changed.
+The source is copied to an object directory for each kernel. The objects stay there, so a second
+build compiles only the files that changed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kmtools.lab.cache import locked
 from kmtools.lab.catalogue import Kernel, require
 from kmtools.lab.unpack import suite_dir
 
-# Never part of a source tree: history, results, caches and what an earlier build left.
+# Never part of a source tree: history, results, caches and files of an earlier build.
 SKIPPED_DIRS = {
     *(".git", "build", "results", ".venv", ".tmp_versions"),
     *("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"),
@@ -38,19 +38,19 @@ def build_modules(
     log: Path | None = None,
     flavour: str = "",
 ) -> int:
-    """Build the modules of a source tree; return make's verdict as 0 or 1.
+    """Build the modules of a source tree; return 0, or 1 if make failed.
 
-    What make says goes to `log`, if there is one. Builds with other arguments may keep objects
-    of their own, named by a flavour.
+    The output of make goes to `log`, if there is one. Builds with different arguments may have
+    objects of their own, named by a flavour.
     """
     require_root("building in a suite's tree")
     kernel = require(name)
     if not any((src / file).is_file() for file in ("Kbuild", "Makefile")):
         raise UnableError(f"{src} has neither a Kbuild file nor a Makefile")
     objects = object_dir(name, src, flavour)
-    # Each of these has a lock of its own: whoever builds another tree does not wait.
+    # Each object directory has a lock of its own: builds of different trees do not wait.
     with locked(f"build-{objects.parent.name}-{objects.name}"):
-        # A failed build must not leave modules that could be taken for its own.
+        # Modules of an earlier build must not stay if this one fails.
         deliver([], out)
         mirror(src, objects)
         if run_make(kernel, objects, make_args, log) != 0:
@@ -84,7 +84,7 @@ def run_make(
         f"/usr/lib/modules/{kernel.release}/build",
         f"-j{os.cpu_count()}",
         "M=/src",
-        # Headers with a vmlinux beside them would otherwise want pahole.
+        # Kbuild runs pahole if there is a vmlinux beside the headers.
         "CONFIG_DEBUG_INFO_BTF_MODULES=",
         *kernel.make_args,
         *make_args,
@@ -105,7 +105,7 @@ def sources(src: Path) -> Iterator[Path]:
 
 
 def mirror(src: Path, objects: Path) -> None:
-    """Bring an object directory's copy of the source up to date, and nothing more."""
+    """Bring the copy of the source in an object directory up to date."""
     objects.mkdir(parents=True, exist_ok=True)
     record = objects.parent / f"{objects.name}.sources"
     before = set(record.read_text().splitlines()) if record.is_file() else set()
@@ -124,7 +124,7 @@ def mirror(src: Path, objects: Path) -> None:
 
 
 def built_modules(objects: Path) -> list[Path]:
-    """Return the modules that the last build made, not those of earlier ones."""
+    """Return the modules of the last build, without those of earlier ones."""
     order = objects / "modules.order"
     if not order.is_file():
         return []
@@ -145,7 +145,7 @@ def deliver(modules: Sequence[Path], out: Path) -> None:
         shutil.copy(module, out / module.name)
 
 
-# Ways to make a module smaller: a name for the copy, and the tool. The last takes too much away.
+# Commands that make a module smaller, by the name of the copy. The last one removes too much.
 STRIPPERS = {
     "strip-unneeded": ["strip", "--strip-unneeded"],
     "strip-debug": ["strip", "--strip-debug"],
@@ -156,7 +156,7 @@ STRIPPERS = {
 
 
 def strip_copies(modules: Path, name: str) -> None:
-    """Put stripped copies of a module beside it, one for each tool that this machine has."""
+    """Put stripped copies of a module beside it, one for each installed tool."""
     for way, command in STRIPPERS.items():
         if shutil.which(command[0]):
             copy = modules / f"{name}.{way}.ko"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The directory that holds all that was downloaded, unpacked and built, and whose it is.
+"""The directory of all that was downloaded, unpacked and built, and its locks.
 
-KMARKERS_CACHE may name any directory. A tag says that the laboratory made it, and no other one is
-filled or cleaned.
+KMARKERS_CACHE may name any directory. A tag says that the laboratory made it; directories without
+the tag are neither filled nor cleaned.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kmtools.base.paths import DEFAULT_CACHE, cache_dir
 from kmtools.lab import catalogue
 from kmtools.lab.apt import progress
 
-# The first line is what backup programs look for.
+# Backup programs look for the first line.
 TAG = "CACHEDIR.TAG"
 TAG_HEAD = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by the laboratory of kmarkers; its "
 TAG_TEXT = f'{TAG_HEAD}"kmarkers lab clean" removes what it put here.\n'
@@ -37,7 +37,7 @@ def is_ours() -> bool:
 
 
 def claim() -> None:
-    """Make the directory; refuse one that something else is in."""
+    """Make the directory; refuse one that holds files of others."""
     cache = cache_dir()
     try:
         cache.mkdir(parents=True, exist_ok=True)
@@ -47,10 +47,10 @@ def claim() -> None:
             " set KMARKERS_CACHE to a directory that can be written to"
         ) from None
     others = [path for path in cache.iterdir() if not path.name.startswith(TAG)]
-    # Looked for after the others: whoever made them at the same time wrote it before.
+    # The tag is looked for last: a process that made the others meanwhile wrote it before them.
     if is_ours():
         return
-    # One with kernels was made before there was a tag.
+    # A directory with kernels and without a tag was made by an earlier version.
     known = cache == DEFAULT_CACHE.resolve() or any(cache.glob("kernels/*/kernel.json"))
     if others and not known:
         raise UnableError(
@@ -63,7 +63,7 @@ def claim() -> None:
 
 
 def clean() -> None:
-    """Remove what the laboratory put into its directory, and the directory if that was all."""
+    """Remove the laboratory's files from its directory, and the directory if it is empty then."""
     cache = cache_dir()
     if not cache.exists():
         return
@@ -75,7 +75,7 @@ def clean() -> None:
             " fetching a kernel writes it"
         )
     with contextlib.ExitStack() as stack:
-        # Kernels and modules may be compiling. Who holds the lock of a kernel may wait for `fetch`.
+        # The locks of builds come first: a process that holds one may wait for `fetch`.
         for name in [*sorted(path.stem for path in cache.glob("build-*.lock")), "fetch"]:
             stack.enter_context(locked(name))
         names = {entry.name for entry in catalogue.load()}
@@ -92,7 +92,7 @@ def clean() -> None:
 
 @contextmanager
 def locked(name: str) -> Iterator[None]:
-    """Hold a lock of the laboratory, waiting for another process that has it."""
+    """Hold a lock of the laboratory; wait while another process holds it."""
     path = cache_dir() / f"{name}.lock"
     while True:
         claim()
@@ -108,7 +108,7 @@ def locked(name: str) -> Iterator[None]:
 
 
 def _is_in_place(lock: IO[str], path: Path) -> bool:
-    """Tell whether a lock file was not removed while this process waited for it."""
+    """Tell whether a lock file is still the one that this process opened."""
     try:
         return os.path.samestat(os.fstat(lock.fileno()), path.stat())
     except FileNotFoundError:

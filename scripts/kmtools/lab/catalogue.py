@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The list of supported kernels (kernels.txt) and what of it is unpacked."""
+"""The list of supported kernels (kernels.txt), and those of them that are unpacked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kmtools.base.paths import ROOT, cache_dir
 
 CATALOGUE = ROOT / paths.CATALOGUE
 ROLES = ("gates", "reports", "matrix")
-# What "*" stands for: version characters, and a dash only in front of a digit ("-56").
+# "*" matches characters of versions, and a dash only in front of a digit ("-56").
 VERSION_TAIL = r"(?:[0-9a-z.+~]|-(?=[0-9]))*"
 
 
@@ -30,7 +30,7 @@ class Entry:
 
     @property
     def debug(self) -> tuple[str, ...]:
-        """The parts of its configuration if it is built here, else nothing."""
+        """The fragments of its configuration if the kernel is built here, else nothing."""
         kind, _, parts = self.role.partition(":")
         return tuple(filter(None, parts.split("+"))) if kind == "debug" else ()
 
@@ -98,7 +98,7 @@ def debug() -> list[Entry]:
 
 
 def with_role(role: str) -> list[Entry]:
-    """Return the kernels that continuous integration treats in one way."""
+    """Return the kernels of a role."""
     return [entry for entry in load() if entry.role == role]
 
 

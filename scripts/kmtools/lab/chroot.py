@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs a command inside a suite's tree.
 
-Mounts live in a namespace of their own: they vanish with the last process of the command,
-however it ends. So does /tmp: make puts a file there that is named by its process, whose number
-is the same in every namespace.
+The mounts are in a namespace of their own: they vanish with the last process of the command,
+however it ends. /tmp is one of them: make names a file there by its process number, which is the
+same in every namespace.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ ENVIRONMENT = ("PATH=/usr/bin:/usr/sbin", "LC_ALL=C", "HOME=/")
 
 @functools.cache
 def obstacle() -> str:
-    """Return why nothing can be run in a tree on this machine, and what mends it; empty if it can.
+    """Return why no command can run in a tree on this machine, and the remedy; empty if one can.
 
-    Test kernels' modules are built there.
+    Modules for test kernels are built in such trees.
     """
     if os.geteuid() != 0:
         return "building for test kernels needs root (it mounts): run it with sudo"
@@ -58,7 +58,7 @@ def run(
 ) -> int:
     """Run a command in a tree with directories mounted into it; return its exit code.
 
-    What it says goes to `log`, or to where this process's own output goes.
+    Its output goes to `log`, or to the output of this process.
     """
     require_root("building in a suite's tree")
     for _, point in binds:
@@ -70,7 +70,7 @@ def run(
 
 
 def _require_that_anything_runs(tree: Path, binds: Sequence[tuple[Path, str]]) -> None:
-    """Tell a machine that allows no mounts from a command that failed."""
+    """Raise UnableError on a machine that allows no mounts; there, no command can succeed."""
     words = _words(tree, binds, ["true"])
     done = processes.captured(words)
     if done.returncode != 0:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Builds kernels that look for faults, from the distribution's kernel source.
 
-The configuration is tinyconfig with the fragments in scripts/debug. An option whose
-dependencies are not met vanishes silently, so every line of a fragment is looked up in the
-final configuration.
+The configuration is tinyconfig with the fragments in scripts/debug. An option whose dependencies
+are not met is dropped without a message, so every line of a fragment is looked up in the final
+configuration.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kmtools.lab.unpack import (
 FRAGMENTS = ROOT / "scripts" / "debug"
 KERNEL_BUILD_TOOLS = (*BUILD_TOOLS, "gcc", "libc6-dev", "flex", "bison", "bc", "libelf-dev")
 CLANG_TOOLS = ("clang", "lld", "llvm")
-# What building modules never reads, once the kernel is built.
+# Directories that no build of a module reads once the kernel is built.
 PRUNED = (
     *("Documentation", "LICENSES", "block", "certs", "crypto", "drivers", "fs", "init"),
     *("io_uring", "ipc", "kernel", "lib", "mm", "net", "rust", "samples", "security"),
@@ -45,7 +45,7 @@ RECORD = "fragments"
 
 
 def fragments(entry: Entry) -> list[Path]:
-    """Return the pieces of an entry's configuration."""
+    """Return the files of an entry's configuration."""
     files = [FRAGMENTS / f"{part}.config" for part in ("base", *entry.debug)]
     for file in files:
         if not file.is_file():
@@ -60,7 +60,7 @@ def wanted_options(files: Iterable[Path]) -> dict[str, str]:
 
 
 def missing_options(wanted: dict[str, str], config: str) -> list[str]:
-    """Return the options that are not in a final configuration as they were wanted."""
+    """Return the options that have another value in a final configuration, or are not in it."""
     final = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", config, re.M))
     return [f"{name}={to}" for name, to in wanted.items() if final.get(name, "n") != to]
 
@@ -75,7 +75,7 @@ def complete(entry: Entry) -> Kernel | None:
 
 
 def _fits(entry: Entry, kernel: Kernel) -> bool:
-    """Tell whether a kernel has every option that is wanted, and was built for no other."""
+    """Tell whether a kernel has every wanted option, and was built for no other options."""
     config = kernel.tree / f"boot/config-{kernel.release}"
     if not config.is_file() or not (kernel.tree / RECORD).is_file():
         return False
@@ -85,7 +85,7 @@ def _fits(entry: Entry, kernel: Kernel) -> bool:
 
 
 def make(entry: Entry, there: Kernel | None) -> Kernel:
-    """Build the newest source that the mirror has, unless that is there.
+    """Build the newest source on the mirror, unless `there` is as new.
 
     Other processes may fetch while this one compiles.
     """
@@ -116,7 +116,7 @@ def make(entry: Entry, there: Kernel | None) -> Kernel:
 
 
 def _unpack_source(tree: Path) -> None:
-    """Unpack the archive that a source package consists of, to usr/src/linux."""
+    """Unpack the archive of a source package to usr/src/linux."""
     (archive,) = (tree / "usr/src").glob("linux-source-*.tar.xz")
     progress(f"unpacking {archive.name}")
     target = tree / "usr/src/linux"
@@ -153,7 +153,7 @@ def _compile(entry: Entry, tree: Path, suite: Path, make_args: Sequence[str]) ->
 
 
 def _arrange(tree: Path, release: str, vmlinuz: str) -> None:
-    """Keep the image and what modules are built with, where a stock kernel has them."""
+    """Put the image and the headers where a stock kernel has them, and remove most of the rest."""
     source = tree / "usr/src/linux"
     (tree / "boot").mkdir()
     shutil.copy(source / "arch/x86/boot/bzImage", tree / vmlinuz)

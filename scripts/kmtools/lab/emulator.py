@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which QEMU runs a kernel, and how fast it may."""
+"""Chooses the QEMU of a kernel, its accelerator and its options."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KVM = Path("/dev/kvm")
 
 @dataclass(frozen=True)
 class Emulator:
-    """A QEMU: the command that starts it, what its modules need, and its version."""
+    """A QEMU: the command that starts it, the directory of its modules, and its version."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]  # besides ours
@@ -40,7 +40,7 @@ def choose(qemu: str) -> Emulator:
 
 
 def _from_tree(tree: Path, suite: str) -> Emulator:
-    """Return an unpacked emulator, run by the libraries beside it."""
+    """Return an unpacked emulator that uses the libraries unpacked with it."""
     if not tree.is_dir():
         raise UnableError(f"the emulator of {suite} is not unpacked; fetch a kernel that uses it")
     libraries = tree / "usr/lib/x86_64-linux-gnu"
@@ -48,7 +48,7 @@ def _from_tree(tree: Path, suite: str) -> Emulator:
     program = str(tree / "usr/bin/qemu-system-x86_64")
     data = [str(tree / "usr/share" / part) for part in ("qemu", "seabios")]
     options = [option for directory in data for option in ("-L", directory)]
-    # It looks for its accelerators beside /proc/self/exe, which is the loader here.
+    # QEMU looks for its accelerators beside /proc/self/exe, which is the loader here.
     environment = {"QEMU_MODULE_DIR": str(libraries / "qemu")}
     return _with_version((*loader, program, *options), environment)
 
@@ -63,7 +63,7 @@ def _with_version(command: tuple[str, ...], environment: Mapping[str, str]) -> E
 
 
 def kvm_is_there() -> bool:
-    """Tell whether this process may open /dev/kvm, which does not mean that it works."""
+    """Tell whether this process may open /dev/kvm; whether KVM works is another question."""
     return os.access(KVM, os.R_OK | os.W_OK)
 
 
@@ -88,7 +88,7 @@ def _probe_key(emulator: Emulator) -> str:
 def accelerator_options(accel: str, tier: str, cpus: int, one_thread: bool = False) -> list[str]:
     """Return QEMU's options for an accelerator and a tier; `one_thread` runs all CPUs in one."""
     if tier == "icount":
-        # One instruction is one nanosecond of virtual time; nothing else may move it.
+        # One instruction takes one nanosecond of virtual time; nothing else advances it.
         return [
             *("-accel", "tcg,thread=single", "-smp", "1", "-cpu", "max"),
             *("-icount", "shift=0,sleep=off"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes an initramfs with a static busybox, straight into a cpio archive."""
+"""Writes an initramfs with a static busybox, as a cpio archive."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Archive:
         self._known: set[str] = set()
 
     def directory(self, name: str) -> None:
-        """Add a directory and those above it, once."""
+        """Add a directory and its parents, each once."""
         parts = name.split("/")
         for depth in range(1, len(parts) + 1):
             path = "/".join(parts[:depth])
@@ -39,14 +39,14 @@ class Archive:
         self._entry(name, stat.S_IFCHR | 0o600, device=(major, minor))
 
     def file(self, name: str, source: Path, mode: int | None = None) -> None:
-        """Add a file, by default with the permissions it has."""
+        """Add a file, by default with its own permissions."""
         if "/" in name:
             self.directory(name.rsplit("/", 1)[0])
         bits = stat.S_IMODE(source.stat().st_mode) if mode is None else mode
         self._entry(name, stat.S_IFREG | bits, source.read_bytes())
 
     def add(self, source: Path, destination: str) -> None:
-        """Add a file, or a directory with all that is in it."""
+        """Add a file, or a directory with its content."""
         destination = destination.strip("/")
         if not source.is_dir():
             self.file(destination, source)
@@ -80,7 +80,7 @@ def _padded(data: bytes) -> bytes:
 
 
 def static_busybox() -> Path:
-    """Find the machine's busybox and make sure that it needs no library."""
+    """Return this machine's busybox, which must be static."""
     found = shutil.which("busybox", path=os.environ.get("PATH", "") + ":/bin:/usr/bin")
     if found is None:
         raise UnableError("busybox is missing; run scripts/setup (package busybox-static)")
@@ -98,7 +98,7 @@ def write(
         archive = Archive(out)
         for name in DIRECTORIES:
             archive.directory(name)
-        # devtmpfs comes later than the first process's own console.
+        # The first process has a console before devtmpfs is mounted.
         archive.device("dev/console", 5, 1)
         archive.device("dev/null", 1, 3)
         archive.file("bin/busybox", static_busybox(), 0o755)

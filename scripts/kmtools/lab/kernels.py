@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fetches the kernels of kernels.txt, and shows what of them is there."""
+"""Fetches the kernels of kernels.txt, and lists those that are unpacked."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kmtools.lab.catalogue import Entry, Kernel
 
 
 def ensure(entry: Entry, update: bool = False) -> Kernel:
-    """Make sure that a kernel and what builds and runs it are there.
+    """Make sure that a kernel, its compiler and its emulator are there.
 
-    A kernel that is there stays, or with `update` makes room for a newer one.
+    A kernel that is there stays; with `update`, a newer one replaces it.
     """
     part, work = (debugkernel, "building") if entry.debug else (unpack, "fetching")
     kernel: Kernel | None = part.complete(entry)
@@ -36,9 +36,9 @@ def ensure(entry: Entry, update: bool = False) -> Kernel:
 
 
 def fetch(names: list[str], update: bool = False) -> None:
-    """Unpack kernels, by default the default one; `update` those that are there, too."""
+    """Unpack kernels, by default the default one; with `update`, replace older ones."""
     entries = [catalogue.find(name) for name in names or [catalogue.default_name()]]
-    # Without permission to write, what is there may be all that is needed.
+    # Without permission to write, the kernels that are there may be enough.
     with contextlib.suppress(OSError):
         cache.claim()
     for entry in entries:
@@ -51,13 +51,13 @@ def fetch(names: list[str], update: bool = False) -> None:
 
 
 def cache_size() -> str:
-    """Say how much the laboratory holds."""
+    """Return the size of the laboratory as a sentence."""
     done = captured(["du", "-sm", cache_dir()])
     return f"{cache_dir()} holds {done.stdout.split()[0]} MiB"
 
 
 def show_list() -> None:
-    """Print every supported kernel, the version it stands for now, and its state."""
+    """Print every supported kernel, its version and its state."""
     rows = [("NAME", "SUITE", "VERSION", "STATE", "QEMU")]
     for entry in catalogue.load():
         kernel = catalogue.unpacked(entry.name)
@@ -68,7 +68,7 @@ def show_list() -> None:
 
 
 def on_mirror(entry: Entry) -> str:
-    """Return the version that a fetch would choose, as far as downloaded lists tell."""
+    """Return the version that a fetch would choose, according to the downloaded lists."""
     apt = PrivateApt(entry.suite)
     if not apt.has_lists:
         return "?"
