@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The cases in a kernel with one CPU: whoever waits must leave it to the others.
+# The cases in a kernel with one CPU: a thread that waits must leave the CPU to others.
 # shellcheck source=tests/vm/lib_cases.sh
 . /tests/lib_cases.sh
 
 test_alone() {
-	same "CPUs" "$(grep -c ^processor /proc/cpuinfo)" 1
+	same "the kernel has one CPU" "$(grep -c ^processor /proc/cpuinfo)" 1
 	try "test module loads" insmod /modules/kmarkers_test.ko batches="$batches"
 	run_cases
 	try "test module unloads" rmmod kmarkers_test

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The benchmarks through their files.
+# The files of the benchmarks in debugfs.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -8,8 +8,8 @@ not_running() {
 	grep -q "^\(idle\|done\|stopped\|failed\) " "$bench"/status
 }
 
-# summary_of BENCHMARK: what its summary has to say, from its samples: the windows of a block are
-# neighbours, and a block with a flag is left out
+# summary_of BENCHMARK: print from its samples what its summary must say. The two windows of a
+# variant in a block are neighbours, and a block with a flag is left out.
 summary_of() {
 	awk -F '[, ]' '
 		function milli(x) {
@@ -43,32 +43,33 @@ arm_while_running() {
 	put "bench_memcpy count" "$debugfs"/markers/control && within 60 not_running
 }
 
-# What is measured off must be off.
+# test_bench_dormant SAMPLES: no benchmark runs while a marker that it measures switched off is on.
+# SAMPLES is how many empty-loop has.
 test_bench_dormant() {
 	control=$debugfs/markers/control
-	try "a marker of the benchmarks is on" put "bench_memcpy count" "$control"
-	refused "start while it is on" "busy" put "start empty-loop" "$bench"/control
+	try "a marker of the benchmarks is switched on" put "bench_memcpy count" "$control"
+	refused "control refuses start while the marker is on" "busy" put "start empty-loop" "$bench"/control
 	logged "kmarkers_bench: not started: marker bench_memcpy is on"
 	result $? "the log names the marker that is on"
-	same "samples as before" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" "$1"
-	try "the marker of the benchmarks is off" put "bench_memcpy none" "$control"
-	try "a benchmark that switches its own on" put "start marker-enabled empty-loop" "$bench"/control
+	same "the refused start leaves the samples as they were" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" "$1"
+	try "the marker of the benchmarks is switched off" put "bench_memcpy none" "$control"
+	try "a benchmark that switches its own markers starts" put "start marker-enabled empty-loop" "$bench"/control
 	try "the benchmark that switches its own markers ends" within 60 not_running
 	same "status says that the benchmark is done" "$(cut -d' ' -f1 "$bench"/status)" "done"
-	try "config takes blocks" put 100000 "$bench"/config/blocks
-	try "start of a long run" put "start empty-loop" "$bench"/control
-	try "first samples" within 60 measured_some
-	try "a marker is switched on in the run, which ends" arm_while_running
+	try "config takes 100000 blocks" put 100000 "$bench"/config/blocks
+	try "a long run starts" put "start empty-loop" "$bench"/control
+	try "status counts the first windows of the long run" within 60 measured_some
+	try "the long run ends when a marker is switched on" arm_while_running
 	logged "kmarkers_bench: run failed: marker bench_memcpy is on"
 	result $? "the log names the marker that ended the run"
 	grep -q "^failed - .* error -16 in empty-loop$" "$bench"/status
 	result $? "status says that the run failed"
-	try "the marker that ended the run is off" put "bench_memcpy none" "$control"
+	try "the marker that ended the run is switched off" put "bench_memcpy none" "$control"
 }
 
 test_bench() {
 	bench=$debugfs/bench
-	same "idle at first" "$(cut -d' ' -f1 "$bench"/status)" idle
+	same "status is idle before the first run" "$(cut -d' ' -f1 "$bench"/status)" idle
 	for word in nothing "start nothing" "stop now" "start stop" "" "empty-loop start"; do
 		refused "control refuses '$word'" "Invalid argument" put "$word" "$bench"/control
 	done
@@ -86,42 +87,42 @@ test_bench() {
 	done
 	refused "getppid-live refuses more than a name" "Invalid argument" \
 		put_raw 'original\0x' "$bench"/getppid-live
-	same "blocks as before" "$(cat "$bench"/config/blocks)" 100
-	same "cpu as before" "$(cat "$bench"/config/cpu)" 0
-	same "seed as before" "$(cat "$bench"/config/seed)" 1
-	try "config takes blocks" put 20000 "$bench"/config/blocks
-	try "start" put "start memcpy-4096" "$bench"/control
-	refused "second start" "busy" put "start empty-loop" "$bench"/control
-	refused "reset while running" "busy" put reset "$bench"/control
-	refused "config while running" "busy" put 3 "$bench"/config/blocks
+	same "refused words leave blocks as it was" "$(cat "$bench"/config/blocks)" 100
+	same "refused words leave cpu as it was" "$(cat "$bench"/config/cpu)" 0
+	same "refused words leave seed as it was" "$(cat "$bench"/config/seed)" 1
+	try "config takes 20000 blocks" put 20000 "$bench"/config/blocks
+	try "a run starts" put "start memcpy-4096" "$bench"/control
+	refused "control refuses a second start while running" "busy" put "start empty-loop" "$bench"/control
+	refused "control refuses reset while running" "busy" put reset "$bench"/control
+	refused "config refuses blocks while running" "busy" put 3 "$bench"/config/blocks
 	try "samples can be read while running" grep -q "^# schema=2" "$bench"/memcpy-4096/samples
-	try "stop" put stop "$bench"/control
-	same "stopped" "$(cut -d' ' -f1 "$bench"/status)" stopped
-	try "start again" put "memcpy-4096" "$bench"/control
-	try "rmmod while running" rmmod kmarkers_bench
-	refused "insmod with a bad parameter" "Invalid argument" insmod /modules/kmarkers_bench.ko blocks=0
-	try "insmod with a parameter" insmod /modules/kmarkers_bench.ko blocks=3
-	try "start by name" put "empty-loop cold-branch" "$bench"/control
+	try "stop ends the run" put stop "$bench"/control
+	same "status is stopped after stop" "$(cut -d' ' -f1 "$bench"/status)" stopped
+	try "a run starts after stop" put "memcpy-4096" "$bench"/control
+	try "kmarkers_bench unloads while running" rmmod kmarkers_bench
+	refused "kmarkers_bench does not load with a bad parameter" "Invalid argument" insmod /modules/kmarkers_bench.ko blocks=0
+	try "kmarkers_bench loads with a parameter" insmod /modules/kmarkers_bench.ko blocks=3
+	try "a run of two named benchmarks starts" put "empty-loop cold-branch" "$bench"/control
 	try "the benchmarks that were named end" within 60 not_running
 	grep -q '^done - \([0-9]*\)/\1$' "$bench"/status
-	result $? "every window was taken"
+	result $? "status says that every window was measured"
 	# 3 blocks of 2 windows of each variant; the first line of the summary is its head.
 	samples=$((6 * ($(wc -l <"$bench"/empty-loop/summary) - 1)))
-	same "samples" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" $samples
+	same "samples has all windows of 3 blocks" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" $samples
 	tail -n +2 "$bench"/empty-loop/summary >/tmp/summary
-	same "the summary is that of the samples" "$(summary_of empty-loop)" "$(cat /tmp/summary)"
+	same "the summary agrees with the samples" "$(summary_of empty-loop)" "$(cat /tmp/summary)"
 	awk '{ good += $2; bad += $3 } END { exit !(good > bad) }' /tmp/summary
-	result $? "most windows were not disturbed"
+	result $? "the summary says that most windows were not disturbed"
 	test_bench_dormant $samples
 	insmod /modules/kmarkers_bench_sites.ko
-	try "config takes blocks" put 1 "$bench"/config/blocks
+	try "config takes 1 block" put 1 "$bench"/config/blocks
 	for turn in first second; do
-		try "sites are switched, the $turn time" put "start arm-stall" "$bench"/control
+		try "the switching of sites starts, the $turn time" put "start arm-stall" "$bench"/control
 		try "the switching of sites ends, the $turn time" within 60 not_running
 		grep -q '^done - \([0-9]*\)/\1$' "$bench"/status
-		result $? "no site was in another state"
+		result $? "every site was in the expected state, the $turn time"
 	done
-	try "the sites leave" rmmod kmarkers_bench_sites
-	try "reset" put reset "$bench"/control
-	same "reset leaves nothing" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" 0
+	try "kmarkers_bench_sites unloads" rmmod kmarkers_bench_sites
+	try "control takes reset" put reset "$bench"/control
+	same "reset leaves no samples" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" 0
 }

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The cases of kmarkers_test, also while other modules come and go. The module stays for the
-# suite "modules".
+# The cases of kmarkers_test, some of them also while other modules come and go. The module stays
+# loaded for the suite "modules".
 # shellcheck source=tests/vm/lib_cases.sh
 . /tests/lib_cases.sh
 
-# Marked modules and probe modules come and go until the file is gone.
+# modules_come_and_go: load and unload a marked module and one with a probe, until /tmp/loading is
+# gone. /tmp/loads has a line for each time.
 modules_come_and_go() {
 	while [ -e /tmp/loading ]; do
 		insmod /modules/example_probe.ko && insmod /modules/example_client.ko &&
@@ -19,7 +20,7 @@ test_counts_during_loads() {
 	modules_come_and_go &
 	for case in markers_storm_exactly_once typed_storm_exactly_once; do
 		before=$(wc -l </tmp/loads)
-		# Short storms are repeated until a module has come and gone.
+		# A short storm is repeated until the modules have come and gone once during it.
 		for _ in $(seq 20); do
 			run_case "$case"
 			code=$?
@@ -31,31 +32,31 @@ test_counts_during_loads() {
 	rm /tmp/loading
 	wait
 	[ "$(wc -l </tmp/loads)" -gt 1 ]
-	result $? "modules came and went"
+	result $? "modules came and went more than once during storms"
 }
 
 test_cases() {
-	try "test module loads, values in place before init" \
+	try "test module loads and finds its values set in its init function" \
 		insmod /modules/kmarkers_test.ko batches="$batches"
 	run_cases
-	try "formats that differ" put markers_formats "$cases"/run
+	try "a probe with another format is registered" put markers_formats "$cases"/run
 	logged 'test_format in hit_formats(): format "%ld %s" is not the registered "%d %s"'
 	result $? "the log names both formats"
-	refused "unknown case" "Invalid argument" put nothing "$cases"/run
+	refused "a case of an unknown name is refused" "Invalid argument" put nothing "$cases"/run
 	test_counts_during_loads
 	sed 's/^/# patcher /' "$debugfs"/patcher/stats
-	same "every batch is in the histogram" \
+	same "the histogram in stats counts every batch" \
 		"$(awk '/^batches_/ { n += $2 } END { print n }' "$debugfs"/patcher/stats)" \
 		"$(stat_of batches)"
 	[ "$(stat_of longest_round_us)" -gt 0 ]
-	result $? "stats have the longest round"
+	result $? "stats shows the longest round"
 	[ "$(stat_of longest_trap_us)" -gt 0 ] && [ "$(stat_of longest_wait_us)" -gt 0 ]
-	result $? "stats have how long breakpoints stood and batches waited"
-	# Kernels that can look for such mappings.
+	result $? "stats shows how long breakpoints stood and how long batches waited"
+	# Only some kernels can look for such mappings.
 	wx=/sys/kernel/debug/page_tables/check_wx_pages
 	if [ -r $wx ]; then
 		same "no mapping is writable and executable" "$(cat $wx)" SUCCESS
 	else
-		skip "no mapping is writable and executable" "this kernel cannot look for such"
+		skip "no mapping is writable and executable" "this kernel cannot look for such mappings"
 	fi
 }

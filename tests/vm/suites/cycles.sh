@@ -3,8 +3,8 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# All modules in and out, again and again: most of the times without the grace periods that
-# unloading waits for, which is where the time goes.
+# Load and unload all modules again and again. Most cycles have short grace periods, because
+# unloading spends its time waiting for these.
 test_cycles() {
 	cycle=0
 	while [ "$cycle" -lt "$cycles" ] && expedite $((cycle >= cycles / 10)) && load_core &&
@@ -12,7 +12,7 @@ test_cycles() {
 		cycle=$((cycle + 1))
 	done
 	expedite 0
-	same "all modules in and out" $cycle "$cycles"
+	same "all modules load and unload in each cycle" $cycle "$cycles"
 	[ ! -e "$debugfs" ]
-	result $? "no file is left in debugfs"
+	result $? "debugfs has no files of ours after all cycles"
 }

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# What runs between a breakpoint and our handler, found by the function tracer: a breakpoint in
-# any of it would meet itself, so none of it may be a site.
+# Functions that run between a breakpoint and the patcher's handler, as the function tracer finds
+# them. A breakpoint in one of them would cause another one without end, so none of them may be a
+# site.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 
-# Functions that were traced in the context of a breakpoint, which counts as an NMI: a z among
-# the flags, whose columns differ between kernels.
+# trace_path: print the functions that were traced in the context of a breakpoint. The kernel shows
+# it as that of an NMI: a z among the flags, whose columns differ between kernels.
 trace_path() {
 	put 0 "$tracing"/tracing_on
 	put 500 "$tracing"/buffer_size_kb
@@ -22,7 +23,7 @@ trace_path() {
 	put 1 "$tracing"/tracing_on
 }
 
-# The functions of the kernel itself among those named in a file.
+# of_the_kernel FILE: print the functions of a file that are in the kernel itself
 of_the_kernel() {
 	awk 'NR == FNR { known[$3]; next } $1 in known' /tmp/symbols "$1"
 }
@@ -31,7 +32,7 @@ test_handler_path() {
 	must insmod /modules/kmarkers_test_core.ko || return
 	must insmod /modules/kmarkers_test.ko batches=80 || return
 	read_symbols
-	# The buffer keeps the last calls, which on debug kernels need not be those of a breakpoint.
+	# The buffer keeps the last calls. In debug kernels these need not include a breakpoint.
 	for _ in 1 2 3 4; do
 		trace_path >/tmp/path
 		! grep -q patcher_handle_int3 /tmp/path || break
@@ -39,11 +40,11 @@ test_handler_path() {
 	of_the_kernel /tmp/path >/tmp/kernel_path
 	echo "# $(tr '\n' ' ' </tmp/path)"
 	grep -q patcher_handle_int3 /tmp/path
-	result $? "the walk comes to our handler"
+	result $? "the trace has the patcher's handler"
 	[ "$(wc -l </tmp/kernel_path)" -ge 2 ]
-	result $? "the walk goes through functions of the kernel"
+	result $? "the trace has at least 2 functions of the kernel"
 	while read -r function; do
-		refused "$function is refused" "not permitted" command_core site "$function" 5 5
+		refused "a site in $function is refused" "not permitted" command_core site "$function" 5 5
 		logged "patcher: $function refused: runs where a breakpoint is handled"
 		result $? "the log says that the name of $function is denied"
 	done </tmp/kernel_path

@@ -1,32 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Writes to the files of markers, and commands of kmarkers_test_core, with every
-# allocation failing once: what is refused changes nothing.
+# Writes to the files of markers, and commands of kmarkers_test_core, each repeated so that every
+# allocation fails once: a write that is refused changes nothing.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 # shellcheck source=tests/vm/lib_events.sh
 . /tests/lib_events.sh
 
-# Slow kernels try one in so many allocations, from the middle of the first that many on.
+# Of $step allocations one fails, the one in the middle. The host sets more than 1 for slow kernels.
 step=${KMARKERS_STEP:-1}
 fail_at=$cases/fail_at
 
-# The first try may be what fails.
+# stop_failing: the first write may be what fails, so it is repeated.
 stop_failing() {
 	until put 0 "$fail_at" 2>/dev/null; do
 		:
 	done
 }
 
-# without_memory TEXT FILE UNDO: the n-th allocation fails, for every n (or some) that there is;
-# $list shows what may not change, and $undo takes UNDO
+# without_memory TEXT FILE UNDO: write TEXT while the n-th allocation fails, for every n, or some. A
+# write that is refused must not change the file $list; UNDO is written to $undo after one that
+# works.
 without_memory() {
 	nth=$((step / 2 + 1))
 	refusals=0
 	odd=0
 	while [ $nth -lt 300 ]; do
 		cat "$list" >/tmp/list.before
-		# Nothing in here forks or opens other files: that allocates as well.
+		# Commands in here must not fork or open other files, because that allocates as
+		# well.
 		{
 			put $nth "$fail_at"
 			put "$1" "$2"
@@ -37,7 +39,7 @@ without_memory() {
 		[ "$left" -eq 0 ] || break
 		cat "$list" >/tmp/list.after
 		if [ $code -eq 0 ]; then
-			# It could do without.
+			# The write worked without this allocation.
 			put "$3" "$undo"
 		elif ! grep -q "annot allocate\|ut of memory" /tmp/said || ! cmp -s /tmp/list.before /tmp/list.after; then
 			odd=$((odd + 1))
@@ -48,12 +50,12 @@ without_memory() {
 		nth=$((nth + step))
 	done
 	[ "$code" -eq 0 ] && [ $odd -eq 0 ] && [ $refusals -gt 0 ] && [ $nth -lt 300 ]
-	result $? "'$1' without memory"
-	echo "# $refusals refusals"
+	result $? "'$1' without memory changes nothing"
+	echo "# '$1' was refused $refusals times"
 	put "$3" "$undo"
 }
 
-# The door to core text says that it has no memory, and not that somebody may not.
+# Requests for core text: without memory they fail with ENOMEM, and not with EPERM.
 test_core_without_memory() {
 	must insmod /modules/kmarkers_test_core.ko || return
 	read_symbols
@@ -70,12 +72,12 @@ test_nomem() {
 	must insmod /modules/kmarkers_test_events.ko || return
 	if ! put 1 "$fail_at"; then
 		stop_failing
-		skip "writes without memory" "no way to make allocations fail"
+		skip "writes without memory change nothing" "this kernel has no way to make allocations fail"
 		return
 	fi
 	stop_failing
 	expedite 1
-	# The kernel's own part of enabling an event warns if it has no memory.
+	# The event is enabled first: without memory the kernel would warn in its own part of that.
 	put 1 /sys/kernel/tracing/events/kmarkers/marker/enable
 	list=$markers/list
 	undo=$markers/control
@@ -88,7 +90,7 @@ test_nomem() {
 	without_memory "opened count" "$markers"/control "opened none"
 	put "detach opened" "$markers"/control
 	put 0 /sys/kernel/tracing/events/kmarkers/marker/enable
-	same "all is as it was" "$(cat "$list")" "$all"
+	same "the list of markers is as before all refusals" "$(cat "$list")" "$all"
 	test_core_without_memory
 	expedite 0
 	rmmod kmarkers_test_events

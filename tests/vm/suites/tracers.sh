@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The trace event as the distribution's tracers show it.
+# The trace event in trace-cmd, perf and bpftrace of a distribution.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -9,14 +9,14 @@ hits=$debugfs/markers/ev_plain
 pass="echo plain 10 >/sys/kernel/debug/kmarkers_test_events/hit"
 line="ev_plain: number 42 text abc (kmarkers_test_events hit_plain events.c:"
 
-# tracer NAME: is it here?
+# tracer NAME: succeeds if it is in this test kernel
 tracer() {
 	[ -x "/usr/bin/$1" ] && return
-	skip "$1" "it is not in this test kernel"
+	skip "$1 shows every hit" "this test kernel does not have it"
 	return 1
 }
 
-# shown NAME FILE: do ten lines of it tell of the marker?
+# shown NAME FILE: passes if ten lines of the file show a hit of the marker
 shown() {
 	count=$(grep -c -F "$line" "$2")
 	[ "$count" -eq 10 ] || head -n 20 "$2" | sed 's/^/# /'
@@ -25,19 +25,19 @@ shown() {
 
 test_trace_cmd() {
 	tracer trace-cmd || return
-	try "trace-cmd record" trace-cmd record -q -o /tmp/trace.dat -e kmarkers:marker sh -c "$pass"
+	try "trace-cmd records" trace-cmd record -q -o /tmp/trace.dat -e kmarkers:marker sh -c "$pass"
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
 	shown trace-cmd /tmp/report
 }
 
 test_perf() {
 	tracer perf || return
-	try "perf record" perf record -q -a -o /tmp/perf.data -e kmarkers:marker sh -c "$pass"
+	try "perf records" perf record -q -a -o /tmp/perf.data -e kmarkers:marker sh -c "$pass"
 	perf script -i /tmp/perf.data >/tmp/report 2>&1
 	shown perf /tmp/report
 }
 
-# lines COUNT PATTERN: does the report hold them?
+# lines COUNT TEXT: succeeds if that many lines of the report hold the text
 lines() {
 	[ "$(grep -c -F "$2" /tmp/report)" -ge "$1" ]
 }
@@ -64,6 +64,6 @@ test_tracers() {
 	test_perf
 	test_bpftrace
 	put none "$hits/probe"
-	same "a tracer that is gone holds nothing" "$(cat "$hits/probe")" ""
+	same "no probe is connected after the tracers have ended" "$(cat "$hits/probe")" ""
 	rmmod kmarkers_test_events
 }
