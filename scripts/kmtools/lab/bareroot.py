@@ -30,7 +30,7 @@ KEPT_SECONDS = 7 * 86400
 NETWORK = re.compile(r"Acquire::(?:https?::(?!Proxy-Auto)|Check-|Retries|ForceIPv)")
 PROXIES = re.compile(r"(?i)(?:https?|ftp|all|no)_proxy$")
 BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
-# The package ca-certificates overwrites that file, so a copy stands beside it.
+# This machine's certificates in a root, whose package ca-certificates overwrites BUNDLE.
 OWN_BUNDLE = "/etc/machine-certificates.crt"
 CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds in a kernel log what no test may leave behind."""
+"""Finds reports of faults in a kernel log."""
 
 from __future__ import annotations
 
 import re
 
-# Beginnings of reports. A log that lost lines cannot be vouched for either. These are POSIX
-# extended expressions that Python reads in the same way: a test kernel uses them too, after
-# every single test.
+# Beginnings of reports. A log with lost lines counts as faulty, too. These are POSIX extended
+# expressions that mean the same to Python: a test kernel uses them too, after every test.
 DIRT = (
     "WARNING: ",
     "BUG: ",
@@ -60,8 +59,8 @@ DIRT = (
     "jump_label: Fatal",
     r"x86/mm: Found insecure W\+X",
 )
-# Lines that look like a report and are none: what the command line says, and advice about
-# the CPU that a machine may give on every boot.
+# Lines that look like a report and are none: the command line, and advice about the CPU that a
+# machine may print at every boot.
 CLEAN = (
     "ommand line: ",
     "(Spectre|RETBleed|MDS|TAA|MMIO|SRSO|VMSCAPE|ITS)[^:]*: ?(WARNING|Vulnerable)",
@@ -72,17 +71,17 @@ _CLEAN = re.compile("|".join(f"(?:{pattern})" for pattern in CLEAN))
 
 
 def scan_log(text: str) -> list[str]:
-    """Return the lines of a kernel log that tell of a fault, in order."""
+    """Return the lines of a kernel log that report a fault, in order."""
     return [line for line in text.splitlines() if is_dirt(line)]
 
 
 def is_dirt(line: str) -> bool:
-    """Tell whether one line of a kernel log tells of a fault."""
+    """Tell whether a line of a kernel log reports a fault."""
     return _DIRT.search(line) is not None and _CLEAN.search(line) is None
 
 
 def with_context(text: str, before: int = 2, after: int = 12, most: int = 80) -> list[str]:
-    """Return the faulty lines of a log with their surroundings."""
+    """Return the faulty lines of a log with the lines around them."""
     lines = text.splitlines()
     shown: set[int] = set()
     for number, line in enumerate(lines):

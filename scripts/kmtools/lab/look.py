@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Looks at the CPUs of a guest that says nothing, and judges whether it stands still.
+"""Looks at the CPUs of a silent guest, and judges whether it stands still.
 
-One look stops the guest, reads the registers and the stack of every CPU and lets it go on. What
-several looks have in common tells a guest that works on something long from one that will never
-say anything again.
+One look stops the guest, reads the registers and the stack of every CPU and lets the guest go on.
+Several looks together distinguish a guest at long work from one that will stay silent for ever.
 
 A CPU that executes a breakpoint for ever returns to the same address with the same registers each
 time. If memory holds no breakpoint there, the emulator runs a translation of the byte that was
-there before: it drops what it translated when a CPU stores, and another CPU may translate the old
-byte again before it is overwritten. Where a module's code is, that is for us to look into;
-in the kernel's own text it is the emulator's fault.
+there before: it drops a translation when a CPU stores, and another CPU may translate the old byte
+again before it is overwritten. In the kernel's own text that is the emulator's fault; in a
+module's code it may be ours.
 """
 
 from __future__ import annotations
@@ -25,29 +24,29 @@ BREAKPOINT = 0xCC
 # The vector of breakpoints; an entry of the table of vectors has 16 bytes.
 VECTOR = 3
 ENTRY_BYTES = 16
-# How long the kernel's entry code for it is at most.
+# The greatest length of the kernel's entry code for breakpoints.
 ENTRY_CODE_BYTES = 0x100
-# Above the return address into that code: 15 registers, a number, and then what the CPU pushed.
+# Above the return address into that code: 15 registers, a number, and the frame of the CPU.
 REGISTERS = 16
 PUSHED = 5
 STACK_WORDS = 192
 INTERRUPTS_ON = 1 << 9
-# A CPU that works comes to more places than these, or takes an interrupt.
+# A CPU that works is seen at more addresses than these, or takes an interrupt.
 FEW_PLACES = 8
-# So much of the looks must find the same breakpoint, or a CPU on the way to it or back.
+# The share of looks that must find the same breakpoint, or a CPU on the way to it or back.
 MOST = 0.7
 KERNEL_FROM = 1 << 63
-# A kernel's text is around its entry code. Above this are modules, whatever is where.
+# A kernel's text is around its entry code. Modules are above this address, wherever the text is.
 KERNEL_BYTES = 64 << 20
 MODULES_FROM = 0xFFFFFFFFC0000000
 
 
 @dataclass(frozen=True)
 class Cpu:
-    """What one CPU did at one look.
+    """One CPU at one look.
 
-    `entry` is where the kernel's code for breakpoints begins, `trap` what a breakpoint saved of
-    what it interrupted, and `held` the two bytes that memory holds before and at the saved address.
+    `entry` is where the kernel's code for breakpoints begins. `trap` holds the registers that a
+    breakpoint saved. `held` are the two bytes in memory before and at the saved address.
     """
 
     number: int
@@ -67,27 +66,27 @@ class Cpu:
 
     @property
     def breakpoint_at(self) -> int:
-        """The same, also where memory shows that the handler has gone back."""
+        """The address of the breakpoint, also if the handler has gone back to it."""
         gone_back = self.held[1:] == (BREAKPOINT,) and self.held[0] != BREAKPOINT
         return self.trapped_at + gone_back
 
     @property
     def in_kernel_text(self) -> bool:
-        """Whether that is in the kernel itself, and not in a module."""
+        """Whether the breakpoint is in the kernel itself, and not in a module."""
         near = abs(self.trapped_at - self.entry) < KERNEL_BYTES
         return near and self.trapped_at < MODULES_FROM
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a guest stands still; `stale` if the emulator runs what memory no longer holds."""
+    """Why a guest stands still; `stale` if the emulator runs code that memory no longer holds."""
 
     reason: str
     stale: bool = False
 
 
 def field(name: str, registers: str) -> int:
-    """Return a register of what the monitor prints."""
+    """Return a register from the output of the monitor."""
     found = re.search(rf"\b{name}\s*=\s*([0-9a-f]+)", registers)
     if found is None:
         raise MonitorError(f"the emulator does not show {name}")
@@ -95,7 +94,7 @@ def field(name: str, registers: str) -> int:
 
 
 def memory(monitor: Monitor, cpu: int, address: int, count: int, size: str = "g") -> list[int]:
-    """Return words as a CPU sees them; fewer where nothing is mapped."""
+    """Return words of memory as a CPU sees them; fewer if part of it is not mapped."""
     said = monitor.human(f"x /{count}{size}x 0x{address:x}", cpu)
     lines = [line.partition(":")[2] for line in said.splitlines()]
     return [int(word, 16) for line in lines for word in re.findall(r"\b0x([0-9a-f]+)", line)]
@@ -111,7 +110,7 @@ def breakpoint_entry(monitor: Monitor, cpu: int, registers: str) -> int:
 
 
 def trap_on(stack: Sequence[int], entry: int) -> tuple[int, ...]:
-    """Return what a breakpoint saved on a stack: registers, and what the CPU pushed."""
+    """Return the registers and the CPU's frame that a breakpoint saved on a stack."""
     for number, word in enumerate(stack):
         saved = tuple(stack[number + 1 : number + 1 + REGISTERS + PUSHED])
         if entry < word < entry + ENTRY_CODE_BYTES and len(saved) == REGISTERS + PUSHED:
@@ -123,7 +122,7 @@ def look_at(monitor: Monitor, number: int, registers: str) -> Cpu:
     """Look at one CPU of a guest that is stopped."""
     idle = field("HLT", registers) == 1
     if "RIP=" not in registers:
-        # The firmware or the beginning of the kernel, or a CPU that was not started yet.
+        # It runs the firmware or the beginning of the kernel, or was not started yet.
         return Cpu(number, registers.strip(), field("EIP", registers), True, idle)
     interrupts, place = bool(field("RFL", registers) & INTERRUPTS_ON), field("RIP", registers)
     cpu = Cpu(number, registers.strip(), place, interrupts, idle)
@@ -151,7 +150,7 @@ def look(monitor: Monitor) -> list[Cpu]:
 
 
 def judge(looks: Sequence[Sequence[Cpu]]) -> Finding | None:
-    """Say why a guest stands still, or None if it does not."""
+    """Return why a guest stands still, or None if it does not."""
     if not looks or not looks[0]:
         return None
     by_cpu = list(zip(*looks, strict=True))
@@ -193,16 +192,16 @@ def enters_or_returns(cpu: Cpu, address: int) -> bool:
 
 
 def saved_but_address(cpu: Cpu) -> tuple[int, ...]:
-    """Return what a breakpoint saved but the address, which its handler may step back by one."""
+    """Return the saved registers without the address, which the handler may step back by one."""
     return cpu.trap[:REGISTERS] + cpu.trap[REGISTERS + 1 :]
 
 
 def deaf(seen: Sequence[Cpu]) -> Finding | None:
-    """Whether a CPU takes no interrupt and stays where it is."""
+    """Return a finding if a CPU takes no interrupt and stays where it is."""
     places = sorted({cpu.place for cpu in seen})
     if any(cpu.interrupts or cpu.idle for cpu in seen) or len(places) > FEW_PLACES:
         return None
-    # Whoever unpacks a kernel is below it, and takes none either.
+    # The code that unpacks the kernel is below its text, and takes no interrupts either.
     if places[0] < KERNEL_FROM:
         return None
     where = ", ".join(f"{place:x}" for place in places)

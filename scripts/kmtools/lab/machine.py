@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots a test kernel, runs a job in it and judges how it went.
+"""Boots a test kernel, runs a job in it and judges the result.
 
-Three serial ports leave the guest: the kernel's console, the status channel, and the results
-as a compressed archive. Only an exit line on the status channel that repeats a nonce from the
-kernel's command line ends a run well, and only if the console is clean.
+The guest has three serial ports: the kernel's console, the status channel, and the results as a
+compressed archive. A run is good if the status channel has an exit line that repeats a nonce from
+the kernel's command line, and if the console is clean.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ LOOK_LOG = "look.log"
 # What comes over the serial ports, in their order.
 SERIAL_LOGS = ("console.log", "status.log", "results.tar.gz")
 LOOK_LINES = 60
-# How long a guest that has said its exit code may take to power off.
+# How long a guest may take to power off after its exit line.
 POWEROFF_SECONDS = 15.0
-# How long an emulator that has hung up may take to end.
+# How long an emulator may take to end after it closed its socket.
 ENDING_SECONDS = 2.0
 PROBE_SECONDS = 20.0
-# With less than this on the disk, what an emulator wrote is not the whole of it.
+# With less free space than this, the emulator's logs may be incomplete.
 LOG_BYTES = 1 << 20
 BASE_CMDLINE = "console=ttyS0 loglevel=7 panic=-1 oops=panic"
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to boot and what to run in it."""
+    """A boot: the kernel, the job, and the options."""
 
     kernel: str
     job: Path
@@ -64,27 +64,27 @@ class Request:
     append: str = ""
     memory: int = 1024
     accel: str | None = None
-    # Non-maskable interrupts a second; 0 sends none.
+    # Non-maskable interrupts per second; 0 sends none.
     nmi: float = 0.0
-    # Whether one thread of the emulator's runs all CPUs. Only then can no CPU translate a byte
-    # that another is about to overwrite: for guests that change the kernel's own text all the
-    # time. It takes longer.
+    # Whether a single thread of the emulator runs all CPUs. Then no CPU can translate a byte that
+    # another is about to overwrite. It is slower, and for guests that change the kernel's own text
+    # all the time.
     one_thread: bool = False
-    # A socket for others who ask the emulator for something.
+    # A socket for further connections to the emulator.
     control: Path | None = None
-    # After how many seconds of silence the CPUs are looked at; 0 for never.
+    # After so many seconds of silence the CPUs are looked at; 0 for never.
     silence: float = SILENCE_SECONDS
 
 
 @dataclass
 class Result:
-    """How a run went."""
+    """The result of a run."""
 
     ok: bool = False
     reason: str = ""
     exit_code: int | None = None
     emulator_failed: bool = False
-    # Why it stood still, if it did.
+    # Why the guest stood still, if it did.
     finding: Finding | None = None
     dirt: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -98,19 +98,19 @@ class Result:
 
     @property
     def status(self) -> str:
-        """What the job said."""
+        """The output of the job."""
         return read_log(self.out / "status.log")
 
 
 def read_log(path: Path) -> str:
-    """Read what came over a serial line."""
+    """Read the log of a serial port."""
     if not path.is_file():
         return ""
     return path.read_bytes().decode(errors="replace").replace("\r", "")
 
 
 def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
-    """Boot, run the job, and judge; `show` receives the status channel as it comes."""
+    """Boot, run the job, and judge; `show` receives each line of the status channel."""
     if request.tier not in emulator.TIERS:
         raise UnableError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
     kernel = catalogue.require(request.kernel)
@@ -171,7 +171,7 @@ def usable_accel(kernel: str) -> str:
 
 
 def _prepare(out: Path) -> None:
-    """Remove what an earlier run left, so that nothing of it can be taken for this one's."""
+    """Remove the files of an earlier run, so that none can be taken for one of this run."""
     out.mkdir(parents=True, exist_ok=True)
     for name in ("results", "results.failed"):
         shutil.rmtree(out / name, ignore_errors=True)
@@ -189,7 +189,7 @@ def _modules(request: Request) -> list[Path]:
 
 
 def _guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
-    """Write what the guest reads: its settings, and what faults look like in its log."""
+    """Write the files that the guest reads: its settings, and the patterns of faults in its log."""
     exports = [f"export {key}={shlex.quote(str(to))}" for key, to in request.settings.items()]
     contents = {"settings": exports, "dirt": logscan.DIRT, "clean": logscan.CLEAN}
     for name, lines in contents.items():
@@ -201,7 +201,7 @@ def _serial(out: Path) -> list[str]:
     """Return options that write each serial port to a file."""
     options = []
     for number, name in enumerate(SERIAL_LOGS):
-        # A comma in an option's value is written twice.
+        # QEMU wants a comma in the value of an option written twice.
         path = str((out / name).resolve()).replace(",", ",,")
         options += ["-chardev", f"file,id=port{number},path={path}"]
         options += ["-serial", f"chardev:port{number}"]
@@ -209,7 +209,7 @@ def _serial(out: Path) -> list[str]:
 
 
 def _describe(request: Request, qemu: Emulator, accel: str, release: str, cmdline: str) -> None:
-    """Record what the numbers of this run come from."""
+    """Record the machine that the numbers of this run come from."""
     described = {
         "qemu": qemu.version,
         "accel": accel,
@@ -224,7 +224,7 @@ def _describe(request: Request, qemu: Emulator, accel: str, release: str, cmdlin
 
 
 def _watch(request: Request, socket: Path) -> Watch:
-    """Watch a guest, unless its instructions are counted: nothing may come between those."""
+    """Watch a guest, unless its instructions are counted: a look would change the counts."""
     logs = [request.out / name for name in SERIAL_LOGS]
     silence = 0.0 if request.tier == "icount" else request.silence
     return Watch(socket, logs, silence, request.out / LOOK_LOG)
@@ -233,7 +233,7 @@ def _watch(request: Request, socket: Path) -> Watch:
 def _run(
     command: Sequence[str], qemu: Emulator, request: Request, channel: StatusChannel, watch: Watch
 ) -> Result:
-    """Run QEMU until it ends, stands still, the time is up or somebody interrupts."""
+    """Run QEMU until it ends, stands still or is interrupted, or the time is up."""
     result = Result(out=request.out)
     started = time.monotonic()
     deadline = started + request.timeout
@@ -274,7 +274,7 @@ def _run(
 
 
 def _standing(finding: Finding | None, process: subprocess.Popen[bytes]) -> Finding | None:
-    """Return what was found, unless the emulator ended while it was looked at."""
+    """Return the finding, unless the emulator ended during the look."""
     if finding:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(ENDING_SECONDS)
@@ -283,7 +283,7 @@ def _standing(finding: Finding | None, process: subprocess.Popen[bytes]) -> Find
 
 
 class StatusChannel:
-    """Follows the status channel, and recognises the exit line by its nonce."""
+    """Reads the status channel as it grows, and recognises the exit line by its nonce."""
 
     def __init__(self, path: Path, nonce: str, show: Callable[[str], None] | None) -> None:
         self._path = path
@@ -294,7 +294,7 @@ class StatusChannel:
         self.exit_code: int | None = None
 
     def poll(self, final: bool = False) -> bool:
-        """Read what is new; tell whether the exit code is known."""
+        """Read the new lines; tell whether the exit code is known."""
         if self._path.is_file():
             with self._path.open("rb") as file:
                 file.seek(self._offset)
@@ -317,7 +317,7 @@ class StatusChannel:
 
 
 def _judge(result: Result, out: Path) -> None:
-    """Decide whether a run is good; results stay in place only if it is."""
+    """Decide whether a run is good; the results of a bad one are renamed to results.failed."""
     console = result.console
     result.dirt = logscan.scan_log(console)
     error = _extract(out / "results.tar.gz", out / "results")
@@ -338,7 +338,7 @@ def _judge(result: Result, out: Path) -> None:
 
 
 def _extract(archive: Path, target: Path) -> str:
-    """Unpack the results that the guest sent; return what is wrong with them."""
+    """Unpack the results of the guest; return what is wrong with them."""
     if not archive.is_file() or archive.stat().st_size == 0:
         return "nothing was sent"
     target.mkdir()

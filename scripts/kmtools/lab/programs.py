@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Programs of a distribution for a test kernel, with the libraries that they need.
 
-They come from a tree of their own beside the suites and go into the initramfs; a test kernel has
-nothing but busybox otherwise.
+They come from a tree of their own beside the suites and go into the initramfs, which otherwise
+holds busybox alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x", re.M)
 
 
 def fetch(suite: str, kind: str, packages: Sequence[str]) -> Path:
-    """Make sure that packages with all that they depend on are unpacked; return the tree."""
+    """Make sure that packages and their dependencies are unpacked; return the tree."""
     name = f"{suite}-{kind}"
     tree = suite_dir(name)
     if not tree.is_dir():

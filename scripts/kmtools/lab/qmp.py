@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Talks to a running QEMU in its own protocol."""
+"""Sends commands to a running QEMU over its monitor protocol, QMP."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ ANSWER_SECONDS = 60.0
 
 
 class MonitorError(UnableError):
-    """The emulator does not answer, or says that it cannot."""
+    """The emulator does not answer, or answers with an error."""
 
 
 class Monitor:
-    """A connection to one socket of an emulator, which serves one at a time."""
+    """A connection to a socket of an emulator; a socket serves one connection at a time."""
 
     def __init__(self, path: Path, seconds: float = ANSWER_SECONDS) -> None:
-        """Connect; an answer may take so many seconds."""
+        """Connect; `seconds` is how long an answer may take."""
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(seconds)
         try:
@@ -45,12 +45,12 @@ class Monitor:
     @staticmethod
     def options(path: Path) -> list[str]:
         """Return QEMU's options for a socket that a monitor connects to."""
-        # A comma in an option's value is written twice.
+        # QEMU wants a comma in the value of an option written twice.
         name = str(path).replace(",", ",,")
         return ["-qmp", f"unix:{name},server=on,wait=off"]
 
     def ask(self, command: str, **arguments: object) -> Any:
-        """Send a command and skip events until its answer; return what that holds."""
+        """Send a command and skip events until its answer; return the value in the answer."""
         words: dict[str, object] = {"execute": command}
         if arguments:
             words["arguments"] = {key.replace("_", "-"): to for key, to in arguments.items()}
@@ -76,7 +76,7 @@ class Monitor:
         return answer
 
     def human(self, command: str, cpu: int = 0) -> str:
-        """Give a command of the human monitor, seen from one CPU; return what it prints."""
+        """Run a command of the human monitor for one CPU; return its output."""
         said = self.ask("human-monitor-command", command_line=command, cpu_index=cpu)
         return str(said).replace("\r", "")
 
@@ -88,9 +88,9 @@ class Monitor:
 def injecting(path: Path, rate: float, status: Path) -> AbstractContextManager[None]:
     """Send a non-maskable interrupt to every CPU, `rate` times a second, until the block is left.
 
-    It begins when the guest says something on its status channel: a kernel that has only just
-    been started would be killed by one. The kernel lets its other CPUs take part by
-    apic_extnmi=all.
+    It begins after the first line on the guest's status channel, because an interrupt would kill
+    a kernel that has just begun to boot. With apic_extnmi=all on the command line every CPU takes
+    them.
     """
 
     def work(left: threading.Event) -> None:

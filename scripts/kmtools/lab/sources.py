@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The mirror that this machine's own apt configuration names."""
+"""Finds the mirror in the apt configuration of this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OS_RELEASE = Path("/etc/os-release")
 
 @dataclass(frozen=True)
 class Source:
-    """One place packages come from: a URI with one suite of it."""
+    """A source of packages: a URI and a suite."""
 
     uri: str
     suite: str
@@ -25,14 +25,14 @@ class Source:
     signed_by: str = ""
 
     def line(self, suite: str) -> str:
-        """Return a one-line apt source for another suite of the same place."""
+        """Return a one-line apt source for another suite at the same URI."""
         option = f" [signed-by={self.signed_by}]" if self.signed_by else ""
         return f"deb{option} {self.uri} {suite} main"
 
 
 @dataclass(frozen=True)
 class Mirror:
-    """Where suites are found: the archive and, if the machine has one, its security part."""
+    """The archive and, if the machine has one, its security part."""
 
     archive: Source
     security: Source | None
@@ -81,7 +81,7 @@ def parse_deb822(text: str) -> list[Source]:
 
 
 def read_all(apt_dir: Path = APT_DIR) -> list[Source]:
-    """Read every source of the machine in the order that apt does."""
+    """Read every source of the machine in the order of apt."""
     found: list[Source] = []
     for path in (apt_dir / "sources.list", *sorted((apt_dir / "sources.list.d").glob("*"))):
         if path.is_file() and path.suffix == ".list":
@@ -98,7 +98,7 @@ def codename(os_release: Path = OS_RELEASE) -> str:
 
 
 def choose(sources: Iterable[Source], own: str) -> Mirror:
-    """Pick the Debian archive and its security part out of all sources."""
+    """Choose the Debian archive and its security part from all sources."""
     with_main = [source for source in sources if "main" in source.components]
     archives = [s for s in with_main if s.suite in (own, "stable", "testing", "unstable", "sid")]
     security = [s for s in with_main if s.suite in (f"{own}-security", "stable-security")]

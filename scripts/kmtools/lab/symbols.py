@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Gives names to addresses in what was seen of a guest that stood still.
+"""Adds names of functions to the addresses in a record of looks at a guest.
 
-A distribution's package has no list of the kernel's symbols, but the kernel itself knows them: it
-is booted once more and asked. Where it had been loaded is known from its entry for breakpoints.
+A distribution's package has no list of the kernel's symbols, so the kernel is booted once more and
+/proc/kallsyms read. Its entry for breakpoints tells where the kernel of the record was loaded.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ LIST = "kallsyms"
 ENTRY = "asm_exc_int3"
 SAID_ENTRY = re.compile(r"^entry of breakpoints: ([0-9a-f]+)$", re.M)
 ADDRESS = re.compile(r"\bffffffff[0-9a-f]{8}\b")
-# A module's code is too far from every name.
+# Addresses further from every name than this are code of modules.
 MOST_BYTES = 1 << 20
 
 Symbols = list[tuple[int, str]]
 
 
 def parse(text: str) -> Symbols:
-    """Read lines of /proc/kallsyms that are functions of the kernel."""
+    """Read the kernel's functions from lines of /proc/kallsyms."""
     rows = (line.split() for line in text.splitlines())
     return sorted((int(row[0], 16), row[2]) for row in rows if len(row) == 3 and row[1] in "tTwW")
 
 
 def fetch(kernel: str, out: Path) -> Symbols:
-    """Ask a kernel that is booted for it."""
+    """Boot a kernel and read its symbols."""
     with tempfile.TemporaryDirectory(prefix="kmarkers-symbols-") as scratch:
         job = Path(scratch, "job")
         job.write_text(f"cat /proc/kallsyms >/results/{LIST}\n")
@@ -41,7 +41,7 @@ def fetch(kernel: str, out: Path) -> Symbols:
 
 
 def annotate(text: str, symbols: Symbols) -> str:
-    """Put a name behind every address of a kernel's code, wherever the kernel had been loaded."""
+    """Put a name behind every address of the kernel's code, wherever the kernel was loaded."""
     entry = SAID_ENTRY.search(text)
     starts = [address for address, _ in symbols]
     usual = next((address for address, name in symbols if name == ENTRY), None)

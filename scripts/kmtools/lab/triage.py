@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tells a crash or a hang of the emulator from one of ours.
+"""Distinguishes crashes and hangs that the emulator caused from those of our code.
 
 An emulator that translates code may run a breakpoint long after the byte was replaced, and
-kills stock kernels now and then without any module of ours. A crash is taken for such a one
-only if nothing of ours is in its trace; then the same boot is tried again. Code of ours that was
-unloaded has no name any more: an address without one is ours, too. A hang is taken for such a one
-only if a CPU was seen to execute, in the kernel's own text, a breakpoint that memory does not hold.
+sometimes crashes stock kernels without any module of ours. A crash counts as the emulator's only if
+its trace has nothing of ours; then the same boot is tried again. Our code has no name once it is
+unloaded, so an address without a name counts as ours. A hang counts as the emulator's only if a
+CPU was seen to execute, in the kernel's own text, a breakpoint that memory does not hold.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ MOST_RETRIES = 2
 
 # 0010 is the kernel's own segment; in a call trace a frame without a name is a bare address.
 NAMELESS = re.compile(r"\bRIP: 0010:0x|^(?:\[[^]]*\])* +(?:\? )?0x[0-9a-f]+$")
-# Nothing but our modules is in the kernel's module space, with or without a name.
+# The kernel's module space holds only our modules, with or without a name.
 FAULT = re.compile(r"\b(?:page fault for address:|opcode bytes at(?: RIP)?) (?:0x)?([0-9a-f]+)")
 MODULE_SPACE = range(0xFFFFFFFFA0000000, 0xFFFFFFFFFF000000)
 
 
 def our_frames(console: str, modules: Collection[str]) -> list[str]:
-    """Return the lines of a trace that are code of our modules, which may be gone by then."""
+    """Return the lines of a trace with code of our modules, which may be unloaded by then."""
     names = "|".join(re.escape(name) for name in modules)
     frame = re.compile(rf"\+0x[0-9a-f]+/0x[0-9a-f]+ \[(?:{names})[\] ]")
     return [line for line in console.splitlines() if frame.search(line) or is_nameless(line)]
 
 
 def is_nameless(line: str) -> bool:
-    """Tell whether a line shows an address that code of ours may have had."""
+    """Tell whether a line shows an address that may have been one of our code."""
     fault = FAULT.search(line)
     in_module_space = fault is not None and int(fault[1], 16) in MODULE_SPACE
     return in_module_space or NAMELESS.search(line) is not None
 
 
 def emulators_crash(result: Result, modules: Collection[str]) -> str | None:
-    """Return what a crash looked like if nothing speaks for it being ours, else None."""
+    """Return the first line of a crash if nothing in it is ours, else None."""
     if result.exit_code is not None:
         return None
     if result.finding:

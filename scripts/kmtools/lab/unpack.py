@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Unpacks compilers, kernels and emulators side by side, without installing anything.
 
-A suite is a tree with a compiler that serves as a chroot; a kernel is a tree of its own with
-the image, the modules and the headers, which a build mounts into the suite. Each tree is
-filled under a temporary name and renamed when complete, so an interrupted run leaves
-nothing that looks finished.
+A suite is a tree with a compiler that serves as a chroot. A kernel is a tree of its own with the
+image, the modules and the headers, which a build mounts into the suite. Each tree is filled under
+a temporary name and renamed when it is complete, so an interrupted run leaves no incomplete tree
+under a final name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kmtools.lab.apt import Candidate, NotOnMirrorError, PrivateApt, compare_ver
 from kmtools.lab.cache import locked
 from kmtools.lab.catalogue import Entry, Kernel, kernel_dir, unpacked
 
-# What Kbuild runs besides the compiler that the headers depend on.
+# The programs that Kbuild runs, besides the compiler, on which the headers depend.
 BUILD_TOOLS = (
     *("make", "bash", "dash", "coreutils", "sed", "grep", "findutils", "diffutils"),
     *("gzip", "xz-utils", "mawk", "perl-base"),
@@ -38,7 +38,7 @@ KERNEL_PREFIXES = tuple(
 USR_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 LEFT_OUT = ("doc", "man", "locale", "info", "lintian", "bug")
 NEEDED_BYTES = 3 << 30
-# How the names of trees begin that are being filled, and end that are being removed.
+# The beginning of the names of trees that are being filled, and the end of those being removed.
 UNFINISHED, REPLACED = ".new-", ".old"
 
 
@@ -77,12 +77,12 @@ def ensure_qemu(entry: Entry) -> None:
 
 
 def have_qemu(entry: Entry) -> bool:
-    """Tell whether an entry's emulator needs no fetching."""
+    """Tell whether an entry's emulator is there."""
     return qemu_dir(entry.qemu).is_dir()
 
 
 def complete(entry: Entry) -> Kernel | None:
-    """Return a kernel if it and all that it needs to be built for and to run is unpacked."""
+    """Return a kernel if it, its suite and its emulator are unpacked."""
     kernel = unpacked(entry.name)
     # A line of kernels.txt may have changed since.
     fits = kernel is not None and kernel.suite == entry.suite and entry.matches(kernel.package)
@@ -90,7 +90,7 @@ def complete(entry: Entry) -> Kernel | None:
 
 
 def make(entry: Entry, there: Kernel | None) -> Kernel:
-    """Unpack the newest kernel of an entry that the mirror can still deliver."""
+    """Unpack the newest kernel of an entry that can still be downloaded."""
     with fetching(NEEDED_BYTES):
         progress(f"{entry.name}: asking the mirror for {entry.suite}")
         apt = PrivateApt(entry.suite)
@@ -146,7 +146,7 @@ def new_kernel(entry: Entry) -> Iterator[Path]:
 
 
 def _find_vmlinuz(tree: Path, release: str) -> Path:
-    """Find the bootable file, which moved when images were split."""
+    """Find the bootable file, which is elsewhere since images were split."""
     for path in (tree / f"boot/vmlinuz-{release}", tree / f"usr/lib/modules/{release}/vmlinuz"):
         if path.is_file():
             return path
@@ -168,7 +168,7 @@ def ensure_suite(apt: PrivateApt, name: str, names: list[str]) -> None:
 
 
 def _make_chroot_usable(tree: Path) -> None:
-    """Do by hand the little that maintainer scripts would have done."""
+    """Make the few links and files that maintainer scripts would have made."""
     binaries = tree / "usr" / "bin"
     for link, target in (("sh", "dash"), ("awk", "mawk")):
         if not os.path.lexists(binaries / link):
@@ -223,7 +223,7 @@ def extract_all(debs: Collection[Path], tree: Path) -> None:
     for name in USR_MERGED:
         (tree / "usr" / name).mkdir(parents=True)
         (tree / name).symlink_to(f"usr/{name}")
-    # base-files makes the links above anew, so nothing may be unpacked beside it.
+    # base-files replaces the links above, so nothing may be unpacked at the same time.
     base = [deb for deb in debs if deb.name.startswith("base-files_")]
     for deb in base:
         extract(deb, tree)
@@ -240,14 +240,14 @@ def extract(deb: Path, tree: Path) -> None:
             command, stdin=source.stdout, capture_output=True, text=True, check=False
         )
     if source.returncode != 0 or done.returncode != 0:
-        # The package stays: the next download compares it with what the mirror lists.
+        # The package stays: the next download checks it against the lists.
         said = done.stderr.strip().splitlines() or [f"dpkg-deb: exit code {source.returncode}"]
         full = "; make room and run it again" if "No space left" in said[0] else ""
         raise UnableError(f"cannot unpack {deb.name}: {said[0]}{full}")
 
 
 def _require_space(needed_bytes: int) -> None:
-    """Refuse to start what the disk cannot hold."""
+    """Raise UnableError if the disk has too little room."""
     cache = cache_dir()
     free = shutil.disk_usage(cache).free
     if free < needed_bytes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Building for user space: the command, and what keeps it from working here."""
+"""Building for user space: the command, and the programs and headers that it needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def make(
 
 
 def obstacle() -> str:
-    """Why nothing can be built for user space here, and what mends that."""
+    """Why nothing can be built for user space here, and the remedy; empty if it can."""
     for program in ("gcc", "make"):
         if not shutil.which(program):
             return f"{program} is missing: {NEEDS}"

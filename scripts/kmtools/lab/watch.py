@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Watches a guest that runs, and takes a look when it has been silent for long."""
+"""Watches a running guest, and looks at its CPUs when it has been silent for long."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from kmtools.lab.look import Cpu, Finding, judge, look
 from kmtools.lab.qmp import Monitor, MonitorError
 
 LOOKS = 20
-# The looks are taken in a third of the time that a guest may be silent.
+# The looks are spread over a third of the time that a guest may be silent.
 LOOKS_A_SILENCE = 60
-# What the kernel says of itself when a CPU gets nowhere.
+# The kernel's messages about a CPU that is stuck.
 LOCKUP = re.compile(rb"(?:soft|hard) lockup|detected stalls|self-detected stall|hard LOCKUP")
-# What may be an address of code.
+# Addresses of code are above this one.
 CODE_FROM = 0xFFFFFFFF80000000
 
 
 class Watch:
-    """Looks at a guest whose logs do not grow; `record` gets what was seen."""
+    """Looks at a guest whose logs do not grow, and writes its looks to the file `record`."""
 
     def __init__(self, socket: Path, logs: Sequence[Path], silence: float, record: Path) -> None:
         self._socket = socket
@@ -50,13 +50,13 @@ class Watch:
         return self._look()
 
     def _begin(self, due: float) -> None:
-        """Begin anew, with a first look at some time."""
+        """Begin a new series of looks, the first one at the given time."""
         self.looks = []
         self._due = due
         self.close()
 
     def _said_lockup(self, sizes: Sequence[int]) -> bool:
-        """Whether one of the logs tells of a lockup in what is new."""
+        """Whether the new lines of a log report a lockup."""
         for log, old, new in zip(self._logs, self._sizes, sizes, strict=False):
             if new > old:
                 with log.open("rb") as file:
@@ -66,7 +66,7 @@ class Watch:
         return False
 
     def _look(self) -> Finding | None:
-        """Look once more; after the last one, judge."""
+        """Look once more; judge after the last look."""
         try:
             self._monitor = self._monitor or Monitor(self._socket)
             self.looks.append(look(self._monitor))
@@ -80,7 +80,7 @@ class Watch:
         finding_or_none = judge(self.looks)
         self._write(finding_or_none)
         if finding_or_none is None:
-            # It works on something long: the next time is later.
+            # The guest is at long work: the next series is later.
             self._patience *= 2
             self._begin(time.monotonic() + self._patience)
         return finding_or_none
@@ -100,7 +100,7 @@ class Watch:
         return finding
 
     def _write(self, finding: Finding | None) -> None:
-        """Add what was seen to the record."""
+        """Add the looks to the record."""
         said = finding.reason if finding else "every CPU goes on"
         lines = [f"== {len(self.looks)} looks: {said}"]
         for number, seen in enumerate(zip(*self.looks, strict=True)):
@@ -119,7 +119,7 @@ class Watch:
 
 
 def shown_stack(cpu: Cpu) -> list[str]:
-    """Return the part of a stack that may be addresses of code, and what a breakpoint saved."""
+    """Return the words of a stack that may be addresses of code, and a breakpoint's registers."""
     code = [f"+{8 * n:03x} {word:x}" for n, word in enumerate(cpu.stack) if word >= CODE_FROM]
     lines = [f"entry of breakpoints: {cpu.entry:x}", "on its stack:", *code] if code else []
     if cpu.trap:
