@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Job for a test kernel: run every benchmark and leave the samples in /results.
-# /bench.conf holds "name value" lines for bench/config, "live BLOCKS" if the running
-# kernel's own getppid is to be measured too, and "start NAMES" if not all benchmarks
-# are wanted. MODULES, RESULTS, CONFIG and KMLIVE name other places, for use on a
-# running system.
+# Job for a test kernel: runs every benchmark and writes the samples to /results.
+# /bench.conf has lines "name value" for the files of bench/config. A line "live BLOCKS" asks for
+# the kernel's own getppid, too, and a line "start NAMES" for these benchmarks only. The variables
+# MODULES, RESULTS, CONFIG and KMLIVE name other paths, for use on a running system.
 modules=${MODULES-/modules}
 results=${RESULTS-/results}
 
@@ -46,7 +45,7 @@ cat "$bench/env" >"$results/env"
 for samples in "$bench"/*/samples; do
 	name=${samples%/samples}
 	name=${name##*/}
-	# One that cannot be measured here has none.
+	# A benchmark that cannot be measured in this kernel has no samples.
 	grep -q "^$name," "$samples" || continue
 	cat "$samples" >"$results/$name.csv" || exit 1
 	echo "$name"

@@ -47,7 +47,7 @@ def test_without_python_there_are_medians(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setup", "code", "said"), [(0, 7, ""), (1, 7, "going on"), (130, 130, "")]
+    ("setup", "code", "said"), [(0, 7, ""), (1, 7, "something is missing"), (130, 130, "")]
 )
 def test_what_setup_lacks_does_not_end_it(checkout: Path, setup: int, code: int, said: str) -> None:
     python = checkout / "bin" / "python3"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# A suite that runs beside others who change text, or beside NMIs. KMARKERS_PART names the suite:
+# A suite that runs beside other changes of text, or beside NMIs. KMARKERS_PART names the suite:
 # owners, storms or nmis.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
