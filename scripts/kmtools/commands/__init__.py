@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What each command is told, and what it calls.
+"""The options of each command, and the functions that it calls.
 
-A command is a function that describes its options to a parser and returns what runs with them.
-kmtools.cli lists them with a line each; what help says besides is the function's docstring.
+A command is a function that adds its options to a parser and returns the function that runs with
+them. kmtools.cli lists the commands with a line of help each; the rest of the help is the docstring
+of the function.
 """
 
 from argparse import Namespace

@@ -37,7 +37,7 @@ from kmtools.lab import catalogue
 
 
 def ended(total: Tally) -> int:
-    """Print what a run adds up to as its last line; returns its exit code."""
+    """Print the totals of a run as its last line; returns its exit code."""
     print(total.closing_line())
     return exit_code(total)
 
@@ -48,16 +48,16 @@ def judged(good: bool) -> int:
 
 
 def add_kernel(parser: ArgumentParser) -> None:
-    """The option that all share which boot a test kernel."""
+    """Add the option of all commands that boot a test kernel."""
     parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
 
 
 def check(parser: ArgumentParser) -> Run:
-    """In user space: the C cases on the real CPU, also under sanitizers, and the tools' own tests.
-    In a test kernel: the modules' own cases and every file they have, with short storms. Under
-    instruction counting: that two runs agree to the instruction. Each suite's output is kept in
-    build/check/. The last line of the output is `N passed, N failed`. The exit code is 1 if
-    something failed, and else 2 if a part could not run on this machine.
+    """In user space: the C cases on the real CPU, also under sanitizers, and the tests of the
+    tools. In a test kernel: the modules' own cases and all of their files, with short storms. Under
+    instruction counting: two runs, which must agree to the instruction. The output of each suite is
+    kept in build/check/. The last line of the output is `N passed, N failed`. The exit code is 1 if
+    something failed, else 2 if a part could not run on this machine.
     """
     add_kernel(parser)
     parser.add_argument("--full", action="store_true", help="also what takes long")
@@ -76,7 +76,7 @@ def check(parser: ArgumentParser) -> Run:
 def check_native(parser: ArgumentParser) -> Run:
     """Each build also runs examples/user/flight, a program that uses the library, and compares
     emulated instructions with executed ones. Without sanitizers the storm on every kind of
-    instruction goes on for ten seconds at least.
+    instruction lasts ten seconds at least.
     """
     parser.add_argument(
         "--long",
@@ -120,8 +120,8 @@ def check_tracers(parser: ArgumentParser) -> Run:
 
 
 def check_matrix(parser: ArgumentParser) -> Run:
-    """The logs of each kernel are in build/matrix/; a table of all kernels is also written to
-    Documentation/kernels.md, in which kernels that are named get new rows.
+    """The logs of each kernel are in build/matrix/. A run of all kernels also writes their table to
+    Documentation/kernels.md; a run of named kernels replaces the rows of these.
     """
     parser.add_argument("names", nargs="*", metavar="NAME", help="in kernels.txt (default: all)")
     parser.add_argument("--debug", action="store_true", help="the kernels that look for faults")
@@ -147,12 +147,11 @@ def check_mutants(parser: ArgumentParser) -> Run:
 
 
 def check_fuzz(parser: ArgumentParser) -> Run:
-    """What was found to be interesting stays in build/fuzz/corpus/ for the next time; an input that
-    fails is left in build/fuzz/, and `build/sanitize/fuzz/fuzz-TARGET FILE` repeats it without a
-    fuzzer.
+    """Inputs that reach new code stay in build/fuzz/corpus/ for the next run. An input that fails
+    is left in build/fuzz/; `build/sanitize/fuzz/fuzz-TARGET FILE` repeats it without a fuzzer.
     """
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(fuzz.TARGETS))
-    # To a fuzzer 0 seconds are for ever.
+    # A fuzzer takes 0 seconds to mean no limit.
     seconds = os.environ.get("FUZZ_SECONDS") or str(fuzz.SECONDS)
     parser.add_argument("--seconds", type=positive, default=seconds, help="for each target")
 
@@ -166,22 +165,22 @@ def check_fuzz(parser: ArgumentParser) -> Run:
 def known(
     parser: ArgumentParser, what: str, names: Sequence[str], all_names: Sequence[str]
 ) -> None:
-    """Refuse a name that is not one of all."""
+    """Refuse a name that is not in the list."""
     for name in names:
         if name not in all_names:
             parser.error(f"no {what} {name!r}; there are: {', '.join(all_names)}")
 
 
 def check_coverage(parser: ArgumentParser) -> Run:
-    """Pure parts are the files that modules and programs share, without the benchmarks' own
-    operations.
+    """Pure parts are the files that are compiled both for modules and for programs, without the
+    operations of the benchmarks.
     """
     parser.add_argument("--missing", action="store_true", help="list the lines that never ran")
     return lambda args: judged(coverage.measure(args.missing))
 
 
 def check_lint(parser: ArgumentParser) -> Run:
-    """What a tool found is shown below its line."""
+    """The findings of a tool are shown below its line."""
     parser.add_argument("tools", nargs="*", metavar="TOOL", help=", ".join(lint.TOOLS))
 
     def run(args: Namespace) -> int:
@@ -211,7 +210,7 @@ def check_house(parser: ArgumentParser) -> Run:
 
 
 def check_fresh(parser: ArgumentParser) -> Run:
-    """What each step printed is in build/fresh/. The last line is `N passed, N failed`."""
+    """The output of each step is in build/fresh/. The last line is `N passed, N failed`."""
     parser.add_argument("--root", choices=fresh.SUITES, help="one suite alone")
     parser.add_argument("--step", action="append", default=[], help="these steps alone")
     parser.add_argument("--who", choices=("root", "user"), help="as one of them alone")

@@ -51,7 +51,7 @@ def addition(text: str) -> tuple[Path, str]:
 
 
 def existing_file(text: str) -> Path:
-    """Parse the path of a file that must be there."""
+    """Parse the path of a file that must exist."""
     path = Path(text)
     if not path.is_file():
         raise argparse.ArgumentTypeError(f"{text} is not a file")

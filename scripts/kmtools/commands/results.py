@@ -15,8 +15,8 @@ from kmtools.report.reference import REFERENCE, make
 
 
 def compare(parser: ArgumentParser) -> Run:
-    """Raw numbers of two runs are never set against each other, since machines, clocks and kernels
-    differ. A cost has changed when the two intervals do not touch.
+    """Raw numbers of two runs are not compared, because machines, clocks and kernels differ. A cost
+    has changed if the two intervals do not touch.
     """
     parser.add_argument("a", type=Path, metavar="RUN_A", help="the first run")
     parser.add_argument("b", type=Path, metavar="RUN_B", help="the second run")
@@ -41,8 +41,8 @@ def impact(parser: ArgumentParser) -> Run:
 
 
 def reference(parser: ArgumentParser) -> Run:
-    """Refused are a run that was quick or lacks a tier, and one whose env.json holds a path or the
-    name of the machine.
+    """A run is refused if it was quick or lacks a tier, or if its env.json holds a path or the name
+    of the machine.
     """
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
     parser.add_argument(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Commands that make a run and its report; they begin with nothing but Python."""
+"""Commands that make a run and its report; they need nothing but Python to start."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kmtools.report import report as reporting
 
 
 def collect(parser: ArgumentParser) -> Run:
-    """Without --raw, RUN_DIR is a folder of make bench; what it has measured so far is merged."""
+    """Without --raw, RUN_DIR is a folder of make bench; the tiers measured so far are merged."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="where results go")
     parser.add_argument(
         "--raw",
@@ -36,7 +36,7 @@ def collect(parser: ArgumentParser) -> Run:
 
 
 def tier_and_folder(text: str) -> tuple[str, Path]:
-    """TIER=DIR of the command line."""
+    """Parse TIER=DIR."""
     tier, separator, path = text.partition("=")
     if not separator or not path or tier not in rundir.TIERS:
         raise argparse.ArgumentTypeError(f"{text!r} is not TIER=DIR, tier {'|'.join(rundir.TIERS)}")
@@ -44,7 +44,7 @@ def tier_and_folder(text: str) -> tuple[str, Path]:
 
 
 def report(parser: ArgumentParser) -> Run:
-    """Without numpy it prints medians, and says what is missing; the exit code is then 2."""
+    """Without numpy it prints medians and names the missing packages; the exit code is then 2."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
     parser.add_argument("--no-figures", action="store_true", help="table and summary.json alone")
     parser.add_argument("--tier", choices=rundir.TIERS, help="print its table, write nothing")
@@ -59,11 +59,11 @@ def report(parser: ArgumentParser) -> Run:
 def bench(parser: ArgumentParser) -> Run:
     """Measures in user space on the real CPU (native) and prints that table; then fetches a stock
     kernel, boots it and measures in it (vm), and again under an emulator that counts instructions
-    (icount). With --host, in user space and inside the running kernel (metal). What each tier's
-    numbers mean is in README.md. The run is left in results/local/<date>/, with
-    results/local/latest pointing to it once all tiers are measured. What cannot be measured here is
-    named, and the rest is; --resume measures what is missing later. Exit codes: 0 all measured, 1 a
-    step failed, 2 something could not be done here (after what could), 130 interrupted.
+    (icount). With --host it measures in user space and inside the running kernel (metal). README.md
+    says what the numbers of each tier mean. The run is left in results/local/<date>/;
+    results/local/latest points to it once all tiers are measured. A tier that cannot be measured
+    here is named, and the others are measured; --resume measures the missing ones later. Exit
+    codes: 0 all measured, 1 a step failed, 2 a tier could not be measured here, 130 interrupted.
     """
     parser.add_argument("--kernel", help="name in kernels.txt")
     parser.add_argument("--seed", type=int, help="order of variants (default 1)")
@@ -74,7 +74,7 @@ def bench(parser: ArgumentParser) -> Run:
 
 
 def plan(args: Namespace, was: Plan | None) -> Plan:
-    """What was asked for; where nothing was, as the run that goes on has it."""
+    """The plan from the options; an option that is not given is as in the resumed run."""
     kernel = args.kernel or (was.kernel if was else catalogue.default_name())
     catalogue.find(kernel)
     seed = args.seed if args.seed is not None else was.seed if was else 1
@@ -83,7 +83,7 @@ def plan(args: Namespace, was: Plan | None) -> Plan:
 
 
 def begin(args: Namespace) -> benchrun.Run:
-    """A new run, or one that goes on where it fits."""
+    """A new run, or the resumed one if it fits the plan."""
     if not args.resume:
         return benchrun.create(plan(args, None))
     run = benchrun.load(benchrun.find(args.resume))
@@ -94,7 +94,7 @@ def begin(args: Namespace) -> benchrun.Run:
 
 
 def run_bench(args: Namespace) -> int:
-    """Measure what is missing and report what is there; returns the exit code."""
+    """Measure the missing tiers and report all of them; returns the exit code."""
     lock = alone(ROOT / "build" / "bench.lock", "another bench is running in this checkout")
     with lock, benchrun.tidied(begin(args)) as run:
         try:
@@ -107,7 +107,7 @@ def run_bench(args: Namespace) -> int:
 
 
 def measure_and_report(run: benchrun.Run) -> int:
-    """Measure what is missing, as far as it goes; report what is there, also when interrupted."""
+    """Measure the missing tiers; report those that are there, also after an interruption."""
     shown: set[str] = set()
 
     def show(tier: str) -> None:
@@ -135,7 +135,7 @@ def measure_and_report(run: benchrun.Run) -> int:
 
 
 def tell(run: benchrun.Run) -> None:
-    """Say what is missing and how to go on."""
+    """Name the missing tiers and the command that goes on."""
     described = benchrun.describe(run)
     for line in rundir.missing_of({"run": described}):
         print(f"bench: {line}", file=sys.stderr)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measuring: the folder of a run, and what fills it in each tier."""
+"""Measuring: the folder of a run, and the tiers that fill it."""

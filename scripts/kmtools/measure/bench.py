@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures what a run lacks, tier by tier; what stands in the way of one does not stop the rest."""
+"""Measures the missing tiers of a run; if one cannot be measured, the others still are."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ HERE = ("native", "vm", "icount")
 HOST = ("native", "metal")
 GUESTS = ("vm", "icount")
 
-# Blocks per tier, in user space per process: enough for intervals a fraction of a cycle wide on
-# the real CPU; under emulation for an order of magnitude; exact counts need two, to see that they
-# agree. The kernel's own getppid ("live") is timed from user space, with interrupts on: no exact
-# counts of it.
+# Blocks per tier, in user space per process. On the real CPU, intervals are then a fraction of a
+# cycle wide; under emulation, orders of magnitude can be told apart; exact counts need two blocks,
+# which must agree. The kernel's own getppid ("live") is timed from user space, with interrupts on,
+# so it has no exact counts.
 FULL = {
     "native": 250, "processes": 8, "vm": 40, "vm live": 20, "icount": 4,
     "metal": 2000, "metal live": 200,
 }  # fmt: skip
-# Ends within 90 seconds of measuring, and leaves out of the emulated machine what takes longest.
+# A quick run measures for 90 seconds at most. Its test kernels run no slow benchmarks.
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2}
 QUICK_GUEST = ("empty-loop", "memcpy-4096", "marker-enabled", "cold-branch", "getppid-copy-quiet")
 
 
 def command(words: Sequence[object], what: str, env: Mapping[str, str] | None = None) -> None:
-    """Run a command that speaks for itself, with further environment variables."""
+    """Run a command, whose output is shown, with further environment variables."""
     try:
         code = processes.run(words, env=env)
     except OSError as error:
@@ -49,10 +49,10 @@ def command(words: Sequence[object], what: str, env: Mapping[str, str] | None = 
 
 
 class Bench:
-    """Measures what a run lacks, tier by tier."""
+    """Measures the missing tiers of a run, one after the other."""
 
     def __init__(self, run: Run, show: Callable[[str], None]) -> None:
-        """`show` prints the table of a tier that others would have to wait for."""
+        """`show` prints the table of a tier before the next ones are measured."""
         self.run = run
         self.show = show
         self.lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
@@ -84,7 +84,7 @@ class Bench:
         )
 
     def install_rest(self) -> None:
-        """Install what test kernels and the page need; what is missing then says so itself."""
+        """Install the packages for test kernels and the page; later steps name the missing ones."""
         self.progress.step("installing what the rest needs", "1 to 2 minutes the first time")
         with contextlib.suppress(FailedError):
             command([ROOT / "scripts" / "setup", "--bench"], "setting up")
@@ -139,7 +139,7 @@ class Bench:
         publish(partial, raw)
 
     def attempt(self, tiers: Sequence[str], work: str, *words: str) -> bool:
-        """Do a part of the work for some tiers; what stands in the way is kept, and said."""
+        """Do a step for some tiers; if it fails, keep the reason and print it."""
         try:
             getattr(self, work)(*words)
         except FailedError as error:
@@ -151,7 +151,7 @@ class Bench:
         return True
 
     def give_up(self, tiers: Sequence[str], why: str, failed: bool) -> bool:
-        """Keep why tiers are not measured."""
+        """Keep and print why tiers are not measured."""
         print(f"bench: {' and '.join(tiers)} not measured: {why}", file=sys.stderr, flush=True)
         for tier in tiers:
             self.run.obstacles[tier] = {"failed": failed, "why": why}
@@ -159,7 +159,7 @@ class Bench:
         return False
 
     def tier_done(self, tier: str) -> None:
-        """Look at a tier's samples; a table that others would have to wait for is printed."""
+        """Check the samples of a tier; print the table of the first one, native."""
         self.run.obstacles.pop(tier, None)
         self.run.save()
         try:
@@ -174,7 +174,7 @@ class Bench:
             self.show(tier)
 
     def measure(self) -> None:
-        """Measure what is missing, in user space first, before anything is downloaded."""
+        """Measure the missing tiers: user space first, before anything is downloaded."""
         tiers, guests = self.lacking, self.guests
         if not tiers:
             return
@@ -192,7 +192,7 @@ class Bench:
 
 
 def gather_modules(target: Path) -> Path:
-    """The modules that `make modules` left in the source tree, in one directory."""
+    """Copy the modules that `make modules` built to one directory."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     for directory in ("patcher", "immediate", "markers", "bench_modules"):
@@ -205,7 +205,7 @@ def gather_modules(target: Path) -> Path:
 
 
 def plan(host: bool, kernel: str, seed: int, quick: bool) -> Plan:
-    """What a run measures here and now."""
+    """The plan of a new run on this machine."""
     tiers = list(HOST if host else HERE)
     amounts = {
         name: number

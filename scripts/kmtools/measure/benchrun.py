@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The folder of a run of make bench while it is made: its plan, what is measured, what is missing.
+"""The folder of a run of make bench: its plan, the tiers that are measured, and the missing ones.
 
-raw/<tier> is there once all samples of the tier are. run.json holds the plan and, of each tier
-that was tried in vain, what stood in the way; what measures the rest later must fit the plan.
+raw/<tier> is there once all samples of the tier are. run.json holds the plan and, for each tier
+that could not be measured, the reason. A resumed run must fit the plan.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from kmtools.measure import hostenv
 
 LOCAL = ROOT / "results" / "local"
 RECORD = "run.json"
-# What the measured programs and modules are made of.
+# The sources of the measured programs and modules.
 MEASURED = ("base", "bench_modules", "immediate", "include", "markers", "native", "patcher")
-# A CPU's frequency is another one at each look.
+# The frequency of a CPU changes all the time, so it does not identify the machine.
 UNSTEADY = "cpu_MHz"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run measures, and where; parts of a run are measured under the same plan."""
+    """The tiers, kernel and amounts of a run; all its parts are measured under the same plan."""
 
     tiers: Sequence[str]
     kernel: str
@@ -47,7 +47,7 @@ class Plan:
 
 
 def source_now() -> dict[str, Any]:
-    """The commit of the sources, and a hash of those that are measured."""
+    """The commit of the sources, and a hash of the measured ones."""
     digest = hashlib.sha256()
     for part in MEASURED:
         for path in sorted(sources(ROOT / part)):
@@ -57,14 +57,14 @@ def source_now() -> dict[str, Any]:
 
 
 def machine_now() -> dict[str, Any]:
-    """What a number depends on and what a reboot or a move to elsewhere changes."""
+    """The properties of the machine that numbers depend on and that a reboot may change."""
     cpu = {key: value for key, value in hostenv.cpu().items() if key != UNSTEADY}
     gcc = hostenv.first_line(hostenv.output_of("gcc", "--version"))
     return {**cpu, "running kernel": platform.release(), "gcc": gcc}
 
 
 def difference(was: Plan, now: Plan) -> str:
-    """What keeps a plan from going on under another one, as a sentence; empty if nothing does."""
+    """The difference that keeps a run from being resumed, as a sentence; empty if there is none."""
     for name in ("tiers", "kernel", "seed", "quick", "amounts"):
         before, here = getattr(was, name), getattr(now, name)
         if before != here:
@@ -83,12 +83,12 @@ class Run:
     """A run's folder."""
 
     def __init__(self, path: Path, plan: Plan, made: bool = False) -> None:
-        """`made` if nobody else has put anything into it."""
+        """`made` says that this process made the folder, and may remove it if it stays empty."""
         self.path = path
         self.made = made
         self.plan = plan
         self.release = ""
-        # Of each tier that was tried in vain, whether it failed, and what stood in the way.
+        # For each tier that could not be measured: whether it failed, and why.
         self.obstacles: dict[str, dict[str, Any]] = {}
 
     @property
@@ -97,7 +97,7 @@ class Run:
         return self.path.name
 
     def raw(self, tier: str) -> Path:
-        """Where the samples of a tier are."""
+        """The folder of the samples of a tier."""
         return self.path / "raw" / tier
 
     def has(self, tier: str) -> bool:
@@ -105,7 +105,7 @@ class Run:
         return self.raw(tier).is_dir()
 
     def set_aside(self, tier: str) -> Path:
-        """Keep samples that cannot be used out of the way, so that the tier is measured again."""
+        """Rename samples that cannot be used, so that the tier is measured again."""
         for number in range(1, 100):
             kept = self.path / "raw" / f"{tier}.refused-{number}"
             if not kept.exists():
@@ -117,7 +117,7 @@ class Run:
         return [tier for tier in self.plan.tiers if self.has(tier)]
 
     def holds_samples(self) -> bool:
-        """Whether there is anything that a run could go on from."""
+        """Whether there are samples that a resumed run could keep."""
         found = self.path.glob("raw/**/*.csv")
         return any(path.parent.suffix != ".partial" for path in found)
 
@@ -128,7 +128,7 @@ class Run:
         write_whole(self.path / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
 
     def require_release(self, release: str) -> None:
-        """Hold the test kernel to the one that was measured before."""
+        """Raise UnableError if the test kernel is another one than that measured before."""
         if release == self.release:
             return
         if self.release and any(self.has(tier) for tier in ("vm", "icount")):
@@ -141,7 +141,7 @@ class Run:
 
 
 def create(plan: Plan) -> Run:
-    """A new folder, named after the time in UTC; one that is there is never used again."""
+    """Make a new folder, named after the time in UTC; an existing one is never used."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     for name in (stamp, *(f"{stamp}-{number}" for number in range(2, 100))):
         run = Run(LOCAL / name, plan, made=True)
@@ -159,7 +159,7 @@ def create(plan: Plan) -> Run:
 
 
 def find(name: str) -> Path:
-    """The folder that RESUME= means: a name in results/local, or a path."""
+    """The folder of RESUME=: a name in results/local, or a path."""
     for path in (LOCAL / name, Path(name)):
         if (path / RECORD).is_file():
             return path.resolve()
@@ -169,7 +169,7 @@ def find(name: str) -> Path:
 
 
 def load(path: Path) -> Run:
-    """A run that was begun."""
+    """Read a run from its folder."""
     try:
         record = json.loads((path / RECORD).read_text(encoding="utf-8"))
         names = Plan.__dataclass_fields__
@@ -183,7 +183,7 @@ def load(path: Path) -> Run:
 
 @contextmanager
 def tidied(run: Run) -> Iterator[Run]:
-    """Leave nothing half written behind, and no folder made here without a sample in it."""
+    """Remove partial files, and the folder if it was made here and holds no sample."""
     try:
         yield run
     finally:
@@ -195,7 +195,7 @@ def tidied(run: Run) -> Iterator[Run]:
 
 
 def describe(run: Run) -> dict[str, Any]:
-    """What env.json says of a run as a whole: whether it is a quick one, and what it lacks."""
+    """The part of env.json about the whole run: whether it is quick, and its missing tiers."""
     unknown = {"failed": False, "why": "the run ended before"}
     lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
     missing = [{"tier": tier, **run.obstacles.get(tier, unknown)} for tier in lacking]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Merge the raw files of one or more tiers into a run directory.
+"""Merges the raw files of one or more tiers into a run directory.
 
 A raw directory holds one CSV per benchmark, a file `env` of key=value lines and, for virtual
-machines, vm.json; or a folder process-N with these for each process that measured. Everything is
-validated before the first byte is written; a broken or truncated file is an error that names file
-and line. The run directory receives samples.csv and env.json, and `latest` beside it is switched
+machines, vm.json; or a folder process-N with these for each process that measured. All files are
+validated before the first byte is written; the error for a broken or truncated file names file and
+line. The run directory receives samples.csv and env.json. The link `latest` beside it is switched
 to the run once both are in place and no tier is missing.
 """
 
@@ -67,7 +67,7 @@ def describe(name: str, path: Path) -> rundir.Tier:
 
 
 def check_blocks(rows: Sequence[tuple[str, Sample]], path: Path) -> None:
-    """Every block ran the same windows, all at one layout: else the file was cut short."""
+    """Check that every block has the same windows, all at one layout; else the file was cut."""
     windows: dict[int, Counter[tuple[str, int]]] = defaultdict(Counter)
     layouts: dict[int, int] = {}
     last_line: dict[int, str] = {}
@@ -101,8 +101,8 @@ def read_raw(path: Path, tier: rundir.Tier, process: int = 1) -> list[Sample]:
 
 
 def load_process(raw: RawDir, path: Path, process: int, blocks: Counter[str]) -> None:
-    """Add what one process measured. Its blocks follow those of the earlier ones, of which
-    `blocks` has the number for each benchmark. The cycles of an emulated CPU are dropped."""
+    """Add the samples of one process. Its blocks follow those of earlier processes, whose number
+    is in `blocks` for each benchmark. The cycles of an emulated CPU are dropped."""
     files = sorted(path.glob("*.csv"))
     if not files:
         raise RunError(f"{path}: no CSV files")
@@ -129,7 +129,7 @@ def load_raw(name: str, path: Path) -> RawDir:
 
 
 def check_distinct(raws: Sequence[RawDir]) -> None:
-    """Two raw directories of one tier and kernel would be mixed up in the statistics."""
+    """Refuse two raw directories of one tier and kernel: statistics could not separate them."""
     seen: dict[tuple[str, str], Path] = {}
     for raw in raws:
         key = (raw.tier.tier, raw.tier.kernel)
@@ -139,7 +139,7 @@ def check_distinct(raws: Sequence[RawDir]) -> None:
 
 
 def tier_entry(raw: RawDir) -> dict[str, Any]:
-    """What env.json says of one tier."""
+    """The entry of a tier in env.json."""
     return {
         "tier": raw.tier.tier,
         "kernel": raw.tier.kernel,
@@ -156,14 +156,14 @@ def tier_entry(raw: RawDir) -> dict[str, Any]:
 
 
 def write_run(run: Path, raws: Sequence[RawDir], env: dict[str, Any]) -> None:
-    """samples.csv and env.json, each complete or absent."""
+    """Write samples.csv and env.json, each in one step."""
     run.mkdir(parents=True, exist_ok=True)
     samples.write_samples(run / "samples.csv", (row for raw in raws for row in raw.rows))
     write_whole(run / "env.json", json.dumps(env, indent=2, sort_keys=True) + "\n")
 
 
 def switch_latest(run: Path) -> None:
-    """Point `latest` beside the run at it, in one rename."""
+    """Make the link `latest` beside the run point to it, in one rename."""
     link = run.parent / "latest"
     if run.name == link.name or (link.exists() and not link.is_symlink()):
         return
@@ -196,7 +196,7 @@ def merge(path: Path, named: Sequence[tuple[str, Path]] = ()) -> list[RawDir]:
 
 
 def tell(path: Path, raws: Sequence[RawDir]) -> None:
-    """Say what a run holds now."""
+    """Print how many windows and tiers a run holds."""
     for raw in raws:
         if raw.dropped_cycles:
             dropped = f"{raw.dropped_cycles} cycle counts of an emulated CPU dropped"

@@ -16,20 +16,20 @@ from kmtools.lab.machine import Request, boot, report
 GUEST_JOB = ROOT / "scripts" / "guest" / "bench.sh"
 KMLIVE = ROOT / "build" / "native" / "kmlive"
 TIMEOUT_SECONDS = 480.0
-# What the guest says every two seconds: the benchmark, windows done of all.
+# The guest prints such a line every two seconds: the benchmark, windows done of all.
 RUNNING = re.compile(r"bench: running ([\w-]+) (\d+)/(\d+)")
 
 Show = Callable[[float, float, str], None]
 
 
 def settings(blocks: int, seed: int, live: int, benchmarks: Sequence[str] = ()) -> str:
-    """What the guest's job reads; without names it runs every benchmark."""
+    """The configuration that the guest's job reads; without names it runs every benchmark."""
     chosen = f"start {' '.join(benchmarks)}\n" if benchmarks else ""
     return f"blocks {blocks}\nseed {seed}\nlive {live}\n{chosen}"
 
 
 def follow(show: Show | None) -> Callable[[str], None] | None:
-    """A reader of the guest's lines that passes on how far it is; its tables are the report's."""
+    """Return a function that reads the guest's lines and passes on the progress in them."""
     if show is None:
         return None
 
@@ -54,9 +54,9 @@ def measure(
 ) -> None:
     """Boot `kernel`, run benchmarks in it and leave the samples, env and vm.json in `raw`.
 
-    `live` is the number of blocks in which the kernel's own getppid is measured, from user space.
-    `show` receives the windows done and planned, and the benchmark. Nothing is kept of a boot that
-    failed, be it by a panic, a warning in the kernel log or a hang: then this raises FailedError.
+    `live` is the number of blocks for the kernel's own getppid, which is measured from user space.
+    `show` receives the windows done and planned, and the benchmark. After a panic, a warning in the
+    kernel log or a hang no samples are kept, and this raises FailedError.
     """
     out = ROOT / "build" / "vm" / f"bench-{tier}"
     out.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the machine, its kernel and the tools were when a run was collected."""
+"""Describes the machine, its kernel and the tools at the time when a run is collected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTABLE_OPTIONS = re.compile(
     r"|CALL_DEPTH_TRACKING|CALL_THUNKS|LOCKDEP|KASAN|DEBUG_PAGEALLOC|NO_HZ_FULL|UNWINDER_\w+"
     r"|RETPOLINE|MITIGATION_RETPOLINE|CC_OPTIMIZE_FOR_\w+))(?:=(\S+)| is not set)$"
 )
-# What of the kernel's command line bears on timing; the rest is private to the machine.
+# Parameters of the kernel that affect timing; the rest of the command line stays private.
 NOTABLE_PARAMETERS = re.compile(
     r"^(?:mitigations|nopti|pti|spectre_v\w+|nospectre_\w+|spec_\w+|retbleed|mds|l1tf|tsx\w*|srbds|mmio_\w+"
     r"|gather_data_sampling|ibt|clocksource|tsc|nosmt|maxcpus|nr_cpus|isolcpus|nohz\w*|rcu_nocb\w*"
@@ -33,7 +33,7 @@ TOOLS = {"gcc": ("gcc", "--version"), "ld": ("ld", "--version"), "make": ("make"
 
 
 def read_text(path: Path) -> str | None:
-    """The text of a file, stripped; None where it cannot be read."""
+    """The text of a file, stripped; None if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
@@ -41,7 +41,7 @@ def read_text(path: Path) -> str | None:
 
 
 def output_of(*command: str, cwd: Path | None = None) -> str | None:
-    """What a command prints, stripped; None where it is missing or fails."""
+    """The output of a command, stripped; None if it is missing or fails."""
     if shutil.which(command[0]) is None:
         return None
     done = captured(command, cwd)
@@ -80,14 +80,14 @@ def kernel_config() -> dict[str, Any] | None:
 
 
 def mitigations() -> dict[str, str]:
-    """The kernel's own words on each CPU vulnerability."""
+    """The kernel's text on each vulnerability of the CPU."""
     directory = Path("/sys/devices/system/cpu/vulnerabilities")
     files = sorted(directory.iterdir()) if directory.is_dir() else []
     return {file.name: read_text(file) or "" for file in files}
 
 
 def cmdline() -> dict[str, Any]:
-    """The parameters of the kernel's command line that bear on timing, and a hash of it all."""
+    """The parameters of the kernel that affect timing, and a hash of the whole command line."""
     text = read_text(Path("/proc/cmdline")) or ""
     words = [word for word in text.split(" -- ")[0].split() if NOTABLE_PARAMETERS.match(word)]
     return {"notable": words, "sha256": hashlib.sha256(text.encode()).hexdigest()}
@@ -107,14 +107,14 @@ def source() -> dict[str, Any]:
 
 
 def date() -> str:
-    """Now, or SOURCE_DATE_EPOCH where it is set; UTC."""
+    """The time now, or SOURCE_DATE_EPOCH if it is set; UTC."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
     return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def describe_host() -> dict[str, Any]:
-    """Everything env.json says of the machine that collected the run."""
+    """The part of env.json about the machine that collected the run."""
     tools = {name: first_line(output_of(*command)) for name, command in TOOLS.items()}
     return {
         "schema": 1,

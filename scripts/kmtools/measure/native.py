@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the benchmarks in user space, in several processes one after the other.
 
-Where the kernel and the allocator put a process's pages, and what else its start decides, stays
-the same while it lives, and can make two pieces of code differ by a few cycles for that long. A
-single process would show such a difference with a narrow interval. Several show how much it
-varies. Each leaves a folder; collect.py makes one series of their blocks.
+The kernel and the allocator choose the pages of a process when it starts. This choice can make two
+pieces of code differ by a few cycles for as long as the process lives. A single process would show
+such a difference with a narrow interval; several processes show how much it varies. Each leaves a
+folder; collect.py makes one series of their blocks.
 
-The samples of a process that has ended are kept until all are there, so a run that was cut short
-goes on with the next one.
+The samples of a process that has ended are kept until all have, so an interrupted run goes on with
+the next process.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from kmtools.base.paths import ROOT
 
 KMBENCH = ROOT / "build" / "native" / "kmbench"
 NOTHING_TO_MEASURE = 4
-# What kmbench says when a benchmark is done.
+# kmbench prints such a line when a benchmark is done.
 BENCHMARK = re.compile(r"kmbench: \[(\d+)/(\d+)\] ([\w-]+): ")
 
 Show = Callable[[float, float, str], None]
 
 
 def run_process(part: Path, words: list[object], show: Callable[[int, int, str], None]) -> None:
-    """Run kmbench once and leave its samples in `part`, complete or not at all."""
+    """Run kmbench once and leave its samples in `part`, unless it fails."""
     partial = part.with_name(f"{part.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     said = []
@@ -47,7 +47,7 @@ def run_process(part: Path, words: list[object], show: Callable[[int, int, str],
                     said.append(line)
         finally:
             process.kill()
-    # What it only lacks is not why it failed.
+    # Lines about skipped parts do not explain a failure.
     why = "; ".join([line for line in said if " SKIP " not in line] or said)
     why = why or f"exit code {process.returncode}"
     if process.returncode == NOTHING_TO_MEASURE:
@@ -58,11 +58,11 @@ def run_process(part: Path, words: list[object], show: Callable[[int, int, str],
 
 
 def measure(raw: Path, *, blocks: int, processes: int, seed: int, show: Show | None = None) -> None:
-    """Leave samples and env of each of `processes` processes in a folder of `raw`: `blocks` blocks
-    of every benchmark.
+    """Measure `blocks` blocks of every benchmark in each of `processes` processes; leave samples
+    and env of each in a folder of `raw`.
 
-    The n-th process has seed `seed` + n - 1. Those that an earlier call has completed beside `raw`
-    are not run again. FailedError if one fails, UnableError if nothing can be measured here.
+    The n-th process has seed `seed` + n - 1. Processes that an earlier call completed are not run
+    again. FailedError if one fails, UnableError if nothing can be measured here.
     """
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tiers of a run: their units, and what env.json says of them.
+"""The tiers of a run: their units, and their entries in env.json.
 
-Everything here uses the standard library alone, so that collecting needs nothing else.
+This file uses the standard library alone, so that collecting needs nothing else.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RunError(FailedError):
 
 @dataclass(frozen=True)
 class Tier:
-    """What one raw directory was: its tier, its kernel, the unit its numbers carry."""
+    """The description of a raw directory: its tier, its kernel, and the unit of its numbers."""
 
     tier: str
     kernel: str
@@ -42,18 +42,18 @@ class Tier:
 
     @property
     def exact(self) -> bool:
-        """True where values are counts that repeat exactly, not timings."""
+        """True if values are counts that repeat exactly, not timings."""
         return self.unit == UNIT_INSTRUCTIONS
 
 
 def truthy(value: object) -> bool:
-    """'1', 1, 'yes' and 'true' are true; everything else is not."""
+    """'1', 1, 'yes' and 'true' are true; all else is false."""
     return str(value).strip().lower() in {"1", "y", "yes", "true"}
 
 
 def is_emulated(tier: str, env: Mapping[str, str], vm: Mapping[str, Any]) -> bool:
-    """Whether the CPU was emulated. One witness is enough, and a virtual machine that does not
-    say is taken for an emulated one: a wrong 'cycles' is worse than a missing one."""
+    """Whether the CPU was emulated. One sign of it is enough, and a virtual machine without any
+    information counts as emulated: a wrong 'cycles' is worse than a missing one."""
     if tier == "icount" or truthy(vm.get("emulated")) or truthy(env.get("emulated")):
         return True
     if str(vm.get("accel", "")).startswith("tcg"):
@@ -85,12 +85,12 @@ def read_env(path: Path) -> dict[str, Any]:
 
 
 def is_quick(env: Mapping[str, Any]) -> bool:
-    """Whether a run was made to see that everything works, not to be quoted."""
+    """Whether a run is a quick one, whose numbers must not be quoted."""
     return bool((env.get("run") or {}).get("quick"))
 
 
 def missing_of(env: Mapping[str, Any]) -> list[str]:
-    """The tiers that a run was to measure and lacks, and why, in sentences."""
+    """The missing tiers of a run, and the reasons, as sentences."""
     tiers: dict[str, list[str]] = {}
     for entry in (env.get("run") or {}).get("missing") or []:
         tiers.setdefault(str(entry["why"]), []).append(str(entry["tier"]))
@@ -98,7 +98,7 @@ def missing_of(env: Mapping[str, Any]) -> list[str]:
 
 
 def warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
-    """What a reader of any number of a run, or of one tier of it, must be told first."""
+    """The warnings that stand before the numbers of a run, or of one tier of it."""
     lines = [QUICK] if is_quick(env) else []
     if tier or not (missing := missing_of(env)):
         return lines
@@ -107,7 +107,7 @@ def warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
 
 
 def tiers_of(env: Mapping[str, Any]) -> list[Tier]:
-    """The tiers of a run. Units are derived again here, never trusted from the file."""
+    """The tiers of a run. Their units are derived again, not read from the file."""
     tiers = []
     for entry in env["tiers"]:
         own_env, vm = entry.get("env", {}), entry.get("vm") or {}

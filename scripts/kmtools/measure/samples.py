@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Samples in files: raw CSV of a benchmark, and samples.csv of a run, of schema 2 and of 1.
+"""Reads and writes samples: raw CSV of a benchmark and samples.csv of a run, schemas 2 and 1.
 
-Documentation/data.md describes the columns. Everything is checked when it is read, and an error
-names file and line. The standard library is enough.
+Documentation/data.md describes the columns. Every field is checked when it is read; an error names
+file and line. This file uses the standard library alone.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Sample:
 Row = Mapping[str, str]
 SAMPLE_COLUMNS = tuple(field.name for field in fields(Sample))
 RAW_COLUMNS = SAMPLE_COLUMNS[3:]
-# Of schema 1, whose samples.csv had no line that says so.
+# The columns of schema 1, whose samples.csv has no line with the schema.
 OLD_RAW_COLUMNS = (
     "benchmark", "variant", "layout", "block", "position", "cpu", "loops", "tsc", "cycles",
     "instructions", "flags",
@@ -76,7 +76,7 @@ def whole_lines(path: Path) -> Iterator[str]:
 
 
 def read_rows(path: Path, known: Mapping[int, Sequence[str]]) -> Iterator[tuple[str, int, Row]]:
-    """Where it stands, its schema and its fields, for each row of a file."""
+    """Yield the place, the schema and the fields of each row of a file."""
     lines = whole_lines(path)
     first = next(lines, "").strip()
     named = re.fullmatch(r"# schema=(\d+)", first)
@@ -100,8 +100,8 @@ def read_rows(path: Path, known: Mapping[int, Sequence[str]]) -> Iterator[tuple[
 
 
 def from_schema_1(row: Row, tier: Tier, where: str) -> Row:
-    """A row as schema 2 has it. In schema 1 the name of a variant tells what was measured, and
-    what was counted is in a column of its own."""
+    """Turn a row into one of schema 2. In schema 1 the measured quantity is in the name of the
+    variant, and counts have a column of their own."""
     variant, measured = row["variant"], LOOP
     if row["benchmark"].startswith("arm-"):
         part = variant in ("batched-validate", "batched-map", "batched-rounds")
@@ -170,7 +170,7 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
 
 
 def read_raw(path: Path, tier: Tier, process: int) -> Iterator[tuple[str, Sample]]:
-    """The samples of one raw file, and where each stands. Ticks are what the tier says they are."""
+    """The samples of one raw file, and the place of each. The tier decides the unit of ticks."""
     for where, schema, raw in read_rows(path, RAW):
         units = {TICKS: tier.unit, UNIT_ROUNDS: UNIT_ROUNDS}
         if schema == 1:
@@ -204,7 +204,7 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
 
 
 def write_samples(path: Path, samples: Iterable[Sample]) -> None:
-    """samples.csv, complete or absent."""
+    """Write samples.csv, in one step."""
     partial = path.with_name(f".{path.name}.partial")
     cells = attrgetter(*SAMPLE_COLUMNS[:-1])
     try:
