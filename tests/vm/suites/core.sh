@@ -38,12 +38,11 @@ test_names() {
 	refused "a site in a function of a module is refused" "No such file" command_core site imv_set_many 5 5
 	refused "a site in a freed init function is refused" "No such file" command_core site start_kernel 5 5
 	refused "a redirect of calls of an unknown function is refused" "No such file" command_core redirect "$getppid" no_such_function
-	refused "a redirect of a call that is not there is refused" "No such file" command_core redirect "$getppid" vfs_read
+	refused "a redirect of a call that the function does not make is refused" "No such file" command_core redirect "$getppid" vfs_read
 	refused "a site of no length is refused" "Invalid" command_core site "$getppid" 0 0
 	try "requests that lack something are refused" command_core nothing
 	refused "a site longer than any instruction is refused" "Invalid" command_core site "$getppid" 0 12
-	# A line each of entry code, noinstr, assembly and notrace, and of what runs before the
-	# handler.
+	# Entry code, noinstr, assembly with notrace, and what runs before the handler: a line each.
 	try "most functions that must be denied are in this kernel" \
 		there_are asm_exc_int3 asm_exc_page_fault entry_SYSCALL_64 error_entry \
 		exc_int3 exc_page_fault do_int3 irqentry_nmi_enter \
@@ -146,8 +145,7 @@ jumps() {
 # the next one, which loads a constant. Sets $function, $offset of the latter, and $distance between
 # them.
 find_reach() {
-	# These functions run rarely: some emulators fail when breakpoints in a busy function
-	# change.
+	# These run rarely: some emulators fail when breakpoints in a busy function change.
 	for function in vfs_rename vfs_link vfs_rmdir vfs_mkdir vfs_mknod do_symlinkat vfs_symlink \
 		vfs_fsync_range do_fcntl vfs_write vfs_read; do
 		[ "$(address "$function")" ] || continue
@@ -189,7 +187,7 @@ test_core_kprobes() {
 	enable_probe reach
 	deny_kprobe "a site on a kprobe that may not be optimised is refused" "$function" "$offset" 5
 	put 1 /proc/sys/debug/kprobes-optimization
-	try "the armed kprobe is optimised once it may be" within 3 jumps "$function" "$offset"
+	try "the armed kprobe is optimised once optimisation is allowed" within 3 jumps "$function" "$offset"
 	deny_kprobe "a site on an optimised kprobe is refused" "$function" "$offset" 5
 	disable_probe reach
 	remove_probe reach
@@ -263,7 +261,7 @@ test_detour() {
 	bytes=$(ask bytes "$(address "$getppid")" 16)
 	try "a function gets a detour" command_core detour "$getppid"
 	same "the function with a detour returns the detour's value" "$(parent_pid)" 4343
-	refused "ftrace stays while there is a detour" "busy\|not supported" put 0 /proc/sys/kernel/ftrace_enabled
+	refused "ftrace cannot be switched off while there is a detour" "busy\|not supported" put 0 /proc/sys/kernel/ftrace_enabled
 	refused "a second detour of the function is refused" "busy" command_core detour "$getppid"
 	same "the first detour stays" "$(parent_pid)" 4343
 	try "the detour is removed" command_core undetour

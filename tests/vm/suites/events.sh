@@ -4,8 +4,7 @@
 # shellcheck source=tests/vm/lib_events.sh
 . /tests/lib_events.sh
 
-# says NAME COMMAND LINE...: passes if "hit COMMAND" traces these lines, without the site at their
-# end
+# says NAME COMMAND LINE...: passes if "hit COMMAND" traces these lines, apart from the site in each
 says() {
 	name=$1
 	clear_trace
@@ -208,7 +207,7 @@ toggle() {
 	done 2>/dev/null
 }
 
-# Writers, readers and hits at the same time, while the module leaves and returns.
+# Writes, reads and hits at the same time, while the module is unloaded and loaded.
 test_concurrent() {
 	rm -f /tmp/stop
 	toggle trace -trace &

@@ -63,12 +63,12 @@ test_attach() {
 	command "detach read_again"
 }
 
-# hits_of NAME
+# hits_of NAME: print how many hits are counted
 hits_of() {
 	sed -n 's/^hits //p' "$markers/$1/stats"
 }
 
-# was_hit NAME
+# was_hit NAME: succeeds if hits are counted
 was_hit() {
 	[ "$(hits_of "$1")" -gt 0 ]
 }
@@ -111,7 +111,7 @@ test_attach_recursion() {
 	before=$(sed -n 's/^nested //p' "$markers"/stats)
 	clear_trace
 	hit "plain 10"
-	same "each hit is traced once and comes to its end" "$(traced | grep -c '^ev_plain: ')" 10
+	same "each hit of a marker in the code is traced once" "$(traced | grep -c '^ev_plain: ')" 10
 	[ "$(traced | grep -c '^rec_marker_probe_call: ')" -ge 10 ]
 	result $? "a function that each hit calls is traced"
 	[ "$(sed -n 's/^nested //p' "$markers"/stats)" -gt "$before" ]

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Functions that run between a breakpoint and the patcher's handler, as the function tracer finds
-# them. A breakpoint in one of them would cause another one without end, so none of them may be a
-# site.
+# them. A breakpoint in one of them would cause breakpoints without end: none of them may be a site.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 

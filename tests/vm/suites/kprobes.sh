@@ -176,8 +176,7 @@ test_kprobes() {
 	done
 	try "marked module unloads" rmmod example_client
 
-	# The kernel registers a kprobe that waits for a module after the patcher has written its
-	# sites.
+	# The kernel registers a waiting kprobe after the patcher has written the module's sites.
 	try "a kprobe is added that waits for its module" add_probe site example_client:tick "$tick_offset"
 	try "the kprobe that waits is enabled" enable_probe site
 	try "marked module loads with a kprobe that waits for it" insmod /modules/example_client.ko

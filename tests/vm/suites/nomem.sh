@@ -19,16 +19,14 @@ stop_failing() {
 }
 
 # without_memory TEXT FILE UNDO: write TEXT while the n-th allocation fails, for every n, or some. A
-# write that is refused must not change the file $list; UNDO is written to $undo after one that
-# works.
+# write that is refused must not change the file $list. After one that works, UNDO goes to $undo.
 without_memory() {
 	nth=$((step / 2 + 1))
 	refusals=0
 	odd=0
 	while [ $nth -lt 300 ]; do
 		cat "$list" >/tmp/list.before
-		# Commands in here must not fork or open other files, because that allocates as
-		# well.
+		# No command in here may fork or open other files: that allocates, too.
 		{
 			put $nth "$fail_at"
 			put "$1" "$2"

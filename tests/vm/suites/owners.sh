@@ -22,8 +22,7 @@ owner_sees() {
 	esac
 }
 
-# A kprobe on the call itself: the patcher refuses to change the call as long as the kprobe is
-# there.
+# A kprobe on the call itself: the patcher refuses to change the call while the kprobe is there.
 test_owner_of_call() {
 	make_owner "$1"
 	result $? "$1 kprobe: it is registered before the redirect"

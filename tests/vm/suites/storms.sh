@@ -174,7 +174,7 @@ test_aliases() {
 
 # The case of runs needs a kernel that preempts itself; a LOCK prefix is dropped with one CPU only.
 test_special() {
-	case_with patcher_storm_of_runs "runs"
+	case_with patcher_storm_of_runs "a kernel that preempts itself"
 	case_with patcher_prefixes "two CPUs"
 	put 0 "$cpu1"
 	case_with patcher_prefixes "one CPU"

@@ -87,8 +87,7 @@ since_then() {
 	eval "echo \$((\$(stat_of $1) - old_$1))"
 }
 
-# costs WHAT BATCHES: passes if it took that many batches of one round, and no wait for a grace
-# period
+# costs WHAT BATCHES: passes if it took so many batches of one round, and waited for no grace period
 costs() {
 	same "$1: batches" "$(since_then batches)" "$2"
 	same "$1: each batch takes a round" "$(since_then rounds)" "$2"
@@ -96,8 +95,7 @@ costs() {
 	same "$1: nothing waits for a grace period" "$(since_then waits)" 0
 }
 
-# example_client is one file. kmarkers_test is a dozen files with values and markers, some of them
-# typed.
+# example_client is one file, kmarkers_test a dozen with values and markers, some of them typed.
 test_costs() {
 	loaded kmarkers_test && rmmod kmarkers_test
 	insmod /modules/example_probe.ko
