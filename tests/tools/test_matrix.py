@@ -12,7 +12,7 @@ from typing import NoReturn
 import pytest
 from fakelab import fake_emulator
 from kmtools.base.errors import UnableError
-from kmtools.check import kernelsuite, ktap, lint, matrix, matrixtable, suites
+from kmtools.check import kernelsuite, ktap, lint, matrix, suites
 from kmtools.check.kernelsuite import Outcome
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
@@ -89,7 +89,7 @@ def test_green_row(built: Path) -> None:
 def test_warning_turns_a_row_red(built: Path) -> None:
     outcome = run(built, f'echo "{WARNING}" >"$console"\n{GOOD}')
     assert outcome.suites["log"].failed == ["the kernel log has 1 faulty lines"]
-    assert "1 FAILED" in matrixtable.as_text([outcome])
+    assert "1 FAILED" in matrix.as_text([outcome])
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_failed_test_turns_a_row_red(built: Path) -> None:
     script = 'printf "# suite: orders\\nnot ok 1 x\\n1..1\\n" >"$status"; finish 1\n'
     outcome = run(built, script)
     assert outcome.suites["orders"].failed == ["x"]
-    assert "FAILED 6.1 orders: x" in matrixtable.as_text([outcome])
+    assert "FAILED 6.1 orders: x" in matrix.as_text([outcome])
 
 
 def test_suite_that_stops_halfway_turns_a_row_red(built: Path) -> None:
@@ -157,7 +157,7 @@ def test_emulators_crash_is_tried_again_and_told(built: Path) -> None:
         "BUG: unable to handle page fault for address: 0000000000000010",
     ]
     assert (built / "out" / "boot.crash-1" / "console.log").read_text() == PANIC
-    assert "RETRIED 6.1" in matrixtable.as_text([outcome])
+    assert "RETRIED 6.1" in matrix.as_text([outcome])
 
 
 @pytest.mark.parametrize(("console", "again"), [(PANIC, True), (OUR_PANIC, False)])
@@ -314,7 +314,7 @@ def test_results_by_suite() -> None:
 def test_page_keeps_its_other_sections(tmp_path: Path) -> None:
     page = tmp_path / "kernels.md"
     for title, text in (("One", "old\n"), ("Two", "kept\n"), ("One", "new\n")):
-        matrixtable.write_section(page, title, text)
+        matrix.write_section(page, title, text)
     content = page.read_text()
     assert content.index("## One\n\nnew\n") < content.index("## Two\n\nkept\n")
     assert "old" not in content
@@ -326,12 +326,12 @@ def test_kernel_that_is_run_again_gets_a_new_row(tmp_path: Path) -> None:
     bad = Outcome("6.1", suites={"build": Tally(1, ["core: no"])}, seconds=300.0)
     good = Outcome("6.1-rt", suites={"build": Tally(1)})
     for title, outcomes in (("Stock", [bad, good]), ("Debug", [Outcome("6.1-kasan")])):
-        matrixtable.write_section(page, title, matrixtable.as_markdown(outcomes, "make"))
+        matrix.write_section(page, title, matrix.as_markdown(outcomes, "make"))
     before = page.read_text()
-    assert not matrixtable.update_row(page, Outcome("5.10"))
+    assert not matrix.update_row(page, Outcome("5.10"))
     again = Outcome("6.1", suites={"build": Tally(7)})
     for _ in range(2):
-        assert matrixtable.update_row(page, again)
+        assert matrix.update_row(page, again)
         content = page.read_text()
         assert "| 6.1 | - | - | 7 | 7 | 0 | 0 | 0 | 0 |\n| 6.1-rt | - |" in content
         assert "FAILED" not in content and "SLOW" not in content
@@ -339,14 +339,14 @@ def test_kernel_that_is_run_again_gets_a_new_row(tmp_path: Path) -> None:
         assert content.partition("## Debug")[2] == before.partition("## Debug")[2]
     again.suites["log"] = Tally(0, ["dirt"])
     with pytest.raises(UnableError, match="no column log"):
-        matrixtable.update_row(page, again)
+        matrix.update_row(page, again)
     assert page.read_text() == content
 
 
 def test_table_names_no_path_of_this_machine(tmp_path: Path) -> None:
     outcome = Outcome("6.1", qemu="QEMU emulator version 7.2.22 (Debian 1:7.2)")
     outcome.suites["build"] = Tally(1)
-    text = matrixtable.as_markdown([outcome], "make check-matrix")
+    text = matrix.as_markdown([outcome], "make check-matrix")
     assert "| 6.1 | - | 7.2.22 | 1 |" in text
     assert "/" not in text.replace(" / ", "")
 
@@ -357,8 +357,8 @@ def test_times_and_retries_are_told() -> None:
         Outcome("debug", seconds=300.0, may_take=kernelsuite.SLOW_DEBUG_SECONDS),
         Outcome("slow", seconds=240.6, retries=["BUG: x", "the kernel did not boot"]),
     ]
-    text = matrixtable.as_text(outcomes)
-    page = matrixtable.as_markdown(outcomes, "make check-matrix")
+    text = matrix.as_text(outcomes)
+    page = matrix.as_markdown(outcomes, "make check-matrix")
     said = "Building, booting and testing took 781 s in all."
     notes = [
         "RETRIED slow: the emulator was at fault, not our code: BUG: x",

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import pytest
 from kmtools.base.paths import ROOT
-from kmtools.check.mutants import ALL_MUTANTS, broken
-from kmtools.check.mutations import TABLE, Ground, Mutant, MutantError, read
+from kmtools.check.mutants import ALL_MUTANTS, TABLE, Ground, Mutant, MutantError, broken, read
 
 ROW = """
 --- some/file.c

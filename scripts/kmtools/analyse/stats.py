@@ -76,17 +76,12 @@ def middle(series: Sequence[Slope]) -> float:
     return float(np.median(values(series))) if series else math.nan
 
 
-def by_layout(series: Sequence[Slope]) -> dict[int, Floats]:
-    """The values of a series for each layout, in block order."""
-    groups: dict[int, list[float]] = defaultdict(list)
-    for slope in series:
-        groups[slope.layout].append(float(slope.value))
-    return {layout: np.array(groups[layout]) for layout in sorted(groups)}
-
-
 def layout_medians(series: Sequence[Slope]) -> dict[int, float]:
     """Median of a series in each layout."""
-    return {layout: float(np.median(x)) for layout, x in by_layout(series).items()}
+    groups: dict[int, list[Slope]] = defaultdict(list)
+    for slope in series:
+        groups[slope.layout].append(slope)
+    return {layout: middle(groups[layout]) for layout in sorted(groups)}
 
 
 def sign_rank(n: int) -> int:
@@ -152,20 +147,16 @@ def cluster_interval(series: Sequence[Slope]) -> Interval | None:
     return Interval(centre - half, centre + half)
 
 
-def clock_resolution(samples: Iterable[Sample]) -> float:
+def clock_resolution(samples: Sequence[Sample]) -> float:
     """What one step of the clock is worth in cost per operation.
 
     A TSC that software scales or synthesises advances in steps of many ticks (the greatest common
     divisor of all readings); two windows then tell costs apart only to a step over the difference
     of their loop counts. 0 where there are too few windows to see the step."""
-    step, windows, loops = 0, 0, set()
-    for sample in samples:
-        step = math.gcd(step, sample.value)
-        windows += 1
-        loops.add(sample.size)
-    if windows < 20 or len(loops) < 2:
+    loops = {sample.size for sample in samples}
+    if len(samples) < 20 or len(loops) < 2:
         return 0.0
-    return step / (max(loops) - min(loops))
+    return math.gcd(*(sample.value for sample in samples)) / (max(loops) - min(loops))
 
 
 def exact_interval(series: Sequence[Slope]) -> Interval:

@@ -87,14 +87,6 @@ def ends(name: str, interval: Interval | None, scale: float = 1.0) -> dict[str, 
     return {f"{name}_lo": number(lo), f"{name}_hi": number(hi)}
 
 
-def published_for(result: Result, ancestors: Ancestors) -> list[Published]:
-    """Published numbers fit to stand beside a result. They are cycles, so an emulated result or
-    an instruction count has none."""
-    if result.unit not in (UNIT_TSC, UNIT_GUEST):
-        return []
-    return ancestors.get((result.benchmark, result.variant), [])
-
-
 def in_core_cycles(
     core: CoreCycles, median: float, delta: float | None, interval: Interval | None
 ) -> dict[str, Any]:
@@ -111,7 +103,9 @@ def in_core_cycles(
 def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
     """One entry of summary.json. published and published_delta are those of the first machine
     in published.csv, recomputed; published_rows has all of them."""
-    rows = published_for(result, ancestors)
+    # Published numbers are cycles, so an emulated result or an instruction count has none.
+    cycles = result.unit in (UNIT_TSC, UNIT_GUEST)
+    rows = ancestors.get((result.benchmark, result.variant), []) if cycles else []
     layouts = stats.layout_medians(result.deltas)
     core: dict[str, Any] = {}
     if result.core is not None:

@@ -17,7 +17,7 @@ from kmtools.analyse import stats
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.stats import Interval
 from kmtools.measure.rundir import tier_order
-from kmtools.measure.samples import GAP, LOOP, ROUNDS, SWITCH, Sample
+from kmtools.measure.samples import LOOP, ROUNDS, SWITCH, Sample
 
 SCALING, STALL = "arm-scaling", "arm-stall"
 STALL_SUFFIX = "-stall"
@@ -54,11 +54,6 @@ class Point:
     def way(self) -> str:
         """The way of switching, without what was measured of it."""
         return self.variant.removesuffix(STALL_SUFFIX)
-
-    @property
-    def is_stall(self) -> bool:
-        """True for gaps of the CPU that executes no site."""
-        return self.measured == GAP
 
     @property
     def is_time(self) -> bool:

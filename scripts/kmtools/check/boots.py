@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Suites that are a boot of their own: beside everyone else who changes text, and on one CPU."""
+"""Suites that are a boot of their own: beside everyone else who changes text, on one CPU, and with
+the distribution's tracers."""
 
 from __future__ import annotations
 
@@ -8,9 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from kmtools.base.errors import UnableError
 from kmtools.check import kernelsuite
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
+from kmtools.lab import catalogue, unpack
+from kmtools.lab.apt import FetchError
+from kmtools.lab.catalogue import Entry
 from kmtools.lab.machine import Request
 
 BATCHES = 1000
@@ -18,6 +23,10 @@ BATCHES = 1000
 FEW_BATCHES = 200
 # Whoever else changes text holds text_mutex most of the time: each takes its turn.
 SECONDS_PER_BATCH = 3.0
+# What reads our trace event; what cannot be fetched is a SKIP with the reason.
+TRACERS = {"trace-cmd": "trace-cmd", "perf": "linux-perf", "bpftrace": "bpftrace"}
+# bpftrace comes with a compiler of 200 MB.
+TRACERS_MEMORY = 2048
 
 
 @dataclass(frozen=True)
@@ -93,3 +102,45 @@ def suites(kernel: str, modules: Path, batches: int, parts: Iterable[Part]) -> l
 def alone(kernel: str, modules: Path) -> list[Suite]:
     """The modules' cases with a single CPU."""
     return suites(kernel, modules, FEW_BATCHES, ALONE)
+
+
+def fetch_tracers(entry: Entry) -> tuple[dict[Path, str], list[str]]:
+    """What goes into the test kernel, and why something is missing."""
+    try:
+        tree = unpack.fetch_programs(entry.suite, "tracers", list(TRACERS.values()))
+    except FetchError as error:
+        return {}, [f"tracers: {error}"]
+    files: dict[Path, str] = {}
+    missing = []
+    for name in TRACERS:
+        try:
+            files |= dict(unpack.with_libraries(tree, f"/usr/bin/{name}"))
+        except UnableError as error:
+            missing.append(f"{name}: {error}")
+    return files, missing
+
+
+def run_tracers(kernel: str, modules: Path, log: Path) -> Tally:
+    """Boot a kernel with the tracers in it, which record hits of a marker and must show each."""
+    files, missing = fetch_tracers(catalogue.find(kernel))
+    if not files:
+        return Tally(skipped=missing, absent=1)
+    request = Request(
+        kernel=kernel,
+        job=kernelsuite.JOBS / "tracers.sh",
+        out=log.with_suffix(""),
+        modules=modules,
+        additions=[(kernelsuite.TESTS, "/tests"), *files.items()],
+        timeout=kernelsuite.TIMEOUT_SECONDS,
+        memory=TRACERS_MEMORY,
+    )
+    tally = kernelsuite.run_alone(request, log)
+    tally.skipped += missing
+    return tally
+
+
+def tracers(kernel: str, modules: Path) -> list[Suite]:
+    """The suite, as a list of one."""
+    what = "our trace event as trace-cmd, perf and bpftrace show it"
+    obstacle = kernelsuite.obstacle(kernel)
+    return [Suite(f"tracers-{kernel}", partial(run_tracers, kernel, modules), what, obstacle, 30)]

@@ -52,12 +52,6 @@ def run_everything() -> None:
         step(targets / f"fuzz-{target}", INPUTS)
 
 
-def pure_files() -> list[str]:
-    """The shared sources that count."""
-    shared = step("make", "-s", "-C", "native", "list-shared").split()
-    return [name for name in shared if not name.startswith(NOT_PURE)]
-
-
 def counted_lines(source: str) -> Iterator[tuple[int, int]]:
     """Line numbers of a source and how often each ran, from every build."""
     for build in ("main", "fuzz"):
@@ -73,7 +67,9 @@ def counted_lines(source: str) -> Iterator[tuple[int, int]]:
 def collect() -> Lines:
     """How often each line of each pure file ran."""
     lines: Lines = {}
-    for source in pure_files():
+    for source in step("make", "-s", "-C", "native", "list-shared").split():
+        if source.startswith(NOT_PURE):
+            continue
         counts: dict[int, int] = defaultdict(int)
         for number, count in counted_lines(source):
             counts[number] += count

@@ -17,10 +17,9 @@ from kmtools.check import (
     fresh,
     kernelsuite,
     lint,
-    matrixtable,
+    matrix,
     native,
     still,
-    tracers,
 )
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite, nothing
@@ -64,7 +63,7 @@ def in_kernel(kernel: str, short: bool, log: Path) -> Tally:
     """What runs inside a test kernel."""
     settings = kernelsuite.SHORT_SETTINGS if short else {}
     outcome = kernelsuite.run_or_say(kernel, log.with_suffix(""), settings=settings)
-    log.write_text(matrixtable.as_text([outcome]))
+    log.write_text(matrix.as_text([outcome]))
     kernelsuite.tell_retries(outcome.retries)
     return outcome.tally
 
@@ -123,12 +122,13 @@ def suites(kernel: str, full: bool) -> list[Suite]:
 
 def full_suites(kernel: str, modules: Path) -> list[Suite]:
     """What takes long."""
-    gates = [entry.name for entry in catalogue.with_role("gates") if entry.name != kernel]
-    newest = [entry.name for entry in catalogue.with_role("reports")]
+    entries = catalogue.load()
+    gates = [entry.name for entry in entries if entry.role == "gates" and entry.name != kernel]
+    newest = [entry.name for entry in entries if entry.role == "reports"]
     return [
         *still.suites(kernel, modules),
         *boots.alone(kernel, modules),
-        *tracers.suites(kernel, modules),
+        *boots.tracers(kernel, modules),
         *boots.suites(kernel, modules, boots.FEW_BATCHES, boots.COEXIST),
         *(kernel_suite(name) for name in gates),
         lint.suite(LINT_SECONDS),

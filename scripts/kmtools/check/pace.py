@@ -102,11 +102,6 @@ class History:
             write_whole(self._path, json.dumps(self._known, indent=1) + "\n")
 
 
-def logs_of(log: Path) -> list[Path]:
-    """Return the files in which a suite with this log shows its results."""
-    return [log, *sorted(log.with_suffix("").glob("**/status.log"))]
-
-
 def remove_logs(log: Path) -> None:
     """Remove what an earlier run of a suite left."""
     log.unlink(missing_ok=True)
@@ -116,7 +111,7 @@ def remove_logs(log: Path) -> None:
 def how_far(log: Path, total: int) -> str:
     """Say how many results a suite has, and the last of them."""
     text = ""
-    for file in logs_of(log):
+    for file in (log, *sorted(log.with_suffix("").glob("**/status.log"))):
         with contextlib.suppress(OSError):
             text += file.read_text(errors="replace")
     if shares := SHARE.findall(text):

@@ -28,7 +28,6 @@ from kmtools.check import (
     mutants,
     native,
     still,
-    tracers,
 )
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import LOGS, Suite, exit_code, run_all
@@ -116,7 +115,7 @@ def check_still(parser: ArgumentParser) -> Run:
 
 
 def check_tracers(parser: ArgumentParser) -> Run:
-    return in_kernel(parser, tracers.suites)
+    return in_kernel(parser, boots.tracers)
 
 
 def check_matrix(parser: ArgumentParser) -> Run:

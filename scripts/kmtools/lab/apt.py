@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import re
 import sys
 import time
@@ -98,7 +99,9 @@ class PrivateApt:
 
     def update(self, mirror: Mirror | None = None, anew: bool = False) -> None:
         """Download the package lists unless they are recent, or in any case."""
-        if not anew and self._is_recent():
+        # Lists with a time in the future are not recent.
+        age = time.time() - self._stamp.stat().st_mtime if self.has_lists else math.inf
+        if not anew and 0 <= age < LISTS_KEPT_SECONDS:
             return
         (self.dir / "lists" / "partial").mkdir(parents=True, exist_ok=True)
         self.archives.mkdir(parents=True, exist_ok=True)
@@ -116,12 +119,6 @@ class PrivateApt:
             self._stamp.touch()
             return
         raise missing[0]
-
-    def _is_recent(self) -> bool:
-        """Tell whether the lists are recent; lists with a time in the future are not."""
-        return (
-            self.has_lists and 0 <= time.time() - self._stamp.stat().st_mtime < LISTS_KEPT_SECONDS
-        )
 
     def candidates(self, entry: Entry) -> list[Candidate]:
         """Return the images that fit an entry, newest first."""

@@ -88,12 +88,11 @@ class Root:
 
 def network_variables() -> dict[str, str]:
     """Return the variables of this process that are about the network."""
-    found = {name: value for name, value in os.environ.items() if PROXIES.match(name)}
-    # A path is one of this machine.
-    found |= {
+    found = {
         name: value
         for name, value in os.environ.items()
-        if name.startswith("PIP_") and not value.startswith("/")
+        # A path is one of this machine.
+        if PROXIES.match(name) or (name.startswith("PIP_") and not value.startswith("/"))
     }
     if Path(BUNDLE).is_file():
         found |= dict.fromkeys(CERTIFICATES, OWN_BUNDLE)
@@ -179,10 +178,8 @@ def _connect(path: Path) -> None:
     copies = {name: f"/{name}" for name in ("etc/resolv.conf", "etc/hosts", "etc/apt/auth.conf")}
     copies |= {OWN_BUNDLE[1:]: BUNDLE}
     home = Path.home()
-    for name in (home / ".pip/pip.conf", home / ".config/pip/pip.conf", Path("/etc/pip.conf")):
-        if name.is_file():
-            copies["etc/pip.conf"] = str(name)
-            break
+    places = (home / ".pip/pip.conf", home / ".config/pip/pip.conf", Path("/etc/pip.conf"))
+    copies["etc/pip.conf"] = str(next(filter(Path.is_file, places), ""))
     for target, source in copies.items():
         if Path(source).is_file():
             (path / target).unlink(missing_ok=True)

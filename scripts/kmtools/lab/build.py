@@ -36,18 +36,16 @@ def build_modules(
     out: Path,
     make_args: Sequence[str] = (),
     log: Path | None = None,
-    flavour: str = "",
 ) -> int:
     """Build the modules of a source tree; return 0, or 1 if make failed.
 
-    The output of make goes to `log`, if there is one. Builds with different arguments may have
-    objects of their own, named by a flavour.
+    The output of make goes to `log`, if there is one.
     """
     require_root("building in a suite's tree")
     kernel = require(name)
     if not any((src / file).is_file() for file in ("Kbuild", "Makefile")):
         raise UnableError(f"{src} has neither a Kbuild file nor a Makefile")
-    objects = object_dir(name, src, flavour)
+    objects = object_dir(name, src)
     # Each object directory has a lock of its own: builds of different trees do not wait.
     with locked(f"build-{objects.parent.name}-{objects.name}"):
         # Modules of an earlier build must not stay if this one fails.
@@ -63,7 +61,8 @@ def build_modules(
 
 
 def object_dir(name: str, src: Path, flavour: str = "") -> Path:
-    """Return where the objects of a kernel and a source tree are; no two trees share one."""
+    """Return where the objects of a kernel and a source tree are; no two trees share one, and
+    builds with other arguments may have a flavour of their own."""
     parent = cache_dir() / "objects" / (f"{name}.{flavour}" if flavour else name)
     return parent / str(src.resolve()).strip("/").replace("/", "-")
 

@@ -92,16 +92,6 @@ def load() -> list[Entry]:
     return parse(CATALOGUE.read_text(), CATALOGUE.name)
 
 
-def debug() -> list[Entry]:
-    """Return the kernels that are built here to look for faults."""
-    return [entry for entry in load() if entry.debug]
-
-
-def with_role(role: str) -> list[Entry]:
-    """Return the kernels of a role."""
-    return [entry for entry in load() if entry.role == role]
-
-
 def find(name: str) -> Entry:
     """Look a kernel up by name."""
     entries = load()

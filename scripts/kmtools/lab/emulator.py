@@ -36,13 +36,10 @@ def choose(qemu: str) -> Emulator:
     override = os.environ.get("KMARKERS_QEMU")
     if override:
         return _with_version((override,), {})
-    return _from_tree(qemu_dir(qemu), qemu)
-
-
-def _from_tree(tree: Path, suite: str) -> Emulator:
-    """Return an unpacked emulator that uses the libraries unpacked with it."""
+    tree = qemu_dir(qemu)
     if not tree.is_dir():
-        raise UnableError(f"the emulator of {suite} is not unpacked; fetch a kernel that uses it")
+        raise UnableError(f"the emulator of {qemu} is not unpacked; fetch a kernel that uses it")
+    # It uses the libraries unpacked with it.
     libraries = tree / "usr/lib/x86_64-linux-gnu"
     loader = [str(tree / "usr/lib64/ld-linux-x86-64.so.2"), "--library-path", str(libraries)]
     program = str(tree / "usr/bin/qemu-system-x86_64")
@@ -62,13 +59,11 @@ def _with_version(command: tuple[str, ...], environment: Mapping[str, str]) -> E
     return Emulator(command, environment, shown.stdout.partition("\n")[0] or "unknown")
 
 
-def kvm_is_there() -> bool:
-    """Tell whether this process may open /dev/kvm; whether KVM works is another question."""
-    return os.access(KVM, os.R_OK | os.W_OK)
-
-
 def kvm_verdict(emulator: Emulator, probe: Callable[[], bool]) -> bool:
     """Return whether KVM works on this host with this emulator; what `probe` finds is kept."""
+    # That it may be opened does not mean that it works.
+    if not os.access(KVM, os.R_OK | os.W_OK):
+        return False
     record = cache_dir() / "accel.json"
     verdicts: dict[str, bool] = json.loads(record.read_text()) if record.is_file() else {}
     key = _probe_key(emulator)

@@ -46,14 +46,11 @@ def fetch(names: list[str], update: bool = False) -> None:
         before = part.complete(entry)
         started = time.monotonic()
         kernel = ensure(entry, update)
-        took = "" if kernel == before else f" in {time.monotonic() - started:.0f} s; {cache_size()}"
-        print(f"{kernel.name}: {kernel.release} ({kernel.version}) is unpacked{took}")
-
-
-def cache_size() -> str:
-    """Return the size of the laboratory as a sentence."""
-    done = captured(["du", "-sm", cache_dir()])
-    return f"{cache_dir()} holds {done.stdout.split()[0]} MiB"
+        said = f"{kernel.name}: {kernel.release} ({kernel.version}) is unpacked"
+        if kernel != before:
+            size = captured(["du", "-sm", cache_dir()]).stdout.split()[0]
+            said += f" in {time.monotonic() - started:.0f} s; {cache_dir()} holds {size} MiB"
+        print(said)
 
 
 def show_list() -> None:

@@ -144,9 +144,13 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
                 stack.enter_context(injecting(control, request.nmi, status))
             if request.control:
                 command += Monitor.options(request.control)
-            watch = _watch(request, Path(scratch, "watch"))
+            socket = Path(scratch, "watch")
+            logs = [request.out / name for name in SERIAL_LOGS]
+            # Where instructions are counted, a look would change the counts.
+            silence = 0.0 if request.tier == "icount" else request.silence
+            watch = Watch(socket, logs, silence, request.out / LOOK_LOG)
             stack.callback(watch.close)
-            command += Monitor.options(Path(scratch, "watch"))
+            command += Monitor.options(socket)
             channel = StatusChannel(request.out / "status.log", nonce, show)
             result = _run(command, qemu, request, channel, watch)
     _judge(result, request.out)
@@ -167,7 +171,7 @@ def usable_accel(kernel: str) -> str:
             request = Request(kernel, job, out, timeout=PROBE_SECONDS, accel="kvm")
             return boot(request).exit_code == 0
 
-    return "kvm" if emulator.kvm_is_there() and emulator.kvm_verdict(qemu, probe) else "tcg"
+    return "kvm" if emulator.kvm_verdict(qemu, probe) else "tcg"
 
 
 def _prepare(out: Path) -> None:
@@ -221,13 +225,6 @@ def _describe(request: Request, qemu: Emulator, accel: str, release: str, cmdlin
         "cpus": 1 if request.tier == "icount" else request.cpus,
     }
     (request.out / "vm.json").write_text(json.dumps(described, indent=1) + "\n")
-
-
-def _watch(request: Request, socket: Path) -> Watch:
-    """Watch a guest, unless its instructions are counted: a look would change the counts."""
-    logs = [request.out / name for name in SERIAL_LOGS]
-    silence = 0.0 if request.tier == "icount" else request.silence
-    return Watch(socket, logs, silence, request.out / LOOK_LOG)
 
 
 def _run(

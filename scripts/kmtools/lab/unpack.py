@@ -12,16 +12,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from kmtools.base.errors import UnableError
+from kmtools.base.errors import UnableError, require_root
 from kmtools.base.files import alone
 from kmtools.base.paths import cache_dir
+from kmtools.base.processes import captured
 from kmtools.lab.apt import Candidate, NotOnMirrorError, PrivateApt, compare_versions, progress
 from kmtools.lab.cache import locked
 from kmtools.lab.catalogue import Entry, Kernel, kernel_dir, unpacked
@@ -40,6 +42,9 @@ LEFT_OUT = ("doc", "man", "locale", "info", "lintian", "bug")
 NEEDED_BYTES = 3 << 30
 # The beginning of the names of trees that are being filled, and the end of those being removed.
 UNFINISHED, REPLACED = ".new-", ".old"
+# The dynamic linker of a tree, and the lines in which it lists the libraries of a program.
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x", re.M)
 
 
 def suite_dir(suite: str) -> Path:
@@ -271,3 +276,39 @@ def _remove_leftovers() -> None:
         lock = cache_dir() / f"{build_lock(name)}.lock"
         with contextlib.suppress(UnableError), alone(lock, "this kernel is being compiled"):
             shutil.rmtree(tree, ignore_errors=True)
+
+
+def fetch_programs(suite: str, kind: str, packages: Sequence[str]) -> Path:
+    """Make sure that packages and their dependencies are unpacked; return the tree.
+
+    Programs of it go into the initramfs, which otherwise holds busybox alone.
+    """
+    name = f"{suite}-{kind}"
+    tree = suite_dir(name)
+    if not tree.is_dir():
+        require_root("unpacking programs")
+        with locked("fetch"):
+            apt = PrivateApt(suite)
+            apt.update()
+            ensure_suite(apt, name, apt.closure(packages))
+    return tree
+
+
+def with_libraries(tree: Path, program: str) -> list[tuple[Path, str]]:
+    """Return a program of a tree and its libraries, as additions to an initramfs."""
+    listed = captured(["chroot", tree, LOADER, "--list", program])
+    if listed.returncode:
+        raise UnableError(f"{program} cannot run in {tree}: {listed.stderr.strip()}")
+    files = [program, LOADER, *LIBRARY.findall(listed.stdout)]
+    return [(inside(tree, file), file) for file in dict.fromkeys(files)]
+
+
+def inside(tree: Path, file: str) -> Path:
+    """Follow the symbolic links of a file as if its tree were the root."""
+    path = tree / file.lstrip("/")
+    for _ in range(8):
+        if not path.is_symlink():
+            return path
+        target = path.readlink()
+        path = tree / str(target).lstrip("/") if target.is_absolute() else path.parent / target
+    raise UnableError(f"{file} in {tree} is a link that leads nowhere")

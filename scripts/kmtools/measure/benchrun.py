@@ -8,6 +8,7 @@ that could not be measured, the reason. A resumed run must fit the plan.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import platform
@@ -106,11 +107,8 @@ class Run:
 
     def set_aside(self, tier: str) -> Path:
         """Rename samples that cannot be used, so that the tier is measured again."""
-        for number in range(1, 100):
-            kept = self.path / "raw" / f"{tier}.refused-{number}"
-            if not kept.exists():
-                break
-        return self.raw(tier).rename(kept)
+        names = (self.raw(f"{tier}.refused-{number}") for number in itertools.count(1))
+        return self.raw(tier).rename(next(path for path in names if not path.exists()))
 
     def measured(self) -> list[str]:
         """The tiers whose samples are there."""

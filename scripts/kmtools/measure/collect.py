@@ -173,17 +173,13 @@ def switch_latest(run: Path) -> None:
     os.replace(fresh, link)
 
 
-def measured(run: benchrun.Run | None, path: Path) -> list[tuple[str, Path]]:
-    """The raw directories of a run's own folder."""
-    if run is None or not run.measured():
-        raise RunError(f"{path}: holds no measured tier, and no --raw names one")
-    return [(tier, run.raw(tier)) for tier in run.measured()]
-
-
 def merge(path: Path, named: Sequence[tuple[str, Path]] = ()) -> list[RawDir]:
     """Validate raw directories, by default those of the run, and write the run; returns them."""
     run = benchrun.load(path) if (path / benchrun.RECORD).exists() else None
-    raws = [load_raw(tier, raw) for tier, raw in named or measured(run, path)]
+    own = [(tier, run.raw(tier)) for tier in run.measured()] if run else []
+    if not named and not own:
+        raise RunError(f"{path}: holds no measured tier, and no --raw names one")
+    raws = [load_raw(tier, raw) for tier, raw in named or own]
     check_distinct(raws)
     env = hostenv.describe_host()
     env["tiers"] = [tier_entry(raw) for raw in raws]

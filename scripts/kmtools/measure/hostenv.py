@@ -82,8 +82,7 @@ def kernel_config() -> dict[str, Any] | None:
 def mitigations() -> dict[str, str]:
     """The kernel's text on each vulnerability of the CPU."""
     directory = Path("/sys/devices/system/cpu/vulnerabilities")
-    files = sorted(directory.iterdir()) if directory.is_dir() else []
-    return {file.name: read_text(file) or "" for file in files}
+    return {file.name: read_text(file) or "" for file in sorted(directory.glob("*"))}
 
 
 def cmdline() -> dict[str, Any]:

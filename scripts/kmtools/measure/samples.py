@@ -8,6 +8,7 @@ file and line. This file uses the standard library alone.
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from pathlib import Path
 
+from kmtools.base.files import write_whole
 from kmtools.measure.rundir import RunError, Tier
 
 SCHEMA = 2
@@ -205,14 +207,9 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
 
 def write_samples(path: Path, samples: Iterable[Sample]) -> None:
     """Write samples.csv, in one step."""
-    partial = path.with_name(f".{path.name}.partial")
     cells = attrgetter(*SAMPLE_COLUMNS[:-1])
-    try:
-        with partial.open("w", newline="", encoding="utf-8") as stream:
-            stream.write(f"# schema={SCHEMA}\n")
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(SAMPLE_COLUMNS)
-            writer.writerows((*cells(sample), "|".join(sample.flags)) for sample in samples)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(SAMPLE_COLUMNS)
+    writer.writerows((*cells(sample), "|".join(sample.flags)) for sample in samples)
+    write_whole(path, f"# schema={SCHEMA}\n{stream.getvalue()}")

@@ -280,15 +280,13 @@ def excluded_section(env: Mapping[str, Any], results: Sequence[Result]) -> str:
 def env_section(env: Mapping[str, Any]) -> str:
     """The conditions of the run, in short and in full."""
     cpu, kernel = env["machine"]["cpu"], env["kernel"]
+    changes = " + changes" if env["source"].get("dirty") else ""
     short = [
         ("CPU", cpu.get("model_name")),
         ("microcode", cpu.get("microcode")),
         ("hypervisor", "yes" if cpu.get("hypervisor") else "no"),
         ("kernel", f"{kernel.get('release')} {kernel.get('version')}"),
-        (
-            "source",
-            f"{env['source'].get('commit')}{' + changes' if env['source'].get('dirty') else ''}",
-        ),
+        ("source", f"{env['source'].get('commit')}{changes}"),
         ("date", env.get("date")),
     ]
     short += [

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from kmtools.analyse.switching import SCALING, WORDS, Point
+from kmtools.measure.samples import GAP
 from kmtools.report.figures.style import MUTED, PALETTE, Drawn, Picture, legend_above, panels
 
 MARKERS = "os^vDP*"
@@ -51,7 +52,7 @@ def switching(points: Sequence[Point], name: str) -> Drawn:
     """Time, and what it does to others, one line for each way; None without data."""
     scaling = [p for p in points if p.benchmark == SCALING]
     times = [p for p in scaling if p.is_time]
-    stalls = [p for p in scaling if p.is_stall]
+    stalls = [p for p in scaling if p.measured == GAP]
     if not times or not stalls:
         return None
     figure, grid = panels([HEIGHT, HEIGHT])
