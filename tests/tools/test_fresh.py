@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from kmtools.base.errors import UnableError
-from kmtools.check import fresh, freshtimes
+from kmtools.check import fresh
 from kmtools.lab import bareroot
 from kmtools.lab.bareroot import Root
 
@@ -61,8 +61,8 @@ def test_commands_are_those_of_the_readme() -> None:
 
 def test_readme_has_a_place_for_times() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert text.count(freshtimes.BEGIN) == text.count(freshtimes.END) == 1
-    assert text.index(freshtimes.BEGIN) < text.index(freshtimes.END)
+    assert text.count(fresh.BEGIN) == text.count(fresh.END) == 1
+    assert text.index(fresh.BEGIN) < text.index(fresh.END)
 
 
 def test_a_user_tries_before_and_after_root_installs() -> None:
@@ -122,24 +122,24 @@ def test_times_are_kept_and_shown(tmp_path: Path) -> None:
         "  80.0  native: TSC cycles per operation\n"
         "  99.0  native: TSC cycles per operation\n"
     )
-    marks = freshtimes.marks(log)
+    marks = fresh.marks(log)
     assert marks == {"set-up": 42.1, "native": 80.0}
     record = tmp_path / "times.json"
-    freshtimes.add(record, "a", {"clone": 2.0, "check": 400.0})
-    freshtimes.add(record, "a", {"bench": 130.04, "bench set-up": 42.1, "bench native": 80.0})
+    fresh.add_times(record, "a", {"clone": 2.0, "check": 400.0})
+    fresh.add_times(record, "a", {"bench": 130.04, "bench set-up": 42.1, "bench native": 80.0})
     assert json.loads(record.read_text())["a"]["bench"] == 130.0
     readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{freshtimes.BEGIN}\nold\n{freshtimes.END}\nafter\n")
-    freshtimes.put(readme, record, {"a": "Debian A", "b": "Debian B"})
+    readme.write_text(f"before\n{fresh.BEGIN}\nold\n{fresh.END}\nafter\n")
+    fresh.put_times(readme, record, {"a": "Debian A", "b": "Debian B"})
     text = readme.read_text()
     assert "| Debian A | 42 s | 82 s | 2 min 10 s | 6 min 40 s |" in text
     assert "old" not in text and "Debian B" not in text
     assert text.startswith("before\n") and text.endswith("\nafter\n")
-    freshtimes.put(readme, record, {"a": "Debian A"})
+    fresh.put_times(readme, record, {"a": "Debian A"})
     assert readme.read_text() == text
     readme.write_text("no table\n")
     with pytest.raises(UnableError, match="has no lines"):
-        freshtimes.put(readme, record, {})
+        fresh.put_times(readme, record, {})
 
 
 def test_network_settings_go_along(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -267,7 +267,7 @@ def names_of(rows: list[dict[str, str]], *columns: str) -> set[tuple[str, ...]]:
 
 
 def test_every_published_row_has_a_successor_or_a_reason() -> None:
-    aliases = published.read_aliases()
+    aliases = published.read_table(published.ALIASES)
     columns = ["source", "published_benchmark", "published_variant", "over"]
     assert list(aliases[0]) == [*columns, "benchmark", "variant", "reason"]
     old = names_of(published.read_table(published.PUBLISHED), "source", "benchmark", "variant")

@@ -73,11 +73,6 @@ def read_table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def read_aliases() -> list[dict[str, str]]:
-    """The rows of aliases.csv."""
-    return read_table(ALIASES)
-
-
 def value_of(row: dict[str, str]) -> tuple[float, str]:
     """A published value and its unit; totals are divided by their loops."""
     if row["total_cycles"] and row["loops"]:
@@ -89,7 +84,7 @@ def read_published() -> list[Published]:
     """Every published number with its delta recomputed on its own machine."""
     over = {
         (a["source"], a["published_benchmark"], a["published_variant"]): a["over"]
-        for a in read_aliases()
+        for a in read_table(ALIASES)
     }
     rows = read_table(PUBLISHED)
     found = {
@@ -121,7 +116,7 @@ def read_published() -> list[Published]:
 def successors() -> dict[tuple[str, str], list[tuple[str, str]]]:
     """(source, published benchmark:variant) -> our (benchmark, variant) names."""
     names: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for row in read_aliases():
+    for row in read_table(ALIASES):
         if row["benchmark"] and row["variant"]:
             published = f"{row['published_benchmark']}:{row['published_variant']}"
             names[row["source"], published].append((row["benchmark"], row["variant"]))

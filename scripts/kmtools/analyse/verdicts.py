@@ -251,12 +251,6 @@ def result_for(group: Group, variant: str) -> Result:
     )
 
 
-def variant_order(group: Group) -> list[str]:
-    """Baseline, its A/A clone, then the others by name."""
-    first = [group.baseline, f"{group.baseline}{CLONE_SUFFIX}"] if group.baseline else []
-    return [str(name) for name in first] + sorted(set(group.samples) - set(first))
-
-
 def analyse(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Result]:
     """Results of every variant, ordered by tier, kernel and benchmark."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
@@ -267,5 +261,8 @@ def analyse(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Result]:
     results = []
     for name in sorted(groups, key=lambda key: (rundir.tier_order(key[0]), key[1:])):
         group = make_group(known[name[0], name[1]], name[2], groups[name])
-        results += [result_for(group, variant) for variant in variant_order(group)]
+        # The baseline, its A/A clone, then the others by name.
+        first = [group.baseline, f"{group.baseline}{CLONE_SUFFIX}"] if group.baseline else []
+        order = [*first, *sorted(set(group.samples) - set(first))]
+        results += [result_for(group, variant) for variant in order]
     return results

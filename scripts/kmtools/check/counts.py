@@ -42,7 +42,7 @@ def count(raw: Path) -> Counts:
 
 
 def judge(first: Counts, second: Counts) -> Tally:
-    """One result per variant, and what a dormant marker must cost."""
+    """One result per variant, and what dormant and enabled markers may cost."""
     tally = Tally()
     for key in sorted(first.keys() | second.keys()):
         both = first.get(key, set()) | second.get(key, set())
@@ -53,18 +53,14 @@ def judge(first: Counts, second: Counts) -> Tally:
     for variant, added in MARKER_INSTRUCTIONS.items():
         adds = first.get(("empty-loop", variant)) == {n + added for n in base}
         tally.judge(adds, f"empty-loop/{variant} does not add {added} instructions")
-    judge_enabled(first, tally)
-    return tally
-
-
-def judge_enabled(counts: Counts, tally: Tally) -> None:
-    """An enabled marker beside a tracepoint, over the empty loop of their benchmark."""
-    base = max(counts.get(("marker-enabled", "none"), {Fraction(0)}))
-    tracepoint = min(counts.get(("marker-enabled", "tracepoint"), {base})) - base
+    # An enabled marker beside a tracepoint, over the empty loop of their benchmark.
+    loop = max(first.get(("marker-enabled", "none"), {Fraction(0)}))
+    tracepoint = min(first.get(("marker-enabled", "tracepoint"), {loop})) - loop
     for variant, times in TRACEPOINTS.items():
-        added = max(counts.get(("marker-enabled", variant), {base})) - base
-        beside = f"adds {float(added)} instructions, a tracepoint {float(tracepoint)}"
-        tally.judge(0 < added <= times * tracepoint, f"marker-enabled/{variant} {beside}")
+        more = max(first.get(("marker-enabled", variant), {loop})) - loop
+        beside = f"adds {float(more)} instructions, a tracepoint {float(tracepoint)}"
+        tally.judge(0 < more <= times * tracepoint, f"marker-enabled/{variant} {beside}")
+    return tally
 
 
 def compare(kernel: str, modules: Path, log: Path) -> Tally:

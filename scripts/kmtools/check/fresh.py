@@ -10,6 +10,7 @@ no test kernels of this machine; the others may read them.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import select
@@ -24,10 +25,9 @@ from itertools import product
 from pathlib import Path
 
 from kmtools.base.errors import UnableError, require_root
-from kmtools.base.files import alone
+from kmtools.base.files import alone, write_whole
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import captured
-from kmtools.check import freshtimes
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite, printed
 from kmtools.lab import bareroot
@@ -48,6 +48,19 @@ ABLE = {
     "bench": r"(?s)\bnative\b.* Error 2\s*$",
     "check": r"(?s)\n[1-9]\d* passed, 0 failed.* Error 2\s*$",
 }
+Times = dict[str, dict[str, float]]
+BEGIN, END = "<!-- times: make check-fresh -->", "<!-- end of times -->"
+# Lines of a log that end a part: what was installed, and what was measured in user space.
+MARKS = {
+    "set-up": re.compile(r"setup: ready"),
+    "native": re.compile(r"native\b.*: TSC cycles per operation"),
+}
+COLUMNS = (
+    "set-up",
+    "first table, from the clone on",
+    "`make bench` in all",
+    "`make check` in all",
+)
 
 
 @dataclass(frozen=True)
@@ -76,6 +89,72 @@ class Visit:
     def timed(self) -> str:
         """What its times are kept under; short forms are no measure of the long ones."""
         return f"{self.name}-quick" if self.variables.get("QUICK") else self.name
+
+
+def marks(log: Path) -> dict[str, float]:
+    """Return when a command's output first reached each mark, in seconds."""
+    found: dict[str, float] = {}
+    for line in log.read_text(errors="replace").splitlines():
+        second, text = line[:8].strip(), line[8:]
+        for name, pattern in MARKS.items():
+            if name not in found and pattern.search(text):
+                found[name] = float(second)
+    return found
+
+
+def load_times(path: Path) -> Times:
+    """Read what earlier runs took."""
+    try:
+        times: Times = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return times
+
+
+def add_times(path: Path, name: str, times: Mapping[str, float]) -> None:
+    """Keep what the steps in one root took, beside the others."""
+    known = load_times(path)
+    known[name] = known.get(name, {}) | {step: round(took, 1) for step, took in times.items()}
+    write_whole(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
+
+
+def spoken(seconds: float | None) -> str:
+    """A time as a table shows it."""
+    if seconds is None:
+        return "-"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{int(seconds + 5) // 60} min {int(seconds + 5) % 60 // 10 * 10:02d} s"
+
+
+def times_table(times: Times, suites: Mapping[str, str]) -> str:
+    """The times as a table, one line for each root."""
+    lines = [
+        f"| bare system | {' | '.join(COLUMNS)} |",
+        "|---" * (len(COLUMNS) + 1) + "|",
+    ]
+    for suite, title in suites.items():
+        own = times.get(suite)
+        if own is None:
+            continue
+        first = (
+            own["clone"] + own["bench native"] if {"clone", "bench native"} <= own.keys() else None
+        )
+        cells = [own.get("bench set-up"), first, own.get("bench"), own.get("check")]
+        lines.append(f"| {title} | {' | '.join(map(spoken, cells))} |")
+    return "\n".join(lines)
+
+
+def put_times(readme: Path, path: Path, suites: Mapping[str, str]) -> None:
+    """Replace the README's table."""
+    text = readme.read_text(encoding="utf-8")
+    if BEGIN not in text or END not in text:
+        raise UnableError(f"{readme} has no lines {BEGIN} and {END}")
+    head, rest = text.split(BEGIN, 1)
+    _, tail = rest.split(END, 1)
+    machine = f"Measured by `make check-fresh` on {os.cpu_count()} cores."
+    body = f"{BEGIN}\n{times_table(load_times(path), suites)}\n\n{machine}\n{END}"
+    readme.write_text(f"{head}{body}{tail}", encoding="utf-8")
 
 
 def readme_commands(text: str) -> list[str]:
@@ -147,7 +226,7 @@ def take(visit: Visit, step: Step) -> bool:
     """Do one step; tells whether it went as it should."""
     label = f"{visit.name}-{step.name}"
     command = visit.mend if step.name == "mend" else step.command
-    known = freshtimes.load(WORK / "times.json").get(visit.timed, {}).get(step.name)
+    known = load_times(WORK / "times.json").get(visit.timed, {}).get(step.name)
     expected = f", {known:.0f} s the last time" if known else ""
     print(f"{label}: {command}{expected}", flush=True)
     log = WORK / f"{label}.log"
@@ -167,7 +246,7 @@ def take(visit: Visit, step: Step) -> bool:
     if not wrong:
         # What failed took no time that is worth telling.
         visit.times[step.name] = took
-        visit.times |= {f"{step.name} {what}": at for what, at in freshtimes.marks(log).items()}
+        visit.times |= {f"{step.name} {what}": at for what, at in marks(log).items()}
         visit.tally.passed += 1
         print(f"{label}: ok in {took:.0f} s", flush=True)
         return True
@@ -219,7 +298,7 @@ def visit_root(
                 continue
             if not take(visit, step) and step.name in {*needed, "lists"}:
                 break
-        freshtimes.add(WORK / "times.json", visit.timed, visit.times)
+        add_times(WORK / "times.json", visit.timed, visit.times)
         return visit.tally
 
 
@@ -258,4 +337,4 @@ def run(
 
 def keep_times() -> None:
     """Put the times into the README."""
-    freshtimes.put(ROOT / "README.md", WORK / "times.json", SUITES)
+    put_times(ROOT / "README.md", WORK / "times.json", SUITES)

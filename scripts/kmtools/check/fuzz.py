@@ -32,12 +32,6 @@ def build(log: Path) -> bool:
     return processes.run(["nice", *words], log) == 0
 
 
-def describe(log: Path) -> str:
-    """What a run that ended well did."""
-    done = PROGRESS.search(log.read_text(encoding="utf-8", errors="replace"))
-    return f"{int(done[1]):,} inputs, {done[2]} edges" if done else "no summary"
-
-
 def run_target(name: str, seconds: int) -> Tally:
     """Fuzz one target."""
     corpus = FUZZ / "corpus" / name
@@ -51,7 +45,9 @@ def run_target(name: str, seconds: int) -> Tally:
     if processes.run(words, log):
         print(f"fuzz-{name}: failed, see {log}", flush=True)
         return Tally(failed=[f"fuzz-{name}"])
-    print(f"fuzz-{name}: {describe(log)} in {seconds} s", flush=True)
+    done = PROGRESS.search(log.read_text(encoding="utf-8", errors="replace"))
+    did = f"{int(done[1]):,} inputs, {done[2]} edges" if done else "no summary"
+    print(f"fuzz-{name}: {did} in {seconds} s", flush=True)
     return Tally(passed=1)
 
 

@@ -125,11 +125,6 @@ def write_section(page: Path, title: str, text: str) -> None:
     page.write_text((head + "".join(sections)).rstrip("\n") + "\n")
 
 
-def cells(line: str) -> list[str]:
-    """Return the fields of a row of the page."""
-    return [field.strip() for field in line.strip("|").split(" | ")]
-
-
 def update_row(page: Path, one: Outcome) -> bool:
     """Put a kernel that was run by itself into its row and its notes; False if it has no row."""
     if not page.is_file():
@@ -151,7 +146,7 @@ def _with_row(section: str, one: Outcome) -> str:
     lines = []
     for line in section.rstrip("\n").splitlines():
         if line.startswith("| kernel |"):
-            head = cells(line)
+            head = [field.strip() for field in line.strip("|").split(" | ")]
         if line.startswith(f"| {one.kernel} |"):
             lines.append("| " + " | ".join(row.get(name, "-") for name in head) + " |")
         elif not of_kernel.match(line):

@@ -267,14 +267,6 @@ def ask_model(mutant: Mutant) -> str:
     return ", ".join(f"{ground} {end}" for ground, end in found.items() if end != "holds")
 
 
-def show(verdict: Verdict) -> None:
-    """One row of the table."""
-    caught = ", ".join(verdict.caught) or "SURVIVES"
-    print(f"{verdict.mutant.name:25} {verdict.mutant.what:56} {caught}", flush=True)
-    if verdict.by_model:
-        print(f"{'':25} {'':56} model: {verdict.by_model}", flush=True)
-
-
 def run_all(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Verdict]:
     """Every mutant, with its row as soon as it is known."""
     copy_sources()
@@ -285,7 +277,10 @@ def run_all(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Ve
         verdict = run_mutant(mutant, kernel)
         if with_model:
             verdict.by_model = ask_model(mutant)
-        show(verdict)
+        caught = ", ".join(verdict.caught) or "SURVIVES"
+        print(f"{mutant.name:25} {mutant.what:56} {caught}", flush=True)
+        if verdict.by_model:
+            print(f"{'':25} {'':56} model: {verdict.by_model}", flush=True)
         verdicts.append(verdict)
     return verdicts
 

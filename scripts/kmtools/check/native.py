@@ -56,13 +56,6 @@ VARIANTS = (
 )
 
 
-def build(variant: Variant, log: Path) -> bool:
-    """Build tests and example; False if that fails."""
-    flags = f"{variant.flags} {COMMON_FLAGS}" if variant.flags else ""
-    programs = [variant.out / name for name in ("test", "flight", "emulate")]
-    return processes.run(make(*programs, out=variant.out, extra=flags), log) == 0
-
-
 def program(words: list[object], what: str, log: Path) -> Tally:
     """Run a program that says by its exit code alone how it went."""
     if processes.run(words, log, OPTIONS):
@@ -82,7 +75,9 @@ def run_variant(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
     """The suite of one variant."""
 
     def run(log: Path) -> Tally:
-        if not build(variant, log):
+        flags = f"{variant.flags} {COMMON_FLAGS}" if variant.flags else ""
+        programs = [variant.out / name for name in ("test", "flight", "emulate")]
+        if processes.run(make(*programs, out=variant.out, extra=flags), log):
             return Tally(failed=[f"building for user space: see {log}"])
         # The shadow memory for threads may collide with a program that is mapped at random.
         prefix = ["setarch", "-R"] if "thread" in variant.flags else []

@@ -190,8 +190,3 @@ def running_aside(
         finally:
             process.terminate()
             process.join()
-
-
-def exit_code(total: Tally) -> int:
-    """1 if something failed, 2 if a part could not run here, else 0."""
-    return 1 if total.failed else 2 if total.absent else 0

@@ -12,7 +12,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from kmtools.base.errors import BAD, DONE, positive
+from kmtools.base.errors import BAD, DONE, UNABLE, positive
 from kmtools.base.paths import ROOT
 from kmtools.check import (
     boots,
@@ -30,7 +30,7 @@ from kmtools.check import (
     still,
 )
 from kmtools.check.ktap import Tally
-from kmtools.check.suites import LOGS, Suite, exit_code, run_all
+from kmtools.check.suites import LOGS, Suite, run_all
 from kmtools.commands import Run
 from kmtools.lab import catalogue
 
@@ -38,7 +38,7 @@ from kmtools.lab import catalogue
 def ended(total: Tally) -> int:
     """Print the totals of a run as its last line; returns its exit code."""
     print(total.closing_line())
-    return exit_code(total)
+    return BAD if total.failed else UNABLE if total.absent else DONE
 
 
 def judged(good: bool) -> int:

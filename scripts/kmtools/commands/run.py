@@ -89,7 +89,7 @@ def begin(args: Namespace) -> benchrun.Run:
     run = benchrun.load(benchrun.find(args.resume))
     differs = benchrun.difference(run.plan, plan(args, run.plan))
     if differs:
-        raise UnableError(f"run {run.name} cannot go on: {differs}")
+        raise UnableError(f"run {run.path.name} cannot go on: {differs}")
     return run
 
 

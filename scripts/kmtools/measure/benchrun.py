@@ -92,11 +92,6 @@ class Run:
         # For each tier that could not be measured: whether it failed, and why.
         self.obstacles: dict[str, dict[str, Any]] = {}
 
-    @property
-    def name(self) -> str:
-        """What RESUME= takes."""
-        return self.path.name
-
     def raw(self, tier: str) -> Path:
         """The folder of the samples of a tier."""
         return self.path / "raw" / tier
@@ -131,7 +126,7 @@ class Run:
             return
         if self.release and any(self.has(tier) for tier in ("vm", "icount")):
             raise UnableError(
-                f"kernel {self.plan.kernel} is {release} now, and run {self.name} has measured"
+                f"kernel {self.plan.kernel} is {release} now, and run {self.path.name} has measured"
                 f" {self.release}; start a new run"
             )
         self.release = release
@@ -198,5 +193,5 @@ def describe(run: Run) -> dict[str, Any]:
     lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
     missing = [{"tier": tier, **run.obstacles.get(tier, unknown)} for tier in lacking]
     sudo = "" if os.geteuid() == 0 else "sudo "
-    go_on = {"resume": f"{sudo}make bench RESUME={run.name}"} if missing else {}
+    go_on = {"resume": f"{sudo}make bench RESUME={run.path.name}"} if missing else {}
     return {"quick": run.plan.quick, "missing": missing, **go_on}

@@ -15,7 +15,7 @@ from typing import Any
 import matplotlib
 
 from kmtools.analyse import switching
-from kmtools.analyse.published import read_aliases, read_published
+from kmtools.analyse.published import ALIASES, read_published, read_table
 from kmtools.analyse.verdicts import BASELINE, NO_BASELINE, Result
 from kmtools.measure.rundir import Tier, tiers_of, warnings
 from kmtools.report import switchtable
@@ -238,7 +238,7 @@ def without_successor() -> str:
             escape(f"{row['published_benchmark']}: {row['published_variant']}"),
             escape(row["reason"]),
         ]
-        for row in read_aliases()
+        for row in read_table(ALIASES)
         if row["reason"]
     ]
     listed = table("Published numbers without a successor", ["source", "row", "why"], rows, "ttt")
