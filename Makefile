@@ -109,6 +109,6 @@ lab-clean: ## remove the test kernels
 	$(KMARKERS) lab clean
 
 help: ## show this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 .PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers bench-many-files check-aa load unload bench-host native lint setup clean lab-clean help
