@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How often do two copies of the same code come out different?
+"""Counts how often two copies of the same code are measured as different.
 
-Repeats the native benchmarks with fresh seeds and judges each A/A clone by the rule that judges
-everything else. At most one in twenty may come out slower or faster. In the hot loops, where a
-fraction of a cycle matters, the differences found may not be further apart than SPREAD core cycles;
-so core cycles must be known, counted or estimated.
+The native benchmarks are repeated with fresh seeds, and each A/A clone is judged by the rule for
+all variants. At most one in twenty may be judged slower or faster. In the hot loops, where a
+fraction of a cycle matters, the differences may be at most SPREAD core cycles apart. So core
+cycles must be known, counted or estimated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SPREAD = 0.1
 
 
 def clones(seed: int, blocks: int) -> list[Result]:
-    """The results of the A/A clones of one run."""
+    """Return the results of the A/A clones of one run."""
     with tempfile.TemporaryDirectory() as scratch:
         raw = Path(scratch) / "raw"
         native.measure(raw, blocks=blocks, processes=PROCESSES, seed=seed * PROCESSES)
@@ -33,7 +33,7 @@ def clones(seed: int, blocks: int) -> list[Result]:
 
 
 def in_core_cycles(result: Result) -> float:
-    """How far a clone is from its original; ticks are not taken for cycles."""
+    """Return the cost that a clone adds to its original, in core cycles and never in ticks."""
     if result.core is None:
         raise UnableError(f"no core cycles of {result.benchmark} are known here (see kmbench env)")
     delta = result.core.of(result.delta)
@@ -42,7 +42,7 @@ def in_core_cycles(result: Result) -> float:
 
 
 def judge(runs: int, blocks: int) -> bool:
-    """Print every clone and the conclusion; False if too many differ from their originals."""
+    """Print every clone and the sums; return False if too many differ from their originals."""
     judged = wrong = 0
     found: dict[str, list[float]] = {name: [] for name in HOT}
     for seed in range(1, runs + 1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Suites that are a boot of their own: beside everyone else who changes text, on one CPU, and with
+"""Suites that need a boot of their own: beside other code that changes text, on one CPU, and with
 the distribution's tracers."""
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from kmtools.lab.machine import Request
 BATCHES = 1000
 # In "make check-full".
 FEW_BATCHES = 200
-# Whoever else changes text holds text_mutex most of the time: each takes its turn.
+# Other code that changes text holds text_mutex most of the time, and a batch waits for it.
 SECONDS_PER_BATCH = 3.0
-# What reads our trace event; what cannot be fetched is a SKIP with the reason.
+# Programs that read our trace event. One that cannot be fetched is a SKIP with the reason.
 TRACERS = {"trace-cmd": "trace-cmd", "perf": "linux-perf", "bpftrace": "bpftrace"}
 # bpftrace comes with a compiler of 200 MB.
 TRACERS_MEMORY = 2048
@@ -31,9 +31,9 @@ TRACERS_MEMORY = 2048
 
 @dataclass(frozen=True)
 class Part:
-    """A boot of a job of tests/vm/jobs, and what it is booted with.
+    """A boot of a job of tests/vm/jobs, and its settings.
 
-    `usual` is how many seconds it takes on 2 idle cores, with few batches.
+    `usual` is its time in seconds on 2 idle cores, with few batches.
     """
 
     name: str
@@ -43,18 +43,18 @@ class Part:
     append: str = ""
     nmi: float = 0.0
     cpus: int = 2
-    # A storm takes several times as long if CPUs take turns: of the batches it applies a share.
+    # A storm takes several times as long if CPUs take turns, so it applies batches / share.
     one_thread: bool = False
     share: int = 1
 
 
-# A task is preempted inside a run only by a kernel that preempts itself. Without apic_extnmi the
-# kernel keeps interrupts of the emulator's from all CPUs but the first.
+# Only a kernel that preempts itself preempts a task inside a run. Without apic_extnmi the kernel
+# lets the interrupts that the emulator sends reach the first CPU only.
 COEXIST = (
     Part("owners", "beside kprobes, ftrace and live patches on the same call", 60, one_thread=True),
     Part(
         "storms",
-        "storms beside everyone who changes text",
+        "storms beside all other code that changes text",
         110,
         append="preempt=full",
         one_thread=True,
@@ -62,8 +62,8 @@ COEXIST = (
     ),
     Part("nmis", "storms with non-maskable interrupts", 13, append="apic_extnmi=all", nmi=50.0),
 )
-# A task that waits there for another one, and leaves it no time, stands still. With one CPU nothing
-# runs beside a change of text either, so the storms are short.
+# On a single CPU, a task waits for ever for another task if it does not yield. Nothing runs there
+# beside a change of text, so the storms are short.
 ALONE = (Part("alone", "the modules' cases with a single CPU", 17, "alone.sh", cpus=1),)
 
 
@@ -86,7 +86,7 @@ def run(kernel: str, modules: Path, part: Part, batches: int, log: Path) -> Tall
 
 
 def suites(kernel: str, modules: Path, batches: int, parts: Iterable[Part]) -> list[Suite]:
-    """The parts as suites, with storms as long as `batches` says."""
+    """Return the parts as suites; `batches` sets the length of their storms."""
     return [
         Suite(
             f"{part.name}-{kernel}",
@@ -100,12 +100,12 @@ def suites(kernel: str, modules: Path, batches: int, parts: Iterable[Part]) -> l
 
 
 def alone(kernel: str, modules: Path) -> list[Suite]:
-    """The modules' cases with a single CPU."""
+    """Return the suite of the modules' cases with a single CPU."""
     return suites(kernel, modules, FEW_BATCHES, ALONE)
 
 
 def fetch_tracers(entry: Entry) -> tuple[dict[Path, str], list[str]]:
-    """What goes into the test kernel, and why something is missing."""
+    """Return the files for the test kernel, and the reason for each program that is missing."""
     try:
         tree = unpack.fetch_programs(entry.suite, "tracers", list(TRACERS.values()))
     except FetchError as error:
@@ -121,7 +121,7 @@ def fetch_tracers(entry: Entry) -> tuple[dict[Path, str], list[str]]:
 
 
 def run_tracers(kernel: str, modules: Path, log: Path) -> Tally:
-    """Boot a kernel with the tracers in it, which record hits of a marker and must show each."""
+    """Boot a kernel with the tracers: they record hits of a marker and must show every hit."""
     files, missing = fetch_tracers(catalogue.find(kernel))
     if not files:
         return Tally(skipped=missing, absent=1)
@@ -140,7 +140,7 @@ def run_tracers(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def tracers(kernel: str, modules: Path) -> list[Suite]:
-    """The suite, as a list of one."""
+    """Return the suite of the tracers, as a list of one."""
     what = "our trace event as trace-cmd, perf and bpftrace show it"
     obstacle = kernelsuite.obstacle(kernel)
     return [Suite(f"tracers-{kernel}", partial(run_tracers, kernel, modules), what, obstacle, 30)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernel's checkpatch.pl, taken out of the distribution's source package once."""
+"""The kernel's checkpatch.pl, extracted once from the distribution's source package."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ FILES = ("checkpatch.pl", "const_structs.checkpatch", "spelling.txt")
 OPTIONS = ("--no-tree", "--no-summary", "--terse", "--show-types", "--max-line-length=100")
 TYPEDEFS = ("bench_op", "marker_probe_func", "va_list")
 
-# What checkpatch must not warn of, by the beginning of a path, each with the reason.
+# Warnings that checkpatch must not give, by the beginning of a path, each with the reason.
 IGNORED = {
     # Macros that define an object or a row of a table cannot stand in parentheses or in a
-    # loop; EXPECT() returns from a test. A marker's text may well name its function.
+    # loop. EXPECT() returns from a test. A marker's text may name its function.
     "": (
         *("COMPLEX_MACRO", "MULTISTATEMENT_MACRO_USE_DO_WHILE", "MACRO_WITH_FLOW_CONTROL"),
         "EMBEDDED_FUNCTION_NAME",
@@ -38,24 +38,24 @@ IGNORED = {
             *("TRAILING_SEMICOLON", "STRING_FRAGMENTS", "OPEN_BRACE", "SPACING"),
         ),
     ),
-    # Storms are made of accesses whose order is their subject; labels of assembly; sets of
-    # characters.
+    # Storms test the order of accesses, and their barriers have no comments. Tests name labels of
+    # assembly. Patterns hold sets of characters.
     "tests/": (*("MEMORY_BARRIER", "AVOID_EXTERNS", "MSLEEP", "QUOTED_WHITESPACE_BEFORE_NEWLINE"),),
     "bench_modules/sites.c": ("AVOID_EXTERNS",),
-    # A parameter that is a pointer to a function is taken for a function.
+    # checkpatch takes a parameter that is a pointer to a function for a function.
     "patcher/register.c": ("OPEN_BRACE",),
     "patcher/main.c": ("OPEN_BRACE",),
-    # A macro that exports what another macro defines.
+    # A macro exports an object that another macro defines.
     "include/kmarkers/immediate.h": ("EXPORT_SYMBOL",),
-    # The same; what takes parameters as an argument; the comment stands in the macro, above.
+    # The same. A macro takes parameters as an argument. A comment is above, in the macro.
     "include/kmarkers/typed.h": ("EXPORT_SYMBOL", "FUNCTION_ARGUMENTS", "MEMORY_BARRIER"),
-    # The one file for versions.
+    # The only file that depends on kernel versions.
     "include/compat/compat.h": ("LINUX_VERSION_CODE", "CONSTANT_COMPARISON"),
 }
 
 
 def ensure() -> Path:
-    """Return the script, unpacking it if it is not there."""
+    """Return the script, unpacking it if it is missing."""
     tree = cache_dir() / "checkpatch"
     script = tree / FILES[0]
     if all((tree / name).is_file() for name in FILES):
@@ -64,7 +64,7 @@ def ensure() -> Path:
         apt = PrivateApt(SUITE)
         apt.update()
         (deb,) = apt.download([PACKAGE])
-        progress(f"taking checkpatch out of {deb.name}")
+        progress(f"extracting checkpatch from {deb.name}")
         tree.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=tree) as scratch:
             _extract(deb, Path(scratch))
@@ -84,11 +84,11 @@ def _extract(deb: Path, scratch: Path) -> None:
     )
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], check=False)
     if done.returncode != 0:
-        raise UnableError(f"cannot take checkpatch out of {deb.name}")
+        raise UnableError(f"cannot extract checkpatch from {deb.name}")
 
 
 def command(script: Path, path: Path, typedefs: Path) -> list[str]:
-    """Return the command that checks one file; `typedefs` is a file that it may write."""
+    """Return the command that checks one file; this function writes the file `typedefs`."""
     typedefs.write_text("".join(f"{name}\n" for name in TYPEDEFS))
     ignored = [types for prefix, types in IGNORED.items() if str(path).startswith(prefix)]
     names = ",".join(dict.fromkeys(name for types in ignored for name in types))

@@ -12,8 +12,8 @@ from kmtools.check.ktap import Tally
 from kmtools.measure import collect, guest
 from kmtools.measure.samples import Sample
 
-# Instructions that a dormant marker adds to a loop: load or mov of its state, test, branch; one
-# nop; cmp or xor and the branch.
+# Instructions that a dormant marker adds to a loop: load or mov of its state, test and branch; one
+# nop; or cmp or xor, and branch.
 MARKER_INSTRUCTIONS = {
     "marker-generic": 3,
     "marker-immediate": 3,
@@ -22,14 +22,14 @@ MARKER_INSTRUCTIONS = {
     "marker-xor-flip": 2,
 }
 
-# What an enabled marker may cost, in units of a tracepoint with one empty probe.
+# The highest cost of an enabled marker, in units of a tracepoint with one empty probe.
 TRACEPOINTS = {"typed-direct-call": 1, "marker-1-probe": 3}
 
 Counts = dict[tuple[str, str], set[Fraction]]
 
 
 def count(raw: Path) -> Counts:
-    """Instructions per operation by (benchmark, variant): a set of one where they are exact."""
+    """Return instructions per operation by (benchmark, variant): one number if they are exact."""
     counts: Counts = {}
     rows = collect.load_raw("icount", raw).rows
     by_benchmark: dict[str, list[Sample]] = {}
@@ -42,18 +42,18 @@ def count(raw: Path) -> Counts:
 
 
 def judge(first: Counts, second: Counts) -> Tally:
-    """One result per variant, and what dormant and enabled markers may cost."""
+    """Judge the counts of each variant, and the costs of dormant and enabled markers."""
     tally = Tally()
     for key in sorted(first.keys() | second.keys()):
         both = first.get(key, set()) | second.get(key, set())
         name = "/".join(key)
         same = len(both) == 1 and key in first and key in second
-        tally.judge(same, f"{name}: not one count but {sorted(map(float, both))}")
+        tally.judge(same, f"{name}: no single count in both runs: {sorted(map(float, both))}")
     base = first.get(("empty-loop", "none"), set())
     for variant, added in MARKER_INSTRUCTIONS.items():
         adds = first.get(("empty-loop", variant)) == {n + added for n in base}
         tally.judge(adds, f"empty-loop/{variant} does not add {added} instructions")
-    # An enabled marker beside a tracepoint, over the empty loop of their benchmark.
+    # The costs of an enabled marker and of a tracepoint: what each adds to the empty loop.
     loop = max(first.get(("marker-enabled", "none"), {Fraction(0)}))
     tracepoint = min(first.get(("marker-enabled", "tracepoint"), {loop})) - loop
     for variant, times in TRACEPOINTS.items():

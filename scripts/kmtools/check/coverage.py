@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Line coverage of the pure parts by the tests in user space.
+"""Measures how many lines of the shared sources the tests in user space run.
 
 The tests, one short benchmark run and the fuzz targets on random inputs are counted together.
 """
@@ -24,14 +24,14 @@ FLAGS = "-Og --coverage -fprofile-update=atomic"
 REQUIRED = 90.0
 BATCHES = 500
 INPUTS = 3000
-# What a benchmark does is no logic to test, but code to time.
+# The operations of the benchmarks are code to time, not logic to test.
 NOT_PURE = tuple(f"bench_modules/{name}" for name in ("ops_", "groups.c", "sites.c", "bystander.c"))
 
 Lines = dict[str, dict[int, int]]
 
 
 def step(*words: object) -> str:
-    """Run a command and return what it printed."""
+    """Run a command and return its output."""
     done = captured(words, ROOT)
     if done.returncode:
         raise FailedError(f"{words[0]} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -39,7 +39,7 @@ def step(*words: object) -> str:
 
 
 def run_everything() -> None:
-    """Build from nothing, so that no counter is old, and run."""
+    """Build anew, so that no counter is old, and run."""
     shutil.rmtree(OUT, ignore_errors=True)
     main, targets = OUT / "main", OUT / "fuzz"
     step(*make(main / "test", main / "kmbench", out=main, extra=FLAGS))
@@ -53,7 +53,7 @@ def run_everything() -> None:
 
 
 def counted_lines(source: str) -> Iterator[tuple[int, int]]:
-    """Line numbers of a source and how often each ran, from every build."""
+    """Yield the line numbers of a source and how often each ran, from every build."""
     for build in ("main", "fuzz"):
         data = OUT / build / Path(source).with_suffix(".gcda")
         if not data.exists():
@@ -65,7 +65,7 @@ def counted_lines(source: str) -> Iterator[tuple[int, int]]:
 
 
 def collect() -> Lines:
-    """How often each line of each pure file ran."""
+    """Return how often each line of each file ran, without the benchmarks."""
     lines: Lines = {}
     for source in step("make", "-s", "-C", "native", "list-shared").split():
         if source.startswith(NOT_PURE):
@@ -80,12 +80,12 @@ def collect() -> Lines:
 
 
 def share(counts: Mapping[int, int]) -> float:
-    """Per cent of lines that ran."""
+    """Return the percentage of lines that ran."""
     return 100.0 * sum(count > 0 for count in counts.values()) / len(counts)
 
 
 def show(lines: Lines, missing: bool) -> float:
-    """Print the table; returns the total in per cent."""
+    """Print the table and return the total in per cent."""
     for source, counts in sorted(lines.items()):
         print(f"{share(counts):6.1f} %  {len(counts):4} lines  {source}")
         text = (ROOT / source).read_text(encoding="utf-8").splitlines()
@@ -98,6 +98,6 @@ def show(lines: Lines, missing: bool) -> float:
 
 
 def measure(missing: bool) -> bool:
-    """Run everything and print the table; tells whether enough was reached."""
+    """Run everything and print the table; return whether enough lines ran."""
     run_everything()
     return show(collect(), missing) >= REQUIRED

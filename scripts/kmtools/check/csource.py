@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a C file in kernel style defines, uses and includes, read from its text.
+"""Reads from the text of a C file in kernel style what the file defines, uses and includes.
 
-No preprocessor runs: both sides of an #ifdef count, and a macro is what its text names.
+No preprocessor runs: both sides of an #ifdef count, and a macro uses the words of its text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WORD = re.compile(r"[A-Za-z_]\w*")
 DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)", re.S)
 MACRO = re.compile(r"(\w+)(\([^)]*\))?(.*)", re.S)
 INCLUDED = re.compile(r"([<\"])([^>\"]+)[>\"]")
-# Macros that define an object, and which of their arguments names it.
+# Macros that define an object. It is named by the first argument, or below by the last one.
 DEFINING = re.compile(
     r"(DEFINE|DECLARE)_(MUTEX|SPINLOCK|STATIC_KEY\w*|DELAYED_WORK|WORK)|H?LIST_HEAD"
 )
@@ -37,7 +37,7 @@ SPECIFIERS = {"static", "const", "volatile", "extern", "inline", "noinline", "re
 
 @dataclass
 class Definition:
-    """A function, an object or a macro, and the words of its text with the line of each first."""
+    """A function, an object or a macro, and the words of its text with the first line of each."""
 
     name: str
     kind: str  # function, object or macro
@@ -64,7 +64,7 @@ class Include:
 
 @dataclass
 class CSource:
-    """What a file holds, and the words of it that may name something, but those of prototypes."""
+    """The content of a file, and its words that may name something, without prototypes."""
 
     path: Path
     definitions: list[Definition] = field(default_factory=list)
@@ -81,7 +81,7 @@ class _Token:
 
 @dataclass
 class _Part:
-    """A token, or what stands between brackets."""
+    """A token, or a bracket with the tokens inside it."""
 
     text: str
     line: int
@@ -106,7 +106,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _words(tokens: list[_Token]) -> dict[str, int]:
-    """Return the words that may name something outside: no members of structures."""
+    """Return the words that may name something outside, without members of structures."""
     found: dict[str, int] = {}
     before = ""
     for token in tokens:
@@ -117,7 +117,7 @@ def _words(tokens: list[_Token]) -> dict[str, int]:
 
 
 def _group(tokens: list[_Token], start: int) -> tuple[_Part, int]:
-    """Return what stands between the bracket at start and its partner, and where that ends."""
+    """Return the bracket at start with the tokens inside it, and the index behind its end."""
     opened = [CLOSING[tokens[start].text]]
     end = start + 1
     while opened and end < len(tokens):
@@ -132,7 +132,7 @@ def _group(tokens: list[_Token], start: int) -> tuple[_Part, int]:
 
 
 def _function_name(parts: list[_Part]) -> int:
-    """Return where the name of the function stands whose body is the last part, or -1."""
+    """Return the index of the name of the function whose body is the last part, or -1."""
     if parts[0].text == "typedef" or any(part.text == "=" for part in parts):
         return -1
     for index, part in enumerate(parts[:-1]):
@@ -161,12 +161,12 @@ def _items(tokens: list[_Token]) -> Iterator[tuple[list[_Part], list[_Token]]]:
 
 
 def _is_macro(parts: list[_Part]) -> bool:
-    """Tell whether this is a macro with its arguments, and declares nothing itself."""
+    """Return whether this is a macro with arguments, and not a declaration."""
     return len(parts) > 1 and parts[0].is_word and parts[1].text == "("
 
 
 def _is_bare_macro(parts: list[_Part], following: list[_Token]) -> bool:
-    """Tell whether this is a macro with arguments that stands alone, without a semicolon."""
+    """Return whether this is only a macro with arguments, without a semicolon."""
     return (
         len(parts) == 2
         and _is_macro(parts)
@@ -176,7 +176,7 @@ def _is_bare_macro(parts: list[_Part], following: list[_Token]) -> bool:
 
 
 def _declarators(parts: list[_Part]) -> Iterator[list[_Part]]:
-    """Yield what a declaration declares: the parts of each, without the value."""
+    """Yield the parts of each name that a declaration declares, without its value."""
     while parts and (parts[0].text in SPECIFIERS or parts[0].text.startswith("__")):
         parts = parts[1:]
     if parts and parts[0].text in ("struct", "union", "enum"):
@@ -217,7 +217,7 @@ def _declared(declarator: list[_Part]) -> Iterator[_Part]:
     for index, part in enumerate(declarator):
         if part.text != "(" or (index and declarator[index - 1].text in ATTRIBUTES):
             continue
-        # A pointer to functions has its name inside; anything else here is a prototype.
+        # A pointer to functions has its name in the brackets. Anything else is a prototype.
         if part.inner and part.inner[0].text == "*":
             inner = [token for token in part.inner if WORD.fullmatch(token.text)]
             yield from (_Part(token.text, token.line, token.line) for token in inner[-1:])
