@@ -187,7 +187,7 @@ def test_files_and_functions_above_the_budget(tmp_path: Path) -> None:
     long = f"static int\nlow_long(void)\n{{\n{body}\n}}\n"
     lines = found(tmp_path, {"low/b.c": SOUND["low/b.c"] + long, "low/table.c": ""})
     assert lines == [
-        "*table.c:1: a table within the budget: not needed",
+        "*table.c:1: exception not needed: no such file is above the budget",
         "low/b.c:6: low_long() has 8 lines; the budget is 5",
         "low/b.c:13: 13 lines; the budget is 12",
     ]
@@ -233,7 +233,7 @@ def test_what_is_no_global_name(tmp_path: Path, text: str) -> None:
 def test_statics_of_one_name_in_a_module(tmp_path: Path, text: str) -> None:
     lines = found(tmp_path, {"low/b.c": text + SOUND["low/b.c"]})
     assert [line.replace("()", "") for line in lines] == [
-        "low/b.c:1: state is in low/a.c:3 too, of module low"
+        "low/b.c:1: state is also in low/a.c:3, of module low"
     ]
     # In another module it may be there.
     assert found(tmp_path, {"high/high.c": text + SOUND["high/high.c"]}) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""All that make check runs, and what make check-full adds."""
+"""The suites that make check runs, and those that make check-full adds."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite, nothing
 from kmtools.lab import catalogue
 
-# What suites take on 2 cores that do nothing else.
+# Times of suites on 2 idle cores.
 SCRIPTS_SECONDS, LINT_SECONDS, COUNTS_SECONDS = 74, 100, 43
 SHORT_KERNEL_SECONDS, KERNEL_SECONDS = 227, 270
 
 
 def scripts(log: Path) -> Tally:
-    """The Python tests, counted from pytest's own record."""
+    """Run the Python tests, and count them from pytest's own record."""
     record = log.with_suffix(".xml")
     record.unlink(missing_ok=True)
     code = processes.run([sys.executable, "-m", "pytest", "-q", f"--junitxml={record}"], log)
@@ -53,14 +53,14 @@ def scripts(log: Path) -> Tally:
 
 
 def without(module: str, package: str) -> str:
-    """Whether a Python module is missing, and what brings it."""
+    """Return a text with the remedy if a Python module is missing."""
     if importlib.util.find_spec(module):
         return ""
-    return f"Python's {module} is not here: scripts/setup, or apt-get install {package}"
+    return f"Python's {module} is missing: run scripts/setup or apt-get install {package}"
 
 
 def in_kernel(kernel: str, short: bool, log: Path) -> Tally:
-    """What runs inside a test kernel."""
+    """Build for a test kernel and run all tests inside it."""
     settings = kernelsuite.SHORT_SETTINGS if short else {}
     outcome = kernelsuite.run_or_say(kernel, log.with_suffix(""), settings=settings)
     log.write_text(matrix.as_text([outcome]))
@@ -69,7 +69,7 @@ def in_kernel(kernel: str, short: bool, log: Path) -> Tally:
 
 
 def report_only(suite: Suite) -> Suite:
-    """A suite whose failures are shown, but do not count as ours."""
+    """Return a suite whose failures are shown as skipped, and do not count."""
 
     def run(log: Path) -> Tally:
         why_not = suite.obstacle()
@@ -81,14 +81,14 @@ def report_only(suite: Suite) -> Suite:
 
 
 def exact_counts(kernel: str, modules: Path, log: Path) -> Tally:
-    """Two runs under instruction counting, compared."""
+    """Compare two runs that count instructions."""
     if not any(modules.glob("*.ko")):
         return Tally(failed=[f"not run: the modules for {kernel} were not built, see above"])
     return counts.compare(kernel, modules, log)
 
 
 def kernel_suite(kernel: str, short: bool = True) -> Suite:
-    """Everything inside one test kernel."""
+    """Return the suite of all tests inside one test kernel."""
     storms = "short storms" if short else "long storms"
     what = f"every module and file inside kernel {kernel}, with {storms}"
     usual = SHORT_KERNEL_SECONDS if short else KERNEL_SECONDS
@@ -97,14 +97,14 @@ def kernel_suite(kernel: str, short: bool = True) -> Suite:
 
 
 def suites(kernel: str, full: bool) -> list[Suite]:
-    """All suites for one kernel; with `full` also those that take long."""
+    """Return all suites for one kernel; with `full` also those that take long."""
     modules = kernelsuite.MODULES / kernel
     pytest = partial(without, "pytest", "python3-pytest")
     what = "the scripts' own tests"
     in_user = [*native.suites(full), Suite("scripts", scripts, what, pytest, SCRIPTS_SECONDS)]
     found = [
-        # They need none of the modules that others build, and run beside these, unless that would
-        # take from long storms the time that a guest needs to end what it began.
+        # These suites need no modules, so they run beside the others. They do not run beside long
+        # storms, because a guest then lacks the time to end what it began.
         *(replace(suite, aside=not full) for suite in in_user),
         kernel_suite(kernel, short=not full),
         Suite(
@@ -121,7 +121,7 @@ def suites(kernel: str, full: bool) -> list[Suite]:
 
 
 def full_suites(kernel: str, modules: Path) -> list[Suite]:
-    """What takes long."""
+    """Return the suites that take long."""
     entries = catalogue.load()
     gates = [entry.name for entry in entries if entry.role == "gates" and entry.name != kernel]
     newest = [entry.name for entry in entries if entry.role == "reports"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Draws the floors of the sources, from their includes and imports, into Documentation/floors.svg.
 
-An arrow is there if a file of its floor includes or imports one of the other.
+An arrow leads from a floor to each other floor of which its files include or import a file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from kmtools.report.figures.style import (
 
 HEIGHT, STEP, WIDTH = 0.62, 1.0, 4.0
 LANES = (BLUE, GREEN, PURPLE, ORANGE, SKY, MUTED, INK)
-SIDE = 1.75  # width of what stands beside the others
+SIDE = 1.75  # width of a floor that is beside the others
 Box = tuple[float, float, float, float]  # left, bottom, width, height
 
 
@@ -51,7 +51,7 @@ def places(floors: Sequence[Floor], pairs: Sequence[Pair]) -> dict[str, Box]:
 
 
 def draw_box(axes: Axes, box: Box, floor: Floor, colour: str) -> None:
-    """Draw a floor: its name and what it is for."""
+    """Draw a floor: its name and its purpose."""
     left, bottom, width, height = box
     shape = "round,pad=0,rounding_size=0.07"
     axes.add_patch(
@@ -79,7 +79,7 @@ def draw_arrow(axes: Axes, points: Sequence[tuple[float, float]], colour: str) -
 
 
 def draw_arrows(axes: Axes, boxes: dict[str, Box], pairs: Sequence[Pair]) -> None:
-    """Draw who uses whom: straight to the next floor, in a lane of the user's past others."""
+    """Draw an arrow for each use: straight to the next floor, or in a lane past other floors."""
     lanes: list[str] = []
     for user, used in pairs:
         above, below = boxes[user], boxes[used]
@@ -103,7 +103,7 @@ def draw_arrows(axes: Axes, boxes: dict[str, Box], pairs: Sequence[Pair]) -> Non
 def draw_house(
     axes: Axes, title: str, floors: Sequence[Floor], edges: Sequence[Edge], colour: str, rows: int
 ) -> None:
-    """Draw one house; the last floor, the tests, is its roof and needs no arrows."""
+    """Draw the floors of one language. The last floor, the tests, is drawn without arrows."""
     pairs = [pair for pair in between(edges, floors) if pair[0] != floors[-1].name]
     boxes = places(floors, pairs)
     for floor in floors:
@@ -117,7 +117,7 @@ def draw_house(
 
 
 def draw(plan: Plan, path: Path) -> None:
-    """Draw both houses into a file."""
+    """Draw the floors of C and of Python into a file."""
     rows = max(len(plan.c_floors), len(plan.python_floors))
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, 2, figsize=(10, 5.4), width_ratios=(8.6, 6.1))

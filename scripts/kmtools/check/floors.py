@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which source belongs to which floor, and which uses which: read from includes, calls, imports."""
+"""Finds the floor of each source, and which source uses which: by include, call or import."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from kmtools.lab.build import sources
 
 OBJECTS = re.compile(r"^(\w+)-y\s*[:+]?=(.*)", re.M)
 SINGLE = re.compile(r"^obj-\S+\s*[:+]?=(.*)", re.M)
-Pair = tuple[str, str]  # which floor uses which
+Pair = tuple[str, str]  # a floor, and a floor that it uses
 
 
 @dataclass(frozen=True)
 class Edge:
-    """A file uses another: where, and what of it."""
+    """A use of one file by another: where it is, and a text that names it."""
 
     user: Path
     used: Path
@@ -34,7 +34,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Floor:
-    """Files that lie beside each other, and the floors below that they may know."""
+    """A group of files, and the floors below that these may know."""
 
     name: str
     what: str
@@ -46,7 +46,7 @@ class Floor:
 
 
 def floor_of(path: Path, floors: Sequence[Floor]) -> Floor | None:
-    """Return where a file belongs: the longest pattern that matches it decides."""
+    """Return the floor of a file: the one with the longest pattern that matches it."""
     matches = [
         (len(pattern), floor)
         for floor in floors
@@ -57,7 +57,7 @@ def floor_of(path: Path, floors: Sequence[Floor]) -> Floor | None:
 
 
 def way(after: Mapping[Path, set[Path]], start: Path, goal: Path) -> list[Path]:
-    """Return a shortest way between two files, or nothing."""
+    """Return a shortest chain of uses from one file to another, or an empty list."""
     ways = {start: [start]}
     queue = [start]
     for path in queue:
@@ -72,7 +72,7 @@ def way(after: Mapping[Path, set[Path]], start: Path, goal: Path) -> list[Path]:
 
 @dataclass
 class Plan:
-    """The files of a tree, laid out as a table says."""
+    """The files of a tree, and the table of its floors."""
 
     root: Path
     table: Mapping[str, Any]
@@ -82,7 +82,7 @@ class Plan:
         self.files = self.files or sorted(sources(self.root))
 
     def text(self, path: Path) -> str:
-        """Return what a file holds."""
+        """Return the text of a file."""
         return (self.root / path).read_text(errors="replace")
 
     @cached_property
@@ -92,7 +92,7 @@ class Plan:
 
     @cached_property
     def python_floors(self) -> list[Floor]:
-        """The floors of the Python sources: each knows those before it."""
+        """The floors of the Python sources: each one knows those before it."""
         rows = self.table["python"]["floors"]
         names = [row["name"] for row in rows]
         return [Floor(**row, knows=names[:place]) for place, row in enumerate(rows)]
@@ -134,7 +134,7 @@ class Plan:
 
     @cached_property
     def includes(self) -> list[Edge]:
-        """Which file of this tree includes which."""
+        """The includes of one file of this tree by another."""
         edges = []
         for path, source in self.c.items():
             for include in source.includes:
@@ -145,7 +145,7 @@ class Plan:
 
     @cached_property
     def imports(self) -> list[Edge]:
-        """Which module of this tree imports which."""
+        """The imports of one module of this tree by another."""
         return [edge for path, tree in self.trees.items() for edge in self._imports(path, tree)]
 
     def _imports(self, path: Path, tree: ast.Module) -> Iterator[Edge]:
@@ -171,7 +171,7 @@ class Plan:
 
     @cached_property
     def global_names(self) -> dict[str, list[Definition]]:
-        """What is seen outside its C file, by name."""
+        """The definitions that other C files can use, by name."""
         found = defaultdict(list)
         for path, source in self.c.items():
             for definition in source.definitions:
@@ -180,7 +180,7 @@ class Plan:
         return found
 
     def visible(self, path: Path) -> set[Path]:
-        """Return the headers that a file sees, through others too."""
+        """Return the headers that a file includes, also through other headers."""
         seen: set[Path] = set()
         queue = [path]
         for file in queue:
@@ -197,7 +197,7 @@ class Plan:
         return found
 
     def words(self, path: Path) -> dict[str, int]:
-        """Return the words of a C file, and those behind macros and inlines that it uses."""
+        """Return the words of a C file, and those of macros and inline functions that it uses."""
         words = dict(self.c[path].words)
         behind: dict[str, list[str]] = defaultdict(list)
         for header in self.visible(path) | {path}:
@@ -214,7 +214,7 @@ class Plan:
 
     @cached_property
     def calls(self) -> list[Edge]:
-        """Which C file calls a function of which other, or hands it on."""
+        """The uses of a function of one C file by another: called, or passed on."""
         edges = []
         for path, source in self.c.items():
             if path.suffix != ".c":
@@ -226,7 +226,7 @@ class Plan:
         return edges
 
     def _meant(self, path: Path, word: str) -> list[Definition]:
-        """Return what a name means in a file: there may be one for each build."""
+        """Return the functions that a name means in a file: there may be one for each build."""
         found = [one for one in self.global_names.get(word, ()) if one.kind == "function"]
         beside = [one for one in found if one.path.parent == path.parent]
         mine = floor_of(path, self.c_floors)
@@ -257,7 +257,7 @@ class Plan:
 
 
 def _plain(path: Path) -> Path:
-    """Return a path without its steps up."""
+    """Return a path without '..'."""
     parts: list[str] = []
     for part in path.parts:
         if part == ".." and parts:
@@ -268,7 +268,7 @@ def _plain(path: Path) -> Path:
 
 
 def between(edges: Sequence[Edge], floors: Sequence[Floor]) -> list[Pair]:
-    """Return which floor uses which, by name, in the order of the table."""
+    """Return the pairs of floors of which one uses the other, in the order of the table."""
     found = set()
     for edge in edges:
         user, used = floor_of(edge.user, floors), floor_of(edge.used, floors)
@@ -279,7 +279,7 @@ def between(edges: Sequence[Edge], floors: Sequence[Floor]) -> list[Pair]:
 
 
 def facts(plan: Plan) -> str:
-    """Return in words which floors use which, but for tests, the last, which use them all."""
+    """Return in words which floor uses which. The last floor, tests, uses all and is left out."""
     said = []
     for edges, floors in ((plan.includes, plan.c_floors), (plan.imports, plan.python_floors)):
         pairs = [pair for pair in between(edges, floors) if pair[0] != "tests"]

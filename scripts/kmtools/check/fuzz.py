@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs fuzz targets; an input that fails is left in build/fuzz/."""
+"""Runs fuzz targets. An input that fails is kept in build/fuzz/."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROGRESS = re.compile(r"#(\d+)\s+DONE\s+cov: (\d+)")
 
 
 def build(log: Path) -> bool:
-    """Build the targets with libFuzzer; False if that fails."""
+    """Build the targets with libFuzzer; return False if that fails."""
     words = make("CC=clang", "ENGINE=-fsanitize=fuzzer", "fuzz", out=FUZZ, extra=FLAGS)
     return processes.run(["nice", *words], log) == 0
 
@@ -39,7 +39,7 @@ def run_target(name: str, seconds: int) -> Tally:
     log = LOGS / f"fuzz-{name}.log"
     log.unlink(missing_ok=True)
     words: list[object] = ["nice", FUZZ / f"fuzz-{name}", f"-max_total_time={seconds}"]
-    # The sandbox of the emulator maps 4 GiB of one small file.
+    # The sandbox of the emulator maps one small file repeatedly, over 4 GiB.
     words += [f"-max_len={MAX_BYTES}", "-rss_limit_mb=0", "-print_final_stats=1"]
     words += [f"-artifact_prefix={FUZZ}/{name}-", corpus]
     if processes.run(words, log):

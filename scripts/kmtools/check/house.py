@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures how the sources are laid out, against house.toml: floors, circles, names and sizes.
+"""Checks the layout of the sources against house.toml: floors, circles, names and sizes.
 
-Each breach is a line with file, line and what is wrong.
+Each breach is printed as a line with file, line number and reason.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def private(plan: Plan) -> Iterator[Breach]:
 
 
 def sizes(plan: Plan) -> Iterator[Breach]:
-    """Yield the files and functions above their budgets, and exceptions that nothing needs."""
+    """Yield the files and functions above their budgets, and exceptions that no file needs."""
     budget = plan.table["budget"]
     spare = dict.fromkeys(plan.table["tables"])
     for path in plan.files:
@@ -96,7 +96,7 @@ def sizes(plan: Plan) -> Iterator[Breach]:
             text = f"{lines} lines; the budget is {budget['file']}"
             yield Breach(path, lines, text)
     for pattern in spare:
-        yield Breach(Path(pattern), 1, "a table within the budget: not needed")
+        yield Breach(Path(pattern), 1, "exception not needed: no such file is above the budget")
     for path, source in plan.c.items():
         for one in source.definitions:
             lines = one.last - one.line + 1
@@ -106,7 +106,7 @@ def sizes(plan: Plan) -> Iterator[Breach]:
 
 
 def names(plan: Plan) -> Iterator[Breach]:
-    """Yield the names that other files see and that do not say where they belong."""
+    """Yield the names that other files see and that have no prefix of their directory."""
     rules = plan.table["names"]
     for name, definitions in plan.global_names.items():
         if name.startswith(tuple(rules["prefixes"])) or name in rules["others"]:
@@ -129,12 +129,12 @@ def twice(plan: Plan) -> Iterator[Breach]:
                 other = first.setdefault(one.name, one)
                 if one.kind == "macro" or other.kind == "macro" or other.path == path:
                     continue
-                text = f"{one.shown} is in {other.path}:{other.line} too, of module {module}"
+                text = f"{one.shown} is also in {other.path}:{other.line}, of module {module}"
                 yield Breach(path, one.line, text)
 
 
 def breaches(plan: Plan) -> list[Breach]:
-    """Return everything that house.toml does not allow."""
+    """Return all places that house.toml does not allow."""
     headers = [edge for edge in plan.includes if edge.user.suffix == ".h"]
     found = [*homeless(plan), *private(plan), *sizes(plan), *names(plan), *twice(plan)]
     for edges in (headers, plan.calls, plan.imports):
@@ -145,9 +145,9 @@ def breaches(plan: Plan) -> list[Breach]:
 
 
 def stale(plan: Plan, drawn: str) -> Iterator[Breach]:
-    """Tell whether the figure of the floors shows others than there are."""
+    """Yield a breach if the figure does not show the floors and arrows of the sources."""
     if f"<desc>{facts(plan)}</desc>" not in drawn:
-        yield Breach(DRAWN, 1, "shows other floors or arrows: run kmarkers check house --draw")
+        yield Breach(DRAWN, 1, "floors or arrows are out of date: run kmarkers check house --draw")
 
 
 def plan_of_tree() -> Plan:
