@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The README's commands in minimal Debian systems, which hold none of what they need.
+"""Runs the README's commands in minimal Debian systems, in which all that they need is missing.
 
-For each suite a root holds what Debian calls essential, and apt. In it, as root, exactly the
-commands of the README; in another, as a user, the same: what can be done without root is done,
-and what is missing is named by a command that root can run, which is then run. The first root gets
-no test kernels of this machine; the others may read them.
+For each suite, a root holds Debian's essential packages and apt. There, exactly the commands of
+the README are run as root. In another root they are run as a user: they do all that is possible
+without root, and name a command that installs the rest, which is then run as root. The first root
+gets no test kernels of this machine; the others may read them.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from kmtools.lab.bareroot import Root
 
 WORK = ROOT / "build" / "fresh"
 SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13", "testing": "Debian testing"}
-# A root that downloads everything itself; the others read this machine's test kernels.
+# This root downloads everything itself. The others read this machine's test kernels.
 ALONE = "bookworm"
 PLACEHOLDER = "<this repository>"
 SOURCE = "/srv/kmarkers.bundle"
 SHOW_SECONDS = 30
-# What a program that cannot do all says that root should run.
+# The command by which a program asks root to install packages.
 MENDS = re.compile(r"apt-get install [a-z0-9][a-z0-9 .+-]*")
 UNABLE = 2
-# What a user gets. make itself exits with 2 whatever failed, and shows the code in its last line.
+# Output that a user gets. make exits with 2 on any failure, and its last line shows the code.
 ABLE = {
     "bench": r"(?s)\bnative\b.* Error 2\s*$",
     "check": r"(?s)\n[1-9]\d* passed, 0 failed.* Error 2\s*$",
 }
 Times = dict[str, dict[str, float]]
 BEGIN, END = "<!-- times: make check-fresh -->", "<!-- end of times -->"
-# Lines of a log that end a part: what was installed, and what was measured in user space.
+# Lines of a log that end a part: installing, and measuring in user space.
 MARKS = {
     "set-up": re.compile(r"setup: ready"),
     "native": re.compile(r"native\b.*: TSC cycles per operation"),
@@ -71,12 +71,12 @@ class Step:
     command: str
     user: bool = False
     code: int = 0
-    says: str = ""  # a pattern that has to be in its output
+    says: str = ""  # a pattern that its output must contain
 
 
 @dataclass
 class Visit:
-    """One root and what is done in it."""
+    """One root, and the results and times of its steps."""
 
     name: str
     root: Root
@@ -87,7 +87,7 @@ class Visit:
 
     @property
     def timed(self) -> str:
-        """What its times are kept under; short forms are no measure of the long ones."""
+        """The name under which its times are kept: short runs have a name of their own."""
         return f"{self.name}-quick" if self.variables.get("QUICK") else self.name
 
 
@@ -103,7 +103,7 @@ def marks(log: Path) -> dict[str, float]:
 
 
 def load_times(path: Path) -> Times:
-    """Read what earlier runs took."""
+    """Read the times of earlier runs."""
     try:
         times: Times = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -112,14 +112,14 @@ def load_times(path: Path) -> Times:
 
 
 def add_times(path: Path, name: str, times: Mapping[str, float]) -> None:
-    """Keep what the steps in one root took, beside the others."""
+    """Keep the times of the steps in one root, beside those of other roots."""
     known = load_times(path)
     known[name] = known.get(name, {}) | {step: round(took, 1) for step, took in times.items()}
     write_whole(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
 def spoken(seconds: float | None) -> str:
-    """A time as a table shows it."""
+    """Return a time as a table shows it."""
     if seconds is None:
         return "-"
     if seconds < 100:
@@ -128,7 +128,7 @@ def spoken(seconds: float | None) -> str:
 
 
 def times_table(times: Times, suites: Mapping[str, str]) -> str:
-    """The times as a table, one line for each root."""
+    """Return the times as a table, one line for each root."""
     lines = [
         f"| bare system | {' | '.join(COLUMNS)} |",
         "|---" * (len(COLUMNS) + 1) + "|",
@@ -168,7 +168,7 @@ def readme_commands(text: str) -> list[str]:
 
 
 def root_steps(commands: list[str]) -> list[Step]:
-    """The README's commands as they stand, each behind where the one before it ended."""
+    """Return the README's commands, each run in the directory that the one before it entered."""
     steps, place = [], ""
     for command in commands:
         words = command.split()
@@ -179,7 +179,7 @@ def root_steps(commands: list[str]) -> list[Step]:
 
 
 def user_steps(commands: list[str]) -> list[Step]:
-    """The same without root, before and after root installed what is asked for."""
+    """Return the steps of a user, before and after root installs what is missing."""
     install, *others = root_steps(commands)
     clone, *makes = others
     first = makes[0]
@@ -189,17 +189,17 @@ def user_steps(commands: list[str]) -> list[Step]:
 
 
 def make_bundle() -> Path:
-    """Write the last commit to a file that anyone can clone."""
+    """Write the last commit to a file that git can clone."""
     path = WORK / "kmarkers.bundle"
     words = ["git", "-C", str(ROOT), "bundle", "create", "--quiet", str(path), "HEAD"]
     done = captured(words)
     if done.returncode:
-        raise UnableError(f"there is nothing to clone: {done.stderr.strip()}")
+        raise UnableError(f"git cannot bundle the last commit: {done.stderr.strip()}")
     return path
 
 
 def follow(process: subprocess.Popen[bytes], log: Path, label: str) -> str:
-    """Write what a command prints to a log, each line with its second; show that it goes on."""
+    """Write a command's output to a log, each line with its second; show its progress."""
     assert process.stdout is not None
     began = shown = time.monotonic()
     said = rest = ""
@@ -223,7 +223,7 @@ def follow(process: subprocess.Popen[bytes], log: Path, label: str) -> str:
 
 
 def take(visit: Visit, step: Step) -> bool:
-    """Do one step; tells whether it went as it should."""
+    """Do one step; return whether code and output are as expected."""
     label = f"{visit.name}-{step.name}"
     command = visit.mend if step.name == "mend" else step.command
     known = load_times(WORK / "times.json").get(visit.timed, {}).get(step.name)
@@ -242,9 +242,9 @@ def take(visit: Visit, step: Step) -> bool:
         visit.mend = mends[0].strip()
     wrong = [f"exit code {code}, not {step.code}"] if code != step.code else []
     if step.says and not re.search(step.says, said):
-        wrong.append(f"it does not say {step.says!r}")
+        wrong.append(f"the output lacks {step.says!r}")
     if not wrong:
-        # What failed took no time that is worth telling.
+        # Only steps that passed keep their times.
         visit.times[step.name] = took
         visit.times |= {f"{step.name} {what}": at for what, at in marks(log).items()}
         visit.tally.passed += 1
@@ -257,15 +257,15 @@ def take(visit: Visit, step: Step) -> bool:
 
 
 def remove_leftovers() -> None:
-    """Remove roots whose run was killed; nobody holds their locks."""
+    """Remove the roots of killed runs: no process holds their locks."""
     for path in WORK.glob("*.lock"):
-        with contextlib.suppress(UnableError), alone(path, "somebody works in it"):
+        with contextlib.suppress(UnableError), alone(path, "another process works in it"):
             Root(path.with_suffix(""), None, None).remove()
 
 
 @contextmanager
 def visiting(suite: str, user: bool, cache: bool, variables: Mapping[str, str]) -> Iterator[Visit]:
-    """A root to work in, gone afterwards."""
+    """Unpack a root for a block, and remove it afterwards."""
     name = f"{suite}-user" if user else suite
     WORK.mkdir(parents=True, exist_ok=True)
     remove_leftovers()
@@ -291,7 +291,7 @@ def visit_root(
         names = ", ".join(step.name for step in steps)
         raise UnableError(f"no step {min(unknown)!r}; there are: {names}")
     with visiting(suite, user, cache, variables) as visit:
-        # A machine knows its packages; a root may be days old.
+        # A root may be days old, and its lists of packages out of date.
         steps.insert(0, Step("lists", "apt-get update"))
         for step in steps:
             if wanted and step.name not in {*needed, *wanted, "lists"}:
@@ -303,16 +303,16 @@ def visit_root(
 
 
 def obstacle() -> str:
-    """Why no root can be made here, and what mends that."""
+    """Return why no root can be made here, with the remedy."""
     if os.geteuid() != 0:
-        return "making roots needs root: sudo make check-full"
+        return "unpacking bare systems needs root: run sudo make check-full"
     if shutil.which("mmdebstrap") is None:
-        return "mmdebstrap is not here: scripts/setup --fresh"
+        return "mmdebstrap is missing: run scripts/setup --fresh"
     return ""
 
 
 def suites(wanted: tuple[str, ...] = ("bookworm", "trixie")) -> list[Suite]:
-    """The README's `make bench` in short form in roots, for continuous integration."""
+    """Return suites that run a short `make bench` in roots, for continuous integration."""
     runs = {
         name: partial(visit_root, name, False, True, ["bench"], {"QUICK": "1"}) for name in wanted
     }
@@ -325,8 +325,8 @@ def suites(wanted: tuple[str, ...] = ("bookworm", "trixie")) -> list[Suite]:
 def run(
     roots: Iterable[str], who: Iterable[str], steps: list[str], quick: bool, cached: bool
 ) -> Tally:
-    """Visit the roots, as root and as a user; what the steps add up to."""
-    require_root("making roots")
+    """Do the steps in the roots, as root and as a user; return the sum of the results."""
+    require_root("unpacking bare systems")
     variables = {"QUICK": "1"} if quick else {}
     total = Tally()
     for suite, name in product(roots, who):

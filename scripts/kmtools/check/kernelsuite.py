@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds everything for one test kernel, runs the tests inside it and judges how it went."""
+"""Builds everything for one test kernel, runs the tests inside it and judges the results."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ MODULES = ROOT / "build" / "modules"
 MAKE_ARGS = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-Werror"]
 STRIPPED = "example_client"
 TIMEOUT_SECONDS = 1200.0
-# Longer, and the table says so.
+# The table names kernels that take longer.
 SLOW_SECONDS, SLOW_DEBUG_SECONDS = 240.0, 360.0
 WARN_MODULE = "kmarkers_test_warn"
 WARN_TEST = "module that warns loads"
-# Built for kernels that check how RCU is used.
+# This module is built for kernels that check the use of RCU.
 UNWATCHED_MODULE = "kmarkers_test_unwatched"
 UNWATCHED_TEST = "a marker is hit where RCU does not watch"
 UNWATCHED_REPORT = "a marker where RCU is not watching"
 
-# What the parts of debug kernels are booted with, and what they have time for.
+# Boot parameters for the parts of debug kernels, and the sizes of their tests.
 PANIC_ON_WARN = "panic_on_warn=1"
 # Without randomness no address is hashed.
 RANDOMNESS = "random.trust_cpu=on"
@@ -52,7 +52,7 @@ DEBUG_SETTINGS = {
     "KMARKERS_STEP": 6,
 }
 
-# Where something else runs the long ones.
+# Sizes for short storms; other commands run the long ones.
 SHORT_SETTINGS = {
     "KMARKERS_BATCHES": 200,
     "KMARKERS_CYCLES": 20,
@@ -60,7 +60,7 @@ SHORT_SETTINGS = {
 }
 
 FINDING = re.compile(r"\b(warning|error|WARNING|ERROR)\b[: ]|\bundefined!")
-# Said on every build with another minor version of the compiler; both versions follow it.
+# Every build with another minor version of the compiler prints this, with both versions.
 HARMLESS = re.compile(r"the compiler differs from the one used to build the kernel")
 
 Settings = Mapping[str, object]
@@ -68,7 +68,7 @@ Settings = Mapping[str, object]
 
 @dataclass
 class Outcome:
-    """How one kernel fared."""
+    """The results of one kernel."""
 
     kernel: str
     version: str = "-"
@@ -88,17 +88,17 @@ class Outcome:
         return total
 
     def fail(self, suite: str, why: str) -> None:
-        """Note a failure that is no test's."""
+        """Note a failure outside of the tests."""
         self.suites.setdefault(suite, Tally()).failed.append(why)
 
 
 def findings(log: str) -> list[str]:
-    """Return the lines of a build's output that a clean build does not have."""
+    """Return the lines of a build's output that a clean build does not print."""
     return [line for line in log.splitlines() if FINDING.search(line) and not HARMLESS.search(line)]
 
 
 def obstacle(kernel: str) -> Callable[[], str]:
-    """Why nothing can be built for a kernel and booted here: no right to, or no kernel."""
+    """Return a function that says why a kernel cannot boot here: no rights, or no kernel."""
 
     def why() -> str:
         if found := chroot.obstacle():
@@ -106,7 +106,7 @@ def obstacle(kernel: str) -> Callable[[], str]:
         try:
             ensure(catalogue.find(kernel))
         except FetchError as error:
-            return f"kernel {kernel} is not here and cannot be fetched: {error}"
+            return f"kernel {kernel} is missing and cannot be fetched: {error}"
         return ""
 
     return why
@@ -120,7 +120,7 @@ def build(name: str, modules: Path, log: Path) -> Tally:
     if code and not found:
         found = ["make failed"]
     if found:
-        # What is compiled is not compiled again, and would not warn again.
+        # The next make would not compile these files again, and would not warn again.
         shutil.rmtree(object_dir(name, ROOT), ignore_errors=True)
     else:
         strip_copies(modules, STRIPPED)
@@ -128,7 +128,7 @@ def build(name: str, modules: Path, log: Path) -> Tally:
 
 
 def boot_patiently(request: Request, retries: list[str]) -> Result:
-    """Boot, again if the emulator crashed; `retries` gets why, the logs of each are kept."""
+    """Boot, again if the emulator crashed. `retries` gets the reasons; all logs are kept."""
     built = request.modules.glob("*.ko") if request.modules else ()
     names = [module.stem.replace("-", "_") for module in built]
     while True:
@@ -145,13 +145,13 @@ def boot_patiently(request: Request, retries: list[str]) -> Result:
 
 
 def tell_retries(retries: Iterable[str]) -> None:
-    """Show what a boot was repeated for."""
+    """Print why a boot was repeated."""
     for reason in retries:
         print(f"  RETRIED, the emulator was at fault: {reason}", flush=True)
 
 
 def run_alone(request: Request, log: Path) -> Tally:
-    """Boot for a script of its own; `log` gets what it said."""
+    """Boot to run one script; `log` gets its results."""
     retries: list[str] = []
     result = boot_patiently(request, retries)
     tell_retries(retries)
@@ -164,7 +164,7 @@ def run_alone(request: Request, log: Path) -> Tally:
 
 
 def check_one(name: str, suites: Callable[[str, Path], Sequence[Suite]]) -> Tally:
-    """Build for one kernel and run what `suites` makes of the modules."""
+    """Build for one kernel and run the suites that `suites` returns for the modules."""
     modules = MODULES / name
     ensure(catalogue.find(name))
     LOGS.mkdir(parents=True, exist_ok=True)
@@ -175,7 +175,7 @@ def check_one(name: str, suites: Callable[[str, Path], Sequence[Suite]]) -> Tall
 
 
 def appended(entry: Entry) -> list[str]:
-    """Return what a kernel's command line has besides what all have."""
+    """Return the words that a kernel's command line has beyond those of all kernels."""
     words = [APPEND[part] for part in entry.debug if APPEND[part]]
     return [RANDOMNESS, *words] if entry.debug else []
 
@@ -188,7 +188,7 @@ def boot_and_run(
     job: str,
     settings: Settings | None = None,
 ) -> Result:
-    """Boot and run a script with all that it needs."""
+    """Boot and run a script, with all files that it needs."""
     request = Request(
         kernel=entry.name,
         job=JOBS / job,
@@ -204,23 +204,23 @@ def boot_and_run(
 
 
 def alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
-    """A kernel that warns on purpose: the test meanwhile and the whole run must fail."""
+    """Make a kernel warn on purpose: the test during the warning and the run must fail."""
     result = boot_and_run(entry, modules, out, outcome, "alarm.sh")
     said = ktap.parse(result.status.splitlines())
     missed = []
     if result.ok or not any(WARN_MODULE in line for line in result.dirt):
         missed.append("a warning in the kernel log does not fail the run")
     if PANIC_ON_WARN in appended(entry):
-        # It ends in the middle of the test.
+        # The kernel panics in the middle of the test.
         if result.exit_code is not None or not any("Kernel panic" in line for line in result.dirt):
-            missed.append("a warning does not make a kernel panic that is told to")
+            missed.append(f"a warning does not make a kernel panic despite {PANIC_ON_WARN}")
     elif result.exit_code is None or said.failed != [WARN_TEST]:
-        missed.append(f"a warning does not fail the test during which it came: {said}")
+        missed.append(f"a warning does not fail the test during which it appears: {said}")
     return Tally(passed=0 if missed else 1, failed=missed)
 
 
 def unwatched(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
-    """A kernel that checks RCU must report a marker where RCU does not watch, and no other."""
+    """Boot a kernel that checks RCU: it must report only the marker where RCU does not watch."""
     result = boot_and_run(entry, modules, out, outcome, "unwatched.sh")
     failed = ktap.parse(result.status.splitlines()).failed
     if failed == [UNWATCHED_TEST] and UNWATCHED_REPORT in result.console:
@@ -231,7 +231,7 @@ def unwatched(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally
 def run(
     outcome: Outcome, out: Path, modules: Path | None = None, settings: Settings | None = None
 ) -> None:
-    """Do all of it for one kernel of kernels.txt; `out` gets the logs."""
+    """Build, boot and test one kernel of kernels.txt; `out` gets the logs."""
     entry = catalogue.find(outcome.kernel)
     kernel = ensure(entry)
     outcome.version, outcome.release = kernel.version, kernel.release
@@ -249,7 +249,7 @@ def run(
 def build_and_test(
     entry: Entry, modules: Path, out: Path, outcome: Outcome, settings: Settings
 ) -> None:
-    """Build, see that a warning is noticed, and run the tests."""
+    """Build, check that a warning is noticed, and run the tests."""
     outcome.suites["build"] = build(entry.name, modules, out / "build.log")
     if not outcome.suites["build"].failed:
         outcome.suites["alarm"] = alarm(entry, modules, out / "alarm", outcome)
@@ -259,7 +259,7 @@ def build_and_test(
         outcome.suites.update(ktap.by_suite(result.status.splitlines()))
         if not result.ok:
             report(result)
-            # Tests that failed speak for themselves.
+            # Failed tests are a sufficient reason.
             if not (result.exit_code and outcome.tally.failed):
                 outcome.fail("log", result.reason)
 
@@ -267,7 +267,7 @@ def build_and_test(
 def run_or_say(
     name: str, out: Path, modules: Path | None = None, settings: Settings | None = None
 ) -> Outcome:
-    """As run(), with what stands in the way as a failure of its own."""
+    """Do as run() does; an obstacle becomes a failed result."""
     outcome = Outcome(name)
     try:
         run(outcome, out, modules, settings)

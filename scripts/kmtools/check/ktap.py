@@ -2,7 +2,7 @@
 """Reads test results in KTAP, the kernel's form of the Test Anything Protocol.
 
 Source: Documentation/dev-tools/ktap.rst in the kernel. Only flat results are read: our tests
-nest nothing.
+print no nested ones.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ SUITE = re.compile(r"# suite: (.+)$")
 
 @dataclass
 class Tally:
-    """What the results of one suite add up to.
+    """The sum of the results of one suite.
 
-    `absent` is how many parts could not run on this machine; the reasons are among `skipped`.
+    `absent` is the number of parts that cannot run on this machine; `skipped` has the reasons.
     """
 
     passed: int = 0
@@ -30,7 +30,7 @@ class Tally:
 
     @property
     def count(self) -> int:
-        """How many results there are."""
+        """The number of results."""
         return self.passed + len(self.failed) + len(self.skipped)
 
     def judge(self, good: bool, why: str) -> None:
@@ -46,13 +46,13 @@ class Tally:
         self.absent += other.absent
 
     def closing_line(self) -> str:
-        """`N passed, N failed`, with the skipped if there are any."""
+        """Return `N passed, N failed`, with the number of skipped ones if there are any."""
         line = f"{self.passed} passed, {len(self.failed)} failed"
         return f"{line}, {len(self.skipped)} skipped" if self.skipped else line
 
 
 def parse(lines: Iterable[str]) -> Tally:
-    """Add up KTAP lines; a plan that is missing or not kept is a failure of its own."""
+    """Add up KTAP lines; a missing plan or a wrong number of results is one more failure."""
     whole = Tally()
     for tally in by_suite(lines).values():
         whole.add(tally)
@@ -60,7 +60,7 @@ def parse(lines: Iterable[str]) -> Tally:
 
 
 def by_suite(lines: Iterable[str]) -> dict[str, Tally]:
-    """Add up KTAP lines, apart for each suite that a line `# suite: NAME` begins."""
+    """Add up KTAP lines separately for each suite, which begins with a line `# suite: NAME`."""
     suites: dict[str, Tally] = {}
     name = ""
     planned = None
