@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs every tool that reads the sources; one that is not there is a SKIP with the reason."""
+"""Runs every tool that reads the sources. A missing tool is a SKIP with the reason."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from kmtools.lab.apt import PrivateApt
 from kmtools.lab.build import mirror, object_dir, run_make, sources
 from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite, fetching
 
-# Where scripts/setup --lint lets pip put what Debian lacks.
+# scripts/setup --lint lets pip install here the linters that Debian lacks.
 LINTERS = ROOT / "build" / "lint" / "bin"
 RUFF, MYPY = [LINTERS / "ruff"], [LINTERS / "mypy", "--no-error-summary"]
 CONCISE = "--output-format=concise"
 COMPAT = Path("include/compat")
 COMMAND = Path("scripts/kmarkers")
 VERSIONS = re.compile(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION|LINUX_VERSION_MAJOR|UTS_RELEASE)\b")
-# The title of a commit, and the version that has it.
+# The title of a commit, and a kernel version that contains it.
 CITATION = re.compile(r'\("\w.*?\bv\d+\.\d+', re.S)
 LICENCE = "SPDX-License-Identifier: GPL-2.0-only"
-# Text that has no place for a comment, or is not ours to license.
+# Files that cannot hold a comment, or that are not ours to license.
 UNLICENSED_SUFFIXES = {".csv", ".json", ".png", ".svg", ".html", ""}
 
-# Sourced files are read where they are sourced. Functions are called through others, which
-# SC2317 takes for never.
+# Sourced files are read where they are sourced. Functions are called through other functions;
+# SC2317 reports these as never called.
 SHELLCHECK = ["shellcheck", "-x", "-a", "-f", "gcc", "-e", "SC2317"]
-# Perl for kernel-doc, which W=1 runs.
+# W=1 runs kernel-doc, which needs perl.
 LINT_TOOLS = ("sparse", "perl")
 
 
@@ -68,7 +68,7 @@ def _is_shell(path: Path) -> bool:
 
 
 def output(words: Sequence[object], tool: str) -> list[str]:
-    """Run a tool over the tree; return what it said if it found something."""
+    """Run a tool over the tree; return its output if it found something."""
     program = str(words[0])
     if shutil.which(program) is None:
         raise UnableError(f"{program} is not installed")
@@ -78,7 +78,7 @@ def output(words: Sequence[object], tool: str) -> list[str]:
 
 
 def lint_checkpatch(tree: Sources) -> list[str]:
-    """The kernel's own style checker."""
+    """Run the kernel's own style checker."""
     script = checkpatch.ensure()
     found = []
     with tempfile.NamedTemporaryFile() as typedefs:
@@ -89,7 +89,7 @@ def lint_checkpatch(tree: Sources) -> list[str]:
 
 
 def lint_kernel() -> catalogue.Kernel:
-    """Return the default kernel in a tree that has the tools."""
+    """Return the default kernel, in a tree that contains sparse and perl."""
     entry = catalogue.find(catalogue.default_name())
     kernel = kernels.ensure(entry)
     suite = f"{entry.suite}-lint"
@@ -121,14 +121,14 @@ def build_output(make_args: list[str], anew: bool = False) -> list[str]:
 
 
 def obstacle() -> str:
-    """Why linters cannot run here, and what mends that."""
+    """Return why linters cannot run here, with the remedy."""
     if (LINTERS / "mypy").exists():
         return ""
-    return "the linters are not here: scripts/setup --lint"
+    return "the linters are missing: run scripts/setup --lint"
 
 
 def lint_compat(tree: Sources) -> list[str]:
-    """Kernel versions belong into include/compat, and each with the commit that asks for it."""
+    """Find kernel versions outside of include/compat, and those that cite no commit."""
     found = []
     for path in tree.with_suffix(".c", ".h", ".S"):
         for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
@@ -138,7 +138,7 @@ def lint_compat(tree: Sources) -> list[str]:
 
 
 def uncited(path: Path) -> Iterator[str]:
-    """Yield the version checks of a file that the comment above them cites no commit for."""
+    """Yield the version checks of a file whose comment above cites no commit."""
     comment = ""
     for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
         if line.startswith("/*"):
@@ -150,7 +150,7 @@ def uncited(path: Path) -> Iterator[str]:
 
 
 def lint_licence(tree: Sources) -> list[str]:
-    """Every file says its licence at the top."""
+    """Find files that do not name the licence at the top."""
     found = []
     for path in tree.files:
         if path.suffix in UNLICENSED_SUFFIXES and not _is_shell(path):
@@ -170,14 +170,14 @@ TOOLS: dict[str, Callable[[Sources], list[str]]] = {
     "mypy": lambda tree: output([*MYPY, *tree.with_suffix(".py"), COMMAND], "mypy"),
     "shellcheck": lambda tree: output([*SHELLCHECK, *tree.shell()], "shellcheck"),
     "checkpatch": lint_checkpatch,
-    # What kernel developers ask for, and static checks of address spaces, locks and types.
+    # Warnings for kernel developers, and static checks of address spaces, locks and types.
     "w1": lambda _: build_output(["W=1"], anew=True),
     "sparse": lambda _: build_output(["W=1", "C=2"]),
 }
 
 
 def run(name: str, tree: Sources) -> Tally:
-    """Run one tool and say how it went."""
+    """Run one tool and print its result."""
     try:
         found = TOOLS[name](tree)
     except UnableError as error:
@@ -199,5 +199,5 @@ def run_all(names: Iterable[str] = ()) -> Tally:
 
 
 def suite(usual: float) -> Suite:
-    """Every tool as a suite of tests."""
+    """Return all tools as one suite."""
     return Suite("lint", printed(run_all), "every linter", obstacle, usual)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures what the sites of a module of many files cost when it is loaded and unloaded.
+"""Measures the cost of sites when a module of many files is loaded and unloaded.
 
-A module is generated, with values and markers in each of its files, and built for a test kernel.
-Without its tables it is the same module without sites. Both are loaded and unloaded in turn inside
-the test kernel, and the ratio of the medians of a load and an unload together is judged.
+A module with values and markers in each of its files is generated and built for a test kernel. A
+copy without its tables is the same module without sites. The test kernel loads and unloads both in
+turn. Judged is the ratio of the medians of a load and an unload together.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ static int (*const parts[])(int number) = {{
 {names}
 }};
 
-/* Never above 0: the files are there, and nothing of them runs. */
+/* Never above 0, so no code of the other files runs. */
 static int level;
 module_param(level, int, 0400);
 
@@ -89,7 +89,7 @@ def part(number: int, sites: int) -> str:
 
 
 def generate(src: Path, files: int, sites: int) -> None:
-    """Write the sources of a module with so many files and, in all, so many sites."""
+    """Write the sources of a module of `files` files with `sites` sites in all."""
     src.mkdir(parents=True)
     for number in range(files):
         (src / f"part_{number}.c").write_text(part(number, sites // files))
@@ -103,7 +103,7 @@ def generate(src: Path, files: int, sites: int) -> None:
 
 
 def build(kernel: str, files: int, sites: int) -> Path:
-    """Build it with the modules that it needs; with the same without tables beside it."""
+    """Build the module, those that it needs, and its copy without tables."""
     tree, modules = WORK / "tree", WORK / f"modules-{kernel}"
     shutil.rmtree(tree, ignore_errors=True)
     for shared in ("include", "base"):
@@ -135,7 +135,7 @@ def build(kernel: str, files: int, sites: int) -> Path:
 
 
 def medians(lines: Iterable[str]) -> dict[str, float]:
-    """Return the median of each kind of measurement, in milliseconds."""
+    """Return the median of each kind of measurement in milliseconds."""
     found: dict[str, list[float]] = {}
     for line in lines:
         if match := MEASURED.fullmatch(line.strip()):
@@ -144,7 +144,7 @@ def medians(lines: Iterable[str]) -> dict[str, float]:
 
 
 def judge(times: dict[str, float]) -> bool:
-    """Print the ratios; tells whether that of load and unload together is within the limit."""
+    """Print the ratios; return whether that of load and unload together is within LIMIT."""
     for way in ("with", "without"):
         times[f"together {way}"] = times[f"load {way}"] + times[f"unload {way}"]
     for what in ("load", "unload", "together"):

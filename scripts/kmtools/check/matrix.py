@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the tests inside every kernel of kernels.txt, with logs in build/matrix/.
 
-A table of kernels by suites is shown in the terminal and kept in Documentation.
+A table of kernels by suites is printed, and written to Documentation/kernels.md.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ PAGE_HEAD = """\
 This page lists the results of all tests that run inside a test kernel, for every kernel of
 `kernels.txt`. A cell is the number of tests that passed; failed and skipped ones are named as
 such. Each kernel log is scanned after every test, and a test during which the kernel complained
-has failed. `build` is building all modules, tests and examples without a warning of the compiler,
-objtool or modpost. Seconds are for building, booting and testing.
+has failed. `build` has passed if all modules, tests and examples were built without a warning of
+the compiler, objtool or modpost. Seconds are for building, booting and testing.
 """
 
 
@@ -66,7 +66,7 @@ def rows(outcomes: Sequence[Outcome]) -> list[list[str]]:
 
 
 def short_version(qemu: str) -> str:
-    """Return the number in what QEMU says of its version."""
+    """Return the number from QEMU's description of its version."""
     match = re.search(r"version ([0-9.]+)", qemu)
     return match[1] if match else qemu
 
@@ -88,7 +88,7 @@ def notes(outcomes: Iterable[Outcome]) -> list[str]:
 
 
 def total_time(outcomes: Sequence[Outcome]) -> str:
-    """Return what all rows took, and what of."""
+    """Return the time of all rows together, as a sentence."""
     seconds = sum(one.seconds for one in outcomes)
     return f"Building, booting and testing took {seconds:.0f} s in all."
 
@@ -99,7 +99,7 @@ def as_text(outcomes: Sequence[Outcome]) -> str:
 
 
 def as_markdown(outcomes: Sequence[Outcome], command: str) -> str:
-    """Return the table for Documentation, with where it comes from."""
+    """Return the table for Documentation, with its command and date."""
     head, *body = rows(outcomes)
     lines = [
         f"`{command}`, {datetime.now(UTC):%Y-%m-%d}:",
@@ -126,7 +126,7 @@ def write_section(page: Path, title: str, text: str) -> None:
 
 
 def update_row(page: Path, one: Outcome) -> bool:
-    """Put a kernel that was run by itself into its row and its notes; False if it has no row."""
+    """Replace the row and the notes of a kernel that ran alone; return False if it has no row."""
     if not page.is_file():
         return False
     head, *sections = re.split(r"^(?=## )", page.read_text(), flags=re.M)
@@ -139,7 +139,7 @@ def update_row(page: Path, one: Outcome) -> bool:
 
 
 def _with_row(section: str, one: Outcome) -> str:
-    """Return a section of the page with another outcome of one of its kernels."""
+    """Return a section of the page with a new outcome of one of its kernels."""
     of_kernel = re.compile(rf"- [A-Z]+ {re.escape(one.kernel)}[ :]")
     row = dict(zip(*rows([one])))
     head: list[str] = []
@@ -160,7 +160,7 @@ def _with_row(section: str, one: Outcome) -> str:
 
 
 def run_all(names: list[str]) -> list[Outcome]:
-    """Run the kernels one after the other, saying how each went."""
+    """Run the kernels one after the other, and print the result of each."""
     outcomes = []
     for number, name in enumerate(names, 1):
         print(f"[{number}/{len(names)}] {name} ...", flush=True)
@@ -172,7 +172,7 @@ def run_all(names: list[str]) -> list[Outcome]:
 
 
 def run(names: Iterable[str], debug: bool) -> bool:
-    """Run the kernels named, or all of one kind, and show the table; tells whether all passed."""
+    """Run the named kernels, or all of one kind; print the table; return whether all passed."""
     require_root("building and booting test kernels")
     chosen = [catalogue.find(name).name for name in names]
     of_kind = [entry.name for entry in catalogue.load() if bool(entry.debug) == debug]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Breaks the code on purpose, and shows which test notices.
+"""Breaks the code on purpose, and shows which test fails.
 
-Each breakage of mutations.txt is made in a copy of the sources, built, and run against the tests
-that it names; these must pass with the code as it is, and one of them must fail with the code
-broken. A crash and a hang are failures, too. The model checker may be asked besides, because a real
-CPU may forgive what it need not. Logs are kept in build/mutants/.
+Each mutant of mutations.txt changes a copy of the sources, which is built and tested. The tests
+that the mutant names must pass without the change, and one of them must fail with it. A crash and
+a hang are failures too. The model checker can check the same fault, because a real CPU may work
+in spite of a fault. Logs are kept in build/mutants/.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ PARTS = (
 )
 BATCHES = 5000
 HANG_SECONDS = 30.0
-# A guest that stands still is ended long before; one that is only slow must not count as caught.
+# A guest that stands still is ended much earlier. A slow guest must not count as caught.
 BOOT_SECONDS = 1200.0
 SANITIZE = "-fsanitize=address -O1 -fno-omit-frame-pointer"
 
 
 class MutantError(UnableError):
-    """The breakage could not be made, built or run."""
+    """The mutant could not be made, built or run."""
 
 
 class Ground(Enum):
@@ -59,10 +59,10 @@ class Ground(Enum):
 
 @dataclass(frozen=True)
 class Mutant:
-    """One breakage: what to replace by what, and the tests of which one must fail.
+    """One mutant: old and new lines of a file, and the tests of which one must fail.
 
-    `model` names the variant of tests/model/variants.py that is broken in the same way, `suites`
-    those of tests/vm/suites that the tests are in, if they are no cases.
+    `model` names the variant of tests/model/variants.py with the same fault. `suites` names the
+    files of tests/vm/suites that run the tests, if these are not C cases.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Mutant:
 
 
 def read(text: str) -> Iterator[Mutant]:
-    """Every mutant of a table."""
+    """Yield every mutant of a table."""
     for section in re.split(r"^--- ", text, flags=re.M)[1:]:
         file, _, rest = section.partition("\n")
         for mutant in re.split(r"^@@ ", rest, flags=re.M)[1:]:
@@ -92,7 +92,7 @@ def read(text: str) -> Iterator[Mutant]:
 
 
 def edit(hunk: str) -> tuple[str, str]:
-    """The lines of a hunk as they are, and as they become."""
+    """Return the old lines of a hunk, and the new ones."""
     lines = hunk.splitlines(keepends=True)
     old, new = ("".join(line[1:] or line for line in lines if line[0] != sign) for sign in "+-")
     return old, new
@@ -103,7 +103,7 @@ ALL_MUTANTS = tuple(read(TABLE.read_text(encoding="utf-8")))
 
 @dataclass
 class Verdict:
-    """What became of a mutant: the tests that noticed, and how."""
+    """The result of a mutant: the tests that failed, and how."""
 
     mutant: Mutant
     caught: list[str] = field(default_factory=list)
@@ -111,12 +111,12 @@ class Verdict:
 
     @property
     def survived(self) -> bool:
-        """True if no test of the code noticed."""
+        """True if no test of the code failed."""
         return not self.caught
 
 
 def copy_sources() -> None:
-    """A fresh copy of what is built, and nothing that an earlier run built from broken code."""
+    """Copy the sources anew, and remove everything that an earlier run built from mutants."""
     shutil.rmtree(SCRATCH, ignore_errors=True)
     TREE.mkdir(parents=True)
     leave_out = shutil.ignore_patterns("*.o", "*.ko", "*.cmd", "*.mod", "*.mod.c", "__pycache__")
@@ -129,12 +129,12 @@ def copy_sources() -> None:
 
 
 def broken(mutant: Mutant, text: str) -> str:
-    """The text with the breakage made, or MutantError."""
+    """Return the text with the change made, or raise MutantError."""
     places = []
     for old, new in mutant.edits:
         found = list(re.finditer(f"^{re.escape(old)}", text, re.M))
         if len(found) != 1:
-            raise MutantError(f"{mutant.name}: {mutant.file} does not have exactly once:\n{old}")
+            raise MutantError(f"{mutant.name}: not exactly once in {mutant.file}:\n{old}")
         places.append((*found[0].span(), new))
     for start, end, new in sorted(places, reverse=True):
         text = text[:start] + new + text[end:]
@@ -142,14 +142,14 @@ def broken(mutant: Mutant, text: str) -> str:
 
 
 def exit_code(words: Sequence[object], log: Path, seconds: float) -> int | None:
-    """Run a command with its output in a log; its exit code, or None if it hangs."""
+    """Run a command with its output in a log; return its exit code, or None if it hangs."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         return processes.run(words, log, seconds=seconds)
     return None
 
 
 def build_user(ground: Ground, log: Path) -> Path:
-    """Build the test program of the tree; returns its path."""
+    """Build the test program of the tree; return its path."""
     out = SCRATCH / ground.name.lower()
     flags = SANITIZE if ground is Ground.SANITIZED else ""
     if exit_code(make(out / "test", out=out, extra=flags, tree=TREE), log, 600.0) != 0:
@@ -158,7 +158,7 @@ def build_user(ground: Ground, log: Path) -> Path:
 
 
 def how(code: int | None, failed: Iterable[str]) -> str:
-    """Why a run of one test counts as failed; empty if it passed."""
+    """Return how a run of one test failed; empty if it passed."""
     if code is None:
         return "hangs"
     if code < 0:
@@ -169,7 +169,7 @@ def how(code: int | None, failed: Iterable[str]) -> str:
 
 
 def run_user(mutant: Mutant, ground: Ground, log: Path) -> list[str]:
-    """Run the named tests in user space; returns those that fail, with how."""
+    """Run the named tests in user space; return those that fail, and how."""
     program = build_user(ground, log)
     caught = []
     for test in mutant.tests:
@@ -187,7 +187,7 @@ def run_user(mutant: Mutant, ground: Ground, log: Path) -> list[str]:
 
 
 def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
-    """Run the named tests in a test kernel; returns those that fail."""
+    """Run the named tests in a test kernel; return those that fail, and how."""
     modules = SCRATCH / "modules"
     if build_modules(kernel, TREE, modules, ["-s", "KMARKERS_TESTS=m"]):
         raise MutantError(f"does not build for {kernel}")
@@ -210,13 +210,13 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     failed = ktap.parse(said).failed
     caught = [f"{test} fails" for test in mutant.tests if test in failed]
     if result.exit_code is None and not caught:
-        # The first that has said nothing is what was running.
+        # The first test without a result was running.
         names = [*cases, *mutant.tests]
         running = next((name for name in names if not any(name in line for line in said)), "")
         how_it_ended = "crashes" if result.dirt else "hangs"
         caught = [f"{test} {how_it_ended}" for test in mutant.tests if test == running]
     if not caught and not result.ok:
-        raise MutantError(f"the run failed otherwise: {result.reason}; {', '.join(failed)}")
+        raise MutantError(f"the run failed in another way: {result.reason}; {', '.join(failed)}")
     return caught
 
 
@@ -229,7 +229,7 @@ def run_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
 
 
 def run_mutant(mutant: Mutant, kernel: str) -> Verdict:
-    """Break the tree, run the tests, and repair it."""
+    """Change the tree, run the tests, and restore the tree."""
     path = TREE / mutant.file
     sound = path.read_text(encoding="utf-8")
     path.write_text(broken(mutant, sound), encoding="utf-8")
@@ -240,7 +240,7 @@ def run_mutant(mutant: Mutant, kernel: str) -> Verdict:
 
 
 def check_sound(mutants: Sequence[Mutant], kernel: str) -> None:
-    """The tests must pass with the code as it is; and every breakage must be possible."""
+    """Check that every mutant can be made, and that all tests pass with the unchanged code."""
     for mutant in mutants:
         broken(mutant, (TREE / mutant.file).read_text(encoding="utf-8"))
     for ground in Ground:
@@ -252,11 +252,11 @@ def check_sound(mutants: Sequence[Mutant], kernel: str) -> None:
         all_of_them = Mutant("sound", "", "", [], tests, ground, suites=suites)
         failed = run_tests(all_of_them, kernel, SCRATCH / f"sound-{ground.name.lower()}.log")
         if failed:
-            raise MutantError(f"with the code as it is: {', '.join(failed)}")
+            raise MutantError(f"tests fail with the unchanged code: {', '.join(failed)}")
 
 
 def ask_model(mutant: Mutant) -> str:
-    """What the model checker finds for the same breakage; empty if it was not asked."""
+    """Return what the model checker finds for the same fault; empty if it is not run."""
     script = TREE / "tests" / "model" / "run.py"
     if not mutant.model or not script.is_file() or not shutil.which("spin"):
         return ""
@@ -268,7 +268,7 @@ def ask_model(mutant: Mutant) -> str:
 
 
 def run_all(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Verdict]:
-    """Every mutant, with its row as soon as it is known."""
+    """Run every mutant, and print its row as soon as it is known."""
     copy_sources()
     check_sound(mutants, kernel)
     print(f"{'mutant':25} {'what is broken':56} caught by")
@@ -286,7 +286,7 @@ def run_all(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Ve
 
 
 def chosen(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
-    """The mutants asked for; MutantError for a name that there is not."""
+    """Return the chosen mutants; raise MutantError for an unknown name."""
     unknown = set(names) - {mutant.name for mutant in ALL_MUTANTS}
     if unknown:
         raise MutantError(f"no such mutant: {', '.join(sorted(unknown))}")
