@@ -27,7 +27,6 @@
 #include "controls.h"
 #include "files.h"
 #include "forward.h"
-#include "look.h"
 #include "names.h"
 #include "stubs.h"
 
@@ -121,36 +120,6 @@ static int enable_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static int show_format(void *data, const struct marker *marker)
-{
-	seq_printf(data, "%s\n", marker->format);
-	return 1;
-}
-
-/* Print the format of the first marker; the file sites shows those of the others. */
-static int format_show(struct seq_file *m, void *unused)
-{
-	struct marker_control *control = m->private;
-
-	marker_visit(control->name, NULL, show_format, m);
-	return 0;
-}
-
-static int show_site(void *data, const struct marker *marker)
-{
-	marker_show_line(data, marker);
-	return 0;
-}
-
-static int sites_show(struct seq_file *m, void *unused)
-{
-	struct marker_control *control = m->private;
-
-	seq_puts(m, MARKER_LIST_HEAD);
-	marker_visit(control->name, NULL, show_site, m);
-	return 0;
-}
-
 static int stats_show(struct seq_file *m, void *unused)
 {
 	/* The counters are allocated once, and freed after this file has been removed. */
@@ -172,8 +141,6 @@ static int stats_show(struct seq_file *m, void *unused)
 
 DEFINE_SHOW_STORE_ATTRIBUTE(enable);
 DEFINE_SHOW_STORE_ATTRIBUTE(probe);
-DEFINE_SHOW_ATTRIBUTE(format);
-DEFINE_SHOW_ATTRIBUTE(sites);
 DEFINE_SHOW_ATTRIBUTE(stats);
 
 /* Can a name be a directory?  It must be an identifier, which a table need not hold. */
@@ -188,6 +155,7 @@ static bool can_be_directory(const char *name)
 	return patcher_is_identifier(name) && strlen(name) <= NAME_MAX;
 }
 
+/* Few: what a module of a thousand names takes to be loaded is mostly these. */
 static void create_files(struct marker_control *control)
 {
 	struct dentry *dir;
@@ -202,8 +170,6 @@ static void create_files(struct marker_control *control)
 	control->dir = dir;
 	debugfs_create_file("enable", 0600, dir, control, &enable_fops);
 	debugfs_create_file("probe", 0600, dir, control, &probe_fops);
-	debugfs_create_file("format", 0400, dir, control, &format_fops);
-	debugfs_create_file("sites", 0400, dir, control, &sites_fops);
 	debugfs_create_file("stats", 0400, dir, control, &stats_fops);
 }
 

@@ -32,7 +32,7 @@ static const char *const flavours[] = {
  * Print a marker's line of the list.  The registry's lock is held, as marker_name_find()
  * asserts.
  */
-void marker_show_line(struct seq_file *m, const struct marker *marker)
+static void show_line(struct seq_file *m, const struct marker *marker)
 {
 	const struct marker_entry *entry = marker_name_find(marker->name);
 
@@ -55,11 +55,11 @@ int marker_list_show(struct seq_file *m, void *unused)
 	struct marker_entry *entry;
 	unsigned int i;
 
-	seq_puts(m, MARKER_LIST_HEAD);
+	seq_puts(m, "name state flavour probes module function file:line format\n");
 	mutex_lock(&marker_registry.lock);
 	list_for_each_entry(table, &marker_registry.tables, node)
 		for (i = 0; i < table->nr; i++)
-			marker_show_line(m, record_marker(&table->records[i]));
+			show_line(m, record_marker(&table->records[i]));
 	for_each_name(entry, i)
 		if (list_empty(&entry->markers))
 			seq_printf(m, "%s waiting - %u - - - \"%s\"\n", entry->name,

@@ -9,11 +9,8 @@ struct marker;
 struct module;
 struct seq_file;
 
-#define MARKER_LIST_HEAD	"name state flavour probes module function file:line format\n"
-
 typedef int marker_visitor(void *data, const struct marker *marker);
 
-void marker_show_line(struct seq_file *m, const struct marker *marker);
 int marker_list_show(struct seq_file *m, void *unused);
 int marker_visit(const char *name, const struct module *module, marker_visitor *visit,
 		 void *data);

@@ -108,6 +108,12 @@ static inline int kmarkers_span_records(const struct kmarkers_span *span, unsign
 	return span->bytes / record;
 }
 
+/*
+ * Keep the name of an object out of the table of symbols: when a module is loaded, the
+ * kernel searches all of its symbols once for each of its functions.
+ */
+#define KMARKERS_UNNAMED(name)	asm(".L" name)
+
 #ifdef __KERNEL__
 #include <linux/moduleparam.h>
 
@@ -117,13 +123,16 @@ int patcher_table_param(const char *value, const struct kernel_param *param);
  * Operations of the parameters that stand for tables.  Each client has a copy of its own,
  * because the kernel may read it when the module kmarkers_patcher has been unloaded.
  */
-static const struct kernel_param_ops kmarkers_table_ops __maybe_unused = {
+static const struct kernel_param_ops kmarkers_table_ops KMARKERS_UNNAMED("kmarkers_table_ops")
+	__maybe_unused = {
 	.set = patcher_table_param,
 };
 
 #define KMARKERS_PARAM(kind)						\
-extern const struct kmarkers_chunk kmarkers_chunk_##kind;		\
-static const struct kernel_param kmarkers_param_##kind __used		\
+extern const struct kmarkers_chunk kmarkers_chunk_##kind		\
+	KMARKERS_UNNAMED(KMARKERS_SYMBOL(kind));			\
+static const struct kernel_param kmarkers_param_##kind			\
+	KMARKERS_UNNAMED("kmarkers_param_" #kind) __used		\
 	__section("__param") __aligned(__alignof__(struct kernel_param)) = { \
 	.name = KMARKERS_SYMBOL(kind),					\
 	.ops = &kmarkers_table_ops,					\
@@ -134,7 +143,8 @@ static const struct kernel_param kmarkers_param_##kind __used		\
 #define KMARKERS_SECTION(kind)	".discard_kmarkers_" #kind
 #else
 #define KMARKERS_PARAM(kind)						\
-extern const struct kmarkers_chunk kmarkers_chunk_##kind
+extern const struct kmarkers_chunk kmarkers_chunk_##kind		\
+	KMARKERS_UNNAMED(KMARKERS_SYMBOL(kind))
 
 #define KMARKERS_SECTION(kind)	"kmarkers_" #kind
 #endif
@@ -152,7 +162,7 @@ asm(".pushsection " KMARKERS_SECTION(kind) ", 0, \"aw\", @progbits\n"	\
 	".popsection\n"							\
 	".pushsection " KMARKERS_SECTION(kind) "_heads, \"aw\", @progbits\n" \
 	"	.balign 8\n"							\
-	KMARKERS_SYMBOL(kind) ":\n"						\
+	".L" KMARKERS_SYMBOL(kind) ":\n"					\
 	"	.quad " #needs "\n"						\
 	"	.long .Lkmarkers_end_" #kind " - .Lkmarkers_begin_" #kind "\n" \
 	"	.short " #record ", " __stringify(KMARKERS_TABLE_VERSION) "\n"	\

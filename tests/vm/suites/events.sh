@@ -35,16 +35,15 @@ is_address() {
 }
 
 test_names_have_files() {
-	same "a name has five files" "$(find "$markers"/ev_plain -type f | sed 's/.*\///' | sort | tr '\n' ' ')" \
-		"enable format probe sites stats "
-	same "format shows the format" "$(cat "$markers"/ev_plain/format)" "number %d text %s"
+	same "a name has three files" "$(find "$markers"/ev_plain -type f | sed 's/.*\///' | sort | tr '\n' ' ')" \
+		"enable probe stats "
 	same "probe is empty without a probe" "$(cat "$markers"/ev_plain/probe)" ""
 	same "enable reads 0 while the marker is off" "$(cat "$markers"/ev_plain/enable)" 0
 	same "stats shows no number before count was connected" "$(cat "$markers"/ev_plain/stats)" "hits -"
-	grep -q "^ev_plain off jump 0 kmarkers_test_events hit_plain events.c:[0-9]* \"number" \
-		"$markers"/ev_plain/sites
-	result $? "sites shows the site"
-	same "sites shows both sites of a name with two" "$(grep -c '^ev_twice' "$markers"/ev_twice/sites)" 2
+	grep -q "^ev_plain off jump 0 kmarkers_test_events hit_plain events.c:[0-9]* \"number %d text %s\"\$" \
+		"$markers"/list
+	result $? "the list shows a site with its format"
+	same "the list shows both sites of a name with two" "$(grep -c '^ev_twice ' "$markers"/list)" 2
 	[ ! -e "$markers"/list/probe ] && grep -q "^list off" "$markers"/list
 	result $? "a marker with the name of a file has no directory"
 }
@@ -203,7 +202,7 @@ toggle() {
 	while [ ! -e /tmp/stop ]; do
 		put "$1" "$markers"/ev_plain/probe
 		put "$2" "$markers"/ev_plain/probe
-		cat "$markers"/ev_plain/stats "$markers"/ev_plain/sites >/dev/null
+		cat "$markers"/ev_plain/stats "$markers"/ev_plain/probe >/dev/null
 	done 2>/dev/null
 }
 

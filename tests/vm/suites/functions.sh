@@ -229,7 +229,7 @@ attach_detach() {
 	while [ ! -e /tmp/stop ]; do
 		command "attach vfs_read $1"
 		command "v* count"
-		cat "$markers"/*/sites >/dev/null
+		cat "$markers"/*/probe "$markers"/list >/dev/null
 		command "detach $1"
 	done 2>/dev/null
 }
