@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The C cases in user space: as they are, and under three sanitizers."""
+"""Runs the C cases in user space: without a sanitizer, and under three sanitizers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONG_COMPARISONS = 10_000_000
 STORM = "patcher_storm_of_kinds"
 STORM_SECONDS = 10
 LONG_STORM_SECONDS = 600
-# Forks are part of the tests, and their children start threads.
+# The tests fork, and the children start threads.
 OPTIONS = {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1"}
 
 
@@ -34,9 +34,9 @@ OPTIONS = {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1"}
 class Variant:
     """One way to build everything.
 
-    `batches` is what every storm is in proportion to, `short` the same where something else runs
-    the long ones, and `seconds` how long one of the long ones goes on at least. `usual` is how long
-    the suite takes on 2 idle cores, with short storms and with long ones.
+    `batches` sets the length of every storm, and `short` the length of short storms. STORM runs for
+    at least `seconds` if storms are long. `usual` is the time of the suite in seconds on 2 idle
+    cores, with short storms and with long ones.
     """
 
     name: str
@@ -57,14 +57,14 @@ VARIANTS = (
 
 
 def program(words: list[object], what: str, log: Path) -> Tally:
-    """Run a program that says by its exit code alone how it went."""
+    """Run a program whose exit code alone is its result."""
     if processes.run(words, log, OPTIONS):
         return Tally(failed=[what])
     return Tally(passed=1)
 
 
 def too_short(said: str, seconds: int) -> bool:
-    """Whether the storm did not go on for as long as it should, by what the tests said."""
+    """Return whether STORM ended too early, by the output of the tests."""
     if f" {STORM} # SKIP" in said:
         return False
     took = re.search(rf"^# {STORM}: ([0-9.]+) s$", said, re.MULTILINE)
@@ -72,7 +72,7 @@ def too_short(said: str, seconds: int) -> bool:
 
 
 def run_variant(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
-    """The suite of one variant."""
+    """Return the function that runs the suite of one variant."""
 
     def run(log: Path) -> Tally:
         flags = f"{variant.flags} {COMMON_FLAGS}" if variant.flags else ""
@@ -90,7 +90,7 @@ def run_variant(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
         if too_short(log.read_text(errors="replace"), variant.seconds):
             tally.failed.append(f"{STORM} ended before {variant.seconds} s")
         tally.add(program([*prefix, variant.out / "flight"], "flight: wrong phase", log))
-        # The judged code is the same in all, and the sandbox needs 4 GiB of addresses.
+        # The tested code is the same in all variants, and the sandbox needs 4 GiB of addresses.
         if not variant.flags:
             tally.add(run_ktap([variant.out / "emulate", comparisons], log))
         return tally
@@ -99,7 +99,7 @@ def run_variant(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
 
 
 def replay(log: Path) -> Tally:
-    """The fuzz targets on random inputs, without a fuzzer."""
+    """Run the fuzz targets on random inputs, without a fuzzer."""
     out = SANITIZED / "fuzz"
     flags = f"-fsanitize=address,undefined {COMMON_FLAGS}"
     if processes.run(make("fuzz", out=out, extra=flags), log):
@@ -112,13 +112,13 @@ def replay(log: Path) -> Tally:
 
 
 def suites(full: bool = True) -> list[Suite]:
-    """All variants as suites, with long storms or with short ones."""
+    """Return all variants as suites, with long storms or with short ones."""
     short = [replace(one, batches=one.short, seconds=0) for one in VARIANTS]
     found = [
         Suite(
             variant.name,
             run_variant(variant, COMPARISONS),
-            f"every case in user space, {variant.flags or 'as it is'}",
+            f"every case in user space, {variant.flags or 'without a sanitizer'}",
             obstacle,
             variant.usual[full],
         )
@@ -129,7 +129,7 @@ def suites(full: bool = True) -> list[Suite]:
 
 
 def long_suites() -> list[Suite]:
-    """A million batches in ten minutes, ten million instructions; without sanitizers."""
+    """Return a suite of a million batches and ten million comparisons, without a sanitizer."""
     variant = Variant("native-long", NATIVE, "", LONG_BATCHES, seconds=LONG_STORM_SECONDS)
     run = run_variant(variant, LONG_COMPARISONS)
     return [Suite(variant.name, run, "a million batches in ten minutes", obstacle, 660)]

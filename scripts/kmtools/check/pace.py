@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How far a suite of tests is, how long it will take, and how much of the CPUs it took."""
+"""Measures the progress of a suite of tests, its expected time and its CPU time."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from kmtools.base.progress import Line
 
 RESULT = re.compile(r"^(?:not )?ok \d+", re.M)
 CASE = re.compile(r"^(?:not )?ok \d+ (?:- )?([^#\n]+)|^# suite: (.+)$", re.M)
-# What pytest prints at the end of a line of dots.
+# pytest prints this at the end of a line of dots.
 SHARE = re.compile(r"\[ *(\d+)%\]")
 TERMINAL_SECONDS, LOG_SECONDS = 2.0, 60.0
 
 
 class Clock:
-    """The time since it was made, on the wall and of the CPUs by processes that have ended."""
+    """The time since its creation, and the CPU time of this process and of ended children."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -40,36 +40,36 @@ class Clock:
         return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
     def seconds(self) -> float:
-        """Return the seconds on the wall."""
+        """Return the elapsed seconds."""
         return time.monotonic() - self._began
 
     def said(self) -> str:
-        """Say both."""
+        """Return both times as text."""
         return f"{self.seconds():.0f} s (CPU {self._used() - self._cpu:.0f} s)"
 
 
 class History:
-    """What suites took the last time that they passed, in a file."""
+    """The times of suites the last time that they passed, in a file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: dict[str, list[float]] = {}
-        # Of those that passed in this run: what they took, and what they usually take.
+        # Of the suites that passed in this run: the sum of their times, and of their usual times.
         self._took = self._usual = 0.0
         self._read()
 
     def _read(self) -> None:
-        """Learn what is in the file, to which another process may have added."""
+        """Read the file, to which another process may have added suites."""
         with contextlib.suppress(OSError, ValueError):
             known = json.loads(self._path.read_text())
             self._known |= known if isinstance(known, dict) else {}
 
     def seconds(self, name: str) -> float:
-        """Return how long a suite took; 0 if it never ran here."""
+        """Return the last time of a suite in seconds; 0 if it never ran here."""
         return self._number(name, 0)
 
     def count(self, name: str) -> int:
-        """Return how many results it had; 0 if it never ran here."""
+        """Return the last number of results of a suite; 0 if it never ran here."""
         return int(self._number(name, 1))
 
     def _number(self, name: str, index: int) -> float:
@@ -79,19 +79,19 @@ class History:
         return 0.0
 
     def expected(self, name: str, usual: float = 0.0) -> float:
-        """Return how long it will take: as long as the last time, or else as long as it usually
-        does on 2 cores that do nothing else, at the pace of this run so far."""
+        """Return the expected time of a suite: its last time, or else its usual time on 2 idle
+        cores multiplied by the pace of this run so far."""
         pace = self._took / self._usual if self._usual else 1.0
         return self.seconds(name) or usual * pace
 
     def forecast(self, name: str, usual: float = 0.0) -> str:
-        """Say the same."""
+        """Return the expected time of a suite as text."""
         if seconds := self.seconds(name):
             return f"{seconds:.0f} s the last time"
         return f"about {self.expected(name, usual):.0f} s" if usual else "the first time here"
 
     def add(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:
-        """Keep what a suite took."""
+        """Keep the time of a suite and its number of results."""
         if usual:
             self._took += seconds
             self._usual += usual
@@ -103,13 +103,13 @@ class History:
 
 
 def remove_logs(log: Path) -> None:
-    """Remove what an earlier run of a suite left."""
+    """Remove the logs of an earlier run of a suite."""
     log.unlink(missing_ok=True)
     shutil.rmtree(log.with_suffix(""), ignore_errors=True)
 
 
 def how_far(log: Path, total: int) -> str:
-    """Say how many results a suite has, and the last of them."""
+    """Return as text how many results a suite has, and the last one."""
     text = ""
     for file in (log, *sorted(log.with_suffix("").glob("**/status.log"))):
         with contextlib.suppress(OSError):
@@ -123,7 +123,7 @@ def how_far(log: Path, total: int) -> str:
 
 
 def line(name: str, log: Path, seconds: float, expected: float, count: int) -> str:
-    """Say how far a suite is that has run for some seconds."""
+    """Return a line about the progress of a suite after `seconds`."""
     rest = expected - seconds
     left = f", about {rest:.0f} s left" if rest > 0 else ""
     return f"  {name}: {how_far(log, count)}; {seconds:.0f} s{left}"
@@ -131,7 +131,7 @@ def line(name: str, log: Path, seconds: float, expected: float, count: int) -> s
 
 @contextmanager
 def reporting(name: str, log: Path, expected: float, count: int) -> Iterator[None]:
-    """Say meanwhile how far a suite is that should take some seconds and have some results."""
+    """Print the progress of a suite meanwhile; `expected` is in seconds, `count` in results."""
     clock, shown = Clock(), Line()
 
     def work(left: threading.Event) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shows that guests which stand still are found soon and told apart, and that a busy one is not.
+"""Checks that guests which stand still are found soon and told apart, and a busy one is not ended.
 
-Each is a boot of its own, in which a module keeps interrupts off or meets a breakpoint for ever,
-nobody has anything to do, or the emulator is told to stop.
+Each guest is a boot of its own. In one, a module keeps interrupts off. In others, a module executes
+a breakpoint for ever, every CPU is idle, or the emulator is told to stop.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kmtools.lab.machine import Request, Result, boot
 from kmtools.lab.qmp import Monitor
 
 SILENCE = 5.0
-# What is said of each; None if nothing may be said.
+# What must be reported of each guest; None if nothing may be reported.
 HOW: dict[str, str | None] = {
     "interrupts": r"CPU [01] takes no interrupt and stays at ffffffffc",
     "breakpoint": r"CPU [01] executes a breakpoint at ffffffffc\w+ for ever; memory holds cc",
@@ -33,23 +33,23 @@ STOP = "# stop now"
 
 
 def judge(how: str, result: Result) -> Tally:
-    """Whether a guest was seen for what it is."""
+    """Judge whether the right reason is reported for a guest."""
     wanted = HOW[how]
     missed = []
     if wanted is None:
         if result.finding:
-            missed.append(f"{how}: a guest that works was ended: {result.reason}")
+            missed.append(f"{how}: a busy guest was ended: {result.reason}")
         elif not result.ok:
             missed.append(f"{how}: {result.reason}")
     elif result.finding is None or not re.search(wanted, result.reason):
         missed.append(f"{how}: {result.reason or 'nothing was found'}")
     elif result.finding.stale or triage.emulators_crash(result, []):
-        missed.append(f"{how}: taken for the emulator's fault: {result.reason}")
+        missed.append(f"{how}: reported as a fault of the emulator: {result.reason}")
     return Tally(passed=0 if missed else 1, failed=missed)
 
 
 def run_one(kernel: str, modules: Path, how: str, out: Path) -> Tally:
-    """Boot a guest that stands still in one way."""
+    """Boot one guest and judge what is reported of it."""
     with tempfile.TemporaryDirectory(prefix="kmarkers-still-") as scratch:
         control = Path(scratch, "control")
 
@@ -71,7 +71,7 @@ def run_one(kernel: str, modules: Path, how: str, out: Path) -> Tally:
 
 
 def run(kernel: str, modules: Path, log: Path) -> Tally:
-    """Boot all of them for one kernel."""
+    """Boot all guests for one kernel."""
     total = Tally()
     for how in HOW:
         tally = run_one(kernel, modules, how, log.with_suffix(""))
@@ -82,7 +82,7 @@ def run(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def suites(kernel: str, modules: Path) -> list[Suite]:
-    """The suite, as a list of one."""
+    """Return the suite, as a list of one."""
     what = "guests that stand still are found and told apart"
     obstacle = kernelsuite.obstacle(kernel)
     return [Suite(f"still-{kernel}", partial(run, kernel, modules), what, obstacle, 65)]

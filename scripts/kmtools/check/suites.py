@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Test suites: each runs, leaves its log in build/check/ and says how it went."""
+"""Runs test suites. Each one leaves its log in build/check/ and returns its results."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from kmtools.check.ktap import Tally
 from kmtools.check.pace import Clock, History, remove_logs, reporting
 
 LOGS = ROOT / "build" / "check"
-SKIP_CODE = 4  # what a whole KTAP program that is skipped exits with
+SKIP_CODE = 4  # exit code of a KTAP program that is skipped as a whole
 
 
 def nothing() -> str:
-    """Nothing stands in the way."""
+    """Return the text that says that there is no obstacle: the empty one."""
     return ""
 
 
@@ -36,9 +36,9 @@ def nothing() -> str:
 class Suite:
     """A named part of the run; `run` returns its results and writes its own log.
 
-    `what` says what it does, `obstacle` why it cannot run on this machine and what mends that, and
-    `usual` how many seconds it takes on 2 cores that do nothing else. Suites that are `aside` run
-    one after the other in a process of their own, beside all others.
+    `what` describes it, and `obstacle` returns why it cannot run on this machine, with the remedy.
+    `usual` is its time in seconds on 2 idle cores. Suites that are `aside` run one after the other
+    in a process of their own, beside all others.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Suite:
 
 
 def printed(work: Callable[[], Tally]) -> Callable[[Path], Tally]:
-    """The run of a suite whose log is what `work` prints."""
+    """Return the `run` of a suite whose log is the output of `work`."""
 
     def run(log: Path) -> Tally:
         with log.open("w") as file, contextlib.redirect_stdout(file):
@@ -75,7 +75,7 @@ def run_ktap(words: Sequence[object], log: Path, env: Mapping[str, str] | None =
 
 
 def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0) -> Tally:
-    """Run one suite, with how far it is, and say how it went; `left` is what all take together."""
+    """Run one suite; print its progress and result. `left` is the time of all that remain."""
     log = LOGS / f"{suite.name}.log"
     forecast = history.forecast(suite.name, suite.usual)
     forecast += f"; {duration(left)} left in all" if left else ""
@@ -91,7 +91,7 @@ def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0
         with reporting(suite.name, log, expected, history.count(suite.name)):
             tally = suite.run(log)
     except OBSTACLES as error:
-        # The others are run nevertheless.
+        # The other suites still run.
         tally = Tally(failed=[explain(error)])
     print(f"{place}{suite.name}: {tally.closing_line()} in {clock.said()}", flush=True)
     if not tally.failed:
@@ -106,9 +106,9 @@ def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0
 
 
 def run_all(suites: Sequence[Suite], form: str = "single") -> Tally:
-    """Run suites; what they add up to, or what keeps all from running.
+    """Run suites; return the sum of their results, or the reason why none can run.
 
-    What they took is remembered for each `form`: a suite of one name may be short or long.
+    Their times are kept for each `form`, because a suite of one name may be short or long.
     """
     places = {suite.name: f"[{n}/{len(suites)}] " for n, suite in enumerate(suites, 1)}
     aside = [suite for suite in suites if suite.aside and len(os.sched_getaffinity(0)) > 1]
@@ -133,8 +133,8 @@ def run_each(
     places: Mapping[str, str],
     aside: Sequence[Suite] | None = (),
 ) -> Tally:
-    """Run suites one after the other; what they add up to. None for `aside` says that others run
-    beside these, which say what is left."""
+    """Run suites one after the other; return the sum of their results. If `aside` is None, other
+    suites run beside these, and only those print the time that is left."""
     total, clock = Tally(), Clock()
 
     def seconds(some: Sequence[Suite]) -> float:
@@ -154,8 +154,8 @@ def running_aside(
 ) -> Iterator[Callable[[], Tally]]:
     """Run suites in a process of their own until the block is left.
 
-    What is yielded waits for their end and returns what they add up to. Their output is printed
-    line by line, since a terminal has one line for how far the others are.
+    The yielded function waits for their end and returns the sum of their results. Their output is
+    printed line by line, because a terminal has one line for the progress of the others.
     """
     fork = multiprocessing.get_context("fork")
     result, sender = fork.Pipe(duplex=False)
