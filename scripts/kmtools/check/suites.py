@@ -28,7 +28,7 @@ SKIP_CODE = 4  # exit code of a KTAP program that is skipped as a whole
 
 
 def nothing() -> str:
-    """Return the text that says that there is no obstacle: the empty one."""
+    """Return the empty text: there is no obstacle."""
     return ""
 
 
