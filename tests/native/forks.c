@@ -323,7 +323,7 @@ static const char *fork_waits(void)
 		return "no thread";
 	}
 	for (looks = 0; looks < LOOKS && !READ_ONCE(forked); usleep(1000))
-		looks = READ_ONCE(forker) && sleeps(forker) ? looks + 1 : 0;
+		looks = sleeps(READ_ONCE(forker)) ? looks + 1 : 0;
 	early = READ_ONCE(forked);
 	mutex_unlock(&held);
 	pthread_join(thread, &reaped);
