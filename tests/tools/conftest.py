@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What several test files use."""
+"""Fixtures that several test files use."""
 
 from __future__ import annotations
 

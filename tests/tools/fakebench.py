@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A machine whose builds, boots and measurements are noted and not done: make bench in tests."""
+"""A fake machine for tests of make bench: it notes builds, boots and measurements as steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIERS = ("native", "vm", "icount")
 
 
 class Machine:
-    """Stands for all that is built, booted and measured; `trouble` is raised where it says so."""
+    """Replaces builds, boots and measurements; `trouble` holds the failure of a step."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.local = tmp_path / "results" / "local"
@@ -44,7 +44,7 @@ class Machine:
         monkeypatch.setattr(guest, "measure", self.in_kernel)
 
     def at(self, step: str, raw: Path | None = None) -> None:
-        """Note a step, unless it fails."""
+        """Note a step, or raise its error."""
         trouble = self.trouble.get(step)
         if isinstance(trouble, BaseException):
             raise trouble
@@ -65,32 +65,32 @@ class Machine:
         return main(["bench", *words])
 
     def in_user_space(self, raw: Path, **_: object) -> None:
-        """Stand for measuring in user space."""
+        """Replace measuring in user space."""
         self.at("native", raw)
 
     def in_kernel(self, tier: str, kernel: str, modules: Path, raw: Path, **_: object) -> None:
-        """Stand for measuring in a test kernel."""
+        """Replace measuring in a test kernel."""
         self.at(tier, raw)
 
     def build(self, *_: object) -> int:
-        """Stand for building the modules."""
+        """Replace building the modules."""
         self.at("modules")
         return 0
 
     def collected(self, run: Path) -> list[collect.RawDir]:
-        """Collect, as a step that is noted."""
+        """Collect the samples, and note the step."""
         self.at("collect")
         return self.whole_merge(run)
 
     def shown(
         self, run: Path, tier: str | None = None, tables: Sequence[str] | None = None
     ) -> bool:
-        """Stand for the report."""
+        """Replace the report."""
         self.at("report")
         return True
 
     def command(self, words: Sequence[object], *_: object) -> None:
-        """Stand for installing packages and for building kmbench."""
+        """Replace installing packages and building kmbench."""
         self.at("packages" if "--bench" in words else "kmbench")
 
     def kernel(self, name: str) -> Kernel:
@@ -99,12 +99,12 @@ class Machine:
 
 
 def env_of(run: Path) -> dict[str, object]:
-    """What env.json says of a run as a whole."""
+    """Return what env.json says about the whole run."""
     env: dict[str, dict[str, object]] = json.loads((run / "env.json").read_text())
     return env["run"]
 
 
 def tiers_of(run: Path) -> list[str]:
-    """The tiers that samples.csv holds."""
+    """Return the tiers that samples.csv holds."""
     lines = (run / "samples.csv").read_text().splitlines()[2:]
     return list(dict.fromkeys(line.split(",")[0] for line in lines))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A laboratory whose emulator is a shell script, for tests of what judges a run."""
+"""A laboratory whose emulator is a shell script, for tests of the code that judges a run."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 from kmtools.lab import catalogue
 from kmtools.lab.machine import Request, Result, boot
 
-# What the machine under test would do, as a shell script in QEMU's place. It finds the files
-# behind its serial ports and the nonce in its arguments, as the guest does in its own way.
+# A shell script that replaces QEMU and does what the test machine would do. It finds the files
+# of its serial ports and the nonce in its arguments.
 FAKE_QEMU = r"""#!/bin/sh
 [ "$1" = --version ] && { echo "fake emulator 1.0"; exit; }
 for arg; do
@@ -35,7 +35,7 @@ finish() {
 
 
 def make_laboratory(root: Path) -> None:
-    """Fill a directory with a kernel that only the fake emulator can boot."""
+    """Make a directory with a kernel that only the fake emulator can boot."""
     tree = root / "cache" / "kernels" / catalogue.default_name()
     tree.mkdir(parents=True)
     (tree / "vmlinuz").touch()
@@ -51,7 +51,7 @@ def make_laboratory(root: Path) -> None:
 
 @contextmanager
 def fake_emulator(laboratory: Path, script: str) -> Iterator[None]:
-    """Let a shell script do what the machine under test would do."""
+    """Write a shell script that does what the test machine would do."""
     fake = laboratory / "qemu"
     fake.write_text(FAKE_QEMU + script)
     fake.chmod(0o755)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A mirror whose apt is a shell script, for tests of what is fetched and what is refused."""
+"""A mirror whose apt is a shell script, for tests of fetching and of refused packages."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class FakeMirror:
         monkeypatch.setenv("KMARKERS_CACHE", str(self.cache))
         source = Source("mirror://m", "s", ("main",))
         monkeypatch.setattr(apt, "machine_mirror", lambda: Mirror(source, source))
-        # Device nodes are for root alone, and so is all of it.
+        # Only root can make device nodes, so fetching needs root.
         monkeypatch.setattr("os.geteuid", lambda: 0)
         monkeypatch.setattr("os.mknod", lambda path, *_: Path(path).touch())
         monkeypatch.setattr(unpack, "NEEDED_BYTES", 1 << 20)
@@ -115,16 +115,16 @@ class FakeMirror:
         shutil.rmtree(tree)
 
     def say(self, file: str, text: str) -> None:
-        """Let something go wrong, with apt's words for it."""
+        """Make a step fail with this message of apt."""
         (self.dir / file).write_text(f"{text}\n")
 
     def well_again(self) -> None:
-        """Let nothing go wrong any more."""
+        """Make all steps succeed again."""
         for path in self.dir.iterdir():
             if path.suffix != ".deb":
                 path.unlink()
 
     @property
     def log(self) -> list[str]:
-        """What was asked of apt over the network."""
+        """Return the requests that apt made over the network."""
         return (self.dir / "log").read_text().split()

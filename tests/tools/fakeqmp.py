@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""An emulator's monitor, whose CPUs do what a test says."""
+"""A fake monitor of an emulator; a test sets the state of its CPUs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, TextIO
 
 IDT = 0xFFFFFE0000000000
-# As everything of a kernel, it may be loaded elsewhere.
+# Entry code of the kernel, which may be loaded at another address.
 ENTRY = 0xFFFFFFFF9A200B40
 
 
 @dataclass
 class FakeCpu:
-    """What one CPU shows at each look; `next` may change it before each."""
+    """The state of one CPU; `next` may change it before each query."""
 
     place: int = 0xFFFFFFFF99000000
     flags: int = 0x246
@@ -29,7 +29,7 @@ class FakeCpu:
     next: Callable[[FakeCpu], None] = lambda cpu: None
 
     def registers(self, number: int) -> str:
-        """Return what the monitor prints of it."""
+        """Return the registers as the monitor prints them."""
         self.next(self)
         return (
             f"\r\nCPU#{number}\r\nRAX=0000000000000001 RBX=0000000000000002\r\n"
@@ -41,7 +41,7 @@ class FakeCpu:
 
 
 def stack_of(number: int) -> int:
-    """Return where the stack of a CPU is."""
+    """Return the address of the stack of a CPU."""
     return 0xFFFFC90000000000 + number * 0x10000
 
 
@@ -69,7 +69,7 @@ class FakeMonitor:
             with line, line.makefile("rw") as qmp:
                 self._say(qmp, {"QMP": {"version": {}}})
                 for request in qmp:
-                    # Events come whenever they like.
+                    # An event may come at any time.
                     self._say(qmp, {"event": "RTC_CHANGE"})
                     self._say(qmp, self._answer(json.loads(request)))
 
@@ -98,7 +98,7 @@ class FakeMonitor:
         address, size = int(words[3], 16), 8 if words[2] == "g" else 1
         found = [self._word(address + size * n) for n in range(int(words[1]))]
         known = [f"0x{word:0{2 * size}x}" for word in found if word is not None]
-        # A line holds two words; what cannot be read ends it.
+        # A line holds two words; unreadable memory ends the output.
         return "".join(
             f"{address + 16 * n:016x}: {' '.join(known[2 * n : 2 * n + 2])}\r\n"
             for n in range((len(known) + 1) // 2)

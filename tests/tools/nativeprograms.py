@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs kmbench and the other programs of the user-space build, for the tests of what they say."""
+"""Runs kmbench and the other programs of the user-space build, for tests of their output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def build() -> None:
 
 
 def run(*words: object, one_cpu: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end, if asked for on a single CPU."""
+    """Run a program to its end, on a single CPU if asked."""
     text = [str(word) for word in words]
     if one_cpu:
         text = ["taskset", "1", *text]
@@ -34,10 +34,10 @@ def kmbench(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def denied(what: str, *words: object, one_cpu: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run kmbench where something is refused."""
+    """Run kmbench where a system call is refused."""
     return run(NATIVE / "deny", what, "--", KMBENCH, *words, one_cpu=one_cpu)
 
 
 def env_of(directory: Path) -> dict[str, str]:
-    """The env file of a run."""
+    """Return the env file of a run."""
     return collect.read_key_values(directory / "env")

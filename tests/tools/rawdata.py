@@ -17,7 +17,7 @@ LAYOUTS = 4
 
 @dataclass
 class Noise:
-    """How timing misbehaves; all in ticks per operation except tails (a probability) and
+    """Disturbances of timing; all in ticks per operation except tails (a probability) and
     correlation (of neighbouring blocks, 0..1)."""
 
     jitter: float = 0.02
@@ -75,7 +75,7 @@ BENCHES = (
 
 
 def correlated(rng: np.random.Generator, n: int, rho: float) -> NDArray[np.float64]:
-    """An autoregressive series of unit variance."""
+    """Return an autoregressive series of unit variance."""
     shocks = rng.standard_normal(n)
     series = np.empty(n)
     series[0] = shocks[0]
@@ -85,7 +85,7 @@ def correlated(rng: np.random.Generator, n: int, rho: float) -> NDArray[np.float
 
 
 def rows(bench: Bench, blocks: int, seed: int, exact: bool = False) -> list[tuple[object, ...]]:
-    """The windows of a benchmark. Exact ones are instruction counts: no noise at all."""
+    """Return the windows of a benchmark. Exact ones are instruction counts without noise."""
     rng = np.random.default_rng(seed)
     noise, names = bench.noise, list(bench.costs)
     common = np.cumsum(rng.standard_normal(blocks)) * noise.drift / np.sqrt(blocks)
@@ -111,7 +111,7 @@ def rows(bench: Bench, blocks: int, seed: int, exact: bool = False) -> list[tupl
 
 
 def write_raw(path: Path, lines: Sequence[Sequence[object]]) -> None:
-    """One raw CSV file."""
+    """Write one raw CSV file."""
     text = [f"# schema={samples.SCHEMA}", ",".join(samples.RAW_COLUMNS)]
     text += [",".join(str(cell) for cell in line) for line in lines]
     path.write_text("\n".join(text) + "\n", encoding="utf-8")
@@ -125,7 +125,7 @@ def write_tier(
     exact: bool = False,
     **env: str,
 ) -> Path:
-    """A whole raw directory."""
+    """Write a whole raw directory."""
     path.mkdir(parents=True, exist_ok=True)
     for index, bench in enumerate(benches):
         write_raw(path / f"{bench.name}.csv", rows(bench, blocks, seed * 100 + index, exact))

@@ -20,7 +20,7 @@ BLOCKS = 24
 
 @pytest.fixture
 def clones(tmp_path: Path) -> list[Result]:
-    """The clones of one run, of which no cycles are known."""
+    """Return the clones of one run, without core cycles."""
     raw = rawdata.write_tier(tmp_path / "raw", BLOCKS, 1, rawdata.BENCHES[:2], emulated="0")
     loaded = collect.load_raw("native", raw)
     results = analyse(loaded.rows, [loaded.tier])
@@ -30,7 +30,7 @@ def clones(tmp_path: Path) -> list[Result]:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *runs: list[Result]) -> int:
-    """The command, whose measurements are these."""
+    """Run the command with these measurements."""
     measured = iter(runs)
     monkeypatch.setattr(aa, "clones", lambda _seed, _blocks: next(measured))
     return main(["check", "aa", "--runs", str(len(runs))])
@@ -39,7 +39,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *runs: list[Result]) -> int:
 def test_without_core_cycles_nothing_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clones: list[Result]
 ) -> None:
-    """A spread in ticks is not held against a limit in cycles."""
+    """A spread in ticks is not compared with a limit in cycles."""
     assert run(monkeypatch, clones, clones) == 2
     said = capsys.readouterr()
     assert "no core cycles of empty-loop are known here" in said.err
@@ -49,7 +49,7 @@ def test_without_core_cycles_nothing_is_said(
 def test_differences_are_in_core_cycles(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clones: list[Result]
 ) -> None:
-    """Each of two runs twice as far from its original in cycles as in ticks."""
+    """Where a tick is two cycles, differences are twice as large in cycles."""
     core = CoreCycles("estimated", 2.0)
     near, far = (
         [replace(result, core=core, delta=delta, verdict="same") for result in clones]
@@ -65,7 +65,7 @@ def test_differences_are_in_core_cycles(
 def test_numbers_of_nothing_are_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, str]
 ) -> None:
-    """Before anything is measured."""
+    """They are refused before anything is measured."""
     monkeypatch.setattr(aa, "judge", None)
     with pytest.raises(SystemExit) as ended:
         main(["check", "aa", *words])
@@ -76,7 +76,7 @@ def test_numbers_of_nothing_are_refused(
 def test_a_failed_run_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What kmbench said, without a traceback."""
+    """The message of kmbench is shown without a traceback."""
 
     def fail(_runs: int, _blocks: int) -> bool:
         raise FailedError("kmbench failed: no blocks")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""make bench: what it does in which order, and what it says of what is missing."""
+"""make bench: the order of its steps, and its messages about missing programs."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_two_at_once_are_refused(
 def test_a_checkout_that_cannot_be_written_is_refused(
     machine: Machine, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # A file where a directory must be stops root as well.
+    # A file in place of a directory stops root, too.
     (tmp_path / place).write_text("")
     assert machine.bench() == 2
     said = capsys.readouterr().err

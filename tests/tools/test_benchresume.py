@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""make bench RESUME=: nothing measured is lost, and a run goes on where it fits."""
+"""make bench RESUME=: no measurement is lost, and only a matching run is continued."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_killed_at_any_step_it_goes_on(machine: Machine, step: str) -> None:
 
 
 def spoil(raw: Path) -> None:
-    """Cut the samples short."""
+    """Truncate the samples."""
     file = raw / "loop.csv"
     file.write_bytes(file.read_bytes()[:-40])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What make bench starts with: missing packages, no Python, a name that make cannot use."""
+"""The start of make bench: missing packages, no Python, a path that make cannot use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What make bench starts, where setup ends as $SETUP says and there is no python3."""
+    """Make a checkout whose setup ends as $SETUP says, on a machine without python3."""
     programs = {
         "scripts/setup": 'exit "$SETUP"',
         "bin/make": "mkdir -p build/native; cp fake build/native/kmbench",
@@ -34,7 +34,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def start(checkout: Path, setup: int) -> subprocess.CompletedProcess[str]:
-    """Run what make bench starts."""
+    """Run the script that make bench starts."""
     words = ["bash", str(checkout / "scripts" / "bench"), "--quick"]
     env = {**os.environ, "SETUP": str(setup)}
     return subprocess.run(words, env=env, capture_output=True, text=True, check=False)

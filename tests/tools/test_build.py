@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds of modules that run at the same time: which wait for each other, and which do not."""
+"""Builds of modules at the same time: some wait for each other, others do not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SECONDS = 20
 
 
 class Builds:
-    """Builds of source trees for a kernel that is not there."""
+    """Builds of source trees for a kernel that does not exist."""
 
     def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.home = home
@@ -43,7 +43,7 @@ class Builds:
 
 @pytest.fixture
 def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builds:
-    """Builds that end when the test says so."""
+    """Return builds that end when the test says so."""
     return Builds(tmp_path, monkeypatch)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whose a directory is: what the laboratory fills, what it removes, and what it leaves alone."""
+"""Ownership of directories: which the laboratory fills, removes or leaves unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOREIGN_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by somebody e
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a directory with somebody's files, and name it as the laboratory's."""
+    """Make a directory with a user's files, and set it as the laboratory's cache."""
     directory = tmp_path / "home"
     for name in ("apt/list", "kernels/linux/README", "suites/bach", "mail.log", "fetch.lock"):
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
@@ -27,7 +27,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def files(directory: Path) -> set[str]:
-    """Return all that is below a directory."""
+    """Return all files below a directory."""
     return {str(path.relative_to(directory)) for path in directory.rglob("*")}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What make check runs for the roles of kernels.txt, and what counts."""
+"""make check: the suites for each role in kernels.txt, and the results that count."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kmtools.cli import main
 from kmtools.commands import check
 from kmtools.lab import catalogue, chroot
 
-# What the tests below put others in the place of.
+# The originals of functions that the tests below replace.
 native_suites = native.suites
 
 KERNELS = """\
@@ -30,7 +30,7 @@ e s linux-source-1        host debug:kasan
 
 @pytest.fixture(autouse=True)
 def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """List kernels of every role, and keep what is written out of the tree."""
+    """List kernels of every role, and write no file into the tree."""
     monkeypatch.setattr(catalogue, "load", lambda: catalogue.parse(KERNELS))
     monkeypatch.setattr(check, "LOGS", tmp_path)
     monkeypatch.setattr("kmtools.check.suites.LOGS", tmp_path)
@@ -105,7 +105,7 @@ def absent() -> str:
 def run_all_of(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *suites: Suite
 ) -> tuple[int, list[str]]:
-    """Run these suites alone; return the exit code and what was printed."""
+    """Run only these suites; return the exit code and the output."""
     monkeypatch.setattr(everything, "suites", lambda *words: list(suites))
     code = main(["check"])
     return code, capsys.readouterr().out.splitlines()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is said of a machine that does not let a suite's tree be built in."""
+"""The message on a machine where a suite's tree cannot be built."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from kmtools.base.errors import UnableError
 from kmtools.lab import chroot
 
-# Without privileges: nothing is mounted, and the machine's own root stays.
+# Without privileges: nothing is mounted, and the root directory is not changed.
 PROGRAMS = {
     "unshare": 'while [ "$1" != sh ]; do shift; done; exec "$@"',
     "mount": "exit 0",
@@ -19,7 +19,7 @@ PROGRAMS = {
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make stand-ins for what needs root."""
+    """Make replacements for the programs that need root."""
     directory = tmp_path / "bin"
     directory.mkdir()
     for name, script in PROGRAMS.items():
@@ -30,7 +30,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def replace(program: Path, script: str) -> None:
-    """Let a program do something else."""
+    """Replace a program by another script."""
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""kmarkers: which command it runs, and with which code each of them ends."""
+"""kmarkers: the command that it runs, and the exit code of each command."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def command(monkeypatch: pytest.MonkeyPatch, end: Callable[[], int | None]) -> N
 
 
 def failing(error: BaseException) -> Callable[[], int | None]:
-    """A command that this ends."""
+    """Return a command that ends with this error."""
 
     def end() -> int | None:
         raise error
@@ -102,7 +102,7 @@ def test_every_command_is_there() -> None:
 
 
 def test_nothing_but_python_is_needed_to_measure() -> None:
-    """What is installed only while a run goes on is not imported when it begins."""
+    """Packages that are installed during a run are not imported at its start."""
     program = (
         "import sys; sys.path.insert(0, 'scripts')\n"
         "sys.modules.update(numpy=None, matplotlib=None)\n"
@@ -127,7 +127,7 @@ def test_nothing_but_python_is_needed_to_measure() -> None:
 def test_names_stand_before_or_behind_options(
     monkeypatch: pytest.MonkeyPatch, words: list[str], make_args: list[str] | None
 ) -> None:
-    """What make is told may follow the options that a build needs."""
+    """The words given to make may follow the options that a build needs."""
     builds: list[object] = []
     monkeypatch.setattr(lab, "build_modules", lambda *args: builds.append(list(args)))
     if make_args is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Merging raw files: what is broken is refused whole, what is merged keeps honest names."""
+"""Merging raw files: a broken file is refused as a whole, merged data keep their true names."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_latest_moves_only_to_a_complete_run(tmp_path: Path, raw: Path) -> None:
 
 
 def cell(index: int, text: str) -> Callable[[str], str]:
-    """Puts a text into a field of a line."""
+    """Return a function that puts a text into a field of a line."""
 
     def spoil(line: str) -> str:
         fields = line.split(",")

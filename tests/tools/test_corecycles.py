@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Core cycles: where they come from, and that they are said to be what they are."""
+"""Core cycles: their source, and that tables name the source correctly."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from kmtools.measure.samples import Sample
 
 
 def tier(name: str = "native", **env: str) -> Tier:
-    """A tier whose kernel says so much of itself."""
+    """Return a tier whose kernel gives this information."""
     emulated = rundir.is_emulated(name, env, {})
     return Tier(name, "6.12", rundir.tier_unit(name, emulated), emulated, env, {})
 
 
 def window(ticks: int, cycles: int | None, *flags: str) -> Sample:
-    """A window of so many ticks and core cycles."""
+    """Return a window with these ticks and core cycles."""
     return Sample(
         "native", "6.12", 1, "b", "v", "loop", 0, 0, 0, 1, 100, None, ticks, "TSC cycles", cycles,
         flags,
@@ -29,7 +29,7 @@ def window(ticks: int, cycles: int | None, *flags: str) -> Sample:
 
 
 def test_the_ratio_is_the_median_of_undisturbed_windows() -> None:
-    """One odd block and a flagged window move nothing."""
+    """One outlying block and a flagged window do not change the median."""
     samples = [window(1000, 1500), window(2000, 3000), window(1000, 1900)]
     samples += [window(1000, 9000, "preempted"), window(1000, None)]
     core = ratio_of(tier(cycles="estimated"), samples)
@@ -41,7 +41,7 @@ def test_the_ratio_is_the_median_of_undisturbed_windows() -> None:
 
 
 def test_counted_and_estimated_are_told_apart() -> None:
-    """The word that the machine gave is the word that is shown."""
+    """The word in the data is the word in the table."""
     core = ratio_of(tier(cycles="counted"), [window(1000, 1250)])
     assert core is not None
     assert core.words().endswith("(counted)")
@@ -58,7 +58,7 @@ def test_counted_and_estimated_are_told_apart() -> None:
     ],
 )
 def test_what_has_no_cycles_gets_none(unknown: Tier) -> None:
-    """Neither an emulated CPU nor one that says nothing."""
+    """An emulated CPU gets none; a CPU without a known source gets none either."""
     assert ratio_of(unknown, [window(1000, 1500)]) is None
 
 

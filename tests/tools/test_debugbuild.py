@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Building debug kernels: once each, while others fetch, and nothing half done is left."""
+"""Building debug kernels: each once, during other fetches, without leaving unfinished trees."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Builder:
         monkeypatch.setattr(chroot, "run", self.make)
 
     def offer(self, version: str) -> None:
-        """Put a version of the source on the mirror, in place of the one before."""
+        """Replace the source on the mirror by this version."""
         for deb in self.mirror.dir.glob("linux-source-*"):
             deb.unlink()
         archive = io.BytesIO()
@@ -50,7 +50,7 @@ class Builder:
     def make(
         self, tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str], log: Path
     ) -> int:
-        """Stand for a command in a suite's tree."""
+        """Replace a command in a suite's tree."""
         assert (tree / "usr/bin/make").is_file()
         source = binds[0][0] / "linux"
         assert (source / "Makefile").is_file()
@@ -67,12 +67,12 @@ class Builder:
 
 @pytest.fixture
 def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builder:
-    """A machine that builds debug kernels."""
+    """Return a machine that builds debug kernels."""
     return Builder(tmp_path, monkeypatch)
 
 
 def unfinished(builder: Builder) -> list[Path]:
-    """The trees that are not in place."""
+    """Return the trees that are not finished."""
     return sorted(builder.mirror.cache.glob("*/.new-*"))
 
 
@@ -151,7 +151,7 @@ def test_cleaning_waits_for_a_kernel_that_compiles(
 
 
 def waiting(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Return an event that is set once somebody waits for a lock."""
+    """Return an event that is set once a thread waits for a lock."""
     waits = threading.Event()
     monkeypatch.setattr(cache, "progress", lambda message: waits.set())
     return waits
@@ -169,7 +169,7 @@ def test_a_compile_that_fails_leaves_nothing(builder: Builder, error: BaseExcept
 
 
 def killed_while_compiling(builder: Builder, update: bool = False) -> None:
-    """Begin to build in a process that is killed."""
+    """Begin a build in a process that is then killed."""
     child = os.fork()
     if child == 0:
         builder.during = lambda: os.kill(os.getpid(), signal.SIGKILL)

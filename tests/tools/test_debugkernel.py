@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kernels that look for faults: what they must be built with, and when they are built anew."""
+"""Kernels that look for faults: their required options, and the reasons for a new build."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_debug_kernel_is_built_again_for_other_options(
 
 
 DEBUG_KERNELS = [entry for entry in catalogue.load() if entry.debug]
-# What each part of a debug kernel is there for; without one of these it would find less.
+# The options that each debug kernel must have; without one of them it finds fewer faults.
 REQUIRED = {
     "base": """SMP PREEMPT HOTPLUG_CPU RANDOMIZE_BASE MODULES MODULE_UNLOAD KALLSYMS KALLSYMS_ALL
         JUMP_LABEL KPROBES FTRACE FUNCTION_TRACER DYNAMIC_FTRACE KPROBE_EVENTS PERF_EVENTS BUG

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What reads of immediate values compile to, by every compiler at hand."""
+"""The instructions of immediate values, from every installed compiler."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ INSTRUCTION = re.compile(r"^\s+[0-9a-f]+:\t(?P<bytes>(?:[0-9a-f]{2} )+)\s*\t?(?P
 def functions(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, list[tuple[str, str]]]:
-    """Each function's instructions as (bytes, text)."""
+    """Return each function's instructions as (bytes, text)."""
     compiler = request.param
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}: apt-get install {compiler}")
@@ -68,7 +68,7 @@ def functions(
 
 
 def until_return(instructions: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """What is executed while nothing is switched on: up to the first ret."""
+    """Return the instructions that run while nothing is switched on: up to the first ret."""
     texts = [text for _, text in instructions]
     return instructions[: next(i for i, text in enumerate(texts) if text.startswith("ret")) + 1]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What documents, comments and file heads promise, as far as a program can tell."""
+"""Statements in documents, comments and file heads that a program can verify."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_SPDX = {"LICENSE", ".gitignore"}
 
 LINK = re.compile(r"!?\[[^]]*\]\(([^)\s]+)\)")
 MAKE = re.compile(r"(?:^ *|&& )make ((?:[a-z]+-)*[a-z]+)\b", re.MULTILINE)
-# In the directories of modules only sources: debugfs has paths that begin like theirs.
+# Below the directories of modules, only sources: paths in debugfs begin with the same names.
 NAMED = re.compile(
     r"(?<![\w./-])((?:scripts|tests|native|examples|include)/[\w./*-]*\w"
     r"|(?:base|patcher|immediate|markers|bench_modules)/[\w./*-]*\w\.[ch])\b"
@@ -34,7 +34,7 @@ DEBUGFS = re.compile(r'debugfs_create_\w+\("([\w-]+)"')
 
 
 def tracked() -> list[Path]:
-    """The files under version control."""
+    """Return the files under version control."""
     done = subprocess.run(
         ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z"],
         cwd=ROOT,
@@ -48,23 +48,23 @@ def tracked() -> list[Path]:
 
 
 def pages() -> list[Path]:
-    """The documents."""
+    """Return the documents."""
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("Documentation/*.md"))]
 
 
 def sources(*directories: str) -> list[Path]:
-    """The C files of some directories."""
+    """Return the C files of some directories."""
     return [path for name in directories for path in sorted((ROOT / name).glob("*.c"))]
 
 
 def targets() -> set[str]:
-    """The targets that `make help` shows."""
+    """Return the targets that `make help` shows."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     return set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE))
 
 
 def code(text: str) -> str:
-    """What a page sets as code: spans and indented blocks."""
+    """Return the code of a page: spans and indented blocks."""
     blocks = [line for line in text.splitlines() if line.startswith("    ")]
     return "\n".join([*re.findall(r"`([^`]+)`", text), *blocks])
 
@@ -132,7 +132,7 @@ def test_walks_are_short_and_name_what_is_there() -> None:
 
 
 def words(path: Path) -> set[str]:
-    """The words of a file."""
+    """Return the words of a file."""
     return set(re.findall(r"\w+", path.read_text(encoding="utf-8")))
 
 
@@ -157,7 +157,7 @@ def test_readme_lists_every_debugfs_file() -> None:
 
 
 def documented(name: str, text: str) -> bool:
-    """Whether a text has kernel-doc for a function or macro."""
+    """Tell whether a text has kernel-doc for a function or macro."""
     return re.search(rf"/\*\*\n \* {name}\(\) - \S", text) is not None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fetching kernels when things go wrong: what is said, what is left, and how it goes on."""
+"""Fetching kernels with failures: the message, the files that are left, and the next attempt."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_trouble_is_no_reason_for_an_older_kernel(mirror: FakeMirror, said: str)
     assert unpack.complete(ENTRY) is None
     mirror.well_again()
     assert kernels.ensure(ENTRY).release == NEW
-    # The lists are as young as before, but a download failed.
+    # The lists are as recent as before, but a download failed.
     assert mirror.log[0] == "update"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The example in user space, built as Documentation/native.md says that anyone may."""
+"""The example in user space, built as Documentation/native.md describes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHERE = {"pie": ["-fpie", "-pie"], "no-pie": ["-fno-pie", "-no-pie"]}
 
 @pytest.fixture(autouse=True, scope="module")
 def _built() -> None:
-    """The library."""
+    """Build the library."""
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
 
 
@@ -32,7 +32,7 @@ def build(compiler: str, where: str, level: str, program: Path) -> subprocess.Co
 
 
 def elf_type(program: Path) -> str:
-    """EXEC lies at fixed addresses; DYN lies anywhere."""
+    """Return the ELF type: EXEC has fixed addresses, DYN may be loaded anywhere."""
     return {2: "EXEC", 3: "DYN"}[program.read_bytes()[16]]
 
 
@@ -42,7 +42,7 @@ def elf_type(program: Path) -> str:
 def test_every_build_of_the_example_works(
     compiler: str, where: str, level: str, tmp_path: Path
 ) -> None:
-    """Its exit code says whether each phase did what it should."""
+    """The exit code of the example is 0 only if each phase worked."""
     program = tmp_path / "flight"
     built = build(compiler, where, level, program)
     assert built.returncode == 0, built.stderr
@@ -78,7 +78,7 @@ DEFINE_IMV(int, shared) = 1;
 @pytest.mark.parametrize("where", ["-fpie", "-fPIC", "-fno-pie"])
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_a_program_of_several_files_works(compiler: str, where: str, tmp_path: Path) -> None:
-    """One reads what another defines; words and headers of the system mean what they did."""
+    """One file reads a value of another; words and headers of the system keep their meaning."""
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")
     for name, text in FILES.items():
@@ -101,7 +101,7 @@ def test_a_program_of_several_files_works(compiler: str, where: str, tmp_path: P
     ],
 )
 def test_another_language_is_refused_by_name(words: list[str], named: str) -> None:
-    """Above what else the compiler says."""
+    """The message comes before other errors of the compiler."""
     if shutil.which(words[0]) is None:
         pytest.skip(f"no {words[0]}")
     language = "c" if words[0] == "gcc" else "c++"
@@ -119,7 +119,7 @@ def test_another_language_is_refused_by_name(words: list[str], named: str) -> No
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_without_optimisation_the_reason_is_named(compiler: str, tmp_path: Path) -> None:
-    """Before the compiler finds fault with a constraint."""
+    """The message comes before an error about a constraint."""
     built = build(compiler, "pie", "-O0", tmp_path / "flight")
     assert built.returncode != 0
     assert "kmarkers needs optimisation" in built.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Bare systems: what is done in them, what is kept of it, and that nothing of them is left."""
+"""Bare systems: the commands run in them, the results that are kept, and their removal."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class Mirrors:
 
 @pytest.fixture
 def tiny(tmp_path: Path) -> Root:
-    """Make a root that holds a shell and no more."""
+    """Make a root directory that holds only a shell."""
     busybox = shutil.which("busybox")
     if os.geteuid() != 0 or busybox is None:
         pytest.skip("needs root and busybox-static")
@@ -236,7 +236,7 @@ def test_nothing_is_left_after_a_kill(tiny: Root, number: signal.Signals) -> Non
 
 
 def mounted_somewhere(path: Path) -> bool:
-    """Tell whether any process has a mount of this root, in whatever namespace."""
+    """Tell whether any process has a mount of this root, in any namespace."""
     for mounts in Path("/proc").glob("[0-9]*/mountinfo"):
         try:
             if f"{path.name} " in mounts.read_text() and str(path) in mounts.read_text():
@@ -300,7 +300,7 @@ def test_root_of_another_day_is_made_anew(
     monkeypatch.setattr(bareroot, "_bootstrap", bootstrap)
     monkeypatch.setattr(bareroot, "machine_mirror", Mirrors)
     path = bareroot.tarball("a")
-    # What a clock that ran ahead left is of a day to come.
+    # A file written while the clock was ahead has a date in the future.
     os.utime(path, (time.time() - age,) * 2)
     assert bareroot.tarball("a") == path
     assert len(made) == 1 + anew

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""kmarkers check fuzz: how long it runs is a number that means an end."""
+"""kmarkers check fuzz: its time must be a positive number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kmtools.cli import main
 def test_a_time_without_end_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], variable: bool, text: str
 ) -> None:
-    """0 and less mean for ever to libFuzzer; from the environment it is the same."""
+    """To libFuzzer, 0 and less mean no end; the environment is checked, too."""
     words = [] if variable else [f"--seconds={text}"]
     if variable:
         monkeypatch.setenv("FUZZ_SECONDS", text)
