@@ -25,7 +25,7 @@ SOURCED = [*sorted(SCRIPTS.glob("*.sh")), *SUITES]
 
 
 def read_with(job: Path) -> list[str]:
-    """A job, and all that any job may source."""
+    """Return the text of a job and of all files that jobs may source."""
     return [path.read_text() for path in (job, *SOURCED)]
 
 
@@ -52,7 +52,7 @@ def test_suite_has_a_function_of_its_name_and_a_job_that_runs_it(suite: Path) ->
 
 
 def code_of(script: Path) -> str:
-    """A script without its comments."""
+    """Return a script without its comments."""
     return re.sub(r"^\s*#.*", "", script.read_text(), flags=re.MULTILINE)
 
 
@@ -66,7 +66,7 @@ def test_jobs_run_suites_that_are_there() -> None:
 
 def test_first_process_touches_no_other_system() -> None:
     text = (ROOT / "scripts" / "guest" / "init").read_text()
-    # Only what comes before its first command is run here: the rest would mount and power off.
+    # Only the lines before the first command are run here: the rest would mount and power off.
     head, command, _ = text.partition("\n/bin/busybox --install")
     assert command
     done = subprocess.run(["sh", "-c", head], capture_output=True, text=True, check=False)

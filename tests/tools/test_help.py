@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every command explains itself, and does nothing else when it is asked to."""
+"""Every command prints its help when asked, and does nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# All commands are asked in one process: starting one for each takes long.
+# One process asks all commands for help: a process for each takes long.
 ASK = """
 import argparse, contextlib, io, runpy, sys
 sys.path.insert(0, "scripts")
@@ -59,7 +59,7 @@ def test_shell_scripts_explain_themselves(tmp_path: Path, script: str, word: str
     copy = tmp_path / script
     copy.parent.mkdir()
     shutil.copy(ROOT / script, copy)
-    # Nothing but what reads a file is there: whoever goes on fails.
+    # Only programs that read a file exist: a script that does more than that fails.
     (tmp_path / "bin").mkdir()
     for name in ("bash", "dirname", "sed"):
         (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)

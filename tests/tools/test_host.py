@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is said before modules are loaded into the running kernel; nothing is loaded here."""
+"""Messages before modules are loaded into the running kernel; nothing is loaded here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kmtools.base.paths import ROOT
 
 
 def load(root: Path) -> subprocess.CompletedProcess[str]:
-    """Ask for the modules, with the files that tell of others below a root, and do not agree."""
+    """Ask to load the modules, with system files below this root, and give no consent."""
     return subprocess.run(
         ["scripts/host", "load"],
         cwd=ROOT,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The measure of the house: each thing it looks for is put into a tiny tree, and found."""
+"""kmarkers check house: each fault that it looks for is put into a tiny tree, and found."""
 
 import subprocess
 import tomllib
@@ -51,7 +51,7 @@ what = "second"
 files = ["py/second/*", "py/*"]
 """)
 
-# Nothing is wrong with these, though each comes close.
+# These files have no fault, but each is close to one.
 SOUND = {
     "include/low.h": "void low_do(void);\n",
     "low/Kbuild": "obj-m := low.o\nlow-y := a.o \\\n\tb.o\n",
@@ -84,7 +84,7 @@ int low_state[] = { 1 }, *low_other;
 
 
 def found(root: Path, changes: dict[str, str] | None = None) -> list[str]:
-    """Return what is said of the sound tree after some files of it are exchanged."""
+    """Return the messages about the sound tree with some of its files replaced."""
     files = SOUND | (changes or {})
     for name, text in files.items():
         path = root / name
@@ -235,7 +235,7 @@ def test_statics_of_one_name_in_a_module(tmp_path: Path, text: str) -> None:
     assert [line.replace("()", "") for line in lines] == [
         "low/b.c:1: state is also in low/a.c:3, of module low"
     ]
-    # In another module it may be there.
+    # Another module may use the same name.
     assert found(tmp_path, {"high/high.c": text + SOUND["high/high.c"]}) == []
 
 
@@ -267,13 +267,13 @@ def test_the_command_ends_with_1_for_a_breach(
 
 
 def test_names_are_those_that_the_compiler_sees() -> None:
-    """What is read from the text of a file is what is in its object."""
+    """The names read from the text of a file are those in its object."""
     objects = ROOT / "build" / "native"
     built = [
         path for name in ("patcher", "immediate", "markers") for path in objects.glob(f"{name}/*.o")
     ]
     sources = {path: path.relative_to(objects).with_suffix(".c") for path in built}
-    # What was compiled from the file as it is now.
+    # Objects that were compiled from the present file.
     there = [
         path
         for path in built

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The arithmetic of 2008, on its own numbers and on invented ones."""
+"""The arithmetic of 2008, with its published numbers and with invented ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kmtools.report.impact import Value
 
 
 def entry(benchmark: str, variant: str, median: float, delta: float | None) -> dict[str, Any]:
-    """A row of summary.json whose intervals reach 1 to each side."""
+    """Return a row of summary.json whose intervals reach 1 to each side."""
     return {
         "tier": "native",
         "benchmark": benchmark,

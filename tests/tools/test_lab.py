@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The laboratory's judgement: what it reads, what it refuses, and when a run is red."""
+"""The verdicts of the laboratory: what it reads, what it refuses, and which runs fail."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What make is told reaches the scripts as it was written, quotes and blanks included."""
+"""Arguments of make reach the scripts unchanged, including quotes and blanks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# In place of every program that make starts.
+# Replaces every program that make starts.
 SHOW = """#!/bin/sh
 for word; do printf '<%s>' "$word"; done >>log
 echo >>log

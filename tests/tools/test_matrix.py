@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What turns a row of the table of kernels red, and what is the emulator's fault."""
+"""The table of kernels: which results fail a row, and which are the emulator's fault."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OUR_PANIC = PANIC.replace("exc_page_fault+0x1/0x2", "patcher_apply+0x1f/0x20 [pa
 
 @pytest.fixture
 def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a laboratory in which modules are built at once."""
+    """Make a laboratory in which a build of modules takes no time."""
     modules = laboratory / "modules"
     modules.mkdir()
     for name in ("patcher", "immediate", "markers"):
@@ -70,12 +70,12 @@ def run(laboratory: Path, script: str) -> Outcome:
 
 
 def on_boot(first: str, later: str) -> str:
-    """Do one thing in the first boot and another in all later ones."""
+    """Return a script that does one thing in the first boot and another in later ones."""
     return f'if [ ! -e "$HERE/booted" ]; then\n: >"$HERE/booted"\n{first}\nelse\n{later}\nfi\n'
 
 
 def crash(console: str) -> str:
-    """Die with a log after one test passed."""
+    """Return a script that crashes with a log after one test passed."""
     return f"printf '# suite: boot\\nok 1 clean\\n' >\"$status\"; printf '{console}' >\"$console\""
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the model's own script refuses before it looks for the model checker."""
+"""Arguments that the model's script refuses before it looks for the model checker."""
 
 from __future__ import annotations
 

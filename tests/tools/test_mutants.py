@@ -23,7 +23,7 @@ another; model variant
 
 @pytest.mark.parametrize("mutant", ALL_MUTANTS, ids=lambda mutant: mutant.name)
 def test_breakage_can_still_be_made(mutant: Mutant) -> None:
-    """A change of the code that makes one impossible is found at once."""
+    """A change of the code that makes a mutant impossible is found here."""
     sound = (ROOT / mutant.file).read_text(encoding="utf-8")
     assert broken(mutant, sound) != sound
 
@@ -41,7 +41,7 @@ def test_no_row_is_passed_by() -> None:
 
 
 def test_rows_are_read_as_they_are_meant() -> None:
-    """A row says everything of a mutant, and its lines are a diff."""
+    """A row describes a mutant completely, and its lines are a diff."""
     (mutant,) = read(ROW)
     assert (mutant.name, mutant.what, mutant.file) == ("a-name", "what is broken", "some/file.c")
     assert (mutant.ground, mutant.suites) == (Ground.KERNEL, ["core", "tables"])
@@ -52,13 +52,13 @@ def test_rows_are_read_as_they_are_meant() -> None:
 
 @pytest.mark.parametrize("text", ["", "last\n", "kept\n\ntaken\nlast\nlast\n"])
 def test_lines_that_are_not_there_once_are_refused(text: str) -> None:
-    """What would break nothing, or something else, is an error."""
+    """A mutant that breaks nothing, or another line, is an error."""
     (mutant,) = read(ROW)
     with pytest.raises(MutantError, match="exactly once"):
         broken(mutant, text)
 
 
 def test_an_unreadable_row_is_refused() -> None:
-    """A row without tests is not taken for one without effect."""
+    """A row without tests is not mistaken for a mutant without effect."""
     with pytest.raises(MutantError, match="cannot be read"):
         list(read(ROW.replace("kernel core", "nowhere")))

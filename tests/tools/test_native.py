@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""native/ holds shims only: what is shared is compiled where it is, and nothing is copied."""
+"""native/ holds shims only: shared files are compiled in their place, and nothing is copied."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHARED_DIRS = ("base", "patcher", "immediate", "markers", "bench_modules")
 # Lines that each file may have. A shim that outgrows its budget is looked at, and so is a new one.
 BUDGETS = {
     "native/Makefile": 160,
-    # Stand in for files of the modules.
+    # Replacements for files of the modules.
     "native/text.c": 255,
     "native/sync.c": 70,
     "native/trap.c": 100,
@@ -28,10 +28,10 @@ BUDGETS = {
     "native/bystander.c": 80,
     "native/sites_module.c": 20,
     "native/sites_peers.c": 30,
-    # The C library has none like the kernel's.
+    # Functions of the kernel that the C library lacks.
     "native/lock.c": 80,
     "native/sort.c": 60,
-    # Programs, which the kernel has no use for.
+    # Programs, which exist in user space only.
     "native/main.c": 360,
     "native/output.c": 80,
     "native/machine.c": 110,
@@ -48,7 +48,7 @@ SHIM_HEADER_LINES = 90
 SHIM_LINES = 560
 COPIED_LINES = 10
 
-# What talks to the kernel's own bookkeeping; Documentation/native.md says why for each.
+# Files that need data of the kernel; Documentation/native.md says why for each.
 NOT_SHARED = {
     "base/debugfs.c",
     "base/symbols.c",
@@ -83,7 +83,7 @@ NOT_SHARED = {
     "bench_modules/sites_peers.c",
 }
 
-# Names of static functions that say what many files do.
+# Names of static functions that many files may share.
 COMMON_NAMES = {"setup", "teardown", "probe", "run", "compare", "main"}
 
 FUNCTION = re.compile(
@@ -93,25 +93,25 @@ MACRO = re.compile(r"^#define\s+(\w+)\(", re.MULTILINE)
 
 
 def text(name: str) -> str:
-    """A source file."""
+    """Return the text of a source file."""
     return (ROOT / name).read_text(encoding="utf-8")
 
 
 def native_files() -> Iterator[str]:
-    """Every file below native/."""
+    """Return every file below native/."""
     for path in sorted((ROOT / "native").rglob("*")):
         if path.is_file():
             yield str(path.relative_to(ROOT))
 
 
 def made(target: str) -> set[str]:
-    """A list that native/Makefile prints."""
+    """Return a list that native/Makefile prints."""
     words = ["make", "-s", "-C", str(ROOT / "native"), target]
     return set(subprocess.run(words, capture_output=True, text=True, check=True).stdout.split())
 
 
 def budget(name: str) -> int | None:
-    """Lines that a file may have; None for a file that nobody expects."""
+    """Return the lines that a file may have; None for a file that is not listed."""
     if name.startswith("native/include/linux/") and name.endswith(".h"):
         return SHIM_HEADER_LINES
     if name.endswith(".h") and name not in BUDGETS and f"{name[:-2]}.c" in BUDGETS:
@@ -121,28 +121,28 @@ def budget(name: str) -> int | None:
 
 @pytest.mark.parametrize("name", list(native_files()))
 def test_every_file_is_expected_and_small(name: str) -> None:
-    """No file that is not listed here, none larger than it should be."""
+    """Every file is listed here, and none is larger than its budget."""
     allowed = budget(name)
     assert allowed is not None, f"{name}: not expected in native/"
     assert len(text(name).splitlines()) <= allowed
 
 
 def test_messages_begin_as_those_of_the_module() -> None:
-    """A program says of the shared sources what a kernel's log says."""
+    """Messages of shared sources begin in a program as they do in the kernel's log."""
     module = re.search(r"^obj-m := (\w+)\.o$", text("markers/Kbuild"), re.MULTILINE)
     assert module is not None
     assert f"-DKBUILD_MODNAME='\"{module[1]}\"'" in text("native/Makefile")
 
 
 def test_all_shims_together_are_small() -> None:
-    """The headers give what is missing and hold no logic; many small ones may not grow large."""
+    """The headers declare what is missing, without logic; their sum is limited, too."""
     names = [name for name in native_files() if name.startswith("native/include/")]
     assert len(names) > 20
     assert sum(len(text(name).splitlines()) for name in names) <= SHIM_LINES
 
 
 def test_every_shared_file_is_compiled_or_excused() -> None:
-    """All of the modules' sources are in the user-space build, but for those that cannot be."""
+    """All sources of the modules are in the user-space build, except those listed here."""
     sources = {str(p.relative_to(ROOT)) for d in SHARED_DIRS for p in (ROOT / d).glob("*.c")}
     sources = {name for name in sources if not name.endswith(".mod.c")}
     shared = made("list-shared")
@@ -157,18 +157,18 @@ def test_every_excuse_is_written_down() -> None:
 
 
 def test_what_is_compiled_is_what_there_is() -> None:
-    """Every .c file of native/ is built, and every one that is built exists."""
+    """Every .c file of native/ is built, and every file that is built exists."""
     present = {name for name in native_files() if name.endswith(".c") and "peers/" not in name}
     assert made("list-shims") == present
 
 
 def functions(name: str) -> set[str]:
-    """Names of the functions that a file defines, inline ones and macros included."""
+    """Return the names that a file defines: functions, inline functions and macros."""
     return set(FUNCTION.findall(text(name))) | set(MACRO.findall(text(name)))
 
 
 def shared_sources() -> Iterator[str]:
-    """What both builds compile: the listed files, and every header that they may include."""
+    """Return the sources of both builds: the listed files, and all headers they may include."""
     yield from made("list-shared")
     for directory in (*SHARED_DIRS, "include/kmarkers", "include/linux"):
         for path in sorted((ROOT / directory).rglob("*.h")):
@@ -176,7 +176,7 @@ def shared_sources() -> Iterator[str]:
 
 
 def test_inline_functions_and_macros_are_seen() -> None:
-    """Or the tests below pass over most of the headers."""
+    """Otherwise the tests below would skip most of the headers."""
     assert {"kstrtou64", "ARRAY_SIZE"} <= functions("native/include/linux/kernel.h")
     assert "__marker_check_format" in functions("include/kmarkers/marker.h")
 
@@ -191,14 +191,14 @@ def test_no_function_has_a_second_definition() -> None:
 
 
 def passages(name: str) -> set[tuple[str, ...]]:
-    """Every run of some lines of code; comments, data and lone brackets are none."""
+    """Return every sequence of some lines of code, without comments, data and lone brackets."""
     lines = [line.strip() for line in text(name).splitlines()]
     code = [line for line in lines if len(line) > 2 and not line.startswith(("/*", "*", "#", "."))]
     return {tuple(code[i : i + COPIED_LINES]) for i in range(len(code) - COPIED_LINES + 1)}
 
 
 def test_no_passage_is_copied() -> None:
-    """No shared code lives a second life in native/."""
+    """No shared code is repeated in native/."""
     shared = {passage for name in shared_sources() for passage in passages(name)}
     for name in native_files():
         if name.endswith((".c", ".h")):
@@ -231,7 +231,7 @@ PEERS = {"peer-lttng-ust.so": "lttng/tracepoint.h", "peer-sdt.so": "sys/sdt.h"}
 
 @pytest.mark.parametrize("present", [[], ["peer-lttng-ust.so"], ["peer-sdt.so"], list(PEERS)])
 def test_a_peer_is_built_where_its_header_is(present: list[str], tmp_path: Path) -> None:
-    """The compiler has no headers but these, whatever this machine has."""
+    """The compiler sees only these headers, whatever this machine has."""
     for peer in present:
         header = tmp_path / "include" / PEERS[peer]
         header.parent.mkdir(parents=True)

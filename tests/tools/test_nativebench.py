@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Several processes become one series of blocks, and none that has ended is run again."""
+"""Several processes make one series of blocks, and a finished process is not repeated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kmtools.measure import collect, native, samples
 HEAD = f"# schema=2\n{','.join(samples.RAW_COLUMNS)}\n"
 
 
-# A kmbench that writes a block, and does in the process of seed 2 what the test wants.
+# A kmbench that writes a block; in the process with seed 2 it runs what the test says.
 FAKE = r"""#!/bin/sh
 while [ $# -gt 0 ]; do
     case $1 in
@@ -33,7 +33,7 @@ echo "kmbench: [1/1] b: 1 of 1 windows in 0.0 s" >&2
 
 @pytest.fixture
 def kmbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory with a kmbench whose second process fails."""
+    """Make a directory with a kmbench whose second process fails."""
     fake = tmp_path / "kmbench"
     fake.write_text(FAKE)
     fake.chmod(0o755)
@@ -44,7 +44,7 @@ def kmbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def measure(directory: Path) -> list[str]:
-    """Three processes of a block each; returns what is shown."""
+    """Measure in three processes with a block each; return the output."""
     shown: list[str] = []
     native.measure(
         directory / "native",
