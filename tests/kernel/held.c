@@ -86,7 +86,7 @@ static int wait_for_stop(void)
 	return 0;
 }
 
-static int pass(void *unused)
+static int held_pass(void *unused)
 {
 	pass_held_run();
 	return wait_for_stop();
@@ -120,7 +120,7 @@ static void keep_cpu(void)
 	held.waited = looks == LOOKS;
 }
 
-static int keep(void *unused)
+static int held_keep(void *unused)
 {
 	held.inside = !READ_ONCE(held.passed);
 	/* Pairs with the acquire in change_meanwhile(). */
@@ -132,7 +132,7 @@ static int keep(void *unused)
 	return wait_for_stop();
 }
 
-static int change(const u8 *from, const u8 *to)
+static int held_change(const u8 *from, const u8 *to)
 {
 	struct patcher_poke poke = { .addr = test_held_run, .len = RUN_LEN };
 	int err;
@@ -159,20 +159,20 @@ static long change_meanwhile(void *unused)
 	WRITE_ONCE(held.sent, true);
 	if (err)
 		return err;
-	/* Pairs with the release in keep(). */
+	/* Pairs with the release in held_keep(). */
 	while (!smp_load_acquire(&held.kept))
 		schedule_timeout_uninterruptible(1);
 	if (!held.inside)
 		return 0;
-	err = change(run, skip);
-	/* Pairs with the release in keep(). */
+	err = held_change(run, skip);
+	/* Pairs with the release in held_keep(). */
 	held.early = !smp_load_acquire(&held.released);
 	/* Pairs with the acquire in keep_cpu(). */
 	smp_store_release(&held.ended, true);
 	return err;
 }
 
-static int start(struct task_struct **thread, int (*function)(void *unused), const char *name)
+static int held_start(struct task_struct **thread, int (*function)(void *unused), const char *name)
 {
 	struct task_struct *task = kthread_create(function, NULL, "%s", name);
 
@@ -190,7 +190,7 @@ void held_forget(void)
 	if (held.keeper)
 		kthread_stop(held.keeper);
 	if (held.changed)
-		change(skip, run);
+		held_change(skip, run);
 	if (table.module)
 		patcher_unregister(&table);
 	table.module = NULL;
@@ -220,9 +220,9 @@ static const char *hold_once(void)
 		return "SKIP a task is kept on a second CPU";
 	EXPECT(!register_run());
 	interrupt.func = wake_keeper;
-	EXPECT(!start(&held.keeper, keep, "test_keeper"));
+	EXPECT(!held_start(&held.keeper, held_keep, "test_keeper"));
 	sched_set_fifo(held.keeper);
-	EXPECT(!start(&held.task, pass, "test_held"));
+	EXPECT(!held_start(&held.task, held_pass, "test_held"));
 	wake_up_process(held.task);
 	EXPECT(!work_on_cpu(here, change_meanwhile, NULL));
 	if (!held.inside)
