@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module that breaks the rule that init text must use _imv_read(); it must be refused. */
+/* A module whose init text uses imv_read() instead of _imv_read().  Loading it must fail. */
 #include <linux/module.h>
 
 #include <kmarkers/immediate.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module that registers a probe but brings no table, for want of our headers; it is loaded. */
+/* A module that registers a probe and has no table.  Loading it must succeed. */
 #include <linux/module.h>
 
 int marker_probe_register(const char *name, const char *format,

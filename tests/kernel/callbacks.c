@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Callbacks of tracepoints that hold markers: one holds several, and one is of a
- * tracepoint that this module defines.
+ * Two callbacks of tracepoints, with markers in them.  callbacks_get() holds several
+ * markers.  callbacks_own() belongs to a tracepoint that this module defines.
  *
- * Writing to the parameter fire goes through that tracepoint.  Writing 1 or 0 to the
- * parameter itself connects the other callback, or disconnects it, as a module does
- * that has no marker there.
+ * Writing to the parameter "fire" executes the module's own tracepoint.  Writing 1 or 0 to
+ * the parameter "itself" registers or unregisters callbacks_get() at its tracepoint
+ * directly, without a marker.
  */
 #include <linux/module.h>
 #include <linux/moduleparam.h>

@@ -1,31 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Core text, by commands written to debugfs kmarkers_test_core/command:
+ * Changes of core text, by commands written to debugfs kmarkers_test_core/command:
  *
- *	redirect FUNCTION CALLEE	the call returns 4242 from now on
- *	redirect-too FUNCTION CALLEE	a second client asks for the same
- *	restore
- *	detour FUNCTION			the function returns 4343 from now on
- *	undetour
- *	far FUNCTION CALLEE		the same to where no call reaches
- *	left FUNCTION CALLEE		a changed site cannot be unregistered
- *	oracles FUNCTION CALLEE		redirect and restore, again and again, while
- *					another asks for what is beside the call
- *	detour-race FUNCTION		two at a time with one detour
- *	race FUNCTION CALLEE		redirect and restore, again and again, while
- *					text_mutex is held in between
- *	nothing				are requests that lack something refused?
- *	site FUNCTION OFFSET LEN	may this be a site? (and forget it again)
- *	bytes ADDRESS LEN		what is in memory
- *	scan ADDRESS LEN VALUE MASK	offsets of bytes that are VALUE under MASK
- *	symbol ADDRESS			symbol+offset/size
- *	relative ADDRESS		the same of what a 32-bit offset there points to
- *	mappings ADDRESS		page table entries that make it writable, and
- *					those that are writable and executable
+ *	redirect FUNCTION CALLEE	make the call of CALLEE return 4242
+ *	redirect-too FUNCTION CALLEE	redirect the same call for a second client
+ *	restore				undo redirect
+ *	detour FUNCTION			make FUNCTION return 4343
+ *	undetour			undo detour
+ *	far FUNCTION CALLEE		redirect the call to an address out of its reach
+ *	left FUNCTION CALLEE		unregister a changed site, which must fail
+ *	oracles FUNCTION CALLEE		redirect and restore repeatedly, while another
+ *					thread registers a site that overlaps the call
+ *	detour-race FUNCTION		two threads use one detour at the same time
+ *	forget-race FUNCTION OFFSET	two threads unregister one site at the same time
+ *	race FUNCTION CALLEE		redirect and restore repeatedly, while another
+ *					thread takes and releases text_mutex
+ *	nothing				make requests that lack something; all must fail
+ *	site FUNCTION OFFSET LEN	register a site and unregister it
+ *	bytes ADDRESS LEN		answer: the bytes in memory
+ *	scan ADDRESS LEN VALUE MASK	answer: offsets of bytes that are VALUE under MASK
+ *	symbol ADDRESS			answer: symbol+offset/size of ADDRESS
+ *	relative ADDRESS		answer: symbol+offset/size of the address that the
+ *					32-bit offset at ADDRESS refers to
+ *	mappings ADDRESS		answer: the number of page table entries that make
+ *					the page writable, and the number of entries
+ *					that are writable and executable
  *
- * The write returns the error, so that a shell can see it; what a command found
- * out is read from kmarkers_test_core/answer.  A replacement stays for delay_ms;
- * left_inside counts the tasks still in one when restore or undetour returned.
+ * The write returns the error of the command.  The answer is read from
+ * kmarkers_test_core/answer.  A replacement runs for delay_ms.  left_inside is the number
+ * of tasks that were inside a replacement when restore or undetour returned.
  */
 #include <linux/atomic.h>
 #include <linux/debugfs.h>
@@ -105,7 +108,7 @@ static int do_restore(char **words)
 	return err;
 }
 
-/* Redirect for a second client: it must not get the call after the redirected one. */
+/* Redirect the call for a second client, which must not get the next call instead. */
 static int do_redirect_too(char **words)
 {
 	struct patcher_redirect other = {
@@ -135,7 +138,7 @@ static int do_undetour(char **words)
 	return err;
 }
 
-/* A replacement on the stack is refused: it is not text, and no call reaches it. */
+/* Redirect to an address on the stack, which is not text and out of a call's reach. */
 static int do_far(char **words)
 {
 	struct patcher_redirect far = {
@@ -149,7 +152,7 @@ static int do_far(char **words)
 	return err;
 }
 
-/* -EPROTO if a byte changed that should not have. */
+/* Return -EPROTO if a byte of the site changed while text_mutex was held. */
 static int do_race(char **words)
 {
 	int err, held, restored, i;
@@ -167,7 +170,7 @@ static int do_race(char **words)
 	return err ?: held ?: restored;
 }
 
-/* The redirected call, in the way of whoever forgets to put it back; 0 if he is told. */
+/* Unregister the site of a redirected call.  Return 0 if that fails with -EILSEQ. */
 static int do_left(char **words)
 {
 	int err, said, restored;
@@ -179,7 +182,7 @@ static int do_left(char **words)
 	restored = do_restore(words);
 	if (restored || said != -EILSEQ)
 		return restored ?: -EPROTO;
-	/* Unregistering a site that is not registered is refused, too. */
+	/* Unregistering a site that is not registered must fail. */
 	return patcher_core_unregister(&redirect.core) == -EINVAL ? 0 : -EPROTO;
 }
 
@@ -190,7 +193,7 @@ static int do_oracles(char **words)
 	err = do_redirect(words);
 	if (err)
 		return err;
-	/* A site inside the call is refused, which needs questions about the bytes around it. */
+	/* A site inside the call is refused.  To refuse it, the patcher registers oracles. */
 	err = start_asking(function, redirect.core.offset + 1);
 	if (err)
 		return do_restore(words) ?: err;
@@ -228,7 +231,7 @@ static int do_forget_race(char **words)
 	return err;
 }
 
-/* Make requests that each lack one thing.  Return 0 if all got -EINVAL. */
+/* Make requests that each lack one thing.  Return 0 if all of them return -EINVAL. */
 static int do_nothing(char **words)
 {
 	static const char name[] = "getpid";
@@ -236,7 +239,7 @@ static int do_nothing(char **words)
 		{ .callee = name, .replacement = replacement, .module = THIS_MODULE },
 		{ .function = name, .replacement = replacement, .module = THIS_MODULE },
 		{ .function = name, .callee = name, .module = THIS_MODULE },
-		/* A replacement in a module without a reference to that module. */
+		/* A replacement in a module, and no pointer to that module. */
 		{ .function = name, .callee = name, .replacement = replacement },
 		{ .function = name, .callee = name, .replacement = core_answer, .module = THIS_MODULE },
 	};

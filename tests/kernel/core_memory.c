@@ -10,7 +10,7 @@
 
 char core_answer[CORE_MAX_ANSWER];
 
-/* Readable memory only; the caller's @len is at most MAX_BYTES. */
+/* Copy @len bytes, at most MAX_BYTES, if the memory is readable. */
 static int copy_bytes(u8 *bytes, unsigned long addr, unsigned int len)
 {
 	return copy_from_kernel_nofault(bytes, (void *)addr, len) ? -EFAULT : 0;

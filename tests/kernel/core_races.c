@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two threads that ask for changes of core text at the same time, and one that holds
- * text_mutex meanwhile.
+ * Two threads that request changes of core text at the same time, and a thread that
+ * holds text_mutex during changes.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -69,7 +69,7 @@ int stop_asking(void)
  * @with: its argument
  * @go: completed when both may begin
  * @done: completed when this thread is done
- * @err: the result of the call
+ * @err: the result of @want
  */
 struct racer {
 	int (*want)(void *with);
@@ -111,7 +111,7 @@ static int run_racers(struct racer *racers, unsigned int nr, struct completion *
 	return started == nr ? 0 : -ENOMEM;
 }
 
-/* Return 0 if one of the threads got 0 and the other @refusal. */
+/* Return 0 if @want returned 0 in one of the threads and @refusal in the other. */
 static int race_of_two(int (*want)(void *with), void *with, int refusal)
 {
 	DECLARE_COMPLETION_ONSTACK(go);
@@ -153,9 +153,9 @@ int race_to_forget(struct patcher_core_site *site)
  * struct holder - a thread that holds the kernel's text_mutex most of the time
  * @thread: the thread
  * @mutex: text_mutex
- * @text: bytes that must not change meanwhile
- * @changes: how often they changed
- * @turns: how often the mutex was held
+ * @text: bytes that must not change while the mutex is held
+ * @changes: number of times they changed
+ * @turns: number of times the mutex was held
  */
 static struct holder {
 	struct task_struct *thread;
@@ -180,7 +180,7 @@ static int hold(void *unused)
 	return 0;
 }
 
-/* Find a symbol's address: a kprobe on data is refused, but stores the address. */
+/* Return a symbol's address.  register_kprobe() refuses data but stores its address. */
 static unsigned long find_data(const char *symbol)
 {
 	struct kprobe probe = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A branch and a constant in functions of the kernel, replaced again and again
- * while every CPU calls them.
+ * A storm on a branch and a constant in functions of the kernel: they are replaced
+ * repeatedly while every CPU calls the functions.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -16,7 +16,7 @@
 
 #define SEARCHED	96
 #define MAX_STATES	4
-/* Number of changes after which both have their first form again. */
+/* Number of changes after which both sites have their first form again. */
 #define ALL_FORMS	12
 
 /**
@@ -25,9 +25,9 @@
  * @call: function that executes it
  * @insn: its forms; the first is the kernel's own
  * @result: result of @call with each form
- * @nr: how many forms
- * @registered: it may be changed
- * @compared: calls that met one change at most, so that their result is known
+ * @nr: number of forms
+ * @registered: true while the site is registered
+ * @compared: number of calls whose result was checked: one change at most ran during each
  */
 struct changed {
 	struct patcher_core_site core;
@@ -41,7 +41,7 @@ struct changed {
 
 static const char owner[] = "core_storm";
 static struct changed sites[2];
-/* Changes: of those that began between its two looks a call has met some. */
+/* Numbers of changes that began, of changes that ended, and of wrong results. */
 static unsigned long started, done, wrong;
 
 static unsigned long call_lcm(void)
@@ -60,7 +60,7 @@ static void add_form(struct changed *site, const void *insn, unsigned long resul
 	site->result[site->nr++] = result;
 }
 
-/* test %rdi,%rdi or test %rsi,%rsi, and a branch: is an argument zero?  Neither is. */
+/* Return whether @text is test %rdi,%rdi or test %rsi,%rsi, and then je or jne. */
 static bool is_branch(const u8 *text, u8 *len)
 {
 	if (text[0] != 0x48 || text[1] != 0x85 || (text[2] != 0xff && text[2] != 0xf6))
@@ -69,7 +69,7 @@ static bool is_branch(const u8 *text, u8 *len)
 	return *len;
 }
 
-/* A nop, or a jump to where the branch goes: what gives @result.  Only a short one fits. */
+/* Add the nop or the jump that gives @result.  The jump is added to short sites only. */
 static void add_always(struct changed *site, unsigned long result, unsigned long passed_by)
 {
 	u8 len = site->core.len, jmp[2] = { 0xeb, site->insn[0][1] };
@@ -98,8 +98,8 @@ static int find_branch(struct changed *site)
 	memcpy(insn, text + offset, len);
 	passed_by = insn[len == 2 ? 0 : 1] & 1 ? 0 : 12;
 	/*
-	 * je is not taken, jne is.  From what always or never jumps to the branch that
-	 * does the same: whatever is executed meanwhile, the result is known.
+	 * The argument is not zero: je is not taken, jne is taken.  Each added nop or jump
+	 * gives the same result as the branch that follows it.
 	 */
 	add_form(site, insn, 12);
 	add_always(site, 0, passed_by);
@@ -109,7 +109,7 @@ static int find_branch(struct changed *site)
 	return 0;
 }
 
-/* mov $1,%reg: what the powers are multiplied into. */
+/* Find mov $1,%reg, which loads the value that int_pow() starts from. */
 static int find_constant(struct changed *site)
 {
 	const u8 *text = (const u8 *)int_pow;
@@ -136,13 +136,13 @@ static int find_constant(struct changed *site)
 	return 0;
 }
 
-/* A call that met one change at most gives what was before or what is after it. */
+/* If one change at most ran during a call, its result must be the old or the new one. */
 static void check(struct changed *site)
 {
 	unsigned long low = smp_load_acquire(&done), high;
 	unsigned long seen = site->call();
 
-	/* The call before the look at what has begun. */
+	/* Read @started after the call. */
 	smp_mb();
 	high = READ_ONCE(started);
 	if (high > low + 1)
@@ -160,11 +160,11 @@ static void pass(void)
 		check(&sites[i % ARRAY_SIZE(sites)]);
 }
 
-/* Change both instructions to their forms of change @number, in one batch. */
+/* Change both instructions to form number @number, in one batch. */
 static int change(unsigned long number)
 {
 	struct patcher_poke pokes[ARRAY_SIZE(sites)] = { };
-	/* The pokes of a batch are in the order of addresses. */
+	/* The pokes of a batch must be in the order of their addresses. */
 	unsigned int first = sites[0].core.addr > sites[1].core.addr, i;
 
 	for (i = 0; i < ARRAY_SIZE(sites); i++) {
@@ -178,7 +178,7 @@ static int change(unsigned long number)
 	return patcher_apply(owner, pokes, ARRAY_SIZE(pokes));
 }
 
-/* As often as asked for, and on to where each has its first form again. */
+/* Make changes in proportion to test_batches, and end with the first form of both sites. */
 static int change_all(void)
 {
 	unsigned int changes = roundup(test_batches / 32 + 1, ALL_FORMS);

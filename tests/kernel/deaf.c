@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module that never finishes loading: no CPU takes an interrupt, or one meets a breakpoint. */
+/* A module whose init never returns: CPUs loop with interrupts off, or one loops at an int3. */
 #include <linux/irqflags.h>
 #include <linux/kdebug.h>
 #include <linux/module.h>
@@ -16,7 +16,7 @@ static void deaf_waits(void *unused)
 		cpu_relax();
 }
 
-/* A handler that returns to the breakpoint, so that the CPU meets it again. */
+/* Return to the breakpoint, so that the CPU executes it again. */
 static int deaf_met_breakpoint(struct notifier_block *block, unsigned long event, void *data)
 {
 	struct die_args *args = data;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers with every kind of format, hit on request: debugfs
- * kmarkers_test_events/hit takes "what" or "what times"; in interrupts, where
- * kprobes run, and while the trace probe is at work.
+ * Markers with every kind of format.  Writing "NAME" or "NAME TIMES" to debugfs
+ * kmarkers_test_events/hit executes them.  Some are executed in interrupts, in handlers of
+ * kprobes, and while the trace probe runs.
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
@@ -52,7 +52,7 @@ static void hit_pointers(void)
 	trace_mark(ev_pointers, "%ps %p", hit_plain, &lock);
 }
 
-/* Bad strings: in user space, not canonical, not mapped, without an end. */
+/* Bad strings: in user space, not canonical, not mapped, without a terminating zero. */
 static char endless[PAGE_SIZE];
 
 static void hit_bad_strings(void)
@@ -92,7 +92,7 @@ static void hit_taken(void)
 	trace_mark(list, "%d", 1);
 }
 
-/* Two sites, one of another flavour. */
+/* Two markers of one name and of different flavours. */
 static void hit_twice(void)
 {
 	trace_mark(ev_twice, "%d", 1);
@@ -120,7 +120,7 @@ static int at_breakpoint(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* A post_handler keeps the kprobe from being optimised, so that it is a breakpoint. */
+/* A kprobe with a post_handler is not optimised: it stays a breakpoint. */
 static void after_breakpoint(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -130,7 +130,7 @@ static struct kprobe breakpoint = {
 	.post_handler = after_breakpoint,
 };
 
-/* Behind the entry that ftrace owns, or that and an ENDBR. */
+/* Register the kprobe behind the 5 bytes of ftrace, or behind those and an ENDBR. */
 static int add_breakpoint(void)
 {
 	static const unsigned int offsets[] = { 5, 9 };
@@ -138,7 +138,7 @@ static int add_breakpoint(void)
 	void *start = hit_nmi;
 	int err = -EINVAL;
 
-	/* objtool wants no pointer into the middle of a function. */
+	/* objtool reports pointers into the middle of a function. */
 	OPTIMIZER_HIDE_VAR(start);
 	for (i = 0; i < ARRAY_SIZE(offsets) && err; i++) {
 		breakpoint.addr = start + offsets[i];
@@ -149,8 +149,8 @@ static int add_breakpoint(void)
 }
 
 /*
- * Runs where the trace probe calls marker_format_print(): through ftrace, so in the
- * same context.
+ * Runs when the trace probe calls marker_format_print().  The kprobe uses ftrace, so this
+ * runs in the context of the caller.
  */
 static int at_print(struct kprobe *probe, struct pt_regs *regs)
 {

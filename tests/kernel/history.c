@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A client as clients were written from 2006 to 2009: no header but the historical one,
- * and no name that it did not have.
+ * A client as clients were written from 2006 to 2009.  It includes only the historical
+ * header for markers, and uses only names of that header.
  *
- * Writing a name to the parameter set connects a probe of 2006 to it; connected is
- * what that returned.  Callbacks of a tracepoint hold markers.
+ * Writing a name to the parameter "set" connects a probe of 2006 to it.  The parameter
+ * "connected" is the result of that.  Callbacks of a tracepoint hold markers.
  */
 #include <linux/marker.h>
 #include <linux/module.h>
@@ -25,7 +25,7 @@ static void probe_2006(const char *format, ...)
 	hits++;
 }
 
-/* As the tracepoint calls it today: the first parameter came in 2.6.35. */
+/* Tracepoints pass the first parameter since 2.6.35. */
 void probe_module_get(void *data, struct module *module, unsigned long ip);
 
 void probe_module_get(void *data, struct module *module, unsigned long ip)
@@ -34,7 +34,7 @@ void probe_module_get(void *data, struct module *module, unsigned long ip)
 		      module->name, (void *)ip);
 }
 
-/* Another callback, with a marker whose name other modules have, too. */
+/* A second callback, with a marker whose name other modules use, too. */
 void probe_module_tick(void *data, struct module *module, unsigned long ip);
 
 void probe_module_tick(void *data, struct module *module, unsigned long ip)
@@ -53,7 +53,7 @@ static int set_name(const char *name, const struct kernel_param *kp)
 	return connected ? 0 : -ENOENT;
 }
 
-/* The parameter list: log all markers. */
+/* Handle a write to the parameter "list": log all markers. */
 static int list_all(const char *unused, const struct kernel_param *kp)
 {
 	listed = marker_list_probe(NULL);
@@ -65,7 +65,7 @@ static const struct kernel_param_ops list_ops = { .set = list_all };
 module_param_cb(set, &set_ops, NULL, 0200);
 module_param_cb(list, &list_ops, NULL, 0200);
 
-/* The same marker as in another module, which comes later. */
+/* Execute a marker of the same name as in a module that is loaded later. */
 static int tick(const char *unused, const struct kernel_param *kp)
 {
 	trace_mark(example_tick, "tick %lu", hits);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A breakpoint that is neither ours nor a kprobe, with a handler that comes after all
- * others; and another page in the place of one of text, which vmalloc_to_page()
- * is made to return to one task.
+ * A breakpoint that is neither of kmarkers nor of a kprobe, with a handler that runs after
+ * all others.  And a wrong page: in one task, vmalloc_to_page() returns it for a page of
+ * text.
  */
 #include <linux/errno.h>
 #include <linux/hrtimer.h>
@@ -20,7 +20,7 @@
 
 #define INT3	0xcc
 
-/* A CPU that executes the breakpoint for ever gets past it after this time, and fails. */
+/* A CPU that still executes the breakpoint after this time passes it, and the test fails. */
 #define PATIENCE	(2 * NSEC_PER_SEC)
 
 static struct {
@@ -104,7 +104,7 @@ static struct {
 
 static int on_entry(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
-	/* The return is checked only in this case. */
+	/* 0 makes the kretprobe call on_return() for this call. */
 	return current != wrong.task || (regs->di & PAGE_MASK) != wrong.text;
 }
 NOKPROBE_SYMBOL(on_entry);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jumps that are switched on and off, each with an instruction of less than 5
- * bytes before the place where it lands: a kprobe there could be optimised into a
- * jump that covers that place.
+ * Jumps that are switched on and off.  The instruction before the target of each jump is
+ * shorter than 5 bytes: a kprobe on it could be optimised into a jump that covers the
+ * target.
  *
  *	branch	imv_branch()
- *	jump	a nop that becomes a jump, of a table of our own
- *	run	nops that become two instructions and a nop, the second a jump
- *	plain	nothing that changes
+ *	jump	a nop that becomes a jump, in a table of this module
+ *	run	nops that become two instructions and a nop; the second one is a jump
+ *	plain	code that does not change
  *
- * Writing 0 or 1 to a parameter switches; reading one runs the code, which yields
- * 43, or 36 if the addition was passed over.
+ * Writing 0 or 1 to a parameter switches the jump off or on.  Reading a parameter runs the
+ * code and prints its result: 43, or 36 if the jump passed over the addition.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -41,7 +41,7 @@ asm(".pushsection .discard_test_landing, \"aw\", @progbits\n"
 	"	.short " flags "\n"					\
 	".popsection\n"
 
-/* 83 c0 01, where the kprobe is; and 6b c0 07, where the jump lands. */
+/* 83 c0 01, which takes the kprobe; and 6b c0 07, the target of the jump. */
 #define ADD_AND_MULTIPLY	"	addl $1, %%eax\n	imull $7, %%eax, %%eax\n"
 
 static noinline int landing_branch(int n, int m)
@@ -77,7 +77,7 @@ static struct patcher_table table = {
 
 static const u8 insn[][2][LEN] = {
 	{ { 0x0f, 0x1f, 0x44, 0, 0 }, { 0xe9, 3, 0, 0, 0 } },
-	/* xor %edx, %edx; jmp over the nop and the addition */
+	/* xor %edx, %edx; jmp over the nop and the addition; nop */
 	{ { 0x90, 0x90, 0x90, 0x90, 0x90 }, { 0x31, 0xd2, 0xeb, 4, 0x90 } },
 };
 
@@ -86,7 +86,7 @@ static int switch_site(bool run, bool on)
 	struct patcher_poke poke = { .len = LEN };
 	unsigned int i;
 
-	/* The table is sorted. */
+	/* Registering the table sorts its sites. */
 	for (i = 0; i < table.nr; i++)
 		if (!!(landing_sites[i].flags & PATCHER_SITE_RUN) == run)
 			poke.addr = (u8 *)patcher_site_addr(&landing_sites[i]);
@@ -116,7 +116,7 @@ static int set_run(const char *text, const struct kernel_param *kp)
 	return kstrtobool(text, &on) ?: switch_site(true, on);
 }
 
-/* The parameter's value is the function to run. */
+/* Run the function that kp->arg points to, and print its result. */
 static int run(char *text, const struct kernel_param *kp)
 {
 	int (*function)(int n, int m) = kp->arg;

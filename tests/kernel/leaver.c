@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module that leaves without unregistering its probes, one of each kind. */
+/* A module that is unloaded with registered probes, one of each kind. */
 #include <linux/module.h>
 
 #include "../../examples/typed/example_typed.h"
@@ -24,7 +24,7 @@ static void leaver_2006(const char *fmt, ...)
 	of_2006++;
 }
 
-/* A direct call is made only while the typed probe is the only one. */
+/* false: only the typed probe is registered, so that the stub calls it directly. */
 static bool all = true;
 module_param(all, bool, 0444);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A live patch, as another owner of kernel text: getppid returns 4444 while it is enabled. */
+/* A live patch, which changes kernel text as well: while enabled, getppid returns 4444. */
 #include <linux/livepatch.h>
 #include <linux/module.h>
 
@@ -33,7 +33,7 @@ static int __init livepatch_init(void)
 	return klp_enable_patch(&patch);
 }
 
-/* The module can be unloaded only after the patch was disabled through sysfs. */
+/* The module can be unloaded only after the patch is disabled through sysfs. */
 static void __exit livepatch_exit(void)
 {
 }

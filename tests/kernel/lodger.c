@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A marker that names a callback of another module. */
+/* A marker of a tracepoint, with a callback that another module defines. */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <trace/events/module.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The common cases in a module.  debugfs kmarkers_test/run takes "all" or the
- * name of a case and returns when it is done; kmarkers_test/results shows what
- * came out, as KTAP.  Writing N to kmarkers_test/fail_at lets the N-th allocation
- * of the writing task fail; it reads as 0 when that has happened.
+ * The common cases in a module.  Writing "all" or the name of a case to debugfs
+ * kmarkers_test/run runs the cases; the write returns when they have ended.
+ * kmarkers_test/results shows the results as KTAP.  Writing N to kmarkers_test/fail_at
+ * makes the N-th allocation of the writing task fail; the file reads 0 after the failure.
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
@@ -32,7 +32,7 @@ static struct dentry *dir;
 module_param_named(batches, test_batches, uint, 0600);
 MODULE_PARM_DESC(batches, "batches of each storm (default 1000)");
 
-/* A value that is read before any code of ours runs: the sites must hold it by then. */
+/* Sites of this module must hold this value before the module's init function runs. */
 DEFINE_IMV(u64, test_shared) = 0x1122334455667788ULL;
 EXPORT_IMV_SYMBOL_GPL(test_shared);
 
@@ -118,7 +118,7 @@ DEFINE_SHOW_ATTRIBUTE(results);
 
 static bool failing;
 
-/* 0 ends it; what makes allocations fail stays until the module goes, for it takes long to come. */
+/* Let an allocation fail; 0: none.  The kprobes stay: registering them takes long. */
 static int fail_at_set(void *unused, u64 nth)
 {
 	int err = 0;
@@ -133,7 +133,7 @@ static int fail_at_set(void *unused, u64 nth)
 	return err;
 }
 
-/* Set @left to 1 while the allocation that is to fail has not been made yet. */
+/* Set @left to 1 before the allocation has failed, and to 0 afterwards. */
 static int fail_at_get(void *unused, u64 *left)
 {
 	*left = !test_has_failed();
@@ -143,7 +143,7 @@ DEFINE_DEBUGFS_ATTRIBUTE(fail_at_fops, fail_at_get, fail_at_set, "%llu\n");
 
 static int __init test_init(void)
 {
-	/* A plain load is the form for init text. */
+	/* Init text must use _imv_read(), a plain load. */
 	if (_imv_read(test_shared) != 0x1122334455667788ULL || test_read_shared() != 0x1122334455667788ULL) {
 		pr_err("immediate value not in place before init\n");
 		return -EINVAL;

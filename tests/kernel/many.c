@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ten thousand markers of different names, many_0000 to many_9999; writing a
- * number to the parameter pass passes all of them that often.
+ * Ten thousand markers of different names, many_0000 to many_9999.  Writing N to the
+ * parameter "pass" executes each of them N times.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

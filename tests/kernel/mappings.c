@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A walk through the page tables of the kernel, above the direct map, which the
- * kernel keeps read-only over text by itself.
+ * A walk through the page tables of the kernel, at addresses above the direct map.  In the
+ * direct map, the kernel itself keeps text read-only.
  */
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -14,9 +14,9 @@
 
 /**
  * struct walk - a walk through page tables and its results
- * @pfn: page frame of the text in question
- * @writable: entries that map it writable
- * @executable: entries that map anything both writable and executable
+ * @pfn: page frame of the text
+ * @writable: number of entries that map this page frame writable
+ * @executable: number of entries that map any page frame writable and executable
  */
 struct walk {
 	unsigned long pfn;
@@ -59,7 +59,7 @@ static void walk_pmds(struct walk *walk, pud_t *pud)
 	}
 }
 
-/* The kernel maps no pages there of the size of an entry of the upper levels. */
+/* Walk from @start to @end.  The kernel maps no 1 GB pages there. */
 static void walk_range(struct walk *walk, unsigned long start, unsigned long end)
 {
 	unsigned long addr;
@@ -79,8 +79,8 @@ static void walk_range(struct walk *walk, unsigned long start, unsigned long end
 }
 
 /*
- * Writes "writable N executable M": mappings of the page at @addr that can be
- * written, and mappings of anything that can be written and executed.
+ * Write "writable N executable M" to @answer: N is the number of writable mappings of the
+ * page at @addr, M the number of mappings that are writable and executable.
  */
 void count_mappings(unsigned long addr, char *answer, unsigned int size)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Other activity in a kernel while sites are changed: timers and samples of
- * perf on every CPU and non-maskable interrupts, all of which execute a site
- * themselves, a static key that is toggled, and a kprobe that comes and goes.
+ * Other activity in the kernel while sites are changed.  Timers and samples of perf on
+ * every CPU and non-maskable interrupts execute a site.  A static key is toggled, and a
+ * kprobe is registered and unregistered.
  *
- * Every execution must give one of two values that the storms of immediate
- * values leave alone; kmarkers_test_noise/counts says how many there were.
+ * Each execution of the site must give one of two values, which no storm sets.
+ * kmarkers_test_noise/counts shows the number of executions.
  */
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
@@ -52,7 +52,7 @@ static noinline bool key_is_on(void)
 	return static_branch_unlikely(&key);
 }
 
-/* Execute a site, in any context. */
+/* Execute a site and check the value.  Runs in any context. */
 static void execute(enum source source)
 {
 	u64 value = imv_read(test_shared);
@@ -62,7 +62,7 @@ static void execute(enum source source)
 	atomic_long_inc(&counts[source]);
 }
 
-/* Behind what is ftrace's, so that a kprobe is a breakpoint; in timers and out of them. */
+/* notrace, so that a kprobe here is a breakpoint.  Timers call it, and come_and_go(). */
 static noinline notrace void probed(void)
 {
 	asm volatile("xor %%eax, %%eax" : : : "rax", "cc", "memory");
@@ -82,7 +82,7 @@ static void on_sample(struct perf_event *event, struct perf_sample_data *data,
 	execute(SAMPLES);
 }
 
-/* Handle NMIs of unknown origin, which nothing else in the test kernel uses. */
+/* Handle NMIs of unknown origin.  In the test kernel, only this module sends them. */
 static int on_nmi(unsigned int type, struct pt_regs *regs)
 {
 	execute(NMIS);
@@ -129,7 +129,7 @@ static int on_kprobe(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* A kprobe that was unregistered is registered again from a clean state. */
+/* Register a kprobe and unregister it.  Each call uses a new struct kprobe. */
 static int come_and_go(void)
 {
 	struct kprobe probe = {
@@ -163,7 +163,7 @@ static int toggle(void *unused)
 	return 0;
 }
 
-/* Apply batches of this module, beside those of the storms. */
+/* Apply batches to this module, while the storms apply theirs. */
 static int change(void *unused)
 {
 	bool second = false;

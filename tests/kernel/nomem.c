@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Allocations of one task that fail: kprobes on the kernel's allocating functions
- * return NULL in their place.  Each kernel has only some of the names.
+ * Makes allocations of one task fail: kprobes on the kernel's allocation functions make
+ * them return NULL.  Each kernel has only some of these functions.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -28,7 +28,7 @@ static int on_allocation(struct kprobe *kp, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(on_allocation);
 
-/* A kprobe with a post_handler may change where a function goes on. */
+/* The handler of a kprobe may change regs->ip only if there is a post_handler. */
 static void after_allocation(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -44,7 +44,7 @@ static struct kprobe probes[] = {
 	ON("vmap"),
 };
 
-/* Functions that must be found, because without them the cases would prove little. */
+/* Return whether there is a kprobe on a function with @part in its name. */
 static bool found(const char *part)
 {
 	unsigned int i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module as it was compiled with version 1 of the tables: a head in front of
- * its records, found by a local symbol.  Must be refused.
+ * A module compiled with version 1 of the tables: a head in front of its records, found by
+ * a local symbol.  Loading it must fail.
  */
 #include <linux/module.h>
 
@@ -37,7 +37,7 @@ static noinline int read_value(void)
 	return value;
 }
 
-/* If the module is loaded all the same, it logs that. */
+/* Log that the module was loaded, which must not happen. */
 static int __init old_table_init(void)
 {
 	pr_info("value %d\n", read_value());

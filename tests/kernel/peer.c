@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A second module: reads an immediate value of the first, before and after it
- * changed, and holds markers that probes may have been registered for already.
+ * A second module.  It reads an immediate value of the first module before and after a
+ * change, and holds markers whose probes may be registered before it is loaded.
  */
 #include <linux/module.h>
 

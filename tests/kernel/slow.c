@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module that stays in its init function, and in its exit function, until it is told to go on. */
+/* A module whose init and exit functions wait until a parameter is set. */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>

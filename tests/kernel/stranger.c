@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module that does not use kmarkers, with text of its own that the kernel changes. */
+/* A module that does not use kmarkers.  The kernel changes its text: it has a static key. */
 #include <linux/jump_label.h>
 #include <linux/module.h>
 

@@ -28,7 +28,7 @@ static int run(void *data)
 	while (!kthread_should_stop()) {
 		pass_function();
 		WRITE_ONCE(*count, *count + 1);
-		/* Storms on runs wait for every task to pass here. */
+		/* A change of a run waits until every task passes here. */
 		cond_resched_tasks_rcu_qs();
 	}
 	return 0;

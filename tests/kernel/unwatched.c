@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A marker that is hit where RCU watches and, with idle=1, where RCU does not
- * watch, as in the idle loop.  Built for kernels with PROVE_RCU, which must report
- * the second.
+ * A marker that is executed while RCU watches the CPU or, with idle=1, while RCU does not
+ * watch it, as in the idle loop.  A kernel with PROVE_RCU must report the second case.
  */
 #include <linux/context_tracking.h>
 #include <linux/irqflags.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module that makes the kernel warn, for a test that must fail. */
+/* A module that makes the kernel log a warning.  A test that loads it must fail. */
 #include <linux/module.h>
 
 static int __init warn_init(void)
