@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs a command on a machine that refuses some things.
+ * Runs a command for which some system calls fail.
  * usage: deny WHAT... -- COMMAND [ARGUMENT...]
- * WHAT is SYSCALL=ERRNO, for one of the names below.
+ * WHAT is SYSCALL=ERRNO, with one of the names below.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Compares the emulator with the CPU on random instructions with random
- * registers and flags.  Arguments: how many comparisons, and a seed.  What the
- * decoder does not know is not compared, and another takes its place.  A timer
- * ticks meanwhile, as in a fuzzer, and must not meet the random stack pointer,
- * which at times is that of the handler.
+ * registers and flags.  Arguments: the number of comparisons, and a seed.  An
+ * instruction that the decoder does not know is replaced by another one.  A timer
+ * sends signals meanwhile, as in a fuzzer.  None may arrive while the stack pointer
+ * is random.  Some random stack pointers are addresses in the handler's stack.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 #include "oracle.h"
 
-/* So few of those generated may be unknown that this is never reached. */
+/* Cases generated for each comparison, at most.  Most cases are known to the decoder. */
 #define CASES_PER_COMPARISON	4
 
 static u64 state, wanted, generated;
@@ -33,8 +33,8 @@ static u64 next_random(void)
 }
 
 /*
- * Opcodes of every kind that the decoder knows; the bytes behind them, being
- * random, are operands of every kind.  R: a random REX prefix.  P: up to three
+ * Opcodes of every kind that the decoder knows.  The bytes behind them are random, so
+ * that there are operands of every kind.  R: a random REX prefix.  P: up to three
  * random prefixes.  C: a random condition or register in the low four bits.
  */
 static const char *const forms[] = {
@@ -78,7 +78,7 @@ static bool next_case(struct oracle_case *test)
 	if (next_random() % 8 == 0)
 		test->regs.sp = (unsigned long)oracle_stack + next_random() % ORACLE_STACK_BYTES;
 	at = put_form(test->code, forms[next_random() % ARRAY_SIZE(forms)]);
-	/* Small displacements and zeros come up seldom by themselves. */
+	/* Random bytes are seldom small displacements or zeros. */
 	if (next_random() % 8 == 0)
 		memset(test->code + at, next_random() & 1 ? 0 : 0xff, ORACLE_MAX - at);
 	return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The batch engine where its public interface does not lead: tables of core
- * text, which a program has none of, and bytes that somebody else has changed.
+ * The batch engine in states that its public interface cannot cause in a program:
+ * tables of core text, and bytes that were changed without the patcher.
  */
 #include <pthread.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static int register_core(void)
 	return err;
 }
 
-/* The linker puts this in the place of what says whether tasks can be waited for. */
+/* The linker replaces patcher_text_can_wait() by this function. */
 bool __wrap_patcher_text_can_wait(void);
 
 bool __wrap_patcher_text_can_wait(void)
@@ -87,7 +87,7 @@ bool __wrap_patcher_text_can_wait(void)
 	return can_wait;
 }
 
-/* Who may be in the middle of a run in core text, nobody knows: nothing was recorded there. */
+/* A run in core text is refused: no record says whether a task is inside it. */
 static const char *no_runs_in_core_text(void)
 {
 	prepare(PATCHER_SITE_RUN);
@@ -102,7 +102,7 @@ static const char *no_runs_in_core_text(void)
 	return NULL;
 }
 
-/* Of a run no single byte may be exchanged, whatever its record says besides. */
+/* A site that is a run and a prefix is refused: a run has no byte to exchange alone. */
 static const char *no_run_is_a_prefix(void)
 {
 	prepare(PATCHER_SITE_RUN | PATCHER_SITE_PREFIX);
@@ -113,7 +113,7 @@ static const char *no_run_is_a_prefix(void)
 	return NULL;
 }
 
-/* A program has no text but its own: what is of core text is not written. */
+/* In a program, changes of core text are refused: core text exists in the kernel only. */
 static const char *no_core_text(void)
 {
 	prepare(0);
@@ -133,7 +133,7 @@ static void pause_for_ms(long ms)
 
 static bool inside, found;
 
-/* Like a handler that was on its way when the table left: slow. */
+/* A slow handler, which looks for the site after the table was removed. */
 static void *look(void *unused)
 {
 	rcu_read_lock();
@@ -163,7 +163,7 @@ static const char *core_tables_are_drained(void)
 
 static bool done;
 
-/* Like a handler that has found the table: slow. */
+/* A slow handler, which has found the site before the table is removed. */
 static void *keep(void *unused)
 {
 	rcu_read_lock();
@@ -193,7 +193,7 @@ static const char *unregistering_waits(void)
 	return NULL;
 }
 
-/* A run may become one that jumps, but only to what is behind it. */
+/* A run may be replaced by one that jumps, if the jump leads to the end of the run. */
 static const char *runs_jump_behind_themselves(void)
 {
 	static const u8 two[INSN] = { 0xb0, 0x01, 0x66, 0x90, 0x90 };
@@ -214,7 +214,7 @@ static const char *runs_jump_behind_themselves(void)
 	return NULL;
 }
 
-/* Somebody who asks nobody: one byte at an offset. */
+/* Write one byte of the site without the patcher's checks. */
 static int write_byte(unsigned int offset, u8 byte)
 {
 	struct patcher_text_alias alias;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Children: from the first instruction of theirs that may be a site, their text is their own. */
+/* Children of fork(): a child has its own copy of the text before it executes any site. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static bool hear(const int *pipe)
 	return read(pipe[0], &byte, 1) == 1;
 }
 
-/* What one changes, the other does not see: neither value nor text. */
+/* A change in the parent changes neither the child's value nor its text, and vice versa. */
 static const char *separate(void)
 {
 	pid_t child;
@@ -69,7 +69,7 @@ static const char *separate(void)
 
 		_exit(!good);
 	}
-	/* Or nobody would hear that it has ended. */
+	/* With this end open, hear() would not return if the child has ended. */
 	close_end(&to_parent[1]);
 	EXPECT(hear(to_parent));
 	EXPECT(imv_read(value) == 1);
@@ -86,7 +86,7 @@ static const char *fork_separates(void)
 	return separate();
 }
 
-/* The copy of the text takes none. */
+/* Copying the text needs no file descriptor. */
 static const char *fork_without_descriptors(void)
 {
 	struct rlimit none = { 0, 0 };
@@ -104,7 +104,7 @@ static const char *fork_without_descriptors(void)
 	return NULL;
 }
 
-/* Exit code of a child that there is no memory for; its parent goes on. */
+/* Return the exit code of a child that is forked without memory, or -1. */
 static int fork_once_without_memory(void)
 {
 	struct rlimit before, none;
@@ -123,7 +123,7 @@ static int fork_once_without_memory(void)
 	return change(5) ? -1 : process_reap(child);
 }
 
-/* It does not go on with its parent's text. */
+/* A child without memory for its own text is ended, with a message. */
 static const char *fork_without_memory(void)
 {
 	char said[256] = "";
@@ -140,7 +140,7 @@ static const char *fork_without_memory(void)
 	return NULL;
 }
 
-/* Lines of the table of mappings; -1 without. */
+/* Return the number of mappings, or -1 if they cannot be read. */
 static int count_mappings(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -155,7 +155,7 @@ static int count_mappings(void)
 	return nr;
 }
 
-/* Neither in the parent, nor beside the text in the child. */
+/* fork() leaves no more mappings than before, in the parent and in the child. */
 static const char *fork_leaves_no_copy(void)
 {
 	int nr;
@@ -171,7 +171,7 @@ static const char *fork_leaves_no_copy(void)
 	return NULL;
 }
 
-/* A signal that the child gets before fork() has returned. */
+/* true: the child gets a signal before fork() returns. */
 static bool send_early;
 
 void __real_urcu_bp_after_fork_child(void);
@@ -192,7 +192,7 @@ static void read_early(int sig)
 		seen_early = imv_read(value);
 }
 
-/* The parent changes the value while the handler of its child runs. */
+/* The parent changes the value while a signal handler runs in the child. */
 static const char *fork_signal(void)
 {
 	struct sigaction action = { .sa_handler = read_early }, before;
@@ -235,7 +235,7 @@ static void *change_often(void *unused)
 	return NULL;
 }
 
-/* Forks that came about before those who change things in a loop were done. */
+/* Return the number of forks that succeeded while all threads were still changing values. */
 static unsigned int fork_among_changes(void)
 {
 	unsigned int i, good = 0;
@@ -250,7 +250,7 @@ static unsigned int fork_among_changes(void)
 	return good;
 }
 
-/* Not all forks: whoever is kept from the CPU for long finds the others done. */
+/* Most forks succeed during changes.  Some may be too late, on a busy machine. */
 static const char *fork_gets_through(void)
 {
 	pthread_t threads[CHANGERS];
@@ -275,7 +275,7 @@ static const char *fork_gets_through(void)
 
 #define LOOKS	20
 
-/* A batch holds a mutex from its beginning to its end. */
+/* This mutex stands for the one that a batch holds from its beginning to its end. */
 static struct mutex held = __MUTEX_INITIALIZER(held);
 static pid_t forker;
 static bool forked;
@@ -307,7 +307,7 @@ static bool sleeps(pid_t thread)
 	return state == 'S';
 }
 
-/* Whether it forks or waits is seen, however late it gets a CPU. */
+/* fork() waits for a mutex that is held.  This looks until it sleeps or has forked. */
 static const char *fork_waits(void)
 {
 	void *reaped = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Formats of markers: printed as printf() does, or refused. */
+/* Formats of markers: they are printed as printf() prints them, or refused. */
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static unsigned int print_into(char *to, unsigned int size, const char *format, 
 	return length;
 }
 
-/* What printf() makes of it is what is wanted. */
+/* Expect the text that snprintf() gives for the same arguments. */
 #define EXPECT_AS_PRINTF(format, args...)					\
 do {										\
 	snprintf(wanted, sizeof(wanted), format, ## args);			\
@@ -73,11 +73,11 @@ static const char *prints_bad_strings(void)
 	EXPECT(two != MAP_FAILED && !munmap(two + page, page));
 	EXPECT(print_into(text, sizeof(text), "%s|%s|%s|%d", (char *)NULL, (char *)1, two + page, 7));
 	EXPECT(!strcmp(text, "(null)|(fault)|(fault)|7"));
-	/* Without an end, and with nothing readable behind it. */
+	/* A string without a terminating zero, before a page that cannot be read. */
 	memset(two + page - 3, 'x', 3);
 	print_into(text, sizeof(text), "%s|%.2s|%d", two + page - 3, two + page - 3, 7);
 	EXPECT(!strcmp(text, "xxx|xx|7"));
-	/* Nothing is read that is not asked for. */
+	/* A string of precision 0 is not read. */
 	print_into(text, sizeof(text), "%.0s|%.*s|%d", (char *)1, 0, (char *)1, 7);
 	EXPECT(!strcmp(text, "||7"));
 	munmap(two, page);
@@ -95,7 +95,7 @@ static const char *refuses(void)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		EXPECT(marker_format_check(bad[i]) == -EINVAL);
-	/* Met all the same, they end the text. */
+	/* If such a format is printed all the same, the text ends there. */
 	EXPECT(print_into(text, sizeof(text), "%d %n %d", 1, (int *)1, 2) == 2);
 	EXPECT(!strcmp(text, "1 "));
 	EXPECT(print_into(text, sizeof(text), "%") == 0);
@@ -103,7 +103,7 @@ static const char *refuses(void)
 	return NULL;
 }
 
-/* Whatever the size, a text of that size and not a byte more. */
+/* A text never takes more bytes than the size allows. */
 static const char *stays_inside(void)
 {
 	static const char format[] = "abc %8d %s %-9x %.7d %p %c %%";

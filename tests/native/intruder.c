@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A breakpoint that is nobody's we know, and another page in the place of one of
- * text: the linker puts __wrap_patcher_text_map() in front of patcher_text_map().
+ * A breakpoint that kmarkers did not set, and a wrong page that is mapped in the place
+ * of a page of text: the linker replaces patcher_text_map() by __wrap_patcher_text_map().
  */
 #include <errno.h>
 #include <string.h>
@@ -24,7 +24,7 @@ int __wrap_patcher_text_map(struct patcher_text_alias *alias, struct patcher_pok
 static u8 *wrong_page;
 static bool shown;
 
-/* @pokes are of one page. */
+/* @pokes must be in one page. */
 int __wrap_patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *pokes,
 			    unsigned int nr)
 {

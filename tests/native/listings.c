@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is printed of values, markers and samples, and how runs begin and end. */
+/* Lists of values, markers, sites and samples, and the beginning and end of runs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 static char *text;
 static size_t text_size;
 
-/* What @show prints, until the next call. */
+/* Return what @show prints.  The text is valid until the next call. */
 static const char *printed(int (*show)(struct seq_file *m, void *unused))
 {
 	struct seq_file m;
@@ -63,7 +63,7 @@ static const char *lists_values(void)
 	return NULL;
 }
 
-/* Changed in every order, each value has its own count. */
+/* Values are changed in several orders.  Each has its own count of changes. */
 static DEFINE_IMV(u8, counted)[5];
 
 static const char *count_in_every_order(void)
@@ -75,7 +75,7 @@ static const char *count_in_every_order(void)
 	struct imv_change changes[ARRAY_SIZE(times)];
 	unsigned int i;
 
-	/* Two sites read each. */
+	/* Each value has two sites. */
 	for (i = 0; i < ARRAY_SIZE(times); i++) {
 		sites[i].key = (long)&counted__imv[i] - (long)&sites[i].key;
 		by_var[2 * i] = by_var[2 * i + 1] = &sites[i];
@@ -187,7 +187,7 @@ static void teardown(void)
 	torn_down++;
 }
 
-/* A sixth of a tick per loop and variant; blocks one and three are slower. */
+/* op() takes a sixth of a tick per loop.  It is slower in blocks 1 and 3. */
 static unsigned int calls;
 
 static u64 op(u32 loops)
@@ -274,7 +274,7 @@ static unsigned int four(void)
 	return 4;
 }
 
-/* A group with a way of its own: medians by size, and an error ends it. */
+/* A group with its own block(): medians are printed by size, and an error ends the run. */
 static const char *prints_sizes(void)
 {
 	struct bench_config config = { .blocks = 5 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for what is printed, and for how runs begin and end. */
+/* Cases for lists, and for the beginning and end of runs. */
 #ifndef TESTS_NATIVE_LISTINGS_H
 #define TESTS_NATIVE_LISTINGS_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs the common cases, those of the pure parts, of the protocol, of the engine and of
- * processes, and prints KTAP.  Arguments: how many batches the storms apply, a word that
- * the names of the cases to run contain, and how many seconds the storm of kinds goes on at least.
- * Or --start and a scenario of start.c.
+ * Runs the common cases and the cases of this folder, and prints KTAP.  Arguments: the
+ * number of batches that the storms apply; a word, to run only cases whose names contain
+ * it; the least number of seconds that the storm of kinds lasts.  Or --start and a
+ * scenario of start.c.
  */
 #include <sched.h>
 #include <signal.h>
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 
 	signal(SIGTRAP, process_count_trap);
 	if (argc == 3 && !strcmp(argv[1], "--start"))
-		/* Some leave nothing to a leak checker that it could look with. */
+		/* _exit(): a leak checker cannot run after some scenarios. */
 		_exit(start_scenario(argv[2]));
 	if (argc > 1)
 		test_batches = strtoul(argv[1], NULL, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Probes of many names at a time, walks over markers, and probes whose code goes away. */
+/* Probes of many names at a time, walks over markers, and probes whose code is unloaded. */
 #include <errno.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ DEFINE_MARKER(many_typed);
 
 #define FAR	1000
 
-/* Each counts the calls of one name. */
+/* Numbers of calls: calls[i] counts the calls of the probe with data &calls[i]. */
 static unsigned int calls[5];
 
 static void probe(void *private, void *call_private, const char *fmt, va_list *args)
@@ -71,7 +71,7 @@ static void disconnect(void)
 	marker_synchronize_unregister();
 }
 
-/* Call everything once; tell whether each name called its probe so often. */
+/* Execute all markers once.  Return whether each name called its probe that many times. */
 static bool called(unsigned int value, unsigned int jump, unsigned int formats,
 		   unsigned int typed)
 {
@@ -102,18 +102,18 @@ static const char *connects(void)
 {
 	EXPECT(called(0, 0, 0, 0));
 	EXPECT(!connect());
-	/* Of two formats the first has the name. */
+	/* Two markers of many_formats differ in format.  The name has the first format. */
 	EXPECT(called(1, 2, 1, 1));
 	disconnect();
 	EXPECT(called(0, 0, 0, 0));
-	/* What is not there is not missed. */
+	/* Disconnecting links that are not connected is no error. */
 	disconnect();
 	marker_disconnect_many(links, 0);
 	EXPECT(!marker_connect_many(links, 0));
 	return NULL;
 }
 
-/* The sites of all names, two of which have two: one batch. */
+/* Connecting several names takes one batch, and so does disconnecting them. */
 static const char *in_one_batch(void)
 {
 	struct patcher_stats before, on, off;
@@ -130,7 +130,7 @@ static const char *in_one_batch(void)
 	return NULL;
 }
 
-/* A name that has a probe keeps it, before and after. */
+/* A probe that a name has already stays connected. */
 static const char *joins_others(void)
 {
 	EXPECT(!marker_probe_register("many_value", "%d", probe, &calls[4]));
@@ -142,7 +142,7 @@ static const char *joins_others(void)
 	return NULL;
 }
 
-/* Whatever is wrong with the last link, the others stay as they were. */
+/* If the last link is wrong, none of the links is connected. */
 static const char *refuses(void)
 {
 	struct marker_link bad[ARRAY_SIZE(links) + 1];
@@ -153,7 +153,7 @@ static const char *refuses(void)
 	EXPECT(marker_connect_many(bad, ARRAY_SIZE(bad)) == -ENOENT);
 	EXPECT(called(0, 0, 0, 0));
 
-	/* A name without markers has no site to switch. */
+	/* A name that has a probe and no markers. */
 	EXPECT(!marker_probe_register("many_later", "%d", probe, NULL));
 	bad[ARRAY_SIZE(links)].name = "many_later";
 	EXPECT(marker_connect_many(bad, ARRAY_SIZE(bad)) == -ENOENT);
@@ -186,7 +186,7 @@ static const char *without_memory(void)
 	return NULL;
 }
 
-/* None is called any more; what stays switched on goes off with the next change. */
+/* Without memory, no probe is called after disconnecting.  Some sites may stay on. */
 static const char *disconnects_without_memory(void)
 {
 	bool failed = true;
@@ -218,7 +218,7 @@ static const char *walks(void)
 	visited = 0;
 	EXPECT(!marker_visit("many_jump", NULL, visit, "many_jump") && visited == 2);
 	EXPECT(!marker_visit("many_nowhere", NULL, visit, "") && visited == 2);
-	/* Of the six here the walk ends at the third. */
+	/* Six markers here match.  The walk ends at the third, where visit() returns 1. */
 	EXPECT(marker_visit(NULL, NULL, visit, "many_") == 1 && visited == 5);
 	visited = 4;
 	EXPECT(marker_visit("many_jump", NULL, visit, "many_jump") == 1 && visited == 5);
@@ -232,7 +232,7 @@ static bool gone(void *data, const char *name, unsigned long code)
 	return code == (unsigned long)data;
 }
 
-/* Code that goes away is called by nobody; what stays is. */
+/* Probes whose code is unloaded are disconnected.  The others stay connected. */
 static const char *probes_leave(void)
 {
 	EXPECT(!connect());
@@ -251,7 +251,7 @@ static const char *probes_leave(void)
 	EXPECT(marker_tables_disconnect(gone, probe_typed) == 2);
 	EXPECT(called(0, 0, 0, 0) && !calls[4]);
 
-	/* One of 2006, for which something of ours is called. */
+	/* A probe of 2006, which markers call through a function of kmarkers. */
 	EXPECT(marker_set_probe("many_value", NULL, probe_2006) == 1);
 	calls_2006 = 0;
 	hit();

@@ -3,8 +3,8 @@
 #define TESTS_NATIVE_MAPPINGS_H
 
 /*
- * How many mappings can be written and are of the program's text, or can be
- * written and executed; -1 if that cannot be found out.
+ * Return the number of mappings that are writable and of the program's text, or writable
+ * and executable.  Return -1 if the mappings cannot be read.
  */
 int bad_mappings(const void *in_text);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stands for native_machine_has_invariant_tsc() in kmbench-no-tsc: a CPU that has none. */
+/* native_machine_has_invariant_tsc() of kmbench-no-tsc: the CPU has no invariant TSC. */
 #include "../../native/machine.h"
 
 bool __wrap_native_machine_has_invariant_tsc(void);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The CPU as the judge of the emulator.
+ * Comparison of the emulator with the CPU.
  *
- * Each instruction is executed once in a sandbox surrounded by breakpoints as
- * far as it can jump: the CPU stops behind it, and the signal frame holds what
- * it did to every register and flag.  The handler compares, puts the next case
- * into the frame and returns into it, so that a comparison costs one signal.
- * An instruction that jumps into itself is stepped with the trap flag instead,
- * which costs a hundred times as much on a virtual machine.
+ * The CPU executes each instruction once in a sandbox.  Around the sandbox are
+ * breakpoints, as far as an instruction can jump: the CPU stops behind the
+ * instruction, and the signal frame holds every register and flag.  The handler
+ * compares them, puts the next case into the frame and returns to it, so that a
+ * comparison costs one signal.  An instruction that jumps into itself is executed
+ * with the trap flag set, which costs a hundred times as much on a virtual machine.
  */
 #include <errno.h>
 #include <signal.h>
@@ -40,12 +40,12 @@ static struct {
 	struct oracle_case test;
 	struct pt_regs expected;
 	unsigned long stack[STACK_WORDS], expected_stack[STACK_WORDS];
-	ucontext_t resume;	/* whence oracle_run() entered the sandbox */
+	ucontext_t resume;	/* where oracle_run() executes its int3 */
 	bool running;
 	u8 *sandbox;
 } oracle;
 
-/* The order of struct pt_regs, sp last, in indices of a signal frame. */
+/* Indices in a signal frame, in the order of struct pt_regs with sp last. */
 static const int frame_index[] = {
 	REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP, REG_RBX, REG_R11, REG_R10, REG_R9,
 	REG_R8, REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RIP, REG_EFL, REG_RSP,
@@ -72,7 +72,7 @@ static void store(ucontext_t *context, const struct pt_regs *regs)
 
 u8 oracle_stack[ORACLE_STACK_BYTES];
 
-/* Emulate the case; false if the decoder does not know the bytes. */
+/* Emulate the case.  Return false if the decoder does not know the bytes. */
 static bool expect(struct oracle_case *test)
 {
 	u8 *at = oracle.sandbox + test->offset;
@@ -84,7 +84,7 @@ static bool expect(struct oracle_case *test)
 	memcpy(at, test->code, insn.len);
 	test->regs.ip = (unsigned long)at;
 	test->regs.flags = (test->regs.flags & FLAGS) | ALWAYS_SET;
-	/* The kernel takes who is on the handler's stack to be in the handler. */
+	/* With sp in the handler's stack, the kernel assumes that the handler runs. */
 	if (test->regs.sp - (unsigned long)oracle_stack <= ORACLE_STACK_BYTES)
 		test->regs.sp = 0;
 	for (i = 0; i < STACK_WORDS; i++)
@@ -99,7 +99,7 @@ static bool expect(struct oracle_case *test)
 	return true;
 }
 
-/* The next case that the decoder knows. */
+/* Get the next case that the decoder knows.  Return false if there is none. */
 static bool prepare(void)
 {
 	while (oracle.next(&oracle.test)) {
@@ -134,7 +134,7 @@ static void leave_sandbox(ucontext_t *context, int sig)
 	struct pt_regs got;
 
 	load(&got, context);
-	/* Behind a breakpoint, not behind a step. */
+	/* After a breakpoint, ip is one byte behind it; after a single step it is not. */
 	if (context->uc_mcontext.gregs[REG_TRAPNO] == 3)
 		got.ip--;
 	compare(&got, sig);
@@ -143,7 +143,7 @@ static void leave_sandbox(ucontext_t *context, int sig)
 
 static const int signals[] = { SIGTRAP, SIGSEGV, SIGILL, SIGBUS };
 
-/* In the sandbox the stack pointer may be anything: no other signal may come, a timer's say. */
+/* Block all other signals in the sandbox, where the stack pointer may be invalid. */
 static void block_others(ucontext_t *context)
 {
 	unsigned long mask = ~0UL;
@@ -151,7 +151,7 @@ static void block_others(ucontext_t *context)
 
 	for (i = 0; i < ARRAY_SIZE(signals); i++)
 		mask &= ~(1UL << (signals[i] - 1));
-	/* The kernel's frame has 8 bytes where the C library's type has more. */
+	/* The mask in the kernel's frame has 8 bytes; sigset_t of the C library has more. */
 	memcpy(&context->uc_sigmask, &mask, sizeof(mask));
 }
 
@@ -165,7 +165,7 @@ static void enter_sandbox(ucontext_t *context)
 		context->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
 }
 
-/* Registers and signal mask. */
+/* Copy the registers and the signal mask. */
 static void copy_context(ucontext_t *to, const ucontext_t *from)
 {
 	memcpy(&to->uc_mcontext.gregs, &from->uc_mcontext.gregs, sizeof(to->uc_mcontext.gregs));
@@ -187,7 +187,7 @@ static void on_trap(int sig, siginfo_t *info, void *frame)
 		copy_context(context, &oracle.resume);
 }
 
-/* Breakpoints everywhere that a jump can lead: one small file, mapped over and over. */
+/* Map one small file of breakpoints at all addresses that a jump can reach. */
 static int map_breakpoints(u8 *base, unsigned long size, int file)
 {
 	static u8 breakpoints[1 << 16];
@@ -228,7 +228,7 @@ static int build_sandbox(void)
 	return 0;
 }
 
-/* The handler has a stack of its own, because the sandbox may have none. */
+/* Install the handler, with its own stack: the stack pointer may be invalid. */
 static int install(struct sigaction *old)
 {
 	stack_t own = { .ss_sp = oracle_stack, .ss_size = sizeof(oracle_stack) };
@@ -264,7 +264,7 @@ int oracle_run(oracle_next *next, struct oracle_result *result)
 	oracle.next = next;
 	oracle.result = result;
 	oracle.running = false;
-	/* Enters the handler; every case runs before the next instruction here. */
+	/* This enters the handler.  All cases run before the next instruction. */
 	asm volatile("int3" : : : "memory");
 	for (i = 0; i < ARRAY_SIZE(signals); i++)
 		sigaction(signals[i], &old[i], NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The CPU as the judge of the emulator. */
+/* Comparison of the emulator with the CPU. */
 #ifndef TESTS_NATIVE_ORACLE_H
 #define TESTS_NATIVE_ORACLE_H
 
@@ -11,9 +11,9 @@
 
 /**
  * struct oracle_case - one instruction and the state it starts from
- * @code: it, and whatever follows
- * @offset: where in the sandbox, 0 .. ORACLE_OFFSETS - 1
- * @regs: every register and flag; ip, and sp of a call, are set by the oracle
+ * @code: the instruction and further bytes
+ * @offset: its offset in the sandbox, 0 .. ORACLE_OFFSETS - 1
+ * @regs: every register and flag; the oracle sets ip, and sp of a call
  */
 struct oracle_case {
 	u8 code[ORACLE_MAX];
@@ -21,17 +21,17 @@ struct oracle_case {
 	struct pt_regs regs;
 };
 
-/* Offsets cross the boundary of two pages. */
+/* Offsets in two pages: instructions may cross the boundary between them. */
 #define ORACLE_OFFSETS	(2 * 4096 - ORACLE_MAX)
 
-/* What the oracle's signal handler runs on; a case with its sp there gets another. */
+/* Stack of the oracle's signal handler.  A case with sp inside it gets another sp. */
 #define ORACLE_STACK_BYTES	(1 << 16)
 extern u8 oracle_stack[ORACLE_STACK_BYTES];
 
-/* Fill in the next case; false if there is none. */
+/* Fill in the next case.  Return false if there is none. */
 typedef bool oracle_next(struct oracle_case *test);
 
-/* What was compared, and the first difference. */
+/* Numbers of cases, and the first difference. */
 struct oracle_result {
 	u64 compared;
 	u64 refused;	/* cases whose bytes the decoder does not know */
@@ -43,13 +43,13 @@ struct oracle_result {
 
 /*
  * Run each case through decoder and emulator, and through the CPU, until there
- * are no more or one differs.  Handles SIGTRAP, SIGSEGV, SIGILL and SIGBUS while it
- * runs; call it from one thread.
+ * are no more or one differs.  SIGTRAP, SIGSEGV, SIGILL and SIGBUS have handlers of the
+ * oracle meanwhile.  Only one thread may call this.
  * Return 0 or a negative errno.
  */
 int oracle_run(oracle_next *next, struct oracle_result *result);
 
-/* The first difference, for a person. */
+/* Print the first difference to stderr. */
 void oracle_print(const struct oracle_result *result);
 
 #endif /* TESTS_NATIVE_ORACLE_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What only a program has: forks, signals, signal stacks, red zones, threads that come and go. */
+/* Features of programs only: forks, signals, signal stacks, short-lived threads. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -21,7 +21,7 @@
 #include "../../native/trap.h"
 #include "process.h"
 
-/* Every byte of every value is the same, so that half a value is recognised. */
+/* All bytes of a value are equal, so that a half-written value is recognised. */
 #define ONES	0x0101010101010101ULL
 
 static DEFINE_IMV(u64, value) = ONES;
@@ -47,7 +47,7 @@ static int flip(unsigned int nr)
 	return err;
 }
 
-/* Change the value while threads of @run execute; each thread looks at @stop. */
+/* Change the value while threads execute @run.  The threads end when stop is set. */
 static const char *storm(void *(*run)(void *))
 {
 	unsigned int i, nr = 0;
@@ -60,7 +60,7 @@ static const char *storm(void *(*run)(void *))
 		err = pthread_create(&threads[nr], NULL, run, NULL);
 		nr += !err;
 	}
-	/* On a busy machine a short storm could be over before they run at all. */
+	/* On a busy machine, a short storm could end before the threads run. */
 	while (!err && !READ_ONCE(passes))
 		sched_yield();
 	if (!err)
@@ -90,7 +90,7 @@ static int change(u64 to)
 
 static u64 read_first;
 
-/* main() starts us before anything else. */
+/* This runs before kmarkers_start(), which main() calls. */
 static __attribute__((constructor)) void read_before_main(void)
 {
 	read_first = imv_read(value);
@@ -115,7 +115,7 @@ static void count_fork(void)
 		fork_error = err;
 }
 
-/* Handlers that are older than kmarkers_start(): one changes text, one executes sites. */
+/* Register handlers of fork() before kmarkers_start(): one changes text, one runs sites. */
 static __attribute__((constructor)) void watch_forks(void)
 {
 	pthread_atfork(count_fork, NULL, read_often);
@@ -136,7 +136,7 @@ static const char *starts_once(void)
 
 static unsigned long bad_children;
 
-/* Forks while others flip and read: each child can read, change and fork again. */
+/* Fork during a storm.  Each child must be able to read, to change and to fork. */
 static void *fork_often(void *unused)
 {
 	while (!READ_ONCE(stop)) {
@@ -164,7 +164,7 @@ static const char *fork_storm(void)
 	return failed;
 }
 
-/* A child without fork()'s handlers shares the text, and may not write it. */
+/* A child made without fork()'s handlers shares the text.  Its changes are refused. */
 static const char *clone_is_refused(void)
 {
 	pid_t child;
@@ -178,7 +178,7 @@ static const char *clone_is_refused(void)
 	return NULL;
 }
 
-/* As daemons do: what is opened then has the numbers of what was closed. */
+/* Close all descriptors, as daemons do, and open files, which get the same numbers. */
 static bool change_without_descriptors(void)
 {
 	char mine[1 << 16], theirs[sizeof(mine)];
@@ -223,7 +223,7 @@ static void *read_with_sigtrap_blocked(void *unused)
 	return NULL;
 }
 
-/* The one thing that a thread must not do: the kernel ends the program, in a child here. */
+/* Expect that SIGTRAP ends a child in which @run executes sites with SIGTRAP blocked. */
 static const char *dies_of(void *(*run)(void *))
 {
 	pid_t child = fork();
@@ -242,7 +242,7 @@ static const char *blocked_sigtrap_storm(void)
 	return dies_of(read_with_sigtrap_blocked);
 }
 
-/* To start so would be to end at the first breakpoint. */
+/* Starting with SIGTRAP blocked is refused: a breakpoint would end the program. */
 static const char *blocked_sigtrap_is_refused(void)
 {
 	pid_t child = fork();
@@ -344,7 +344,7 @@ unsigned long process_traps_counted(void)
 	return foreign;
 }
 
-/* Breakpoints and signals that are not ours go to who was there before. */
+/* Breakpoints and signals that kmarkers did not cause are passed to the older handler. */
 static const char *foreign_traps(void)
 {
 	unsigned long before = foreign;
@@ -356,7 +356,7 @@ static const char *foreign_traps(void)
 	return NULL;
 }
 
-/* What is ignored goes on being ignored; but an int3 ends a program that ignores it. */
+/* A program that ignores SIGTRAP ignores it after the start, too; but an int3 ends it. */
 static const char *ignored_traps(void)
 {
 	pid_t child = fork();

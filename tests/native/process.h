@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for what only a program has. */
+/* Cases for features of programs only. */
 #ifndef TESTS_NATIVE_PROCESS_H
 #define TESTS_NATIVE_PROCESS_H
 
@@ -14,7 +14,7 @@ extern const unsigned int process_nr_cases;
 void process_count_trap(int sig);
 unsigned long process_traps_counted(void);
 
-/* Exit code of a child, 128 and more if a signal ended it, -1 if there is none. */
+/* Wait for a child.  Return its exit code, 128 + SIGNAL if a signal ended it, or -1. */
 int process_reap(pid_t child);
 
 #endif /* TESTS_NATIVE_PROCESS_H */

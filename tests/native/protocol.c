@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The protocol step by step: after each round the bytes are looked at and
- * executed, and a breakpoint handler can be held for a while.
+ * The protocol step by step: after each round the bytes are checked and executed.
+ * Breakpoint handlers can be delayed.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@
 static unsigned int round_number;
 static bool amiss;
 
-/* First byte and tail of both sites after each round; any execution is a jump. */
+/* After a round: check all bytes of both sites.  Executing the sites must jump. */
 static void check_round(void)
 {
 	const u8 first[] = { INT3, INT3, protocol_jump[0] };
@@ -36,7 +36,7 @@ static void check_round(void)
 	    memcmp(protocol_site_first + 1, tail[i] + 1, INSN - 1) ||
 	    memcmp(protocol_site_second + 1, tail[i] + 1, INSN - 1))
 		amiss = true;
-	/* Bytes that are not as they should be are not executed either. */
+	/* Wrong bytes are not executed. */
 	if (!amiss && protocol_run() != 0)
 		amiss = true;
 }
@@ -55,7 +55,7 @@ static const char *steps(void)
 	patcher_read_stats(&after);
 	EXPECT(round_number == 3);
 	EXPECT(!amiss);
-	/* Two executions with a breakpoint at both sites. */
+	/* In two of the three executions, both sites are breakpoints. */
 	EXPECT(after.hits - before.hits == 4);
 	EXPECT(protocol_run() == 0);
 	return NULL;
@@ -74,7 +74,7 @@ static void stay_inside(unsigned int ms)
 	WRITE_ONCE(inside, false);
 }
 
-/* A tenth of a second, or less if the batch returns: it must not. */
+/* Stay in the handler for 0.1 s.  If the batch returns before that, which is an error, leave. */
 static void linger(void)
 {
 	stay_inside(100);
@@ -98,7 +98,7 @@ static void *run_once(void *unused)
 
 static pthread_t visitor;
 
-/* After the first round another thread meets a breakpoint. */
+/* After the first round, start a thread that executes the breakpoints. */
 static void let_visitor_in(void)
 {
 	if (round_number++)
@@ -130,7 +130,7 @@ static void check_leaf(void)
 	amiss |= protocol_leaf() != 0;
 }
 
-/* The first two rounds leave a breakpoint in its way. */
+/* The red zone survives a breakpoint, which the leaf meets after the first two rounds. */
 static const char *keeps_red_zone(void)
 {
 	struct patcher_stats before, after;
@@ -149,7 +149,7 @@ static const char *keeps_red_zone(void)
 
 static char signal_stack[1 << 16];
 
-/* As documented: on the stack for signals, with all signals blocked but SIGTRAP. */
+/* The handler must run on the signal stack, with all signals blocked except SIGTRAP. */
 static void check_handler(void)
 {
 	const char *here = __builtin_frame_address(0);
@@ -208,7 +208,7 @@ static void *change_once(void *unused)
 	return NULL;
 }
 
-/* The batch stays where its breakpoints are in memory. */
+/* Delay the batch after the first round, while its breakpoints are in memory. */
 static void stay_in_first_round(void)
 {
 	if (!round_number++)
@@ -221,7 +221,7 @@ static void begin_batch(void)
 		amiss = true;
 }
 
-/* An int3 in memory, and nothing was pending: but there is a batch that has begun since. */
+/* A batch begins between the handler's lookup and its look at memory, which holds an int3. */
 static const char *retries_breakpoints_of_new_batches(void)
 {
 	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };
@@ -261,7 +261,7 @@ static void pause_3_ms(void)
 	nanosleep(&pause, NULL);
 }
 
-/* A batch of 9 ms at least, and of no more than it took, is in a bucket for that. */
+/* The bucket of a batch fits its duration: 9 ms at least, and the measured time at most. */
 static const char *counts_durations(void)
 {
 	struct patcher_stats before, after;

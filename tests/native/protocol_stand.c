@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The linker puts this file between the batch engine and what it stands on (ld --wrap). */
+/* Functions that the linker puts in front of those that the batch engine calls (ld --wrap). */
 #include <string.h>
 
 #include <linux/kernel.h>
@@ -128,7 +128,7 @@ const struct patcher_site *__wrap_patcher_sites_find(unsigned long addr,
 const struct patcher_site *__wrap_patcher_sites_find(unsigned long addr,
 					     const struct patcher_table **found)
 {
-	/* Several handlers come here at the same time. */
+	/* Several handlers may run this at the same time. */
 	void (*call)(void) = __atomic_exchange_n(&protocol_in_lookup, NULL, __ATOMIC_ACQ_REL);
 
 	if (call)

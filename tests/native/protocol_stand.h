@@ -11,16 +11,16 @@
 extern u8 protocol_site_first[], protocol_site_second[], protocol_site_leaf[];
 extern const u8 protocol_nop[INSN], protocol_jump[INSN];
 
-/* 3 with nops; a jump skips the mov that follows it. */
+/* Execute two sites.  Return 3 if both are nops.  A jump passes over the code behind it. */
 int protocol_run(void);
 
 /*
  * A leaf function keeps its locals in the 128 bytes below the stack pointer.
- * This one fills them, passes its site, and counts those that changed.
+ * This one fills them, executes its site, and returns the number that changed.
  */
 unsigned int protocol_leaf(void);
 
-/* Registers the sites; changes all of them at once; leaves nothing of it all. */
+/* Register the sites; change all of them in one batch; restore and unregister them. */
 int protocol_start(void);
 int protocol_change(const u8 *old, const u8 *new);
 void protocol_forget(void);
@@ -28,10 +28,10 @@ void protocol_forget(void);
 /* Called after each round of a batch. */
 extern void (*protocol_after_round)(void);
 
-/* Called by a thread that is in the breakpoint handler. */
+/* Called by the breakpoint handler before it emulates an instruction. */
 extern void (*protocol_in_handler)(void);
 
-/* Called once, by a breakpoint handler that has found nothing pending. */
+/* Called once, by the breakpoint handler when it looks for a site because no poke is pending. */
 extern void (*protocol_in_lookup)(void);
 
 #endif /* TESTS_NATIVE_PROTOCOL_STAND_H */

@@ -80,7 +80,7 @@ static const char *decodes(void)
 
 		EXPECT(!patcher_insn_decode(e->bytes, sizeof(e->bytes), &insn));
 		EXPECT(insn.len == e->len && insn.kind == e->kind);
-		/* Cut short anywhere, it is refused. */
+		/* An instruction that is cut short is refused. */
 		for (max = 0; max < e->len; max++)
 			EXPECT(patcher_insn_decode(e->bytes, max, &insn) || insn.len <= max);
 	}
@@ -92,13 +92,13 @@ static const char *decodes(void)
 
 #define SLOT(name)	offsetof(struct pt_regs, name)
 
-/* In the hardware's order. */
+/* Registers in the order of their numbers in instructions. */
 static const unsigned int slots[16] = {
 	SLOT(ax), SLOT(cx), SLOT(dx), SLOT(bx), SLOT(sp), SLOT(bp), SLOT(si), SLOT(di),
 	SLOT(r8), SLOT(r9), SLOT(r10), SLOT(r11), SLOT(r12), SLOT(r13), SLOT(r14), SLOT(r15),
 };
 
-/* Emulate mov of every size into register @reg and compare with what the manual says. */
+/* Emulate mov of every size into register @reg.  Compare the result with the manual. */
 static const char *check_mov(unsigned int reg)
 {
 	static const u64 before = 0x1122334455667788ULL, imm = 0xf1e2d3c4b5a69788ULL;
@@ -149,7 +149,7 @@ static const char *emulates_mov(void)
 	return NULL;
 }
 
-/* setcc of each condition under given flags, by the CPU. */
+/* Return the result of setcc for a condition and flags, by the CPU. */
 #define SETCC(cc)								\
 	static bool cpu_set##cc(unsigned long flags)				\
 	{									\

@@ -2,7 +2,7 @@
 #ifndef TESTS_NATIVE_REFUSE_H
 #define TESTS_NATIVE_REFUSE_H
 
-/* From now on the calling thread gets @error from a system call; 0 or -1. */
+/* Make a system call of the calling thread fail with @error.  Return 0 or -1. */
 int refuse_syscall(int number, int error);
 
 #endif /* TESTS_NATIVE_REFUSE_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a run of a benchmark measures: in which order, with which flags, in which unit. */
+/* Runs of benchmarks: the order of the samples, their flags and their unit. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 
@@ -10,7 +10,7 @@
 
 static enum bench_cycles cycles_source;
 
-/* A counter three times as fast as the TSC is seen to be that; a chain gives something sane. */
+/* A counter at three times the TSC's rate has ratio 3.  The estimate is plausible. */
 static const char *converts_cycles(void)
 {
 	const u64 one = 1 << BENCH_CYCLES_SHIFT;
@@ -46,7 +46,7 @@ static u64 count_second(u32 loops)
 	return 5 * loops + 7;
 }
 
-/* Every variant once at every position in a square; every layout equally often. */
+/* Each variant has each position equally often, and each layout is used equally often. */
 static const char *randomises_blocks(void)
 {
 	static const struct bench_variant variants[] = {
@@ -80,7 +80,7 @@ static const char *randomises_blocks(void)
 	return NULL;
 }
 
-/* Where the engine believes to be, and how often it was preempted. */
+/* The CPU and the number of preemptions that the engine reads. */
 static unsigned int on_cpu;
 static u64 switches;
 static bool fake_cpu;
@@ -113,7 +113,7 @@ static u64 suffer_both(u32 loops)
 	return migrate(loops) + be_preempted(loops);
 }
 
-/* Each window for what happened in it, with the CPU that it began on. */
+/* Each window has the flags of what happened in it, and the CPU on which it began. */
 static const char *flags_disturbed_windows(void)
 {
 	static const struct bench_variant variants[] = {
@@ -158,7 +158,7 @@ const struct test_case run_cases[] = {
 
 const unsigned int run_nr_cases = ARRAY_SIZE(run_cases);
 
-/* What kmbench provides to the engine; the counter is as fast as the test says. */
+/* Functions that kmbench provides to the engine.  The counter runs three times as fast. */
 u64 bench_count_switches(void)
 {
 	return switches;

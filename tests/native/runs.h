@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for what a run of a benchmark measures. */
+/* Cases for runs of benchmarks. */
 #ifndef TESTS_NATIVE_RUNS_H
 #define TESTS_NATIVE_RUNS_H
 

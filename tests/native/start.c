@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kmarkers_start() on machines and in programs that lack something, and batches that
- * find that what they need was taken away since.
+ * kmarkers_start() without memory, descriptors or other resources.  And batches without
+ * SIGTRAP or membarrier(), which were available at the start.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 static DEFINE_IMV(int, value) = 1;
 
-/* Does it read what the variable holds, and can it be changed? */
+/* Return whether the site reads the variable's value and follows a change of it. */
 static bool works(void)
 {
 	int before = _imv_read(value);
@@ -41,7 +41,7 @@ static bool limit(int what, rlim_t most)
 	return !setrlimit(what, &limit);
 }
 
-/* It goes to who was there before kmarkers_start(), once. */
+/* Return whether an int3 calls the handler older than kmarkers_start() once. */
 static bool passes_on_traps(void)
 {
 	unsigned long before = process_traps_counted();
@@ -50,7 +50,7 @@ static bool passes_on_traps(void)
 	return process_traps_counted() == before + 1;
 }
 
-/* Each attempt gets an allocation further than the one before, from where that stopped. */
+/* Start again and again: in each attempt, a later allocation fails, until none fails. */
 static int after_failures(void)
 {
 	unsigned int nth;
@@ -107,7 +107,7 @@ int start_scenario(const char *name)
 	return -1;
 }
 
-/* Run it in this program, executed anew; what it says on stderr has been asked for. */
+/* Run a scenario in a new process of this program.  Its messages on stderr are dropped. */
 static int run_anew(char *name)
 {
 	char *const arguments[] = { "test", "--start", name, NULL };
@@ -148,7 +148,7 @@ static const char *start_with_limited_files(void)
 	return NULL;
 }
 
-/* A change is refused by name, and nothing has changed. */
+/* Return whether a change fails with @error and changes nothing. */
 static bool refuses(int error)
 {
 	int before = imv_read(value);
@@ -161,7 +161,7 @@ static void on_trap(int sig)
 {
 }
 
-/* In a child: each way to lose the signal, and how to get it back. */
+/* In a child: replace the handler of SIGTRAP in each possible way, and restore it. */
 static int lose_sigtrap(void)
 {
 	void (*const handlers[])(int) = { SIG_DFL, SIG_IGN, on_trap };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for kmarkers_start() and what batches need after it. */
+/* Cases for kmarkers_start(), and for batches that lack something after it. */
 #ifndef TESTS_NATIVE_START_H
 #define TESTS_NATIVE_START_H
 
@@ -8,7 +8,7 @@
 extern const struct test_case start_cases[];
 extern const unsigned int start_nr_cases;
 
-/* The part of a case that runs in a program of its own, not started yet; its exit code. */
+/* Run a scenario in a program before kmarkers_start().  Return the exit code. */
 int start_scenario(const char *name);
 
 #endif /* TESTS_NATIVE_START_H */

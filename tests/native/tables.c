@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tables that no compiler made: heads that are wrong, and sites that read no value. */
+/* Tables that this file makes at run time: wrong heads, and sites that read no value. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "../../markers/tables.h"
 #include "tables.h"
 
-/* A client brings these along: with another layout comes another KMARKERS_TABLE_VERSION. */
+/* Clients contain these structures.  A new layout needs a new KMARKERS_TABLE_VERSION. */
 static_assert(KMARKERS_TABLE_VERSION == 3, "the sizes below are those of version 3");
 static_assert(sizeof(struct marker) == 72, "struct marker");
 static_assert(sizeof(struct marker_tp) == 112, "struct marker_tp");
@@ -29,7 +29,7 @@ static_assert(sizeof(struct patcher_site) == 12, "struct patcher_site");
 
 NAME(mov1) NAME(mov4) NAME(mov8) NAME(nop) NAME(jump) NAME(jne) NAME(mov2) NAME(end)
 
-/* Never executed: changed bytes do no harm. */
+/* These instructions are changed, but never executed. */
 static __used noinline void instructions(void)
 {
 	asm volatile(SITE(mov1, "movb $1, %al")
@@ -42,7 +42,7 @@ static __used noinline void instructions(void)
 		     SITE(end, ""));
 }
 
-/* A chunk as the assembler makes it, with room behind its records. */
+/* A chunk as the assembler makes it, with room for three records. */
 static struct {
 	struct kmarkers_chunk head;
 	struct patcher_site sites[3];
@@ -50,7 +50,7 @@ static struct {
 
 static u64 variable;
 
-/* A module of its own, so that the table can be dropped. */
+/* The owner of the table: imv_drop_module() removes its table only. */
 #define MODULE	((struct module *)1)
 
 static void fill_head(unsigned int bytes, unsigned int record)
@@ -77,7 +77,7 @@ static int add(const u8 *addr, const u8 *end, u8 size, u16 flags)
 	return err;
 }
 
-/* What reads a value is taken, and reads it from then on, even if it is 0. */
+/* Sites that read a value are accepted.  They get the value of the variable, 0 included. */
 static const char *takes_reads(void)
 {
 	u32 operand;
@@ -143,7 +143,7 @@ static const char *refuses_heads(void)
 	return NULL;
 }
 
-/* Two units of one record each, at these places. */
+/* Join two chunks of one record each, at indices @first and @second. */
 static int join_two(unsigned int first, unsigned int second, struct kmarkers_span *span)
 {
 	const unsigned int site = sizeof(struct patcher_site);
@@ -158,7 +158,7 @@ static int join_two(unsigned int first, unsigned int second, struct kmarkers_spa
 	return err ?: kmarkers_join(span, &chunk.head, site) ?: kmarkers_span_records(span, site);
 }
 
-/* The units' records are one table, in whatever order the heads come; a hole is no record. */
+/* Adjacent records of two chunks form one table, in any order of the chunks. */
 static const char *joins(void)
 {
 	struct kmarkers_span span = { NULL };
@@ -172,9 +172,9 @@ static const char *joins(void)
 	EXPECT(imv_add_table(MODULE, &span) == -EINVAL);
 	EXPECT(marker_tables_add(MODULE, &span) == -EINVAL);
 	EXPECT(marker_stubs_add(MODULE, &span) == -EINVAL);
-	/* Twice the same. */
+	/* The same record twice. */
 	EXPECT(join_two(1, 1, &span) == -EINVAL);
-	/* A unit without records is nowhere. */
+	/* A chunk without records has no effect on the table. */
 	fill_head(0, sizeof(struct patcher_site));
 	EXPECT(join_two(1, 2, &span) == 2);
 	chunk.head.bytes = 0;
@@ -201,7 +201,7 @@ static __used noinline void other_instructions(void)
 }
 
 static struct patcher_site others[OTHERS];
-/* The one that is set lies behind the one that the others read. */
+/* One site reads scaled[1], which is set.  All others read scaled[0], which lies before it. */
 static DEFINE_IMV(u8, scaled)[2];
 
 static noinline u8 read_scaled(void)
@@ -213,7 +213,7 @@ static noinline u8 read_scaled(void)
 	return value;
 }
 
-/* Nanoseconds to set a value that one site reads; the least of several tries. */
+/* Return the nanoseconds that setting a value with one site takes: the least of several tries. */
 static u64 time_sets(void)
 {
 	struct imv_change change = { .var = &scaled__imv[1], .size = 1 };
@@ -246,7 +246,7 @@ static int add_others(void)
 	return imv_add_table(MODULE, &span);
 }
 
-/* A change looks at the sites that read the variable, not at all that there are. */
+/* The time of a change does not depend on the sites of other variables. */
 static const char *does_not_walk(void)
 {
 	u64 alone = time_sets(), among;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lines, words and numbers that were written to a file: what is taken, and what is not. */
+/* Lines and numbers that are written to files: which are accepted, and which are refused. */
 #include <errno.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static const struct {
 	{ "-9223372036854775808", 0x8000000000000000ULL },
 };
 
-/* Whether or not it may be negative. */
+/* Texts that are refused as numbers, signed or not. */
 static const char *const no_numbers[] = {
 	"", "\n", "1\n", "\n1", "1\n2", "1\n\n", "0x1\n", " 1", "1 ", "1x", "0x", "08", "--1", "+-1",
 	"one", "18446744073709551616",

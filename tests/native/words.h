@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for the readers of what is written to a file. */
+/* Cases for the functions that parse what is written to files. */
 #ifndef TESTS_NATIVE_WORDS_H
 #define TESTS_NATIVE_WORDS_H
 
