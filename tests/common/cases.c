@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The list of cases. */
+/* The list of all common cases. */
 #include <linux/kernel.h>
 
 #include "cases.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Code with sites of every kind of instruction, which storms change while it runs. */
+/* Code with sites of every kind of instruction.  Storms change the sites while the code runs. */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/stringify.h>
@@ -16,7 +16,7 @@
 #define NR_NOPS		6
 #define NR_REGS		16
 
-/* The first record and the end, around those that SITE() adds. */
+/* The first record and the end of the records that SITE() adds. */
 #define RECORDS(name)							\
 asm(".pushsection .discard_test_" #name ", 0, \"aw\", @progbits\n"	\
 	"	.balign 4\n"						\
@@ -55,7 +55,7 @@ RECORDS(runs);
 RECORDS(prefixes);
 
 /*
- * Each copy adds its step unless a jump passes over the addition, which has
+ * Each copy adds its step unless a jump passes over the addition.  The addition has
  * three bytes: 83, the register and the step.
  */
 #define ADD(reg, step)	"	.byte 0x83, " reg ", " step "\n"
@@ -82,7 +82,7 @@ RECORDS(prefixes);
 	a | (u64)c << 16 | (u64)d << 32 | (u64)s << 48;			\
 })
 
-/* Two bits for each copy, so that a copy that counts twice is noticed. */
+/* Each copy has two bits in the result, so that an addition done twice is noticed. */
 static noinline u64 pass_branches(void)
 {
 	return ADD_UNLESS_JUMPED(kinds, KINDS_COPIES, "1 << (2 * test_copy)");
@@ -111,8 +111,9 @@ static noinline u64 pass_many(void)
 	CONDITION(kind, e, first, rest) CONDITION(kind, f, first, rest)
 
 /*
- * Every condition, under the flags that are given: those that sahf loads, and
- * overflow.  Each bit of the result is a jump not taken; the btsq has 5 bytes.
+ * Execute a short jump on every condition, with these flags: sahf loads @flags, and
+ * @overflow sets the overflow flag.  The result has a bit for each jump not taken: the
+ * jump passes over a btsq of 5 bytes.
  */
 static noinline u64 pass_short(u8 flags, u8 overflow)
 {
@@ -132,7 +133,7 @@ static noinline u64 pass_near(u8 flags, u8 overflow)
 	return d;
 }
 
-/* Patterns of flags, with which each condition is met and is not. */
+/* Patterns of flags.  Each condition is met with some of them and not with others. */
 #define ZF	0x40
 #define SF	0x80
 #define PF	0x04
@@ -150,11 +151,11 @@ static bool is_met(unsigned int condition, u8 flags, bool overflow)
 		flags & SF, flags & PF, less, less || flags & ZF,
 	};
 
-	/* Conditions come in pairs of opposites. */
+	/* An odd condition is the opposite of the even one before it. */
 	return met[condition / 2] != (condition & 1);
 }
 
-/* Which of two values is @value: 0, 1, or 2 for neither? */
+/* Return 0 if @value is @first, 1 if it is @second, 2 otherwise. */
 static u64 which(u64 value, u64 first, u64 second)
 {
 	return value == first ? 0 : value == second ? 1 : 2;
@@ -175,7 +176,7 @@ static noinline u64 pass_moves(void)
 		     "movq %%r9, %2\n\t"
 		     "movq %%r11, %3"
 		     : "=r" (a), "=r" (b), "=r" (c), "=r" (d) : : "rcx", "rdx", "r9", "r11", "cc");
-	/* The first is dh. */
+	/* The first one is dh. */
 	return which(a, 0x1100, 0xee00) | which(b, 0x2211, 0xddee) << 2 |
 	       which(c, 0x04030201, 0x08070605) << 4 |
 	       which(d, 0x0807060504030201, 0x0203040506070809) << 6;
@@ -189,7 +190,7 @@ do {									\
 	(seen) |= which(value, 0x11223344, 0xeeddccbb) << (2 * (nr));	\
 } while (0)
 
-/* Every register but those that hold the stack. */
+/* Load every register except rsp and rbp. */
 static noinline u64 pass_registers(void)
 {
 	u64 seen = 0;
@@ -211,7 +212,7 @@ static noinline u64 pass_registers(void)
 	return seen;
 }
 
-/* Nops of lengths that no other site has; their execution has no effect. */
+/* Execute nops of lengths that no other site has.  They have no effect. */
 static noinline u64 pass_nops(void)
 {
 	u64 a = 0;
@@ -238,7 +239,7 @@ noinline u64 kinds_callee(u64 value)
 	return value + 1;
 }
 
-/* A call that is emulated writes below the stack pointer: not where a red zone is. */
+/* Only the kernel has these calls: emulating a call writes to the red zone of a program. */
 static noinline u64 pass_calls(void)
 {
 	u64 a = 0, di;
@@ -319,7 +320,7 @@ u64 kinds_run(enum kinds_pass pass)
 	}
 }
 
-/* What one site adds to the result of a pass, @number sites of its kind having come before. */
+/* Return what a site adds to the result of a pass.  @number: sites of its kind before it. */
 static u64 share(enum kinds_pass pass, int kind, unsigned int number, bool second)
 {
 	unsigned int pattern = (pass - PASS_SHORT) % 3;

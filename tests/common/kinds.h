@@ -13,15 +13,15 @@
 #define RUN_LEN		11
 
 /*
- * Jumps to what follows them let an emulator, which looks for interrupts only
- * behind a jump, preempt inside a run.  A task that returns into the tail of the jump
- * that replaced the run executes ud2, and is noticed.
+ * A run of jumps, each to the next one.  An emulator checks for interrupts only after a
+ * jump, so that it can preempt a task inside this run.  A task that returns into the tail
+ * of the jump that replaced the run executes ud2, which the storm notices.
  */
 #define RUN_BYTES	0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0x90
 
 /*
- * The kinds of instruction that sites hold by turns.  NOP + n is the n-th length, REG + r
- * a mov into the register r, JCC + c the short jump on condition c and NEAR + c the long one.
+ * The kinds of sites.  NOP + n: a nop of the n-th length.  REG + r: a mov into register r.
+ * JCC + c: the short jump on condition c.  NEAR + c: the long jump on condition c.
  */
 enum kind {
 	JMP32, JMP8, JCC8, JCC32, MOV8, MOV16, MOV32, MOV64, CALL32,
@@ -31,7 +31,7 @@ enum kind {
 /**
  * struct kinds_record - a site in the code of kinds.c
  * @addr: its address, relative to this field
- * @kind: enum kind; for prefixes, which of the two it is
+ * @kind: enum kind; for a prefix, its number: 0 or 1
  */
 struct kinds_record {
 	s32 addr;
@@ -46,10 +46,10 @@ extern const struct kinds_record test_prefixes[], test_prefixes_end[];
 u8 *kinds_addr(const struct kinds_record *record);
 unsigned int kinds_len(const struct kinds_record *record);
 
-/* The first or the second of the two instructions that a site holds by turns. */
+/* Write the first or the second instruction of a site to @insn. */
 void kinds_insn(const struct kinds_record *record, bool second, u8 *insn);
 
-/* The passes: pieces of code with sites in them, which give a number. */
+/* The passes: functions with sites in them, which return a number. */
 enum kinds_pass {
 	PASS_BRANCHES, PASS_MOVES, PASS_CALLS, PASS_NOPS, PASS_REGISTERS,
 	PASS_SHORT, PASS_NEAR = PASS_SHORT + 3,
@@ -62,14 +62,14 @@ u64 kinds_callee(u64 value);
 u64 kinds_run(enum kinds_pass pass);
 u64 kinds_run_runs(void);
 
-/* What a pass gives if records[i] holds its second instruction where state[i] is set. */
+/* Return the result of a pass if records[i] holds its second instruction where state[i] is 1. */
 u64 kinds_expected(enum kinds_pass pass, const struct kinds_record *records, unsigned int nr,
 		   const u8 *state);
 
-/* Can a pass give this result if each of its sites is wholly old or wholly new? */
+/* Return whether a pass can return @seen if each site holds one of its two instructions. */
 bool kinds_possible(enum kinds_pass pass, u64 seen);
 
-/* xadd behind a LOCK prefix, and behind one that was compiled as DS. */
+/* Execute xadd with a LOCK prefix, and with a prefix that was compiled as DS. */
 u32 kinds_add_locked(u32 *counter);
 u32 kinds_add_unlocked(u32 *counter);
 

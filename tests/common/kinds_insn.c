@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The instructions that sites of each kind hold by turns. */
+/* The two instructions of each kind of site. */
 #include <linux/kernel.h>
 #include <linux/string.h>
 
@@ -28,7 +28,7 @@ static const struct {
 			   { 0x66, 0x66, 0x0f, 0x1f, 0x80, 0, 0, 0, 0 } } },
 };
 
-/* Values that moves of 32 bits into any register load. */
+/* The values that the two moves of 32 bits into a register load. */
 static const u8 reg_value[2][4] = { { 0x44, 0x33, 0x22, 0x11 }, { 0xbb, 0xcc, 0xdd, 0xee } };
 
 static const u8 run_insn[2][RUN_LEN] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Test cases that run in a module and in a program.  A case returns NULL, or
- * the text of the expectation that failed; its cleanup runs either way.
+ * the text of the expectation that failed.  Its cleanup runs in both cases.
  */
 #ifndef TESTS_COMMON_TEST_H
 #define TESTS_COMMON_TEST_H
@@ -17,7 +17,7 @@
 
 /**
  * struct test_case - one test
- * @name: unique, an identifier
+ * @name: a unique identifier
  * @run: returns NULL, the text of the first expectation that failed, or "SKIP why"
  * @cleanup: undoes what @run left behind, or NULL
  */
@@ -37,26 +37,26 @@ extern const struct test_case test_cases[];
 extern const unsigned int test_nr_cases;
 
 /*
- * The work of the storms is proportional to this number, whatever the number of CPUs and
- * however fast they are: none goes on until something has been hit.
+ * The number of changes that the storms make is proportional to this number.  It does not
+ * depend on the number of CPUs or on their speed.
  */
 extern unsigned int test_batches;
 
-/* How long the storm of kinds must last at least, and how long the last storm lasted. */
+/* The least duration of the storm of kinds, and the duration of the last storm. */
 extern unsigned int test_seconds;
 extern unsigned long test_stormed_ms;
 
 /*
- * A thread on every CPU that calls @pass until test_stop_threads(), which
- * returns how many passes there were in all, or 0 if a thread made none.
+ * Start a thread on every CPU.  Each calls @pass repeatedly until test_stop_threads().
+ * That returns the number of all calls, or 0 if a thread made none.
  */
 int test_start_threads(void (*pass)(void));
 unsigned long test_stop_threads(void);
 
-/* Wait until each of the threads has ended a pass. */
+/* Wait until each thread has ended a pass. */
 void test_wait_pass(void);
 
-/* Wait until each of the threads has begun and ended a pass. */
+/* Wait until each thread has begun and ended a pass. */
 static inline void test_wait_whole_pass(void)
 {
 	test_wait_pass();
@@ -64,9 +64,9 @@ static inline void test_wait_whole_pass(void)
 }
 
 /*
- * Between test_fail_allocations(), which returns 0 if it can be done, and
- * test_stop_failing(), the @nth allocation of this task from test_fail_at() on
- * fails; test_has_failed() tells whether it came.
+ * test_fail_allocations() prepares failures and returns 0 if they are possible.
+ * test_fail_at() makes the @nth allocation of this task from then on fail.
+ * test_has_failed() returns whether that allocation was made.  test_stop_failing() ends it.
  */
 int test_fail_allocations(void);
 void test_fail_at(unsigned int nth);
@@ -74,21 +74,22 @@ bool test_has_failed(void);
 void test_stop_failing(void);
 
 /*
- * A breakpoint that none of ours has set, and its owner, who counts the traps and
- * lets them go on behind it; the second takes it away and returns how many there were.
+ * test_plant_breakpoint() sets a breakpoint without kmarkers.  Its handler counts the traps
+ * and continues behind it.  test_take_breakpoint() removes it and returns the count.
  */
 int test_plant_breakpoint(u8 *addr);
 unsigned int test_take_breakpoint(void);
 
 /*
- * Another page is shown to this task where the page of @addr is mapped to be
- * written, until it is called with NULL; was it, and has it been left as it was?
+ * From test_show_wrong_page() until it is called with NULL, mapping the page of @addr for
+ * writing maps another page, in this task.  test_wrong_page_shown() returns whether it was
+ * mapped, test_wrong_page_untouched() whether it is unchanged.
  */
 int test_show_wrong_page(const void *addr);
 bool test_wrong_page_shown(void);
 bool test_wrong_page_untouched(void);
 
-/* Is there only one CPU?  Is it possible to wait for preempted tasks? */
+/* Return whether there is only one CPU; whether it is possible to wait for preempted tasks. */
 bool test_alone(void);
 bool test_can_wait(void);
 

@@ -79,16 +79,16 @@ const char *imv_branches(void)
 	EXPECT(!imv_set(branch, true));
 	EXPECT(read_branches() == 7 && _imv_read(branch));
 
-	/* The variable takes the low bytes of a value that is too large; branches follow it. */
+	/* A value that is too large: the variable gets its low bytes, and so do branches. */
 	EXPECT(!imv_set_many(&large, 1));
 	EXPECT(read_branches() == 0 && !_imv_read(branch));
-	/* As in an assignment to a bool. */
+	/* Any value but 0 becomes 1, as in an assignment to a bool. */
 	EXPECT(!imv_set_many(&assigned, 1));
 	EXPECT(read_branches() == 7 && _imv_read(branch));
 	return NULL;
 }
 
-/* Every size at every offset in a cache line, an instruction across two lines included. */
+/* Values of every size at every offset in a cache line, also across two lines. */
 #define AT(offset, name)						\
 ({									\
 	asm volatile(".p2align 6\n\t.rept " #offset "\n\tnop\n\t.endr");	\
@@ -133,7 +133,7 @@ const char *imv_alignments(void)
 	return failed;
 }
 
-/* A variable that no site reads, so that the patcher takes no part in its changes. */
+/* A variable that no site reads: the patcher is not called when it changes. */
 static DEFINE_IMV(u8, unread) = 3;
 
 const char *imv_refuses(void)
@@ -156,7 +156,7 @@ const char *imv_refuses(void)
 	return NULL;
 }
 
-/* One value at ten thousand sites. */
+/* A value with ten thousand sites. */
 #define MANY	10000
 
 static DEFINE_IMV(u32, many) = 7;
@@ -190,8 +190,8 @@ const char *imv_many_sites(void)
 }
 
 /*
- * The storm.  In generation g every byte of every value is g % 251 + 1, so a
- * value made of two generations is recognised, and so is one too old.
+ * The storm.  In generation g every byte of every value is g % 251 + 1, so that a value
+ * that mixes two generations is recognised, and a value that is too old.
  */
 static DEFINE_IMV(u8, storm1);
 static DEFINE_IMV(u16, storm2);
@@ -233,7 +233,7 @@ do {									\
 #define TIMES4(x)	x; x; x; x
 #define TIMES64(x)	TIMES4(TIMES4(TIMES4(x)))
 
-/* 64 sites of each size. */
+/* Check 64 sites of each size. */
 static noinline void storm_pass(void)
 {
 	TIMES64(CHECK_SIZES);
@@ -260,7 +260,7 @@ const char *imv_storm(void)
 	unsigned long generation, last, nr = test_batches / 8;
 	int err;
 
-	/* Generations go on from where the last storm ended. */
+	/* The first generation is the last one of the storm before. */
 	generation = started;
 	last = generation + nr;
 	wrong = 0;
@@ -286,7 +286,7 @@ const char *imv_storm(void)
 static DEFINE_IMV(bool, storm_branch);
 static unsigned long branch_started, branch_done, compared;
 
-/* While the value changes, both results are right. */
+/* While the value changes, true and false are right. */
 static void check_branch(bool seen, unsigned long low)
 {
 	if (low != smp_load_acquire(&branch_started))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Breakpoints of others in our sites, and an alias of a wrong page. */
+/* Breakpoints in sites that kmarkers did not set, and an alias of a wrong page. */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -17,7 +17,7 @@ asm(".pushsection " KMARKERS_SECTION(test) ", \"aw\", @progbits\n"
 	"test_site_intruded:	.quad test_intruded\n"
 	".popsection");
 
-/* The second byte is a nop, too: the handler of a breakpoint on the first can just go on. */
+/* The second byte is a nop, too: a handler of a breakpoint on the first one can return there. */
 static const u8 nop[INSN] = { 0x66, 0x90 };
 static const u8 jump[INSN] = { 0xeb, 0x00 };
 
@@ -62,7 +62,7 @@ void intruder_forget(void)
 	registered = false;
 }
 
-/* A breakpoint of somebody else, such as a debugger, is passed on to its owner. */
+/* A breakpoint that kmarkers did not set, as of a debugger, is passed on to its owner. */
 const char *patcher_foreign_breakpoints(void)
 {
 	struct patcher_stats before, after;
@@ -86,7 +86,7 @@ const char *patcher_foreign_breakpoints(void)
 	return NULL;
 }
 
-/* The bytes that are written are compared first, not only those that are executed. */
+/* Before writing, the patcher compares the bytes in the alias with the expected ones. */
 const char *patcher_wrong_page(void)
 {
 	struct patcher_stats before, after;
@@ -96,7 +96,7 @@ const char *patcher_wrong_page(void)
 	patcher_read_stats(&before);
 	EXPECT(!test_show_wrong_page(test_site_intruded));
 	err = change(nop, jump);
-	/* SKIP if the wrong page was not shown to the patcher. */
+	/* If the wrong page was not mapped, this case would prove nothing. */
 	EXPECT(test_wrong_page_shown());
 	EXPECT(test_wrong_page_untouched());
 	EXPECT(!test_show_wrong_page(NULL));

@@ -23,7 +23,7 @@ static struct patcher_site sites[MAX_SITES];
 static struct patcher_table table = { .sites = sites, .owner = owner };
 static struct patcher_poke pokes[MAX_SITES];
 static const struct kinds_record *records, *records_end;
-/* Which of its two instructions each site holds. */
+/* state[i] is 0 if site i holds its first instruction, 1 if it holds its second one. */
 static u8 state[MAX_SITES];
 static bool registered;
 
@@ -65,7 +65,7 @@ static void fill(struct patcher_poke *poke, unsigned int site)
 	kinds_insn(record, !state[site], poke->new);
 }
 
-/* @nr sites in a row, beginning with @first and going round, to their other state. */
+/* Change @nr sites, beginning with @first and cyclically, to their other state. */
 static int flip(unsigned int first, unsigned int nr, unsigned int chunk)
 {
 	unsigned int i, all = nr_records();
@@ -84,7 +84,7 @@ static int flip_all(void)
 	return flip(0, nr_records(), nr_records());
 }
 
-/* Put all sites into their first state, in which the code was compiled. */
+/* Change all sites to their first state, which is the compiled one. */
 static int flip_back(void)
 {
 	unsigned int i, nr = 0;
@@ -112,16 +112,16 @@ void kinds_forget(void)
 #define KEPT	4
 
 static u64 expected[KEPT][NR_PASSES];
-/* How often a pass was compared with these, and how often it was wrong. */
+/* Numbers of results that were compared with @expected, and of wrong results. */
 static unsigned long compared[NR_PASSES], wrong;
 static unsigned long started, done;
-/* The passes that meet the sites of this storm. */
+/* The passes that execute the sites of this storm. */
 static unsigned int first_pass, end_pass;
 
 /*
- * Whatever happens meanwhile, each site is wholly old or wholly new.  started and
- * done count flips: a pass that begins when done is d and ends when started is d
- * has seen no change, and its result is known.
+ * Check that each site holds one of its two instructions.  started and done count flips:
+ * no site changes during a pass that begins when done is d and ends when started is d,
+ * so that its result is known.
  */
 static void check_pass(void)
 {
@@ -132,7 +132,7 @@ static void check_pass(void)
 	for (i = first_pass; i < end_pass; i++) {
 		low = smp_load_acquire(&done);
 		seen = kinds_run(i);
-		/* Read before the flips are checked, since later ones may overwrite it. */
+		/* Read this before @started: later flips may overwrite it. */
 		right = smp_load_acquire(&expected[low % KEPT][i]);
 		if (!kinds_possible(i, seen))
 			WRITE_ONCE(wrong, wrong + 1);
@@ -163,7 +163,7 @@ static void check_run(void)
 		WRITE_ONCE(wrong, wrong + 1);
 }
 
-/* Most batches are applied at once, some in two to four parts. */
+/* Return the size of chunks: most batches have one chunk, some two to four. */
 static unsigned int chunk_of(unsigned int i, unsigned int size)
 {
 	return i % 8 ? size : 1 + size / (2 + i / 8 % 3);
@@ -175,8 +175,8 @@ static unsigned long ms_since(u64 start)
 }
 
 /*
- * Every site is changed again and again, for so many flips and so long: of few,
- * up to FEW at a time; of thousands, and of runs, all.
+ * Change every site repeatedly, for at least @flips batches and @seconds.  If there are
+ * few sites, a batch has up to FEW of them.  Otherwise, and for runs, it has all.
  */
 static const char *storm(void (*pass)(void), unsigned int flips, unsigned int seconds)
 {
@@ -196,10 +196,10 @@ static const char *storm(void (*pass)(void), unsigned int flips, unsigned int se
 		if (pass == check_pass)
 			expect_passes(number);
 		smp_store_release(&done, number);
-		/* A task that was preempted in a run must go on. */
+		/* Let tasks that were preempted inside a run continue. */
 		if (pass == check_run)
 			test_wait_pass();
-		/* A whole pass without a change; and large batches do not end before others run. */
+		/* Let each thread make a whole pass without a change. */
 		if (pass == check_pass && i % (few ? 256 : 32) < 2)
 			test_wait_whole_pass();
 		first = (first + size) % all;
@@ -235,7 +235,7 @@ static const char *check_states(void)
 		first[i] = kinds_run(i);
 	EXPECT(!flip_all());
 	EXPECT(!check_passes());
-	/* All sites except nops, and calls in programs, show which state they are in. */
+	/* The state of a site changes the result, except for nops, and calls in programs. */
 	for (i = 0; i < PASS_MANY; i++)
 		EXPECT((kinds_run(i) == first[i]) == (i == PASS_NOPS || (i == PASS_CALLS && !first[i] &&
 								   !expected_of(i))));
@@ -256,7 +256,7 @@ static const char *storm_passes(unsigned int first, unsigned int end, unsigned i
 
 const char *patcher_storm_kinds(void)
 {
-	/* A caller that sets seconds wants a long storm. */
+	/* If test_seconds is set, the storm is longer. */
 	unsigned int flips = test_seconds ? 10 * test_batches : test_batches;
 	const char *failed;
 
@@ -274,7 +274,7 @@ const char *patcher_storm_thousands(void)
 	return storm_passes(PASS_MANY, NR_PASSES, test_batches / 25, 0);
 }
 
-/* A batch of n sites in chunks of c takes 3 * ceil(n / c) rounds, and ends as one does. */
+/* A batch of n sites in chunks of c takes 3 * ceil(n / c) rounds, and has the same result. */
 const char *patcher_chunks(void)
 {
 	struct patcher_stats before, after;
@@ -291,7 +291,7 @@ const char *patcher_chunks(void)
 		EXPECT(after.sites == before.sites + all);
 		EXPECT(!check_passes());
 	}
-	/* An error in the last chunk keeps the first from being applied. */
+	/* If the last chunk has an error, no chunk is applied. */
 	for (chunk = 0; chunk < all; chunk++)
 		fill(&pokes[chunk], chunk);
 	pokes[all - 1].old[0] ^= 1;
@@ -315,7 +315,7 @@ const char *patcher_storm_runs(void)
 		return NULL;
 	}
 	EXPECT(!err);
-	/* Each change of a run waits for a tasks-RCU grace period, so there are few. */
+	/* Each change of a run waits for a tasks-RCU grace period, so that there are few. */
 	return storm(check_run, (test_batches / 100 + 8) & ~1U, 0);
 }
 
@@ -329,14 +329,14 @@ static int exchange(const char *who, u8 *addr, u8 old, u8 new)
 	return patcher_store_prefixes(who, pokes, 1);
 }
 
-/* An instruction gets its LOCK, with any number of CPUs. */
+/* A LOCK prefix may be stored with any number of CPUs, but removed with one CPU only. */
 static const char *gets_lock(u8 *prefix)
 {
 	struct patcher_stats before, after;
 	u32 counter = 5;
 
 	patcher_read_stats(&before);
-	/* An earlier run has done it already. */
+	/* If the case runs a second time, the prefix is LOCK already. */
 	EXPECT(exchange(owner, prefix, *prefix, 0xf0) == 0 && *prefix == 0xf0);
 	patcher_read_stats(&after);
 	EXPECT(after.rounds == before.rounds + 1 && after.refused == before.refused);
@@ -346,7 +346,7 @@ static const char *gets_lock(u8 *prefix)
 	return NULL;
 }
 
-/* A batch of nothing, and one with the same site twice, are refused. */
+/* Wrong bytes, owners, addresses, lengths and numbers of pokes are refused. */
 static const char *prefixes_refused(u8 *prefix)
 {
 	struct patcher_stats before, after;

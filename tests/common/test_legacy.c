@@ -133,7 +133,7 @@ const char *legacy_2006(void)
 	EXPECT(!strcmp(subsys_format, SUBSYS_EVENT_FORMAT));
 	EXPECT(marker_list_probe(probe_subsys_event) == 2);
 
-	/* With one of 2.6.25 on the same markers; then alone again. */
+	/* A probe of 2.6.25 is registered for the same markers, and unregistered. */
 	EXPECT(!marker_probe_register("test_2006", NULL, probe, &calls[0]));
 	subsys_event(51, text);
 	EXPECT(subsys_calls == 4 && subsys_value == 52 && calls[0] == 2);
@@ -148,7 +148,7 @@ const char *legacy_2006(void)
 
 const char *legacy_2006_arguments(void)
 {
-	/* The cast that a client wrote whose header had another type for probes. */
+	/* Clients whose headers had another type for probes used this cast. */
 	EXPECT(marker_set_probe("test_2006_wide", SUBSYS_WIDE_FORMAT,
 				(marker_probe_func *)(void *)probe_subsys_wide) == 1);
 	subsys_wide_seen = false;
@@ -168,7 +168,7 @@ const char *legacy_2006_errors(void)
 	EXPECT(marker_set_probe("test_2006", "%p", probe_subsys_event) == 0);
 	EXPECT(marker_remove_probe(probe_subsys_event) == 0);
 	EXPECT(marker_set_probe("test_2006", NULL, probe_subsys_event) == 2);
-	/* Set again, it is connected as before, and once. */
+	/* Connecting a connected probe again changes nothing. */
 	EXPECT(marker_set_probe("test_2006", NULL, probe_subsys_event) == 2);
 	EXPECT(marker_set_probe("test_2006", SUBSYS_EVENT_FORMAT, probe_subsys_event) == 2);
 	EXPECT(marker_set_probe("test_2006", "%ld %s", probe_subsys_event) == 0);
@@ -176,7 +176,7 @@ const char *legacy_2006_errors(void)
 	subsys_event(1, "");
 	EXPECT(subsys_calls == 2);
 	EXPECT(marker_remove_probe(probe_subsys_event) == 2);
-	/* A failed attempt fixes no format. */
+	/* A failed attempt did not set the format. */
 	EXPECT(marker_set_probe("test_2006", "%ld %s", probe_noargs_2006) == 1);
 	EXPECT(marker_remove_probe(probe_noargs_2006) == 1);
 	return NULL;
@@ -214,7 +214,7 @@ const char *legacy_private_data(void)
 	EXPECT(marker_get_private_data("test_2006", probe, -1) == ERR_PTR(-ENOENT));
 	EXPECT(marker_get_private_data("test_2006", probe_other, 0) == &calls[2]);
 
-	/* Only the pair of probe and data is disconnected, and under one name only. */
+	/* Only the pair of probe and data is disconnected, from one name only. */
 	EXPECT(marker_probe_unregister_private_data(probe_other, &calls[0]) == -ENOENT);
 	EXPECT(!marker_probe_unregister_private_data(probe, &calls[0]));
 	EXPECT(marker_probe_unregister_private_data(probe, &calls[0]) == -ENOENT);
@@ -250,11 +250,11 @@ const char *legacy_iteration(void)
 	marker_iter_next(&iter);
 	marker_iter_stop(&iter);
 	EXPECT(!iter.marker && all > ours && ours == 3 && lines == 3);
-	/* A marker that the compiler has duplicated is found twice. */
+	/* The walk may find more: it finds a marker that the compiler duplicated twice. */
 	listed = marker_list_probe(NULL);
 	EXPECT(listed > ours && listed <= all);
 
-	/* The walk is interrupted, with another call in between. */
+	/* The walk is stopped and continued, with another call in between. */
 	marker_iter_reset(&iter);
 	for (marker_iter_start(&iter); !is_ours(iter.marker); marker_iter_next(&iter))
 		;
@@ -270,7 +270,7 @@ const char *legacy_iteration(void)
 	return NULL;
 }
 
-/* ---- formats that must do no harm ---- */
+/* ---- unusual formats ---- */
 
 #define TIMES_4(x)	x x x x
 #define LONG_FORMAT	TIMES_4(TIMES_4(TIMES_4(TIMES_4("sixteen letters "))))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Probes of both historical interfaces that come and go while a marker is executed. */
+/* Storm: probes of both historical interfaces are connected and disconnected. */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/kernel.h>
@@ -8,8 +8,9 @@
 #include "cases.h"
 
 /*
- * Every execution calls each of the probes that stay exactly once, with its own data,
- * while others come and go: data that were unregistered become a trap.
+ * STAYING probes stay connected.  Every execution must call each of them exactly once, with
+ * its own data.  Others are connected and disconnected.  A call with data that are marked
+ * as dead is an error.
  */
 #define STAYING		3
 #define COMING		4

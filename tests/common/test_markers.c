@@ -31,7 +31,7 @@ static void probe(void *private, void *call_private, const char *fmt, va_list *a
 	record->text = va_arg(*args, const char *);
 }
 
-/* A probe that adds up the numbers, and records call_private. */
+/* A probe that adds its numbers and records call_private. */
 static void probe_sum(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct record *record = private;
@@ -107,14 +107,14 @@ const char *markers_call(void)
 	EXPECT(records[0].number == 42 && records[0].text == text);
 	EXPECT(!strcmp(records[0].format, "%d %s"));
 
-	/* A second probe: each has its arguments and its own data. */
+	/* A second probe.  Both get the arguments, each with its own data. */
 	EXPECT(!marker_probe_register("test_mark", NULL, probe, &records[1]));
 	hit_both(43, text);
 	EXPECT(records[0].calls == 4 && records[1].calls == 2);
 	EXPECT(records[0].number == 43 && records[1].number == 43);
 	EXPECT(evaluated == 4);
 
-	/* Removing one leaves the other. */
+	/* After one is unregistered, the other is still called. */
 	EXPECT(!marker_probe_unregister("test_mark", probe, &records[0]));
 	hit_both(44, text);
 	EXPECT(records[0].calls == 4 && records[1].calls == 4);
@@ -177,7 +177,7 @@ const char *markers_formats(void)
 	EXPECT(records[0].calls == 1);
 	EXPECT(!marker_probe_unregister("test_format", probe, &records[0]));
 
-	/* The name is free for another format once nobody uses it. */
+	/* A name without markers and probes accepts another format. */
 	EXPECT(!marker_probe_register("test_format", "%ld %s", probe, &records[1]));
 	EXPECT(marker_probe_register("test_format", "%d %s", probe, &records[0]) == -EPERM);
 	hit_formats();
@@ -186,8 +186,8 @@ const char *markers_formats(void)
 }
 
 /*
- * Private data always belongs to the probe that receives it: two probes, each
- * with data that names it, take turns while every CPU hits the marker.
+ * A probe must receive its own private data.  Two probes are connected in turn while every
+ * CPU executes the marker.  The data of each say which probe it is.
  */
 static unsigned long mixed;
 static char tag_a, tag_b;
@@ -230,8 +230,8 @@ const char *markers_storm(void)
 }
 
 /*
- * One probe stays while another comes and goes: every list of probes is read
- * while it is replaced, by readers that take their time.
+ * One probe stays connected while another is connected and disconnected.  Slow readers
+ * read the lists of probes while they are replaced.
  */
 static atomic_long_t lingered;
 
@@ -270,7 +270,7 @@ const char *markers_storm_pairs(void)
 	err = marker_probe_register("test_storm", "%d", probe_linger, NULL);
 	EXPECT(!err);
 	EXPECT(!test_start_threads(storm_pass));
-	/* Each change waits for readers that the scheduler may have preempted. */
+	/* Each change waits for readers, which may be preempted, so that there are few. */
 	for (i = 0; i < test_batches / 200 + 5 && !err; i++) {
 		err = come_and_go();
 		await_reader();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Without memory nothing changes: an operation is repeated with its first, its
- * second, its third allocation failing, until it makes no more of them.
+ * An operation without memory changes nothing.  Each operation is repeated: its first
+ * allocation fails, then its second one and so on, until it makes no more allocations.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -17,7 +17,7 @@ DEFINE_MARKER(test_typed_nomem);
 
 #define FAR	1000
 
-/* Run @operation with its @nth allocation failing; tell whether there was one. */
+/* Run @operation and let its @nth allocation fail.  Return whether that was made. */
 static bool fails_at(unsigned int nth, int (*operation)(void), int *err)
 {
 	bool failed;
@@ -106,7 +106,7 @@ const char *markers_without_memory(void)
 	hit();
 	EXPECT(calls == 1);
 
-	/* A probe that is unregistered stays whole or is gone; a site left on calls nothing. */
+	/* Either unregistering fails and the probe is called, or it succeeds and it is not. */
 	for (nth = 1; nth < FAR && fails_at(nth, unregister_probe, &err); nth++) {
 		calls = 0;
 		hit();
@@ -122,7 +122,7 @@ const char *markers_without_memory(void)
 	return NULL;
 }
 
-/* With several probes: whichever allocation fails, the one that goes is gone, the others stay. */
+/* One of several probes is unregistered, without memory: the others stay registered. */
 static unsigned int others;
 
 static int unregister_other(void)
@@ -181,7 +181,7 @@ static bool typed_called(void)
 	return typed_calls == 1;
 }
 
-/* A probe is connected, directly or not, or there is an error. */
+/* Registering fails, or the probe is called. */
 const char *typed_without_memory(void)
 {
 	unsigned int nth;

@@ -31,8 +31,8 @@ static const u8 jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
 #define BOTH	(FIRST | SECOND)
 
 /*
- * Two sites; a jump skips the five bytes of the addition that follows.  An addition
- * that is done twice gives a bit that neither gives once.
+ * Two sites.  A jump passes over the five bytes of the addition behind it.  An addition
+ * that is done twice sets a bit that none of the additions sets once.
  */
 static noinline int read_sites(void)
 {
@@ -49,8 +49,8 @@ static noinline int read_sites(void)
 }
 
 /*
- * Instructions inside others: a mov of 16 bits, whose second byte begins one of
- * 32 bits, in which there are nops.
+ * Instructions inside others: the second byte of a mov of 16 bits begins a mov of
+ * 32 bits, which contains nops.
  */
 static noinline __used void nested(void)
 {
@@ -132,7 +132,7 @@ const char *patcher_replaces(void)
 	return NULL;
 }
 
-/* Apply a batch that must be refused with @err, leave every byte, and be counted. */
+/* Return whether a batch is refused with @err, changes no byte, and is counted. */
 static bool refused(unsigned int nr, int err)
 {
 	struct patcher_stats before, after;
@@ -148,7 +148,7 @@ static bool refused(unsigned int nr, int err)
 
 static const u8 two_nops[INSN] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
 
-/* Pokes of another address, with other old bytes, or with a length that is not the site's. */
+/* Pokes with a wrong address, with wrong old bytes or with a wrong length are refused. */
 static const char *refuses_other_places(void)
 {
 	fill_both(nop, jump);
@@ -170,7 +170,7 @@ static const char *refuses_other_places(void)
 	pokes[0].len = PATCHER_INSN_MAX + 1;
 	EXPECT(refused(2, -EINVAL));
 
-	/* An instruction of the poke's length, which is not that of the site. */
+	/* The instruction has the length of the poke, but not of the site. */
 	fill_both(nop, two_nops);
 	pokes[0].len = 2;
 	EXPECT(refused(1, -EINVAL));
@@ -235,7 +235,7 @@ const char *patcher_refuses_tables(void)
 	bad.nr = 1;
 	bad.core = true;
 	EXPECT(patcher_register(&bad) == -EPERM);
-	/* So are absolute sites, which would be moved as if they were relative. */
+	/* Sites with absolute addresses are refused. */
 	bad.nr = 2;
 	bad.core = false;
 	for (i = 0; i < 2; i++) {
@@ -251,7 +251,7 @@ const char *patcher_refuses_tables(void)
 	return NULL;
 }
 
-/* A site of one more table with a mov of 32 bits in it: 0, or why not. */
+/* Register and unregister one more table, with a site at this offset of the nested site. */
 static int try_beside(int offset, u8 len)
 {
 	static struct patcher_site site;
@@ -266,7 +266,7 @@ static int try_beside(int offset, u8 len)
 	return err;
 }
 
-/* No other site may overlap the first byte, the last byte or a byte between of a site. */
+/* A site that overlaps any byte of another site is refused. */
 const char *patcher_refuses_overlaps(void)
 {
 	unsigned int i;
@@ -328,7 +328,7 @@ static void check_pass(void)
 		WRITE_ONCE(wrong, wrong + 1);
 	if (low != high)
 		return;
-	/* In one state only: both sites agree with it. */
+	/* No site changed during the pass: the result is known. */
 	WRITE_ONCE(compared, READ_ONCE(compared) + 1);
 	if (seen != (low & 1 ? 0 : BOTH))
 		WRITE_ONCE(wrong, wrong + 1);
@@ -357,7 +357,7 @@ const char *patcher_storm(void)
 	return NULL;
 }
 
-/* A bucket ends where the next one begins, and each batch is in the one of its time. */
+/* A bucket ends where the next one begins.  A batch is in the bucket of its duration. */
 const char *patcher_histogram(void)
 {
 	struct patcher_stats before, after;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The fallback IMV_PLAIN: values are plain loads, and everything else is the same. */
+/* The fallback IMV_PLAIN: values are plain loads.  All functions behave as without it. */
 #define IMV_PLAIN
 
 #include <linux/compiler.h>

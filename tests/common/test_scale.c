@@ -30,7 +30,7 @@ static noinline void hit(void)
 	trace_mark(test_scale, MARK_NOARGS);
 }
 
-/* Register all probes under one name, or each under a name of its own. */
+/* Return the name for probe @i: its own name if by_name is set, else the common one. */
 static const char *name_of(unsigned int i, char *name)
 {
 	if (!by_name)
@@ -61,7 +61,7 @@ static int unregister_probes(unsigned int nr)
 	return err;
 }
 
-/* The time used by this thread: in a program, other processes take time as well. */
+/* Return the time.  In a program: the CPU time of this thread, without other processes. */
 static u64 now_ns(void)
 {
 #ifdef __KERNEL__
@@ -74,7 +74,7 @@ static u64 now_ns(void)
 #endif
 }
 
-/* Nanoseconds to register @nr probes, or 0 after an error. */
+/* Return the nanoseconds that registering @nr probes takes, or 0 after an error. */
 static u64 time_probes(unsigned int nr)
 {
 	u64 start = now_ns(), ns;
@@ -89,7 +89,7 @@ static u64 time_probes(unsigned int nr)
 	return ns ?: 1;
 }
 
-/* The least of several tries: a disturbance only adds to the time. */
+/* Return the least time of several tries: disturbances only add to the time. */
 static u64 least(unsigned int nr)
 {
 	u64 ns, least = ~0ULL;
@@ -103,7 +103,7 @@ static u64 least(unsigned int nr)
 	return least;
 }
 
-/* Eight times as many probes take about eight times as long; 64 times if work were quadratic. */
+/* Eight times as many probes take about eight times as long.  Quadratic work takes 64 times. */
 static const char *scales(void)
 {
 	u64 few = least(FEW), many = ~0ULL;

@@ -129,7 +129,7 @@ const char *typed_call(void)
 	EXPECT(saw(&records[0], 2, 2, text) && records[0].bytes == 4096);
 	EXPECT(evaluated == 2);
 
-	/* Two probes, then one in turn, then none. */
+	/* Two probes are registered, then each alone, then none. */
 	EXPECT(!marker_register_test_typed(probe_too, &records[1]));
 	EXPECT(!*direct);
 	hit(3, text);
@@ -141,7 +141,7 @@ const char *typed_call(void)
 	EXPECT(!marker_unregister_test_typed(probe_too, &records[1]));
 	hit(5, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2 && evaluated == 4);
-	/* A call from a CPU that had passed the branch when the marker was switched off. */
+	/* The call of a CPU that passed the branch before the marker was switched off. */
 	__marker_call_test_typed(5, 512, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2);
 
@@ -187,7 +187,7 @@ const char *typed_errors(void)
 	return NULL;
 }
 
-/* Probes registered by name, alone and among typed ones. */
+/* Probes that are registered by name, alone and together with typed ones. */
 const char *typed_by_name(void)
 {
 	static const char text[] = "abc";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Probes of a typed marker that come and go while it is executed. */
+/* Storms: probes of a typed marker are connected and disconnected while it is executed. */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -14,8 +14,9 @@
 DEFINE_MARKER(test_typed_storm);
 
 /*
- * Private data always belongs to the probe that receives it, and none is called
- * after marker_synchronize_unregister(): data that were unregistered become a trap.
+ * A probe must receive its own private data, and must not be called after it was
+ * unregistered and marker_synchronize_unregister() has returned: then, its data are marked
+ * as dead.
  */
 #define TAGS	4
 
@@ -67,7 +68,7 @@ static int go(unsigned int i)
 	return err;
 }
 
-/* One probe, then at once another, without waiting in between. */
+/* Replace one probe by another repeatedly, without waiting in between. */
 static int exchange(unsigned int times)
 {
 	static struct tag fixed[2] = { { typed_probe_a }, { typed_probe_b } };
@@ -91,7 +92,7 @@ const char *typed_storm(void)
 
 	wrong = 0;
 	EXPECT(!test_start_threads(storm_pass));
-	/* One probe, none, another; then one, two, the other one. */
+	/* Register one probe, none, another one; then one, both, the other one. */
 	for (i = 0; i < test_batches / 40 + 1 && !err; i++)
 		err = come(i) ?: go(i);
 	for (i = 0; i < test_batches / 40 + 1 && !err; i++)
@@ -104,10 +105,10 @@ const char *typed_storm(void)
 }
 
 /*
- * The slot of a stub is rewritten only when no CPU can be in it any more: a CPU that
- * was in a section like a site's when the last probe left the slot is waited for.
+ * A stub is rewritten only when no CPU can be inside it.  After its last probe was
+ * unregistered, the next change waits for CPUs with preemption off, as at a marker.
  */
-/* Longer than a few batches on a busy machine, under emulation in the kernel. */
+/* Longer than a few batches take on a busy machine; in the kernel, under emulation. */
 #ifdef __KERNEL__
 #define HOLD_NS		4000000000ULL
 #else
@@ -134,7 +135,7 @@ static void hold_pass(void)
 	preempt_enable_notrace();
 }
 
-/* Is some thread in a section now?  It may take a while until one runs. */
+/* Wait until a thread is in the long section.  Return whether one is. */
 static bool await_section(void)
 {
 	u64 start = ktime_get_ns();
@@ -148,8 +149,8 @@ static bool await_section(void)
 }
 
 /*
- * A registered probe goes while a section lasts, and another one comes; -EAGAIN
- * if the section was over before anything was done.
+ * Unregister a probe during a section, and register another one.  Return -EAGAIN if the
+ * section ended before the probe was unregistered.
  */
 static int replace_in_section(void)
 {
@@ -187,7 +188,7 @@ const char *typed_waits(void)
 	return NULL;
 }
 
-/* Every execution calls a probe that stays exactly once, while others come and go. */
+/* Every execution must call a probe that stays exactly once, while others are changed. */
 static atomic_long_t counted;
 
 static void count_number(void *private, unsigned long number)
