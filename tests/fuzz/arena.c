@@ -18,12 +18,12 @@ int arena_vet;
 static u8 starts[ARENA_BYTES];
 static unsigned int nr_starts;
 
-/* The batch in progress and the rounds it has had. */
+/* The batch in progress, and the number of its rounds so far. */
 static struct patcher_poke *pokes;
 static unsigned int nr_pokes, rounds;
 static bool waited;
 
-/* Kinds of instruction by their bytes; 0x00 stands for a byte of the input. */
+/* Instructions of every kind.  0x00 stands for a byte of the input. */
 static const struct {
 	u8 bytes[3];
 	u8 opcode, len;
@@ -43,7 +43,7 @@ void arena_instruction(struct input *in, u8 *bytes, unsigned int len)
 
 	for (i = 0; i < len; i++)
 		bytes[i] = take(in, 1);
-	/* The next form of that length, if there is one. */
+	/* Find the next form of that length. */
 	for (i = 0; i < ARRAY_SIZE(forms); i++, form++) {
 		form %= ARRAY_SIZE(forms);
 		if (forms[form].len == len) {
@@ -157,7 +157,7 @@ void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
 {
 }
 
-/* A breakpoint in the middle of a batch: the result must be that of the new instruction. */
+/* Execute a breakpoint of a batch.  The result must be that of the new instruction. */
 static void hit(const struct patcher_poke *poke)
 {
 	unsigned long addr = (unsigned long)poke->addr, stack[4] = { 0 };
@@ -181,13 +181,13 @@ static bool holds(const struct patcher_poke *poke, u8 first, const u8 *tail)
 	return poke->addr[0] == first && !memcmp(poke->addr + 1, tail + 1, poke->len - 1);
 }
 
-/* The rounds of a chunk in turn: int3 and old tails, int3 and new tails, new. */
+/* Check a poke after a round: int3 and old tail, int3 and new tail, new instruction. */
 static void check_poke(const struct patcher_poke *poke, unsigned int round)
 {
 	bool old = holds(poke, poke->old[0], poke->old), new = holds(poke, poke->new[0], poke->new);
 
 	if (poke->addr[0] != INT3) {
-		/* The poke is of a chunk before or after this one. */
+		/* The poke is not in progress: it is old or new as a whole. */
 		MUST(old || new);
 		return;
 	}
@@ -204,7 +204,7 @@ void patcher_text_sync(void)
 		trapping += pokes[i].addr[0] == INT3;
 		check_poke(&pokes[i], rounds % 3);
 	}
-	/* A prefix is one store and one round. */
+	/* A batch of prefixes has one round, and no breakpoints. */
 	if (!(pokes[0].flags & PATCHER_SITE_PREFIX) && rounds % 3 < 2 && pokes[0].len > 1)
 		MUST(trapping);
 	rounds++;

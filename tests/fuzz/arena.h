@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A few bytes that stand for text: the platform below the patcher in the fuzz
- * targets.  Each round of the protocol is checked while it runs.
+ * The platform below the patcher in the fuzz targets: a few bytes stand for text.
+ * Each round of the protocol is checked while it runs.
  */
 #ifndef TESTS_FUZZ_ARENA_H
 #define TESTS_FUZZ_ARENA_H
@@ -16,16 +16,16 @@ extern u8 arena[ARENA_BYTES];
 extern bool arena_can_wait, arena_alone;
 extern int arena_vet;
 
-/* Fill the arena with instructions, from the input. */
+/* Fill the arena with instructions that the input selects. */
 void arena_fill(struct input *in);
 
-/* One instruction of @len bytes from the input; other bytes if there is none such. */
+/* Write an instruction of @len bytes that the input selects, or other bytes, to @bytes. */
 void arena_instruction(struct input *in, u8 *bytes, unsigned int len);
 
-/* Somewhere in the arena, often at the start of an instruction. */
+/* Return an address in the arena that the input selects, often the start of an instruction. */
 u8 *arena_place(struct input *in);
 
-/* Bytes of the instruction at a place; 1 if it is none. */
+/* Return the length of the instruction at a place, or 1 if there is none. */
 unsigned int arena_len(const u8 *place);
 
 #endif /* TESTS_FUZZ_ARENA_H */

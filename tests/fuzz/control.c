@@ -4,7 +4,7 @@
 #include "../../bench_modules/groups.h"
 #include "fuzz.h"
 
-/* Stands for the list of benchmarks; the parser looks at names only. */
+/* A list of benchmarks.  The parser reads only their names. */
 static const struct bench_group first = { .name = "empty-loop" };
 static const struct bench_group second = { .name = "empty" };
 static const struct bench_group third = { .name = "memcpy-4096" };
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u64 groups = 0;
 	char *text;
 
-	/* The text as control_write() passes it: terminated, and without other zeros. */
+	/* control_write() passes texts with one zero, at the end. */
 	if (memchr(data, 0, size))
 		return 0;
 	text = malloc(size + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fuzz target: formats of markers, with arguments that are anything. */
+/* Fuzz target: formats of markers, with any arguments. */
 #include <stdarg.h>
 
 #include "../../markers/format.h"
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	format[i] = '\0';
 	marker_format_check(format);
 	memset(text, GUARD, sizeof(text));
-	/* As many as a format can ask for: they are numbers, whatever it takes them for. */
+	/* As many arguments as a format can use.  All are numbers, of any type in the format. */
 #define FOUR	args[0], args[1], args[2], args[3]
 #define SIXTEEN	FOUR, FOUR, FOUR, FOUR
 	length = print(text, room, format, SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Helpers of all fuzz targets.  Each target defines LLVMFuzzerTestOneInput(); it is
- * linked with libFuzzer, or with replay.c, which feeds it files or random bytes.
+ * Helpers of all fuzz targets.  Each target defines LLVMFuzzerTestOneInput().  It is
+ * linked with libFuzzer, or with replay.c, which passes files or random bytes to it.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -16,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-/* An expectation that does not hold is a crash, which is what a fuzzer looks for. */
+/* Crash if the condition is false.  The fuzzer reports inputs that cause crashes. */
 #define MUST(condition)							\
 do {									\
 	if (!(condition)) {						\
@@ -30,7 +30,7 @@ struct input {
 	size_t left;
 };
 
-/* The next @bytes of the input as a number; 0 where it has ended. */
+/* Return the next @bytes of the input as a number.  Missing bytes are 0. */
 static inline u64 take(struct input *in, unsigned int bytes)
 {
 	u64 value = 0;

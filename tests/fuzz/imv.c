@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fuzz target: hostile tables of immediate values, and hostile changes.  A table
- * that is accepted is used as any other; whatever happens, bytes outside of
- * sites stay as they are, and sites read the values that their variables have.
+ * Fuzz target: hostile tables of immediate values, and hostile changes.  Tables that are
+ * accepted are used.  Bytes outside of sites must not change, and sites must read the
+ * values of their variables.
  */
 #include <linux/errno.h>
 
@@ -42,7 +42,7 @@ static void fill_record(struct input *in, struct patcher_site *site)
 	site->len = kind > 1 ? arena_len(place) : take(in, 1);
 	site->size = kind > 2 ? 1 << take_below(in, 4) : take(in, 1);
 	site->flags = kind == 3 ? take(in, 2) : kind & 1 ? take_below(in, 8) << 2 : 0;
-	/* The address of a variable comes from the linker and is trusted. */
+	/* Addresses of variables are valid: the linker writes them. */
 	site->key = (long)&variables[take_below(in, VARIABLES)] - (long)&site->key;
 }
 
@@ -55,7 +55,7 @@ static void fill_chunk(struct input *in, unsigned int number)
 	head->first = (long)chunks[number].sites - (long)&head->first;
 	head->record = sizeof(struct patcher_site);
 	head->version = KMARKERS_TABLE_VERSION;
-	/* The length is not too large: the code that finds chunks checks that. */
+	/* The length is never too large: the code that finds chunks checks it. */
 	if (kind == 0)
 		head->bytes = take(in, 4) % (sizeof(chunks[0].sites) + 1);
 	else if (kind == 1)
@@ -77,7 +77,7 @@ static void forget_site_bytes(u8 *bytes, unsigned int number)
 	}
 }
 
-/* Bytes outside of all sites are as they were. */
+/* Check that no byte outside of all sites has changed. */
 static void check_outside(void)
 {
 	u8 now[ARENA_BYTES], then[ARENA_BYTES];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fuzz target: the decoder on any bytes, and the emulator against the CPU. */
+/* Fuzz target: the decoder with any bytes, and the emulator compared with the CPU. */
 #include "../../patcher/insn.h"
 #include "../native/oracle.h"
 #include "fuzz.h"
 
 static struct input input;
 
-/* Cut anywhere, it is refused or understood the same; and nothing is read behind the cut. */
+/* Decode the first bytes only: the result is the same or an error.  No byte behind is read. */
 static void decode_cut(const u8 *code)
 {
 	struct patcher_insn whole, cut;

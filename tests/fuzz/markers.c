@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fuzz target: tables of markers, hostile heads included, and probes that come
- * and go.  A model says which markers are on and what each calls.
+ * Fuzz target: tables of markers, with hostile heads, and probes that are registered and
+ * unregistered.  A model computes which markers are on and which probes each calls.
  */
 #include <linux/errno.h>
 #include <linux/printk.h>
@@ -34,7 +34,7 @@ static struct {
 
 static bool taken[CHUNKS];
 
-/* The model: per name its format, its probes in order, its markers in order. */
+/* The model: the format, the probes and the markers of each name, in order. */
 static struct name {
 	int format;
 	int probe[PROBES], nr_probes;
@@ -79,7 +79,7 @@ static void fill_marker(struct input *in, int number)
 	};
 }
 
-/* A chunk lists its own two markers, each any number of times. */
+/* Fill a chunk.  It lists its own two markers, each any number of times. */
 static void fill_chunk(struct input *in, int number)
 {
 	struct kmarkers_chunk *head = &chunks[number].head;
@@ -243,7 +243,7 @@ static void check(void)
 			check_marker(&model[i], model[i].marker[j]);
 }
 
-/* Some probes are unregistered, others are left registered. */
+/* Remove all tables.  Then remove all names, or else unregister all probes. */
 static void forget(bool free_all)
 {
 	int i, j;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fuzz target: hostile tables and batches.  The input is a program that
- * registers tables, applies batches and hits breakpoints; a model says what must
- * result, and what the text must be.
+ * Fuzz target: hostile tables and batches.  The input selects operations: registering
+ * tables, applying batches and executing breakpoints.  A model computes the right results
+ * and the right text.
  */
 #include <linux/errno.h>
 #include <linux/ptrace.h>
@@ -49,7 +49,7 @@ static bool is_prefix(u8 byte)
 	return byte == 0xf0 || byte == 0x3e;
 }
 
-/* May this site be registered, others aside? */
+/* Return whether a site may be registered if there is no other one. */
 static bool good_site(const struct patcher_site *site)
 {
 	const u8 *addr = (u8 *)patcher_site_addr(site);
@@ -151,7 +151,7 @@ static const struct patcher_site *find_site(const u8 *addr, const char **owner)
 	return NULL;
 }
 
-/* Some registered site; NULL if the input does not hit on one. */
+/* Return a registered site that the input selects, or NULL. */
 static const struct patcher_site *some_site(struct input *in)
 {
 	const struct table *t = &tables[take_below(in, TABLES)];
@@ -213,7 +213,7 @@ static bool good_poke(const struct patcher_poke *poke, const char *owner, bool p
 	    !(site->flags & PATCHER_SITE_PREFIX) != !prefix ||
 	    memcmp(poke->old, poke->addr, poke->len))
 		return false;
-	/* LOCK may be dropped only with one CPU. */
+	/* A LOCK prefix may be removed only with one CPU. */
 	if (prefix)
 		return poke->len == 1 && is_prefix(poke->new[0]) &&
 		       (poke->new[0] == 0xf0 || arena_alone);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fuzz target: tables of stubs, hostile ones included, of typed markers whose
- * probes come and go.  The stubs lie in the arena; what each would call is read
- * from its bytes and from the iterator's array, and a model says what it must be.
+ * Fuzz target: tables of stubs, also hostile ones, and probes of typed markers that are
+ * registered and unregistered.  The stubs are in the arena.  Their bytes and the array of
+ * the iterator show which probes they call.  A model computes the right probes.
  */
 #include <linux/errno.h>
 
@@ -17,7 +17,7 @@
 
 #define PROBES		4
 
-/* The model: which chunks are taken, with the stubs of each by address; probes by marker. */
+/* The model: the accepted chunks, their stubs by address, and the probes of each marker. */
 static bool taken[CHUNKS];
 
 static struct stub {
@@ -42,7 +42,7 @@ static void probe_by_name(void *private, void *call_private, const char *fmt, va
 {
 }
 
-/* Probe p is near or out of reach of a jump, with private data p. */
+/* Return the function of a probe: odd ones are out of reach of a jump. */
 static marker_typed_func *probe_of(int probe)
 {
 	return probe & 1 ? FAR : probe_near;
@@ -61,7 +61,7 @@ static bool good_head(const struct kmarkers_chunk *head)
 	       head->bytes % three == 0;
 }
 
-/* The site of a chunk at an address; NULL if there is none or more than one. */
+/* Return the site of a chunk at an address, or NULL if there is none or more than one. */
 static const struct patcher_site *site_at(int chunk, unsigned int nr, const u8 *at)
 {
 	const struct patcher_site *found = NULL;
@@ -100,7 +100,7 @@ static bool clashes(const u8 *at)
 	return false;
 }
 
-/* Is there a stub that begins here?  Then the model has it, unless it clashes. */
+/* Return whether a stub begins here that overlaps no other one.  Add it to the model. */
 static bool find_stub(int chunk, unsigned int nr, u8 *at)
 {
 	const struct patcher_site *site = site_at(chunk, nr, at);
@@ -121,7 +121,7 @@ static bool find_stub(int chunk, unsigned int nr, u8 *at)
 	return true;
 }
 
-/* Every site must belong to a stub: then there are a third as many stubs as sites. */
+/* Add the stubs of a chunk to the model.  Return false if a site belongs to no stub. */
 static bool model_add(int chunk)
 {
 	const struct kmarkers_chunk *head = &typed_stubs[chunk].head;
@@ -243,7 +243,7 @@ static bool jumps_to(const u8 *at, marker_typed_func *target)
 	return *at == 0xe9 && (long)at + 5 + displacement == (long)target;
 }
 
-/* The last stub of a marker calls its only probe; others, or others' probes, by the iterator. */
+/* The last stub of a marker calls its only probe directly.  Other stubs call the iterator. */
 static void check_stub(const struct stub *stub, bool last)
 {
 	int probe = model[stub->marker].probe[0];
@@ -292,7 +292,7 @@ static void check_marker(int number)
 	MUST(!probe || !probe->func);
 }
 
-/* No byte outside of stubs has changed. */
+/* Check all markers and stubs, and that no byte outside of stubs has changed. */
 static void check(void)
 {
 	int i;

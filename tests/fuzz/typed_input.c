@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Markers and stubs, hostile ones included, from the input of the fuzz target of typed markers. */
+/* The input of the fuzz target of typed markers: markers and stubs, also hostile ones. */
 #include <kmarkers/patcher.h>
 #include <kmarkers/typed.h>
 
@@ -68,7 +68,7 @@ static void fill_site(struct patcher_site *site, u8 *at, const struct marker_typ
 	site->flags = 0;
 }
 
-/* One thing about a stub is not as it should be. */
+/* Change a field of one of a stub's sites, or swap two of its sites. */
 static void spoil(struct input *in, int chunk, struct patcher_site *site)
 {
 	struct patcher_site *one = &site[take_below(in, 3)], tmp;
@@ -92,7 +92,7 @@ static void spoil(struct input *in, int chunk, struct patcher_site *site)
 		one->addr = take(in, 4);
 		break;
 	default:
-		/* The order of records is the linker's: these are sorted. */
+		/* This swap must change nothing: the sites of a chunk may be in any order. */
 		tmp = site[0];
 		site[0] = site[1];
 		site[1] = tmp;
@@ -135,8 +135,8 @@ void typed_fill_stubs(struct input *in, int chunk)
 }
 
 /*
- * Instructions of any kind, and most places have the bytes of a stub, or of one
- * whose first instruction is too short.
+ * Fill the arena with instructions of any kind.  At most places, write a good stub, or a
+ * stub whose first instruction is too short.
  */
 void typed_fill_arena(struct input *in)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fuzz target: what may be written to the files in debugfs.  The input is text,
- * or chooses pieces of text that mean something; each reader is judged by one
- * that is written another way.
+ * Fuzz target: texts that are written to files in debugfs.  The input is the text, or it
+ * selects pieces of valid texts.  The result of each parser is compared with that of a
+ * second parser here.
  */
 #include <errno.h>
 
@@ -70,7 +70,7 @@ static void fill(struct input *in)
 	text[length] = '\0';
 }
 
-/* A copy of exactly its size, so that a read behind its end is noticed. */
+/* Return a copy.  Its memory ends with it, so that a read behind its end is noticed. */
 static char *copy_of(const char *from, size_t bytes)
 {
 	char *copy = malloc(bytes + 1);
@@ -80,7 +80,7 @@ static char *copy_of(const char *from, size_t bytes)
 	return copy;
 }
 
-/* Digits before anything else, of which none is too large for the base. */
+/* Compute the value of a number without a sign.  Return whether it is one of 64 bits. */
 static bool magnitude(const char *at, __uint128_t *value)
 {
 	static const char all[] = "0123456789abcdef0123456789ABCDEF";
@@ -126,7 +126,7 @@ static void check_identifier(const char *line)
 	MUST(patcher_is_identifier(line) == (good && !line[good]));
 }
 
-/* Where each word begins, if all are words: no space first, last or beside another. */
+/* Find the beginnings of all words.  Return 0 if a space is first, last or doubled. */
 static unsigned int find_words(const char *line, const char **word)
 {
 	unsigned int nr = 1;
@@ -158,7 +158,7 @@ static bool is_command(const char *at)
 	       is_word(at + (*at == '-'), "count");
 }
 
-/* trace and count are one bit each, a minus takes away, none takes both. */
+/* "trace" and "count" add a bit each; with a minus they remove it; "none" removes both. */
 static void check_command(const struct control_command *command, const char *at)
 {
 	unsigned int trace = is_word(at + (*at == '-'), "trace") ? CONTROL_TRACE : 0;
@@ -207,7 +207,7 @@ static void check_control(const char *line)
 	free(copy);
 }
 
-/* A file of a name's own takes one of the words, or 0 and 1. */
+/* The files of a name accept one command, or 0 and 1. */
 static void check_word(const char *line)
 {
 	const struct control_command *command = marker_command_find(line);
