@@ -64,7 +64,13 @@ static struct held {
 	bool passed, kept, inside, waited, released, early, ended, changed;
 } held;
 
-extern u8 test_held_run[];
+/* Where the run is.  objtool lets nothing else refer to the middle of a function. */
+extern const s32 test_held_record;
+
+static u8 *held_run(void)
+{
+	return (u8 *)&test_held_record + test_held_record;
+}
 
 static noinline void pass_held_run(void)
 {
@@ -72,8 +78,12 @@ static noinline void pass_held_run(void)
 	WRITE_ONCE(held.ready, true);
 	while (!READ_ONCE(held.sent))
 		cpu_relax();
-	asm volatile("test_held_run:\n"
-		     "	.byte " __stringify(RUN) "\n"
+	asm volatile("77:	.byte " __stringify(RUN) "\n"
+		     ".pushsection .discard_test_held, \"aw\", @progbits\n"
+		     "	.balign 4\n"
+		     "test_held_record:\n"
+		     "	.long 77b - .\n"
+		     ".popsection\n"
 		     "	movb $1, %0\n" : "=m" (held.passed) : : "memory");
 	/* The instruction that replaces the run leaves them off. */
 	raw_local_irq_enable();
@@ -99,7 +109,7 @@ static void wake_keeper(void *unused)
 
 static bool has_begun(void)
 {
-	return READ_ONCE(test_held_run[0]) == INT3;
+	return READ_ONCE(*held_run()) == INT3;
 }
 
 /*
@@ -134,7 +144,7 @@ static int held_keep(void *unused)
 
 static int held_change(const u8 *from, const u8 *to)
 {
-	struct patcher_poke poke = { .addr = test_held_run, .len = RUN_LEN };
+	struct patcher_poke poke = { .addr = held_run(), .len = RUN_LEN };
 	int err;
 
 	memcpy(poke.old, from, RUN_LEN);
@@ -201,7 +211,7 @@ static int register_run(void)
 {
 	int err;
 
-	site.addr = (long)test_held_run - (long)&site.addr;
+	site.addr = (long)held_run() - (long)&site.addr;
 	site.len = RUN_LEN;
 	site.flags = PATCHER_SITE_RUN;
 	table.module = THIS_MODULE;
