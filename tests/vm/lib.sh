@@ -95,10 +95,10 @@ fails_with() {
 	return 1
 }
 
-# must COMMAND...: a step that the suite needs; prints a failed result if the command fails
+# must COMMAND...: runs a step that the suite needs; prints a failed result if the command fails
 must() {
 	"$@" && return
-	result 1 "$*"
+	result 1 "the suite cannot run: $*"
 	return 1
 }
 
