@@ -8,31 +8,33 @@ struct patcher_core_site;
 struct patcher_detour;
 
 /*
- * A thread that asks for a site of 4 bytes again and again, where there is none;
- * more_to_ask() until it has done so for a while; 0 or what it was told but -EINVAL.
+ * Start a thread that repeatedly tries to register a site of 4 bytes where no instruction
+ * is.  more_to_ask() returns true until it has made enough attempts.  stop_asking() returns
+ * 0 if all attempts returned -EINVAL, or an error.
  */
 int start_asking(const char *function, unsigned long offset);
 bool more_to_ask(void);
 int stop_asking(void);
 
-/* Two threads redirect and restore it at the same time; 0 if one of them did each time. */
+/* Two threads redirect and restore @detour at the same time.  Return 0 if one of each succeeds. */
 int race_for(struct patcher_detour *detour);
 
-/* Two threads unregister it at the same time; 0 if one of them did, and the other was told so. */
+/* Two threads unregister @site at the same time.  Return 0 if one gets 0, the other -EINVAL. */
 int race_to_forget(struct patcher_core_site *site);
 
 /*
- * A thread that holds the kernel's text_mutex most of the time; -EPROTO if the
- * first bytes of @text changed meanwhile, or if it never held it.
+ * Start a thread that holds the kernel's text_mutex most of the time.  stop_holding()
+ * returns -EPROTO if the first bytes of @text changed while the thread held it, or if the
+ * thread never held it.
  */
 int start_holding(const u8 *text);
 int stop_holding(void);
 
-/* The answer to a command. */
+/* The answer of the last command. */
 #define CORE_MAX_ANSWER	4096
 extern char core_answer[CORE_MAX_ANSWER];
 
-/* Commands of core.c that only read. */
+/* Commands of core.c that only read memory. */
 int core_bytes(char **words);
 int core_scan(char **words);
 int core_symbol(char **words);

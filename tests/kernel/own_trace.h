@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A tracepoint that comes and goes with the module of its callback. */
+/* A tracepoint in the module of its callback: both are loaded and unloaded together. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM kmarkers_test
 
