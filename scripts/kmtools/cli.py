@@ -46,7 +46,7 @@ COMMANDS = {
     "check fuzz": ("check", "every fuzz target for a while"),
     "check coverage": ("check", "line coverage of the pure parts; 1 below 90 %"),
     "check lint": ("check", "every tool that reads the sources"),
-    "check house": ("check", "floors, circles, names and sizes of the sources"),
+    "check house": ("house", "floors, circles, names and sizes of the sources"),
     "check fresh": ("check", "the README's commands in bare Debian systems"),
     "check aa": ("check", "how often two copies of the same code come out different"),
     "check many-files": ("check", "what the sites of a module of many files cost at load"),

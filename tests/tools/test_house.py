@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """kmarkers check house: each fault that it looks for is put into a tiny tree, and found."""
 
+import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -65,11 +67,11 @@ void low_do(void)
 {
 	low_help();
 }
-
-int low_state[] = { 1 }, *low_other;
 """,
     "low/b.c": '#include "own.h"\nvoid low_help(void)\n{\n\tlow_state[0] = 1;\n}\n',
-    "low/table.c": '#include "own.h"\n' + "\n" * 12 + "int low_table(void)\n{\n\treturn 1;\n}\n",
+    "low/table.c": '#include "own.h"\nint low_state[] = { 1 }, *low_other;\n'
+    + "\n" * 12
+    + "int low_table(void)\n{\n\treturn 1;\n}\n",
     "high/Kbuild": "obj-m := high.o\n",
     "high/high.c": "#include <low.h>\nint init_module(void)\n{\n\tlow_do();\n\treturn 0;\n}\n",
     "beside/include/low.h": '#include "../../low/own.h"\n',
@@ -94,6 +96,13 @@ def found(root: Path, changes: dict[str, str] | None = None) -> list[str]:
     return [str(breach) for breach in house.breaches(plan)]
 
 
+def floor_beside(root: Path, changes: dict[str, str]) -> Plan:
+    """Return the plan of the changed sound tree with the floor "beside" marked so."""
+    found(root, changes)
+    rows = [row | {"beside": row["name"] == "beside"} for row in TABLE["c"]]
+    return Plan(root, TABLE | {"c": rows}, sorted(map(Path, SOUND)))
+
+
 def test_a_sound_tree_has_no_breach(tmp_path: Path) -> None:
     assert found(tmp_path) == []
 
@@ -114,6 +123,35 @@ def test_what_is_no_call(tmp_path: Path) -> None:
     harmless = '\tthis->low_do = "low_do()"; /* low_do() */\n\tlow_do: f(.low_do = 1);\n'
     text = f'#include "own.h"\nvoid low_help(void)\n{{\n{harmless}}}\n'
     assert found(tmp_path, {"low/b.c": text.replace("low_do: ", "")}) == []
+
+
+def test_c_files_that_use_objects_of_each_other(tmp_path: Path) -> None:
+    changes = {"low/b.c": SOUND["low/b.c"] + "int low_own;\n"}
+    changes["low/table.c"] = SOUND["low/table.c"].replace("return 1", "return low_own")
+    assert found(tmp_path, changes) == [
+        "low/b.c:4: a circle: uses low_state of low/table.c, and back: low/table.c -> low/b.c",
+        "low/table.c:17: a circle: uses low_own of low/b.c, and back: low/b.c -> low/table.c",
+    ]
+    # Tests have a list of their cases beside the objects that the cases use.
+    table = TABLE | {"names": TABLE["names"] | {"files": []}}
+    assert house.breaches(Plan(tmp_path, table, sorted(map(Path, SOUND)))) == []
+
+
+def test_a_use_against_the_floors_without_an_include(tmp_path: Path) -> None:
+    text = "int high_try(void);\nextern int high_state;\nint low_up(void)\n{\n\treturn USED;\n}\n"
+    high = SOUND["high/high.c"] + "int high_state;\nint high_try(void)\n{\n\treturn 0;\n}\n"
+    for used, said in (
+        ("high_try()", "calls high_try() of high/high.c"),
+        ("high_state", "uses high_state of high/high.c"),
+    ):
+        changes = {"low/c.c": text.replace("USED", used), "high/high.c": high}
+        assert found(tmp_path, changes) == [f"low/c.c:5: {said}: low may not know high"]
+
+
+def test_a_call_of_what_a_floor_beside_replaces(tmp_path: Path) -> None:
+    text = SOUND["low/a.c"].replace("low_help();", "anything();")
+    plan = floor_beside(tmp_path, {"low/a.c": text})
+    assert house.breaches(plan) == []
 
 
 def test_a_circle_through_a_header_inline(tmp_path: Path) -> None:
@@ -193,6 +231,15 @@ def test_files_and_functions_above_the_budget(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["low/run", "py/guest/init"])
+def test_a_script_without_a_suffix_above_the_budget(tmp_path: Path, name: str) -> None:
+    assert found(tmp_path, {name: "#!/bin/sh\n" + ":\n" * 12}) == [
+        f"{name}:13: 13 lines; the budget is 12"
+    ]
+    # A file without an interpreter is no script.
+    assert found(tmp_path, {name: "word\n" * 13}) == []
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [
@@ -237,6 +284,48 @@ def test_statics_of_one_name_in_a_module(tmp_path: Path, text: str) -> None:
     ]
     # Another module may use the same name.
     assert found(tmp_path, {"high/high.c": text + SOUND["high/high.c"]}) == []
+
+
+def test_statics_of_one_name_in_objects_with_a_prefix(tmp_path: Path) -> None:
+    changes = {
+        "high/Kbuild": "obj-m := high.o\nhigh-y := high.o $(addprefix ../low/,more.o state.o)\n",
+        "high/high.c": SOUND["high/high.c"] + "static int state;\n",
+        "low/state.c": "static int state;\n",
+    }
+    assert found(tmp_path, changes) == [
+        "low/state.c:1: state is also in high/high.c:7, of module high"
+    ]
+
+
+def test_the_table_names_base(tmp_path: Path) -> None:
+    """A global name without a prefix and a static one of another file, in base/ of this tree."""
+    for directory in ("base", "patcher"):
+        shutil.copytree(ROOT / directory, tmp_path / directory)
+    words, lock = (tmp_path / "base" / name for name in ("words.c", "lock.c"))
+    words.write_text(words.read_text() + "int unnamed;\nstatic int shared;\n")
+    lock.write_text(lock.read_text() + "static int shared;\n")
+    files = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file())
+    plan = Plan(tmp_path, house.plan_of_tree().table, files)
+    said = [breach.text for breach in (*house.names(plan), *house.twice(plan))]
+    assert [line.split(" in ")[0] for line in said] == [
+        "unnamed is not static and has none of the prefixes",
+        "shared is also",
+    ]
+
+
+def test_imports_that_fail_for_a_circle_are_named(tmp_path: Path) -> None:
+    """The command does not import the modules that it reads, so it can name their circle."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    for name in ("kernels.txt", "Documentation/floors.svg"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    lab = tmp_path / "scripts" / "kmtools" / "lab"
+    for name, other in (("cache", "catalogue"), ("catalogue", "cache")):
+        (lab / f"{name}.py").write_text(f"from kmtools.lab.{other} import {other}\n{name} = 1\n")
+    words = [sys.executable, str(tmp_path / "scripts" / "kmarkers"), "check", "house"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "a circle: imports kmtools.lab.catalogue, and back" in done.stdout
 
 
 def test_a_figure_of_other_floors(tmp_path: Path) -> None:

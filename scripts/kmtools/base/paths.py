@@ -4,9 +4,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 CATALOGUE = "kernels.txt"
+
+# Never part of a source tree: history, results, caches and files of an earlier build.
+SKIPPED_DIRS = {
+    *(".git", "build", "results", ".venv", ".tmp_versions"),
+    *("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"),
+}
+SKIPPED_SUFFIXES = {".o", ".ko", ".mod", ".cmd", ".a", ".pyc", ".order", ".symvers"}
+GENERATED_ENDINGS = (".mod.c",)
 
 
 def checkout() -> Path:
@@ -25,3 +34,14 @@ DEFAULT_CACHE = ROOT / "build" / "lab"
 def cache_dir() -> Path:
     """Return the directory that holds everything that was downloaded and unpacked."""
     return Path(os.environ.get("KMARKERS_CACHE") or DEFAULT_CACHE).resolve()
+
+
+def sources(src: Path) -> Iterator[Path]:
+    """Yield the files of a source tree, relative to it."""
+    for directory, names, files in os.walk(src):
+        names[:] = sorted(name for name in names if name not in SKIPPED_DIRS)
+        for name in files:
+            generated = name.endswith(GENERATED_ENDINGS) or Path(name).suffix in SKIPPED_SUFFIXES
+            path = Path(directory) / name
+            if not generated and path.is_file():
+                yield path.relative_to(src)

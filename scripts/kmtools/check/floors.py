@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds the floor of each source, and which source uses which: by include, call or import."""
+"""Finds the floor of each source, and which source uses which: include, call, object or import."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kmtools.base.paths import sources
 from kmtools.check import csource
 from kmtools.check.csource import CSource, Definition
-from kmtools.lab.build import sources
 
 OBJECTS = re.compile(r"^(\w+)-y\s*[:+]?=(.*)", re.M)
+PREFIXED = re.compile(r"\$\(addprefix\s+([^,\s]+),([^)]*)\)")
 SINGLE = re.compile(r"^obj-\S+\s*[:+]?=(.*)", re.M)
 Pair = tuple[str, str]  # a floor, and a floor that it uses
 
@@ -212,9 +213,13 @@ class Plan:
                     queue.append(more)
         return words
 
+    def has_rules_for_names(self, path: Path) -> bool:
+        """Return whether the table's rules for names hold in a file."""
+        return any(fnmatchcase(str(path), pattern) for pattern in self.table["names"]["files"])
+
     @cached_property
-    def calls(self) -> list[Edge]:
-        """The uses of a function of one C file by another: called, or passed on."""
+    def uses(self) -> list[Edge]:
+        """The uses of a function or an object of one C file by another."""
         edges = []
         for path, source in self.c.items():
             if path.suffix != ".c":
@@ -222,18 +227,22 @@ class Plan:
             own = {definition.name for definition in source.definitions}
             for word, line in self.words(path).items():
                 for one in self._meant(path, word) if word not in own else ():
-                    edges.append(Edge(path, one.path, line, f"calls {one.name}() of {one.path}"))
+                    verb = "calls" if one.kind == "function" else "uses"
+                    edges.append(Edge(path, one.path, line, f"{verb} {one.shown} of {one.path}"))
         return edges
 
     def _meant(self, path: Path, word: str) -> list[Definition]:
-        """Return the functions that a name means in a file: there may be one for each build."""
-        found = [one for one in self.global_names.get(word, ()) if one.kind == "function"]
+        """Return what a name means in a file: there may be a definition for each build."""
+        found = self.global_names.get(word, [])
+        if not self.has_rules_for_names(path):
+            found = [one for one in found if one.kind == "function"]
         beside = [one for one in found if one.path.parent == path.parent]
         mine = floor_of(path, self.c_floors)
         if beside or not mine:
             return beside
         floors = [(floor_of(one.path, self.c_floors), one) for one in found]
-        return [one for floor, one in floors if floor and floor.name in mine.knows]
+        below = [one for floor, one in floors if floor and floor.name in mine.knows]
+        return below or [one for floor, one in floors if floor and not floor.beside]
 
     def linked(self) -> dict[str, list[Path]]:
         """Return the kernel modules and the sources of each."""
@@ -241,7 +250,7 @@ class Plan:
         for path in self.files:
             if path.name != "Kbuild":
                 continue
-            text = self.text(path).replace("\\\n", " ")
+            text = PREFIXED.sub(_prefixed, self.text(path).replace("\\\n", " "))
             several: dict[str, list[str]] = defaultdict(list)
             for name, objects in OBJECTS.findall(text):
                 several[name] += objects.split()
@@ -254,6 +263,10 @@ class Plan:
                 paths = [_plain(path.parent / one).with_suffix(".c") for one in objects]
                 found[name] = [one for one in paths if one in self.c]
         return found
+
+
+def _prefixed(match: re.Match[str]) -> str:
+    return " ".join(match[1] + word for word in match[2].split())
 
 
 def _plain(path: Path) -> Path:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from importlib import import_module
 from pathlib import Path
 
 from kmtools.base.paths import ROOT
@@ -86,7 +87,10 @@ def sizes(plan: Plan) -> Iterator[Breach]:
     budget = plan.table["budget"]
     spare = dict.fromkeys(plan.table["tables"])
     for path in plan.files:
-        lines = len(plan.text(path).splitlines()) if path.suffix in BUDGETED else 0
+        text = plan.text(path) if path.suffix in BUDGETED or not path.suffix else ""
+        if not path.suffix and not text.startswith("#!"):
+            continue
+        lines = len(text.splitlines())
         if lines <= budget["file"]:
             continue
         excepted = [pattern for pattern in plan.table["tables"] if fnmatchcase(str(path), pattern)]
@@ -112,18 +116,17 @@ def names(plan: Plan) -> Iterator[Breach]:
         if name.startswith(tuple(rules["prefixes"])) or name in rules["others"]:
             continue
         for one in definitions:
-            if any(fnmatchcase(str(one.path), pattern) for pattern in rules["files"]):
+            if plan.has_rules_for_names(one.path):
                 text = f"{one.shown} is not static and has none of the prefixes"
                 yield Breach(one.path, one.line, text)
 
 
 def twice(plan: Plan) -> Iterator[Breach]:
     """Yield the functions and objects whose name two files of a module have."""
-    patterns = plan.table["names"]["files"]
     for module, paths in plan.linked().items():
         first: dict[str, Definition] = {}
         for path in paths:
-            if not any(fnmatchcase(str(path), pattern) for pattern in patterns):
+            if not plan.has_rules_for_names(path):
                 continue
             for one in plan.c[path].definitions:
                 other = first.setdefault(one.name, one)
@@ -137,9 +140,9 @@ def breaches(plan: Plan) -> list[Breach]:
     """Return all places that house.toml does not allow."""
     headers = [edge for edge in plan.includes if edge.user.suffix == ".h"]
     found = [*homeless(plan), *private(plan), *sizes(plan), *names(plan), *twice(plan)]
-    for edges in (headers, plan.calls, plan.imports):
+    for edges in (headers, plan.uses, plan.imports):
         found += circles(edges)
-    found += against(plan.includes, plan.c_floors)
+    found += against([*plan.includes, *plan.uses], plan.c_floors)
     found += against(plan.imports, plan.python_floors)
     return sorted(found)
 
@@ -159,3 +162,14 @@ def measure() -> list[Breach]:
     """Return the breaches in this tree."""
     plan = plan_of_tree()
     return [*breaches(plan), *stale(plan, plan.text(DRAWN))]
+
+
+def show(draw: bool) -> int:
+    """Print the breaches in this tree, after the figure is drawn if asked; return the exit code."""
+    if draw:
+        figure = import_module("kmtools.check.floorfigure")
+        figure.draw(plan_of_tree(), ROOT / DRAWN)
+    found = measure()
+    for breach in found:
+        print(breach)
+    return 1 if found else 0

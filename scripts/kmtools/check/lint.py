@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kmtools.base.errors import UnableError, require_root
-from kmtools.base.paths import ROOT
+from kmtools.base.paths import ROOT, sources
 from kmtools.base.processes import captured
 from kmtools.check import checkpatch, house, kernelsuite
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite, printed
 from kmtools.lab import catalogue, kernels, unpack
 from kmtools.lab.apt import PrivateApt
-from kmtools.lab.build import mirror, object_dir, run_make, sources
+from kmtools.lab.build import mirror, object_dir, run_make
 from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite, fetching
 
 # scripts/setup --lint lets pip install here the linters that Debian lacks.

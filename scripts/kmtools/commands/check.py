@@ -9,18 +9,15 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 from kmtools.base.errors import BAD, DONE, UNABLE, positive
-from kmtools.base.paths import ROOT
 from kmtools.check import (
     boots,
     coverage,
     everything,
     fresh,
     fuzz,
-    house,
     kernelsuite,
     lint,
     manyfiles,
@@ -185,25 +182,6 @@ def check_lint(parser: ArgumentParser) -> Run:
     def run(args: Namespace) -> int:
         known(parser, "tool", args.tools, list(lint.TOOLS))
         return judged(not lint.run_all(args.tools).failed)
-
-    return run
-
-
-def check_house(parser: ArgumentParser) -> Run:
-    """Measure how the sources are laid out: floors, circles, names and sizes; 1 for a breach.
-
-    scripts/kmtools/check/house.toml is the table that they are measured against.
-    """
-    parser.add_argument("--draw", action="store_true", help=f"write {house.DRAWN} first")
-
-    def run(args: Namespace) -> int:
-        if args.draw:
-            figure = import_module("kmtools.check.floorfigure")
-            figure.draw(house.plan_of_tree(), ROOT / house.DRAWN)
-        found = house.measure()
-        for breach in found:
-            print(breach)
-        return judged(not found)
 
     return run
 

@@ -11,23 +11,15 @@ import filecmp
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from kmtools.base.errors import UnableError, require_root
-from kmtools.base.paths import cache_dir
+from kmtools.base.paths import cache_dir, sources
 from kmtools.lab import chroot
 from kmtools.lab.cache import locked
 from kmtools.lab.catalogue import Kernel, require
 from kmtools.lab.unpack import suite_dir
-
-# Never part of a source tree: history, results, caches and files of an earlier build.
-SKIPPED_DIRS = {
-    *(".git", "build", "results", ".venv", ".tmp_versions"),
-    *("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"),
-}
-SKIPPED_SUFFIXES = {".o", ".ko", ".mod", ".cmd", ".a", ".pyc", ".order", ".symvers"}
-GENERATED_ENDINGS = (".mod.c",)
 
 
 def build_modules(
@@ -90,17 +82,6 @@ def run_make(
         "modules",
     ]
     return chroot.run(suite_dir(kernel.suite), binds, make, log)
-
-
-def sources(src: Path) -> Iterator[Path]:
-    """Yield the files of a source tree, relative to it."""
-    for directory, names, files in os.walk(src):
-        names[:] = sorted(name for name in names if name not in SKIPPED_DIRS)
-        for name in files:
-            generated = name.endswith(GENERATED_ENDINGS) or Path(name).suffix in SKIPPED_SUFFIXES
-            path = Path(directory) / name
-            if not generated and path.is_file():
-                yield path.relative_to(src)
 
 
 def mirror(src: Path, objects: Path) -> None:

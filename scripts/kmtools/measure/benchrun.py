@@ -22,8 +22,7 @@ from typing import Any
 
 from kmtools.base.errors import UnableError, explain
 from kmtools.base.files import write_whole
-from kmtools.base.paths import ROOT
-from kmtools.lab.build import sources
+from kmtools.base.paths import ROOT, sources
 from kmtools.measure import hostenv
 
 LOCAL = ROOT / "results" / "local"
