@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Core cycles beside TSC cycles: the two clocks of a core run at different frequencies.
 
-Each window has both, and the ratio is that of its block, so one number for each benchmark turns
-costs from one into the other. Whether cycles were counted or estimated is said wherever they are
-shown.
+Each window has both. One ratio for each benchmark converts costs from TSC cycles to core cycles.
+Wherever core cycles are shown, a word says whether they were counted or estimated.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ SOURCES = ("estimated", "counted")
 
 @dataclass(frozen=True)
 class CoreCycles:
-    """Core cycles in one TSC cycle, and how that is known."""
+    """The number of core cycles in one TSC cycle, and its source: counted or estimated."""
 
     source: str
     per_tick: float
@@ -35,7 +34,7 @@ class CoreCycles:
 
 
 def ratio_of(tier: Tier, samples: Iterable[Sample]) -> CoreCycles | None:
-    """The ratio of a benchmark's windows; None where no cycles are known."""
+    """The ratio of a benchmark's windows; None if no cycles are known."""
     source = tier.env.get("cycles", "")
     if source not in SOURCES or tier.emulated or tier.exact:
         return None

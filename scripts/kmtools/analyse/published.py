@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The numbers published in 2006-2015 and which of ours continue which.
+"""The numbers published in 2006-2015, and the benchmarks here that continue them.
 
-aliases.csv joins each published (source, benchmark, variant) to ours, or says why nothing does
-yet. Its column `over` names the published row, as benchmark:variant, that the published cost was
-counted over; the cost is recomputed from the published totals rather than believed.
+aliases.csv joins each published (source, benchmark, variant) to one of ours, or says why none
+continues it yet. Its column `over` names the published reference of the cost, as benchmark:variant;
+the cost is computed again from the published totals.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Published:
 
     @property
     def differs(self) -> bool:
-        """Whether the stated delta is not what its own numbers give, at its own precision."""
+        """Whether the stated delta differs from the one computed again, at the stated precision."""
         if self.delta_stated is None or self.delta is None:
             return False
         recomputed = Decimal(repr(round(self.delta, 9)))
@@ -81,7 +81,7 @@ def value_of(row: dict[str, str]) -> tuple[float, str]:
 
 
 def read_published() -> list[Published]:
-    """Every published number with its delta recomputed on its own machine."""
+    """Every published number, with its delta computed again on its own machine."""
     over = {
         (a["source"], a["published_benchmark"], a["published_variant"]): a["over"]
         for a in read_table(ALIASES)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Slopes over loop counts, in which the fixed cost of starting and stopping the clock cancels.
+"""Slopes over loop counts, which do not contain the fixed cost of starting and stopping the clock.
 
-Units follow the data: a slope is in the tier's unit per operation. The standard library is enough.
+A slope is in the tier's unit per operation. This file uses the standard library alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Slope:
 def fit_slope(points: Sequence[tuple[int, int]]) -> Fraction | None:
     """Least-squares slope of (loops, value) points, exact; None below two loop counts.
 
-    With two points it is their difference quotient. Never clamped: a negative one is data."""
+    With two points it is their difference quotient. A negative slope stays negative."""
     n = len(points)
     sum_x = sum(x for x, _ in points)
     sum_y = sum(y for _, y in points)
@@ -41,8 +41,8 @@ def fit_slope(points: Sequence[tuple[int, int]]) -> Fraction | None:
 def slopes(samples: Iterable[Sample]) -> dict[str, list[Slope]]:
     """Slopes of every variant of one benchmark, ordered by block.
 
-    Flagged windows take no part; a block that they leave with fewer than two loop counts of a
-    variant has no slope for it."""
+    Flagged windows are left out; a block with fewer than two loop counts left for a variant has no
+    slope of it."""
     points: dict[tuple[str, int, int], list[tuple[int, int]]] = defaultdict(list)
     for sample in samples:
         if not sample.flags:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Estimators: slopes, paired differences and intervals that stay honest on timing data.
+"""Estimators: medians and intervals that hold for timing data.
 
-Units follow the data: a slope is in the tier's unit per operation (TSC ticks or instructions
-divided by loop iterations), and so are differences, intervals and medians.
+Slopes, differences, intervals and medians are in the tier's unit per operation: TSC ticks or
+instructions divided by loop iterations.
 
-Where the techniques come from:
+Sources of the techniques:
 - sign-test interval of the median: order statistics, exact for any distribution (Conover,
   "Practical Nonparametric Statistics"; Le Boudec, "Performance Evaluation", ch. 2);
 - autocorrelation: the effective number of observations n / tau, tau from the initial positive
@@ -40,7 +40,7 @@ _T_975 = (
 
 @dataclass(frozen=True)
 class Interval:
-    """A confidence interval; infinite ends mean that the data do not bound it."""
+    """A confidence interval; an infinite end means that the data do not bound it."""
 
     lo: float
     hi: float
@@ -97,9 +97,9 @@ def sign_rank(n: int) -> int:
 
 
 def correlation_time(series: Sequence[Slope]) -> float:
-    """How many times larger the variance of the sum of signs (around each layout's median) is
-    than that of independent blocks without ties: 1 for those, more when neighbours resemble
-    each other, and less would be possible where most values tie, but is not made use of."""
+    """How many times larger the variance of the sum of signs (around each layout's median) is than
+    that of independent blocks without ties: 1 for independent blocks, more if neighbours resemble
+    each other. It is never below 1, though many ties would allow that."""
     medians = layout_medians(series)
     signs = np.array([np.sign(float(s.value) - medians[s.layout]) for s in series])
     n = len(signs)
@@ -117,9 +117,9 @@ def correlation_time(series: Sequence[Slope]) -> float:
 
 
 def sign_interval(series: Sequence[Slope]) -> Interval:
-    """Sign-test interval of the median at 95 %, widened for correlated blocks: ranks are taken
-    for n / tau observations and stretched to the n that are there. It is the whole range where
-    correlation leaves too few of them, and unbounded below 6 blocks."""
+    """Sign-test interval of the median at 95 %, widened for correlated blocks: ranks are computed
+    for n / tau observations and scaled to all n. It is the whole range if correlation leaves too
+    few observations, and unbounded below 6 blocks."""
     n = len(series)
     if sign_rank(n) == 0:
         return UNBOUNDED
@@ -130,13 +130,13 @@ def sign_interval(series: Sequence[Slope]) -> Interval:
 
 
 def cluster_interval(series: Sequence[Slope]) -> Interval | None:
-    """Interval of the mean over layouts of the layouts' medians, taking the layouts measured for
-    a sample of all placements: it says what the same code would cost placed elsewhere.
+    """Interval of the mean of the layouts' medians. The measured layouts are taken as a sample of
+    all placements, so the interval holds for the same code at another place.
 
-    This is the bootstrap that resamples whole layouts, in closed form: its standard error is
-    sqrt((L - 1) / L) s / sqrt(L), and for as few clusters as here the correction by
-    sqrt(L / (L - 1)) and a t quantile of L - 1 degrees of freedom are due, which together give
-    the t interval of the layouts' medians. None with a single layout, which says nothing."""
+    It is the bootstrap that resamples whole layouts, in closed form: its standard error is
+    sqrt((L - 1) / L) s / sqrt(L). So few clusters need the correction by sqrt(L / (L - 1)) and a
+    t quantile of L - 1 degrees of freedom; together they give the t interval of the layouts'
+    medians. None for a single layout."""
     medians = list(layout_medians(series).values())
     count = len(medians)
     if count < 2:
@@ -148,11 +148,11 @@ def cluster_interval(series: Sequence[Slope]) -> Interval | None:
 
 
 def clock_resolution(samples: Sequence[Sample]) -> float:
-    """What one step of the clock is worth in cost per operation.
+    """One step of the clock, as a cost per operation.
 
-    A TSC that software scales or synthesises advances in steps of many ticks (the greatest common
-    divisor of all readings); two windows then tell costs apart only to a step over the difference
-    of their loop counts. 0 where there are too few windows to see the step."""
+    A TSC that software scales or emulates advances in steps of many ticks (the greatest common
+    divisor of all readings). Two windows then resolve costs only to a step divided by the
+    difference of their loop counts. 0 if there are too few windows to find the step."""
     loops = {sample.size for sample in samples}
     if len(samples) < 20 or len(loops) < 2:
         return 0.0
@@ -160,7 +160,7 @@ def clock_resolution(samples: Sequence[Sample]) -> float:
 
 
 def exact_interval(series: Sequence[Slope]) -> Interval:
-    """Smallest and largest value: of zero width when every block agrees."""
+    """Smallest and largest value; of zero width if all blocks agree."""
     low, high = min(s.value for s in series), max(s.value for s in series)
     return Interval(float(low), float(high))
 

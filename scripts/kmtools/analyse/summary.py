@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""summary.json: the results as plain data, with the published numbers they continue."""
+"""Writes and reads summary.json: the results as plain data, and the published numbers."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ SUMMARY = {
 
 
 def number(value: float | None) -> float | None:
-    """A value for JSON: rounded to 1e-6 of the unit, None for infinite or missing."""
+    """A value for JSON: rounded to 1e-6 of the unit; None if it is infinite or missing."""
     if value is None or not math.isfinite(value):
         return None
     return round(value, 6) + 0.0
@@ -101,8 +101,8 @@ def in_core_cycles(
 
 
 def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
-    """One entry of summary.json. published and published_delta are those of the first machine
-    in published.csv, recomputed; published_rows has all of them."""
+    """One entry of summary.json. published and published_delta are those of the first machine in
+    published.csv, computed again; published_rows has all machines."""
     # Published numbers are cycles, so an emulated result or an instruction count has none.
     cycles = result.unit in (UNIT_TSC, UNIT_GUEST)
     rows = ancestors.get((result.benchmark, result.variant), []) if cycles else []
@@ -138,7 +138,7 @@ def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
 
 
 def provenance(run: Path, env: dict[str, Any]) -> dict[str, Any]:
-    """Of which run and which sources the results are."""
+    """The run and the sources that the results come from."""
     source = env.get("source") or {}
     names = ("tier", "kernel", "unit", "emulated", "seed", "processes", "windows")
     return {
@@ -170,8 +170,8 @@ def write(
 
 
 def read_summary(run: Path) -> dict[str, Any]:
-    """A run's summary.json, as schema 2 has it. Schema 1 was a list of both kinds of entries,
-    without provenance and units."""
+    """A run's summary.json, as schema 2. Schema 1 was a list of both kinds of entries, without
+    provenance and units."""
     path = run / "summary.json"
     summary = read_json(path)
     if isinstance(summary, list):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Switching many sites: time, its parts, rounds and stalls by number of sites and by way.
+"""Switching many sites: time, its parts, rounds and gaps, by number of sites and by method.
 
-What a switch took is not divided by anything, and nothing is subtracted: these are whole
-operations, of milliseconds.
+The numbers are those of whole switches, of milliseconds: they are not divided by the number of
+sites, and no baseline is subtracted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Point:
-    """Switches of so many sites in one way: median and 95 % interval, in `unit` per switch."""
+    """Switches of some sites by one method: median and 95 % interval, in `unit` per switch."""
 
     tier: str
     kernel: str
@@ -52,12 +52,12 @@ class Point:
 
     @property
     def way(self) -> str:
-        """The way of switching, without what was measured of it."""
+        """The method of switching: the name of the variant without the measured quantity."""
         return self.variant.removesuffix(STALL_SUFFIX)
 
     @property
     def is_time(self) -> bool:
-        """True for the time that whole switches took."""
+        """True for the time of whole switches."""
         return self.measured == SWITCH
 
     def as_json(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def point_of(series: Sequence[Sample]) -> Point:
 
 
 def analyse(samples: Iterable[Sample]) -> list[Point]:
-    """Medians of every way and number of sites, ordered by tier, kernel and benchmark."""
+    """Medians of every method and number of sites, ordered by tier, kernel and benchmark."""
     groups: dict[tuple[str, str, str, str, int], list[Sample]] = defaultdict(list)
     for s in samples:
         if s.measured != LOOP:
@@ -102,7 +102,7 @@ Measure = Callable[[Sequence[Point]], float | None]
 
 
 def rounds_of_any(points: Sequence[Point]) -> float | None:
-    """The most rounds that a batch took, whatever its size."""
+    """The largest number of rounds of any batch."""
     return max((p.median for p in points if p.measured == ROUNDS), default=None)
 
 
@@ -113,7 +113,7 @@ def per_site(points: Sequence[Point]) -> float | None:
 
 
 def times_ours(way: str) -> Measure:
-    """How many times as long as one batch of 10,000 sites another way takes."""
+    """The time of another method as a multiple of the time of one batch of 10,000 sites."""
 
     def measure(points: Sequence[Point]) -> float | None:
         own, ours = (find(points, SCALING, w, 10_000) for w in (way, OURS))
@@ -123,14 +123,14 @@ def times_ours(way: str) -> Measure:
 
 
 def stall_percent(points: Sequence[Point]) -> float | None:
-    """The gap of a CPU that executes no site, in percent of that under stop_machine."""
+    """The gap of a CPU that executes no site, in percent of the one under stop_machine."""
     own, stopped = (find(points, STALL, w + STALL_SUFFIX, 10_000) for w in (OURS, "stop-machine"))
     return 100 * own.median / stopped.median if own and stopped and stopped.median else None
 
 
 @dataclass(frozen=True)
 class Promise:
-    """What switching must reach in one tier: `measure` at most or at least `limit`."""
+    """A promise about switching in one tier: `measure` is at most or at least `limit`."""
 
     tier: str
     words: str
@@ -139,7 +139,7 @@ class Promise:
     limit: float
 
     def row(self, points: Sequence[Point]) -> list[str] | None:
-        """The promise, its limit, what was measured and whether it is kept; None without data."""
+        """The promise, its limit, the measured value and whether it is kept; None without data."""
         got = self.measure(points)
         if got is None:
             return None

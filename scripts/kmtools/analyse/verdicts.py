@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """From samples to verdicts: baselines, equivalence margins, and the rule.
 
-The rule. The interval of a difference is the hull of the sign-test interval over blocks and of
-the interval clustered by code layout, widened by what one step of the clock is worth. The noise
-floor is the reach of that interval for the A/A clone, a second copy of the baseline's own code. A
+The rule. The interval of a difference is the hull of the sign-test interval over blocks and of the
+interval clustered by code layout, widened by one step of the clock. The noise floor is the largest
+distance from zero in that interval for the A/A clone, a second copy of the baseline's own code. A
 variant is
 - slower (faster) when its whole interval lies beyond the margin and its median beyond the noise
   floor,
 - equivalent when its whole interval lies inside the margin and the noise floor does too,
 - unresolved otherwise: finding no difference is not finding that there is none.
-The clone itself is judged by the margin alone, so that it can fail. Under instruction counting
-values are exact: identical, more or fewer by integer comparison.
+The clone itself is judged by the margin alone, so that it can fail. Instruction counts are exact
+and compared as integers: identical, more or fewer.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
 
 SLOWER, FASTER, EQUIVALENT, UNRESOLVED = "slower", "faster", "equivalent", "unresolved"
-# Of exact counts, which say nothing about time.
+# Verdicts on exact counts, which say nothing about time.
 MORE, FEWER = "more", "fewer"
 IDENTICAL, BASELINE, NO_BASELINE = "identical", "baseline", "no baseline"
 
 # Equivalence margins: (unit, benchmark pattern, absolute in the unit per operation, share of the
-# baseline). The larger of the two holds; the first row that matches wins. They are fixed here and
-# not per run, but not blindly: wider rows for cold-* and getppid-* were dropped after a first look
-# at native numbers, which turned a cold branch's +0.6 cycles from equivalent into slower. Verdicts
-# to be quoted need data taken after the last change of this table. A quarter of a TSC cycle is
-# less than any instruction costs on a dependent path; under cache pressure the evictions around
-# the operation vary by more than 1 %.
+# baseline). The larger of the two holds; the first row that matches is used. They are the same for
+# all runs. Wider rows for cold-* and getppid-* were removed after a first look at native numbers,
+# which turned a cold branch's +0.6 cycles from equivalent into slower. Quoted verdicts need data
+# measured after the last change of this table. A quarter of a TSC cycle is less than any
+# instruction costs on a dependent path; under cache pressure the evictions around the operation
+# vary by more than 1 %.
 MARGINS: tuple[tuple[str, str, float, float], ...] = (
     (rundir.UNIT_TSC, "*-pressure", 0.25, 0.02),
     (rundir.UNIT_TSC, "*", 0.25, 0.01),
@@ -116,7 +116,7 @@ def decide_exact(interval: Interval) -> str:
 
 
 def exact_note(interval: Interval) -> str:
-    """The difference in words, or that blocks disagree."""
+    """The difference in words, or a note that blocks disagree."""
     if interval.lo == interval.hi:
         return "" if interval.lo == 0 else f"{interval.lo:+g} instructions"
     return f"blocks disagree: {interval.lo:+g} to {interval.hi:+g} instructions"
@@ -136,8 +136,8 @@ class Difference:
 def difference(
     variant: Sequence[Slope], baseline: Sequence[Slope], exact: bool, resolution: float = 0.0
 ) -> Difference:
-    """Median of the paired differences with its intervals, of which none is narrower than what
-    the clock resolves."""
+    """Median of the paired differences with its intervals. No interval is narrower than one step of
+    the clock."""
     deltas = paired(variant, baseline)
     if not deltas:
         return Difference(deltas, float("nan"), stats.UNBOUNDED, stats.UNBOUNDED, None)
@@ -152,7 +152,7 @@ def difference(
 
 @dataclass(frozen=True)
 class Group:
-    """One benchmark of one tier, ready to be judged."""
+    """The data of one benchmark of one tier from which its variants are judged."""
 
     tier: Tier
     benchmark: str
@@ -200,7 +200,7 @@ def judge(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
 
 
 def detectable(group: Group) -> float | None:
-    """The smallest difference that a variant as noisy as the A/A clone would be told apart by."""
+    """The smallest difference that could be detected in a variant as noisy as the A/A clone."""
     if group.noise is None or group.margin is None:
         return None
     noise = group.noise.wide

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What people read: tables, figures, the page, comparisons."""
+"""Output for people: tables, figures, the page, comparisons."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compare the added costs of two runs, each as a share of its own baseline.
+"""Compares the added costs of two runs, each as a share of its own baseline.
 
-Raw numbers of two runs are never set against each other, since machines, clocks and kernels
-differ; the added cost over the baseline's, both from the same run, is. A cost has changed when the
+Raw numbers of two runs are not compared, because machines, clocks and kernels differ. The compared
+number is the added cost divided by the baseline, both from the same run. A cost has changed if the
 two intervals do not touch. Both runs need a summary.json.
 """
 
@@ -21,7 +21,7 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Share:
-    """An added cost in percent of the baseline, with its interval; None where unbounded."""
+    """An added cost in percent of the baseline, with its interval; None if it is unbounded."""
 
     middle: float
     lo: float | None
@@ -56,7 +56,7 @@ def shares(entries: Sequence[dict[str, Any]]) -> dict[Key, Share]:
 
 
 def pair_up(a: dict[Key, Share], b: dict[Key, Share]) -> list[tuple[Key, Share, Share]]:
-    """Costs that both runs have: of the same kernel, else of the only one that the other has."""
+    """The costs in both runs: of the same kernel, else of the only kernel of the other run."""
     pairs = []
     for key, share in sorted(a.items(), key=lambda item: (tier_order(item[0][0]), item[0])):
         others = [k for k in b if (k[0], *k[2:]) == (key[0], *key[2:])]
@@ -67,7 +67,7 @@ def pair_up(a: dict[Key, Share], b: dict[Key, Share]) -> list[tuple[Key, Share, 
 
 
 def change(a: Share, b: Share) -> str:
-    """'more', 'less', or nothing where the intervals touch or are unbounded."""
+    """'more', 'less', or nothing if the intervals touch or are unbounded."""
     if a.hi is not None and b.lo is not None and b.lo > a.hi:
         return "more"
     if a.lo is not None and b.hi is not None and b.hi < a.lo:
@@ -76,7 +76,7 @@ def change(a: Share, b: Share) -> str:
 
 
 def render(pairs: Sequence[tuple[Key, Share, Share]], width: int) -> str:
-    """The comparison as text; verdicts are left out where the terminal is narrow."""
+    """The comparison as text; verdicts are left out on a narrow terminal."""
     rows = [("tier", "benchmark", "variant", "A, % of baseline", "B, % of baseline", "", "")]
     for (tier, _, benchmark, variant), a, b in pairs:
         verdicts = "" if a.verdict == b.verdict else f"{a.verdict} -> {b.verdict}"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The arithmetic of 2008: what two markers on global variables cost a system call.
+"""The calculation of 2008: the cost of two markers on global variables in a system call.
 
 In 2008 the cost of a branch on a variable in memory, over one in the first-level cache, was
 measured by itself, doubled, and divided by the time of getppid() under memory pressure: 6.72 % +-
-0.70 %. The same is computed here from a run, in each tier that has real caches, and beside it what
-the markers were measured to add to the call itself.
+0.70 %. This file computes the same from a run, in each tier that has real caches, and shows beside
+it the measured cost of the markers in the call itself.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Share:
-    """What is added to a call, in percent of it, and how that was found."""
+    """The cost added to a call, in percent of the call, and how it was found."""
 
     tier: str
     how: str
@@ -43,7 +43,7 @@ class Share:
 
 
 def share(added: Value, call: Value) -> Value:
-    """`added` in percent of `call`; their errors are taken to be independent."""
+    """`added` in percent of `call`; their errors are assumed to be independent."""
     percent = 100.0 * added.value / call.value
     error = math.hypot(added.half / call.value, added.value * call.half / call.value**2)
     return Value(percent, 100.0 * error)
@@ -56,7 +56,7 @@ def arithmetic(memory: Value, l1_hit: Value, call: Value) -> Value:
 
 
 def published_share() -> Value:
-    """The published result again, from its own parts and their standard deviations."""
+    """The published result, computed from its parts and their standard deviations."""
     parts: dict[tuple[str, str], Value] = {}
     clock = Value(0.0, 0.0)
     for row in read_table(PUBLISHED):
@@ -73,7 +73,7 @@ def published_share() -> Value:
 
 
 def added(entry: dict[str, Any]) -> Value:
-    """What a variant adds to its baseline."""
+    """The cost that a variant adds to its baseline."""
     return Value(entry["delta"], (entry["delta_ci_hi"] - entry["delta_ci_lo"]) / 2)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Medians of a run, where numpy is not there to judge them.
+"""Medians of a run, for a machine without numpy.
 
 The median slope of each variant, and the median of what it adds to its baseline in the same block.
-No interval, no verdict. It needs nothing but Python.
+They have no interval and no verdict. This file needs nothing but Python.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""report.html: one file with everything in it, figures inlined, nothing fetched from anywhere."""
+"""Writes report.html: one file that holds its figures and refers to no other file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Chooser = Callable[[Result], bool]
 
 CSS = Path(__file__).resolve().parent / "report.css"
 
-# Name, maker and which results it wants, in the order of the page; the first is the headline.
+# Name, function and selection of results of each figure, as on the page; the headline is first.
 TIMED: tuple[tuple[str, Maker, Chooser], ...] = (
     ("added-cost", added.forest, lambda r: True),
     ("cold", distributions.totals, lambda r: r.benchmark.startswith("cold-")),
@@ -69,12 +69,12 @@ floor.</li>
 
 
 def escape(value: object) -> str:
-    """Text for HTML; a dash for nothing; signs as minus, not hyphen."""
+    """Text for HTML; a dash for nothing; minus signs in place of hyphens."""
     return html.escape("\N{EN DASH}" if value in (None, "") else str(value))
 
 
 def number(text: str) -> str:
-    """A formatted number with a minus sign; a dash where there is none."""
+    """A formatted number with a minus sign; a dash if there is no number."""
     return escape("" if text == "-" else style.minus(text))
 
 
@@ -231,7 +231,7 @@ def then_section(
 
 
 def without_successor() -> str:
-    """The published numbers that nothing of ours continues yet, with the reason."""
+    """The published numbers that no benchmark continues yet, with the reasons."""
     rows = [
         [
             escape(row["source"]),
@@ -249,7 +249,7 @@ def without_successor() -> str:
 
 
 def excluded_section(env: Mapping[str, Any], results: Sequence[Result]) -> str:
-    """What took no part in the statistics, and what has no successor."""
+    """The windows left out of the statistics, and the published numbers without a successor."""
     flags: Counter[str] = sum((Counter(result.flags) for result in results), Counter())
     windows = sum(result.windows for result in results)
     flagged = sum(result.flagged for result in results)
@@ -302,7 +302,7 @@ def env_section(env: Mapping[str, Any]) -> str:
 
 
 def headline(results: Sequence[Result]) -> str:
-    """How many comparisons came out how, tier by tier."""
+    """The number of comparisons with each verdict, tier by tier."""
     lines = []
     for (tier, kernel), group in groupby(results, lambda r: (r.tier, r.kernel)):
         judged = (r for r in group if not r.is_clone and r.verdict not in (BASELINE, NO_BASELINE))
@@ -313,7 +313,7 @@ def headline(results: Sequence[Result]) -> str:
 
 
 def warnings_html(env: Mapping[str, Any]) -> str:
-    """That a run is a quick one, and what it lacks."""
+    """The warnings of a run: that it is a quick one, and its missing tiers."""
     return "".join(f"<p class='warning'>{escape(line)}</p>" for line in warnings(env))
 
 
@@ -323,7 +323,7 @@ def render(
     switches: Sequence[switching.Point],
     directory: Path,
 ) -> str:
-    """The page; figures are written to the directory on the way."""
+    """The page; its figures are also written to the directory."""
     sections, links = [], []
     tiers = tiers_of(env)
     for tier in tiers:

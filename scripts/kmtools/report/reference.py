@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes a run the one that is committed for reference.
+"""Makes a run the reference run, which is committed.
 
-Copies summary.json, env.json, the compressed samples and the headline figures of a run, and
-writes a README.md with its numbers, so that prose elsewhere needs to name none. Refuses a run
-that was quick or lacks a tier, or whose env.json holds a path or the name of the machine. The
-same run gives the same bytes.
+It copies summary.json, env.json, the compressed samples and the headline figures of a run, and
+writes a README.md with its numbers, so that no other document has to state them. It refuses a run
+that was quick or lacks a tier, or whose env.json holds a path or the name of the machine. The same
+run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kmtools.report.table import amount, count
 
 REFERENCE = ROOT / "results" / "reference"
 HEADLINE = "added-cost-native"
-# Stems of the figures to keep, and what each shows; those that a run lacks are left out.
+# Stems of the figures to keep, and their captions; figures that a run lacks are left out.
 FIGURES = {
     HEADLINE: "Added cost in user space on the real CPU",
     "added-cost-metal": "Added cost in the kernel of a real machine",
@@ -41,7 +41,7 @@ FIGURES = {
 }
 FORMATS = (".svg", ".png")
 SAMPLES_LIMIT = 2_000_000
-# Directories that only one machine has, wherever in a text they stand.
+# Directories of this machine, anywhere in a text.
 PRIVATE_PATH = re.compile(r"(?:^|[\s=:])(/(?:home|root|work|tmp|srv|mnt|media|Users)\b\S*)")
 
 
@@ -59,7 +59,7 @@ def strings(value: object) -> Iterator[str]:
 
 
 def check_private(env: dict[str, Any], host: str) -> None:
-    """RunError if the description of a run gives away more than what bears on its numbers."""
+    """Raise RunError if the description of a run holds private data of the machine."""
     for text in strings(env):
         found = PRIVATE_PATH.search(text)
         if found:
@@ -89,7 +89,7 @@ def row(entry: dict[str, Any]) -> str:
 
 
 def switching_lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """One benchmark of switching sites, which has a row for each number of them and no verdicts."""
+    """One benchmark of switching sites: a row for each number of sites, without verdicts."""
     yield f"**{entries[0]['benchmark']}**: per switch, not compared"
     yield ""
     yield "| variant | sites | median | 95 % interval |"
@@ -131,7 +131,7 @@ def tier_lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def condition_lines(env: dict[str, Any]) -> Iterator[str]:
-    """Where the numbers come from, in short."""
+    """The machine, kernel and sources of the numbers, in short."""
     machine, source = env["machine"], env["source"]
     cpu = machine["cpu"]
     virtual = "a virtual machine" if cpu["hypervisor"] else "a real machine"
@@ -160,7 +160,7 @@ def render(env: dict[str, Any], entries: Sequence[dict[str, Any]], kept: Sequenc
 
 
 def keep_samples(run: Path, out: Path) -> None:
-    """The samples, compressed without a time stamp, if they are small enough to commit."""
+    """Keep the samples, compressed without a time stamp, if they are small enough to commit."""
     packed = gzip.compress((run / "samples.csv").read_bytes(), mtime=0)
     target = out / "samples.csv.gz"
     target.unlink(missing_ok=True)
@@ -171,7 +171,7 @@ def keep_samples(run: Path, out: Path) -> None:
 
 
 def keep_figures(run: Path, out: Path) -> list[str]:
-    """Copy the headline figures; return the stems of those that the run has."""
+    """Copy the headline figures that the run has; return their stems."""
     for stale in [path for ending in FORMATS for path in out.glob(f"*{ending}")]:
         stale.unlink()
     kept = []
@@ -185,7 +185,7 @@ def keep_figures(run: Path, out: Path) -> list[str]:
 
 
 def make(run: Path, out: Path) -> None:
-    """Check everything first, then write."""
+    """Check everything, then write the reference run."""
     env = rundir.read_env(run / "env.json")
     summary = read_summary(run)
     entries = summary["results"] + summary["switching"]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Verdict table, figures and page of a run, or what of them can be made here.
+"""Makes the verdict table, figures and page of a run, as far as the installed packages allow.
 
-Reads samples.csv and env.json of a run; writes summary.json, figures/*.svg and *.png and
-report.html beside them. The same input gives the same bytes. Without numpy there are medians, and
-without matplotlib there is no page.
+It reads samples.csv and env.json of a run, and writes summary.json, figures/*.svg and *.png and
+report.html beside them. The same input gives the same bytes. Without numpy it prints medians;
+without matplotlib it makes no page.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def has_package(name: str) -> bool:
 def report(
     run: Path, tier: str | None = None, tables: Sequence[str] | None = None, figures: bool = True
 ) -> bool:
-    """Judge a run, print tables and write the rest; tells whether nothing that is wanted is left
-    out. `tables` names the tiers whose tables are printed. With `tier`, its table is all."""
+    """Judge a run, print tables and write the rest; returns whether all of it could be made.
+    `tables` names the tiers whose tables are printed. With `tier`, only its table is printed."""
     env = rundir.read_env(run / "env.json")
     tiers = [one for one in rundir.tiers_of(env) if tier in (None, one.tier)]
     names = {one.tier for one in tiers}
@@ -59,7 +59,7 @@ def _judge(
     tier: str | None,
     figures: bool,
 ) -> None:
-    """What needs numpy, and the page where there is matplotlib, too."""
+    """Do the part that needs numpy, and make the page if there is matplotlib, too."""
     from kmtools.analyse import published, summary, switching, verdicts  # noqa: PLC0415
     from kmtools.report import switchtable, table  # noqa: PLC0415
 

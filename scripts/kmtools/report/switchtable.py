@@ -12,7 +12,7 @@ from kmtools.report.table import amount
 
 
 def table_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows: ticks per switch by way and number of sites, and against ours."""
+    """Heads and rows: ticks per switch by method and number of sites, and as multiples of ours."""
     times = [p for p in points if p.benchmark == SCALING and p.is_time]
     sizes = sorted({p.sites for p in times})
     most = max((p.sites for p in times if p.way != OURS and p.way in WORDS), default=0)
@@ -59,7 +59,7 @@ def stall_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
 
 
 def promise_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows: what is promised for this tier, and what was measured."""
+    """Heads and rows: the promises for this tier, and the measured values."""
     rows = [p.row(points) for p in switching.PROMISES if p.tier == points[0].tier]
     return ["promised", "limit", "measured", ""], [row for row in rows if row]
 
@@ -73,7 +73,7 @@ TABLES = (
 
 
 def render(points: Sequence[Point]) -> str:
-    """All of it as text, for a terminal."""
+    """All tables as text, for a terminal."""
     lines = []
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
         own = switching.of_tier(points, tier, kernel)

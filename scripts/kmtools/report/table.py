@@ -29,12 +29,12 @@ COLOURS = {
 
 
 def terminal_width() -> int:
-    """Columns to use; COLUMNS overrides what the terminal says."""
+    """The width to use; COLUMNS overrides the width of the terminal."""
     return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Colour for a terminal only, and never under NO_COLOR or TERM=dumb."""
+    """Whether to use colour: on a terminal, unless NO_COLOR or TERM=dumb is set."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -51,14 +51,14 @@ def amount(value: float | None, signed: bool = False) -> str:
 
 
 def count(value: float | None, signed: bool = False) -> str:
-    """An exact count: no digits that it does not have."""
+    """An exact count, without further digits."""
     if value is None:
         return "-"
     return f"{value:+g}" if signed else f"{value:g}"
 
 
 def shown(result: Result, value: float | None, signed: bool = False) -> str:
-    """A number of a result, as its unit wants it."""
+    """A number of a result, formatted by its unit."""
     return (count if result.unit == UNIT_INSTRUCTIONS else amount)(value, signed)
 
 
@@ -81,7 +81,7 @@ def verdict_words(result: Result) -> str:
 
 Column = tuple[str, bool, Callable[[Result], str]]
 
-# Title, right-aligned, cell; in the order of display. Narrow terminals lose those of DROPS.
+# Title, right-aligned, cell; in the order of display. Narrow terminals show no columns of DROPS.
 COLUMNS: tuple[Column, ...] = (
     ("variant", False, lambda r: r.variant),
     ("median", True, lambda r: shown(r, r.median)),
@@ -119,7 +119,7 @@ def _paint(line: str, result: Result, colour: bool) -> str:
 
 
 def group_header(result: Result) -> str:
-    """Benchmark with what its verdicts rest on, in the unit per operation."""
+    """Benchmark with its baseline, margin and noise floor, in the unit per operation."""
     if result.baseline is None:
         return f"{result.benchmark}: no variant has an A/A clone, so nothing is compared"
     text = f"{result.benchmark}: over {result.baseline}"

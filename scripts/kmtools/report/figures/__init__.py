@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figures of the page; each is made from results alone."""
+"""The figures of the page; each is drawn from results alone."""

@@ -22,7 +22,7 @@ SPREAD = 5.0
 
 
 def _value_axis(axes: Axes, low: float, high: float) -> None:
-    """Logarithmic where the values span more than SPREAD-fold."""
+    """Use a logarithmic axis if the values span more than SPREAD-fold."""
     if low > 0 and high / low > SPREAD:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0), numticks=8))
@@ -33,7 +33,7 @@ def _value_axis(axes: Axes, low: float, high: float) -> None:
 
 
 def _thin(n: int) -> NDArray[np.int64]:
-    """Which of n ordered values to draw: all of the upper tail, a few hundred of the rest."""
+    """The ranks to draw of n ordered values: all of the upper tail, a few hundred of the rest."""
     tail = min(n, 60)
     return np.unique(
         np.concatenate([np.linspace(0, n - 1, 240), np.arange(n - tail, n)]).astype(np.int64)
@@ -135,7 +135,7 @@ def totals(results: Sequence[Result], name: str) -> Drawn:
 
 
 def _frame(rows: Sequence[Result], margin: float) -> tuple[float, float]:
-    """Limits that show the bulk of every row: three times its quartiles' distance beyond them."""
+    """Limits that show most of every row: its quartiles, and three times their distance beyond."""
     low, high = -1.3 * margin, 1.3 * margin
     for result in rows:
         first, third = (float(np.quantile(stats.values(result.deltas), q)) for q in (0.25, 0.75))
@@ -221,7 +221,7 @@ def _draw_heat(axes: Axes, rows: Sequence[Result], layouts: Sequence[int]) -> No
 
 
 def layout_map(results: Sequence[Result], name: str) -> Drawn:
-    """Added cost in each code layout: where placement, not the variant, makes the difference."""
+    """Added cost in each code layout, which shows the effect of placement."""
     groups = style.by_benchmark(r for r in results if r.deltas)
     layouts = sorted({s.layout for rows in groups for r in rows for s in r.deltas})
     if not groups or len(layouts) < 2:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What all figures share.
+"""The style, the sizes and the saving of all figures.
 
-A figure is drawn once and saved three ways: .png and .svg on white, and an SVG fit to be put
-inside a page, whose ink is the page's own text colour, so that it reads on light and dark.
+A figure is drawn once and saved three times: .png and .svg on white, and an SVG for the page. The
+lines of the latter have the page's text colour, so that it can be read on light and dark.
 Colours: Okabe and Ito, "Color Universal Design" (2008), chosen to be told apart by anyone; shapes
 and labels say the same things again.
 """
@@ -94,7 +94,7 @@ Drawn = tuple[Figure, Picture] | None
 
 
 def inline_svg(text: str, name: str) -> str:
-    """The svg element alone, its ids unique to this figure, its ink the page's."""
+    """The svg element alone, with ids unique to this figure and the page's text colour."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text)
@@ -106,8 +106,8 @@ def inline_svg(text: str, name: str) -> str:
 
 
 def settle(figure: Figure) -> None:
-    """Lay the figure out once and round where its panels are: the layout solver's last digits
-    differ from run to run, and with them the bytes."""
+    """Lay the figure out once and round the places of its panels: the last digits of the layout
+    solver differ from run to run, and would change the bytes."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for axes in figure.axes:
@@ -132,7 +132,7 @@ def save(drawn: Drawn, directory: Path) -> Picture | None:
 
 
 def finite(value: float, limit: float) -> float:
-    """An end of an interval that can be drawn: an infinite one becomes the limit."""
+    """An end of an interval for drawing: an infinite one becomes the limit."""
     return max(-limit, min(limit, value))
 
 
@@ -154,8 +154,8 @@ def decades(linear: float, reach: float, most: int) -> list[float]:
 
 
 def signed_axis(axes: Axes, low: float, high: float, floor: float, most: int = 4) -> None:
-    """Linear where everything is of the floor's size, else symmetric-logarithmic beyond it, so
-    that a cost of 300 and a noise floor of 0.5 can be seen in one panel."""
+    """A linear axis if all values are of the floor's size, else a symmetric-logarithmic one beyond
+    it, so that a cost of 300 and a noise floor of 0.5 can be seen in one panel."""
     reach = max(-low, high)
     floor = floor or reach or 1.0
     if reach > 25 * floor:
@@ -206,7 +206,7 @@ def by_benchmark(results: Iterable[Result]) -> list[list[Result]]:
 
 
 def legend_above(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
-    """A legend above all panels, which make room for it; matplotlib does so itself from 3.7."""
+    """A legend above all panels. The panels are moved down for it, as matplotlib does from 3.7."""
     legend = figure.legend(handles=handles, loc="upper left", ncols=columns)
     figure.draw_without_rendering()
     bottom = legend.get_window_extent().y0 / figure.bbox.height

@@ -49,7 +49,7 @@ def _panel(axes: Axes, points: Sequence[Point], title: str) -> list[str]:
 
 
 def switching(points: Sequence[Point], name: str) -> Drawn:
-    """Time, and what it does to others, one line for each way; None without data."""
+    """The time and the longest gap, a line for each method; None without data."""
     scaling = [p for p in points if p.benchmark == SCALING]
     times = [p for p in scaling if p.is_time]
     stalls = [p for p in scaling if p.measured == GAP]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Published costs beside ours: one panel per machine, each on its own axis, no common ratio."""
+"""Published costs beside ours: one panel per machine, each with its own axis."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Ours:
 
 @dataclass(frozen=True)
 class Row:
-    """A published cost and what we have for it, over the same kind of reference."""
+    """A published cost and our counterparts of it, over the same kind of reference."""
 
     then: Published
     now: tuple[Ours, ...]
@@ -142,7 +142,7 @@ def _legend(figure: Figure, tiers: Sequence[str], differs: bool) -> None:
 
 
 def then_and_now(rows: Mapping[Machine, Sequence[Row]], name: str) -> Drawn:
-    """The figure: a line of panels for every published machine, then on the left, now right."""
+    """The figure: a row of panels for each published machine, published left, ours right."""
     if not rows:
         return None
     machines = sorted(rows, key=lambda key: (key[0] != "markers-0.20", key))
