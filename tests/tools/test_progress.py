@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a long job shows: one line on a terminal, few lines in a log, and the time left."""
+"""Progress of a long job: one line on a terminal, few lines in a log, and the time left."""
 
 from __future__ import annotations
 

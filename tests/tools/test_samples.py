@@ -38,7 +38,7 @@ NEW = [
 
 
 def written(path: Path, *lines: str) -> Path:
-    """A file of these lines."""
+    """Return a file of these lines."""
     path.write_text("".join(f"{line}\n" for line in lines))
     return path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Slopes, intervals and verdicts: exact where they can be, honest where they cannot."""
+"""Slopes, intervals and verdicts: exact values, and error rates where values are random."""
 
 from __future__ import annotations
 

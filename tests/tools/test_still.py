@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is seen of a guest that says nothing, and what is made of it."""
+"""A silent guest: what the monitor shows of it, and the verdict."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def trapped(address: int, counter: int = 7) -> list[int]:
 
 
 def busy() -> FakeCpu:
-    """Return a CPU that comes around."""
+    """Return a CPU that makes progress."""
     places = itertools.count(KERNEL_TEXT, 0x40)
 
     def go_on(cpu: FakeCpu) -> None:
@@ -76,9 +76,9 @@ def test_stale_breakpoint_in_the_kernel_is_the_emulators(tmp_path: Path) -> None
     [
         # Ours to look into: a module's code.
         (MODULE_TEXT, {MODULE_TEXT: 0x0F}),
-        # Somebody's breakpoint is really there.
+        # The memory holds a breakpoint.
         (KERNEL_TEXT, {KERNEL_TEXT: 0xCC}),
-        # Nobody can tell.
+        # The memory cannot be read.
         (KERNEL_TEXT, {}),
     ],
 )

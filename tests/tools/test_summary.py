@@ -22,7 +22,7 @@ SWITCH = ("arm-scaling", "batched", "switch", 0, 0, 0, 1, "", 100, 5000, "ticks"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with results of both kinds."""
+    """Return a run with results of both kinds."""
     root = tmp_path_factory.mktemp("summary")
     raw = rawdata.write_tier(root / "raw", 8, 1, rawdata.BENCHES[:1], emulated="0")
     rawdata.write_raw(raw / "arm-scaling.csv", [SWITCH])
@@ -40,7 +40,7 @@ def whole(run: Path) -> Json:
 
 
 def read(directory: Path, value: object) -> Json:
-    """What is read of a summary.json with this value."""
+    """Return what is read from a summary.json with this value."""
     (directory / "summary.json").write_text(json.dumps(value))
     return summary.read_summary(directory)
 
@@ -76,7 +76,7 @@ def test_schema_1_is_read(tmp_path: Path, whole: Json) -> None:
 
 
 def put(kind: str, field: str, value: object) -> Callable[[Json], object]:
-    """Gives a field of the first entry of a kind another value."""
+    """Return a function that changes a field of the first entry of a kind."""
     return lambda whole: whole[kind][0].update({field: value})
 
 

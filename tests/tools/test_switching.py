@@ -63,14 +63,14 @@ def raw(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(raw: Path, tmp_path: Path) -> Path:
-    """The tier as a run."""
+    """Return the tier as a run."""
     path = tmp_path / "results" / "run"
     assert main(["collect", str(path), f"--raw=vm={raw}"]) == 0
     return path
 
 
 def points(run: Path) -> list[switching.Point]:
-    """The run's switches."""
+    """Return the run's switches."""
     env = rundir.read_env(run / "env.json")
     return switching.analyse(read_samples(run / "samples.csv", rundir.tiers_of(env)))
 
@@ -104,7 +104,7 @@ def test_tables(run: Path) -> None:
 
 
 def promises(points: list[switching.Point]) -> dict[str, str]:
-    """What became of each promise of one tier."""
+    """Return the outcome of each promise of one tier."""
     return {row[0]: row[-1] for row in switchtable.promise_rows(points)[1]}
 
 
