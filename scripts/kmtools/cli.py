@@ -91,10 +91,12 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def usage(words: Sequence[str]) -> int:
     """Show the list of commands if it was asked for; else raise UnableError: no such command."""
-    if {"-h", "--help"} & {*words}:
-        print(f"usage: kmarkers COMMAND [OPTION...]\n\n{listing(' '.join(words[:-1]))}", flush=True)
+    asked = [word for word in words if word not in ("-h", "--help")]
+    found = listing("".join(f"{word} " for word in asked))
+    if len(asked) < len(words) and found:
+        print(f"usage: kmarkers COMMAND [OPTION...]\n\n{found}", flush=True)
         return DONE
-    wrong = f"no command {' '.join(words[:2])!r}" if words else "which command?"
+    wrong = f"no command {' '.join(asked[:2])!r}" if asked else "which command?"
     raise UnableError(f"{wrong}; kmarkers --help lists them all")
 
 

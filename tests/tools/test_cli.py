@@ -96,6 +96,31 @@ def test_help_lists_and_explains(
     assert "tries things\n\nWhat more there is to say.\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("words", [["in"], ["tr"], ["try", "in"], ["--out"]])
+def test_there_is_no_help_for_what_is_no_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    command(monkeypatch, failing(AssertionError()))
+    for asked in ([*words, "--help"], ["-h", *words]):
+        assert cli.main(asked) == 2
+        said = f"kmarkers: no command {' '.join(words)!r}; kmarkers --help lists them all\n"
+        assert capsys.readouterr() == ("", said)
+
+
+@pytest.mark.parametrize(
+    "words", ["collect", "report", "compare", "compare .", "impact", "reference"]
+)
+def test_a_run_that_is_not_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    reference = str(ROOT / "results" / "reference")
+    gone = str(tmp_path / "gone")
+    folders = {"compare": [gone, reference], "compare .": [reference, gone]}.get(words, [gone])
+    assert cli.main([words.split(maxsplit=1)[0], *folders]) == 2
+    assert capsys.readouterr().err.endswith(f": {gone}: there is no such folder of a run\n")
+    assert not Path(gone).exists()
+
+
 def test_every_command_is_there() -> None:
     names = [name for name in cli.COMMANDS if cli.named(name.split()) != name]
     assert names == [] and len(cli.COMMANDS) > 20

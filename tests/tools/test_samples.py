@@ -77,6 +77,17 @@ BROKEN: dict[str, tuple[Spoil, str]] = {
     "fraction": (lambda t: t.replace(",190,", ",1.5,"), ":4: value is not an integer: '1.5'"),
     "no process": (lambda t: t.replace("k,2,", "k,0,"), ":4: process is below 1: 0"),
     "unit": (lambda t: t.replace("TSC cycles", "ns", 1), ":3: unit is 'ns', not 'TSC cycles'"),
+    "layout": (lambda t: t.replace("loop,1,3,", "loop,9,3,"), ":4: layout is above 3: 9"),
+    "flag": (lambda t: t.replace("preempted|", "rubbish|"), ":4: flags is 'rubbish|migrated', not"),
+    "only a bar": (lambda t: t.replace("preempted|migrated", "|"), ":4: flags is '|', not nothing"),
+    "twice": (
+        lambda t: t.replace(NEW[0], f"{NEW[0]}\n{NEW[0]}"),
+        ":4: none at 10 loops again in a block",
+    ),
+    "emulated cycles": (
+        lambda t: t.replace("44,instructions,", "44,instructions,9"),
+        ":9: core_cycles of an emulated CPU: 9",
+    ),
     "unknown tier": (lambda t: t.replace("icount,k", "vm,k"), ":9: env.json has no tier 'vm'"),
     "bytes": (lambda t: t.replace("none", "n\udcff"), ": 'utf-8' codec can't decode"),
 }  # fmt: skip
@@ -92,6 +103,28 @@ def test_a_broken_file_is_named(name: str, tmp_path: Path) -> None:
     counted = Tier(ICOUNT.tier, ICOUNT.kernel, ICOUNT.unit, True, {}, {}, 1)
     with pytest.raises(RunError, match=r"samples\.csv.*" + re.escape(said)):
         read_samples(path, [NATIVE, counted])
+
+
+@pytest.mark.parametrize("windows", [None, 1])
+def test_a_tier_without_samples_is_named(windows: int | None, tmp_path: Path) -> None:
+    path = written(tmp_path / "samples.csv", "# schema=2", HEAD, *NEW[:-1])
+    tier = Tier(ICOUNT.tier, ICOUNT.kernel, ICOUNT.unit, True, {}, {}, windows)
+    said = f"samples.csv: 0 samples of icount, and env.json has {windows or 'it'} (truncated?)"
+    with pytest.raises(RunError, match=re.escape(said)):
+        read_samples(path, [NATIVE, tier])
+
+
+def test_a_block_may_hold_equal_switches(tmp_path: Path) -> None:
+    path = written(tmp_path / "samples.csv", "# schema=2", HEAD, NEW[2], NEW[2])
+    assert len(read_samples(path, [NATIVE])) == 2
+
+
+def test_a_window_twice_in_a_raw_file_is_named(tmp_path: Path) -> None:
+    rows = [f"loop,none,loop,0,0,0,1,{loops},,{loops}0,ticks,," for loops in (10, 20, 10)]
+    path = tmp_path / "loop.csv"
+    written(path, "# schema=2", ",".join(samples.RAW_COLUMNS), *rows)
+    with pytest.raises(RunError, match=re.escape(":5: none at 10 loops again in a block")):
+        collect.read_raw(path, NATIVE)
 
 
 def test_tiers_may_be_of_both_schemas(tmp_path: Path) -> None:

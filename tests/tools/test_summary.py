@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -88,7 +89,21 @@ BROKEN: dict[str, tuple[Callable[[Json], object], str]] = {
     "entry": (lambda w: w["results"].append(3), "results[4] is 3, not an object"),
     "text": (put("results", "median", "1"), 'results[0].median is "1", not a number or null'),
     "fraction": (put("results", "n", 1.5), "results[0].n is 1.5, not a whole number"),
-    "number": (put("switching", "tier", 1), "switching[0].tier is 1, not a text"),
+    "number": (put("switching", "kernel", 1), "switching[0].kernel is 1, not a text"),
+    "no tier": (put("results", "tier", "x"), "results[0].tier is \"x\", not 'native' or 'metal'"),
+    "no tier of switches": (put("switching", "tier", 1), "switching[0].tier is 1, not 'native'"),
+    "no tier of the run": (
+        lambda w: w["provenance"]["tiers"][0].update(tier="x"),
+        'provenance.tiers[0].tier is "x", not',
+    ),
+    "verdict": (put("results", "verdict", "x"), "results[0].verdict is \"x\", not 'slower' or"),
+    "measured": (put("switching", "measured", "x"), "switching[0].measured is \"x\", not 'loop'"),
+    "unmeasured": (put("switching", "measured", None), "switching[0].measured is null, not"),
+    "meaning": (lambda w: w["units"].update(ns=3), "units.ns is 3, not a text"),
+    "flags": (put("results", "flags", {"migrated": "x"}), 'results[0].flags.migrated is "x", not'),
+    "NaN": (put("results", "delta", math.nan), "results[0].delta is NaN, not a number or null"),
+    "infinity": (put("switching", "ci_hi", math.inf), "switching[0].ci_hi is Infinity, not a num"),
+    "layout": (put("results", "delta_by_layout", {"0": math.nan}), "results[0].delta_by_layout.0"),
     "missing": (lambda w: w["results"][1].pop("delta"), "results[1].delta is missing"),
     "unit": (put("switching", "unit", "ns"), "units lacks that of switching[0]: 'ns'"),
     "mixed": (lambda w: w["results"].extend(w["switching"]), "results[4].baseline is missing"),

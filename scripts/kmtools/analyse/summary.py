@@ -14,18 +14,20 @@ from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.published import Published
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.switching import Point
-from kmtools.analyse.verdicts import Result
+from kmtools.analyse.verdicts import VERDICTS, Result
 from kmtools.base.files import write_whole
 from kmtools.base.jsonfile import check_shape, read_json
 from kmtools.measure.rundir import (
+    TIERS,
     UNIT_EMULATED,
     UNIT_GUEST,
     UNIT_INSTRUCTIONS,
     UNIT_TSC,
     RunError,
     is_quick,
+    require_run,
 )
-from kmtools.measure.samples import UNIT_ROUNDS
+from kmtools.measure.samples import MEASURED, UNIT_ROUNDS
 
 NAMES = ("tier", "kernel", "benchmark", "variant", "unit", "n")
 Ancestors = dict[tuple[str, str], list[Published]]
@@ -42,10 +44,10 @@ UNITS = {
 # The shapes of summary.json, as Documentation/data.md describes them.
 TEXT, NUMBER = (str, None), (float, None)
 OF_EACH = {
-    "tier": str, "kernel": str, "benchmark": str, "variant": str, "unit": str, "n": int,
+    "tier": TIERS, "kernel": str, "benchmark": str, "variant": str, "unit": str, "n": int,
     "median": NUMBER, "ci_lo": NUMBER, "ci_hi": NUMBER,
 }  # fmt: skip
-POINT = {**OF_EACH, "measured": TEXT, "sites": int}
+POINT = {**OF_EACH, "measured": MEASURED, "sites": int}
 CORE_CYCLES = {
     "source": str, "per_tick": float, "median": NUMBER, "delta": NUMBER, "delta_ci_lo": NUMBER,
     "delta_ci_hi": NUMBER,
@@ -53,23 +55,23 @@ CORE_CYCLES = {
 RESULT = {
     **OF_EACH, "baseline": TEXT, "delta": NUMBER, "delta_ci_lo": NUMBER, "delta_ci_hi": NUMBER,
     "delta_sign_lo": NUMBER, "delta_sign_hi": NUMBER, "delta_cluster_lo": NUMBER,
-    "delta_cluster_hi": NUMBER, "delta_by_layout": dict, "noise_floor": NUMBER, "margin": NUMBER,
-    "detectable": NUMBER, "core_cycles?": CORE_CYCLES, "verdict": str, "note": str,
-    "correlation_blocks": NUMBER, "windows": int, "windows_flagged": int, "flags": dict,
-    "published": NUMBER, "published_delta": NUMBER, "published_rows": [dict],
+    "delta_cluster_hi": NUMBER, "delta_by_layout": {"*": NUMBER}, "noise_floor": NUMBER,
+    "margin": NUMBER, "detectable": NUMBER, "core_cycles?": CORE_CYCLES, "verdict": VERDICTS,
+    "note": str, "correlation_blocks": NUMBER, "windows": int, "windows_flagged": int,
+    "flags": {"*": int}, "published": NUMBER, "published_delta": NUMBER, "published_rows": [dict],
 }  # fmt: skip
 PROVENANCE = {
     "run": str, "date": TEXT, "quick": bool, "version": TEXT, "commit": TEXT,
     "dirty": (bool, None),
     "tiers": [
         {
-            "tier": str, "kernel": str, "unit": TEXT, "emulated": (bool, None), "seed": TEXT,
+            "tier": TIERS, "kernel": str, "unit": TEXT, "emulated": (bool, None), "seed": TEXT,
             "processes": (int, None), "windows": (int, None),
         }
     ],
 }  # fmt: skip
 SUMMARY = {
-    "schema": int, "provenance": PROVENANCE, "units": dict, "results": [RESULT],
+    "schema": int, "provenance": PROVENANCE, "units": {"*": str}, "results": [RESULT],
     "switching": [POINT],
 }  # fmt: skip
 
@@ -172,6 +174,7 @@ def write(
 def read_summary(run: Path) -> dict[str, Any]:
     """A run's summary.json, as schema 2. Schema 1 was a list of both kinds of entries, without
     provenance and units."""
+    require_run(run)
     path = run / "summary.json"
     summary = read_json(path)
     if isinstance(summary, list):
@@ -181,7 +184,8 @@ def read_summary(run: Path) -> dict[str, Any]:
         results = [entry for entry in both if "sites" not in entry]
         switching = [{"measured": None, **entry} for entry in both if "sites" in entry]
         summary = {"schema": 1, "results": results, "switching": switching}
-        check_shape(summary, {"results": [RESULT], "switching": [POINT]}, f"{path}: ")
+        old = {"results": [RESULT], "switching": [{**POINT, "measured": None}]}
+        check_shape(summary, old, f"{path}: ")
         return summary
     check_shape(summary, {"schema": int}, f"{path}: ")
     if summary["schema"] != SCHEMA:

@@ -32,6 +32,7 @@ SLOWER, FASTER, EQUIVALENT, UNRESOLVED = "slower", "faster", "equivalent", "unre
 # Verdicts on exact counts, which say nothing about time.
 MORE, FEWER = "more", "fewer"
 IDENTICAL, BASELINE, NO_BASELINE = "identical", "baseline", "no baseline"
+VERDICTS = (SLOWER, FASTER, EQUIVALENT, UNRESOLVED, MORE, FEWER, IDENTICAL, BASELINE, NO_BASELINE)
 
 # Equivalence margins: (unit, benchmark pattern, absolute in the unit per operation, share of the
 # baseline). The larger of the two holds; the first row that matches is used. They are the same for

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -26,26 +27,31 @@ def read_json(path: Path, shape: Any = Any) -> Any:
 
 
 def is_of(value: object, kind: object) -> bool:
-    """Whether a value is of a type. True is no number; a whole number may stand for any."""
+    """Whether a value is of a type, or the text named. True, NaN and infinity are no numbers; a
+    whole number may stand for any."""
     if kind is Any or kind is None:
         return kind is Any or value is None
-    if isinstance(value, bool):
-        return kind is bool
+    if isinstance(kind, str) or isinstance(value, bool):
+        return value == kind or kind is type(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
     return isinstance(value, int | float if kind is float else kind)  # type: ignore[arg-type]
 
 
 def check_shape(value: Any, shape: Any, where: str) -> None:
-    """Check a value against a shape: a type, several types, a list of one shape, or fields with a
-    shape each. A field whose name ends in ? may be absent. Further fields are allowed."""
+    """Check a value against a shape: a type, several types or texts, a list of one shape, or fields
+    with a shape each. A field whose name ends in ? may be absent. Further fields are allowed. The
+    shape of * is that of every field."""
     kind = type(shape) if isinstance(shape, dict | list) else shape
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if not any(is_of(value, one) for one in kinds):
-        words = " or ".join(WORDS[one] for one in kinds)
+        words = " or ".join(WORDS.get(one, repr(one)) for one in kinds)
         name = "" if where.endswith(": ") else " "
         raise FailedError(f"{where}{name}is {json.dumps(value)[:40]}, not {words}")
     if isinstance(shape, dict):
-        for field, inner in shape.items():
-            name = field.removesuffix("?")
+        every = dict.fromkeys(value, shape["*"]) if "*" in shape else shape
+        for field, inner in every.items():
+            name = field if field in value else field.removesuffix("?")
             dot = "" if where.endswith(": ") else "."
             if name in value:
                 check_shape(value[name], inner, f"{where}{dot}{name}")

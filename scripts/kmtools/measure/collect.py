@@ -75,6 +75,8 @@ def check_blocks(rows: Sequence[tuple[str, Sample]], path: Path) -> None:
         block = sample.block
         windows[block][sample.variant, sample.size] += 1
         last_line[block] = where
+        if sample.loops and windows[block][sample.variant, sample.size] > 1:
+            raise RunError(f"{where}: {sample.variant} at {sample.loops} loops again in a block")
         if layouts.setdefault(block, sample.layout) != sample.layout:
             raise RunError(f"{where}: block {block} changes its layout")
     full: Counter[tuple[str, int]] = Counter()
@@ -178,6 +180,7 @@ def merge(path: Path, named: Sequence[tuple[str, Path]] = ()) -> list[RawDir]:
     run = benchrun.load(path) if (path / benchrun.RECORD).exists() else None
     own = [(tier, run.raw(tier)) for tier in run.measured()] if run else []
     if not named and not own:
+        rundir.require_run(path)
         raise RunError(f"{path}: holds no measured tier, and no --raw names one")
     raws = [load_raw(tier, raw) for tier, raw in named or own]
     check_distinct(raws)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kmtools.base.errors import FailedError
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.jsonfile import read_json
 
 TIERS = ("native", "metal", "vm", "icount")
@@ -78,8 +78,15 @@ def tier_order(tier: str) -> int:
     return TIERS.index(tier) if tier in TIERS else len(TIERS)
 
 
+def require_run(run: Path) -> None:
+    """Raise UnableError unless the folder of a run is there."""
+    if not run.is_dir():
+        raise UnableError(f"{run}: there is no such folder of a run")
+
+
 def read_env(path: Path) -> dict[str, Any]:
     """env.json of a run."""
+    require_run(path.parent)
     env: dict[str, Any] = read_json(path, {"tiers": [{"tier": str, "kernel": str}]})
     return env
 

@@ -22,6 +22,8 @@ from kmtools.measure.rundir import RunError, Tier
 SCHEMA = 2
 LOOP, SWITCH, PART, GAP, ROUNDS = MEASURED = ("loop", "switch", "part", "gap", "rounds")
 TICKS, UNIT_ROUNDS = "ticks", "rounds"
+LAYOUTS, FLAGS = 4, ("", "preempted", "migrated", "preempted|migrated")
+window_of = attrgetter("tier", "kernel", "benchmark", "variant", "block", "loops")
 WHOLE, NUMBER = re.compile(r"[0-9]+"), re.compile(r"-?[0-9]+")
 
 
@@ -151,6 +153,11 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
         raise RunError(f"{where}: unit is {row['unit']!r}, not {unit!r} as of {measured!r}")
     if not row["benchmark"] or not row["variant"]:
         raise RunError(f"{where}: benchmark or variant is empty")
+    if row["flags"] not in FLAGS:
+        raise RunError(f"{where}: flags is {row['flags']!r}, not nothing{' or '.join(FLAGS)}")
+    layout = number("layout")
+    if layout >= LAYOUTS:
+        raise RunError(f"{where}: layout is above {LAYOUTS - 1}: {layout}")
     return Sample(
         tier=tier.tier,
         kernel=tier.kernel,
@@ -158,7 +165,7 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
         benchmark=row["benchmark"],
         variant=row["variant"],
         measured=measured,
-        layout=number("layout"),
+        layout=layout,
         block=number("block"),
         position=number("position"),
         cpu=number("cpu"),
@@ -191,16 +198,26 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
     """The samples of samples.csv in the order of the file; `tiers` are those of env.json."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     samples = []
+    loops: set[object] = set()
     for where, schema, row in read_rows(path, WHOLE_RUN):
         tier = known.get((row["tier"], row["kernel"]))
         if tier is None:
             raise RunError(f"{where}: env.json has no tier {row['tier']!r} of {row['kernel']!r}")
         whole = from_schema_1(row, tier, where) if schema == 1 else row
-        samples.append(make_sample(whole, tier, where))
+        sample = make_sample(whole, tier, where)
+        if tier.emulated and sample.core_cycles is not None:
+            raise RunError(f"{where}: core_cycles of an emulated CPU: {sample.core_cycles}")
+        # Loops alone: a block may hold several switches of the same sites.
+        window = window_of(sample)
+        if sample.loops and window in loops:
+            raise RunError(f"{where}: {sample.variant} at {sample.loops} loops again in a block")
+        loops.add(window)
+        samples.append(sample)
     counts = Counter((sample.tier, sample.kernel) for sample in samples)
     for key, tier in known.items():
-        if tier.windows is not None and counts[key] != tier.windows:
-            found = f"{counts[key]} samples of {key[0]}, and env.json has {tier.windows}"
+        if not counts[key] or tier.windows not in (None, counts[key]):
+            wanted = "it" if tier.windows is None else tier.windows
+            found = f"{counts[key]} samples of {key[0]}, and env.json has {wanted}"
             raise RunError(f"{path}: {found} (truncated?)")
     return samples
 
