@@ -143,7 +143,7 @@ MUTANTS = [
         "no-emulation",
         "the handler waits instead of emulating",
         "NO_EMULATION BATCHES=1",
-        everywhere(ENDLESS, ENDLESS, ENDLESS),
+        everywhere(UNCLAIMED, UNCLAIMED, UNCLAIMED),
     ),
     Variant(
         "emulate-old",
@@ -203,7 +203,7 @@ MUTANTS = [
         "publish-late",
         "batch published after the breakpoint",
         "PUBLISH_LATE BATCHES=1",
-        everywhere(ENDLESS, ENDLESS, ENDLESS),
+        everywhere(UNCLAIMED, UNCLAIMED, UNCLAIMED),
     ),
     Variant(
         "count-first",
@@ -216,7 +216,7 @@ MUTANTS = [
         "withdraw-early",
         "batch withdrawn before round 3",
         "WITHDRAW_EARLY BATCHES=1",
-        everywhere(ENDLESS, ENDLESS, ENDLESS),
+        everywhere(UNCLAIMED, UNCLAIMED, UNCLAIMED),
     ),
     Variant(
         "no-count",
@@ -255,14 +255,14 @@ MUTANTS = [
         "no-publish",
         "batch not published at all",
         "NO_PUBLISH BATCHES=1",
-        everywhere(ENDLESS, ENDLESS, ENDLESS),
+        everywhere(UNCLAIMED, UNCLAIMED, UNCLAIMED),
     ),
     Variant("no-tails", "tails left out", "NO_TAILS BATCHES=1", everywhere(TORN, TORN, TORN)),
     Variant(
         "no-first",
         "first bytes left out: int3 stays",
         "NO_FIRST BATCHES=1",
-        everywhere(ENDLESS, ENDLESS, ENDLESS),
+        everywhere(UNCLAIMED, UNCLAIMED, UNCLAIMED),
     ),
     Variant(
         "no-withdraw",
