@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import subprocess
+import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from kmtools.base import processes
-from kmtools.check import everything, native, pace
+from kmtools.check import counts, everything, kernelsuite, native, pace
+from kmtools.check import suites as suites_of_check
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite, nothing
 from kmtools.cli import main
@@ -68,7 +72,7 @@ def test_failure_counts_unless_the_kernel_only_reports(
     culprit: str,
     code: int,
 ) -> None:
-    def in_kernel(kernel: str, short: bool, log: Path) -> Tally:
+    def in_kernel(kernel: str, short: bool, built: object, log: Path) -> Tally:
         return Tally(1, ["it broke"] if kernel == culprit else [])
 
     monkeypatch.setattr(everything, "in_kernel", in_kernel)
@@ -84,6 +88,47 @@ def test_failure_counts_unless_the_kernel_only_reports(
     assert (tmp_path / "closing").read_text().strip() == said[-1]
     shown = {"": "", "c": "  FAILED it broke", "d": "  SKIP kernel-d only reports: it broke"}
     assert shown[culprit] in ["", *said]
+
+
+@pytest.mark.parametrize("processors", [1, 2])
+@pytest.mark.parametrize("why_not", ["", "no kernel"])
+def test_counts_wait_for_the_build_of_the_kernels_tests(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, processors: int, why_not: str
+) -> None:
+    """The suites run beside each other, or one after the other on one processor. The count ends
+    also if the other suite could not run, or failed."""
+    modules = tmp_path / "modules"
+    order = tmp_path / "order"
+
+    def run_or_say(
+        kernel: str, out: Path, settings: object, built: Callable[[], None]
+    ) -> kernelsuite.Outcome:
+        time.sleep(0.2)
+        (modules / "a").mkdir(parents=True)
+        (modules / "a" / "a.ko").touch()
+        order.write_text("built ")
+        built()
+        return kernelsuite.Outcome(kernel)
+
+    def compare(kernel: str, built: Path, log: Path) -> Tally:
+        with order.open("a") as file:
+            file.write("counted")
+        return Tally(1)
+
+    monkeypatch.setattr(kernelsuite, "MODULES", modules)
+    monkeypatch.setattr(kernelsuite, "run_or_say", run_or_say)
+    # The count is asked for first, and has no obstacle.
+    reasons = iter(["", why_not])
+    monkeypatch.setattr(kernelsuite, "obstacle", lambda kernel: partial(str, next(reasons)))
+    monkeypatch.setattr(counts, "compare", compare)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: range(processors))
+    wanted = [s for s in everything.suites("a", False) if s.name in ("kernel-a", "counts-a")]
+    tally = suites_of_check.run_all(wanted)
+    if not why_not:
+        assert order.read_text() == "built counted"
+        assert not tally.failed
+        return
+    assert not order.exists()
 
 
 def test_reporting_kernel_may_fail_and_passes_count() -> None:

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import importlib.util
+import multiprocessing
 import sys
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kmtools.base import processes
+from kmtools.base.errors import UnableError
 from kmtools.check import (
     boots,
     counts,
@@ -25,8 +28,14 @@ from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite, nothing
 from kmtools.lab import catalogue
 
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Event
+
+# Makes an event that processes share which were forked after it.
+new_event = multiprocessing.get_context("fork").Event
 # Times of suites on 2 idle cores.
 SCRIPTS_SECONDS, LINT_SECONDS, COUNTS_SECONDS = 74, 100, 43
+WAIT_SECONDS = 1.0
 SHORT_KERNEL_SECONDS, KERNEL_SECONDS = 227, 270
 
 
@@ -59,10 +68,15 @@ def without(module: str, package: str) -> str:
     return f"Python's {module} is missing: run scripts/setup or apt-get install {package}"
 
 
-def in_kernel(kernel: str, short: bool, log: Path) -> Tally:
-    """Build for a test kernel and run all tests inside it."""
+def in_kernel(kernel: str, short: bool, built: Event, log: Path) -> Tally:
+    """Build for a test kernel and run all tests inside it; set `built` after the build."""
     settings = kernelsuite.SHORT_SETTINGS if short else {}
-    outcome = kernelsuite.run_or_say(kernel, log.with_suffix(""), settings=settings)
+    try:
+        outcome = kernelsuite.run_or_say(
+            kernel, log.with_suffix(""), settings=settings, built=built.set
+        )
+    finally:
+        built.set()
     log.write_text(matrix.as_text([outcome]))
     kernelsuite.tell_retries(outcome.retries)
     return outcome.tally
@@ -80,44 +94,54 @@ def report_only(suite: Suite) -> Suite:
     return replace(suite, run=run, obstacle=nothing)
 
 
-def exact_counts(kernel: str, modules: Path, log: Path) -> Tally:
-    """Compare two runs that count instructions."""
+def exact_counts(kernel: str, modules: Path, built: Event, log: Path) -> Tally:
+    """Compare two runs that count instructions, when the modules are built."""
+    parent = multiprocessing.parent_process()
+    while not built.wait(WAIT_SECONDS):
+        if parent and not parent.is_alive():
+            raise UnableError("the run of which this is a part was killed")
     if not any(modules.glob("*.ko")):
         return Tally(failed=[f"not run: the modules for {kernel} were not built, see above"])
     return counts.compare(kernel, modules, log)
 
 
-def kernel_suite(kernel: str, short: bool = True) -> Suite:
-    """Return the suite of all tests inside one test kernel."""
+def kernel_suite(kernel: str, short: bool = True, built: Event | None = None) -> Suite:
+    """Return the suite of all tests inside one test kernel, which sets `built` after the build."""
     storms = "short storms" if short else "long storms"
     what = f"every module and file inside kernel {kernel}, with {storms}"
     usual = SHORT_KERNEL_SECONDS if short else KERNEL_SECONDS
-    obstacle = kernelsuite.obstacle(kernel)
-    return Suite(f"kernel-{kernel}", partial(in_kernel, kernel, short), what, obstacle, usual)
+    done = built or new_event()
+
+    def obstacle() -> str:
+        if found := kernelsuite.obstacle(kernel)():
+            done.set()
+        return found
+
+    run = partial(in_kernel, kernel, short, done)
+    return Suite(f"kernel-{kernel}", run, what, obstacle, usual)
 
 
 def suites(kernel: str, full: bool) -> list[Suite]:
     """Return all suites for one kernel; with `full` also those that take long."""
     modules = kernelsuite.MODULES / kernel
+    built = new_event()
     pytest = partial(without, "pytest", "python3-pytest")
     what = "the scripts' own tests"
     in_user = [*native.suites(full), Suite("scripts", scripts, what, pytest, SCRIPTS_SECONDS)]
-    found = [
-        # These suites need no modules, so they run beside the others. They do not run beside long
-        # storms, because a guest then lacks the time to end what it began.
-        *(replace(suite, aside=not full) for suite in in_user),
-        kernel_suite(kernel, short=not full),
-        Suite(
-            f"counts-{kernel}",
-            partial(exact_counts, kernel, modules),
-            "two runs that count instructions agree",
-            kernelsuite.obstacle(kernel),
-            COUNTS_SECONDS,
-        ),
-    ]
+    counting = Suite(
+        f"counts-{kernel}",
+        partial(exact_counts, kernel, modules, built),
+        "two runs that count instructions agree",
+        kernelsuite.obstacle(kernel),
+        COUNTS_SECONDS,
+    )
+    tests = kernel_suite(kernel, short=not full, built=built)
+    found = [*in_user, tests, counting]
     if full:
-        found += full_suites(kernel, modules)
-    return found
+        return found + full_suites(kernel, modules)
+    # The tests of the kernel take half of the time. Beside them the others run, but not beside long
+    # storms: a guest then lacks the time to end what it began.
+    return [suite if suite is tests else replace(suite, aside=True) for suite in found]
 
 
 def full_suites(kernel: str, modules: Path) -> list[Suite]:

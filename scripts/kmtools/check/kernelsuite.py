@@ -229,9 +229,16 @@ def unwatched(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally
 
 
 def run(
-    outcome: Outcome, out: Path, modules: Path | None = None, settings: Settings | None = None
+    outcome: Outcome,
+    out: Path,
+    modules: Path | None = None,
+    settings: Settings | None = None,
+    built: Callable[[], None] = lambda: None,
 ) -> None:
-    """Build, boot and test one kernel of kernels.txt; `out` gets the logs."""
+    """Build, boot and test one kernel of kernels.txt; `out` gets the logs.
+
+    `built` is called once the modules are complete.
+    """
     entry = catalogue.find(outcome.kernel)
     kernel = ensure(entry)
     outcome.version, outcome.release = kernel.version, kernel.release
@@ -241,17 +248,23 @@ def run(
     try:
         out.mkdir(parents=True, exist_ok=True)
         chosen = DEBUG_SETTINGS if entry.debug else settings or {}
-        build_and_test(entry, modules or MODULES / entry.name, out, outcome, chosen)
+        build_and_test(entry, modules or MODULES / entry.name, out, outcome, chosen, built)
     finally:
         outcome.seconds = time.monotonic() - started
 
 
 def build_and_test(
-    entry: Entry, modules: Path, out: Path, outcome: Outcome, settings: Settings
+    entry: Entry,
+    modules: Path,
+    out: Path,
+    outcome: Outcome,
+    settings: Settings,
+    built: Callable[[], None],
 ) -> None:
     """Build, check that a warning is noticed, and run the tests."""
     outcome.suites["build"] = build(entry.name, modules, out / "build.log")
     if not outcome.suites["build"].failed:
+        built()
         outcome.suites["alarm"] = alarm(entry, modules, out / "alarm", outcome)
         if (modules / f"{UNWATCHED_MODULE}.ko").exists():
             outcome.suites["unwatched"] = unwatched(entry, modules, out / "unwatched", outcome)
@@ -265,12 +278,16 @@ def build_and_test(
 
 
 def run_or_say(
-    name: str, out: Path, modules: Path | None = None, settings: Settings | None = None
+    name: str,
+    out: Path,
+    modules: Path | None = None,
+    settings: Settings | None = None,
+    built: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Do as run() does; an obstacle becomes a failed result."""
     outcome = Outcome(name)
     try:
-        run(outcome, out, modules, settings)
+        run(outcome, out, modules, settings, built)
     except OBSTACLES as error:
         outcome.fail("fetch" if outcome.qemu == "-" else "run", explain(error))
     return outcome

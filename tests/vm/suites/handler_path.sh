@@ -5,11 +5,12 @@
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 
-# trace_path: print the functions that were traced in the context of a breakpoint. The kernel shows
-# it as that of an NMI: a z among the flags, whose columns differ between kernels.
+# trace_path SIZE: print the functions that were traced in the context of a breakpoint, with buffers
+# of SIZE KiB. The kernel shows that context as an NMI: a z among the flags, whose columns differ
+# between kernels.
 trace_path() {
 	put 0 "$tracing"/tracing_on
-	put 500 "$tracing"/buffer_size_kb
+	put "$1" "$tracing"/buffer_size_kb
 	put function "$tracing"/current_tracer
 	for case in patcher_storm_of_jumps imv_storm; do
 		put 1 "$tracing"/tracing_on
@@ -31,9 +32,9 @@ test_handler_path() {
 	must insmod /modules/kmarkers_test_core.ko || return
 	must insmod /modules/kmarkers_test.ko batches=80 || return
 	read_symbols
-	# The buffer keeps the last calls. In debug kernels these need not include a breakpoint.
-	for _ in 1 2 3 4; do
-		trace_path >/tmp/path
+	# The buffers keep the last calls. If these include no breakpoint, larger ones are tried.
+	for size in 100 200 400 800; do
+		trace_path $size >/tmp/path
 		! grep -q patcher_handle_int3 /tmp/path || break
 	done
 	of_the_kernel /tmp/path >/tmp/kernel_path

@@ -18,14 +18,31 @@ stop_failing() {
 	done
 }
 
+# look NAME: copy the list to /tmp/list.NAME, and write its checksum to /tmp/sum.NAME. The list may
+# have 10,000 lines, for which cmp takes long.
+look() {
+	cat "$list" >"/tmp/list.$1"
+	md5sum <"/tmp/list.$1" >"/tmp/sum.$1"
+}
+
+# refused_cleanly: succeeds if the write of allocation $nth was refused for want of memory, and the
+# list is as before
+refused_cleanly() {
+	grep -q "annot allocate\|ut of memory" /tmp/said && cmp -s /tmp/sum.before /tmp/sum.after && return
+	sed "s/^/# allocation $nth: /" /tmp/said
+	diff /tmp/list.before /tmp/list.after | sed 's/^/# /'
+	return 1
+}
+
 # without_memory TEXT FILE UNDO: write TEXT while the n-th allocation fails, for every n, or some. A
-# write that is refused must not change the file $list. After one that works, UNDO goes to $undo.
+# write that is refused must not change the file $list, whose text takes long to make: it is read
+# again only after a write. After one that works, UNDO goes to $undo.
 without_memory() {
 	nth=$((step / 2 + 1))
 	refusals=0
 	odd=0
+	look before
 	while [ $nth -lt 300 ]; do
-		cat "$list" >/tmp/list.before
 		# No command in here may fork or open other files: that allocates, too.
 		{
 			put $nth "$fail_at"
@@ -35,16 +52,15 @@ without_memory() {
 			stop_failing
 		} 2>/tmp/said
 		[ "$left" -eq 0 ] || break
-		cat "$list" >/tmp/list.after
 		if [ $code -eq 0 ]; then
 			# The write worked without this allocation.
 			put "$3" "$undo"
-		elif ! grep -q "annot allocate\|ut of memory" /tmp/said || ! cmp -s /tmp/list.before /tmp/list.after; then
-			odd=$((odd + 1))
-			sed "s/^/# allocation $nth: /" /tmp/said
-			diff /tmp/list.before /tmp/list.after | sed 's/^/# /'
+			look before
+		else
+			refusals=$((refusals + 1))
+			look after
+			refused_cleanly || odd=$((odd + 1))
 		fi
-		[ $code -eq 0 ] || refusals=$((refusals + 1))
 		nth=$((nth + step))
 	done
 	[ "$code" -eq 0 ] && [ $odd -eq 0 ] && [ $refusals -gt 0 ] && [ $nth -lt 300 ]

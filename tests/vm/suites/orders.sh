@@ -12,7 +12,7 @@ modules="$core ${KMARKERS_ORDERS-example_client example_probe kmarkers_test}"
 read_needs() {
 	mkdir -p /tmp/needs
 	for module in $modules; do
-		grep -ao "depends=[a-z_,]*" "/modules/$module.ko" | sed 's/depends=//' | tr ',' ' ' \
+		grep -ao -m 1 "depends=[a-z_,]*" "/modules/$module.ko" | sed 's/depends=//' | tr ',' ' ' \
 			>"/tmp/needs/$module"
 	done
 }
