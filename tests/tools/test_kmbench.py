@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""kmbench as a user meets it: its arguments, its output and its files."""
+"""kmbench as a command: its arguments, its output and its files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("native_programs")
 
 
 def test_list_names_groups_and_variants() -> None:
-    """One line for each benchmark, baseline first."""
+    """Each benchmark has a line, with the baseline first."""
     done = kmbench("list")
     assert done.returncode == 0
     lines = dict(line.split(":", 1) for line in done.stdout.splitlines())
@@ -28,7 +28,7 @@ def test_list_names_groups_and_variants() -> None:
 
 
 def test_a_run_can_be_collected(tmp_path: Path) -> None:
-    """Samples and env of every benchmark named, with core cycles in every window."""
+    """The samples are of the named benchmarks, and every window has core cycles."""
     done = kmbench("run", "-b", 8, "-o", tmp_path / "raw", "empty-loop", "memcpy-4096")
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
@@ -40,7 +40,7 @@ def test_a_run_can_be_collected(tmp_path: Path) -> None:
 
 
 def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
-    """The same seed, the same order of variants."""
+    """The same seed gives the same order of variants."""
     orders = []
     for name, seed in (("a", 5), ("b", 5), ("c", 6)):
         kmbench("run", "-b", 8, "-s", seed, "-o", tmp_path / name, "empty-loop")
@@ -68,15 +68,15 @@ def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_arguments_are_refused(words: tuple[str, ...]) -> None:
-    """Exit code 2 and a word on stderr."""
+    """Exit code 2 and a message on stderr."""
     done = kmbench(*words)
     assert done.returncode == EXIT_USAGE
     assert done.stderr
     assert done.stdout == ""
 
 
-def test_help_is_no_error() -> None:
-    """The usage, where it can be read page by page."""
+def test_help_goes_to_stdout() -> None:
+    """The usage is on stdout, so that a pager can show it."""
     done = kmbench("--help")
     assert done.returncode == 0
     assert done.stdout.startswith("usage: kmbench list")
@@ -87,7 +87,7 @@ def test_help_is_no_error() -> None:
     "words", [("--help",), ("list",), ("env",), ("run", "-b", "2", "empty-loop")]
 )
 def test_a_full_device_is_a_failure(words: tuple[str, ...]) -> None:
-    """Exit code 1 and a word on stderr, whatever was to be printed."""
+    """Exit code 1 and a message on stderr, for every kind of output."""
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run(
             [str(KMBENCH), *words],
@@ -103,7 +103,7 @@ def test_a_full_device_is_a_failure(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("words", [("list",), ("env",), ("run", "-b", "2", "empty-loop")])
 def test_a_closed_output_is_a_failure(words: tuple[str, ...]) -> None:
-    """What the program opens for itself does not stand in for it."""
+    """A file that the program opens does not replace standard output."""
     done = run("sh", "-c", 'exec "$0" "$@" >&-', KMBENCH, *words)
     assert done.returncode == 1
     assert "standard output: not written: Bad file descriptor" in done.stderr
@@ -111,15 +111,15 @@ def test_a_closed_output_is_a_failure(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(("name", "blocks"), [("env", 2), ("empty-loop.csv", 2000)])
 def test_files_on_a_full_device_are_a_failure(name: str, blocks: int, tmp_path: Path) -> None:
-    """Also where more is written than fits a buffer."""
+    """Exit code 1 and a message, also if the output is larger than a buffer."""
     (tmp_path / name).symlink_to("/dev/full")
     done = kmbench("run", "-b", blocks, "-o", tmp_path, "empty-loop")
     assert done.returncode == 1
     assert f"{name.removesuffix('.csv')}: not written" in done.stderr
 
 
-def test_where_nothing_can_be_written_nothing_is_measured(tmp_path: Path) -> None:
-    """Not even the first benchmark."""
+def test_an_unwritable_directory_ends_the_run_at_once(tmp_path: Path) -> None:
+    """No benchmark is measured, not even the first."""
     place = tmp_path / "file"
     place.touch()
     done = kmbench("run", "-b", 2, "-o", place, "empty-loop")
@@ -129,7 +129,7 @@ def test_where_nothing_can_be_written_nothing_is_measured(tmp_path: Path) -> Non
 
 
 def test_progress_is_shown_on_a_terminal() -> None:
-    """A share that grows, on one line."""
+    """The number of finished windows grows."""
     main, other = pty.openpty()
     words = [str(KMBENCH), "run", "-b", "10000", "empty-loop", "memcpy-4096"]
     with subprocess.Popen(words, stderr=other, stdout=subprocess.DEVNULL) as process:
@@ -155,7 +155,7 @@ def test_progress_is_shown_on_a_terminal() -> None:
 def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal.Signals) -> None:
     """Exit code 130, and files that can be collected."""
     words = [str(KMBENCH), "run", "-b", "100000", "-o", str(tmp_path / "raw"), "memcpy-4096"]
-    # Whoever runs the tests may have it ignored.
+    # The process that runs the tests may ignore the signal.
     words = ["env", "--default-signal", *words]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(1)
@@ -166,7 +166,7 @@ def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal
     assert collect.load_raw("native", tmp_path / "raw").rows
 
 
-def test_a_lost_terminal_ends_no_run_under_nohup(tmp_path: Path) -> None:
+def test_a_lost_terminal_does_not_end_a_run_under_nohup(tmp_path: Path) -> None:
     """An ignored SIGHUP stays ignored."""
     raw = tmp_path / "raw"
     words = ["nohup", str(KMBENCH), "run", "-b", "2000", "-o", str(raw), "memcpy-4096"]
@@ -178,7 +178,7 @@ def test_a_lost_terminal_ends_no_run_under_nohup(tmp_path: Path) -> None:
 
 
 def test_a_directory_with_a_run_is_refused(tmp_path: Path) -> None:
-    """Its samples would be taken for the new run's."""
+    """Its samples would be mistaken for those of the new run."""
     raw = tmp_path / "raw"
     assert run(KMBENCH, "run", "-b", 2, "-o", raw, "empty-loop").returncode == 0
     before = (raw / "env").read_text()

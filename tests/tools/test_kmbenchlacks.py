@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What kmbench skips where the kernel or the CPU lacks something, and how it says so."""
+"""kmbench where the kernel or the CPU lacks something: what it skips, and its messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("native_programs")
     ],
 )
 def test_without_live_patching_all_is_skipped(what: str, named: str, tmp_path: Path) -> None:
-    """Exit code 4, the reason and what is skipped."""
+    """Exit code 4; stderr names the reason and what is skipped."""
     done = denied(what, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
     assert done.returncode == EXIT_SKIP
     assert named in done.stderr
@@ -40,14 +40,14 @@ def test_without_live_patching_all_is_skipped(what: str, named: str, tmp_path: P
 
 
 def test_without_membarrier_the_tests_are_skipped() -> None:
-    """As KTAP says it."""
+    """The KTAP plan says that all tests are skipped."""
     done = run(NATIVE / "deny", f"membarrier={errno.ENOSYS}", "--", NATIVE / "test", 10)
     assert done.returncode == EXIT_SKIP
     assert "1..0 # SKIP" in done.stdout
 
 
 def test_refused_affinity_is_named(tmp_path: Path) -> None:
-    """Not pinned, and said so; but a CPU that was asked for is an error."""
+    """A message says that the run is not pinned; for a requested CPU, this is an error."""
     what = f"sched_setaffinity={errno.EPERM}"
     done = denied(what, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
     assert done.returncode == 0
@@ -65,7 +65,7 @@ def test_refused_affinity_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_without_perf_events_cycles_are_estimated(error: int, why: str, tmp_path: Path) -> None:
-    """The reason on stderr, the word in env."""
+    """The reason is on stderr; env has the word `estimated`."""
     raw = tmp_path / "raw"
     done = denied(f"perf_event_open={error}", "run", "-b", 2, "-o", raw, "empty-loop")
     assert done.returncode == 0
@@ -75,7 +75,7 @@ def test_without_perf_events_cycles_are_estimated(error: int, why: str, tmp_path
 
 
 def test_without_an_invariant_tsc_its_frequency_is_skipped(tmp_path: Path) -> None:
-    """Named once, left out of env, and the samples are as good as ever."""
+    """One message names it, env lacks it, and the samples can be read."""
     raw = tmp_path / "raw"
     done = run(NATIVE / "kmbench-no-tsc", "run", "-b", 2, "-o", raw, "empty-loop")
     assert done.returncode == 0, done.stderr
@@ -88,7 +88,7 @@ def test_without_an_invariant_tsc_its_frequency_is_skipped(tmp_path: Path) -> No
 
 
 def test_an_invariant_tsc_has_a_frequency(tmp_path: Path) -> None:
-    """Where /proc/cpuinfo says that there is one."""
+    """The CPU has an invariant TSC if /proc/cpuinfo lists nonstop_tsc."""
     flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     if "nonstop_tsc" not in flags:
         pytest.skip("the TSC of this CPU is not invariant")
@@ -100,7 +100,7 @@ def test_an_invariant_tsc_has_a_frequency(tmp_path: Path) -> None:
 
 
 def test_a_single_cpu_has_no_bystander() -> None:
-    """A benchmark that needs another CPU is passed over; alone it is all there is to skip."""
+    """A benchmark that needs another CPU is skipped; the exit code is 4 if it is the only one."""
     done = run(KMBENCH, "run", "-b", 1, "arm-stall", one_cpu=True)
     assert done.returncode == EXIT_SKIP
     assert done.stderr.count("no second CPU") == 1
@@ -110,8 +110,8 @@ def test_a_single_cpu_has_no_bystander() -> None:
     assert done.stderr.count("no second CPU") == 1
 
 
-def test_where_nothing_can_be_kept_to_a_cpu_there_is_no_bystander() -> None:
-    """However many there are."""
+def test_without_affinity_there_is_no_bystander() -> None:
+    """This holds for any number of CPUs."""
     done = denied(f"sched_setaffinity={errno.EPERM}", "run", "-b", 1, "arm-stall")
     assert done.returncode == EXIT_SKIP
     assert "SKIP pinning" in done.stderr
@@ -119,7 +119,7 @@ def test_where_nothing_can_be_kept_to_a_cpu_there_is_no_bystander() -> None:
 
 
 def test_a_single_cpu_has_no_storms() -> None:
-    """Each storm is skipped by name."""
+    """Each storm has a line that says it is skipped."""
     done = run(NATIVE / "test", 10, "storm", one_cpu=True)
     results = [line for line in done.stdout.splitlines() if line.startswith(("ok", "not ok"))]
     assert results

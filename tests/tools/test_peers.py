@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The peers of kmbench: the tracers whose dormant probes are measured beside ours."""
+"""The peers of kmbench: tracers whose dormant probes are measured beside ours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PEERS = {"lttng-ust": "liblttng-ust-dev", "sdt": "systemtap-sdt-dev"}
 
 
 def test_a_missing_peer_is_named(tmp_path: Path) -> None:
-    """With the package to install; the rows of others stay."""
+    """Messages name the packages to install; the other rows are still listed."""
     program = tmp_path / "kmbench"
     program.write_bytes(KMBENCH.read_bytes())
     program.chmod(0o755)
@@ -36,7 +36,7 @@ def test_a_missing_peer_is_named(tmp_path: Path) -> None:
 
 @pytest.fixture(params=PEERS)
 def peer(request: pytest.FixtureRequest) -> str:
-    """The name of a peer whose package is here."""
+    """Return the name of a peer whose package is installed."""
     name: str = request.param
     built = NATIVE / f"peer-{name}.so"
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), "peers"], check=True)
@@ -46,7 +46,7 @@ def peer(request: pytest.FixtureRequest) -> str:
 
 
 def test_a_peer_is_listed(peer: str) -> None:
-    """With both of its rows, and nothing said to be missing."""
+    """Both of its rows are listed, and no message says that it is missing."""
     done = kmbench("list")
     lines = dict(line.split(":", 1) for line in done.stdout.splitlines())
     rows = lines["empty-loop-peers"].split()
@@ -55,7 +55,7 @@ def test_a_peer_is_listed(peer: str) -> None:
 
 
 def test_a_peer_is_measured(peer: str, tmp_path: Path) -> None:
-    """Off in any case; on, or the reason why not."""
+    """It is measured while off; while on, too, unless a message says why not."""
     raw = tmp_path / "raw"
     done = kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr
@@ -65,8 +65,8 @@ def test_a_peer_is_measured(peer: str, tmp_path: Path) -> None:
     assert (f"{peer}-on" in measured) == (skipped is None)
 
 
-def test_a_peer_that_cannot_be_on_is_named(peer: str, tmp_path: Path) -> None:
-    """Without perf events, and without the tracer's command."""
+def test_a_peer_that_cannot_be_switched_on_is_named(peer: str, tmp_path: Path) -> None:
+    """Perf events and the tracer's command are missing here."""
     raw = tmp_path / "raw"
     words = ["env", "PATH=/nowhere", NATIVE / "deny", f"perf_event_open={errno.EACCES}", "--"]
     done = run(*words, KMBENCH, "run", "-b", 2, "-o", raw, "empty-loop-peers")
@@ -78,7 +78,7 @@ def test_a_peer_that_cannot_be_on_is_named(peer: str, tmp_path: Path) -> None:
 
 
 def interrupted_at_a_terminal(raw: Path) -> None:
-    """Run the peers until there are samples; then a signal to all of the group, as of Ctrl-C."""
+    """Run the peers until there are samples; then signal the whole group, as Ctrl-C does."""
     words = [str(KMBENCH), "run", "-b", "100000", "-o", str(raw), "empty-loop-peers"]
     main, other = pty.openpty()
     with subprocess.Popen(words, stderr=other, start_new_session=True) as process:
@@ -92,9 +92,9 @@ def interrupted_at_a_terminal(raw: Path) -> None:
 
 
 def test_an_interruption_leaves_the_tracer_on(tmp_path: Path) -> None:
-    """As long as there are blocks that are kept: no window of the peer is as short as when off."""
+    """It is on in all blocks that are kept: no window is as short as with the tracer off."""
     if not (NATIVE / "peer-lttng-ust.so").exists() or not shutil.which("lttng-sessiond"):
-        pytest.skip("no LTTng-UST to be on (apt-get install liblttng-ust-dev lttng-tools)")
+        pytest.skip("LTTng-UST is missing: apt-get install liblttng-ust-dev lttng-tools")
     for attempt in range(5):
         raw = tmp_path / str(attempt)
         interrupted_at_a_terminal(raw)
