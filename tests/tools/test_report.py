@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The report: same bytes from the same input, true units, every published number accounted for."""
+"""The report: the same input gives the same bytes; units and published numbers are right."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NOPS = rawdata.Bench(
 
 
 def build(root: Path) -> Path:
-    """A run of three tiers: real, emulated and counted."""
+    """Make a run of three tiers: real, emulated and counted."""
     kernel = [
         replace(bench, name=bench.name.replace("getppid-", "getppid-copy-"))
         for bench in rawdata.BENCHES
@@ -89,7 +89,7 @@ def section(run: Path, tier: str) -> str:
     return match[0]
 
 
-def test_the_same_input_gives_the_same_bytes_and_nothing_else(run: Path) -> None:
+def test_the_same_input_gives_the_same_files(run: Path) -> None:
     before = digests(run)
     stale = run / "figures" / "stale.svg"
     stale.write_text("<svg/>")
@@ -99,7 +99,7 @@ def test_the_same_input_gives_the_same_bytes_and_nothing_else(run: Path) -> None
     assert len(before) > 20
 
 
-def test_every_figure_is_there_twice(run: Path) -> None:
+def test_every_figure_is_an_svg_and_a_png(run: Path) -> None:
     names = {file.stem for file in (run / "figures").glob("*.svg")}
     assert names == {file.stem for file in (run / "figures").glob("*.png")}
     kinds = ("added-cost", "cold", "getppid", "layout", "distribution")
@@ -107,7 +107,7 @@ def test_every_figure_is_there_twice(run: Path) -> None:
     assert names == timed | {"instructions-icount", "then-and-now"}
 
 
-def test_summary_has_what_is_promised(summary: list[dict[str, Any]]) -> None:
+def test_summary_has_the_documented_keys_and_units(summary: list[dict[str, Any]]) -> None:
     assert all(set(entry) >= SUMMARY_KEYS for entry in summary)
     keys = [(e["tier"], e["kernel"], e["benchmark"], e["variant"]) for e in summary]
     assert len(keys) == len(set(keys))
@@ -115,7 +115,7 @@ def test_summary_has_what_is_promised(summary: list[dict[str, Any]]) -> None:
     assert {e["unit"] for e in summary if e["tier"] == "icount"} == {"instructions"}
 
 
-def test_what_is_emulated_is_never_called_cycles(
+def test_emulated_values_are_never_called_cycles(
     run: Path, summary: list[dict[str, Any]], results: list[verdicts.Result]
 ) -> None:
     emulated = [entry for entry in summary if entry["tier"] in ("vm", "icount")]
@@ -130,7 +130,7 @@ def test_what_is_emulated_is_never_called_cycles(
     assert "cycles" in section(run, "native").lower()
 
 
-def test_published_cycles_do_not_stand_beside_ticks(summary: list[dict[str, Any]]) -> None:
+def test_published_cycles_are_beside_native_results_only(summary: list[dict[str, Any]]) -> None:
     for entry in summary:
         if entry["tier"] != "native":
             assert entry["published"] is None and entry["published_rows"] == []
@@ -141,7 +141,7 @@ def test_published_cycles_do_not_stand_beside_ticks(summary: list[dict[str, Any]
 
 
 class Collector(HTMLParser):
-    """Attributes that could fetch something, ids, and labels of figures."""
+    """Keeps tags, ids, labels of figures, and attributes that could fetch something."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ def test_the_page_is_self_contained_and_labelled(run: Path) -> None:
     assert "prefers-color-scheme: dark" in text
 
 
-def test_benchmarks_and_variants_need_not_be_known(summary: list[dict[str, Any]]) -> None:
+def test_unknown_benchmarks_and_variants_are_analysed(summary: list[dict[str, Any]]) -> None:
     found = {e["variant"]: e for e in summary if e["benchmark"] == "never-seen"}
     assert found["x"]["baseline"] == "plain"
     assert (found["x"]["delta"], found["x"]["verdict"]) == (-1, "fewer")
@@ -190,7 +190,7 @@ def test_without_a_clone_nothing_is_compared(run: Path, summary: list[dict[str, 
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140])
-def test_the_table_fits_and_is_plain(width: int, results: list[verdicts.Result]) -> None:
+def test_the_table_fits_and_colour_is_optional(width: int, results: list[verdicts.Result]) -> None:
     text = table.render(results, width, colour=False)
     assert "\033" not in text
     rows = [line for line in text.splitlines() if line.startswith("  ")]
@@ -215,7 +215,7 @@ def test_a_missing_run_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "env.json" in capsys.readouterr().err
 
 
-def test_a_quick_run_and_what_it_lacks_are_marked(
+def test_a_quick_run_and_its_missing_tiers_are_marked(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     env = json.loads((run / "env.json").read_text())
@@ -237,7 +237,7 @@ def test_a_quick_run_and_what_it_lacks_are_marked(
     assert not (tmp_path / "kept").exists()
 
 
-def test_one_tier_is_shown_alone_and_nothing_written(
+def test_one_tier_is_shown_and_no_file_is_written(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = digests(run)
@@ -266,7 +266,7 @@ def names_of(rows: list[dict[str, str]], *columns: str) -> set[tuple[str, ...]]:
     return {tuple(row[column] for column in columns) for row in rows}
 
 
-def test_every_published_row_has_a_successor_or_a_reason() -> None:
+def test_every_published_row_has_a_variant_or_a_reason() -> None:
     aliases = published.read_table(published.ALIASES)
     columns = ["source", "published_benchmark", "published_variant", "over"]
     assert list(aliases[0]) == [*columns, "benchmark", "variant", "reason"]
@@ -305,7 +305,7 @@ def test_the_page_shows_stated_and_recomputed(run: Path) -> None:
     assert "+2.50 (not what its numbers give)" in row and "+1.499" in row
 
 
-def test_compare_sets_shares_of_the_baseline_side_by_side(
+def test_compare_uses_shares_of_the_baseline(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     summary = json.loads((run / "summary.json").read_text())
@@ -322,7 +322,7 @@ def test_compare_sets_shares_of_the_baseline_side_by_side(
         if entry["benchmark"] == "empty-loop" and entry["variant"] == "marker-generic":
             for name in ("delta", "delta_ci_lo", "delta_ci_hi"):
                 entry[name] *= 3
-    # Schema 1 was the list alone.
+    # In schema 1, the file is only the list.
     (tmp_path / "summary.json").write_text(json.dumps(entries))
     assert main(["compare", str(run), str(tmp_path)]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if "  more" in line]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""scripts/setup when things go wrong: what it says, what it leaves, how the next run goes on."""
+"""scripts/setup when a step fails: its messages, the files it leaves, and the next run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
-# A package is installed if $STATE has a file of its name. $STATE/STEP.kill ends whoever runs the
-# step when half of it is done; $STATE/STEP.fail holds why it fails; $STATE/STEP.wait is a FIFO.
+# A package is installed if $STATE has a file of its name. $STATE/STEP.kill kills setup during a
+# step; $STATE/STEP.fail is the error message of a step that fails; $STATE/STEP.wait is a FIFO that
+# a step reads before it begins.
 FAKE = r"""#!/bin/bash
 program=${0##*/}
 cd "$STATE" || exit
@@ -77,26 +78,26 @@ class Checkout:
         )
 
     def run(self, *words: str, who: tuple[str, ...] = ()) -> tuple[int, str]:
-        """Run it; return the exit code and what it said."""
+        """Run scripts/setup; return its exit code and its output."""
         with self.start(*words, who=who) as process:
             said, _ = process.communicate()
         return process.returncode, said
 
     @property
     def log(self) -> list[str]:
-        """What was done to the machine, the first word of each."""
+        """Return the first word of each action on the machine."""
         return [line.split()[0] for line in (self.state / "log").read_text().splitlines()]
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
-    """Make a directory to set up, by root."""
+    """Make a checkout that root sets up."""
     if os.geteuid() != 0 or not Path("/usr/bin/python3").exists():
         pytest.skip("needs root and Debian's Python")
     return Checkout(tmp_path)
 
 
-def test_what_is_missing_is_installed_once(checkout: Checkout) -> None:
+def test_missing_packages_are_installed_once(checkout: Checkout) -> None:
     assert checkout.run("--bench") == (
         0,
         "setup: installing gcc libc6-dev make liburcu-dev python3 python3-numpy"
@@ -108,7 +109,7 @@ def test_what_is_missing_is_installed_once(checkout: Checkout) -> None:
     assert checkout.log[2:] == ["update", "install", "lab"]
 
 
-def test_what_the_first_table_needs_comes_first(checkout: Checkout) -> None:
+def test_packages_for_the_first_table_are_installed_first(checkout: Checkout) -> None:
     first = "setup: installing gcc libc6-dev make liburcu-dev python3 python3-numpy\n"
     assert checkout.run("--native") == (0, f"{first}setup: ready\n")
     rest = "setup: installing python3-matplotlib mount busybox-static xz-utils\n"
@@ -117,7 +118,7 @@ def test_what_the_first_table_needs_comes_first(checkout: Checkout) -> None:
 
 
 @pytest.mark.parametrize("step", ["update", "install", "lab"])
-def test_killed_at_any_step_the_next_run_goes_on(checkout: Checkout, step: str) -> None:
+def test_the_next_run_completes_a_killed_one(checkout: Checkout, step: str) -> None:
     kill = checkout.state / f"{step}.kill"
     kill.touch()
     assert checkout.run()[0] == -9
@@ -130,7 +131,7 @@ def test_killed_at_any_step_the_next_run_goes_on(checkout: Checkout, step: str) 
     assert checkout.log == [*before, "lab"]
 
 
-def test_half_an_environment_is_made_anew(checkout: Checkout) -> None:
+def test_an_incomplete_environment_is_rebuilt(checkout: Checkout) -> None:
     assert checkout.run("--bench")[0] == 0
     (checkout.dir / "build/venv/.base").unlink()
     shutil.rmtree(checkout.dir / "build/venv/lib")
@@ -140,14 +141,14 @@ def test_half_an_environment_is_made_anew(checkout: Checkout) -> None:
     assert found.returncode == 0
 
 
-def test_an_interrupted_dpkg_is_brought_to_an_end(checkout: Checkout) -> None:
+def test_an_interrupted_dpkg_is_completed(checkout: Checkout) -> None:
     said = "E: dpkg was interrupted, you must manually run 'dpkg --configure -a'"
     (checkout.state / "install.fail").write_text(f"{said}\n")
     assert checkout.run("--bench")[0] == 0
     assert checkout.log == ["update", "install", "configure", "install"]
 
 
-def test_a_full_disk_of_apt_is_one_sentence(checkout: Checkout) -> None:
+def test_a_full_disk_is_reported_as_apt_says_it(checkout: Checkout) -> None:
     full = "E: You don't have enough free space in /var/cache/apt/archives/."
     (checkout.state / "install.fail").write_text(f"reading\n{full}\n")
     code, said = checkout.run("--bench")
@@ -156,18 +157,18 @@ def test_a_full_disk_of_apt_is_one_sentence(checkout: Checkout) -> None:
     assert "ready" not in said
 
 
-def test_stale_lists_are_said_and_do_no_harm(checkout: Checkout) -> None:
+def test_unreadable_package_lists_give_only_a_warning(checkout: Checkout) -> None:
     (checkout.state / "update.fail").write_text("E: x  404  Not Found\n")
     code, said = checkout.run("--bench")
     assert code == 0
     assert "some package lists could not be read: E: x  404  Not Found" in said
 
 
-def test_two_at_once_wait_for_each_other(checkout: Checkout) -> None:
+def test_a_second_setup_waits_for_the_first(checkout: Checkout) -> None:
     gate = checkout.state / "install.wait"
     os.mkfifo(gate)
     with checkout.start("--bench") as first:
-        with gate.open("w"):  # opened once the first is there
+        with gate.open("w"):  # returns when the first one reads it
             second = checkout.start("--bench")
             assert second.stdout is not None
             assert "waiting for another setup" in second.stdout.readline()
@@ -179,7 +180,7 @@ def test_two_at_once_wait_for_each_other(checkout: Checkout) -> None:
     assert checkout.log == ["update", "install"]
 
 
-def test_without_root_what_is_missing_is_named(checkout: Checkout) -> None:
+def test_without_root_missing_packages_are_named(checkout: Checkout) -> None:
     (checkout.dir / "build").mkdir()
     (checkout.dir / "build").chmod(0o777)
     for path in checkout.dir.parents[:3]:
@@ -202,7 +203,7 @@ def test_a_directory_that_cannot_be_written_to_is_named(checkout: Checkout) -> N
     assert not (checkout.dir / "build").exists()
 
 
-def test_a_full_disk_is_one_sentence(checkout: Checkout) -> None:
+def test_a_full_disk_gives_one_line(checkout: Checkout) -> None:
     for name in ("gcc", "libc6-dev", "make", "liburcu-dev", "python3", "python3-numpy"):
         (checkout.state / name).touch()
     for name in ("python3-matplotlib", "mount", "busybox-static", "xz-utils"):
@@ -211,8 +212,8 @@ def test_a_full_disk_is_one_sentence(checkout: Checkout) -> None:
         'mkdir "$1/build" && mount -t tmpfs -o size=64k tmpfs "$1/build" || exit 77\n'
         'cat /dev/zero >"$1/build/fill" 2>/dev/null\n"$1/scripts/setup" --bench'
     )
-    who = ("unshare", "--mount", "sh", "-c", script, "sh", str(checkout.dir))
-    done = subprocess.run(who, env=checkout.env, capture_output=True, text=True, check=False)
+    words = ("unshare", "--mount", "sh", "-c", script, "sh", str(checkout.dir))
+    done = subprocess.run(words, env=checkout.env, capture_output=True, text=True, check=False)
     if done.returncode == 77:
         pytest.skip("no tmpfs can be mounted here")
     assert done.returncode == 1

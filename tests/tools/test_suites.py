@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is left of a run that somebody interrupts, and what is said of missing headers."""
+"""Running suites: interruption, missing headers, skipped programs, suites beside each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kmtools.check import suites
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
 
-# Two processes, one of which is not waited for; both write while they live.
+# Starts two processes that write until they are ended, and waits for one of them only.
 SCRIPT = """
 import sys
 sys.path.insert(0, "scripts")
@@ -36,8 +36,8 @@ except KeyboardInterrupt as interrupt:
 
 
 def interrupt_and_look(script: str, tmp_path: Path, number: signal.Signals) -> None:
-    """Interrupt a script that starts two processes; both must be gone, and nothing be said."""
-    beats = [tmp_path / f"beats.{who}" for who in (1, 2)]
+    """Interrupt a script that starts two processes; both must end, and it must print nothing."""
+    beats = [tmp_path / f"beats.{process}" for process in (1, 2)]
     command = [sys.executable, "-c", script, str(tmp_path)]
     quiet = subprocess.DEVNULL
     run = subprocess.Popen(command, cwd=ROOT, stdout=quiet, stderr=subprocess.PIPE, text=True)
@@ -77,7 +77,7 @@ def test_missing_headers_are_named(tmp_path: Path, target: str) -> None:
         ("exit 0", 1, 0),
     ],
 )
-def test_only_a_program_that_says_so_is_skipped(
+def test_only_a_program_with_a_skip_line_is_skipped(
     tmp_path: Path, script: str, failed: int, skipped: int
 ) -> None:
     tally = suites.run_ktap(["sh", "-c", script], tmp_path / "log")
@@ -98,11 +98,11 @@ def test_second_run_in_a_checkout_is_refused(
     assert suites.run_all([good]) == Tally(1)
 
 
-def test_suites_that_are_aside_run_beside_the_others(
+def test_suites_marked_aside_run_beside_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def meet(mine: str, other: str) -> Callable[[Path], Tally]:
-        """A suite that passes if the other one runs at the same time."""
+        """Return a suite's function, which passes if the other suite runs at the same time."""
 
         def run(log: Path) -> Tally:
             (tmp_path / mine).touch()
@@ -128,7 +128,7 @@ def test_suites_that_are_aside_run_beside_the_others(
     assert suites.run_all(both).passed == 2 * os.getpid()
 
 
-def test_process_that_dies_aside_is_a_failure(
+def test_process_aside_that_fails_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
@@ -160,13 +160,13 @@ except KeyboardInterrupt as interrupt:
 """
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="nothing runs aside on one CPU")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_run_leaves_nothing_aside(tmp_path: Path, number: signal.Signals) -> None:
+def test_interrupted_run_leaves_no_child_aside(tmp_path: Path, number: signal.Signals) -> None:
     interrupt_and_look(LANES, tmp_path, number)
 
 
-def test_checkout_that_cannot_be_written_to_is_said_once(
+def test_checkout_that_cannot_be_written_to_is_one_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()
