@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks the model of the protocol exhaustively, and that each step amiss is found.
+"""Checks the model of the protocol exhaustively, and that each step done wrong is found.
 
 Runs spin on tests/model/protocol.pml for every variant of tests/model/variants.py: a search for
-states that must not be, then one for endless loops. A counterexample is kept as readable text in
+forbidden states, then one for endless loops. A counterexample is kept as readable text in
 build/model/. The last line of the output is `N passed, N failed`.
 """
 
@@ -32,7 +32,7 @@ VIOLATIONS = {
     "unclaimed": Found.UNCLAIMED,
     "freed": Found.FREED,
 }
-# What replays know as a number, and people as a breakpoint.
+# Values in a replay; one of these numbers means a breakpoint.
 VALUES = (
     re.compile(r"(?<=part \d := )\d+"),
     re.compile(r"(?<=part \d: )\d+"),
@@ -41,16 +41,16 @@ VALUES = (
 
 @dataclass(frozen=True)
 class Search:
-    """One way of looking: for a bad state, or for an endless loop."""
+    """A kind of search: for forbidden states, or for endless loops."""
 
     name: str
     switches: Sequence[str]
 
 
-# Breadth first: the shortest counterexample. Depth first, which is faster, if none is expected.
+# Breadth first finds the shortest counterexample. Depth first is faster: used if none is expected.
 SHORTEST = ("-O0", "-DBFS")
 FAST = ("-O1",)
-# Room for the longest path; less than needed is reported as `broken`.
+# The longest path that can be searched; if it is too short, the result is `broken`.
 DEPTH = "-m1000000"
 LONG_DEPTH = "-m8000000"
 STATES = Search("states", ())
@@ -59,7 +59,7 @@ LOOPS = Search("loops", ("LIVE",))
 
 @dataclass
 class Outcome:
-    """What was found for one variant on one ground."""
+    """The result of one variant on one ground."""
 
     variant: Variant
     ground: Ground
@@ -70,21 +70,21 @@ class Outcome:
 
     @property
     def expected(self) -> Found:
-        """What had to be found."""
+        """Return the result that the variant must have."""
         return self.variant.found[self.ground]
 
     @property
     def passed(self) -> bool:
-        """Was it?"""
+        """Return whether the result is the expected one."""
         return self.found == self.expected
 
 
 class ModelError(Exception):
-    """A tool failed, or a name is unknown; the message says which and how."""
+    """A tool failed, or a name is unknown; the message says which."""
 
 
 def call(words: Sequence[str], directory: Path) -> str:
-    """Run a tool in a directory; returns what it prints."""
+    """Run a tool in a directory; return its output."""
     run = subprocess.run(
         words,
         cwd=directory,
@@ -99,8 +99,8 @@ def call(words: Sequence[str], directory: Path) -> str:
 
 
 def switches(variant: Variant, ground: Ground, search: Search) -> list[str]:
-    """The -D arguments."""
-    # The names are those of the model: numbers that it defines itself.
+    """Return the -D arguments."""
+    # The model numbers the grounds from 1, in the order of Ground.
     number = list(Ground).index(ground) + 1
     return [
         f"-D{word}" for word in (f"GROUND={number}", *variant.switches.split(), *search.switches)
@@ -108,7 +108,7 @@ def switches(variant: Variant, ground: Ground, search: Search) -> list[str]:
 
 
 def classify(text: str) -> Found:
-    """What the search's own report says."""
+    """Return the result that the checker's output means."""
     if "invalid end state (at" in text:
         return Found.ENDLESS
     violation = re.search(r"assertion violated\s+!\((\w+)\)", text)
@@ -121,7 +121,7 @@ def classify(text: str) -> Found:
 
 
 def readable(replay: str, int3: str) -> str:
-    """A replay without the checker's own words, and int3 by its name."""
+    """Return the steps in a replay, one a line, with int3 by its name."""
     lines = []
     for raw in replay.splitlines():
         line = raw.strip()
@@ -134,7 +134,7 @@ def readable(replay: str, int3: str) -> str:
 
 
 def keep_trail(outcome: Outcome, search: Search, defines: list[str], directory: Path) -> Path:
-    """Replay the counterexample into a text file."""
+    """Replay the counterexample into a text file; return its path."""
     batches = re.search(r"BATCHES=(\d)", outcome.variant.switches)
     int3 = str(int(batches[1]) + 1 if batches else 3)
     replay = call(["spin", "-t", "-T", *defines, MODEL.name], directory)
@@ -149,7 +149,7 @@ def keep_trail(outcome: Outcome, search: Search, defines: list[str], directory: 
 
 
 def run_search(variant: Variant, ground: Ground, search: Search) -> Outcome:
-    """One exhaustive search."""
+    """Do one exhaustive search."""
     expected = variant.found[ground]
     nothing = expected == Found.HOLDS or (expected == Found.ENDLESS and search == STATES)
     options = FAST if nothing else SHORTEST
@@ -177,7 +177,7 @@ def run_search(variant: Variant, ground: Ground, search: Search) -> Outcome:
 
 
 def check(variant: Variant, ground: Ground) -> Outcome:
-    """Both searches; the second only if the first finds nothing."""
+    """Do both searches, the second only if the first finds nothing."""
     outcome = run_search(variant, ground, STATES)
     if outcome.found != Found.HOLDS:
         return outcome
@@ -188,7 +188,7 @@ def check(variant: Variant, ground: Ground) -> Outcome:
 
 
 def have_spin() -> bool:
-    """Is spin there, or can it be installed?"""
+    """Install spin if it is missing and this is root; return whether it is installed."""
     if not shutil.which("spin") and os.geteuid() == 0 and shutil.which("apt-get"):
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         subprocess.run(APT, env=environment, capture_output=True, check=False)
@@ -196,7 +196,7 @@ def have_spin() -> bool:
 
 
 def show(outcome: Outcome) -> None:
-    """One line of the table."""
+    """Print one line of the table, and where to look after a failure."""
     line = (
         f"{'ok' if outcome.passed else 'FAIL':5}{outcome.ground:9} {outcome.variant.name:24}"
         f"{outcome.variant.what:48}{outcome.expected:10} {outcome.found:10}"
@@ -207,9 +207,9 @@ def show(outcome: Outcome) -> None:
         print(f"     see {outcome.trail or OUTPUT / 'work'}", flush=True)
 
 
-def show_forgiven(outcomes: Sequence[Outcome]) -> None:
-    """The steps whose absence nothing was found against, and why they stay."""
-    print("forgiven, and why it is kept all the same:")
+def show_unneeded(outcomes: Sequence[Outcome]) -> None:
+    """Print the steps without which a ground has no fault, and why they are kept."""
+    print("steps that a ground does not need, and why they are kept:")
     for variant in MUTANTS:
         grounds = [
             outcome.ground
@@ -222,7 +222,7 @@ def show_forgiven(outcomes: Sequence[Outcome]) -> None:
 
 
 def run_all(chosen: Sequence[Variant], grounds: Sequence[Ground]) -> list[Outcome]:
-    """All of them, a few at a time, shown in their order."""
+    """Search all pairs, several at a time; print the results in order."""
     pairs = [
         (variant, ground) for variant in chosen for ground in grounds if ground in variant.found
     ]
@@ -235,7 +235,7 @@ def run_all(chosen: Sequence[Variant], grounds: Sequence[Ground]) -> list[Outcom
 
 
 def choose(names: Sequence[str], long: bool) -> list[Variant]:
-    """The variants of these names; without names all, the larger ones if they are asked for."""
+    """Return the variants with these names; without names all, the larger ones only if `long`."""
     if not names:
         return [*PROTOCOL, *MUTANTS, *(LONG if long else [])]
     known = [*PROTOCOL, *MUTANTS, *LONG]
@@ -247,9 +247,9 @@ def choose(names: Sequence[str], long: bool) -> list[Variant]:
 
 
 def main() -> int:
-    """Returns 1 if a search does not find what it must, 2 if nothing can be searched here."""
+    """Return 1 if a result is not the expected one, 2 if no search is possible here."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("variants", nargs="*", help="only these, of whatever size")
+    parser.add_argument("variants", nargs="*", help="only these, larger ones too")
     parser.add_argument("--long", action="store_true", help="larger searches too: minutes each")
     arguments = parser.parse_args()
     try:
@@ -271,7 +271,7 @@ def main() -> int:
         print(f"check-model: {error}", file=sys.stderr)
         return 2
     print("counterexamples: build/model/*.txt")
-    show_forgiven(outcomes)
+    show_unneeded(outcomes)
     failed = sum(not outcome.passed for outcome in outcomes)
     print(f"{len(outcomes) - failed} passed, {failed} failed")
     return 1 if failed or not outcomes else 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tests/model/run.py checks: the protocol as it is, and the protocol with a step amiss.
+"""Variants that tests/model/run.py checks: the protocol as it is, and with steps done wrong.
 
-Each variant is tests/model/protocol.pml with a few switches. It says what is to be found, so a
-model that has become too forgiving, or too strict, fails the run.
+Each variant is tests/model/protocol.pml with a few switches. It names the result that each search
+must have, so a model that finds too few or too many faults fails the run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class Ground(StrEnum):
-    """Where the protocol runs; see Documentation/model.md."""
+    """The place where the protocol runs; see Documentation/model.md."""
 
     KERNEL = "kernel"
     EMULATOR = "emulator"
@@ -20,15 +20,15 @@ class Ground(StrEnum):
 
 
 class Found(StrEnum):
-    """What a search ends with."""
+    """The result of a search."""
 
     HOLDS = "holds"
     TORN = "torn"  # an execution that is partly old, partly new
-    WRONG = "wrong"  # an execution of a version that is over, or not yet due
-    UNCLAIMED = "unclaimed"  # a breakpoint that nobody claims: a panic
+    WRONG = "wrong"  # an execution of a version that is replaced, or whose batch has not begun
+    UNCLAIMED = "unclaimed"  # a breakpoint that no handler claims: a panic
     FREED = "freed"  # a read of memory that has been freed
     ENDLESS = "endless"  # a CPU never gets past the site, or the writer never returns
-    BROKEN = "broken"  # the run itself went wrong
+    BROKEN = "broken"  # the search itself failed
 
 
 HOLDS, TORN, WRONG = Found.HOLDS, Found.TORN, Found.WRONG
@@ -38,7 +38,7 @@ KERNEL, EMULATOR, USER = Ground.KERNEL, Ground.EMULATOR, Ground.USER
 
 @dataclass(frozen=True)
 class Variant:
-    """Switches for the model, what must be found on each ground, and if nothing: why it is kept."""
+    """Switches of the model, the result on each ground, and why an unneeded step is kept."""
 
     name: str
     what: str
@@ -48,7 +48,7 @@ class Variant:
 
 
 def everywhere(kernel: Found, emulator: Found, user: Found) -> dict[Ground, Found]:
-    """What must be found on all three grounds."""
+    """Return the results that all three grounds must have."""
     return {KERNEL: kernel, EMULATOR: emulator, USER: user}
 
 
@@ -89,7 +89,7 @@ PROTOCOL = [
     ),
 ]
 
-# Why a step stays although the model forgives its absence on a ground.
+# Reasons to keep a step that is not needed on some ground.
 DRAINED = "on a real CPU round 3 outlasts every handler; emulators and signal handlers need it"
 IN_ORDER = "this emulator reads both parts in order from memory; CPUs that fetch ahead need it"
 
@@ -306,7 +306,7 @@ MUTANTS = [
     ),
 ]
 
-# Slower and larger: gigabytes of memory. For run.py --long.
+# Larger searches, for run.py --long: they take minutes and gigabytes of memory.
 LONG = [
     Variant("back-elsewhere", "old, new, old again", "RETURN", {EMULATOR: HOLDS, USER: HOLDS}),
     Variant("three-batches-user", "3 batches", "BATCHES=3", {USER: HOLDS}),
