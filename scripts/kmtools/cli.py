@@ -82,6 +82,12 @@ def main(words: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return BAD
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        if package == "kmtools":
+            raise
+        print(f"{name}: needs the Python package {package}: run scripts/setup", file=sys.stderr)
+        return UNABLE
     except OBSTACLES as error:
         print(f"{name}: {explain(error)}", file=sys.stderr)
         return UNABLE
@@ -96,6 +102,9 @@ def usage(words: Sequence[str]) -> int:
     if len(asked) < len(words) and found:
         print(f"usage: kmarkers COMMAND [OPTION...]\n\n{found}", flush=True)
         return DONE
+    if len(asked) == 1 and listing(f"{asked[0]} "):
+        word = asked[0]
+        raise UnableError(f"{word!r} needs one more word; kmarkers {word} --help lists them")
     wrong = f"no command {' '.join(asked[:2])!r}" if asked else "which command?"
     raise UnableError(f"{wrong}; kmarkers --help lists them all")
 

@@ -83,6 +83,12 @@ def test_what_is_no_command_is_named(
         assert said.startswith("kmarkers: ") and (repr(" ".join(words)) in said) == bool(words)
 
 
+def test_a_word_that_begins_commands_needs_one_more(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["lab"]) == 2
+    said = "kmarkers: 'lab' needs one more word; kmarkers lab --help lists them\n"
+    assert capsys.readouterr() == ("", said)
+
+
 def test_help_lists_and_explains(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -137,6 +143,21 @@ def test_nothing_but_python_is_needed_to_measure() -> None:
     words = [sys.executable, "-c", program]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "") and "--resume" in done.stdout
+
+
+@pytest.mark.parametrize("words", [["compare", "a", "b"], ["check", "aa"], ["impact", "a"]])
+def test_a_missing_package_is_named(words: list[str]) -> None:
+    program = (
+        "import sys; sys.path.insert(0, 'scripts')\n"
+        "sys.modules.update(numpy=None)\n"
+        "from kmtools.cli import main\n"
+        f"sys.exit(main({words!r}))"
+    )
+    called = [sys.executable, "-c", program]
+    done = subprocess.run(called, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith(": needs the Python package numpy: run scripts/setup\n")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
