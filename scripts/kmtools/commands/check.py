@@ -56,7 +56,7 @@ def check(parser: ArgumentParser) -> Run:
     something failed, else 2 if a part could not run on this machine.
     """
     add_kernel(parser)
-    parser.add_argument("--full", action="store_true", help="also what takes long")
+    parser.add_argument("--full", action="store_true", help="also the tests that take long")
 
     def run(args: Namespace) -> int:
         catalogue.find(args.kernel)
@@ -188,12 +188,13 @@ def check_lint(parser: ArgumentParser) -> Run:
 
 def check_fresh(parser: ArgumentParser) -> Run:
     """The output of each step is in build/fresh/. The last line is `N passed, N failed`."""
-    parser.add_argument("--root", choices=fresh.SUITES, help="one suite alone")
-    parser.add_argument("--step", action="append", default=[], help="these steps alone")
-    parser.add_argument("--who", choices=("root", "user"), help="as one of them alone")
-    parser.add_argument("--quick", action="store_true", help="short forms")
-    parser.add_argument("--cached", action="store_true", help="every root reads test kernels")
-    parser.add_argument("--readme", action="store_true", help="put the times into the README")
+    parser.add_argument("--root", choices=fresh.SUITES, help="only this release of Debian")
+    parser.add_argument("--step", action="append", default=[], help="only this step (repeatable)")
+    parser.add_argument("--who", choices=("root", "user"), help="only as root, or only as a user")
+    parser.add_argument("--quick", action="store_true", help="run every command with QUICK=1")
+    help_cached = "every root uses the test kernels of this machine"
+    parser.add_argument("--cached", action="store_true", help=help_cached)
+    parser.add_argument("--readme", action="store_true", help="write the times into the README")
 
     def run(args: Namespace) -> int:
         if args.readme and args.quick:
@@ -221,8 +222,8 @@ def check_aa(parser: ArgumentParser) -> Run:
 
 
 def check_many_files(parser: ArgumentParser) -> Run:
-    parser.add_argument("--files", type=positive, default=500, help="of the module (500)")
-    parser.add_argument("--sites", type=positive, default=10000, help="in all files (10000)")
-    parser.add_argument("--turns", type=positive, default=7, help="loads of each (7)")
+    parser.add_argument("--files", type=positive, default=500, help="C files of the module (500)")
+    parser.add_argument("--sites", type=positive, default=10000, help="sites in all files (10000)")
+    parser.add_argument("--turns", type=positive, default=7, help="loads of each module (7)")
     add_kernel(parser)
     return lambda args: judged(manyfiles.run(args.kernel, args.files, args.sites, args.turns))

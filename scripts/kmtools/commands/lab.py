@@ -17,8 +17,8 @@ from kmtools.lab.machine import Request, boot, report, usable_accel
 
 
 def lab_fetch(parser: ArgumentParser) -> Run:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="in kernels.txt (the first)")
-    parser.add_argument("--update", action="store_true", help="replace an older one by the newest")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="in kernels.txt (default: first)")
+    parser.add_argument("--update", action="store_true", help="replace older kernels by the newest")
     return lambda args: kernels.fetch(args.names, args.update)
 
 
@@ -63,7 +63,7 @@ def vm_run(parser: ArgumentParser) -> Run:
     add = parser.add_argument
     add("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
     add("--tier", choices=TIERS, default="vm", help="default: vm")
-    add("--modules", type=Path, help="directory with *.ko, goes to /modules")
+    add("--modules", type=Path, help="directory of *.ko files, copied to /modules")
     add(
         "--add",
         dest="additions",
@@ -71,16 +71,16 @@ def vm_run(parser: ArgumentParser) -> Run:
         action="append",
         default=[],
         metavar="SRC:DEST",
-        help="a file more",
+        help="copy one more file; may be repeated",
     )
-    add("--job", type=existing_file, required=True, help="script for busybox sh")
-    add("--out", type=Path, default=ROOT / "build" / "vm", help="logs and results")
-    add("--timeout", type=float, default=300.0, metavar="SECONDS", help="for all of it (300)")
-    add("--cpus", type=positive, default=2, help="how many (2)")
-    add("--append", default="", help="further kernel arguments")
-    add("--mem", dest="memory", type=int, default=1024, metavar="MIB", help="(1024)")
-    add("--nmi", type=float, default=0.0, metavar="HZ", help="inject NMIs")
-    add("--accel", choices=("tcg", "kvm"), help="instead of probing")
+    add("--job", type=existing_file, required=True, help="script for busybox sh in the kernel")
+    add("--out", type=Path, default=ROOT / "build" / "vm", help="where logs and results go")
+    add("--timeout", type=float, default=300.0, metavar="SECONDS", help="limit for all of it (300)")
+    add("--cpus", type=positive, default=2, help="number of CPUs (2)")
+    add("--append", default="", help="further arguments for the kernel")
+    add("--mem", dest="memory", type=int, default=1024, metavar="MIB", help="memory (1024)")
+    add("--nmi", type=float, default=0.0, metavar="HZ", help="NMIs injected per second (0)")
+    add("--accel", choices=("tcg", "kvm"), help="accelerator (default: the best usable)")
 
     def run(args: Namespace) -> int:
         result = boot(Request(**vars(args)), lambda line: print(line, flush=True))

@@ -30,7 +30,7 @@ def collect(parser: ArgumentParser) -> Run:
         action="append",
         default=[],
         metavar="TIER=DIR",
-        help="samples of a tier",
+        help="folder of raw samples of a tier; may be repeated",
     )
     return lambda args: collecting.tell(args.run, collecting.merge(args.run, args.raw))
 
