@@ -65,8 +65,8 @@ static int collect_readers(const struct imv_table *table, const struct imv_chang
 }
 
 /* Collect the sites of all tables for all changes, as collect_readers() does. */
-static int collect_sites(const struct imv_change *changes, unsigned int nr, struct patcher_poke *pokes,
-		   bool *ours)
+static int collect_sites(const struct imv_change *changes, unsigned int nr,
+			 struct patcher_poke *pokes, bool *ours)
 {
 	struct imv_table *table;
 	unsigned int i;

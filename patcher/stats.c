@@ -7,7 +7,7 @@
 #include "../base/lock.h"
 #include "stats.h"
 
-static struct patcher_stats counters;	/* under the lock; its hits and stale are not used */
+static struct patcher_stats counters;	/* guarded by patcher_lock(); hits and stale are not used */
 static atomic_long_t hits;
 static atomic_long_t stale;
 
