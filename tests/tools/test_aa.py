@@ -13,7 +13,7 @@ from kmtools.analyse.verdicts import Result, analyse
 from kmtools.base.errors import FailedError
 from kmtools.check import aa
 from kmtools.cli import main
-from kmtools.measure import collect
+from kmtools.measure import collect, native
 
 BLOCKS = 24
 
@@ -27,6 +27,20 @@ def clones(tmp_path: Path) -> list[Result]:
     found = [result for result in results if result.is_clone]
     assert {result.benchmark for result in found} == set(aa.HOT)
     return found
+
+
+def test_runs_share_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each process of each run has a seed of its own; only clones are judged."""
+    seeds: list[int] = []
+
+    def write(raw: Path, *, blocks: int, processes: int, seed: int) -> None:
+        seeds.extend(range(seed, seed + processes))
+        rawdata.write_tier(raw, blocks, 1, rawdata.BENCHES[:2], emulated="0")
+
+    monkeypatch.setattr(native, "measure", write)
+    for number in (1, 2):
+        assert {result.benchmark for result in aa.clones(number, BLOCKS)} == set(aa.HOT)
+    assert len(seeds) == len(set(seeds)) > 2
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *runs: list[Result]) -> int:

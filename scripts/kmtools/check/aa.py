@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Counts how often two copies of the same code are measured as different.
 
-The native benchmarks are repeated with fresh seeds, and each A/A clone is judged by the rule for
-all variants. At most one in twenty may be judged slower or faster. In the hot loops, where a
+measure/aa.py repeats the native benchmarks, and each A/A clone is judged by the rule for all
+variants. At most one in twenty may be judged slower or faster. In the hot loops, where a
 fraction of a cycle matters, the differences may be at most SPREAD core cycles apart. So core
 cycles must be known, counted or estimated.
 """
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 from kmtools.analyse.verdicts import FASTER, SLOWER, Result, analyse
 from kmtools.base.errors import UnableError
-from kmtools.measure import collect, native
+from kmtools.measure import aa
 
-PROCESSES = 8
 ALLOWED = 0.05
 HOT = ("empty-loop", "memcpy-4096")
 SPREAD = 0.1
@@ -24,10 +20,7 @@ SPREAD = 0.1
 
 def clones(seed: int, blocks: int) -> list[Result]:
     """Return the results of the A/A clones of one run."""
-    with tempfile.TemporaryDirectory() as scratch:
-        raw = Path(scratch) / "raw"
-        native.measure(raw, blocks=blocks, processes=PROCESSES, seed=seed * PROCESSES)
-        loaded = collect.load_raw("native", raw)
+    loaded = aa.measure(seed, blocks)
     results = analyse(loaded.rows, [loaded.tier])
     return [result for result in results if result.is_clone]
 
