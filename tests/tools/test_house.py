@@ -3,7 +3,6 @@
 
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -220,6 +219,12 @@ def test_an_import_against_the_floors(tmp_path: Path, text: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(("text", "line"), [("import sys\nif\n", 2), ("x = '\0'\n", 1)])
+def test_a_file_that_is_not_python(tmp_path: Path, text: str, line: int) -> None:
+    (breach,) = found(tmp_path, {"py/first/b.py": text})
+    assert breach.startswith(f"py/first/b.py:{line}: not valid Python: ")
+
+
 def test_files_and_functions_above_the_budget(tmp_path: Path) -> None:
     body = "\n".join(["\tlow_help();"] * 4)
     long = f"static int\nlow_long(void)\n{{\n{body}\n}}\n"
@@ -311,37 +316,6 @@ def test_the_table_names_base(tmp_path: Path) -> None:
         "unnamed is not static and has none of the prefixes",
         "shared is also",
     ]
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "command"),
-    [
-        ("lab/cache", "lab/catalogue", "house"),
-        ("lab/cache", "measure/rundir", "house"),
-        ("lab/cache", "measure/rundir", "lint"),
-        ("base/errors", "base/paths", "house"),
-        ("check/floors", "check/house", "house"),
-    ],
-)
-def test_imports_that_fail_for_a_circle_are_named(
-    tmp_path: Path, first: str, second: str, command: str
-) -> None:
-    """Also if the circle holds a module that the command itself imports."""
-    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
-    for name in ("kernels.txt", "Documentation/floors.svg"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
-    for name, other in ((first, second), (second, first)):
-        path = tmp_path / "scripts" / "kmtools" / f"{name}.py"
-        future = "from __future__ import annotations\n"
-        leads = f"{future}from kmtools.{other.replace('/', '.')} import {other[-2:]}_late\n"
-        path.write_text(path.read_text().replace(future, leads) + f"{name[-2:]}_late = 1\n")
-    words = [sys.executable, str(tmp_path / "scripts" / "kmarkers"), "check", command]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    said = done.stdout + done.stderr
-    assert (done.returncode, "Traceback" in said) == (1, False)
-    line = next(line for line in said.splitlines() if "a circle" in line)
-    assert all(f"scripts/kmtools/{name}.py" in line for name in (first, second))
 
 
 def test_a_figure_of_other_floors(tmp_path: Path) -> None:

@@ -71,6 +71,14 @@ def way(after: Mapping[Path, set[Path]], start: Path, goal: Path) -> list[Path]:
     return []
 
 
+def parsed(text: str) -> ast.Module | Exception:
+    """Return the syntax tree of Python code, or why there is none."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError) as error:
+        return error
+
+
 @dataclass
 class Plan:
     """The files of a tree, and the table of its floors."""
@@ -105,10 +113,14 @@ class Plan:
         return {path: csource.parse(path, self.text(path)) for path in found}
 
     @cached_property
+    def python(self) -> dict[Path, ast.Module | Exception]:
+        """The Python sources, or why they cannot be parsed."""
+        return {path: parsed(self.text(path)) for path in self.files if path.suffix == ".py"}
+
+    @cached_property
     def trees(self) -> dict[Path, ast.Module]:
-        """The Python sources."""
-        found = [path for path in self.files if path.suffix == ".py"]
-        return {path: ast.parse(self.text(path)) for path in found}
+        """The Python sources that can be parsed."""
+        return {path: tree for path, tree in self.python.items() if isinstance(tree, ast.Module)}
 
     @cached_property
     def modules(self) -> dict[str, Path]:

@@ -65,10 +65,17 @@ def against(edges: Sequence[Edge], floors: Sequence[Floor]) -> Iterator[Breach]:
 
 def homeless(plan: Plan) -> Iterator[Breach]:
     """Yield the sources that belong to no floor."""
-    for paths, floors in ((plan.c, plan.c_floors), (plan.trees, plan.python_floors)):
+    for paths, floors in ((plan.c, plan.c_floors), (plan.python, plan.python_floors)):
         for path in paths:
             if floor_of(path, floors) is None:
                 yield Breach(path, 1, "belongs to no floor of house.toml")
+
+
+def unreadable(plan: Plan) -> Iterator[Breach]:
+    """Yield the Python sources that cannot be parsed."""
+    for path, read in plan.python.items():
+        if isinstance(read, Exception):
+            yield Breach(path, getattr(read, "lineno", None) or 1, f"not valid Python: {read}")
 
 
 def private(plan: Plan) -> Iterator[Breach]:
@@ -139,7 +146,8 @@ def twice(plan: Plan) -> Iterator[Breach]:
 def breaches(plan: Plan) -> list[Breach]:
     """Return all places that house.toml does not allow."""
     headers = [edge for edge in plan.includes if edge.user.suffix == ".h"]
-    found = [*homeless(plan), *private(plan), *sizes(plan), *names(plan), *twice(plan)]
+    found = [*homeless(plan), *unreadable(plan), *private(plan)]
+    found += [*sizes(plan), *names(plan), *twice(plan)]
     for edges in (headers, plan.uses, plan.imports):
         found += circles(edges)
     found += against([*plan.includes, *plan.uses], plan.c_floors)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Circles of imports among the modules that a command itself imports: the command names them."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kmtools.base.paths import ROOT
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "command"),
+    [
+        ("lab/cache", "lab/catalogue", "house"),
+        ("lab/cache", "measure/rundir", "house"),
+        ("lab/cache", "measure/rundir", "lint"),
+        ("base/errors", "base/paths", "house"),
+        ("check/floors", "check/house", "house"),
+    ],
+)
+def test_a_circle_that_stops_the_command_is_named(
+    tmp_path: Path, first: str, second: str, command: str
+) -> None:
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    for name in ("kernels.txt", "Documentation/floors.svg"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    for name, other in ((first, second), (second, first)):
+        path = tmp_path / "scripts" / "kmtools" / f"{name}.py"
+        future = "from __future__ import annotations\n"
+        leads = f"{future}from kmtools.{other.replace('/', '.')} import {other[-2:]}_late\n"
+        path.write_text(path.read_text().replace(future, leads) + f"{name[-2:]}_late = 1\n")
+    words = [sys.executable, str(tmp_path / "scripts" / "kmarkers"), "check", command]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    said = done.stdout + done.stderr
+    assert (done.returncode, "Traceback" in said) == (1, False)
+    line = next(line for line in said.splitlines() if "a circle" in line)
+    assert all(f"scripts/kmtools/{name}.py" in line for name in (first, second))
