@@ -10,27 +10,6 @@
 
 /* Largest width or precision; larger ones are of no use in an event. */
 #define WIDTH_MAX	255
-#define NONE		-1
-#define FROM_ARGUMENT	-2
-
-/**
- * struct conversion - a parsed conversion of a format
- * @flags: its flags as written; ends with NUL
- * @width: a number, NONE or FROM_ARGUMENT
- * @precision: a number, NONE or FROM_ARGUMENT
- * @bytes: size of the integer argument
- * @type: the conversion character
- * @pointer: the letter after %p if it asks for a symbol, else NUL
- */
-struct conversion {
-	char flags[6];
-	int width;
-	int precision;
-	unsigned int bytes;
-	char type;
-	char pointer;
-};
-
 static const char *read_flags(const char *at, char *flags)
 {
 	unsigned int nr = 0;
@@ -48,7 +27,7 @@ static const char *read_flags(const char *at, char *flags)
 static const char *read_number(const char *at, int *number)
 {
 	if (*at == '*') {
-		*number = FROM_ARGUMENT;
+		*number = FORMAT_FROM_ARGUMENT;
 		return at + 1;
 	}
 	for (*number = 0; *at >= '0' && *at <= '9'; at++) {
@@ -78,7 +57,7 @@ static bool is_word(char c)
 }
 
 /* Read what follows %p: the kernel takes all letters and digits as part of the conversion. */
-static const char *read_pointer(const char *at, struct conversion *conversion)
+static const char *read_pointer(const char *at, struct format_conversion *conversion)
 {
 	if (*at && strchr("sSB", *at))
 		conversion->pointer = *at;
@@ -87,12 +66,19 @@ static const char *read_pointer(const char *at, struct conversion *conversion)
 	return at;
 }
 
-/* Parse a conversion; @at points behind its %.  Return the end of the conversion, or NULL. */
-static const char *read_conversion(const char *at, struct conversion *conversion)
+/**
+ * marker_format_read() - parse a conversion
+ * @at: what follows its %
+ * @conversion: set to what it asks for
+ *
+ * Context: any.
+ * Return: the end of the conversion, or NULL if marker_format_check() refuses it.
+ */
+const char *marker_format_read(const char *at, struct format_conversion *conversion)
 {
 	memset(conversion, 0, sizeof(*conversion));
-	conversion->width = NONE;
-	conversion->precision = NONE;
+	conversion->width = FORMAT_NONE;
+	conversion->precision = FORMAT_NONE;
 	at = read_flags(at, conversion->flags);
 	if (*at == '*' || (*at >= '1' && *at <= '9'))
 		at = read_number(at, &conversion->width);
@@ -120,10 +106,10 @@ static const char *read_conversion(const char *at, struct conversion *conversion
  */
 int marker_format_check(const char *format)
 {
-	struct conversion conversion;
+	struct format_conversion conversion;
 
 	while ((format = strchr(format, '%'))) {
-		format = read_conversion(format + 1, &conversion);
+		format = marker_format_read(format + 1, &conversion);
 		if (!format)
 			return -EINVAL;
 	}
@@ -183,11 +169,11 @@ static unsigned int length(const struct output *out, const char *string, unsigne
 }
 
 /* Copy a string byte by byte: unreadable memory may follow its end. */
-static void put_string(struct output *out, const struct conversion *how, const char *string)
+static void put_string(struct output *out, const struct format_conversion *how, const char *string)
 {
 	unsigned int i, most = how->precision < 0 ? out->size : how->precision, nr;
 	bool left = strchr(how->flags, '-') || how->width < 0;
-	int width = how->width == NONE ? 0 : how->width;
+	int width = how->width == FORMAT_NONE ? 0 : how->width;
 	char c;
 
 	if (most && copy_from_kernel_nofault(&c, string, 1)) {
@@ -204,7 +190,7 @@ static void put_string(struct output *out, const struct conversion *how, const c
 		put_spaces(out, width);
 }
 
-static void put_pointer(struct output *out, const struct conversion *how, void *pointer)
+static void put_pointer(struct output *out, const struct format_conversion *how, void *pointer)
 {
 	char format[] = { '%', 'p', how->pointer, '\0' };
 
@@ -225,10 +211,10 @@ static long long sign_extend(long long value, unsigned int bytes)
 	}
 }
 
-static void put_number(struct output *out, const struct conversion *how, long long value)
+static void put_number(struct output *out, const struct format_conversion *how, long long value)
 {
 	bool with_sign = how->type == 'd' || how->type == 'i';
-	int width = how->width == NONE ? 0 : how->width;
+	int width = how->width == FORMAT_NONE ? 0 : how->width;
 	char format[16];
 
 	if (with_sign)
@@ -245,29 +231,62 @@ static void put_number(struct output *out, const struct conversion *how, long lo
 				      width, how->precision, value));
 }
 
-static void put_argument(struct output *out, struct conversion *how, va_list *args)
+/* The arguments: a va_list, or slots of eight bytes. */
+struct source {
+	va_list *args;
+	const unsigned long *slots;
+};
+
+static long take_long(struct source *from)
 {
-	if (how->width == FROM_ARGUMENT)
-		how->width = bounded(va_arg(*args, int));
-	if (how->precision == FROM_ARGUMENT)
-		how->precision = bounded(va_arg(*args, int));
+	return from->args ? va_arg(*from->args, long) : *from->slots++;
+}
+
+static int take_int(struct source *from)
+{
+	return from->args ? va_arg(*from->args, int) : (int)*from->slots++;
+}
+
+static void put_argument(struct output *out, struct format_conversion *how, struct source *from)
+{
+	if (how->width == FORMAT_FROM_ARGUMENT)
+		how->width = bounded(take_int(from));
+	if (how->precision == FORMAT_FROM_ARGUMENT)
+		how->precision = bounded(take_int(from));
 	switch (how->type) {
 	case '%':
 		put_char(out, '%');
 		break;
 	case 'c':
-		put_char(out, va_arg(*args, int));
+		put_char(out, take_int(from));
 		break;
 	case 's':
-		put_string(out, how, va_arg(*args, const char *));
+		put_string(out, how, (const char *)take_long(from));
 		break;
 	case 'p':
-		put_pointer(out, how, va_arg(*args, void *));
+		put_pointer(out, how, (void *)take_long(from));
 		break;
 	default:
-		put_number(out, how, how->bytes == sizeof(long) ? va_arg(*args, long) :
-						va_arg(*args, int));
+		put_number(out, how, how->bytes == sizeof(long) ? take_long(from) : take_int(from));
 	}
+}
+
+static unsigned int print(struct output *out, const char *format, struct source *from)
+{
+	struct format_conversion conversion;
+
+	while (*format && !is_full(out)) {
+		if (*format != '%') {
+			put_char(out, *format++);
+			continue;
+		}
+		format = marker_format_read(format + 1, &conversion);
+		if (!format)
+			break;
+		put_argument(out, &conversion, from);
+	}
+	out->text[out->at] = '\0';
+	return out->at;
 }
 
 /**
@@ -286,18 +305,26 @@ static void put_argument(struct output *out, struct conversion *how, va_list *ar
 unsigned int marker_format_print(char *text, unsigned int size, const char *format, va_list *args)
 {
 	struct output out = { text, size, 0 };
-	struct conversion conversion;
+	struct source from = { .args = args };
 
-	while (*format && !is_full(&out)) {
-		if (*format != '%') {
-			put_char(&out, *format++);
-			continue;
-		}
-		format = read_conversion(format + 1, &conversion);
-		if (!format)
-			break;
-		put_argument(&out, &conversion, args);
-	}
-	text[out.at] = '\0';
-	return out.at;
+	return print(&out, format, &from);
+}
+
+/**
+ * marker_format_print_slots() - print arguments that were stored
+ * @text: buffer for the text
+ * @size: size of the buffer, at least 1
+ * @format: the marker's format
+ * @slots: the arguments, eight bytes each; a string is its address
+ *
+ * Context: any, NMI included.
+ * Return: the length of the text, less than @size; a NUL follows.
+ */
+unsigned int marker_format_print_slots(char *text, unsigned int size, const char *format,
+				       const unsigned long *slots)
+{
+	struct output out = { text, size, 0 };
+	struct source from = { .slots = slots };
+
+	return print(&out, format, &from);
 }

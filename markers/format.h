@@ -13,7 +13,31 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
+#define FORMAT_NONE		-1
+#define FORMAT_FROM_ARGUMENT	-2
+
+/**
+ * struct format_conversion - one % of a format, taken apart
+ * @flags: as written; ends with NUL
+ * @width: a number, FORMAT_NONE or FORMAT_FROM_ARGUMENT
+ * @precision: the same
+ * @bytes: size of the integer argument
+ * @type: the conversion character
+ * @pointer: how a %p goes on if that asks for a symbol, else NUL
+ */
+struct format_conversion {
+	char flags[6];
+	int width;
+	int precision;
+	unsigned int bytes;
+	char type;
+	char pointer;
+};
+
+const char *marker_format_read(const char *at, struct format_conversion *conversion);
 int marker_format_check(const char *format);
 unsigned int marker_format_print(char *text, unsigned int size, const char *format, va_list *args);
+unsigned int marker_format_print_slots(char *text, unsigned int size, const char *format,
+				       const unsigned long *slots);
 
 #endif /* MARKERS_FORMAT_H */
