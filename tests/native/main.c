@@ -21,6 +21,7 @@
 #include "engine.h"
 #include "forks.h"
 #include "format.h"
+#include "layout.h"
 #include "listings.h"
 #include "many.h"
 #include "process.h"
@@ -82,6 +83,7 @@ static const struct {
 	{ pure_cases, &pure_nr_cases },
 	{ run_cases, &run_nr_cases },
 	{ format_cases, &format_nr_cases },
+	{ layout_cases, &layout_nr_cases },
 	{ words_cases, &words_nr_cases },
 	{ test_cases, &test_nr_cases },
 	{ protocol_cases, &protocol_nr_cases },

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/types.h>
+#define ALIGN(x, to)	(((x) + (to) - 1) / (to) * (to))
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 #define container_of(ptr, type, member)					\
 	((type *)((char *)(ptr) - offsetof(type, member)))

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How tracers outside the kernel print a record. */
+#ifndef MARKERS_PRINT_FMT_H
+#define MARKERS_PRINT_FMT_H
+
+struct record_layout;
+
+char *marker_print_fmt(const struct record_layout *layout, const char *format);
+
+#endif /* MARKERS_PRINT_FMT_H */

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Arguments into a record, and out again: wherever markers are hit, NMIs included. */
+#include <linux/compiler.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "layout.h"
+
+#define OFFSET_BITS	16
+
+static const char null[] = "(null)", fault[] = "(fault)";
+
+/* What is copied in place of an address that cannot be read. */
+static const char *readable(unsigned long slot, unsigned int most)
+{
+	const char *string = (const char *)slot;
+	char c;
+
+	if (!string)
+		return null;
+	return most && copy_from_kernel_nofault(&c, string, 1) ? fault : string;
+}
+
+/* Of the characters that the format asks for, less than @room. */
+static unsigned int count_chars(const char *string, unsigned int most, unsigned int room)
+{
+	unsigned int nr = 0;
+	char c;
+
+	while (nr < most && nr + 1 < room && !copy_from_kernel_nofault(&c, string + nr, 1) && c)
+		nr++;
+	return nr;
+}
+
+static unsigned int most_chars(const struct layout_field *field, const unsigned long *slots)
+{
+	int most = field->most_slot ? (int)slots[field->most_slot - 1] : field->most;
+
+	return most < 0 ? LAYOUT_STRING : most;
+}
+
+static unsigned int measure_string(const struct layout_field *field, const unsigned long *slots,
+				   unsigned int i, unsigned int left)
+{
+	unsigned int room = left < LAYOUT_STRING ? left : LAYOUT_STRING;
+	unsigned int most = most_chars(field, slots);
+	const char *string = readable(slots[i], most);
+
+	if (string == null || string == fault)
+		most = LAYOUT_STRING;
+	return count_chars(string, most, room) + 1;
+}
+
+/**
+ * marker_layout_measure() - how long a record will be
+ * @layout: its fields
+ * @slots: the arguments
+ * @lengths: gets the bytes of each string, with a NUL
+ *
+ * Strings are read without trust: one that cannot be read becomes "(fault)".
+ *
+ * Context: any, NMI included.
+ * Return: at most LAYOUT_RECORD.
+ */
+unsigned int marker_layout_measure(const struct record_layout *layout, const unsigned long *slots,
+				   u16 *lengths)
+{
+	/* Each string has room for its NUL at least. */
+	unsigned int i, bytes = layout->bytes, later = layout->nr;
+
+	for (i = 0; i < layout->nr; i++) {
+		if (!layout->field[i].is_string)
+			continue;
+		later--;
+		lengths[i] = measure_string(&layout->field[i], slots, i,
+					    LAYOUT_RECORD - bytes - later);
+		bytes += lengths[i];
+	}
+	return bytes;
+}
+
+/* It may have changed since it was measured: what is there now, no more than was there. */
+static void copy_string(char *to, unsigned long slot, unsigned int length)
+{
+	const char *string = readable(slot, length - 1);
+	unsigned int i = 0;
+
+	while (i + 1 < length && !copy_from_kernel_nofault(to + i, string + i, 1) && to[i])
+		i++;
+	memset(to + i, 0, length - i);
+}
+
+static void store_number(void *to, unsigned long value, unsigned int bytes)
+{
+	switch (bytes) {
+	case 1:
+		*(u8 *)to = value;
+		break;
+	case 2:
+		*(u16 *)to = value;
+		break;
+	case 4:
+		*(u32 *)to = value;
+		break;
+	default:
+		*(u64 *)to = value;
+	}
+}
+
+/**
+ * marker_layout_fill() - write the fields of a record
+ * @layout: its fields
+ * @record: the record, as long as was measured; what is in front of the first field stays
+ * @slots: the arguments
+ * @lengths: as measured
+ *
+ * Context: any, NMI included.
+ */
+void marker_layout_fill(const struct record_layout *layout, void *record,
+			const unsigned long *slots, const u16 *lengths)
+{
+	unsigned int i, end = layout->bytes;
+
+	for (i = 0; i < layout->nr; i++) {
+		const struct layout_field *field = &layout->field[i];
+		unsigned long value = slots[i];
+
+		if (field->is_string) {
+			copy_string(record + end, value, lengths[i]);
+			value = end | (unsigned long)lengths[i] << OFFSET_BITS;
+			end += lengths[i];
+		}
+		store_number(record + field->offset, value, field->bytes);
+	}
+}
+
+static unsigned long load_number(const void *from, const struct layout_field *field)
+{
+	switch (field->bytes) {
+	case 1:
+		return field->is_signed ? *(s8 *)from : *(u8 *)from;
+	case 2:
+		return field->is_signed ? *(s16 *)from : *(u16 *)from;
+	case 4:
+		return field->is_signed ? *(s32 *)from : *(u32 *)from;
+	default:
+		return *(u64 *)from;
+	}
+}
+
+/**
+ * marker_layout_read() - get the arguments out of a record
+ * @layout: its fields
+ * @record: the record
+ * @slots: get the arguments; a string's is its address in the record
+ *
+ * Context: any.
+ */
+void marker_layout_read(const struct record_layout *layout, const void *record,
+			unsigned long *slots)
+{
+	unsigned int i;
+
+	for (i = 0; i < layout->nr; i++) {
+		const struct layout_field *field = &layout->field[i];
+
+		slots[i] = load_number(record + field->offset, field);
+		if (field->is_string)
+			slots[i] = (unsigned long)record + (slots[i] & ((1UL << OFFSET_BITS) - 1));
+	}
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Records of trace events: fields from a format, arguments in and out again. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <linux/err.h>
+#include <linux/kernel.h>
+
+#include "../../markers/format.h"
+#include "../../markers/layout.h"
+#include "layout.h"
+
+#define HEAD	8
+#define GUARD	0x5a
+
+static u8 record[LAYOUT_RECORD + 1];
+static char text[2 * LAYOUT_RECORD];
+static u16 lengths[MARKER_MAX_ARGS];
+
+/* "name type offset bytes signed, ..." */
+static const char *describe(const char *format)
+{
+	struct record_layout *layout = marker_layout_make(format, HEAD);
+	unsigned int i, at = 0;
+
+	text[0] = '\0';
+	if (IS_ERR(layout)) {
+		snprintf(text, sizeof(text), "error %ld", PTR_ERR(layout));
+		return text;
+	}
+	for (i = 0; i < layout->nr; i++) {
+		const struct layout_field *field = &layout->field[i];
+
+		at += snprintf(text + at, sizeof(text) - at, "%s%s %s %u %u %d", i ? ", " : "",
+			       field->name, field->type, field->offset, field->bytes,
+			       field->is_signed);
+	}
+	marker_layout_free(layout);
+	return text;
+}
+
+#define EXPECT_FIELDS(format, wanted)	EXPECT(!strcmp(describe(format), wanted))
+
+static const char *names_fields(void)
+{
+	EXPECT_FIELDS("sector %llu bytes %u",
+		      "sector unsigned long 8 8 0, bytes unsigned int 16 4 0");
+	EXPECT_FIELDS("a=%d b: %hd c=0x%hhx %d",
+		      "a int 8 4 1, b short 12 2 1, c unsigned char 14 1 0, arg4 int 16 4 1");
+	EXPECT_FIELDS("%d|%d 7 %d", "arg1 int 8 4 1, arg2 int 12 4 1, arg3 int 16 4 1");
+	EXPECT_FIELDS("x %d x %ld", "x int 8 4 1, arg2 long 16 8 1");
+	EXPECT_FIELDS("int %d common_pid %d", "arg1 int 8 4 1, arg2 int 12 4 1");
+	EXPECT_FIELDS("who %s at %p is %c",
+		      "who __data_loc char[] 8 4 0, at void * 16 8 0, is char 24 1 0");
+	EXPECT_FIELDS("n %*d", "arg1 int 8 4 1, n int 12 4 1");
+	EXPECT_FIELDS("100%% of %u", "of unsigned int 8 4 0");
+	EXPECT_FIELDS("a_name_that_is_longer_than_a_field_has_room %d", "arg1 int 8 4 1");
+	EXPECT_FIELDS(" ", "");
+	return NULL;
+}
+
+static const char *refuses_formats(void)
+{
+	char format[2 * (MARKER_MAX_ARGS + 1) + 1] = "";
+	unsigned int i;
+
+	EXPECT_FIELDS("%n", "error -22");
+	EXPECT_FIELDS("%100000d", "error -22");
+	for (i = 0; i < MARKER_MAX_ARGS; i++)
+		strcat(format, "%d");
+	describe(format);
+	EXPECT(strstr(text, "arg32 int 132 4 1"));
+	strcat(format, "%d");
+	EXPECT_FIELDS(format, "error -7");
+	format[2 * MARKER_MAX_ARGS] = '\0';
+	memcpy(format + 2 * MARKER_MAX_ARGS - 2, "%*d", 4);
+	EXPECT_FIELDS(format, "error -7");
+	return NULL;
+}
+
+static bool prints(const char *format, const char *wanted)
+{
+	struct record_layout *layout = marker_layout_make(format, HEAD);
+	bool same = !IS_ERR(layout) && !strcmp(layout->print_fmt, wanted);
+
+	if (!IS_ERR(layout))
+		marker_layout_free(layout);
+	return same;
+}
+
+static const char *writes_print_fmt(void)
+{
+	EXPECT(prints("sector %llu bytes %u",
+		      "\"sector %llu bytes %u\", REC->sector, REC->bytes"));
+	EXPECT(prints("who %5s", "\"who %5s\", __get_str(who)"));
+	EXPECT(prints("a \"b\" \\ %-5d\n", "\"a \\\"b\\\" \\\\ %-5d\\n\", REC->arg1"));
+	EXPECT(prints("%ps %pB %pV %pI4", "\"%ps %pS %p %p\", REC->arg1, REC->arg2, REC->arg3, REC->arg4"));
+	EXPECT(prints(" ", "\" \""));
+	return NULL;
+}
+
+/* What a record says, or NULL where its length is not as measured. */
+static const char *through_record(const char *format, ...)
+{
+	struct record_layout *layout = marker_layout_make(format, HEAD);
+	unsigned long slots[MARKER_MAX_ARGS];
+	unsigned int i, bytes;
+	va_list args;
+
+	if (IS_ERR(layout))
+		return NULL;
+	va_start(args, format);
+	for (i = 0; i < layout->nr; i++)
+		slots[i] = va_arg(args, unsigned long);
+	va_end(args);
+	memset(record, GUARD, sizeof(record));
+	bytes = marker_layout_measure(layout, slots, lengths);
+	marker_layout_fill(layout, record, slots, lengths);
+	memset(slots, 0, sizeof(slots));
+	marker_layout_read(layout, record, slots);
+	marker_format_print_slots(text, sizeof(text), format, slots);
+	marker_layout_free(layout);
+	for (i = 0; i < sizeof(record); i++)
+		if ((i < HEAD || i >= bytes) && record[i] != GUARD)
+			return NULL;
+	return bytes <= LAYOUT_RECORD ? text : NULL;
+}
+
+#define EXPECT_THROUGH(wanted, format, args...)					\
+do {										\
+	const char *__text = through_record(format, ## args);			\
+										\
+	EXPECT(__text && !strcmp(__text, wanted));				\
+} while (0)
+
+static const char *keeps_arguments(void)
+{
+	EXPECT_THROUGH("-1 255 -2 65535", "%hhd %hhu %hd %hu", -1, 255, -2, 65535);
+	EXPECT_THROUGH("-3 4294967293 -4 18446744073709551612", "%d %u %ld %lu", -3, -3, -4L, -4L);
+	EXPECT_THROUGH("x|   ab|c ", "%c|%5s|%-2s", 'x', "ab", "c");
+	EXPECT_THROUGH("ab abc ( ", "%.2s %.*s %.1s %s", "abcd", 3, "abcd", NULL, "");
+	EXPECT_THROUGH("(fault) 7", "%s %d", (char *)0x10, 7);
+	EXPECT_THROUGH("    5|007", "%*d|%.*d", 5, 5, 3, 7);
+	EXPECT_THROUGH(" ", " ");
+	return NULL;
+}
+
+/* Not terminated, and nothing can be read behind it. */
+static const char *reads_no_further(void)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *end = two + page;
+
+	EXPECT(two != MAP_FAILED);
+	munmap(end, page);
+	memcpy(end - 3, "xyz", 3);
+	EXPECT_THROUGH("xyz", "%s", end - 3);
+	EXPECT_THROUGH("xyz", "%.3s", end - 3);
+	EXPECT_THROUGH("(fault)", "%s", end);
+	EXPECT_THROUGH("", "%.0s", end);
+	munmap(two, page);
+	return NULL;
+}
+
+static const char *bounds_strings(void)
+{
+	static char many[3 * MARKER_MAX_ARGS + 1], endless[LAYOUT_RECORD + 1];
+	unsigned int i;
+
+	memset(endless, 'e', LAYOUT_RECORD);
+	EXPECT(strlen(through_record("%s", endless)) == LAYOUT_STRING - 1);
+	EXPECT(strlen(through_record("%s%s%s%s", endless, endless, endless, endless)) <
+	       LAYOUT_RECORD);
+	for (i = 0; i < MARKER_MAX_ARGS; i++)
+		memcpy(many + 2 * i, "%s", 3);
+	EXPECT(through_record(many, endless, endless, endless, endless, endless, endless, endless,
+			      endless, endless, endless, endless, endless, endless, endless, endless,
+			      endless, endless, endless, endless, endless, endless, endless, endless,
+			      endless, endless, endless, endless, endless, endless, endless, endless,
+			      endless));
+	return NULL;
+}
+
+/* Between measuring and copying: longer, shorter, not there any more. */
+static const char *string_changes(void)
+{
+	struct record_layout *layout = marker_layout_make("%s", HEAD);
+	char string[] = "four";
+	unsigned long slots[] = { (unsigned long)string };
+	unsigned int bytes;
+
+	EXPECT(!IS_ERR(layout));
+	memset(record, GUARD, sizeof(record));
+	bytes = marker_layout_measure(layout, slots, lengths);
+	EXPECT(bytes == HEAD + 4 + 5);
+	memset(string, 'l', sizeof(string));
+	marker_layout_fill(layout, record, slots, lengths);
+	EXPECT(!strcmp((char *)record + HEAD + 4, "llll") && record[bytes] == GUARD);
+	strcpy(string, "s");
+	marker_layout_fill(layout, record, slots, lengths);
+	EXPECT(!memcmp(record + HEAD + 4, "s\0\0\0", 5) && record[bytes] == GUARD);
+	slots[0] = 0x10;
+	marker_layout_fill(layout, record, slots, lengths);
+	EXPECT(!strcmp((char *)record + HEAD + 4, "(fau") && record[bytes] == GUARD);
+	marker_layout_free(layout);
+	return NULL;
+}
+
+const struct test_case layout_cases[] = {
+	{ "layout_names_fields", names_fields, NULL },
+	{ "layout_refuses_formats", refuses_formats, NULL },
+	{ "layout_writes_print_fmt", writes_print_fmt, NULL },
+	{ "layout_keeps_arguments", keeps_arguments, NULL },
+	{ "layout_reads_no_further", reads_no_further, NULL },
+	{ "layout_bounds_strings", bounds_strings, NULL },
+	{ "layout_string_changes", string_changes, NULL },
+};
+
+const unsigned int layout_nr_cases = ARRAY_SIZE(layout_cases);
