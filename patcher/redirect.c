@@ -338,3 +338,16 @@ int patcher_trace_function(struct ftrace_ops *ops, const char *function, unsigne
 	return err;
 }
 EXPORT_SYMBOL_GPL(patcher_trace_function);
+
+/**
+ * patcher_find_symbol() - where the kernel keeps what it does not export
+ * @symbol: the symbol's name, of data or of a function
+ *
+ * Context: may sleep.
+ * Return: its address, on IBT builds 4 past the start of a function; or 0.
+ */
+unsigned long patcher_find_symbol(const char *symbol)
+{
+	return resolve(symbol);
+}
+EXPORT_SYMBOL_GPL(patcher_find_symbol);

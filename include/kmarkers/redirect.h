@@ -124,5 +124,6 @@ int patcher_redirect_function(struct patcher_detour *detour);
 int patcher_restore_function(struct patcher_detour *detour);
 
 int patcher_trace_function(struct ftrace_ops *ops, const char *function, unsigned long *addr);
+unsigned long patcher_find_symbol(const char *symbol);
 
 #endif /* KMARKERS_REDIRECT_H */
