@@ -71,9 +71,9 @@ static void read_symbol(struct function_marker *function, unsigned long addr)
  * The list's head is the only member that is not a module: it is in the kernel's data,
  * thus below MODULES_VADDR.
  */
-static const struct module *module_at(unsigned long addr)
+static struct module *module_at(unsigned long addr)
 {
-	const struct module *module = THIS_MODULE;
+	struct module *module = THIS_MODULE;
 
 	do {
 		if ((unsigned long)module >= MODULES_VADDR && within_module(addr, module))
@@ -88,11 +88,12 @@ static const struct module *module_at(unsigned long addr)
  * that is LIVE while our lock is held, marker_functions_drop() is yet to be called, and
  * its functions stay until then.
  */
-static int check_module(unsigned long addr, const char *symbol)
+static int find_owner(struct function_marker *function, unsigned long addr, const char *symbol)
 {
-	const struct module *module;
+	struct module *module;
 	int err = 0;
 
+	function->owner = THIS_MODULE;
 	if (addr < MODULES_VADDR)
 		return 0;
 	rcu_read_lock();
@@ -101,6 +102,7 @@ static int check_module(unsigned long addr, const char *symbol)
 		err = -EPERM;
 	else if (!module || READ_ONCE(module->state) != MODULE_STATE_LIVE)
 		err = -ENOENT;
+	function->owner = module;
 	rcu_read_unlock();
 	if (err)
 		pr_info("%.64s: %s\n", symbol, err == -EPERM ?
@@ -149,7 +151,7 @@ int marker_ftrace_prepare(struct function_marker *function, const char *symbol)
 	unsigned long addr, again;
 	int err;
 
-	err = set_filter(function, symbol, &addr) ?: check_module(addr, symbol);
+	err = set_filter(function, symbol, &addr) ?: find_owner(function, addr, symbol);
 	if (err)
 		return err;
 	read_symbol(function, addr);

@@ -24,6 +24,7 @@
  * @name: the marker's name
  * @function: the function's name in kallsyms
  * @module: the module that contains the function, or "kernel"
+ * @owner: that module, or ours
  */
 struct function_marker {
 	struct list_head node;
@@ -33,6 +34,7 @@ struct function_marker {
 	char name[MARKER_FUNCTION_NAME];
 	char function[KSYM_NAME_LEN];
 	char module[MODULE_NAME_LEN];
+	struct module *owner;
 };
 
 int marker_ftrace_prepare(struct function_marker *function, const char *symbol);

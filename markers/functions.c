@@ -10,6 +10,7 @@
 
 #include <kmarkers/words.h>
 
+#include "events.h"
 #include "files.h"
 #include "ftrace.h"
 #include "functions.h"
@@ -57,9 +58,12 @@ static int attach_function(const char *symbol, const char *name)
 	}
 	list_add_tail(&function->node, &attached);
 	err = marker_files_come(NULL);
-	if (err)
+	if (err) {
 		detach_function(function);
-	return err;
+		return err;
+	}
+	marker_events_attach(&function->marker, function->owner);
+	return 0;
 }
 
 /**
@@ -91,7 +95,8 @@ int marker_function_attach(const char *symbol, const char *name)
  * @name: the marker's name
  *
  * Context: may sleep; waits for functions that are being traced.
- * Return: 0; -ENOENT if no function has that marker; or an error of ftrace.
+ * Return: 0; -ENOENT if no function has that marker; -EBUSY if its trace event is on;
+ * or an error of ftrace.
  */
 int marker_function_detach(const char *name)
 {
@@ -102,7 +107,7 @@ int marker_function_detach(const char *name)
 	list_for_each_entry(function, &attached, node) {
 		if (strcmp(function->name, name))
 			continue;
-		err = detach_function(function);
+		err = marker_events_detach(name) ?: detach_function(function);
 		break;
 	}
 	mutex_unlock(&attaching);
@@ -123,8 +128,11 @@ void marker_functions_drop(const struct module *module)
 	list_for_each_entry_safe(function, next, &attached, node) {
 		if (module && strcmp(function->module, module->name))
 			continue;
+		/* With the module goes its event; when we go, nobody has one on. */
 		if (module)
 			pr_info("%s: detached, %s leaves\n", function->name, module->name);
+		else
+			WARN_ON_ONCE(marker_events_detach(function->name));
 		detach_function(function);
 	}
 	mutex_unlock(&attaching);

@@ -12,6 +12,7 @@
 
 #include "control_file.h"
 #include "event_probe.h"
+#include "events.h"
 #include "files.h"
 #include "functions.h"
 #include "look.h"
@@ -79,6 +80,7 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 		marker_functions_drop(module);
 		marker_tables_disconnect(is_gone, module);
 		drop_module(module);
+		marker_events_go(module);
 	}
 	return notifier_from_errno(err);
 }
@@ -95,10 +97,20 @@ static struct notifier_block module_notifier = {
  * run yet, and after the kernel's own notifiers of priority 1 and 0: before those, a
  * static key of the module could be switched on without its jumps being changed, and
  * the kernel would crash when it finds that out, as the key is switched off.
+ * Trace events come last as well: nothing that follows them may fail.
  */
 static int on_ready(struct notifier_block *nb, unsigned long event, void *data)
 {
-	return notifier_from_errno(event == MODULE_STATE_COMING ? marker_tracepoints_connect(data) : 0);
+	int err = 0;
+
+	if (event == MODULE_STATE_COMING) {
+		err = marker_tracepoints_connect(data);
+		if (!err)
+			marker_events_come(data);
+	} else if (event == MODULE_STATE_GOING) {
+		marker_events_gone(data);
+	}
+	return notifier_from_errno(err);
 }
 
 static struct notifier_block ready_notifier = {
@@ -130,7 +142,7 @@ static int __init markers_init(void)
 {
 	int err;
 
-	err = marker_event_init();
+	err = marker_event_init() ?: marker_events_init();
 	if (err)
 		return err;
 	dir = debugfs_create_dir("markers", patcher_debugfs_dir());

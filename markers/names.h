@@ -29,12 +29,20 @@ struct marker_entry {
 	char name[];
 };
 
-/* The markers of a module. */
+/**
+ * struct marker_table - the markers of a module
+ * @node: in the list of all
+ * @module: the module; NULL in user space, and for the marker of a function
+ * @records: where the markers are
+ * @nr: how many
+ * @ready: everybody has taken the module over
+ */
 struct marker_table {
 	struct list_head node;
 	struct module *module;
 	s32 *records;
 	unsigned int nr;
+	bool ready;
 };
 
 struct marker_registry {

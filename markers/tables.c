@@ -188,6 +188,52 @@ void marker_tables_drop_records(const s32 *records)
 }
 
 /**
+ * marker_tables_ready() - a module has been taken over by everybody
+ * @module: the module
+ *
+ * Context: may sleep.
+ */
+void marker_tables_ready(struct module *module)
+{
+	struct marker_table *table;
+
+	mutex_lock(&marker_registry.lock);
+	list_for_each_entry(table, &marker_registry.tables, node)
+		table->ready |= table->module == module;
+	mutex_unlock(&marker_registry.lock);
+}
+
+static bool has_name(const struct marker_table *table, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->nr; i++)
+		if (!strcmp(record_marker(&table->records[i])->name, name))
+			return true;
+	return false;
+}
+
+/**
+ * marker_ready_module() - find a module that has a marker and is ready
+ * @name: the marker's name
+ *
+ * Context: may sleep.
+ * Return: one of them, or NULL.
+ */
+struct module *marker_ready_module(const char *name)
+{
+	struct module *module = NULL;
+	struct marker_table *table;
+
+	mutex_lock(&marker_registry.lock);
+	list_for_each_entry(table, &marker_registry.tables, node)
+		if (!module && table->module && table->ready && has_name(table, name))
+			module = table->module;
+	mutex_unlock(&marker_registry.lock);
+	return module;
+}
+
+/**
  * marker_tables_disconnect() - disconnect every probe whose code goes away
  * @gone: tells whether the code of a probe goes away
  * @data: passed to it

@@ -49,8 +49,9 @@ IGNORED = {
     "include/kmarkers/immediate.h": ("EXPORT_SYMBOL",),
     # The same. A macro takes parameters as an argument. A comment is above, in the macro.
     "include/kmarkers/typed.h": ("EXPORT_SYMBOL", "FUNCTION_ARGUMENTS", "MEMORY_BARRIER"),
-    # The only file that depends on kernel versions.
+    # The only files that depend on kernel versions.
     "include/compat/compat.h": ("LINUX_VERSION_CODE", "CONSTANT_COMPARISON"),
+    "include/compat/events.h": ("LINUX_VERSION_CODE", "CONSTANT_COMPARISON"),
 }
 
 

@@ -134,7 +134,9 @@ def lint_compat(tree: Sources) -> list[str]:
         for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
             if VERSIONS.search(line) and COMPAT not in path.parents:
                 found.append(f"{path}:{number}: {line.strip()}")
-    return found + list(uncited(COMPAT / "compat.h"))
+    for path in sorted((ROOT / COMPAT).glob("*.h")):
+        found += uncited(path.relative_to(ROOT))
+    return found
 
 
 def uncited(path: Path) -> Iterator[str]:

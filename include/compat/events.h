@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What compat.h is for all files, for the one that adds trace events. */
+#ifndef KMARKERS_COMPAT_EVENTS_H
+#define KMARKERS_COMPAT_EVENTS_H
+
+#include <linux/trace_events.h>
+
+/*
+ * ("tracing: Have dynamic events have a ref counter"), v5.15: before,
+ * module was called mod.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 15, 0)
+#define compat_event_module	module
+#else
+#define compat_event_module	mod
+#endif
+
+/*
+ * ("tracing: Allow custom events to be added to the tracefs directory"), v5.18:
+ * exported both.  Before, they are looked up; no such kernel checks the targets of
+ * indirect branches.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
+static inline int compat_find_event_calls(unsigned long (*find)(const char *symbol))
+{
+	return 0;
+}
+#else
+static struct {
+	int (*add)(struct trace_event_call *call);
+	int (*remove)(struct trace_event_call *call);
+} compat_event_calls;
+
+static inline int compat_find_event_calls(unsigned long (*find)(const char *symbol))
+{
+	compat_event_calls.add = (void *)find("trace_add_event_call");
+	compat_event_calls.remove = (void *)find("trace_remove_event_call");
+	return compat_event_calls.add && compat_event_calls.remove ? 0 : -ENOENT;
+}
+
+#define trace_add_event_call	compat_event_calls.add
+#define trace_remove_event_call	compat_event_calls.remove
+#endif
+
+#endif /* KMARKERS_COMPAT_EVENTS_H */

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who wants the records of an event: each buffer of the trace core, and perf, registers
+ * a probe.  All of it under event_mutex.
+ */
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include <kmarkers/marker.h>
+
+#include "event_users.h"
+#include "event_write.h"
+#include "events.h"
+
+static marker_probe_func *writer_of(const struct event_user *user)
+{
+	return user->file ? marker_event_to_buffer : marker_event_to_perf;
+}
+
+static int connect_user(struct event_user *user)
+{
+	struct marker_event *event = user->event;
+
+	return marker_probe_register(event->name, event->format, writer_of(user), user);
+}
+
+/* The reference is for events of functions: their modules need not need us. */
+static int add_user(struct marker_event *event, struct trace_event_file *file)
+{
+	struct event_user *user;
+	int err;
+
+	if (!try_module_get(THIS_MODULE))
+		return -ENODEV;
+	user = kzalloc(sizeof(*user), GFP_KERNEL);
+	err = user ? 0 : -ENOMEM;
+	if (!err) {
+		user->event = event;
+		user->file = file;
+		err = connect_user(user);
+	}
+	if (err) {
+		kfree(user);
+		module_put(THIS_MODULE);
+		return err;
+	}
+	list_add(&user->node, &event->users);
+	return 0;
+}
+
+/*
+ * The trace core frees the buffer after a grace period of its own, which in newer
+ * kernels is not one of those that markers are in.
+ */
+static void del_user(struct event_user *user)
+{
+	list_del(&user->node);
+	marker_probe_unregister(user->event->name, writer_of(user), user);
+	synchronize_rcu_expedited();
+	kfree(user);
+	module_put(THIS_MODULE);
+}
+
+static void del_user_of(struct marker_event *event, const struct trace_event_file *file)
+{
+	struct event_user *user;
+
+	list_for_each_entry(user, &event->users, node) {
+		if (user->file == file) {
+			del_user(user);
+			return;
+		}
+	}
+}
+
+/* The trace core calls this when a buffer, or perf, begins or ceases to want records. */
+int marker_event_reg(struct trace_event_call *call, enum trace_reg type, void *data)
+{
+	struct marker_event *event = container_of(call, struct marker_event, call);
+
+	switch (type) {
+	case TRACE_REG_REGISTER:
+		return add_user(event, data);
+	case TRACE_REG_UNREGISTER:
+		del_user_of(event, data);
+		return 0;
+	case TRACE_REG_PERF_REGISTER:
+		return add_user(event, NULL);
+	case TRACE_REG_PERF_UNREGISTER:
+		del_user_of(event, NULL);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* With a trigger an event that is forgotten is not switched off before. */
+void marker_event_drop_users(struct marker_event *event)
+{
+	struct event_user *user, *next;
+
+	list_for_each_entry_safe(user, next, &event->users, node)
+		del_user(user);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hits of markers as records: probes, which the trace core's buffers and perf register.
+ *
+ * As with tracepoints there is no guard: the buffers refuse who comes again in the
+ * same context.
+ */
+#include <linux/kernel.h>
+#include <linux/perf_event.h>
+#include <linux/trace_events.h>
+
+#include <kmarkers/arguments.h>
+
+#include "event_write.h"
+#include "events.h"
+#include "layout.h"
+
+/* The arguments of a hit. */
+struct hit {
+	unsigned long slots[MARKER_MAX_ARGS];
+	u16 lengths[MARKER_MAX_ARGS];
+};
+
+/* Every variadic argument that is an integer or a pointer has a slot of this size. */
+static __always_inline unsigned int take_hit(struct hit *hit, const struct record_layout *layout,
+					     va_list *args)
+{
+	unsigned int i;
+
+	for (i = 0; i < layout->nr; i++)
+		hit->slots[i] = va_arg(*args, unsigned long);
+	return marker_layout_measure(layout, hit->slots, hit->lengths);
+}
+
+/* Preemption is disabled, as always in a probe. */
+void marker_event_to_buffer(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	struct event_user *user = private;
+	const struct record_layout *layout = user->event->layout;
+	struct trace_event_buffer buffer;
+	struct hit hit;
+	void *record;
+
+	if (trace_trigger_soft_disabled(user->file))
+		return;
+	record = trace_event_buffer_reserve(&buffer, user->file, take_hit(&hit, layout, args));
+	if (!record)
+		return;
+	marker_layout_fill(layout, record, hit.slots, hit.lengths);
+	trace_event_buffer_commit(&buffer);
+}
+
+/* What perf keeps behind a record is 4 bytes more than a multiple of 8. */
+static unsigned int perf_size(unsigned int bytes)
+{
+	return ALIGN(bytes + sizeof(u32), sizeof(u64)) - sizeof(u32);
+}
+
+/* For perf itself and for programs of BPF, which run in it. */
+void marker_event_to_perf(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	struct event_user *user = private;
+	struct marker_event *event = user->event;
+	struct hlist_head *head = this_cpu_ptr(event->call.perf_events);
+	struct pt_regs *regs;
+	unsigned int size;
+	struct hit hit;
+	void *record;
+	int context;
+
+	if (!bpf_prog_array_valid(&event->call) && hlist_empty(head))
+		return;
+	size = perf_size(take_hit(&hit, event->layout, args));
+	record = perf_trace_buf_alloc(size, &regs, &context);
+	if (!record)
+		return;
+	perf_fetch_caller_regs(regs);
+	marker_layout_fill(event->layout, record, hit.slots, hit.lengths);
+	perf_trace_run_bpf_submit(record, size, context, &event->call, 1, regs, head, NULL);
+}

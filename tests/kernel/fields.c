@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Markers whose trace events are looked at, hit on request: the module's parameter hit
+ * takes "what" or "what times", and hits on every CPU.  Two modules are built of this
+ * file, so that names are in both.
+ */
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+
+#include <kmarkers/marker.h>
+#include <kmarkers/typed.h>
+
+#ifdef FIELDS_AGAIN
+#define DIFFERS	"another %lu"
+#else
+#define DIFFERS	"one %lu"
+#endif
+
+#define FIVE(t)		t t t t t
+#define FORTY(t)	FIVE(t t) FIVE(t t) FIVE(t t) FIVE(t t)
+
+DECLARE_MARKER(fd_typed,
+	MARKER_PROTO(u64 sector, u32 bytes),
+	MARKER_ARGS(sector, bytes),
+	"sector %llu bytes %u");
+DEFINE_MARKER(fd_typed);
+
+/* More than an event takes, which nothing hits. */
+DEFINE_MARKER(fd_forty, FORTY("%d "));
+
+static void hit_request(unsigned long nr)
+{
+	trace_mark(fd_request, "sector %lu bytes %u name %s", nr, 512, nr % 2 ? "odd" : "even");
+}
+
+static void hit_typed(unsigned long nr)
+{
+	mark_typed(fd_typed, nr, 512);
+}
+
+static void hit_differs(unsigned long nr)
+{
+	trace_mark(fd_differs, DIFFERS, nr);
+}
+
+static void hit_bad(unsigned long nr)
+{
+	trace_mark(fd_bad, "string %s and %.*s then %ld", (char *)0x10, 2, "abc", nr);
+}
+
+static void hit_taken(unsigned long nr)
+{
+	trace_mark(enable, "nr %lu", nr);
+	trace_mark(filter, "nr %lu", nr);
+}
+
+static const struct {
+	const char *name;
+	void (*hit)(unsigned long nr);
+} places[] = {
+	{ "request", hit_request },
+	{ "typed", hit_typed },
+	{ "differs", hit_differs },
+	{ "bad", hit_bad },
+	{ "taken", hit_taken },
+};
+
+struct hits {
+	void (*hit)(unsigned long nr);
+	unsigned int times;
+};
+
+static void hit_on_cpu(void *data)
+{
+	const struct hits *hits = data;
+	unsigned long i;
+
+	for (i = 0; i < hits->times; i++)
+		hits->hit(i);
+}
+
+static int hit(char *line)
+{
+	char *name = strsep(&line, " ");
+	struct hits hits = { .times = 1 };
+	unsigned int i;
+
+	if (line && kstrtouint(line, 0, &hits.times))
+		return -EINVAL;
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		if (strcmp(name, places[i].name))
+			continue;
+		hits.hit = places[i].hit;
+		on_each_cpu(hit_on_cpu, &hits, 1);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int set_hit(const char *value, const struct kernel_param *param)
+{
+	char *line = kstrdup(value, GFP_KERNEL);
+	int err = line ? hit(strim(line)) : -ENOMEM;
+
+	kfree(line);
+	return err;
+}
+
+static const struct kernel_param_ops hit_ops = { .set = set_hit };
+module_param_cb(hit, &hit_ops, NULL, 0200);
+MODULE_PARM_DESC(hit, "what to hit, and how often");
+
+static int __init fields_init(void)
+{
+	return 0;
+}
+
+static void __exit fields_exit(void)
+{
+}
+
+module_init(fields_init);
+module_exit(fields_exit);
+
+MODULE_DESCRIPTION("Markers whose trace events are looked at");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Names of markers as trace events, each of its own.
+# shellcheck source=tests/vm/lib_fields.sh
+. /tests/lib_fields.sh
+
+test_own_files() {
+	for file in enable filter format id trigger; do
+		[ -f "$own/fd_request/$file" ]
+		result $? "an event has the file $file"
+	done
+	same "fields of an event" "$(sed -n 's/^\tfield:\(.*\);$/\1/p' "$own"/fd_request/format |
+		grep -v common_ | tr '\t' ' ')" "\
+unsigned long sector; offset:8; size:8; signed:0
+unsigned int bytes; offset:16; size:4; signed:0
+__data_loc char[] name; offset:20; size:4; signed:0"
+	same "how tracers print it" "$(sed -n 's/^print fmt: //p' "$own"/fd_request/format)" \
+		'"sector %lu bytes %u name %s", REC->sector, REC->bytes, __get_str(name)'
+	grep -q "unsigned long sector;.*offset:8;.*size:8" "$own"/fd_typed/format
+	result $? "fields of a typed marker"
+	[ -f "$own"/enable ] && [ -f "$own"/filter ] && [ ! -e "$own"/fd_forty ]
+	result $? "names that are no event's"
+}
+
+test_own_instances() {
+	mkdir "$tracing"/instances/fd
+	put 1 "$own"/fd_request/enable
+	put 1 "$tracing"/instances/fd/events/kmarkers/fd_request/enable
+	echo >"$tracing"/instances/fd/trace
+	recorded "a record in the first buffer" fd_request request "$cpus"
+	same "a record in the second buffer" "$(records fd_request fd | wc -l)" "$cpus"
+	put 0 "$own"/fd_request/enable
+	recorded "no record where the event is off" fd_request request 0
+	same "a record more where the event is on" "$(records fd_request fd | wc -l)" $((2 * cpus))
+	try "the second goes" rmdir "$tracing"/instances/fd
+	! is_on fd_request
+	result $? "sites are off when the last buffer has gone"
+}
+
+test_own_modules() {
+	try "a second module with the same names" insmod /modules/kmarkers_test_fields_again.ko
+	logged 'fd_differs in hit_differs(): format "another %lu" is not "one %lu"'
+	result $? "the log names both formats of a name"
+	put 1 "$own"/enable
+	again=_again
+	recorded "a record of a hit in the second" fd_request request "$cpus"
+	recorded "a record of a hit of its typed marker" fd_typed typed "$cpus"
+	recorded "no record of a marker with another format" fd_differs differs 0
+	try "the first leaves" rmmod kmarkers_test_fields
+	recorded "the event stays on" fd_request request "$cpus"
+	try "the first returns" insmod /modules/kmarkers_test_fields.ko
+	again=
+	recorded "a record of a hit in the first, which is on" fd_request request "$cpus"
+	try "the second leaves" rmmod kmarkers_test_fields_again
+	recorded "the event stays on in the first" fd_request request "$cpus"
+	put "stacktrace if sector == 1000" "$own"/fd_request/trigger
+	put "sector < 1000" "$own"/fd_request/filter
+	put "stacktrace if sector == 1000" "$own"/fd_typed/trigger
+	put 0 "$own"/fd_typed/enable
+	try "the last leaves, with events on, a filter and triggers" rmmod kmarkers_test_fields
+	[ ! -e "$own"/fd_request ] && lacks fd_ "$debugfs"/markers/list
+	result $? "events leave with their last module"
+	try "the last returns" insmod /modules/kmarkers_test_fields.ko
+	same "events of a module that returns are off" "$(cat "$own"/fd_*/enable | sort -u)" 0
+	recorded "no record of an event that is off again" fd_request request 0
+}
+
+# switching FILE: until told to stop
+switching() {
+	while [ ! -e /tmp/stop ]; do
+		put 1 "$1"
+		put 0 "$1"
+	done 2>/dev/null
+}
+
+# One module after the other has the names alone.
+swap() {
+	insmod /modules/kmarkers_test_fields_again.ko && hit_fields "request 10" || return
+	again=_again
+	rmmod kmarkers_test_fields && hit_fields "request 10" || return
+	insmod /modules/kmarkers_test_fields.ko && rmmod kmarkers_test_fields_again || return
+	again=
+}
+
+# Two that switch while modules come and go; then every hit is there once.
+test_own_races() {
+	rm -f /tmp/stop
+	switching "$own"/fd_request/enable &
+	switching "$own"/enable &
+	for _ in $(seq 5); do
+		swap || break
+	done
+	loaded kmarkers_test_fields && ! loaded kmarkers_test_fields_again
+	result $? "modules come and go while their events are switched"
+	touch /tmp/stop
+	wait
+	put 1 "$own"/fd_request/enable
+	recorded "a record of each hit after that" fd_request "request 100" $((100 * cpus))
+	put 0 "$own"/enable
+	! is_on fd_
+	result $? "all sites are off after that"
+}
+
+test_fields() {
+	try "module with events" insmod /modules/kmarkers_test_fields.ko
+	logged "enable in hit_taken(): no trace event: its name cannot be one" &&
+		logged "filter in hit_taken(): no trace event: its name cannot be one" &&
+		logged "fd_forty in .*: no trace event: too many arguments"
+	result $? "the log names markers without an event"
+	test_own_files
+	test_own_records
+	test_own_filters
+	test_own_instances
+	test_own_modules
+	test_own_races
+	try "module with events leaves" rmmod kmarkers_test_fields
+}
