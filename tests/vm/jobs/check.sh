@@ -12,4 +12,5 @@ for suite in cases modules examples tables typed history settable events fields 
 done
 unload_core || exit 1
 run_suite cycles
+run_suite lockdown
 finish

@@ -9,4 +9,5 @@ for suite in events fields many functions; do
 	run_suite $suite
 done
 unload_core || exit 1
+run_suite lockdown
 finish
