@@ -73,7 +73,7 @@ check-mutants: setup ## break the code on purpose, and check that a test fails e
 check-coexist: setup ## change text beside kprobes, ftrace, live patches, CPUs that go offline, NMIs
 	@$(KMARKERS) check coexist $(kernel)
 
-check-tracers: setup ## record our trace event with trace-cmd, perf and bpftrace
+check-tracers: setup ## record our trace events with trace-cmd, perf and bpftrace
 	@$(KMARKERS) check tracers $(kernel)
 
 bench-many-files: setup ## measure what the sites of a module of 500 files cost when it is loaded and unloaded

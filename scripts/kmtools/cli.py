@@ -40,7 +40,7 @@ COMMANDS = {
     "check alone": ("check", "the modules' cases in a test kernel with one CPU"),
     "check coexist": ("check", "changes of text beside everyone else who changes it"),
     "check still": ("check", "guests that stand still are found and told apart"),
-    "check tracers": ("check", "our trace event as trace-cmd, perf and bpftrace show it"),
+    "check tracers": ("check", "our trace events as trace-cmd, perf and bpftrace show them"),
     "check matrix": ("check", "the tests inside every kernel of kernels.txt"),
     "check mutants": ("check", "the code broken on purpose, and the test that notices"),
     "check fuzz": ("check", "every fuzz target for a while"),

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
+from kmtools.base.paths import ROOT
 from kmtools.check import kernelsuite
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
@@ -23,8 +24,10 @@ BATCHES = 1000
 FEW_BATCHES = 200
 # Other code that changes text holds text_mutex most of the time, and a batch waits for it.
 SECONDS_PER_BATCH = 3.0
-# Programs that read our trace event. One that cannot be fetched is a SKIP with the reason.
+# Programs that read our trace events. One that cannot be fetched is a SKIP with the reason.
 TRACERS = {"trace-cmd": "trace-cmd", "perf": "linux-perf", "bpftrace": "bpftrace"}
+# The test kernel runs the commands of this page.
+TRACING = ROOT / "Documentation" / "tracing.md"
 # bpftrace comes with a compiler of 200 MB.
 TRACERS_MEMORY = 2048
 
@@ -130,7 +133,7 @@ def run_tracers(kernel: str, modules: Path, log: Path) -> Tally:
         job=kernelsuite.JOBS / "tracers.sh",
         out=log.with_suffix(""),
         modules=modules,
-        additions=[(kernelsuite.TESTS, "/tests"), *files.items()],
+        additions=[(kernelsuite.TESTS, "/tests"), (TRACING, "/tracing.md"), *files.items()],
         timeout=kernelsuite.TIMEOUT_SECONDS,
         memory=TRACERS_MEMORY,
     )
@@ -141,6 +144,6 @@ def run_tracers(kernel: str, modules: Path, log: Path) -> Tally:
 
 def tracers(kernel: str, modules: Path) -> list[Suite]:
     """Return the suite of the tracers, as a list of one."""
-    what = "our trace event as trace-cmd, perf and bpftrace show it"
+    what = "our trace events as trace-cmd, perf and bpftrace show them"
     obstacle = kernelsuite.obstacle(kernel)
     return [Suite(f"tracers-{kernel}", partial(run_tracers, kernel, modules), what, obstacle, 30)]

@@ -5,6 +5,7 @@
 . /tests/lib.sh
 
 load_core || exit 1
+run_suite tracing
 run_suite tracers
 unload_core || exit 1
 finish
