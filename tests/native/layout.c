@@ -185,6 +185,21 @@ static const char *bounds_strings(void)
 	return NULL;
 }
 
+/* A string need not end where the format ends it. */
+static const char *keeps_to_precisions(void)
+{
+	struct record_layout *layout = marker_layout_make("%.2s %.*s", HEAD);
+	unsigned long slots[] = { (unsigned long)"abcd", 3, (unsigned long)"abcd" };
+
+	EXPECT(!IS_ERR(layout) && layout->nr == 3);
+	EXPECT(marker_layout_measure(layout, slots, lengths) == layout->bytes + 3 + 4);
+	EXPECT(lengths[0] == 3 && lengths[2] == 4);
+	slots[1] = -1;
+	EXPECT(marker_layout_measure(layout, slots, lengths) == layout->bytes + 3 + 5);
+	marker_layout_free(layout);
+	return NULL;
+}
+
 /* Between measuring and copying: longer, shorter, not there any more. */
 static const char *string_changes(void)
 {
@@ -217,6 +232,7 @@ const struct test_case layout_cases[] = {
 	{ "layout_keeps_arguments", keeps_arguments, NULL },
 	{ "layout_reads_no_further", reads_no_further, NULL },
 	{ "layout_bounds_strings", bounds_strings, NULL },
+	{ "layout_keeps_to_precisions", keeps_to_precisions, NULL },
 	{ "layout_string_changes", string_changes, NULL },
 };
 
