@@ -20,8 +20,8 @@
 #define DIFFERS	"one %lu"
 #endif
 
-#define FIVE(t)		t t t t t
-#define FORTY(t)	FIVE(t t) FIVE(t t) FIVE(t t) FIVE(t t)
+#define FORTY	"%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d " \
+		"%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d"
 
 DECLARE_MARKER(fd_typed,
 	MARKER_PROTO(u64 sector, u32 bytes),
@@ -30,7 +30,7 @@ DECLARE_MARKER(fd_typed,
 DEFINE_MARKER(fd_typed);
 
 /* More than an event takes, which nothing hits. */
-DEFINE_MARKER(fd_forty, FORTY("%d "));
+DEFINE_MARKER(fd_forty, FORTY);
 
 static void hit_request(unsigned long nr)
 {
