@@ -11,9 +11,9 @@
 
 #include <kmarkers/marker.h>
 
+#include "event_call.h"
 #include "event_users.h"
 #include "event_write.h"
-#include "events.h"
 
 static marker_probe_func *writer_of(const struct event_user *user)
 {
@@ -33,7 +33,7 @@ static int add_user(struct marker_event *event, struct trace_event_file *file)
 	struct event_user *user;
 	int err;
 
-	if (!try_module_get(THIS_MODULE))
+	if (event->leaves || !try_module_get(THIS_MODULE))
 		return -ENODEV;
 	user = kzalloc(sizeof(*user), GFP_KERNEL);
 	err = user ? 0 : -ENOMEM;
@@ -48,6 +48,7 @@ static int add_user(struct marker_event *event, struct trace_event_file *file)
 		return err;
 	}
 	list_add(&user->node, &event->users);
+	event->used = true;
 	return 0;
 }
 

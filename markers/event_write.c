@@ -11,8 +11,8 @@
 
 #include <kmarkers/arguments.h>
 
+#include "event_call.h"
 #include "event_write.h"
-#include "events.h"
 #include "layout.h"
 
 /* The arguments of a hit. */

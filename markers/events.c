@@ -1,230 +1,220 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names of markers as trace events.
+ * Names of markers as trace events: which there are, and when.
  *
  * One name is one event, of the format that its first marker has.  The trace core has
- * it as the event of a module: of one that has such a marker.  So perf keeps this
- * module loaded, and the trace core switches the event off, and forgets it, when the
- * module leaves.  If another module has a marker of the name, the event is handed on
- * to that before.
+ * it as the event of a module that has such a marker, which perf keeps loaded.  When this
+ * module leaves, another one that has such a marker gets the event, or the event leaves.
  *
- * A module's events come last of all when it is loaded, and what is left of them goes
- * last when it leaves: the trace core's notifier is between that of markers and ours.
+ * To add an event makes up to nine files in tracefs.  insmod waits for the first events
+ * of a module, and rmmod for the removal of as many; a work item does the others.
+ *
+ * An event that was on has left records in buffers, which only the trace core can empty,
+ * and may have triggers: it stays an event of its module, and the notifier of the trace
+ * core, which has priority 1, removes it between marker_events_go() and
+ * marker_events_gone().  All other events are removed by us.
+ *
+ * Lock order: attaching (functions.c), event_mutex, then the lock of the registry.  The
+ * trace core calls marker_event_reg() under trace_types_lock as well, so neither that
+ * lock nor a call that takes it is taken under the registry's.  The work item takes
+ * event_mutex for one event at a time; nobody who holds a lock of these waits for it.
  */
-#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
+#include <linux/limits.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
-#include <linux/slab.h>
+#include <linux/sched.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 
 #include <compat/events.h>
 #include <kmarkers/marker.h>
 #include <kmarkers/redirect.h>
 #include <kmarkers/words.h>
 
-#include "event_users.h"
+#include "event_call.h"
 #include "events.h"
-#include "format.h"
-#include "layout.h"
 #include "look.h"
 #include "tables.h"
 
 #define NAME_BITS	10
 #define NAME_MOST	64
+#define AT_ONCE		32	/* events that insmod or rmmod waits for */
+
+static void settle_pending(struct work_struct *work);
 
 static struct {
-	struct mutex *lock;	/* the kernel's event_mutex, before that of the registry */
+	struct mutex *lock;	/* the kernel's event_mutex; NULL if there are no events */
 	DECLARE_HASHTABLE(names, NAME_BITS);
-} events;
+	struct list_head pending;	/* to be added or, if they leave, removed */
+	struct work_struct work;
+	struct workqueue_struct *queue;
+} events = {
+	.pending = LIST_HEAD_INIT(events.pending),
+	.work = __WORK_INITIALIZER(events.work, settle_pending),
+};
+
+/* The markers of a module, or one of a function. */
+struct newcomers {
+	struct module *module;
+	struct list_head fresh;	/* events made of them, to be added */
+	struct list_head stale;	/* events of other formats with their names, to be removed */
+};
+
+static void init_newcomers(struct newcomers *newcomers, struct module *module)
+{
+	newcomers->module = module;
+	INIT_LIST_HEAD(&newcomers->fresh);
+	INIT_LIST_HEAD(&newcomers->stale);
+}
+
+static u32 hash_of(const char *name)
+{
+	return jhash(name, strlen(name), 0);
+}
 
 static struct marker_event *find_event(const char *name)
 {
 	struct marker_event *event;
 
-	hash_for_each_possible(events.names, event, node, jhash(name, strlen(name), 0))
+	lockdep_assert_held(events.lock);
+	hash_for_each_possible(events.names, event, node, hash_of(name))
 		if (!strcmp(event->name, name))
 			return event;
 	return NULL;
 }
 
-/* Where the directory of an event would be is something else. */
-static bool is_taken(const char *name)
+/* The directory of an event can have any name but those of the files beside it. */
+static bool can_be_event(const char *name)
 {
-	return !strcmp(name, "enable") || !strcmp(name, "filter") || !strcmp(name, "marker");
+	return strcmp(name, "enable") && strcmp(name, "filter") && strcmp(name, "marker") &&
+	       patcher_is_identifier(name) && strlen(name) < NAME_MOST;
 }
 
-static void print_text(struct seq_buf *to, const struct marker_event *event, const void *record)
+/* Is this event that of the marker, or the one that forbids it?  If not, there is none. */
+static bool meet_event(struct newcomers *newcomers, struct marker_event *event,
+		       const struct marker *marker)
 {
-	unsigned long slots[MARKER_MAX_ARGS];
-	char *text;
-	size_t room = seq_buf_get_buf(to, &text);
+	bool same = !strcmp(event->format, marker->format);
 
-	if (!room)
-		return;
-	marker_layout_read(event->layout, record, slots);
-	seq_buf_commit(to, marker_format_print_slots(text, room, event->format, slots));
-}
-
-static enum print_line_t print_record(struct trace_iterator *iter, int flags,
-				      struct trace_event *known)
-{
-	struct marker_event *event = container_of(known, struct marker_event, call.event);
-
-	trace_seq_printf(&iter->seq, "%s: ", event->name);
-	print_text(&iter->seq.seq, event, iter->ent);
-	trace_seq_putc(&iter->seq, '\n');
-	return trace_handle_return(&iter->seq);
-}
-
-static struct trace_event_functions functions = { .trace = print_record };
-
-/* As the trace core wants them, which aligns them as we do. */
-static int make_fields(struct marker_event *event)
-{
-	const struct record_layout *layout = event->layout;
-	unsigned int i;
-
-	event->fields = kcalloc(layout->nr + 1, sizeof(*event->fields), GFP_KERNEL);
-	if (!event->fields)
-		return -ENOMEM;
-	for (i = 0; i < layout->nr; i++) {
-		const struct layout_field *field = &layout->field[i];
-		struct trace_event_fields known = {
-			.type = field->type, .name = field->name, .size = field->bytes,
-			.align = field->bytes, .is_signed = field->is_signed,
-			.filter_type = FILTER_OTHER,
-		};
-
-		memcpy(&event->fields[i], &known, sizeof(known));
-	}
-	return 0;
-}
-
-static void fill_call(struct marker_event *event)
-{
-	event->tracepoint.name = event->name;
-	event->class = (struct trace_event_class) {
-		.system = "kmarkers", .reg = marker_event_reg, .raw_init = trace_event_raw_init,
-		.fields_array = event->fields, .fields = LIST_HEAD_INIT(event->class.fields),
-	};
-	event->call.class = &event->class;
-	event->call.tp = &event->tracepoint;
-	event->call.flags = TRACE_EVENT_FL_TRACEPOINT;
-	event->call.event.funcs = &functions;
-	event->call.print_fmt = event->layout->print_fmt;
-}
-
-static int fill_event(struct marker_event *event, const struct marker *marker)
-{
-	event->layout = marker_layout_make(marker->format, sizeof(struct trace_entry));
-	if (IS_ERR(event->layout))
-		return PTR_ERR(event->layout);
-	event->format = kstrdup(marker->format, GFP_KERNEL);
-	if (!event->format || make_fields(event))
-		return -ENOMEM;
-	fill_call(event);
-	return 0;
-}
-
-static void free_event(struct marker_event *event)
-{
-	if (!IS_ERR_OR_NULL(event->layout))
-		marker_layout_free(event->layout);
-	kfree(event->fields);
-	kfree(event->format);
-	kfree(event);
-}
-
-static struct marker_event *make_event(const struct marker *marker)
-{
-	struct marker_event *event;
-	int err;
-
-	if (is_taken(marker->name) || !patcher_is_identifier(marker->name) ||
-	    strlen(marker->name) >= NAME_MOST)
-		return ERR_PTR(-EEXIST);
-	event = kzalloc(sizeof(*event) + strlen(marker->name) + 1, GFP_KERNEL);
-	if (!event)
-		return ERR_PTR(-ENOMEM);
-	strcpy(event->name, marker->name);
-	INIT_LIST_HEAD(&event->users);
-	err = fill_event(event, marker);
-	if (!err)
-		return event;
-	free_event(event);
-	return ERR_PTR(err);
-}
-
-static void say_why(const struct marker *marker, int err)
-{
-	pr_warn("%.64s in %s(): no trace event: %s\n", marker->name, marker->func,
-		err == -EEXIST ? "its name cannot be one" :
-		err == -EINVAL ? "format cannot be printed" :
-		err == -E2BIG ? "too many arguments" : "no memory");
-}
-
-/* The markers of a module that is loaded, or one of a function. */
-struct newcomers {
-	struct module *module;
-	struct list_head events;
-};
-
-static int meet_event(const struct newcomers *newcomers, struct marker_event *event,
-		      const struct marker *marker)
-{
-	if (strcmp(event->format, marker->format))
+	if (event->leaves && same) {
+		event->leaves = false;
+		list_del_init(&event->list);
+		marker_event_own(event, newcomers->module);
+	} else if (event->leaves && !list_empty(&event->list)) {
+		hash_del(&event->node);
+		list_move_tail(&event->list, &newcomers->stale);
+		return false;
+	} else if (!same && !event->leaves) {
 		pr_warn("%s in %s(): format \"%s\" is not \"%s\", that of its trace event: stays off there\n",
 			marker->name, marker->func, marker->format, event->format);
-	if (event->leaves) {
-		event->leaves = false;
-		event->call.compat_event_module = newcomers->module;
 	}
-	return 0;
+	return true;
 }
 
-/* Under the lock of the registry: what is new is added later. */
 static int note_marker(void *data, const struct marker *marker)
 {
 	struct marker_event *event = find_event(marker->name);
 	struct newcomers *newcomers = data;
 
-	if (event)
-		return meet_event(newcomers, event, marker);
-	event = make_event(marker);
-	if (IS_ERR(event)) {
-		say_why(marker, PTR_ERR(event));
+	if (event && meet_event(newcomers, event, marker))
+		return 0;
+	if (!can_be_event(marker->name)) {
+		pr_warn("%.64s in %s(): no trace event: its name cannot be one\n", marker->name,
+			marker->func);
 		return 0;
 	}
-	hash_add(events.names, &event->node, jhash(event->name, strlen(event->name), 0));
-	list_add_tail(&event->list, &newcomers->events);
+	event = marker_event_make(marker->name, marker->format);
+	if (!event) {
+		pr_warn("%s: no trace event: no memory\n", marker->name);
+		return 0;
+	}
+	event->owner = newcomers->module;
+	hash_add(events.names, &event->node, hash_of(event->name));
+	list_add_tail(&event->list, &newcomers->fresh);
 	return 0;
 }
 
-/* The trace core takes an event that comes by itself for one of no module. */
-static void add_event(struct marker_event *event, struct module *module)
+static void add_event(struct marker_event *event)
 {
-	int err = trace_add_event_call(&event->call);
+	int err = marker_event_add(event);
 
-	if (err) {
-		pr_warn("%s: no trace event: error %d\n", event->name, err);
-		hash_del(&event->node);
-		free_event(event);
+	if (!err)
 		return;
-	}
-	event->call.compat_event_module = module;
+	pr_warn("%s: no trace event: %s: error %d\n", event->name,
+		err == -EINVAL ? "format cannot be printed" :
+		err == -E2BIG ? "too many arguments" : "refused", err);
+	hash_del(&event->node);
+	marker_event_free(event);
 }
 
-static void add_events(struct newcomers *newcomers)
+/*
+ * Forget an event that the trace core does not know.  A marker of its name that has
+ * another format had no event so far: it gets one.
+ */
+static void forget_event(struct marker_event *event)
 {
-	struct marker_event *event, *next;
+	const struct marker *marker;
+	struct newcomers newcomers;
+	struct module *module;
 
-	list_for_each_entry_safe(event, next, &newcomers->events, list)
-		add_event(event, newcomers->module);
+	hash_del(&event->node);
+	marker = marker_ready_find(event->name, NULL, &module);
+	marker_event_free(event);
+	if (!marker)
+		return;
+	/* Its module cannot be freed before marker_events_go(), which waits for our lock. */
+	init_newcomers(&newcomers, module);
+	note_marker(&newcomers, marker);
+	if (list_empty(&newcomers.fresh))
+		return;
+	event = list_first_entry(&newcomers.fresh, struct marker_event, list);
+	list_del_init(&event->list);
+	add_event(event);
+}
+
+/* Add an event that is to be added; remove one that leaves. */
+static void settle_event(struct marker_event *event)
+{
+	list_del_init(&event->list);
+	if (!event->leaves)
+		add_event(event);
+	else if (!WARN_ON_ONCE(marker_event_remove(event)))
+		forget_event(event);
+}
+
+static void settle(struct list_head *list, unsigned int most)
+{
+	for (; most && !list_empty(list); most--)
+		settle_event(list_first_entry(list, struct marker_event, list));
+}
+
+/* The work item.  Between two events, others may have the lock. */
+static void settle_pending(struct work_struct *work)
+{
+	bool more;
+
+	do {
+		mutex_lock(events.lock);
+		settle(&events.pending, 1);
+		more = !list_empty(&events.pending);
+		mutex_unlock(events.lock);
+		cond_resched();
+	} while (more);
+}
+
+static void settle_first(struct list_head *list)
+{
+	settle(list, AT_ONCE);
+	if (list_empty(list))
+		return;
+	list_splice_tail(list, &events.pending);
+	queue_work(events.queue, &events.work);
 }
 
 /**
@@ -237,83 +227,36 @@ static void add_events(struct newcomers *newcomers)
  */
 void marker_events_come(struct module *module)
 {
-	struct newcomers newcomers = {
-		.module = module, .events = LIST_HEAD_INIT(newcomers.events),
-	};
+	struct newcomers newcomers;
 
 	if (!events.lock)
 		return;
+	init_newcomers(&newcomers, module);
 	mutex_lock(events.lock);
 	marker_tables_ready(module);
 	marker_visit(NULL, module, note_marker, &newcomers);
-	add_events(&newcomers);
+	settle(&newcomers.stale, UINT_MAX);
+	settle_first(&newcomers.fresh);
 	mutex_unlock(events.lock);
 }
 
-/**
- * marker_events_attach() - make an event of a marker that root put on a function
- * @marker: the marker
- * @module: whose function it is; of the kernel's, ours
- *
- * Context: may sleep.
- */
-void marker_events_attach(const struct marker *marker, struct module *module)
+/* To another module, or away: at once, by us soon, or by the trace core. */
+static void give_away(struct marker_event *event, struct list_head *leaving)
 {
-	struct newcomers newcomers = {
-		.module = module, .events = LIST_HEAD_INIT(newcomers.events),
-	};
+	struct module *next;
 
-	if (!events.lock)
-		return;
-	mutex_lock(events.lock);
-	note_marker(&newcomers, marker);
-	add_events(&newcomers);
-	mutex_unlock(events.lock);
-}
-
-static void forget_event(struct marker_event *event)
-{
-	hash_del(&event->node);
-	marker_event_drop_users(event);
-	free_event(event);
-}
-
-/* To another module, or away. */
-static int give_away(struct marker_event *event)
-{
-	struct module *next = marker_ready_module(event->name);
-	int err;
-
-	if (next) {
-		event->call.compat_event_module = next;
-		return 0;
-	}
-	err = trace_remove_event_call(&event->call);
-	if (!err)
+	if (marker_ready_find(event->name, event->format, &next)) {
+		marker_event_own(event, next);
+	} else if (!event->added) {
+		list_del_init(&event->list);
 		forget_event(event);
-	return err;
-}
-
-/**
- * marker_events_detach() - let go of the event of a function's marker, which is to leave
- * @name: the marker's name
- *
- * Context: may sleep.
- * Return: 0; or -EBUSY if no other marker has the name and somebody has its event on.
- */
-int marker_events_detach(const char *name)
-{
-	struct marker_event *event;
-	int err = 0;
-
-	if (!events.lock)
-		return 0;
-	mutex_lock(events.lock);
-	event = find_event(name);
-	if (event)
-		err = give_away(event);
-	mutex_unlock(events.lock);
-	return err;
+	} else {
+		event->leaves = true;
+		if (event->used)
+			return;
+		marker_event_own(event, NULL);
+		list_add_tail(&event->list, leaving);
+	}
 }
 
 /**
@@ -325,20 +268,17 @@ int marker_events_detach(const char *name)
 void marker_events_go(struct module *module)
 {
 	struct marker_event *event;
-	struct module *next;
+	struct hlist_node *next;
+	LIST_HEAD(leaving);
 	int bucket;
 
 	if (!events.lock)
 		return;
 	mutex_lock(events.lock);
-	hash_for_each(events.names, bucket, event, node) {
-		if (event->call.compat_event_module != module)
-			continue;
-		next = marker_ready_module(event->name);
-		if (next)
-			event->call.compat_event_module = next;
-		event->leaves = !next;
-	}
+	hash_for_each_safe(events.names, bucket, next, event, node)
+		if (event->owner == module)
+			give_away(event, &leaving);
+	settle_first(&leaving);
 	mutex_unlock(events.lock);
 }
 
@@ -357,12 +297,75 @@ void marker_events_gone(struct module *module)
 	if (!events.lock)
 		return;
 	mutex_lock(events.lock);
-	hash_for_each_safe(events.names, bucket, next, event, node) {
-		if (!event->leaves || event->call.compat_event_module != module)
-			continue;
-		forget_event(event);
-	}
+	hash_for_each_safe(events.names, bucket, next, event, node)
+		if (event->leaves && event->owner == module)
+			forget_event(event);
 	mutex_unlock(events.lock);
+}
+
+/**
+ * marker_events_attach() - make an event of a marker that root put on a function
+ * @marker: the marker
+ * @module: whose function it is; of the kernel's, ours
+ *
+ * Context: may sleep.
+ */
+void marker_events_attach(const struct marker *marker, struct module *module)
+{
+	struct newcomers newcomers;
+
+	if (!events.lock)
+		return;
+	init_newcomers(&newcomers, module);
+	mutex_lock(events.lock);
+	note_marker(&newcomers, marker);
+	settle(&newcomers.stale, UINT_MAX);
+	settle(&newcomers.fresh, UINT_MAX);
+	mutex_unlock(events.lock);
+}
+
+static int detach_event(struct marker_event *event)
+{
+	struct module *next;
+	int err;
+
+	if (marker_ready_find(event->name, event->format, &next)) {
+		marker_event_own(event, next);
+		return 0;
+	}
+	err = marker_event_remove(event);
+	if (!err)
+		forget_event(event);
+	return err;
+}
+
+/**
+ * marker_events_detach() - let go of the event of a function's marker, which is to leave
+ * @marker: the marker
+ *
+ * Context: may sleep.
+ * Return: 0; or -EBUSY if no other marker has the event and somebody has it on.
+ */
+int marker_events_detach(const struct marker *marker)
+{
+	struct marker_event *event;
+	int err = 0;
+
+	if (!events.lock)
+		return 0;
+	mutex_lock(events.lock);
+	event = find_event(marker->name);
+	if (event && event->added && !event->leaves && !strcmp(event->format, marker->format))
+		err = detach_event(event);
+	mutex_unlock(events.lock);
+	return err;
+}
+
+/* Wait for the events of all modules that were loaded or unloaded before. */
+void marker_events_flush(void)
+{
+	if (events.lock)
+		flush_workqueue(events.queue);
 }
 
 /* Without the lock there are no events, and all else works. */
@@ -374,6 +377,17 @@ int __init marker_events_init(void)
 		pr_warn("no trace events of markers: the kernel's event_mutex cannot be found\n");
 		return 0;
 	}
+	events.queue = alloc_workqueue("kmarkers_events", WQ_UNBOUND, 1);
+	if (!events.queue)
+		return -ENOMEM;
 	events.lock = lock;
 	return 0;
+}
+
+/* No module with markers is left.  The work item removes what is left of their events. */
+void marker_events_exit(void)
+{
+	if (events.lock)
+		destroy_workqueue(events.queue);
+	WARN_ON_ONCE(!hash_empty(events.names));
 }

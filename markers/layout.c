@@ -172,6 +172,16 @@ static int add_fields(struct record_layout *layout, const char *format)
 	return err;
 }
 
+/* At least as many as the format has arguments, and not many more than an event takes. */
+static unsigned int most_fields(const char *format)
+{
+	unsigned int nr = 0;
+
+	for (; *format && nr <= MARKER_MAX_ARGS; format++)
+		nr += *format == '%' || *format == '*';
+	return nr;
+}
+
 /**
  * marker_layout_make() - lay out the records of a marker
  * @format: the marker's format
@@ -186,8 +196,7 @@ struct record_layout *marker_layout_make(const char *format, unsigned int head)
 	struct record_layout *layout;
 	int err;
 
-	/* With room for the one that is too many. */
-	layout = kzalloc(sizeof(*layout) + (MARKER_MAX_ARGS + 1) * sizeof(layout->field[0]),
+	layout = kzalloc(sizeof(*layout) + most_fields(format) * sizeof(layout->field[0]),
 			 GFP_KERNEL);
 	if (!layout)
 		return ERR_PTR(-ENOMEM);

@@ -61,7 +61,7 @@ unsigned int marker_layout_measure(const struct record_layout *layout, const uns
 				   u16 *lengths);
 void marker_layout_fill(const struct record_layout *layout, void *record,
 			const unsigned long *slots, const u16 *lengths);
-void marker_layout_read(const struct record_layout *layout, const void *record,
-			unsigned long *slots);
+bool marker_layout_read(const struct record_layout *layout, const void *record,
+			unsigned int bytes, unsigned long *slots);
 
 #endif /* MARKERS_LAYOUT_H */

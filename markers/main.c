@@ -21,9 +21,15 @@
 #include "tables.h"
 #include "tracepoint.h"
 
-DEFINE_SHOW_ATTRIBUTE(marker_list);
-
 static struct dentry *dir;
+
+/* Print the file list.  The names in it have their trace events. */
+static int list_show(struct seq_file *m, void *unused)
+{
+	marker_events_flush();
+	return marker_list_show(m, unused);
+}
+DEFINE_SHOW_ATTRIBUTE(list);
 
 /* Is a probe in a module that is going?  The module should have unregistered it. */
 static bool is_gone(void *data, const char *name, unsigned long code)
@@ -142,19 +148,28 @@ static int __init markers_init(void)
 {
 	int err;
 
-	err = marker_event_init() ?: marker_events_init();
+	err = marker_event_init();
 	if (err)
 		return err;
+	err = marker_events_init();
+	if (err)
+		goto err_event;
 	dir = debugfs_create_dir("markers", patcher_debugfs_dir());
-	debugfs_create_file("list", 0400, dir, NULL, &marker_list_fops);
+	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
 	debugfs_create_file("stats", 0400, dir, NULL, &nested_fops);
 	marker_files_init(dir);
 	marker_control_file_init(dir);
 	err = register_notifiers();
-	if (err) {
-		debugfs_remove_recursive(dir);
-		marker_event_exit();
-	}
+	if (err)
+		goto err_files;
+	return 0;
+
+err_files:
+	marker_control_file_exit();
+	debugfs_remove_recursive(dir);
+	marker_events_exit();
+err_event:
+	marker_event_exit();
 	return err;
 }
 
@@ -166,6 +181,7 @@ static void __exit markers_exit(void)
 	debugfs_remove_recursive(dir);
 	unregister_module_notifier(&ready_notifier);
 	unregister_module_notifier(&module_notifier);
+	marker_events_exit();
 	marker_names_free();
 	marker_event_exit();
 }

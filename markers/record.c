@@ -149,24 +149,43 @@ static unsigned long load_number(const void *from, const struct layout_field *fi
 	}
 }
 
+/* A string of a record, or NULL if it does not end inside. */
+static const char *load_string(const void *record, unsigned int bytes, unsigned long word)
+{
+	unsigned int offset = word & ((1UL << OFFSET_BITS) - 1), length = word >> OFFSET_BITS;
+	const char *string = record + offset;
+
+	if (!length || offset + length > bytes || string[length - 1])
+		return NULL;
+	return string;
+}
+
 /**
  * marker_layout_read() - get the arguments out of a record
  * @layout: its fields
  * @record: the record
+ * @bytes: of the record, at least
  * @slots: get the arguments; a string's is its address in the record
  *
  * Context: any.
+ * Return: false if the record has not this layout, as far as that shows.
  */
-void marker_layout_read(const struct record_layout *layout, const void *record,
-			unsigned long *slots)
+bool marker_layout_read(const struct record_layout *layout, const void *record,
+			unsigned int bytes, unsigned long *slots)
 {
 	unsigned int i;
 
+	if (bytes < layout->bytes)
+		return false;
 	for (i = 0; i < layout->nr; i++) {
 		const struct layout_field *field = &layout->field[i];
 
 		slots[i] = load_number(record + field->offset, field);
-		if (field->is_string)
-			slots[i] = (unsigned long)record + (slots[i] & ((1UL << OFFSET_BITS) - 1));
+		if (!field->is_string)
+			continue;
+		slots[i] = (unsigned long)load_string(record, bytes, slots[i]);
+		if (!slots[i])
+			return false;
 	}
+	return true;
 }

@@ -203,34 +203,58 @@ void marker_tables_ready(struct module *module)
 	mutex_unlock(&marker_registry.lock);
 }
 
-static bool has_name(const struct marker_table *table, const char *name)
+static const struct marker *find_in(const struct marker_table *table, const char *name,
+				    const char *format)
 {
 	unsigned int i;
 
-	for (i = 0; i < table->nr; i++)
-		if (!strcmp(record_marker(&table->records[i])->name, name))
-			return true;
-	return false;
+	for (i = 0; i < table->nr; i++) {
+		const struct marker *marker = record_marker(&table->records[i]);
+
+		if (!strcmp(marker->name, name) && (!format || !strcmp(marker->format, format)))
+			return marker;
+	}
+	return NULL;
+}
+
+static const struct marker *find_ready(const char *name, const char *format,
+				       struct module **module)
+{
+	const struct marker_entry *entry = marker_name_find(name);
+	const struct marker *marker;
+	struct marker_table *table;
+
+	if (!entry || list_empty(&entry->markers))
+		return NULL;
+	list_for_each_entry(table, &marker_registry.tables, node) {
+		if (!table->module || !table->ready)
+			continue;
+		marker = find_in(table, name, format);
+		*module = table->module;
+		if (marker)
+			return marker;
+	}
+	return NULL;
 }
 
 /**
- * marker_ready_module() - find a module that has a marker and is ready
+ * marker_ready_find() - find a marker in a module that is ready
  * @name: the marker's name
+ * @format: its format, NULL for any
+ * @module: set to the module
  *
  * Context: may sleep.
  * Return: one of them, or NULL.
  */
-struct module *marker_ready_module(const char *name)
+const struct marker *marker_ready_find(const char *name, const char *format,
+				       struct module **module)
 {
-	struct module *module = NULL;
-	struct marker_table *table;
+	const struct marker *marker;
 
 	mutex_lock(&marker_registry.lock);
-	list_for_each_entry(table, &marker_registry.tables, node)
-		if (!module && table->module && table->ready && has_name(table, name))
-			module = table->module;
+	marker = find_ready(name, format, module);
 	mutex_unlock(&marker_registry.lock);
-	return module;
+	return marker;
 }
 
 /**

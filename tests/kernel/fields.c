@@ -29,8 +29,8 @@ DECLARE_MARKER(fd_typed,
 	"sector %llu bytes %u");
 DEFINE_MARKER(fd_typed);
 
-/* More than an event takes, which nothing hits. */
-DEFINE_MARKER(fd_forty, FORTY);
+/* More arguments than an event takes.  Nothing hits it. */
+DEFINE_MARKER(fd_two_hundred, FORTY " " FORTY " " FORTY " " FORTY " " FORTY);
 
 static void hit_request(unsigned long nr)
 {
@@ -52,6 +52,18 @@ static void hit_bad(unsigned long nr)
 	trace_mark(fd_bad, "string %s and %.*s then %ld", (char *)0x10, 2, "abc", nr);
 }
 
+/* Other CPUs write the string while it is copied: its length and all of its characters. */
+static void hit_changing(unsigned long nr)
+{
+	static char string[64];
+	unsigned int i;
+
+	for (i = 0; i < nr % sizeof(string); i++)
+		WRITE_ONCE(string[i], nr % 2 ? 'a' : 'b');
+	WRITE_ONCE(string[i], '\0');
+	trace_mark(fd_changing, "string %s", string);
+}
+
 static void hit_taken(unsigned long nr)
 {
 	trace_mark(enable, "nr %lu", nr);
@@ -66,6 +78,7 @@ static const struct {
 	{ "typed", hit_typed },
 	{ "differs", hit_differs },
 	{ "bad", hit_bad },
+	{ "changing", hit_changing },
 	{ "taken", hit_taken },
 };
 

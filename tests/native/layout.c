@@ -120,8 +120,10 @@ static const char *through_record(const char *format, ...)
 	bytes = marker_layout_measure(layout, slots, lengths);
 	marker_layout_fill(layout, record, slots, lengths);
 	memset(slots, 0, sizeof(slots));
-	marker_layout_read(layout, record, slots);
-	marker_format_print_slots(text, sizeof(text), format, slots);
+	if (marker_layout_read(layout, record, bytes, slots))
+		marker_format_print_slots(text, sizeof(text), format, slots);
+	else
+		bytes = LAYOUT_RECORD + 1;
 	marker_layout_free(layout);
 	for (i = 0; i < sizeof(record); i++)
 		if ((i < HEAD || i >= bytes) && record[i] != GUARD)
@@ -225,6 +227,30 @@ static const char *string_changes(void)
 	return NULL;
 }
 
+/* A record of another event: too short, or with strings that are elsewhere. */
+static const char *refuses_records(void)
+{
+	struct record_layout *layout = marker_layout_make("%s", HEAD);
+	unsigned long slots[] = { (unsigned long)"four" };
+	u32 *word = (u32 *)(record + HEAD);
+	unsigned int bytes;
+
+	EXPECT(!IS_ERR(layout));
+	bytes = marker_layout_measure(layout, slots, lengths);
+	marker_layout_fill(layout, record, slots, lengths);
+	EXPECT(marker_layout_read(layout, record, bytes, slots));
+	EXPECT(!marker_layout_read(layout, record, bytes - 1, slots));
+	EXPECT(!marker_layout_read(layout, record, HEAD + 3, slots));
+	*word -= 1 << 16;
+	EXPECT(!marker_layout_read(layout, record, bytes, slots));
+	*word = HEAD;
+	EXPECT(!marker_layout_read(layout, record, bytes, slots));
+	*word = 0xffffffff;
+	EXPECT(!marker_layout_read(layout, record, bytes, slots));
+	marker_layout_free(layout);
+	return NULL;
+}
+
 const struct test_case layout_cases[] = {
 	{ "layout_names_fields", names_fields, NULL },
 	{ "layout_refuses_formats", refuses_formats, NULL },
@@ -234,6 +260,7 @@ const struct test_case layout_cases[] = {
 	{ "layout_bounds_strings", bounds_strings, NULL },
 	{ "layout_keeps_to_precisions", keeps_to_precisions, NULL },
 	{ "layout_string_changes", string_changes, NULL },
+	{ "layout_refuses_records", refuses_records, NULL },
 };
 
 const unsigned int layout_nr_cases = ARRAY_SIZE(layout_cases);

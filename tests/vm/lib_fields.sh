@@ -47,6 +47,10 @@ test_own_records() {
 	hit_fields bad
 	same "strings that cannot be read" "$(records fd_bad | sort -u)" \
 		"string (fault) and ab then 0"
+	put 1 "$own"/fd_changing/enable
+	recorded "a record of each hit whose string changes" fd_changing "changing 500" $((500 * cpus))
+	same "no record of a string that ends elsewhere" "$(records fd_changing | grep -vc '^string [ab]*$')" 0
+	put 0 "$own"/fd_changing/enable
 	try "off" put 0 "$own"/fd_request/enable
 	put 0 "$own"/fd_typed/enable
 	put 0 "$own"/fd_bad/enable

@@ -16,6 +16,11 @@ timed() {
 	echo "# $what: $(((${end%.*}${end#*.} - ${start%.*}${start#*.}) * 10)) ms"
 }
 
+# settle_events: wait for the work that goes on after a load or an unload
+settle_events() {
+	cat "$debugfs"/markers/list >/dev/null
+}
+
 for core in kmarkers_patcher kmarkers_immediate kmarkers_markers; do
 	insmod "/modules/$core.ko" || exit 1
 done
@@ -23,8 +28,10 @@ for _ in $(seq "${KMARKERS_TURNS:-7}"); do
 	timed "load without" insmod "/modules/$module.without.ko"
 	timed "unload without" rmmod "$module"
 	timed "load with" insmod "/modules/$module.ko"
+	timed "events with" settle_events
 	sites=$(grep -c "" $debugfs/patcher/sites)
 	timed "unload with" rmmod "$module"
+	timed "events without" settle_events
 done
 [ "$sites" -gt 1000 ]
 result $? "sites of the module were known: $sites"

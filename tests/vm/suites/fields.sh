@@ -18,7 +18,7 @@ __data_loc char[] name; offset:20; size:4; signed:0"
 		'"sector %lu bytes %u name %s", REC->sector, REC->bytes, __get_str(name)'
 	grep -q "unsigned long sector;.*offset:8;.*size:8" "$own"/fd_typed/format
 	result $? "fields of a typed marker"
-	[ -f "$own"/enable ] && [ -f "$own"/filter ] && [ ! -e "$own"/fd_forty ]
+	[ -f "$own"/enable ] && [ -f "$own"/filter ] && [ ! -e "$own"/fd_two_hundred ]
 	result $? "names that are no event's"
 }
 
@@ -48,9 +48,16 @@ test_own_modules() {
 	recorded "no record of a marker with another format" fd_differs differs 0
 	try "the first leaves" rmmod kmarkers_test_fields
 	recorded "the event stays on" fd_request request "$cpus"
+	grep -q 'another %lu' "$own"/fd_differs/format
+	result $? "the other format has the event now"
+	put 1 "$own"/fd_differs/enable
+	recorded "a record of a marker with that format" fd_differs differs "$cpus"
 	try "the first returns" insmod /modules/kmarkers_test_fields.ko
+	logged 'fd_differs in hit_differs(): format "one %lu" is not "another %lu"'
+	result $? "the log names both formats again"
 	again=
 	recorded "a record of a hit in the first, which is on" fd_request request "$cpus"
+	recorded "no record of the marker whose format is not the event's" fd_differs differs 0
 	try "the second leaves" rmmod kmarkers_test_fields_again
 	recorded "the event stays on in the first" fd_request request "$cpus"
 	put "stacktrace if sector == 1000" "$own"/fd_request/trigger
@@ -105,7 +112,7 @@ test_fields() {
 	try "module with events" insmod /modules/kmarkers_test_fields.ko
 	logged "enable in hit_taken(): no trace event: its name cannot be one" &&
 		logged "filter in hit_taken(): no trace event: its name cannot be one" &&
-		logged "fd_forty in .*: no trace event: too many arguments"
+		logged "fd_two_hundred: no trace event: too many arguments"
 	result $? "the log names markers without an event"
 	test_own_files
 	test_own_records

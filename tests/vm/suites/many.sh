@@ -39,11 +39,18 @@ counts() {
 	cat $markers/$sample/stats | grep -c "^hits $1\$"
 }
 
+# many_events: print how many of the names are trace events, when no more are added or removed
+many_events() {
+	cat "$markers"/list >/dev/null
+	find "$tracing"/events/kmarkers -maxdepth 1 -name 'many_*' | wc -l
+}
+
 test_many() {
 	start=$(cut -d. -f1 /proc/uptime)
 	try "module of many markers loads" insmod /modules/kmarkers_test_many.ko
 	echo "# it took $(($(cut -d. -f1 /proc/uptime) - start)) s"
 	same "each marker has a directory" "$(find "$markers" -maxdepth 1 -name 'many_*' | wc -l)" "$many"
+	same "each name is a trace event" "$(many_events)" "$many"
 	sites=$(stat_of sites)
 	for_all "many_* count" 3
 	same "'many_* count' switches every site" $(($(stat_of sites) - sites)) "$many"
@@ -72,6 +79,7 @@ test_many() {
 	test_all_or_nothing
 	try "module of many markers unloads" rmmod kmarkers_test_many
 	same "no marker of many has a directory after its module unloaded" "$(find "$markers" -maxdepth 1 -name 'many_*')" ""
+	same "no name is a trace event after its module unloaded" "$(many_events)" 0
 	put 0 "$tracing"/events/kmarkers/marker/enable
 }
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A name as a trace event: in the kernel only. */
+#ifndef MARKERS_EVENT_CALL_H
+#define MARKERS_EVENT_CALL_H
+
+#include <linux/list.h>
+#include <linux/trace_events.h>
+#include <linux/tracepoint.h>
+#include <linux/types.h>
+
+struct module;
+struct record_layout;
+
+/**
+ * struct marker_event - a name as a trace event
+ * @node: in the hash of names
+ * @list: among those that are to be added or removed, if it is
+ * @call: what the trace core knows
+ * @class: of this event alone
+ * @tracepoint: has the name for BPF; nothing calls it
+ * @users: where its records go: struct event_user
+ * @layout: of its records, once it was added
+ * @fields: the same for the trace core; ends with one of no type
+ * @owner: the module that perf keeps loaded while it uses the event; NULL if there is none,
+ *	and the event waits to be removed
+ * @added: the trace core knows it
+ * @used: it was on, so a buffer may hold records of it
+ * @leaves: its last module leaves or has left; it cannot be switched on any more
+ * @format: of its first marker
+ * @name: the name
+ */
+struct marker_event {
+	struct hlist_node node;
+	struct list_head list;
+	struct trace_event_call call;
+	struct trace_event_class class;
+	struct tracepoint tracepoint;
+	struct list_head users;
+	struct record_layout *layout;
+	struct trace_event_fields *fields;
+	struct module *owner;
+	bool added;
+	bool used;
+	bool leaves;
+	char *format;
+	char name[];
+};
+
+/**
+ * struct event_user - a buffer of the trace core, or perf
+ * @node: among those of its event
+ * @event: the event
+ * @file: the buffer; NULL for perf
+ */
+struct event_user {
+	struct list_head node;
+	struct marker_event *event;
+	struct trace_event_file *file;
+};
+
+struct marker_event *marker_event_make(const char *name, const char *format);
+int marker_event_add(struct marker_event *event);
+int marker_event_remove(struct marker_event *event);
+void marker_event_own(struct marker_event *event, struct module *module);
+void marker_event_free(struct marker_event *event);
+
+#endif /* MARKERS_EVENT_CALL_H */

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# A module with more names than insmod makes trace events of: the others follow.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+own=$tracing/events/kmarkers
+list=$debugfs/markers/list
+
+# events_now: print how many names of the module are events
+events_now() {
+	find "$own" -maxdepth 1 -name 'many_0*' 2>/dev/null | wc -l
+}
+
+# events_then: print that for when none is to be added or removed any more
+events_then() {
+	cat "$list" >/dev/null && events_now
+}
+
+come() {
+	insmod /modules/kmarkers_test_hundred.ko
+}
+
+go() {
+	rmmod kmarkers_test_hundred
+}
+
+# between LOW HIGH NUMBER
+between() {
+	[ "$1" -le "$3" ] && [ "$3" -le "$2" ]
+}
+
+# It comes and goes faster than its events do.
+test_hundred_hurry() {
+	for _ in 1 2 3 4 5; do
+		come
+		go
+	done
+	! loaded kmarkers_test_hundred
+	result $? "module of a hundred names comes and goes five times"
+	same "no event is left of that" "$(events_then)" 0
+	come && go && come
+	result $? "module of a hundred names returns at once"
+	same "all its names are events again" "$(events_then)" 100
+	put 1 "$own"/many_099/enable
+	echo >"$tracing"/trace
+	put 5 /sys/module/kmarkers_test_hundred/parameters/pass
+	same "the last of them records each hit" "$(grep -c ': many_099: ' "$tracing"/trace)" 5
+	go && come
+	result $? "module of a hundred names returns at once, with an event on"
+	same "all its names are events once more" "$(events_then)" 100
+	same "no event of a module that returned is on" "$(cat "$own"/many_0*/enable | sort -u)" 0
+}
+
+# All of them are switched while they come and go.
+test_hundred_races() {
+	rm -f /tmp/stop
+	while [ ! -e /tmp/stop ]; do
+		put 1 "$own"/many_040/enable
+		put 0 "$own"/many_040/enable
+		put 'arg1 == 1' "$own"/many_050/filter
+		cat "$own"/many_0*/format >/dev/null
+	done 2>/dev/null &
+	for _ in 1 2 3 4 5; do
+		go
+		come
+	done
+	loaded kmarkers_test_hundred
+	result $? "module of a hundred names comes and goes while its events are in use"
+	touch /tmp/stop
+	wait
+	same "all its names are events after that" "$(events_then)" 100
+}
+
+# The kernel switches one after the other, and removes those that were on itself.
+test_hundred_switched() {
+	read -r start _ </proc/uptime
+	put 1 "$own"/enable
+	read -r end _ </proc/uptime
+	echo "# a hundred events were switched on from $start s to $end s"
+	same "all markers of the module are on" "$(grep -c '^many_[0-9]* on ' "$list")" 100
+	put 0 "$own"/enable
+	same "all markers of the module are off" "$(grep -c '^many_[0-9]* off ' "$list")" 100
+	try "module of a hundred names leaves after its events were on" go
+	same "no event is left when rmmod returns" "$(events_now)" 0
+	try "module of a hundred names returns after its events were on" come
+	same "all its names are events in place of those" "$(events_then)" 100
+}
+
+test_hundred() {
+	must loaded kmarkers_markers || return
+	try "module of a hundred names" come
+	between 32 100 "$(events_now)"
+	result $? "at least 32 names are events when insmod returns"
+	same "all names are events when the list was read" "$(events_then)" 100
+	test_hundred_switched
+	try "module of a hundred names leaves" go
+	between 0 68 "$(events_now)"
+	result $? "at least 32 events have gone when rmmod returns"
+	same "all events have gone when the list was read" "$(events_then)" 0
+	test_hundred_hurry
+	test_hundred_races
+	try "module of a hundred names leaves last" go
+}
