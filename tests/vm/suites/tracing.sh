@@ -35,6 +35,26 @@ said() {
 	return 1
 }
 
+# held: succeeds if something uses the marked module
+held() {
+	[ "$(sed -n 's/^example_client [0-9]* \([0-9]*\) .*/\1/p' /proc/modules)" -gt 0 ]
+}
+
+test_module_held_by_perf() {
+	perf record -q -a -o /tmp/held.data -e kmarkers:example_tick sleep 5 >/dev/null 2>&1 &
+	perf=$!
+	within 30 held
+	result $? "perf holds the marked module"
+	refused "rmmod while perf records" "in use\|temporarily unavailable" rmmod example_client
+	wait $perf
+	within 30 not_held
+	result $? "perf has let go of the marked module"
+}
+
+not_held() {
+	! held
+}
+
 test_tracing() {
 	try "marked module" insmod /modules/example_client.ko
 	put 20 /sys/module/example_client/parameters/period_ms
@@ -59,6 +79,15 @@ test_tracing() {
 	if task "bpftrace counts" "Count in the kernel" 2 bpftrace; then
 		grep -q "@@@" /tmp/said
 		result $? "bpftrace has a histogram"
+	fi
+	if command -v perf >/dev/null; then
+		test_module_held_by_perf
+	else
+		skip "perf holds the marked module" "perf is not in this test kernel"
+	fi
+	if command -v bpftrace >/dev/null; then
+		refused "a raw tracepoint of a marker" "" \
+			bpftrace -e 'rawtracepoint:example_tick { @ = count(); } interval:s:1 { exit(); }'
 	fi
 	same "the event is off" "$(cat "$tracing"/events/kmarkers/example_tick/enable)" 0
 	try "marked module leaves" rmmod example_client
