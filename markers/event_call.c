@@ -5,12 +5,14 @@
  */
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/init.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include <compat/events.h>
+#include <kmarkers/redirect.h>
 
 #include "event_call.h"
 #include "event_users.h"
@@ -161,6 +163,12 @@ void marker_event_own(struct marker_event *event, struct module *module)
 		event->call.flags &= ~TRACE_EVENT_FL_IGNORE_ENABLE;
 	else
 		event->call.flags |= TRACE_EVENT_FL_IGNORE_ENABLE;
+}
+
+/* Return 0; or -ENOENT if this kernel has no call that adds an event or removes it. */
+int __init marker_event_find_calls(void)
+{
+	return compat_find_event_calls(patcher_find_symbol);
 }
 
 /* Free an event that the trace core does not know, or has forgotten. */

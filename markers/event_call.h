@@ -59,6 +59,7 @@ struct event_user {
 };
 
 struct marker_event *marker_event_make(const char *name, const char *format);
+int marker_event_find_calls(void);
 int marker_event_add(struct marker_event *event);
 int marker_event_remove(struct marker_event *event);
 void marker_event_own(struct marker_event *event, struct module *module);

@@ -32,7 +32,6 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
-#include <compat/events.h>
 #include <kmarkers/marker.h>
 #include <kmarkers/redirect.h>
 #include <kmarkers/words.h>
@@ -373,8 +372,8 @@ int __init marker_events_init(void)
 {
 	struct mutex *lock = (struct mutex *)patcher_find_symbol("event_mutex");
 
-	if (!lock || compat_find_event_calls(patcher_find_symbol)) {
-		pr_warn("no trace events of markers: the kernel's event_mutex cannot be found\n");
+	if (!lock || marker_event_find_calls()) {
+		pr_warn("no trace events of markers: event_mutex, or a call that adds or removes one, cannot be found\n");
 		return 0;
 	}
 	events.queue = alloc_workqueue("kmarkers_events", WQ_UNBOUND, 1);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What compat.h is for all files, for the one that adds trace events. */
+/*
+ * What compat.h is for all files, for the one that adds trace events.  No other file may
+ * include this header: what is looked up is in a static variable.
+ */
 #ifndef KMARKERS_COMPAT_EVENTS_H
 #define KMARKERS_COMPAT_EVENTS_H
 
