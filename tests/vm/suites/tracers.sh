@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The trace event in trace-cmd, perf and bpftrace of a distribution.
-# shellcheck source=tests/vm/lib.sh
-. /tests/lib.sh
+# Trace events in trace-cmd, perf and bpftrace of a distribution.
+# shellcheck source=tests/vm/lib_fields.sh
+. /tests/lib_fields.sh
 
 export PATH=$PATH:/usr/bin
 hits=$debugfs/markers/ev_plain
@@ -42,8 +42,17 @@ lines() {
 	[ "$(grep -c -F "$2" /tmp/report)" -ge "$1" ]
 }
 
+# bpftrace 0.23 takes the place of a string in a record four times (its pull request 4238).
+bpftrace_reads_strings() {
+	bpftrace -e 'tracepoint:sched:sched_process_exec { printf("%s\n", str(args->filename)); }' \
+		-c /bin/busybox 2>/dev/null | grep -q -x /bin/busybox && return
+	skip "bpftrace shows every hit" "this bpftrace misreads strings of the kernel's own events"
+	return 1
+}
+
 test_bpftrace() {
 	tracer bpftrace || return
+	bpftrace_reads_strings || return
 	bpftrace -e 'BEGIN { printf("ready\n"); }
 		tracepoint:kmarkers:marker {
 			printf("%s: %s (%s)\n", str(args->name), str(args->text), str(args->site));
@@ -57,6 +66,81 @@ test_bpftrace() {
 	wait $tracer
 	shown bpftrace /tmp/report
 }
+
+# Hits of fd_request with the sectors 0 to 9, names "even" and "odd", on every CPU.
+ten="echo request 10 >/sys/module/kmarkers_test_fields/parameters/hit"
+
+test_fields_in_trace_cmd() {
+	tracer trace-cmd || return
+	try "trace-cmd filters" \
+		trace-cmd record -q -o /tmp/trace.dat -e kmarkers:fd_request -f "sector >= 3" sh -c "$ten"
+	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
+	same "trace-cmd shows what passes" "$(grep -c "fd_request: *sector [3-9] bytes 512 name " /tmp/report)" \
+		$((7 * cpus))
+	same "and nothing else" "$(grep -c "fd_request:" /tmp/report)" $((7 * cpus))
+	if [ ! -e "$own"/fd_request/hist ]; then
+		skip "trace-cmd sets a histogram" "this kernel has none"
+		return
+	fi
+	try "trace-cmd sets a histogram" \
+		trace-cmd start -e kmarkers:fd_request -R "hist:keys=name:vals=sector"
+	sh -c "$ten"
+	grep -q "name: odd .*hitcount: *$((5 * cpus))  sector: *$((25 * cpus))\$" "$own"/fd_request/hist
+	result $? "hits and sums in the histogram of trace-cmd"
+	trace-cmd reset >/dev/null 2>&1
+}
+
+test_fields_in_perf() {
+	tracer perf || return
+	try "perf filters" perf record -q -a -o /tmp/perf.data -e kmarkers:fd_request \
+		--filter 'name == "odd" && bytes == 512' sh -c "$ten"
+	perf script -i /tmp/perf.data >/tmp/report 2>&1
+	same "perf shows what passes" "$(grep -c "fd_request: sector [13579] bytes 512 name odd" /tmp/report)" \
+		$((5 * cpus))
+	same "and nothing else in perf" "$(grep -c "fd_request:" /tmp/report)" $((5 * cpus))
+	perf record -q -a -o /tmp/perf.data -e kmarkers:fd_request sh -c "$ten"
+	perf report -i /tmp/perf.data --stdio -s sector >/tmp/report 2>&1
+	tenths=$(grep -c "^ *10.00%  [0-9] bytes" /tmp/report)
+	[ "$tenths" -eq 10 ] || head -n 30 /tmp/report | sed 's/^/# /'
+	same "perf has a histogram: each sector is a tenth" "$tenths" 10
+}
+
+# On one CPU, since bpftrace loses additions if two CPUs do the first of a map at once.
+test_fields_in_bpftrace() {
+	tracer bpftrace || return
+	bpftrace -e 'BEGIN { printf("ready\n"); }
+		tracepoint:kmarkers:fd_request /args->sector >= 3 && cpu == 0/ {
+			@hits = count(); @sum = sum(args->sector); @bytes = max(args->bytes);
+			@sectors = lhist(args->sector, 0, 10, 5);
+		}' >/tmp/report 2>&1 &
+	tracer=$!
+	within 300 lines 1 ready
+	result $? "bpftrace attaches to an event of its own"
+	sh -c "$ten"
+	kill -INT $tracer
+	wait $tracer
+	same "bpftrace counts what passes its filter" "$(sed -n 's/^@hits: //p' /tmp/report)" 7
+	same "bpftrace adds up a field" "$(sed -n 's/^@sum: //p' /tmp/report)" 42
+	same "bpftrace reads a field of 4 bytes" "$(sed -n 's/^@bytes: //p' /tmp/report)" 512
+	same "bpftrace has a histogram of a field" \
+		"$(sed -n 's/^\[\(.*\)) *\([0-9]*\) |.*/\1:\2/p' /tmp/report | tr '\n' ' ')" \
+		"0, 5:2 5, 10:5 "
+}
+
+test_fields_in_tracers() {
+	must insmod /modules/kmarkers_test_fields.ko || return
+	test_fields_in_trace_cmd
+	test_fields_in_perf
+	test_fields_in_bpftrace
+	within 30 events_off
+	result $? "no event is on after the tracers have ended"
+	rmmod kmarkers_test_fields
+}
+
+events_off() {
+	! is_on fd_
+}
+
 test_tracers() {
 	must insmod /modules/kmarkers_test_events.ko || return
 	put trace "$hits/probe"
@@ -66,4 +150,5 @@ test_tracers() {
 	put none "$hits/probe"
 	same "no probe is connected after the tracers have ended" "$(cat "$hits/probe")" ""
 	rmmod kmarkers_test_events
+	test_fields_in_tracers
 }
