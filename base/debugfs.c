@@ -82,7 +82,7 @@ int patcher_read_number(const char __user *buf, size_t count, bool is_signed, u6
 
 	if (IS_ERR(line))
 		return PTR_ERR(line);
-	err = kmarkers_parse_number(line, is_signed, value);
+	err = patcher_parse_number(line, is_signed, value);
 	kfree(line);
 	return err;
 }

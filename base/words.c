@@ -47,14 +47,14 @@ int patcher_split_words(char *line, char **words, unsigned int most)
 EXPORT_SYMBOL_GPL(patcher_split_words);
 
 /**
- * kmarkers_parse_number() - parse a number
+ * patcher_parse_number() - parse a number
  * @text: decimal, hexadecimal after 0x or octal after 0, and nothing else
  * @is_signed: the number may be negative, and must fit into an s64
  * @value: set to the number; an s64 if @is_signed
  *
  * Return: 0, or -EINVAL.
  */
-int kmarkers_parse_number(const char *text, bool is_signed, u64 *value)
+int patcher_parse_number(const char *text, bool is_signed, u64 *value)
 {
 	s64 number;
 
@@ -68,6 +68,7 @@ int kmarkers_parse_number(const char *text, bool is_signed, u64 *value)
 	*value = number;
 	return 0;
 }
+EXPORT_SYMBOL_GPL(patcher_parse_number);
 
 static bool is_letter(char c)
 {

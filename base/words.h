@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Parsing of a line or a number that is in memory already. */
+/* Parsing of a line that is in memory already. */
 #ifndef BASE_WORDS_H
 #define BASE_WORDS_H
 
 #include <linux/types.h>
 
 int kmarkers_end_line(char *text, size_t count);
-int kmarkers_parse_number(const char *text, bool is_signed, u64 *value);
 
 #endif /* BASE_WORDS_H */

@@ -2,17 +2,18 @@
 /* The files of the harness in debugfs. */
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
-#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
-#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/utsname.h>
 #include <asm/processor.h>
 #include <asm/tsc.h>
 
+#include <kmarkers/control.h>
 #include <kmarkers/hypervisor.h>
 #include <kmarkers/patcher.h>
 #include <kmarkers/words.h>
@@ -26,8 +27,6 @@
 #include "run.h"
 #include "thread.h"
 
-#define MAX_COMMAND	1024
-
 static struct dentry *top;
 
 static const char *const state_names[] = {
@@ -37,34 +36,6 @@ static const char *const state_names[] = {
 	[BENCH_STOPPED] = "stopped",
 	[BENCH_FAILED] = "failed",
 };
-
-static ssize_t control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
-{
-	enum bench_verb verb;
-	u64 groups;
-	char *line;
-	int err;
-
-	line = patcher_read_line(buf, count, MAX_COMMAND);
-	if (IS_ERR(line))
-		return PTR_ERR(line);
-	err = bench_parse_control(line, &verb, &groups);
-	kfree(line);
-	if (!err)
-		err = bench_command(verb, groups);
-	return err ?: count;
-}
-
-static int control_show(struct seq_file *m, void *unused)
-{
-	unsigned int i;
-
-	seq_puts(m, "start [BENCHMARK...] | stop | reset | BENCHMARK...\n");
-	for (i = 0; i < bench_nr_groups; i++)
-		seq_printf(m, "%s\n", bench_groups[i]->name);
-	return 0;
-}
-DEFINE_SHOW_STORE_ATTRIBUTE(control);
 
 /* Print the state, the benchmark being run, and the windows done and planned. */
 static int status_show(struct seq_file *m, void *unused)
@@ -202,6 +173,59 @@ static ssize_t config_write(struct file *file, const char __user *buf, size_t co
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(config);
 
+static int write_config(enum config_item item, const char *text)
+{
+	u64 value;
+	int err = patcher_parse_number(text, false, &value);
+
+	if (err)
+		return err;
+	mutex_lock(&bench_session.lock);
+	err = set_config(item, value);
+	mutex_unlock(&bench_session.lock);
+	return err;
+}
+
+/* A command, or the name of another file and what that takes. */
+static int run_line(char *line)
+{
+	char *value = strchr(line, ' ');
+	enum bench_verb verb;
+	u64 groups;
+	int item;
+
+	if (value) {
+		*value = '\0';
+		item = match_string(config_names, ARRAY_SIZE(config_names), line);
+		if (item >= 0)
+			return write_config(item, value + 1);
+		if (!strcmp(line, "getppid-live"))
+			return bench_live_select(value + 1);
+		*value = ' ';
+	}
+	return bench_parse_control(line, &verb, &groups) ?: bench_command(verb, groups);
+}
+
+PATCHER_CONTROL(control, run_line);
+MODULE_PARM_DESC(control, "takes what the files in debugfs take, also under lockdown");
+
+static ssize_t control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+{
+	return patcher_control_write(&control, buf, count);
+}
+
+static int control_show(struct seq_file *m, void *unused)
+{
+	unsigned int i;
+
+	seq_puts(m, "start [BENCHMARK...] | stop | reset | BENCHMARK... | blocks N | cpu N | seed N |\n");
+	seq_puts(m, "getppid-live VARIANT\n");
+	for (i = 0; i < bench_nr_groups; i++)
+		seq_printf(m, "%s\n", bench_groups[i]->name);
+	return 0;
+}
+DEFINE_SHOW_STORE_ATTRIBUTE(control);
+
 void bench_files_init(void)
 {
 	struct dentry *dir;
@@ -220,10 +244,12 @@ void bench_files_init(void)
 		debugfs_create_file("samples", 0400, dir, (void *)i, &samples_fops);
 		debugfs_create_file("summary", 0400, dir, (void *)i, &summary_fops);
 	}
+	patcher_control_open(&control);
 }
 
 /* Remove the files, waiting for readers and writers; no run can be started afterwards. */
 void bench_files_exit(void)
 {
+	patcher_control_close(&control);
 	debugfs_remove_recursive(top);
 }

@@ -87,19 +87,34 @@ static int select_variant(const struct live_variant *variant)
 	return err;
 }
 
-static ssize_t live_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+/**
+ * bench_live_select() - select the implementation of getppid(2)
+ * @name: name of a variant
+ *
+ * Context: may sleep.
+ * Return: 0; -EINVAL for an unknown name; or an error of the patcher.
+ */
+int bench_live_select(const char *name)
 {
-	char *name = patcher_read_line(buf, count, MAX_NAME);
 	unsigned int i;
 	int err = -EINVAL;
 
-	if (IS_ERR(name))
-		return PTR_ERR(name);
 	mutex_lock(&lock);
 	for (i = 0; i < ARRAY_SIZE(variants); i++)
 		if (!strcmp(name, variants[i].name))
 			err = select_variant(&variants[i]);
 	mutex_unlock(&lock);
+	return err;
+}
+
+static ssize_t live_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+{
+	char *name = patcher_read_line(buf, count, MAX_NAME);
+	int err;
+
+	if (IS_ERR(name))
+		return PTR_ERR(name);
+	err = bench_live_select(name);
 	kfree(name);
 	return err ?: count;
 }

@@ -6,5 +6,6 @@
 struct dentry;
 
 void bench_live_init(struct dentry *dir);
+int bench_live_select(const char *name);
 
 #endif /* BENCH_MODULES_LIVE_H */

@@ -88,13 +88,16 @@ static int __init immediate_init(void)
 	debugfs_create_file("list", 0400, dir, NULL, &imv_list_fops);
 	imv_settable_init(dir);
 	err = register_module_notifier(&module_notifier);
-	if (err)
-		debugfs_remove_recursive(dir);
+	if (!err)
+		return 0;
+	imv_settable_exit();
+	debugfs_remove_recursive(dir);
 	return err;
 }
 
 static void __exit immediate_exit(void)
 {
+	imv_settable_exit();
 	unregister_module_notifier(&module_notifier);
 	debugfs_remove_recursive(dir);
 	imv_updates_drop(NULL);

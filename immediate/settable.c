@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Immediate values that root may change, each through a file in debugfs. */
+/*
+ * Immediate values that root may change, each through a file in debugfs, and all of them
+ * through the module's parameter control: "MODULE.NAME NUMBER".
+ */
 #include <linux/debugfs.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include <kmarkers/control.h>
 #include <kmarkers/immediate.h>
 #include <kmarkers/words.h>
 
@@ -54,22 +60,24 @@ static int value_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
+static int set_value(const struct imv_settable *settable, s64 value)
+{
+	struct imv_change change = { .var = settable->var, .size = settable->size };
+
+	if (value < settable->min || value > settable->max)
+		return -EINVAL;
+	memcpy(&change.value, &value, settable->size);
+	return imv_set_many(&change, 1);
+}
+
 static ssize_t value_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
-	const struct imv_settable *settable = file_inode(file)->i_private;
-	struct imv_change change = { .var = settable->var, .size = settable->size };
-	s64 value;
 	u64 bits;
 	int err;
 
 	err = patcher_read_number(buf, count, true, &bits);
-	if (err)
-		return err;
-	value = bits;
-	if (value < settable->min || value > settable->max)
-		return -EINVAL;
-	memcpy(&change.value, &value, settable->size);
-	err = imv_set_many(&change, 1);
+	if (!err)
+		err = set_value(file_inode(file)->i_private, bits);
 	return err ?: count;
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(value);
@@ -79,11 +87,55 @@ static struct imv_settable *settable_at(const struct settable_table *table, unsi
 	return (void *)&table->records[i] + table->records[i];
 }
 
+static const char *full_name(char *name, const struct module *module,
+			     const struct imv_settable *settable)
+{
+	snprintf(name, MAX_FILE_NAME, "%s.%s", module->name, settable->name);
+	return name;
+}
+
+static const struct imv_settable *find_settable(const char *wanted)
+{
+	struct settable_table *table;
+	char name[MAX_FILE_NAME];
+	unsigned int i;
+
+	lockdep_assert_held(&lock);
+	list_for_each_entry(table, &tables, node)
+		for (i = 0; i < table->nr; i++)
+			if (!strcmp(full_name(name, table->module, settable_at(table, i)), wanted))
+				return settable_at(table, i);
+	return NULL;
+}
+
+/* A module that leaves waits for the lock. */
+static int run_line(char *line)
+{
+	const struct imv_settable *settable;
+	char *words[2];
+	u64 bits;
+	int err;
+
+	if (patcher_split_words(line, words, 2) != 2)
+		return -EINVAL;
+	err = patcher_parse_number(words[1], true, &bits);
+	if (err)
+		return err;
+	mutex_lock(&lock);
+	settable = find_settable(words[0]);
+	err = settable ? set_value(settable, bits) : -ENOENT;
+	mutex_unlock(&lock);
+	return err;
+}
+
+PATCHER_CONTROL(control, run_line);
+MODULE_PARM_DESC(control, "takes MODULE.NAME NUMBER, and sets that value, also under lockdown");
+
 static void create_file(struct module *module, struct imv_settable *settable)
 {
 	char name[MAX_FILE_NAME];
 
-	snprintf(name, sizeof(name), "%s.%s", module->name, settable->name);
+	full_name(name, module, settable);
 	settable->private = debugfs_create_file(name, 0600, values, settable, &value_fops);
 }
 
@@ -154,4 +206,11 @@ void imv_settable_drop(struct module *module)
 void imv_settable_init(struct dentry *dir)
 {
 	values = debugfs_create_dir("values", dir);
+	patcher_control_open(&control);
+}
+
+/* On return no value is set any more. */
+void imv_settable_exit(void)
+{
+	patcher_control_close(&control);
 }

@@ -9,6 +9,7 @@ struct dentry;
 struct module;
 
 void imv_settable_init(struct dentry *dir);
+void imv_settable_exit(void);
 int imv_settable_add(struct module *module, const struct kmarkers_span *span);
 void imv_settable_drop(struct module *module);
 

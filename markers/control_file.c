@@ -1,32 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The file control, which takes commands for many names at a time: in debugfs, and as a
- * parameter of the module, because a kernel that is locked down shuts the one in debugfs.
+ * The file control in debugfs, and the module's parameter control, which take commands for
+ * many names at a time.
  */
 #include <linux/debugfs.h>
-#include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/mutex.h>
-#include <linux/slab.h>
-#include <linux/string.h>
 
-#include <kmarkers/words.h>
+#include <kmarkers/control.h>
 
 #include "command.h"
 #include "control_file.h"
 #include "controls.h"
 #include "functions.h"
 
-/* The parameter is there before all else is, and for a while after. */
-static struct {
-	struct mutex lock;		/* before all others of markers */
-	bool open;
-	struct dentry *file;
-} control = {
-	.lock = __MUTEX_INITIALIZER(control.lock),
-};
+static struct dentry *control_file;
 
 static int run_request(const struct control_request *request)
 {
@@ -40,26 +29,17 @@ static int run_request(const struct control_request *request)
 static int run_line(char *line)
 {
 	struct control_request request;
-	int err;
+	int err = marker_command_parse(line, &request);
 
-	mutex_lock(&control.lock);
-	err = control.open ? marker_command_parse(line, &request) : -ENODEV;
-	if (!err)
-		err = run_request(&request);
-	mutex_unlock(&control.lock);
-	return err;
+	return err ?: run_request(&request);
 }
+
+PATCHER_CONTROL(control, run_line);
+MODULE_PARM_DESC(control, "takes what the file control in debugfs takes, also under lockdown");
 
 static ssize_t control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
-	char *line = patcher_read_line(buf, count, CONTROL_LINE);
-	int err;
-
-	if (IS_ERR(line))
-		return PTR_ERR(line);
-	err = run_line(line);
-	kfree(line);
-	return err ?: count;
+	return patcher_control_write(&control, buf, count);
 }
 
 static const struct file_operations control_fops = {
@@ -69,42 +49,15 @@ static const struct file_operations control_fops = {
 	.llseek = noop_llseek,
 };
 
-static int set_control(const char *value, const struct kernel_param *param)
-{
-	size_t length = strlen(value);
-	char *line;
-	int err;
-
-	if (!length || length > CONTROL_LINE)
-		return -EINVAL;
-	line = kstrndup(value, value[length - 1] == '\n' ? length - 1 : length, GFP_KERNEL);
-	if (!line)
-		return -ENOMEM;
-	err = run_line(line);
-	kfree(line);
-	return err;
-}
-
-static const struct kernel_param_ops control_param_ops = { .set = set_control };
-module_param_cb(control, &control_param_ops, NULL, 0200);
-MODULE_PARM_DESC(control, "takes what the file control in debugfs takes, also under lockdown");
-
-static void set_open(bool open)
-{
-	mutex_lock(&control.lock);
-	control.open = open;
-	mutex_unlock(&control.lock);
-}
-
 void marker_control_file_init(struct dentry *dir)
 {
-	control.file = debugfs_create_file("control", 0200, dir, NULL, &control_fops);
-	set_open(true);
+	control_file = debugfs_create_file("control", 0200, dir, NULL, &control_fops);
+	patcher_control_open(&control);
 }
 
-/* Remove the file.  On return no write to it attaches a marker any more. */
+/* Remove the file.  On return no command attaches a marker any more. */
 void marker_control_file_exit(void)
 {
-	set_open(false);
-	debugfs_remove(control.file);
+	patcher_control_close(&control);
+	debugfs_remove(control_file);
 }

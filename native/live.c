@@ -22,7 +22,7 @@
 #include "../bench_modules/getppid.h"
 #include "../bench_modules/walk.h"
 
-#define CONTROL	"/sys/kernel/debug/kmarkers/bench/getppid-live"
+#define CONTROL	"/sys/module/kmarkers_bench/parameters/control"
 
 static u8 *buffer;
 static u64 walk = 1;
@@ -44,7 +44,7 @@ static int select_variant(unsigned int variant)
 	int file = open(CONTROL, O_WRONLY);
 	int err = 0;
 
-	if (file < 0 || write(file, name, strlen(name)) < 0)
+	if (file < 0 || dprintf(file, "getppid-live %s", name) < 0)
 		err = -errno;
 	if (err)
 		fprintf(stderr, "kmlive: %s: %s: %s\n", CONTROL, name, strerror(errno));

@@ -24,6 +24,7 @@ struct dentry *patcher_debugfs_dir(void);
 char *patcher_read_line(const char __user *buf, size_t count, size_t most);
 int patcher_read_number(const char __user *buf, size_t count, bool is_signed, u64 *value);
 #endif
+int patcher_parse_number(const char *text, bool is_signed, u64 *value);
 int patcher_split_words(char *line, char **words, unsigned int most);
 bool patcher_is_identifier(const char *name);
 

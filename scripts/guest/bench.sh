@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Job for a test kernel: runs every benchmark and writes the samples to /results.
-# /bench.conf has lines "name value" for the files of bench/config. A line "live BLOCKS" asks for
+# /bench.conf has lines "name value" for the settings of kmarkers_bench. A line "live BLOCKS" asks for
 # the kernel's own getppid, too, and a line "start NAMES" for these benchmarks only. The variables
 # MODULES, RESULTS, CONFIG and KMLIVE name other paths, for use on a running system.
 modules=${MODULES-/modules}
 results=${RESULTS-/results}
 
 bench=/sys/kernel/debug/kmarkers/bench
+control=/sys/module/kmarkers_bench/parameters/control
 
 for module in kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_bench_sites \
 	kmarkers_bench; do
@@ -18,11 +19,11 @@ while read -r name value; do
 	case $name in
 	live) live=$value ;;
 	start) names=" $value" ;;
-	*) echo "$value" >"$bench/config/$name" || exit 1 ;;
+	*) echo "$name $value" >"$control" || exit 1 ;;
 	esac
 done <"${CONFIG-/bench.conf}"
 
-echo "start$names" >"$bench/control" || exit 1
+echo "start$names" >"$control" || exit 1
 while state=$(cat "$bench/status"); do
 	echo "bench: $state"
 	case $state in
@@ -37,8 +38,8 @@ esac
 
 if [ "$live" -gt 0 ]; then
 	echo "bench: getppid-quiet, getppid-pressure: $live blocks, live"
-	"${KMLIVE-/kmlive}" "$live" "$(cat "$bench/config/seed")" "$results" || exit 1
-	echo original >"$bench/getppid-live" || exit 1
+	"${KMLIVE-/kmlive}" "$live" "$(sed -n 's/^seed=//p' "$bench/env")" "$results" || exit 1
+	echo "getppid-live original" >"$control" || exit 1
 fi
 
 cat "$bench/env" >"$results/env"

@@ -108,7 +108,7 @@ static void check_number(const char *line, bool is_signed)
 	bool minus = is_signed && *line == '-';
 	u64 value = 0;
 	__uint128_t size;
-	int err = kmarkers_parse_number(line, is_signed, &value);
+	int err = patcher_parse_number(line, is_signed, &value);
 	bool good = magnitude(line + (minus || *line == '+'), &size);
 
 	if (is_signed && size > ((u64)1 << 63) - !minus)

@@ -34,19 +34,19 @@ static const char *numbers(void)
 	u64 value;
 
 	for (i = 0; i < ARRAY_SIZE(unsigned_numbers); i++) {
-		EXPECT(!kmarkers_parse_number(unsigned_numbers[i].text, false, &value));
+		EXPECT(!patcher_parse_number(unsigned_numbers[i].text, false, &value));
 		EXPECT(value == unsigned_numbers[i].value);
 	}
 	for (i = 0; i < ARRAY_SIZE(signed_numbers); i++) {
-		EXPECT(!kmarkers_parse_number(signed_numbers[i].text, true, &value));
+		EXPECT(!patcher_parse_number(signed_numbers[i].text, true, &value));
 		EXPECT(value == signed_numbers[i].value);
 	}
 	for (i = 0; i < ARRAY_SIZE(no_numbers); i++) {
-		EXPECT(kmarkers_parse_number(no_numbers[i], false, &value) == -EINVAL);
-		EXPECT(kmarkers_parse_number(no_numbers[i], true, &value) == -EINVAL);
+		EXPECT(patcher_parse_number(no_numbers[i], false, &value) == -EINVAL);
+		EXPECT(patcher_parse_number(no_numbers[i], true, &value) == -EINVAL);
 	}
-	EXPECT(kmarkers_parse_number("-1", false, &value) == -EINVAL);
-	EXPECT(kmarkers_parse_number("9223372036854775808", true, &value) == -EINVAL);
+	EXPECT(patcher_parse_number("-1", false, &value) == -EINVAL);
+	EXPECT(patcher_parse_number("9223372036854775808", true, &value) == -EINVAL);
 	return NULL;
 }
 

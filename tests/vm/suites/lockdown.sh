@@ -34,12 +34,54 @@ test_control_outside() {
 	try "no marker on the function" put "detach fd_function" "$control"
 }
 
+# Values are set and benchmarks run through parameters of their modules.
+test_values_outside() {
+	values=/sys/module/kmarkers_immediate/parameters/control
+	refused "no value in debugfs" "Operation not permitted" \
+		put 1000 "$debugfs"/immediate/values/example_profile.prof_step
+	for line in "" x "example_profile.prof_step" "example_profile.prof_step 0" \
+		"example_profile.prof_step 1001" "example_profile.prof_step 5 5" \
+		"example_profile.prof_step  5" "example_profile.prof_step 5x" "prof_step 5"; do
+		refused "a value outside debugfs refuses '$line'" "Invalid argument\|No such file" \
+			put "$line" "$values"
+	done
+	grep -q "^prof_step 4 0x1 " "$debugfs"/immediate/list
+	result $? "refused lines leave the value as it was"
+	try "a value is set outside debugfs" put "example_profile.prof_step 1000" "$values"
+	grep -q "^prof_step 4 0x3e8 " "$debugfs"/immediate/list
+	result $? "the list shows the value that was set"
+}
+
+benchmark_is_done() {
+	grep -q "^done" "$debugfs"/bench/status
+}
+
+test_benchmarks_outside() {
+	benchmarks=/sys/module/kmarkers_bench/parameters/control
+	refused "no start in debugfs" "Operation not permitted" put start "$debugfs"/bench/control
+	for line in "" "blocks 0" "blocks" "blocks x" "cpu 4096" "blocks 2 2" "start nothing" \
+		"getppid-live nothing" "getppid-live"; do
+		refused "benchmarks outside debugfs refuse '$line'" "Invalid argument" put "$line" "$benchmarks"
+	done
+	try "blocks are set outside debugfs" put "blocks 2" "$benchmarks"
+	try "the seed is set outside debugfs" put "seed 7" "$benchmarks"
+	same "settings are as set" "$(grep -c "^blocks=2$\|^seed=7$" "$debugfs"/bench/env)" 2
+	try "a benchmark starts outside debugfs" put "start empty-loop" "$benchmarks"
+	within 60 benchmark_is_done
+	result $? "the benchmark is done"
+	[ "$(grep -c "" "$debugfs"/bench/empty-loop/samples)" -gt 10 ]
+	result $? "its samples can be read"
+	try "getppid(2) is redirected outside debugfs" put "getppid-live immediate" "$benchmarks"
+	try "getppid(2) is as it was" put "getppid-live original" "$benchmarks"
+}
+
 test_lockdown() {
 	must load_core || return
+	must insmod /modules/example_profile.ko || return
 	try "module with events, before lockdown" insmod /modules/kmarkers_test_fields.ko
 	if ! lock_down; then
 		skip "lockdown" "this kernel has none"
-		rmmod kmarkers_test_fields
+		rmmod kmarkers_test_fields example_profile
 		unload_core
 		return
 	fi
@@ -47,6 +89,9 @@ test_lockdown() {
 	test_own_records
 	test_own_filters
 	test_control_outside
+	test_values_outside
+	test_benchmarks_outside
+	try "module with values leaves, under lockdown" rmmod example_profile
 	try "module with events leaves, under lockdown" rmmod kmarkers_test_fields
 	try "all modules unload, under lockdown" unload_core
 }

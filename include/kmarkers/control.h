@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Commands that root writes to a module: one line each, through the module's parameter
+ * control, which a kernel that is locked down does not shut, and through files in debugfs.
+ *
+ *	PATCHER_CONTROL(control, run_line);
+ *
+ *	init:	patcher_control_open(&control);
+ *	exit:	patcher_control_close(&control);
+ *
+ * The kernel has the parameter's file before the module's init is called and after its
+ * exit has returned.  A line that comes then is refused with -ENODEV.
+ *
+ *	function			may sleep  irq  nmi
+ *	all				yes	   no	no
+ */
+#ifndef KMARKERS_CONTROL_H
+#define KMARKERS_CONTROL_H
+
+#include <linux/moduleparam.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+/* Longest line that the parameter takes. */
+#define PATCHER_CONTROL_LINE	1024
+
+/**
+ * struct patcher_control - what takes the lines
+ * @lock: held while a line is carried out
+ * @run: carries out a line, which it may modify; returns 0 or an error
+ * @open: lines are taken; private
+ */
+struct patcher_control {
+	struct mutex lock;
+	int (*run)(char *line);
+	bool open;
+};
+
+extern const struct kernel_param_ops patcher_control_ops;
+
+/**
+ * PATCHER_CONTROL() - define a module's parameter control
+ * @name: name of a variable, which is defined
+ * @run_line: function that carries out a line
+ */
+#define PATCHER_CONTROL(name, run_line)					\
+static struct patcher_control name = {					\
+	.lock = __MUTEX_INITIALIZER(name.lock), .run = run_line,	\
+};									\
+module_param_cb(control, &patcher_control_ops, &name, 0200)
+
+int patcher_control_run(struct patcher_control *control, char *line);
+ssize_t patcher_control_write(struct patcher_control *control, const char __user *buf,
+			      size_t count);
+void patcher_control_open(struct patcher_control *control);
+void patcher_control_close(struct patcher_control *control);
+
+#endif /* KMARKERS_CONTROL_H */
