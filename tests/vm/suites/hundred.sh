@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # A module with more names than insmod makes trace events of: the others follow.
-# shellcheck source=tests/vm/lib.sh
-. /tests/lib.sh
+# shellcheck source=tests/vm/lib_fields.sh
+. /tests/lib_fields.sh
 
-own=$tracing/events/kmarkers
 list=$debugfs/markers/list
 
 # events_now: print how many names of the module are events

@@ -70,12 +70,21 @@ test_benchmarks_outside() {
 	within 60 benchmark_is_done
 	result $? "the benchmark is done"
 	[ "$(grep -c "" "$debugfs"/bench/empty-loop/samples)" -gt 10 ]
-	result $? "its samples can be read"
+	result $? "samples of a benchmark can be read"
 	try "getppid(2) is redirected outside debugfs" put "getppid-live immediate" "$benchmarks"
 	try "getppid(2) is as it was" put "getppid-live original" "$benchmarks"
 }
 
+# The kernel sets a parameter before the module's init is called.
+test_control_too_early() {
+	must insmod /modules/kmarkers_patcher.ko || return
+	refused "a command before the module can take it" "No such device" \
+		insmod /modules/kmarkers_immediate.ko control="module.value 1"
+	rmmod kmarkers_patcher
+}
+
 test_lockdown() {
+	test_control_too_early
 	must load_core || return
 	must insmod /modules/example_profile.ko || return
 	try "module with events, before lockdown" insmod /modules/kmarkers_test_fields.ko

@@ -77,7 +77,7 @@ test_fields_in_trace_cmd() {
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
 	same "trace-cmd shows what passes" "$(grep -c "fd_request: *sector [3-9] bytes 512 name " /tmp/report)" \
 		$((7 * cpus))
-	same "and nothing else" "$(grep -c "fd_request:" /tmp/report)" $((7 * cpus))
+	same "trace-cmd shows nothing else" "$(grep -c "fd_request:" /tmp/report)" $((7 * cpus))
 	if [ ! -e "$own"/fd_request/hist ]; then
 		skip "trace-cmd sets a histogram" "this kernel has none"
 		return
@@ -97,7 +97,7 @@ test_fields_in_perf() {
 	perf script -i /tmp/perf.data >/tmp/report 2>&1
 	same "perf shows what passes" "$(grep -c "fd_request: sector [13579] bytes 512 name odd" /tmp/report)" \
 		$((5 * cpus))
-	same "and nothing else in perf" "$(grep -c "fd_request:" /tmp/report)" $((5 * cpus))
+	same "perf shows nothing else" "$(grep -c "fd_request:" /tmp/report)" $((5 * cpus))
 	perf record -q -a -o /tmp/perf.data -e kmarkers:fd_request sh -c "$ten"
 	perf report -i /tmp/perf.data --stdio -s sector >/tmp/report 2>&1
 	tenths=$(grep -c "^ *10.00%  [0-9] bytes" /tmp/report)
