@@ -66,7 +66,7 @@ static int make_fields(struct marker_event *event)
 		const struct layout_field *field = &layout->field[i];
 		struct trace_event_fields known = {
 			.type = field->type, .name = field->name, .size = field->bytes,
-			.align = field->bytes, .is_signed = field->is_signed,
+			.align = marker_field_align(field), .is_signed = field->is_signed,
 			.filter_type = FILTER_OTHER,
 		};
 

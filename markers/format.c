@@ -56,11 +56,27 @@ static bool is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
+static void set_array(struct format_conversion *conversion, unsigned int bytes, char separator)
+{
+	conversion->array = bytes;
+	conversion->separator = separator;
+	conversion->width = FORMAT_NONE;
+}
+
+static char separator_of(char c)
+{
+	return c == 'C' ? ':' : c == 'D' ? '-' : c == 'N' ? '\0' : ' ';
+}
+
 /* Read what follows %p: the kernel takes all letters and digits as part of the conversion. */
 static const char *read_pointer(const char *at, struct format_conversion *conversion)
 {
 	if (*at && strchr("sSB", *at))
 		conversion->pointer = *at;
+	else if (*at == 'M' || *at == 'm')
+		set_array(conversion, 6, *at == 'M' ? ':' : '\0');
+	else if (*at == 'h' && conversion->width > 0 && conversion->width <= FORMAT_ARRAY)
+		set_array(conversion, conversion->width, separator_of(at[1]));
 	while (is_word(*at))
 		at++;
 	return at;
@@ -98,8 +114,10 @@ const char *marker_format_read(const char *at, struct format_conversion *convers
  * @format: a marker's format
  *
  * Conversions are those of the kernel's printf: d i u x X o c s p with flags,
- * width and precision up to 255, and sizes.  Letters and digits that follow %p are
- * skipped, except that %ps, %pS and %pB print a symbol; others print a hashed pointer.
+ * width and precision up to 255, and sizes.  %ps, %pS and %pB print a symbol; %pM and %pm
+ * an address of six bytes; %16ph, with C, D or N behind it or not, that many bytes, at most
+ * FORMAT_ARRAY.  Other letters and digits that follow %p are skipped: the pointer is printed
+ * hashed.
  *
  * Context: any.
  * Return: 0 or -EINVAL.
@@ -197,6 +215,24 @@ static void put_pointer(struct output *out, const struct format_conversion *how,
 	advance(out, snprintf(out->text + out->at, out->size - out->at, format, pointer));
 }
 
+static void put_array(struct output *out, const struct format_conversion *how, const u8 *array)
+{
+	static const char digits[] = "0123456789abcdef";
+	u8 bytes[FORMAT_ARRAY];
+	unsigned int i;
+
+	if (copy_from_kernel_nofault(bytes, array, how->array)) {
+		advance(out, snprintf(out->text + out->at, out->size - out->at, "(fault)"));
+		return;
+	}
+	for (i = 0; i < how->array; i++) {
+		if (i && how->separator)
+			put_char(out, how->separator);
+		put_char(out, digits[bytes[i] >> 4]);
+		put_char(out, digits[bytes[i] & 15]);
+	}
+}
+
 static long long sign_extend(long long value, unsigned int bytes)
 {
 	switch (bytes) {
@@ -264,7 +300,10 @@ static void put_argument(struct output *out, struct format_conversion *how, stru
 		put_string(out, how, (const char *)take_long(from));
 		break;
 	case 'p':
-		put_pointer(out, how, (void *)take_long(from));
+		if (how->array)
+			put_array(out, how, (const u8 *)take_long(from));
+		else
+			put_pointer(out, how, (void *)take_long(from));
 		break;
 	default:
 		put_number(out, how, how->bytes == sizeof(long) ? take_long(from) : take_int(from));

@@ -13,6 +13,7 @@
 #include <linux/kernel.h>
 #include <linux/types.h>
 
+#define FORMAT_ARRAY	64	/* the longest array, as in the kernel's printf */
 #define FORMAT_NONE		-1
 #define FORMAT_FROM_ARGUMENT	-2
 
@@ -24,6 +25,8 @@
  * @bytes: size of the integer argument
  * @type: the conversion character
  * @pointer: how a %p goes on if that asks for a symbol, else NUL
+ * @array: how many bytes a %pM or, with a width, a %ph prints, else 0
+ * @separator: what stands between these, or NUL
  */
 struct format_conversion {
 	char flags[6];
@@ -32,6 +35,8 @@ struct format_conversion {
 	unsigned int bytes;
 	char type;
 	char pointer;
+	u8 array;
+	char separator;
 };
 
 const char *marker_format_read(const char *at, struct format_conversion *conversion);

@@ -93,6 +93,14 @@ static void set_string(struct layout_field *field, const struct format_conversio
 	field->most_slot = how->precision == FORMAT_FROM_ARGUMENT ? nr : 0;
 }
 
+static void set_pointer(struct layout_field *field, unsigned int array)
+{
+	field->bytes = array ?: sizeof(void *);
+	field->is_array = array;
+	snprintf(field->array_type, sizeof(field->array_type), "u8[%u]", array);
+	field->type = array ? field->array_type : "void *";
+}
+
 static void set_type(struct layout_field *field, const struct format_conversion *how,
 		     unsigned int nr)
 {
@@ -105,12 +113,17 @@ static void set_type(struct layout_field *field, const struct format_conversion 
 		set_string(field, how, nr);
 		break;
 	case 'p':
-		field->bytes = sizeof(void *);
-		field->type = "void *";
+		set_pointer(field, how->array);
 		break;
 	default:
 		set_number(field, how->bytes, how->type == 'd' || how->type == 'i');
 	}
+}
+
+/* What the offset of a field in a record is a multiple of. */
+unsigned int marker_field_align(const struct layout_field *field)
+{
+	return field->is_array ? 1 : field->bytes;
 }
 
 /* Behind the fields that there are. */
@@ -120,7 +133,7 @@ static int place_field(struct record_layout *layout)
 
 	if (layout->nr == MARKER_MAX_ARGS)
 		return -E2BIG;
-	layout->bytes = ALIGN(layout->bytes, field->bytes);
+	layout->bytes = ALIGN(layout->bytes, marker_field_align(field));
 	field->offset = layout->bytes;
 	layout->bytes += field->bytes;
 	layout->nr++;

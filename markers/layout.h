@@ -3,7 +3,8 @@
  * Records of trace events: which fields they have, how arguments get into them, and out again.
  *
  * An argument is kept in a slot of eight bytes.  A number has as many bytes in the record as its
- * type.  A string is copied behind the numbers, where a word of four bytes in the place of its
+ * type.  An array of fixed length is copied; one that cannot be read becomes zeros.  A
+ * string is copied behind the numbers, where a word of four bytes in the place of its
  * field tells: its offset, and above bit 16 its bytes with the NUL at its end.
  */
 #ifndef MARKERS_LAYOUT_H
@@ -26,6 +27,8 @@
  * @offset: in the record
  * @is_signed: can the number be negative?
  * @is_string: is it an address of characters?
+ * @is_array: is it an address of bytes, which are copied into the record?
+ * @array_type: its @type
  * @most: how many characters the format asks for at most, or LAYOUT_ENDLESS
  * @most_slot: in which slot that stands, counted from 1; 0 for none
  */
@@ -36,6 +39,8 @@ struct layout_field {
 	u16 offset;
 	bool is_signed;
 	bool is_string;
+	bool is_array;
+	char array_type[8];
 	short most;
 	u8 most_slot;
 };
@@ -61,6 +66,7 @@ unsigned int marker_layout_measure(const struct record_layout *layout, const uns
 				   u16 *lengths);
 void marker_layout_fill(const struct record_layout *layout, void *record,
 			const unsigned long *slots, const u16 *lengths);
+unsigned int marker_field_align(const struct layout_field *field);
 bool marker_layout_read(const struct record_layout *layout, const void *record,
 			unsigned int bytes, unsigned long *slots);
 

@@ -48,6 +48,10 @@ static void write_quoted(struct writer *to, char c)
 static void write_conversion(struct writer *to, const struct format_conversion *how,
 			     const char *percent, const char *next)
 {
+	if (how->array) {
+		write_word(to, "%s");
+		return;
+	}
 	if (how->type != 'p') {
 		while (percent < next)
 			write_char(to, *percent++);
@@ -76,6 +80,20 @@ static void write_format(struct writer *to, const char *format)
 	}
 }
 
+static void write_field(struct writer *to, const struct layout_field *field)
+{
+	char bytes[8];
+
+	write_word(to, field->is_string ? ", __get_str(" : field->is_array ? ", __print_hex(REC->" :
+		   ", REC->");
+	write_word(to, field->name);
+	snprintf(bytes, sizeof(bytes), ", %u", field->bytes);
+	if (field->is_array)
+		write_word(to, bytes);
+	if (field->is_string || field->is_array)
+		write_char(to, ')');
+}
+
 static void write_all(struct writer *to, const struct record_layout *layout, const char *format)
 {
 	unsigned int i;
@@ -83,14 +101,8 @@ static void write_all(struct writer *to, const struct record_layout *layout, con
 	write_char(to, '"');
 	write_format(to, format);
 	write_char(to, '"');
-	for (i = 0; i < layout->nr; i++) {
-		const struct layout_field *field = &layout->field[i];
-
-		write_word(to, field->is_string ? ", __get_str(" : ", REC->");
-		write_word(to, field->name);
-		if (field->is_string)
-			write_char(to, ')');
-	}
+	for (i = 0; i < layout->nr; i++)
+		write_field(to, &layout->field[i]);
 	write_char(to, '\0');
 }
 

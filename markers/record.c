@@ -91,6 +91,12 @@ static void copy_string(char *to, unsigned long slot, unsigned int length)
 	memset(to + i, 0, length - i);
 }
 
+static void copy_bytes(void *to, unsigned long slot, unsigned int bytes)
+{
+	if (copy_from_kernel_nofault(to, (const void *)slot, bytes))
+		memset(to, 0, bytes);
+}
+
 static void store_number(void *to, unsigned long value, unsigned int bytes)
 {
 	switch (bytes) {
@@ -126,6 +132,10 @@ void marker_layout_fill(const struct record_layout *layout, void *record,
 		const struct layout_field *field = &layout->field[i];
 		unsigned long value = slots[i];
 
+		if (field->is_array) {
+			copy_bytes(record + field->offset, value, field->bytes);
+			continue;
+		}
 		if (field->is_string) {
 			copy_string(record + end, value, lengths[i]);
 			value = end | (unsigned long)lengths[i] << OFFSET_BITS;
@@ -137,6 +147,8 @@ void marker_layout_fill(const struct record_layout *layout, void *record,
 
 static unsigned long load_number(const void *from, const struct layout_field *field)
 {
+	if (field->is_array)
+		return (unsigned long)from;
 	switch (field->bytes) {
 	case 1:
 		return field->is_signed ? *(s8 *)from : *(u8 *)from;
@@ -165,7 +177,7 @@ static const char *load_string(const void *record, unsigned int bytes, unsigned 
  * @layout: its fields
  * @record: the record
  * @bytes: of the record, at least
- * @slots: get the arguments; a string's is its address in the record
+ * @slots: get the arguments; a string's or an array's is its address in the record
  *
  * Context: any.
  * Return: false if the record has not this layout, as far as that shows.

@@ -52,6 +52,13 @@ static void hit_bad(unsigned long nr)
 	trace_mark(fd_bad, "string %s and %.*s then %ld", (char *)0x10, 2, "abc", nr);
 }
 
+static void hit_array(unsigned long nr)
+{
+	static const u8 bytes[] = { 0x00, 0x1f, 0xa0, 0xff, 0x05, 0x60 };
+
+	trace_mark(fd_array, "mac %pM key %4ph bad %2phN nr %lu", bytes, bytes, (void *)0x10, nr);
+}
+
 /* Other CPUs write the string while it is copied: its length and all of its characters. */
 static void hit_changing(unsigned long nr)
 {
@@ -77,6 +84,7 @@ static const struct {
 	{ "request", hit_request },
 	{ "typed", hit_typed },
 	{ "differs", hit_differs },
+	{ "array", hit_array },
 	{ "bad", hit_bad },
 	{ "changing", hit_changing },
 	{ "taken", hit_taken },

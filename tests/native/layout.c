@@ -58,6 +58,8 @@ static const char *names_fields(void)
 	EXPECT_FIELDS("n %*d", "arg1 int 8 4 1, n int 12 4 1");
 	EXPECT_FIELDS("100%% of %u", "of unsigned int 8 4 0");
 	EXPECT_FIELDS("a_name_that_is_longer_than_a_field_has_room %d", "arg1 int 8 4 1");
+	EXPECT_FIELDS("c %c mac %pM n %d key %3phN %100ph",
+		      "c char 8 1 0, mac u8[6] 9 6 0, n int 16 4 1, key u8[3] 20 3 0, arg5 void * 24 8 0");
 	EXPECT_FIELDS(" ", "");
 	return NULL;
 }
@@ -98,6 +100,7 @@ static const char *writes_print_fmt(void)
 	EXPECT(prints("who %5s", "\"who %5s\", __get_str(who)"));
 	EXPECT(prints("a \"b\" \\ %-5d\n", "\"a \\\"b\\\" \\\\ %-5d\\n\", REC->arg1"));
 	EXPECT(prints("%ps %pB %pV %pI4", "\"%ps %pS %p %p\", REC->arg1, REC->arg2, REC->arg3, REC->arg4"));
+	EXPECT(prints("mac %pM %d", "\"mac %s %d\", __print_hex(REC->mac, 6), REC->arg2"));
 	EXPECT(prints(" ", "\" \""));
 	return NULL;
 }
@@ -147,6 +150,19 @@ static const char *keeps_arguments(void)
 	EXPECT_THROUGH("(fault) 7", "%s %d", (char *)0x10, 7);
 	EXPECT_THROUGH("    5|007", "%*d|%.*d", 5, 5, 3, 7);
 	EXPECT_THROUGH(" ", " ");
+	return NULL;
+}
+
+static const char *keeps_arrays(void)
+{
+	static const u8 bytes[] = { 0x00, 0x1f, 0xa0, 0xff, 0x05, 0x60, 0x07 };
+
+	EXPECT_THROUGH("00:1f:a0:ff:05:60 7", "%pM %d", bytes, 7);
+	EXPECT_THROUGH("001fa0ff0560", "%pm", bytes);
+	EXPECT_THROUGH("00 1f|00:1f:a0|00-1f|001fa0ff056007", "%2ph|%3phC|%2phD|%7phN",
+		       bytes, bytes, bytes, bytes);
+	EXPECT_THROUGH("00:00:00:00:00:00 7", "%pM %d", (void *)0x10, 7);
+	EXPECT_THROUGH("00 00 x", "%2ph %c", NULL, 'x');
 	return NULL;
 }
 
@@ -256,6 +272,7 @@ const struct test_case layout_cases[] = {
 	{ "layout_refuses_formats", refuses_formats, NULL },
 	{ "layout_writes_print_fmt", writes_print_fmt, NULL },
 	{ "layout_keeps_arguments", keeps_arguments, NULL },
+	{ "layout_keeps_arrays", keeps_arrays, NULL },
 	{ "layout_reads_no_further", reads_no_further, NULL },
 	{ "layout_bounds_strings", bounds_strings, NULL },
 	{ "layout_keeps_to_precisions", keeps_to_precisions, NULL },

@@ -47,6 +47,12 @@ test_own_records() {
 	hit_fields bad
 	same "strings that cannot be read" "$(records fd_bad | sort -u)" \
 		"string (fault) and ab then 0"
+	put 1 "$own"/fd_array/enable
+	echo >"$tracing"/trace
+	hit_fields array
+	same "arrays of bytes" "$(records fd_array | sort -u)" \
+		"mac 00:1f:a0:ff:05:60 key 00 1f a0 ff bad 0000 nr 0"
+	put 0 "$own"/fd_array/enable
 	put 1 "$own"/fd_changing/enable
 	recorded "a record of each hit whose string changes" fd_changing "changing 500" $((500 * cpus))
 	same "no record of a string that ends elsewhere" "$(records fd_changing | grep -vc '^string [ab]*$')" 0

@@ -16,6 +16,9 @@ unsigned int bytes; offset:16; size:4; signed:0
 __data_loc char[] name; offset:20; size:4; signed:0"
 	same "how tracers print it" "$(sed -n 's/^print fmt: //p' "$own"/fd_request/format)" \
 		'"sector %lu bytes %u name %s", REC->sector, REC->bytes, __get_str(name)'
+	grep -q "field:u8 mac\[6\];.*offset:8;.*size:6;" "$own"/fd_array/format &&
+		grep -q "field:u8 key\[4\];.*offset:14;.*size:4;" "$own"/fd_array/format
+	result $? "fields that are arrays"
 	grep -q "unsigned long sector;.*offset:8;.*size:8" "$own"/fd_typed/format
 	result $? "fields of a typed marker"
 	[ -f "$own"/enable ] && [ -f "$own"/filter ] && [ ! -e "$own"/fd_two_hundred ]

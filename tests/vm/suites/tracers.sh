@@ -78,6 +78,11 @@ test_fields_in_trace_cmd() {
 	same "trace-cmd shows what passes" "$(grep -c "fd_request: *sector [3-9] bytes 512 name " /tmp/report)" \
 		$((7 * cpus))
 	same "trace-cmd shows nothing else" "$(grep -c "fd_request:" /tmp/report)" $((7 * cpus))
+	trace-cmd record -q -o /tmp/trace.dat -e kmarkers:fd_array \
+		sh -c "echo array >/sys/module/kmarkers_test_fields/parameters/hit"
+	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
+	same "trace-cmd shows arrays" \
+		"$(grep -c "fd_array: *mac 00 1f a0 ff 05 60 key 00 1f a0 ff bad 00 00 nr 0" /tmp/report)" "$cpus"
 	if [ ! -e "$own"/fd_request/hist ]; then
 		skip "trace-cmd sets a histogram" "this kernel has none"
 		return
