@@ -68,6 +68,7 @@ static int make_fields(struct marker_event *event)
 			.type = field->type, .name = field->name, .size = field->bytes,
 			.align = marker_field_align(field), .is_signed = field->is_signed,
 			.filter_type = FILTER_OTHER,
+			COMPAT_ARRAY_LENGTH(field->is_array ? field->bytes : 0)
 		};
 
 		memcpy(&event->fields[i], &known, sizeof(known));

@@ -19,6 +19,16 @@
 #endif
 
 /*
+ * b6c7abd1c28a ("tracing: Fix TASK_COMM_LEN in trace event format file"), v6.3, and in
+ * v6.1.y: before, the length of an array was only in its type.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 20)
+#define COMPAT_ARRAY_LENGTH(bytes)	.len = (bytes),
+#else
+#define COMPAT_ARRAY_LENGTH(bytes)
+#endif
+
+/*
  * ("tracing: Allow custom events to be added to the tracefs directory"), v5.18:
  * exported both.  Before, they are looked up; no such kernel checks the targets of
  * indirect branches.

@@ -8,7 +8,7 @@ list=$debugfs/markers/list
 
 # events_now: print how many names of the module are events
 events_now() {
-	find "$own" -maxdepth 1 -name 'many_0*' 2>/dev/null | wc -l
+	find "$own" -maxdepth 1 -name 'many_0??' 2>/dev/null | wc -l
 }
 
 # events_then: print that for when none is to be added or removed any more
@@ -49,6 +49,23 @@ test_hundred_hurry() {
 	result $? "module of a hundred names returns at once, with an event on"
 	same "all its names are events once more" "$(events_then)" 100
 	same "no event of a module that returned is on" "$(cat "$own"/many_0*/enable | sort -u)" 0
+}
+
+# Events of ten thousand names are removed first, so the module returns before its own are.
+test_hundred_queue() {
+	insmod /modules/kmarkers_test_many.ko && cat "$list" >/dev/null
+	result $? "module of ten thousand names"
+	rmmod kmarkers_test_many && go && come
+	result $? "module of a hundred names returns while events are removed"
+	[ -e "$own"/many_9999 ]
+	result $? "events of the other module are still there"
+	same "all its names are events, and none of the other module's" \
+		"$(events_then) $(find "$own" -maxdepth 1 -name 'many_????' | wc -l)" "100 0"
+	put 1 "$own"/many_099/enable
+	echo >"$tracing"/trace
+	put 5 /sys/module/kmarkers_test_hundred/parameters/pass
+	same "an event that was taken back records each hit" "$(grep -c ': many_099: ' "$tracing"/trace)" 5
+	put 0 "$own"/many_099/enable
 }
 
 # All of them are switched while they come and go.
@@ -98,6 +115,7 @@ test_hundred() {
 	result $? "at least 32 events have gone when rmmod returns"
 	same "all events have gone when the list was read" "$(events_then)" 0
 	test_hundred_hurry
+	test_hundred_queue
 	test_hundred_races
 	try "module of a hundred names leaves last" go
 }
