@@ -4,9 +4,10 @@
  * for Markers 0.20 in 2006.
  *
  * Variants with the names of 2006 are a marker that calls one probe through a pointer,
- * as markers did then, with two arguments.  The variants after them are the markers of
- * today, with one, two and eight probes that do nothing, and in the kernel a
- * tracepoint with one such probe.
+ * as markers did then, with two arguments.  The variant function-pointer is that call
+ * alone, without a marker.  The variants after it are the markers of today, with one,
+ * two and eight probes that do nothing, and in the kernel a tracepoint with one such
+ * probe.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -117,6 +118,7 @@ BENCH_OPS(enabled_preemptible, CALL_2006_PREEMPTIBLE(call_varargs))
 BENCH_OPS(enabled_copy_stack, CALL_2006(call_copy_stack))
 BENCH_OPS(enabled_copy_varargs, CALL_2006(call_copy_varargs))
 BENCH_OPS(enabled_decode, CALL_2006(call_decode))
+BENCH_OPS(enabled_pointer, READ_ONCE(call_registers)("%d %p", 1, NULL))
 BENCH_OPS(enabled_classic_1, trace_mark(bench_classic_1, "%d %p", 1, NULL))
 BENCH_OPS(enabled_classic_2, trace_mark(bench_classic_2, "%d %p", 1, NULL))
 BENCH_OPS(enabled_classic_8, trace_mark(bench_classic_8, "%d %p", 1, NULL))
@@ -136,6 +138,7 @@ static const struct bench_variant enabled_variants[] = {
 	BENCH_ROW("stack-args-probe-copies-data", enabled_copy_stack),
 	BENCH_ROW("varargs-probe-copies-data", enabled_copy_varargs),
 	BENCH_ROW("varargs-probe-decodes-format", enabled_decode),
+	BENCH_ROW("function-pointer", enabled_pointer),
 	BENCH_ROW("marker-1-probe", enabled_classic_1),
 	BENCH_ROW("marker-2-probes", enabled_classic_2),
 	BENCH_ROW("marker-8-probes", enabled_classic_8),

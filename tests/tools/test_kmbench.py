@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pty
 import re
@@ -16,6 +17,10 @@ from kmtools.measure import collect
 from nativeprograms import EXIT_INTERRUPTED, EXIT_USAGE, KMBENCH, env_of, kmbench, run
 
 pytestmark = pytest.mark.usefixtures("native_programs")
+
+# The highest cost of an enabled marker with one empty probe, in calls through a pointer.
+CALLS = 3
+RUNS = 10
 
 
 def test_list_names_groups_and_variants() -> None:
@@ -47,6 +52,23 @@ def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
         rows = collect.load_raw("native", tmp_path / name).rows
         orders.append([(row.variant, row.layout, row.loops) for row in rows])
     assert orders[0] == orders[1] != orders[2]
+
+
+def added(medians: dict[str, float], variant: str) -> float:
+    """What a variant adds to the empty loop."""
+    return medians[variant] - medians["none"]
+
+
+def test_an_enabled_marker_costs_at_most_three_calls_through_a_pointer() -> None:
+    """A neighbour on the core makes both slower, the marker more: the best of ten runs counts."""
+    ratios: list[float] = []
+    while len(ratios) < RUNS and min(ratios, default=math.inf) > CALLS:
+        done = kmbench("run", "-b", 300, "marker-enabled")
+        assert done.returncode == 0, done.stderr
+        rows = [line.split() for line in done.stdout.splitlines() if line[-1:].isdigit()]
+        medians = {row[0]: float(row[4]) for row in rows}
+        ratios.append(added(medians, "typed-direct-call") / added(medians, "function-pointer"))
+    assert min(ratios) <= CALLS, ratios
 
 
 @pytest.mark.parametrize(
