@@ -269,7 +269,7 @@ def names_of(rows: list[dict[str, str]], *columns: str) -> set[tuple[str, ...]]:
 def test_every_published_row_has_a_variant_or_a_reason() -> None:
     aliases = published.read_table(published.ALIASES)
     columns = ["source", "published_benchmark", "published_variant", "over"]
-    assert list(aliases[0]) == [*columns, "benchmark", "variant", "reason"]
+    assert list(aliases[0]) == [*columns, "benchmark", "variant", "reason", "apart"]
     old = names_of(published.read_table(published.PUBLISHED), "source", "benchmark", "variant")
     assert names_of(aliases, "source", "published_benchmark", "published_variant") == old
     for row in aliases:
@@ -297,6 +297,15 @@ def test_stated_deltas_are_recomputed() -> None:
     assert flipped.delta == pytest.approx(-0.0262)
     preemption = rows["markers-0.20", "marker-enabled", "varargs-empty-probe-no-preempt-disable"]
     assert preemption.delta == pytest.approx(-18.47, abs=0.01)
+
+
+def test_liburcu_is_not_beside_the_preemption_count() -> None:
+    apart = {(n.benchmark, n.variant) for n in published.read_published() if n.apart == "native"}
+    assert apart == {
+        ("marker-enabled", "register-args-empty-probe"),
+        ("marker-enabled", "varargs-empty-probe-no-preempt-disable"),
+    }
+    assert {n.apart for n in published.read_published()} == {"", "native"}
 
 
 def test_the_page_shows_stated_and_recomputed(run: Path) -> None:

@@ -3,7 +3,9 @@
 
 aliases.csv joins each published (source, benchmark, variant) to one of ours, or says why none
 continues it yet. Its column `over` names the published reference of the cost, as benchmark:variant;
-the cost is computed again from the published totals.
+the cost is computed again from the published totals. Its column `apart` names a tier whose cost is
+that of something else: where markers of 2006 counted preemption, a program enters a section of
+liburcu.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ class Published:
     delta_stated: Decimal | None
     over: str | None
     delta: float | None
+    apart: str
 
     @property
     def differs(self) -> bool:
@@ -82,8 +85,8 @@ def value_of(row: dict[str, str]) -> tuple[float, str]:
 
 def read_published() -> list[Published]:
     """Every published number, with its delta computed again on its own machine."""
-    over = {
-        (a["source"], a["published_benchmark"], a["published_variant"]): a["over"]
+    aliases = {
+        (a["source"], a["published_benchmark"], a["published_variant"]): a
         for a in read_table(ALIASES)
     }
     rows = read_table(PUBLISHED)
@@ -94,7 +97,8 @@ def read_published() -> list[Published]:
     for row in rows:
         value, unit = value_of(row)
         name: Name = (row["source"], row["benchmark"], row["variant"])
-        reference = over.get(name) or None
+        alias = aliases.get(name, {})
+        reference = alias.get("over") or None
         base = found.get((row["source"], row["machine"], reference)) if reference else None
         delta = value - base[0] if base and base[1] == unit else None
         # With the number of digits that it was published with.
@@ -108,6 +112,7 @@ def read_published() -> list[Published]:
                 delta_stated=Decimal(stated[1]) if stated else None,
                 over=reference,
                 delta=delta,
+                apart=alias.get("apart", ""),
             )
         )
     return numbers

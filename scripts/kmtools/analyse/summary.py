@@ -107,7 +107,8 @@ def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
     published.csv, computed again; published_rows has all machines."""
     # Published numbers are cycles, so an emulated result or an instruction count has none.
     cycles = result.unit in (UNIT_TSC, UNIT_GUEST)
-    rows = ancestors.get((result.benchmark, result.variant), []) if cycles else []
+    found = ancestors.get((result.benchmark, result.variant), []) if cycles else []
+    rows = [row for row in found if row.apart != result.tier]
     layouts = stats.layout_medians(result.deltas)
     core: dict[str, Any] = {}
     if result.core is not None:

@@ -71,7 +71,7 @@ def join(results: Sequence[Result], numbers: Sequence[Published]) -> dict[Machin
             for ours in names.get((then.source, f"{then.benchmark}:{then.variant}"), [])
             for benchmark, base in bases
             for r in timed.values()
-            if benchmark == ours[0] and (r.benchmark, r.variant) == ours
+            if benchmark == ours[0] and (r.benchmark, r.variant) == ours and r.tier != then.apart
         ]
         now = [ours for ours in found if ours is not None]
         if now:
