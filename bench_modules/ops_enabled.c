@@ -6,8 +6,8 @@
  * Variants with the names of 2006 are a marker that calls one probe through a pointer,
  * as markers did then, with two arguments.  The variant function-pointer is that call
  * alone, without a marker.  The variants after it are the markers of today, with one,
- * two and eight probes that do nothing, and in the kernel a tracepoint with one such
- * probe.
+ * two and eight probes that do nothing; and in the kernel tracepoints with as many such
+ * probes, and a typed marker and a tracepoint whose trace events are on.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -17,8 +17,11 @@
 #include "ops.h"
 #include "typed_markers.h"
 
-#if defined(__KERNEL__) && defined(CONFIG_TRACEPOINTS)
-#define WITH_TRACEPOINT
+#if defined(__KERNEL__) && defined(CONFIG_EVENT_TRACING)
+#define WITH_TRACEPOINTS
+#include <linux/delay.h>
+#include <linux/printk.h>
+#include <linux/trace_events.h>
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 #endif
@@ -26,6 +29,9 @@
 DEFINE_MARKER(bench_typed_1);
 DEFINE_MARKER(bench_typed_2);
 DEFINE_MARKER(bench_typed_8);
+#ifdef WITH_TRACEPOINTS
+DEFINE_MARKER(bench_typed_event);
+#endif
 
 static DEFINE_IMV(bool, enabled_2006);
 
@@ -125,8 +131,12 @@ BENCH_OPS(enabled_classic_8, trace_mark(bench_classic_8, "%d %p", 1, NULL))
 BENCH_OPS(enabled_typed_1, mark_typed(bench_typed_1, 1, NULL))
 BENCH_OPS(enabled_typed_2, mark_typed(bench_typed_2, 1, NULL))
 BENCH_OPS(enabled_typed_8, mark_typed(bench_typed_8, 1, NULL))
-#ifdef WITH_TRACEPOINT
-BENCH_OPS(enabled_tracepoint, trace_kmarkers_bench(1, NULL))
+#ifdef WITH_TRACEPOINTS
+BENCH_OPS(enabled_tracepoint_1, trace_kmarkers_bench_1(1, NULL))
+BENCH_OPS(enabled_tracepoint_2, trace_kmarkers_bench_2(1, NULL))
+BENCH_OPS(enabled_tracepoint_8, trace_kmarkers_bench_8(1, NULL))
+BENCH_OPS(enabled_marker_event, mark_typed(bench_typed_event, 1, NULL))
+BENCH_OPS(enabled_trace_event, trace_kmarkers_bench_event(1, NULL))
 #endif
 
 static const struct bench_variant enabled_variants[] = {
@@ -145,8 +155,12 @@ static const struct bench_variant enabled_variants[] = {
 	BENCH_ROW("typed-direct-call", enabled_typed_1),
 	BENCH_ROW("typed-direct-call-2-probes", enabled_typed_2),
 	BENCH_ROW("typed-direct-call-8-probes", enabled_typed_8),
-#ifdef WITH_TRACEPOINT
-	BENCH_ROW("tracepoint", enabled_tracepoint),
+#ifdef WITH_TRACEPOINTS
+	BENCH_ROW("tracepoint", enabled_tracepoint_1),
+	BENCH_ROW("tracepoint-2-probes", enabled_tracepoint_2),
+	BENCH_ROW("tracepoint-8-probes", enabled_tracepoint_8),
+	BENCH_ROW("marker-event", enabled_marker_event),
+	BENCH_ROW("trace-event", enabled_trace_event),
 #endif
 };
 
@@ -158,31 +172,78 @@ static void typed_probe(void *private, int number, void *pointer)
 {
 }
 
-#ifdef WITH_TRACEPOINT
-static int add_tracepoint(void)
+#define MOST_PROBES	8
+
+static u8 tags[MOST_PROBES];
+
+#ifdef WITH_TRACEPOINTS
+static struct {
+	struct tracepoint *tracepoint;
+	unsigned int most;	/* number of probes while the group runs */
+	unsigned int nr;	/* number of probes now */
+} connected[] = {
+	{ &__tracepoint_kmarkers_bench_1, 1 },
+	{ &__tracepoint_kmarkers_bench_2, 2 },
+	{ &__tracepoint_kmarkers_bench_8, 8 },
+};
+
+static int switch_events(bool on)
 {
-	return register_trace_kmarkers_bench(typed_probe, NULL);
+	int marker = trace_set_clr_event("kmarkers", "bench_typed_event", on);
+	int event = trace_set_clr_event("kmarkers_bench", "kmarkers_bench_event", on);
+
+	return marker ?: event;
 }
 
-static void del_tracepoint(void)
+/* Markers of this module may become trace events some time after it was loaded. */
+static int switch_events_on(void)
 {
-	unregister_trace_kmarkers_bench(typed_probe, NULL);
+	unsigned int tries = 100;
+	int err;
+
+	while ((err = switch_events(true)) && --tries)
+		msleep(20);
+	if (err)
+		pr_warn("marker-enabled: trace events cannot be switched on: error %d\n", err);
+	return err;
+}
+
+static int add_tracepoints(void)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < ARRAY_SIZE(connected) && !err; i++) {
+		while (!err && connected[i].nr < connected[i].most) {
+			err = tracepoint_probe_register(connected[i].tracepoint, typed_probe,
+							&tags[connected[i].nr]);
+			connected[i].nr += !err;
+		}
+	}
+	return err ?: switch_events_on();
+}
+
+static void del_tracepoints(void)
+{
+	unsigned int i;
+
+	switch_events(false);
+	for (i = 0; i < ARRAY_SIZE(connected); i++)
+		while (connected[i].nr)
+			tracepoint_probe_unregister(connected[i].tracepoint, typed_probe,
+						    &tags[--connected[i].nr]);
 	tracepoint_synchronize_unregister();
 }
 #else
-static int add_tracepoint(void)
+static int add_tracepoints(void)
 {
 	return 0;
 }
 
-static void del_tracepoint(void)
+static void del_tracepoints(void)
 {
 }
 #endif
-
-#define MOST_PROBES	8
-
-static u8 tags[MOST_PROBES];
 
 /* Register the nth probe with each marker that has more than n probes. */
 static int add_probe(unsigned int n)
@@ -223,6 +284,12 @@ static void del_probes(void)
 	imv_set(enabled_2006, false);
 }
 
+static void teardown_enabled(void)
+{
+	del_tracepoints();
+	del_probes();
+}
+
 static int setup_enabled(void)
 {
 	unsigned int n;
@@ -231,16 +298,10 @@ static int setup_enabled(void)
 	for (n = 0; n < MOST_PROBES && !err; n++)
 		err = add_probe(n);
 	if (!err)
-		err = add_tracepoint();
+		err = add_tracepoints();
 	if (err)
-		del_probes();
+		teardown_enabled();
 	return err;
-}
-
-static void teardown_enabled(void)
-{
-	del_tracepoint();
-	del_probes();
 }
 
 const struct bench_group bench_marker_enabled = {

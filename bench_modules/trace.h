@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tracepoint that enabled markers are compared with. */
+/* The tracepoints that enabled markers are compared with. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM kmarkers_bench
 
@@ -8,7 +8,7 @@
 
 #include <linux/tracepoint.h>
 
-TRACE_EVENT(kmarkers_bench,
+DECLARE_EVENT_CLASS(kmarkers_bench_class,
 	TP_PROTO(int number, void *pointer),
 	TP_ARGS(number, pointer),
 	TP_STRUCT__entry(
@@ -21,6 +21,16 @@ TRACE_EVENT(kmarkers_bench,
 	),
 	TP_printk("%d %p", __entry->number, __entry->pointer)
 );
+
+#define BENCH_DEFINE_EVENT(name)					\
+	DEFINE_EVENT(kmarkers_bench_class, name,			\
+		     TP_PROTO(int number, void *pointer), TP_ARGS(number, pointer))
+
+/* The first three have as many probes as their names say, the last is recorded. */
+BENCH_DEFINE_EVENT(kmarkers_bench_1);
+BENCH_DEFINE_EVENT(kmarkers_bench_2);
+BENCH_DEFINE_EVENT(kmarkers_bench_8);
+BENCH_DEFINE_EVENT(kmarkers_bench_event);
 
 #endif /* BENCH_MODULES_TRACE_H */
 

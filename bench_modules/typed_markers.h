@@ -12,5 +12,6 @@
 BENCH_DECLARE_MARKER(bench_typed_1);
 BENCH_DECLARE_MARKER(bench_typed_2);
 BENCH_DECLARE_MARKER(bench_typed_8);
+BENCH_DECLARE_MARKER(bench_typed_event);
 
 #endif /* BENCH_MODULES_TYPED_MARKERS_H */
