@@ -229,11 +229,16 @@ static inline void __marker_iterate_##mark(probe_proto)			\
 	const struct marker_probe *__probe;				\
 	marker_probe_func *__func;					\
 									\
-	/* Both loads pair with the stores of a registration. */	\
+	/* Both loads pair with the stores of a registration; an array is not empty. */ \
 	__probe = rcu_dereference_raw(__typed_marker_##mark.probes);	\
-	for (; __probe && (__func = smp_load_acquire(&__probe->func)); __probe++) { \
-		__data = __probe->private;				\
-		((void (*)(probe_proto))(void *)__func)(probe_args); \
+	if (__probe) {							\
+		__func = smp_load_acquire(&__probe->func);		\
+		do {							\
+			__data = __probe->private;			\
+			((void (*)(probe_proto))(void *)__func)(probe_args); \
+			__probe++;					\
+			__func = smp_load_acquire(&__probe->func);	\
+		} while (__func);					\
 	}								\
 	if (READ_ONCE(__typed_marker_##mark.marker.probes))		\
 		__marker_classic_##mark(args);				\
