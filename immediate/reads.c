@@ -7,10 +7,15 @@
 
 #include "reads.h"
 
-/* Bytes of the operand of a site: two-byte values are read with a 32-bit mov. */
+/* A mov of 8 bits, with and without a prefix, as older clients have it. */
+#define SHORT_LEN	3
+
+/* Bytes of the operand of a site: one-byte and two-byte values are read with a 32-bit mov. */
 static unsigned int operand_size(const struct patcher_site *site)
 {
-	return site->size == 2 ? 4 : site->size;
+	if (site->size == 1 && site->len <= SHORT_LEN)
+		return 1;
+	return site->size < 4 ? 4 : site->size;
 }
 
 /* Read a variable of a given size. */

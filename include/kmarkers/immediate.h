@@ -154,8 +154,9 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
  * imv_read() - read an immediate value
  * @name: its name
  *
- * Two bytes are read with a 32-bit mov: an immediate of 16 bits needs a prefix
- * that changes the length of the instruction, which stalls some decoders (Intel
+ * One and two bytes are read with a 32-bit mov.  A mov of 8 bits keeps the rest of the
+ * register, so it waits for the register's old value.  An immediate of 16 bits needs a
+ * prefix that changes the length of the instruction, which stalls some decoders (Intel
  * Optimization Reference Manual, 3.4.2.3).
  *
  * Return: the value, of the type it was defined with.
@@ -168,7 +169,7 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 		     sizeof(__imv_value) != 4 && sizeof(__imv_value) != 8); \
 	switch (sizeof(__imv_value)) {					\
 	case 1:								\
-		asm volatile(__IMV_SITE("movb $0, %b0", "1", "1", "0") \
+		asm volatile(__IMV_SITE("movl $0, %k0", "1", "1", "0") \
 			     : "=r" (__imv_value) : "i" (&name##__imv)); \
 		break;							\
 	case 2:								\

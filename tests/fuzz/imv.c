@@ -94,6 +94,11 @@ static void check_outside(void)
 	MUST(!memcmp(now, then, ARENA_BYTES));
 }
 
+static unsigned int max_of(unsigned int a, unsigned int b)
+{
+	return a > b ? a : b;
+}
+
 static void check_site(const struct patcher_site *site)
 {
 	const u8 *bytes = (u8 *)patcher_site_addr(site);
@@ -108,7 +113,7 @@ static void check_site(const struct patcher_site *site)
 		MUST(insn.kind == PATCHER_INSN_JCC && insn.cond == (value ? 4 : 5));
 	} else {
 		MUST(insn.kind == PATCHER_INSN_MOV);
-		MUST(insn.size == (site->size == 2 ? 4 : site->size));
+		MUST(insn.size == max_of(site->size, site->len < 4 ? 1 : 4));
 		MUST(!memcmp(&insn.imm, &value, site->size));
 	}
 }

@@ -87,6 +87,7 @@ static const char *takes_reads(void)
 	EXPECT(tables_mov1[1] == 0);
 	EXPECT(!add(tables_mov4, tables_mov8, 4, 0));
 	EXPECT(!add(tables_mov4, tables_mov8, 2, 0));
+	EXPECT(!add(tables_mov4, tables_mov8, 1, 0));
 	variable = 77;
 	EXPECT(!add(tables_mov8, tables_nop, 8, 0));
 	memcpy(&operand, tables_mov8 + 2, sizeof(operand));
@@ -208,7 +209,7 @@ static noinline u8 read_scaled(void)
 {
 	u8 value;
 
-	asm volatile(__IMV_SITE("movb $0, %b0", "1", "1", "0")
+	asm volatile(__IMV_SITE("movl $0, %k0", "1", "1", "0")
 		     : "=r" (value) : "i" (&scaled__imv[1]));
 	return value;
 }

@@ -76,7 +76,7 @@ def until_return(instructions: list[tuple[str, str]]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("name", "first"),
     [
-        ("read_one", "b0 00"),
+        ("read_one", "b8 00 00 00 00"),
         ("read_two", "b8 00 00 00 00"),
         ("read_four", "b8 00 00 00 00"),
         ("read_eight", "48 b8 00 00 00 00 00 00 00 00"),
