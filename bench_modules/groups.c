@@ -8,6 +8,8 @@
 const struct bench_group *const bench_groups[] = {
 	&bench_empty_loop,
 	&bench_memcpy_4096,
+	&bench_density_empty,
+	&bench_density_full,
 	&bench_marker_enabled,
 	&bench_cold_branch,
 	&bench_cold_branch_overlapped,

@@ -146,6 +146,7 @@ def test_a_truncated_file_is_named(
         ("field of `provenance`", summary.PROVENANCE),
         ("field of a result", summary.RESULT),
         ("field of an entry of `switching`", summary.POINT),
+        ("field of an entry of `sites`", summary.SITE_COST),
     ],
 )
 def test_the_fields_are_documented(title: str, shape: Json) -> None:

@@ -25,8 +25,8 @@ class Slope:
     value: Fraction
 
 
-def fit_slope(points: Sequence[tuple[int, int]]) -> Fraction | None:
-    """Least-squares slope of (loops, value) points, exact; None below two loop counts.
+def fit_slope(points: Sequence[tuple[int, int | Fraction]]) -> Fraction | None:
+    """Least-squares slope of (x, value) points, exact; None below two different x.
 
     With two points it is their difference quotient. A negative slope stays negative."""
     n = len(points)

@@ -11,6 +11,7 @@ from typing import Any
 
 from kmtools.analyse import stats
 from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.density import SiteCost
 from kmtools.analyse.published import Published
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.switching import Point
@@ -48,6 +49,11 @@ OF_EACH = {
     "median": NUMBER, "ci_lo": NUMBER, "ci_hi": NUMBER,
 }  # fmt: skip
 POINT = {**OF_EACH, "measured": MEASURED, "sites": int}
+SITE_COST = {
+    "tier": TIERS, "kernel": str, "benchmark": str, "flavour": str, "unit": str, "n": int,
+    "sites": [int], "cost": NUMBER, "ci_lo": NUMBER, "ci_hi": NUMBER, "pass_cost": NUMBER,
+    "core_cycles": NUMBER, "ns": NUMBER, "percent": NUMBER,
+}  # fmt: skip
 CORE_CYCLES = {
     "source": str, "per_tick": float, "median": NUMBER, "delta": NUMBER, "delta_ci_lo": NUMBER,
     "delta_ci_hi": NUMBER,
@@ -72,7 +78,7 @@ PROVENANCE = {
 }  # fmt: skip
 SUMMARY = {
     "schema": int, "provenance": PROVENANCE, "units": {"*": str}, "results": [RESULT],
-    "switching": [POINT],
+    "switching": [POINT], "sites?": [SITE_COST],
 }  # fmt: skip
 
 
@@ -159,6 +165,7 @@ def write(
     results: Sequence[Result],
     ancestors: Ancestors,
     switches: Sequence[Point] = (),
+    sites: Sequence[SiteCost] = (),
 ) -> None:
     """summary.json of a run."""
     used = {result.unit for result in results} | {point.unit for point in switches}
@@ -168,6 +175,7 @@ def write(
         "units": {unit: words for unit, words in UNITS.items() if unit in used},
         "results": [as_json(result, ancestors) for result in results],
         "switching": [point.as_json() for point in switches],
+        "sites": [cost.as_json() for cost in sites],
     }
     write_whole(run / "summary.json", json.dumps(summary, indent=1) + "\n")
 

@@ -78,6 +78,7 @@ class Result:
     windows: int
     flagged: int
     flags: Mapping[str, int]
+    resolution: float
     core: CoreCycles | None
     slopes: Sequence[Slope] = field(repr=False)
     deltas: Sequence[Slope] = field(repr=False)
@@ -246,6 +247,7 @@ def result_for(group: Group, variant: str) -> Result:
         windows=len(windows),
         flagged=sum(1 for window in windows if window.flags),
         flags=stats.count_flags(windows),
+        resolution=group.resolution,
         core=group.core,
         slopes=fitted,
         deltas=diff.deltas if diff else [],

@@ -6,6 +6,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+from kmtools.analyse.density import COUNTED, is_counted
 from kmtools.analyse.slopes import slopes
 from kmtools.base.errors import FailedError
 from kmtools.check.ktap import Tally
@@ -50,6 +51,17 @@ def count(raw: Path) -> Counts:
     return counts
 
 
+def judge_sites(counts: Counts, tally: Tally) -> None:
+    """Judge the instructions that the dormant markers of a pass add, however many they are."""
+    for (benchmark, variant), own in sorted(counts.items()):
+        match = COUNTED.fullmatch(variant)
+        if not match or not is_counted(benchmark):
+            continue
+        added = MARKER_INSTRUCTIONS.get(match[1], 0) * int(match[2])
+        adds = own == {n + added for n in counts.get((benchmark, "none"), set())}
+        tally.judge(adds, f"{benchmark}/{variant} does not add {added} instructions")
+
+
 def judge(first: Counts, second: Counts) -> Tally:
     """Judge the counts of each variant, and the costs of dormant and enabled markers."""
     tally = Tally()
@@ -62,6 +74,7 @@ def judge(first: Counts, second: Counts) -> Tally:
     for variant, added in MARKER_INSTRUCTIONS.items():
         adds = first.get(("empty-loop", variant)) == {n + added for n in base}
         tally.judge(adds, f"empty-loop/{variant} does not add {added} instructions")
+    judge_sites(first, tally)
     # The costs of an enabled marker and of a tracepoint: what each adds to the empty loop.
     loop = max(first.get(("marker-enabled", "none"), {Fraction(0)}))
     for variant, (times, peer) in TRACEPOINTS.items():

@@ -14,12 +14,14 @@ from typing import Any
 
 import matplotlib
 
-from kmtools.analyse import switching
+from kmtools.analyse import density, switching
+from kmtools.analyse.density import SiteCost
 from kmtools.analyse.published import ALIASES, read_published, read_table
 from kmtools.analyse.verdicts import BASELINE, NO_BASELINE, Result
 from kmtools.measure.rundir import Tier, tiers_of, warnings
-from kmtools.report import switchtable
-from kmtools.report.figures import added, distributions, style, switches, thenandnow
+from kmtools.report import sitetable, switchtable
+from kmtools.report.figures import added, densities, distributions, style, thenandnow
+from kmtools.report.figures import switches as switch_figures
 from kmtools.report.figures.style import Picture
 from kmtools.report.table import amount, group_header, in_core_cycles, shown, span
 
@@ -151,7 +153,7 @@ def headed(picture: Picture) -> str:
 
 def switch_section(points: Sequence[switching.Point], directory: Path, name: str) -> str:
     """Switching many sites: figure and tables of one tier; empty without data."""
-    picture = style.save(switches.switching(points, f"switching-{name}"), directory)
+    picture = style.save(switch_figures.switching(points, f"switching-{name}"), directory)
     if picture is None:
         return ""
     parts = [headed(picture)]
@@ -164,8 +166,21 @@ def switch_section(points: Sequence[switching.Point], directory: Path, name: str
     return "\n".join(parts)
 
 
+def site_section(costs: Sequence[SiteCost], directory: Path, name: str) -> str:
+    """The cost of one more dormant site: figure and tables of one tier; empty without data."""
+    picture = style.save(densities.densities(costs, f"density-{name}"), directory)
+    parts = [headed(picture)] if picture else []
+    for _, group in groupby(costs, lambda c: c.benchmark):
+        own = list(group)
+        rows = [list(map(number, row)) for row in sitetable.rows_of(own)]
+        heads = sitetable.HEADS
+        parts.append(table(sitetable.title_of(own[0]), heads, rows, "t" + "n" * (len(heads) - 1)))
+    return "\n".join(parts)
+
+
 def draw_tier(tier: Tier, results: Sequence[Result], directory: Path, name: str) -> list[Picture]:
-    """All figures of one tier."""
+    """All figures of one tier. Those of the cost of a site are elsewhere."""
+    results = [result for result in results if not density.is_counted(result.benchmark)]
     drawn = (
         style.save(
             maker([result for result in results if wants(result)], f"{stem}-{name}"), directory
@@ -321,6 +336,7 @@ def render(
     env: Mapping[str, Any],
     results: Sequence[Result],
     switches: Sequence[switching.Point],
+    sites: Sequence[SiteCost],
     directory: Path,
 ) -> str:
     """The page; its figures are also written to the directory."""
@@ -332,7 +348,8 @@ def render(
         name = tier.tier if alone else f"{tier.tier}-{re.sub('[^0-9A-Za-z.]+', '-', tier.kernel)}"
         pictures = draw_tier(tier, own, directory, name)
         switched = switching.of_tier(switches, tier.tier, tier.kernel)
-        more = switch_section(switched, directory, name)
+        costs = [c for c in sites if (c.tier, c.kernel) == (tier.tier, tier.kernel)]
+        more = site_section(costs, directory, name) + switch_section(switched, directory, name)
         sections.append(tier_section(tier, own, pictures, name, more))
         links.append(f'<a href="#tier-{name}">{escape(tier.tier)} {escape(tier.kernel)}</a>')
     sections.append(then_section(thenandnow.join(results, read_published()), directory))
@@ -364,11 +381,12 @@ def write(
     env: Mapping[str, Any],
     results: Sequence[Result],
     switches: Sequence[switching.Point] = (),
+    sites: Sequence[SiteCost] = (),
 ) -> None:
     """report.html and figures/ of a run."""
     directory = run / "figures"
     for stale in [*directory.glob("*.png"), *directory.glob("*.svg")]:
         stale.unlink()
     with matplotlib.rc_context(style.STYLE):
-        text = render(env, results, switches, directory)
+        text = render(env, results, switches, sites, directory)
     (run / "report.html").write_text(text, encoding="utf-8")

@@ -60,22 +60,25 @@ def _judge(
     figures: bool,
 ) -> None:
     """Do the part that needs numpy, and make the page if there is matplotlib, too."""
-    from kmtools.analyse import published, summary, switching, verdicts  # noqa: PLC0415
-    from kmtools.report import switchtable, table  # noqa: PLC0415
+    from kmtools.analyse import density, published, summary, switching, verdicts  # noqa: PLC0415
+    from kmtools.report import sitetable, switchtable, table  # noqa: PLC0415
 
     results = verdicts.analyse(samples, tiers)
     switches = switching.analyse(samples)
+    sites = density.analyse(results, tiers)
     if wanted:
         shown = [result for result in results if result.tier in wanted]
         print(table.render(shown, table.terminal_width(), table.wants_colour(sys.stdout)))
         if points := [point for point in switches if point.tier in wanted]:
             print(switchtable.render(points))
+        if costs := [cost for cost in sites if cost.tier in wanted]:
+            print(sitetable.render(costs))
         print("".join(f"\n{line}" for line in rundir.warnings(env, tier)))
     if tier:
         return
-    summary.write(run, dict(env), results, published.ancestors(), switches)
+    summary.write(run, dict(env), results, published.ancestors(), switches, sites)
     if figures and has_package("matplotlib"):
         from kmtools.report import page  # noqa: PLC0415  slow to load
 
-        page.write(run, env, results, switches)
+        page.write(run, env, results, switches, sites)
         print(f"report: {run / 'report.html'}")

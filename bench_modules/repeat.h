@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Statements several times over, each copy compiled by itself. */
+#ifndef BENCH_MODULES_REPEAT_H
+#define BENCH_MODULES_REPEAT_H
+
+#define REPEAT_4(...)	__VA_ARGS__; __VA_ARGS__; __VA_ARGS__; __VA_ARGS__
+#define REPEAT_16(...)							\
+	REPEAT_4(__VA_ARGS__); REPEAT_4(__VA_ARGS__);			\
+	REPEAT_4(__VA_ARGS__); REPEAT_4(__VA_ARGS__)
+
+#endif /* BENCH_MODULES_REPEAT_H */

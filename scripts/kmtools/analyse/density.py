@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The cost of one more dormant site: the slope of a pass over the number of sites in it.
+
+In these benchmarks the name of a variant ends with the number of its sites: marker-jump-16. The
+baseline has none. A wide core executes one site in slots that are idle anyway, so the cost of a
+site cannot be read off a pass with a single one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import groupby
+from typing import Any
+
+from kmtools.analyse import stats
+from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.slopes import Slope, fit_slope
+from kmtools.analyse.stats import Interval
+from kmtools.analyse.verdicts import BASELINE, Result
+from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
+
+BENCHMARKS = ("density-*", "cold-icache-*")
+COUNTED = re.compile(r"(.+)-([1-9][0-9]*)")
+KHZ = re.compile(r"[1-9][0-9]*")
+
+
+@dataclass(frozen=True)
+class SiteCost:
+    """The cost of a site of one flavour, in `unit`. `pass_cost` is that of a pass without sites."""
+
+    tier: str
+    kernel: str
+    benchmark: str
+    flavour: str
+    unit: str
+    sites: Sequence[int]
+    n: int
+    cost: float
+    ci: Interval
+    pass_cost: float
+    core: CoreCycles | None
+    ns_per_tick: float | None
+
+    @property
+    def ns(self) -> float | None:
+        """The cost in nanoseconds."""
+        return None if self.ns_per_tick is None else self.cost * self.ns_per_tick
+
+    @property
+    def percent_per_unit(self) -> float | None:
+        """The share of the pass that a unit is, in percent."""
+        return 100 / self.pass_cost if self.pass_cost > 0 else None
+
+    @property
+    def percent(self) -> float | None:
+        """The cost as a share of the pass, in percent."""
+        share = self.percent_per_unit
+        return None if share is None else self.cost * share
+
+    def as_json(self) -> dict[str, Any]:
+        """An entry of summary.json."""
+        bounded = self.ci != stats.UNBOUNDED
+        numbers = {
+            "cost": self.cost,
+            "ci_lo": self.ci.lo if bounded else None,
+            "ci_hi": self.ci.hi if bounded else None,
+            "pass_cost": self.pass_cost,
+            "core_cycles": self.core.of(self.cost) if self.core else None,
+            "ns": self.ns,
+            "percent": self.percent,
+        }
+        rounded = {k: None if value is None else round(value, 6) for k, value in numbers.items()}
+        names = ("tier", "kernel", "benchmark", "flavour", "unit", "n")
+        return {**{k: getattr(self, k) for k in names}, "sites": [*self.sites], **rounded}
+
+
+def is_counted(benchmark: str) -> bool:
+    """Whether the variants of a benchmark differ in the number of their sites."""
+    return any(fnmatchcase(benchmark, pattern) for pattern in BENCHMARKS)
+
+
+def over_sites(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
+    """The slope over the number of sites, in each block that has a pass with every number."""
+    by_block: dict[tuple[int, int], dict[int, Slope]] = defaultdict(dict)
+    for sites, series in passes.items():
+        for slope in series:
+            by_block[slope.block, slope.layout][sites] = slope
+    fitted = []
+    for (block, layout), points in sorted(by_block.items()):
+        if len(points) == len(passes):
+            value = fit_slope([(sites, slope.value) for sites, slope in points.items()])
+            if value is not None:
+                fitted.append(Slope(block, layout, value))
+    return fitted
+
+
+def interval_of(series: Sequence[Slope], exact: bool, resolution: float) -> Interval:
+    """The interval of the median, by the rule of verdicts.py."""
+    if not series:
+        return stats.UNBOUNDED
+    if exact:
+        return stats.exact_interval(series)
+    sign, cluster = stats.sign_interval(series), stats.cluster_interval(series)
+    return (sign if cluster is None else sign.hull(cluster)).widened(resolution)
+
+
+def cost_of(baseline: Result, flavour: str, counted: Mapping[int, Result], tier: Tier) -> SiteCost:
+    """The cost of a site of one flavour."""
+    passes = {0: baseline.slopes, **{sites: r.slopes for sites, r in counted.items()}}
+    series, exact = over_sites(passes), baseline.unit == UNIT_INSTRUCTIONS
+    khz = str(tier.env.get("tsc_khz", ""))
+    timed = baseline.unit == UNIT_TSC and KHZ.fullmatch(khz)
+    return SiteCost(
+        tier=baseline.tier,
+        kernel=baseline.kernel,
+        benchmark=baseline.benchmark,
+        flavour=flavour,
+        unit=baseline.unit,
+        sites=sorted(counted),
+        n=len(series),
+        cost=stats.middle(series),
+        ci=interval_of(series, exact, baseline.resolution / max(counted)),
+        pass_cost=baseline.median,
+        core=baseline.core,
+        ns_per_tick=1e6 / int(khz) if timed else None,
+    )
+
+
+def flavours_of(results: Sequence[Result]) -> dict[str, dict[int, Result]]:
+    """The results of each flavour by number of sites."""
+    found: dict[str, dict[int, Result]] = defaultdict(dict)
+    for result in results:
+        if match := COUNTED.fullmatch(result.variant):
+            found[match[1]][int(match[2])] = result
+    return found
+
+
+def analyse(results: Sequence[Result], tiers: Sequence[Tier]) -> list[SiteCost]:
+    """The costs of all flavours, in the order of `results`. Flavours without a slope in any block
+    are left out, and so are emulated ticks, which say nothing about a single instruction."""
+    known = {(tier.tier, tier.kernel): tier for tier in tiers}
+    costs = []
+    for key, group in groupby(results, lambda r: (r.tier, r.kernel, r.benchmark)):
+        own, tier = list(group), known[key[:2]]
+        baseline = next((r for r in own if r.verdict == BASELINE), None)
+        if baseline is None or not is_counted(key[2]) or (tier.emulated and not tier.exact):
+            continue
+        for flavour, counted in flavours_of(own).items():
+            cost = cost_of(baseline, flavour, counted, tier)
+            if cost.n:
+                costs.append(cost)
+    return costs

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The tables of the cost of one more dormant site, for the terminal and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from kmtools.analyse.density import SiteCost
+from kmtools.analyse.stats import Interval
+from kmtools.base.text import aligned
+from kmtools.report.table import amount
+
+HEADS = ("flavour", "a site", "95 %", "core cycles", "ns", "% of the pass", "95 %", "blocks")
+
+
+def span(interval: Interval, scale: float | None = 1.0) -> str:
+    """An interval as [lo, hi]; a dash without a scale."""
+    if scale is None:
+        return "-"
+    return f"[{amount(interval.lo * scale, True)}, {amount(interval.hi * scale, True)}]"
+
+
+def rows_of(costs: Sequence[SiteCost]) -> list[list[str]]:
+    """A row for each flavour of one benchmark."""
+    return [
+        [
+            cost.flavour,
+            amount(cost.cost, True),
+            span(cost.ci),
+            amount(cost.core.of(cost.cost), True) if cost.core else "-",
+            amount(cost.ns, True),
+            amount(cost.percent, True),
+            span(cost.ci, cost.percent_per_unit),
+            str(cost.n),
+        ]
+        for cost in costs
+    ]
+
+
+def title_of(cost: SiteCost) -> str:
+    """What a table holds."""
+    sites = ", ".join(map(str, cost.sites[:-1]))
+    sites = f"{sites} and {cost.sites[-1]}" if sites else f"{cost.sites[-1]}"
+    whole = f"a pass without sites takes {amount(cost.pass_cost)}"
+    return f"{cost.benchmark}: one more dormant site, {cost.unit}; 0, {sites} sites; {whole}"
+
+
+def render(costs: Sequence[SiteCost]) -> str:
+    """All tables as text, for a terminal."""
+    lines = []
+    for key, group in groupby(costs, lambda c: (c.tier, c.kernel, c.benchmark)):
+        own = list(group)
+        lines += ["", f"{key[0]}, kernel {key[1]}: {title_of(own[0])}"]
+        table = aligned([list(HEADS), *rows_of(own)], right=range(1, len(HEADS)))
+        lines += [f"  {line}" for line in table]
+    return "\n".join(lines)

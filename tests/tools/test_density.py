@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The cost of one more dormant site: exact, within its interval, and shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+import rawdata
+from kmtools.analyse import density, verdicts
+from kmtools.analyse.density import SiteCost
+from kmtools.analyse.slopes import Slope
+from kmtools.analyse.stats import UNBOUNDED
+from kmtools.check import counts
+from kmtools.cli import main
+from kmtools.measure import collect
+from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC
+
+SITES = (1, 4, 16)
+
+
+def bench(costs: Mapping[str, float], body: float = 7.0) -> rawdata.Bench:
+    """Return a benchmark with 0, 1, 4 and 16 sites of each cost in a pass."""
+    passes = {"none": body, "none-clone": body}
+    for flavour, cost in costs.items():
+        passes |= {f"{flavour}-{sites}": body + cost * sites for sites in SITES}
+    return rawdata.Bench("density-full", passes)
+
+
+def costs_of(tier: str, raw: Path) -> list[SiteCost]:
+    loaded = collect.load_raw(tier, raw)
+    return density.analyse(verdicts.analyse(loaded.rows, [loaded.tier]), [loaded.tier])
+
+
+def test_counts_are_exact(tmp_path: Path) -> None:
+    whole = bench({"marker-jump": 1, "marker-generic": 3}, 57)
+    raw = rawdata.write_tier(tmp_path / "raw", 4, 1, [whole], exact=True, emulated="1")
+    jump, generic = sorted(costs_of("icount", raw), key=lambda c: c.cost)
+    assert (jump.flavour, jump.unit, jump.sites) == ("marker-jump", UNIT_INSTRUCTIONS, [1, 4, 16])
+    assert (jump.cost, jump.ci.lo, jump.ci.hi) == (1, 1, 1)
+    assert (generic.cost, generic.ci.lo, generic.ci.hi) == (3, 3, 3)
+    assert jump.ns is None and jump.percent == pytest.approx(100 / 57)
+
+
+def test_intervals_hold_the_cost_of_a_site(tmp_path: Path) -> None:
+    """In nearly all of 60 runs; and a jump is told from nothing and from an immediate value."""
+    truth = {"none": 0.0, "marker-jump": 0.125, "marker-immediate": 0.36}
+    held = told = 0
+    for seed in range(60):
+        raw = rawdata.write_tier(
+            tmp_path / str(seed), 40, seed, [bench(truth)], emulated="0", tsc_khz="2500000"
+        )
+        found = {c.flavour: c for c in costs_of("native", raw)}
+        held += sum(found[name].ci.lo <= cost <= found[name].ci.hi for name, cost in truth.items())
+        none, jump, value = (found[name].ci for name in truth)
+        told += none.hi < jump.lo and jump.hi < value.lo
+    assert found["marker-jump"].unit == UNIT_TSC
+    assert found["marker-jump"].ns == pytest.approx(0.4 * found["marker-jump"].cost)
+    assert held >= 0.95 * 180
+    assert told >= 54
+
+
+def test_a_block_without_all_passes_has_no_slope() -> None:
+    passes = {
+        0: [Slope(0, 0, Fraction(5)), Slope(1, 1, Fraction(5))],
+        1: [Slope(0, 0, Fraction(7))],
+        4: [Slope(0, 0, Fraction(13)), Slope(1, 1, Fraction(9))],
+    }
+    assert density.over_sites(passes) == [Slope(0, 0, Fraction(2))]
+
+
+def test_other_benchmarks_and_emulated_ticks_have_none(tmp_path: Path) -> None:
+    """The name nop-3-2 ends with a number that is none of sites."""
+    loop = rawdata.Bench("empty-loop", {"none": 1.0, "none-clone": 1.0, "nop-3-2": 1.4})
+    raw = rawdata.write_tier(tmp_path / "raw", 12, 1, [loop], emulated="0")
+    assert costs_of("native", raw) == []
+    emulated = rawdata.write_tier(tmp_path / "vm", 12, 1, [bench({"x": 1.0})], emulated="1")
+    assert costs_of("vm", emulated) == []
+
+
+def test_costs_are_in_table_summary_and_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two blocks give no interval: a question mark, and null."""
+    native = rawdata.write_tier(
+        tmp_path / "native", 40, 3, [bench({"none": 0.0, "marker-jump": 0.125})], emulated="0"
+    )
+    icount = rawdata.write_tier(
+        tmp_path / "icount", 2, 3, [bench({"marker-jump": 1}, 57)], exact=True, emulated="1"
+    )
+    run = tmp_path / "run"
+    assert main(["collect", str(run), f"--raw=native={native}", f"--raw=icount={icount}"]) == 0
+    assert main(["report", str(run)]) == 0
+    said = capsys.readouterr().out
+    assert "density-full: one more dormant site, TSC cycles; 0, 1, 4 and 16 sites" in said
+    sites = json.loads((run / "summary.json").read_text())["sites"]
+    assert [(e["tier"], e["flavour"]) for e in sites] == [
+        ("native", "marker-jump"), ("native", "none"), ("icount", "marker-jump"),
+    ]  # fmt: skip
+    assert sites[0]["ci_lo"] <= 0.125 <= sites[0]["ci_hi"]
+    text = (run / "report.html").read_text()
+    assert text.count("one more dormant site") >= 2
+    assert (run / "figures" / "density-native.svg").exists()
+
+
+def test_no_block_gives_no_interval() -> None:
+    assert density.interval_of([], exact=False, resolution=0.1) == UNBOUNDED
+    assert density.interval_of([], exact=True, resolution=0.1) == UNBOUNDED
+
+
+@pytest.mark.parametrize(("wrong", "failed"), [({}, 0), ({"marker-jump-16": 74}, 1)])
+def test_wrong_instruction_counts_are_found(wrong: dict[str, int], failed: int) -> None:
+    passes = bench({"none": 0, "marker-jump": 1, "marker-generic": 3}, 57).costs
+    whole = {("density-full", name): {Fraction(n)} for name, n in {**passes, **wrong}.items()}
+    tally = counts.judge(whole, whole)
+    named = [line for line in tally.failed if line.startswith("density-full/")]
+    assert len(named) == failed
+    assert all("marker-jump-16 does not add 16 instructions" in line for line in named)
