@@ -71,16 +71,16 @@ static void teardown_cold(void)
 	vfree(cold_buffer);
 }
 
-#define GROUP(label, id)						\
+#define GROUP(label, id, fewer, more)					\
 {									\
 	.name = label,							\
 	.variants = id##_variants,					\
 	.nr_variants = ARRAY_SIZE(id##_variants),			\
-	.loops = { 64, 320 },						\
+	.loops = { fewer, more },					\
 	.setup = setup_cold,						\
 	.teardown = teardown_cold,					\
 }
 
-const struct bench_group bench_cold_branch = GROUP("cold-branch", serialised);
+const struct bench_group bench_cold_branch = GROUP("cold-branch", serialised, 64, 320);
 const struct bench_group bench_cold_branch_overlapped =
-	GROUP("cold-branch-overlapped", overlapped);
+	GROUP("cold-branch-overlapped", overlapped, 500, 1500);

@@ -35,7 +35,7 @@ const struct bench_group bench_empty_loop = {
 	.name = "empty-loop",
 	.variants = empty_variants,
 	.nr_variants = ARRAY_SIZE(empty_variants),
-	.loops = { 2000, 10000 },
+	.loops = { 15000, 45000 },
 };
 
 static u8 copy_from[4096] __aligned(4096), copy_to[4096] __aligned(4096);
@@ -73,5 +73,5 @@ const struct bench_group bench_memcpy_4096 = {
 	.name = "memcpy-4096",
 	.variants = memcpy_variants,
 	.nr_variants = ARRAY_SIZE(memcpy_variants),
-	.loops = { 50, 250 },
+	.loops = { 200, 600 },
 };

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kmtools.analyse.clock import clock_step
 from kmtools.analyse.slopes import Slope
 from kmtools.measure.samples import Sample
 
@@ -150,13 +151,14 @@ def cluster_interval(series: Sequence[Slope]) -> Interval | None:
 def clock_resolution(samples: Sequence[Sample]) -> float:
     """One step of the clock, as a cost per operation.
 
-    A TSC that software scales or emulates advances in steps of many ticks (the greatest common
-    divisor of all readings). Two windows then resolve costs only to a step divided by the
-    difference of their loop counts. 0 if there are too few windows to find the step."""
-    loops = {sample.size for sample in samples}
-    if len(samples) < 20 or len(loops) < 2:
+    A TSC that software scales or emulates advances in steps of many ticks. Two windows then resolve
+    costs only to a step divided by the difference of their loop counts. 0 if there are too few
+    windows to find the step. Flagged windows are left out."""
+    kept = [sample for sample in samples if not sample.flags]
+    loops = {sample.size for sample in kept}
+    if len(kept) < 20 or len(loops) < 2:
         return 0.0
-    return math.gcd(*(sample.value for sample in samples)) / (max(loops) - min(loops))
+    return clock_step([sample.value for sample in kept]) / (max(loops) - min(loops))
 
 
 def exact_interval(series: Sequence[Slope]) -> Interval:
