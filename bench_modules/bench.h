@@ -69,6 +69,7 @@ struct bench_variant {
  * @most_blocks: most blocks in a run of this group; 0 for no limit
  * @most_seconds: no block begins later than this after the first; 0 for no limit
  * @arms: @setup switches markers on; if false, all must be off
+ * @lacks: what is missing, in words, if @setup returns -ENODEV
  *
  * If @setup returns -ENODEV, the group cannot be measured here, and is skipped when
  * several groups are run.
@@ -86,6 +87,7 @@ struct bench_group {
 	u32 most_blocks;
 	u32 most_seconds;
 	bool arms;
+	const char *lacks;
 };
 
 /* struct bench_sample.flags: the window was disturbed */

@@ -1,39 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cold-branch: a branch that is never taken and depends on an immediate value, read or
- * as a jump, on a byte that is always in L1, or on a random byte of a buffer larger
- * than the caches, as measured for immediate values in 2008.
+ * as a jump, on a byte that is always in L1, or on a random byte of a buffer eight times
+ * as large as the last cache, as measured for immediate values in 2008.
  *
  * In cold-branch a fence in every pass, base included, keeps out-of-order
  * execution from hiding the wait; cold-branch-overlapped has no fence and shows how
  * much of the wait stays hidden.
+ *
+ * cold-branch-pages has such a buffer in pages of 4 KiB and one in pages of 2 MiB.  The
+ * difference of the two is what it costs to find the page of a byte.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/vmalloc.h>
 
+#include <kmarkers/hypervisor.h>
 #include <kmarkers/immediate.h>
 
+#include "caches.h"
+#include "chunks.h"
 #include "ops.h"
 #include "walk.h"
 
-#define BUFFER_ORDER	26	/* 64 MiB */
+/* A buffer has 16 MiB to 512 MiB, and at most a quarter of the free memory. */
+#define LEAST_ORDER	24
+#define MOST_ORDER	29
+#define MOST_CHUNKS	(1 << (MOST_ORDER - BENCH_CHUNK_ORDER))
+#define TIMES		8
 
-static u8 *cold_buffer;
+static u8 *small_pages[MOST_CHUNKS], *huge_pages[MOST_CHUNKS];
+static unsigned int cold_order;
 static u64 cold_walk = 1;
 static unsigned long taken;
 static u8 hot_byte;
 static DEFINE_IMV(u8, cold_branch);
 
+/* The start of a random cache line of a buffer. */
+static __always_inline u8 *cold_line(u8 **chunks, u64 state)
+{
+	u64 at = state >> (64 - cold_order);
+
+	return chunks[at >> BENCH_CHUNK_ORDER] + (at & (BENCH_CHUNK - 64));
+}
+
 /* Every variant computes the pointer, even if it does not use it. */
-#define PASS(fence, condition)						\
+#define PASS_IN(chunks, fence, condition)				\
 	u8 *line;							\
 									\
 	cold_walk = walk_next(cold_walk);				\
-	line = walk_line(cold_buffer, BUFFER_ORDER, cold_walk);		\
+	line = cold_line(chunks, cold_walk);				\
 	asm volatile(fence : "+r" (line) : : "memory");			\
 	if (unlikely(condition))					\
 		taken++
+
+#define PASS(fence, condition)	PASS_IN(small_pages, fence, condition)
 
 #define VARIANTS(id, fence)						\
 BENCH_OPS(id##_base, PASS(fence, 0))					\
@@ -55,32 +75,88 @@ static const struct bench_variant id##_variants[] = {			\
 VARIANTS(serialised, "lfence");
 VARIANTS(overlapped, "");
 
+BENCH_OPS(pages_base, PASS("lfence", 0))
+BENCH_OPS(pages_clone, PASS("lfence", 0))
+BENCH_OPS(pages_small, PASS("lfence", READ_ONCE(*line)))
+BENCH_OPS(pages_huge, PASS_IN(huge_pages, "lfence", READ_ONCE(*line)))
+
+static const struct bench_variant pages_variants[] = {
+	BENCH_ROW("base", pages_base),
+	BENCH_ROW("base-clone", pages_clone),
+	BENCH_ROW("memory-4k", pages_small),
+	BENCH_ROW("memory-2m", pages_huge),
+};
+
+/* An emulator has no caches, and writing a large buffer takes it long. */
+static unsigned int choose_order(void)
+{
+	struct bench_caches caches;
+	unsigned int order;
+
+	if (kmarkers_is_emulated())
+		return LEAST_ORDER;
+	bench_read_caches(&caches);
+	order = bench_order_of(TIMES * caches.last);
+	if (order > MOST_ORDER)
+		order = MOST_ORDER;
+	while (order > LEAST_ORDER && 4ULL << order > bench_free_memory())
+		order--;
+	return order > LEAST_ORDER ? order : LEAST_ORDER;
+}
+
+static unsigned int nr_chunks(void)
+{
+	return 1U << (cold_order - BENCH_CHUNK_ORDER);
+}
+
 static int setup_cold(void)
 {
-	cold_buffer = vmalloc(1UL << BUFFER_ORDER);
-	if (!cold_buffer)
-		return -ENOMEM;
-	/* The buffer is written, so that every page gets memory of its own. */
-	memset(cold_buffer, 1, 1UL << BUFFER_ORDER);
-	memset(cold_buffer, 0, 1UL << BUFFER_ORDER);
-	return 0;
+	cold_order = choose_order();
+	return bench_alloc_chunks(small_pages, nr_chunks(), false);
 }
 
 static void teardown_cold(void)
 {
-	vfree(cold_buffer);
+	bench_free_chunks(small_pages, nr_chunks(), false);
 }
 
-#define GROUP(label, id, fewer, more)					\
+static int setup_pages(void)
+{
+	int err;
+
+	if (kmarkers_is_emulated())
+		return -ENODEV;
+	err = setup_cold();
+	if (err)
+		return err;
+	err = bench_alloc_chunks(huge_pages, nr_chunks(), true);
+	if (!err)
+		return 0;
+	teardown_cold();
+	return err;
+}
+
+static void teardown_pages(void)
+{
+	bench_free_chunks(huge_pages, nr_chunks(), true);
+	teardown_cold();
+}
+
+#define GROUP(label, id, fewer, more, begin, end, ...)			\
 {									\
 	.name = label,							\
 	.variants = id##_variants,					\
 	.nr_variants = ARRAY_SIZE(id##_variants),			\
 	.loops = { fewer, more },					\
-	.setup = setup_cold,						\
-	.teardown = teardown_cold,					\
+	.setup = begin,							\
+	.teardown = end,						\
+	__VA_ARGS__							\
 }
 
-const struct bench_group bench_cold_branch = GROUP("cold-branch", serialised, 64, 320);
+const struct bench_group bench_cold_branch =
+	GROUP("cold-branch", serialised, 64, 320, setup_cold, teardown_cold);
 const struct bench_group bench_cold_branch_overlapped =
-	GROUP("cold-branch-overlapped", overlapped, 500, 1500);
+	GROUP("cold-branch-overlapped", overlapped, 500, 1500, setup_cold, teardown_cold);
+const struct bench_group bench_cold_branch_pages =
+	GROUP("cold-branch-pages", pages, 64, 320, setup_pages, teardown_pages,
+	      .lacks = "no huge pages for its buffer, or no real CPU");

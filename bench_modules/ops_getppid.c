@@ -21,7 +21,7 @@ static u64 pressure_walk = 1;
 
 static void evict(void)
 {
-	walk_evict(pressure_buffer, &pressure_walk);
+	walk_evict(pressure_buffer, EVICT_ORDER, EVICT_STEPS, &pressure_walk);
 }
 
 /* A marker before the work, the work, and a marker after it. */

@@ -7,5 +7,8 @@
 #define REPEAT_16(...)							\
 	REPEAT_4(__VA_ARGS__); REPEAT_4(__VA_ARGS__);			\
 	REPEAT_4(__VA_ARGS__); REPEAT_4(__VA_ARGS__)
+#define REPEAT_64(...)							\
+	REPEAT_16(__VA_ARGS__); REPEAT_16(__VA_ARGS__);			\
+	REPEAT_16(__VA_ARGS__); REPEAT_16(__VA_ARGS__)
 
 #endif /* BENCH_MODULES_REPEAT_H */

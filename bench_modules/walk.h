@@ -21,15 +21,15 @@ static __always_inline u8 *walk_line(u8 *buffer, unsigned int order, u64 state)
 #define EVICT_ORDER	23	/* a buffer of 8 MiB: several times L2 */
 #define EVICT_STEPS	65536
 
-/* Evict L1 and L2, in random order: with a linear sweep the replacement policy keeps some lines. */
-static inline void walk_evict(u8 *buffer, u64 *state)
+/* Evict caches, in random order: with a linear sweep the replacement policy keeps some lines. */
+static inline void walk_evict(u8 *buffer, unsigned int order, unsigned int steps, u64 *state)
 {
 	unsigned int i;
 	u8 *line;
 
-	for (i = 0; i < EVICT_STEPS; i++) {
+	for (i = 0; i < steps; i++) {
 		*state = walk_next(*state);
-		line = walk_line(buffer, EVICT_ORDER, *state);
+		line = walk_line(buffer, order, *state);
 		WRITE_ONCE(*line, READ_ONCE(*line) + 1);
 	}
 }

@@ -28,7 +28,7 @@ static u8 *buffer;
 static u64 walk = 1;
 
 BENCH_OPS(quiet, getppid_work())
-BENCH_OPS_EACH(pressure, walk_evict(buffer, &walk), getppid_work())
+BENCH_OPS_EACH(pressure, walk_evict(buffer, EVICT_ORDER, EVICT_STEPS, &walk), getppid_work())
 
 /* All variants time the same code of this program; the kernel's code differs. */
 #define ROWS(id)							\

@@ -75,9 +75,8 @@ void native_progress_show(void)
 void native_progress_end(int err)
 {
 	show_head();
-	/* In a program, -ENODEV always means that there is no second CPU. */
-	if (err == -ENODEV) {
-		fprintf(stderr, "SKIP, no second CPU can be had for its bystander\n");
+	if (err == -ENODEV && progress.group->lacks) {
+		fprintf(stderr, "SKIP, %s\n", progress.group->lacks);
 		return;
 	}
 	show_share();

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reading the sizes of the caches from the CPU, which describes them in the same words to all. */
+#include <linux/types.h>
+
+#include "caches.h"
+
+/* One leaf describes a cache in each of its subleaves (Intel SDM vol. 2, AMD APM vol. 3, CPUID). */
+#define LEAF_INTEL	4
+#define LEAF_AMD	0x8000001d
+#define LEAF_LARGEST	0x80000000
+#define MOST_CACHES	16
+
+enum kind {
+	KIND_END,
+	KIND_DATA,
+	KIND_CODE,
+	KIND_UNIFIED,
+};
+
+struct words {
+	u32 a, b, c, d;
+};
+
+/* Small caches by today's measure, for CPUs that do not describe theirs. */
+static const struct bench_caches unknown = { 32 << 10, 1 << 20, 32 << 20 };
+
+static struct words ask(u32 leaf, u32 subleaf)
+{
+	struct words words;
+
+	asm volatile("cpuid" : "=a" (words.a), "=b" (words.b), "=c" (words.c), "=d" (words.d)
+		     : "0" (leaf), "2" (subleaf));
+	return words;
+}
+
+/* Bytes are ways times partitions times bytes of a line times sets, each given as one less. */
+static u64 bytes_of(const struct words *words)
+{
+	u64 ways = (words->b >> 22) + 1, partitions = (words->b >> 12 & 0x3ff) + 1;
+	u64 line = (words->b & 0xfff) + 1, sets = (u64)words->c + 1;
+
+	return ways * partitions * line * sets;
+}
+
+static u64 larger(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+/* Add the caches that a leaf describes; return false if there are none. */
+static bool read_leaf(u32 leaf, struct bench_caches *caches)
+{
+	u32 subleaf;
+
+	for (subleaf = 0; subleaf < MOST_CACHES; subleaf++) {
+		struct words words = ask(leaf, subleaf);
+		u32 kind = words.a & 0x1f, level = words.a >> 5 & 7;
+
+		if (kind == KIND_END)
+			break;
+		if (kind == KIND_CODE)
+			caches->code = larger(caches->code, bytes_of(&words));
+		else if (level == 2)
+			caches->middle = bytes_of(&words);
+		if (kind != KIND_CODE && level >= 2)
+			caches->last = larger(caches->last, bytes_of(&words));
+	}
+	return subleaf > 0;
+}
+
+/**
+ * bench_read_caches() - read the sizes of the caches
+ * @caches: filled in; sizes that the CPU does not tell are guessed
+ */
+void bench_read_caches(struct bench_caches *caches)
+{
+	*caches = (struct bench_caches) { 0 };
+	if (!(ask(0, 0).a >= LEAF_INTEL && read_leaf(LEAF_INTEL, caches)) &&
+	    ask(LEAF_LARGEST, 0).a >= LEAF_AMD)
+		read_leaf(LEAF_AMD, caches);
+	caches->code = caches->code ?: unknown.code;
+	caches->middle = caches->middle ?: unknown.middle;
+	caches->last = caches->last ?: unknown.last;
+}
+
+/* The smallest power of two, as an exponent, that is not below @bytes. */
+unsigned int bench_order_of(u64 bytes)
+{
+	unsigned int order = 0;
+
+	while (1ULL << order < bytes)
+		order++;
+	return order;
+}

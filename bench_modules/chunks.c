@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* chunks.h for the kernel: vmalloc() maps small pages, and other memory is in huge ones. */
+#include <linux/errno.h>
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include "chunks.h"
+
+#define PAGE_ORDER	(BENCH_CHUNK_ORDER - PAGE_SHIFT)
+
+static void free_huge(u8 **chunks, unsigned int nr)
+{
+	while (nr--)
+		free_pages((unsigned long)chunks[nr], PAGE_ORDER);
+}
+
+static int alloc_huge(u8 **chunks, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		chunks[i] = (u8 *)__get_free_pages(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN |
+						   __GFP_NORETRY, PAGE_ORDER);
+		if (!chunks[i]) {
+			free_huge(chunks, i);
+			return -ENODEV;
+		}
+	}
+	return 0;
+}
+
+/**
+ * bench_alloc_chunks() - allocate a buffer that is all zero, and all in memory
+ * @chunks: filled in: BENCH_CHUNK bytes each
+ * @nr: how many
+ * @huge: whether each is to be one huge page, of as many small ones
+ *
+ * Return: 0, -ENOMEM, or -ENODEV if there are not so many huge pages.
+ */
+int bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge)
+{
+	unsigned int i;
+	u8 *all;
+
+	if (huge)
+		return alloc_huge(chunks, nr);
+	all = vzalloc(nr * BENCH_CHUNK);
+	if (!all)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		chunks[i] = all + i * BENCH_CHUNK;
+	return 0;
+}
+
+void bench_free_chunks(u8 **chunks, unsigned int nr, bool huge)
+{
+	if (huge)
+		free_huge(chunks, nr);
+	else
+		vfree(chunks[0]);
+}
+
+/* Return the bytes of memory that may be used without making others wait for theirs. */
+u64 bench_free_memory(void)
+{
+	return (u64)si_mem_available() << PAGE_SHIFT;
+}

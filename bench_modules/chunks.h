@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Large buffers in small or in huge pages, as chunks of the size of a huge page. */
+#ifndef BENCH_MODULES_CHUNKS_H
+#define BENCH_MODULES_CHUNKS_H
+
+#include <linux/types.h>
+
+#define BENCH_CHUNK_ORDER	21
+#define BENCH_CHUNK		(1UL << BENCH_CHUNK_ORDER)
+
+int bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge);
+void bench_free_chunks(u8 **chunks, unsigned int nr, bool huge);
+u64 bench_free_memory(void);
+
+#endif /* BENCH_MODULES_CHUNKS_H */

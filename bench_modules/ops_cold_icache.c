@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cold-icache-*: 64 dormant markers in a piece of code that is executed once, with the
+ * code in the first-level cache of instructions (l1), in the second level (l2), beyond
+ * it (l3) or in memory.  In cold code a marker costs the lines that its bytes fill.
+ *
+ * The lines of the code are flushed, whatever the sizes of the caches are; for l2 and l3
+ * they are then read as data, and for l3 a random walk, sized from the CPU's caches,
+ * evicts the second level, with the bytes that the flavour generic reads.  Otherwise data
+ * and TLB stay warm.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/vmalloc.h>
+
+#include <kmarkers/hypervisor.h>
+#include <kmarkers/marker.h>
+
+#include "caches.h"
+#include "ops.h"
+#include "repeat.h"
+#include "walk.h"
+
+#define LINE		64
+/* More than the code of any variant, so that each flushes and reads as many lines. */
+#define CODE_BYTES	(16 << 10)
+/* A walk of so many times the lines of a buffer of so many times the cache leaves 2 % of it. */
+#define TIMES		4
+#define LARGEST_ORDER	26
+
+static enum { IN_L1, IN_L2, IN_L3, IN_MEMORY } place;
+static u8 *walk_buffer;
+static unsigned int walk_order;
+static u64 walk_state = 1;
+
+static void flush_code(const u8 *code)
+{
+	unsigned int i;
+
+	asm volatile("mfence" : : : "memory");
+	for (i = 0; i < CODE_BYTES; i += LINE)
+		asm volatile("clflush %0" : : "m" (code[i]));
+	asm volatile("mfence" : : : "memory");
+}
+
+static void read_code(const u8 *code)
+{
+	unsigned int i;
+
+	for (i = 0; i < CODE_BYTES; i += LINE)
+		(void)READ_ONCE(code[i]);
+}
+
+/* Put the code that follows its caller's own where the group wants it. */
+static noinline void prepare(const u8 *code)
+{
+	if (place == IN_L1)
+		return;
+	flush_code(code);
+	if (place != IN_MEMORY)
+		read_code(code);
+	if (place == IN_L3)
+		walk_evict(walk_buffer, walk_order, TIMES << (walk_order - 8), &walk_state);
+}
+
+/* The address is that of the instruction behind this one. */
+#define PREPARE()							\
+do {									\
+	const u8 *code;							\
+									\
+	asm volatile("lea 0(%%rip), %0" : "=r" (code));			\
+	prepare(code);							\
+} while (0)
+
+/* A piece of code: some instructions, and a jump over others, as branches skip rare cases. */
+#define PIECE()								\
+	asm volatile(".rept 2\n\t"					\
+		     "add %%ecx, %%ecx\n\t"				\
+		     "add %%edx, %%edx\n\t"				\
+		     "mov (%%rsp), %%esi\n\t"				\
+		     "add %%r8d, %%r8d\n\t"				\
+		     "add %%r9d, %%r9d\n\t"				\
+		     "mov (%%rsp), %%edi\n\t"				\
+		     ".endr\n\t"					\
+		     "jmp 1f\n\t"					\
+		     ".skip 64, 0xcc\n"					\
+		     "1:"						\
+		     : : : "ecx", "edx", "esi", "edi", "r8", "r9", "cc")
+
+#define MARK_OF(flavour)						\
+	trace_mark_flavour(flavour, bench_cold_icache, NULL, "%d %p", 1, NULL)
+
+#define COLD_OPS(id, ...)						\
+BENCH_OPS_EACH(id, PREPARE(), REPEAT_64(__VA_ARGS__; PIECE()))
+
+COLD_OPS(cold_none, (void)0)
+COLD_OPS(cold_clone, (void)0)
+COLD_OPS(cold_generic, MARK_OF(generic))
+COLD_OPS(cold_immediate, MARK_OF(immediate))
+COLD_OPS(cold_jump, MARK_OF(jump))
+COLD_OPS(cold_cmp_flip, MARK_OF(cmp_flip))
+COLD_OPS(cold_xor_flip, MARK_OF(xor_flip))
+
+static const struct bench_variant cold_variants[] = {
+	BENCH_ROW("none", cold_none),
+	BENCH_ROW("none-clone", cold_clone),
+	BENCH_ROW("marker-generic-64", cold_generic),
+	BENCH_ROW("marker-immediate-64", cold_immediate),
+	BENCH_ROW("marker-jump-64", cold_jump),
+	BENCH_ROW("marker-cmp-flip-64", cold_cmp_flip),
+	BENCH_ROW("marker-xor-flip-64", cold_xor_flip),
+};
+
+static int setup_l1(void)
+{
+	place = IN_L1;
+	return 0;
+}
+
+/* Put the code at a place; an emulator has no caches. */
+static int put_code(int where)
+{
+	if (kmarkers_is_emulated())
+		return -ENODEV;
+	place = where;
+	return 0;
+}
+
+static int setup_l2(void)
+{
+	return put_code(IN_L2);
+}
+
+static int setup_l3(void)
+{
+	struct bench_caches caches;
+
+	if (put_code(IN_L3))
+		return -ENODEV;
+	bench_read_caches(&caches);
+	walk_order = bench_order_of(TIMES * caches.middle);
+	if (walk_order > LARGEST_ORDER)
+		walk_order = LARGEST_ORDER;
+	walk_buffer = vmalloc(1UL << walk_order);
+	if (!walk_buffer)
+		return -ENOMEM;
+	memset(walk_buffer, 1, 1UL << walk_order);
+	return 0;
+}
+
+static void teardown_l3(void)
+{
+	vfree(walk_buffer);
+}
+
+static int setup_memory(void)
+{
+	return put_code(IN_MEMORY);
+}
+
+#define GROUP(label, where, ...)					\
+{									\
+	.name = label,							\
+	.variants = cold_variants,					\
+	.nr_variants = ARRAY_SIZE(cold_variants),			\
+	.loops = { 2, 10 },						\
+	.setup = where,							\
+	.lacks = "no real CPU, so no caches",				\
+	__VA_ARGS__							\
+}
+
+/* An eviction takes a millisecond, so there are fewer blocks of them. */
+const struct bench_group bench_cold_icache_l1 = GROUP("cold-icache-l1", setup_l1);
+const struct bench_group bench_cold_icache_l2 = GROUP("cold-icache-l2", setup_l2);
+const struct bench_group bench_cold_icache_l3 =
+	GROUP("cold-icache-l3", setup_l3, .teardown = teardown_l3, .most_blocks = 60);
+const struct bench_group bench_cold_icache_memory = GROUP("cold-icache-memory", setup_memory);

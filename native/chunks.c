@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* bench_modules/chunks.h for a program: a mapping, with advice on its pages. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../bench_modules/chunks.h"
+
+/* Return the KiB of huge pages in the mappings between two addresses. */
+static u64 huge_kib(unsigned long from, unsigned long to)
+{
+	FILE *file = fopen("/proc/self/smaps", "r");
+	unsigned long start, end, kib;
+	char line[512];
+	bool inside = false;
+	u64 all = 0;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+			inside = start < to && end > from;
+		else if (inside && sscanf(line, "AnonHugePages: %lu", &kib) == 1)
+			all += kib;
+	}
+	if (file)
+		fclose(file);
+	return all;
+}
+
+/* Map chunks that begin at a multiple of their size. */
+static u8 *map_aligned(unsigned long bytes)
+{
+	u8 *all = mmap(NULL, bytes + BENCH_CHUNK, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned long before;
+
+	if (all == MAP_FAILED)
+		return NULL;
+	before = -(unsigned long)all % BENCH_CHUNK;
+	if (before)
+		munmap(all, before);
+	munmap(all + before + bytes, BENCH_CHUNK - before);
+	return all + before;
+}
+
+int bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge)
+{
+	unsigned long bytes = nr * BENCH_CHUNK, at;
+	u8 *all = map_aligned(bytes);
+	unsigned int i;
+
+	if (!all)
+		return -ENOMEM;
+	/* A kernel without transparent huge pages refuses both, and has only small ones. */
+	madvise(all, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	memset(all, 0, bytes);
+	at = (unsigned long)all;
+	if (huge && huge_kib(at, at + bytes) < bytes / 1024 / 10 * 9) {
+		munmap(all, bytes);
+		return -ENODEV;
+	}
+	for (i = 0; i < nr; i++)
+		chunks[i] = all + i * BENCH_CHUNK;
+	return 0;
+}
+
+void bench_free_chunks(u8 **chunks, unsigned int nr, bool huge)
+{
+	munmap(chunks[0], nr * BENCH_CHUNK);
+}
+
+u64 bench_free_memory(void)
+{
+	return (u64)sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);
+}
