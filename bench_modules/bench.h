@@ -178,7 +178,11 @@ static noinline u64 id##_##layout(u32 loops)				\
 	return end - start;						\
 }
 
-/* A variant at one layout, with a window around each pass, after preparation that is not timed. */
+/*
+ * A variant at one layout, with a window around each pass, after preparation that is not
+ * timed.  The asm without code keeps the making of @start in front of the statements:
+ * behind them it would be in the window, in some variants and not in others.
+ */
 #define BENCH_OP_EACH(id, layout, prepare, ...)				\
 static noinline u64 id##_##layout(u32 loops)				\
 {									\
@@ -191,6 +195,7 @@ static noinline u64 id##_##layout(u32 loops)				\
 		BENCH_BEGIN(irqs);					\
 		BENCH_ALIGN(layout);					\
 		start = bench_tsc();					\
+		asm volatile("" : "+r" (start));			\
 		{ __VA_ARGS__; }					\
 		barrier();						\
 		total += bench_tsc() - start;				\
