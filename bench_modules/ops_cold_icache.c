@@ -22,7 +22,10 @@
 #include "walk.h"
 
 #define LINE		64
-/* More than the code of any variant, so that each flushes and reads as many lines. */
+/*
+ * More than the code of any variant, so that each flushes and reads as many lines.  Those
+ * beyond it are of the next variants, or of the benchmarks that are linked after these.
+ */
 #define CODE_BYTES	(16 << 10)
 /* A walk of so many times the lines of a buffer of so many times the cache leaves 2 % of it. */
 #define TIMES		4

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "../bench_modules/chunks.h"
 
@@ -72,5 +71,13 @@ void bench_free_chunks(u8 **chunks, unsigned int nr, bool huge)
 
 u64 bench_free_memory(void)
 {
-	return (u64)sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);
+	FILE *file = fopen("/proc/meminfo", "r");
+	unsigned long kib = 0;
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file) && !kib)
+		sscanf(line, "MemAvailable: %lu", &kib);
+	if (file)
+		fclose(file);
+	return (u64)kib << 10;
 }
