@@ -13,11 +13,14 @@ import rawdata
 from kmtools.analyse import density, verdicts
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.slopes import Slope
-from kmtools.analyse.stats import UNBOUNDED
+from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.check import counts
 from kmtools.cli import main
 from kmtools.measure import collect
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC
+from kmtools.report import sitetable
+from kmtools.report.figures import densities
+from matplotlib.collections import LineCollection
 
 SITES = (1, 4, 16)
 
@@ -104,6 +107,29 @@ def test_costs_are_in_table_summary_and_page(
     text = (run / "report.html").read_text()
     assert text.count("one more dormant site") >= 2
     assert (run / "figures" / "density-native.svg").exists()
+
+
+def site_cost(name: str, cost: float, ci: Interval) -> SiteCost:
+    of = ("native", "6.1", "cold-icache-l2")
+    return SiteCost(*of, name, UNIT_TSC, [64], 9, cost, ci, pass_cost=8, core=None, ns_per_tick=1)
+
+
+def test_the_figure_shows_whole_intervals() -> None:
+    """A line is as long as its interval; one without ends goes beyond all others."""
+    costs = [
+        site_cost("marker-generic", 1.0, Interval(-3.0, 15.0)),
+        site_cost("marker-jump", 0.5, UNBOUNDED),
+    ]
+    drawn = densities.densities(costs, "sites")
+    assert drawn is not None
+    figure, picture = drawn
+    drawn_lines = figure.axes[0].collections
+    lines = [line for line in drawn_lines if isinstance(line, LineCollection)]
+    ends = [[float(x) for x in line.get_segments()[0][:, 0]] for line in lines]
+    assert ends[0] == [-3.0, 15.0]
+    assert ends[1][0] < -15 and ends[1][1] > 15
+    assert "marker-generic +1.000" in picture.alt
+    assert "; 0 and 64 sites; " in sitetable.title_of(costs[0])
 
 
 def test_no_block_gives_no_interval() -> None:

@@ -40,10 +40,10 @@ def rows_of(costs: Sequence[SiteCost]) -> list[list[str]]:
 
 def title_of(cost: SiteCost) -> str:
     """What a table holds."""
-    sites = ", ".join(map(str, cost.sites[:-1]))
-    sites = f"{sites} and {cost.sites[-1]}" if sites else f"{cost.sites[-1]}"
+    fewer = ", ".join(map(str, [0, *cost.sites[:-1]]))
+    sites = f"{fewer} and {cost.sites[-1]} sites"
     whole = f"a pass without sites takes {amount(cost.pass_cost)}"
-    return f"{cost.benchmark}: one more dormant site, {cost.unit}; 0, {sites} sites; {whole}"
+    return f"{cost.benchmark}: one more dormant site, {cost.unit}; {sites}; {whole}"
 
 
 def render(costs: Sequence[SiteCost]) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -23,9 +24,15 @@ from kmtools.report.figures.style import (
 from kmtools.report.table import amount
 
 
+def reach_of(costs: Sequence[SiteCost]) -> float:
+    """Where lines of intervals without an end stop: beyond all finite intervals."""
+    known = [value for cost in costs for value in (cost.cost, cost.ci.lo, cost.ci.hi)]
+    return 2 * max(abs(value) for value in known if math.isfinite(value)) or 1.0
+
+
 def _panel(axes: Axes, costs: Sequence[SiteCost]) -> None:
     """One benchmark: a point and an interval for each flavour."""
-    reach = 2 * max(abs(cost.cost) for cost in costs) or 1.0
+    reach = reach_of(costs)
     for row, cost in enumerate(costs):
         ends = finite(cost.ci.lo, reach), finite(cost.ci.hi, reach)
         axes.hlines(row, *ends, color=BLUE, linewidth=1.2)
@@ -54,6 +61,6 @@ def densities(costs: Sequence[SiteCost], name: str) -> Drawn:
         name,
         f"One more dormant site, {costs[0].tier}",
         "The slope of a pass over the number of dormant sites in it, with its 95 % interval. The"
-        " flavour none has no sites under the same names: its slope is noise.",
+        " flavour none of density-* has no sites under the same names: its slope is noise.",
         f"A panel for each benchmark, in {costs[0].unit} for one more site. {words}.",
     )
