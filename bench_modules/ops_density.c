@@ -77,12 +77,12 @@ const struct bench_group bench_density_empty = {
 	.name = "density-empty",
 	.variants = empty_variants,
 	.nr_variants = ARRAY_SIZE(empty_variants),
-	.loops = { 4000, 10000 },
+	.loops = { 3000, 8000 },
 };
 
 const struct bench_group bench_density_full = {
 	.name = "density-full",
 	.variants = full_variants,
 	.nr_variants = ARRAY_SIZE(full_variants),
-	.loops = { 2000, 5000 },
+	.loops = { 1000, 3000 },
 };
