@@ -51,6 +51,7 @@ COPIED_LINES = 10
 
 # Files that need data of the kernel; Documentation/native.md says why for each.
 NOT_SHARED = {
+    "base/control.c",
     "base/debugfs.c",
     "base/symbols.c",
     "patcher/main.c",
@@ -69,6 +70,10 @@ NOT_SHARED = {
     "markers/control_file.c",
     "markers/controls.c",
     "markers/event_probe.c",
+    "markers/event_write.c",
+    "markers/event_users.c",
+    "markers/event_call.c",
+    "markers/events.c",
     "markers/files.c",
     "markers/ftrace.c",
     "markers/functions.c",
