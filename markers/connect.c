@@ -33,13 +33,33 @@ static void publish_probes(struct marker_entry *entry, struct probe_array *array
 			rcu_assign_pointer(marker->probes, array ? array->probe : NULL);
 }
 
+/* Return 0; or an error, with a stub that calls its probe directly. */
+static int leave_stubs(struct marker_entry *entry)
+{
+	struct marker *marker;
+	int err = 0;
+
+	list_for_each_entry(marker, &entry->markers, node)
+		err = err ?: marker_stub_leave(marker);
+	return err;
+}
+
+static void settle_stubs(struct marker_entry *entry)
+{
+	struct marker *marker;
+
+	list_for_each_entry(marker, &entry->markers, node)
+		marker_stub_settle(marker);
+}
+
 /* Add a probe to a name that has probes: it is called at once. */
 static int join(struct marker_link *link)
 {
 	struct probe_array *array = link->entry->probes, *old;
 	int err;
 
-	err = marker_array_add(&array, link->func, link->private, marker_array_nothing, &old);
+	err = leave_stubs(link->entry) ?:
+	      marker_array_add(&array, link->func, link->private, marker_array_nothing, &old);
 	if (err)
 		return err;
 	link->joined = true;
@@ -123,19 +143,26 @@ static int switch_names(const struct marker_link *links, unsigned int nr, bool o
 	return marker_switch_end(&batch, err);
 }
 
-/* Remove a probe from its name.  Return 0 or -ENOENT. */
+/*
+ * Remove a probe from its name.  Return 0; -ENOENT; or, with the probe still connected, an
+ * error of patcher_apply(), which only a probe with a twin meets.
+ */
 static int withdraw(struct marker_link *link)
 {
 	struct probe_array *array = link->entry->probes, *old;
-	int index = marker_array_find(array, link->func, link->private);
+	int err, index = marker_array_find(array, link->func, link->private);
 
 	if (index < 0)
 		return index;
+	err = leave_stubs(link->entry);
+	if (err)
+		return err;
 	marker_array_del(&array, index, marker_array_nothing, &old);
 	publish_probes(link->entry, array);
 	if (old)
 		kfree_rcu(old, rcu);
 	link->switches = !array;
+	settle_stubs(link->entry);
 	return 0;
 }
 
@@ -146,6 +173,7 @@ static void publish_link(struct marker_link *link)
 	if (!link->switches)
 		return;
 	publish_probes(link->entry, link->array);
+	settle_stubs(link->entry);
 	list_for_each_entry(marker, &link->entry->markers, node)
 		if (!format_fits(link->entry, marker->format))
 			marker_name_log_mismatch(link->entry, marker);
@@ -201,7 +229,7 @@ int marker_connect(struct marker_entry *entry, const char *format, marker_probe_
 	return connect_links(&link, 1);
 }
 
-/* Disconnect a probe from a name.  Return 0 or -ENOENT. */
+/* Disconnect a probe from a name.  Return 0 or an error of withdraw(). */
 int marker_disconnect(struct marker_entry *entry, marker_probe_func *func, void *private)
 {
 	struct marker_link link = { .func = func, .private = private, .entry = entry };

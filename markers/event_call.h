@@ -8,6 +8,11 @@
 #include <linux/tracepoint.h>
 #include <linux/types.h>
 
+#include <kmarkers/typed.h>
+
+/* How many arguments of a probe are in registers, behind its private data. */
+#define EVENT_REGISTERS	5
+
 struct module;
 struct record_layout;
 
@@ -51,11 +56,17 @@ struct marker_event {
  * @node: among those of its event
  * @event: the event
  * @file: the buffer; NULL for perf
+ * @twin: the writer that takes arguments in registers, or NULL
+ * @bytes: of a record that @twin writes
+ * @offsets: of its fields
  */
 struct event_user {
 	struct list_head node;
 	struct marker_event *event;
 	struct trace_event_file *file;
+	marker_typed_func *twin;
+	u16 bytes;
+	u16 offsets[EVENT_REGISTERS];
 };
 
 struct marker_event *marker_event_make(const char *name, const char *format);

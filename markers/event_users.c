@@ -6,14 +6,19 @@
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/module.h>
+#include <linux/printk.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include <kmarkers/marker.h>
 
 #include "event_call.h"
+#include "event_registers.h"
 #include "event_users.h"
 #include "event_write.h"
+
+/* A buffer that takes no record. */
+static struct trace_event_file nowhere = { .flags = EVENT_FILE_FL_SOFT_DISABLED };
 
 static marker_probe_func *writer_of(const struct event_user *user)
 {
@@ -40,6 +45,7 @@ static int add_user(struct marker_event *event, struct trace_event_file *file)
 	if (!err) {
 		user->event = event;
 		user->file = file;
+		marker_event_find_twin(user);
 		err = connect_user(user);
 	}
 	if (err) {
@@ -58,9 +64,19 @@ static int add_user(struct marker_event *event, struct trace_event_file *file)
  */
 static void del_user(struct event_user *user)
 {
+	int err;
+
 	list_del(&user->node);
-	marker_probe_unregister(user->event->name, writer_of(user), user);
+	err = marker_probe_unregister(user->event->name, writer_of(user), user);
+	if (err)
+		WRITE_ONCE(user->file, &nowhere);
 	synchronize_rcu_expedited();
+	/* It is still called, so it stays, and so do we. */
+	if (err) {
+		pr_err("%s: its trace event cannot be disconnected: error %d\n",
+		       user->event->name, err);
+		return;
+	}
 	kfree(user);
 	module_put(THIS_MODULE);
 }

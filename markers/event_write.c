@@ -37,13 +37,14 @@ void marker_event_to_buffer(void *private, void *call_private, const char *fmt, 
 {
 	struct event_user *user = private;
 	const struct record_layout *layout = user->event->layout;
+	struct trace_event_file *file = READ_ONCE(user->file);
 	struct trace_event_buffer buffer;
 	struct hit hit;
 	void *record;
 
-	if (trace_trigger_soft_disabled(user->file))
+	if (trace_trigger_soft_disabled(file))
 		return;
-	record = trace_event_buffer_reserve(&buffer, user->file, take_hit(&hit, layout, args));
+	record = trace_event_buffer_reserve(&buffer, file, take_hit(&hit, layout, args));
 	if (!record)
 		return;
 	marker_layout_fill(layout, record, hit.slots, hit.lengths);

@@ -37,6 +37,7 @@
 #include <kmarkers/words.h>
 
 #include "event_call.h"
+#include "event_registers.h"
 #include "events.h"
 #include "look.h"
 #include "tables.h"
@@ -380,6 +381,7 @@ int __init marker_events_init(void)
 	if (!events.queue)
 		return -ENOMEM;
 	events.lock = lock;
+	marker_event_use_twins();
 	return 0;
 }
 

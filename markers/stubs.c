@@ -9,6 +9,8 @@
  * two instructions of the slot can pair the data of one probe with the code of
  * another: sites call stubs with preemption disabled.
  *
+ * The probe in the slot is a typed one, or the twin of one that is registered by name.
+ *
  * The iterator is correct for any set of probes; the slot is a shortcut.  A change to
  * the probes of a marker therefore first stops using the slot, and at its end uses it
  * again if there is exactly one probe.
@@ -45,6 +47,8 @@ struct stub_table {
 };
 
 static LIST_HEAD(stub_tables);
+
+marker_typed_func *(*marker_stub_twin)(const struct marker_probe *probe);
 
 /**
  * marker_typed_nothing() - the target of stubs until their marker is registered
@@ -122,13 +126,47 @@ static int fill_slot(struct marker_typed *typed, const struct marker_probe *prob
 	return patcher_apply(owner, pokes, 2);
 }
 
-static const struct marker_probe *only_probe(const struct marker_typed *typed)
+/* The probe of an array with one that was not removed. */
+static const struct marker_probe *only_probe(const struct probe_array *array,
+					     marker_probe_func *nothing)
 {
-	const struct marker_probe *probe = typed->array->probe;
+	const struct marker_probe *probe = array->probe;
 
-	while (probe->func == (marker_probe_func *)(void *)typed->nothing)
+	while (probe->func == nothing)
 		probe++;
 	return probe;
+}
+
+/* The array of the probes that are registered by name.  The registry's lock is held. */
+static const struct probe_array *named_array(const struct marker *marker)
+{
+	const struct marker_probe *first = rcu_dereference_raw(marker->probes);
+
+	return first ? container_of(first, struct probe_array, probe[0]) : NULL;
+}
+
+static bool find_twin(const struct probe_array *named, struct marker_probe *slot)
+{
+	const struct marker_probe *probe = only_probe(named, marker_array_nothing);
+
+	if (!marker_stub_twin)
+		return false;
+	slot->func = (marker_probe_func *)(void *)marker_stub_twin(probe);
+	slot->private = probe->private;
+	return slot->func;
+}
+
+/* What the slot of a marker would call: its only probe, if it has one. */
+static bool find_only(const struct marker_typed *typed, struct marker_probe *slot)
+{
+	const struct probe_array *named = named_array(&typed->marker);
+
+	if (live_probes(typed->array) + live_probes(named) != 1)
+		return false;
+	if (live_probes(named))
+		return find_twin(named, slot);
+	*slot = *only_probe(typed->array, typed_nothing(typed));
+	return true;
 }
 
 /**
@@ -140,14 +178,13 @@ static const struct marker_probe *only_probe(const struct marker_typed *typed)
 void marker_stub_settle(struct marker *marker)
 {
 	struct marker_typed *typed = typed_of(marker);
+	struct marker_probe slot;
 	struct patcher_poke poke;
 
 	lockdep_assert_held(&marker_registry.lock);
 	if (!typed || !typed->stub || typed->direct)
 		return;
-	if (live_probes(typed->array) != 1 || marker->probes)
-		return;
-	if (fill_slot(typed, only_probe(typed)))
+	if (!find_only(typed, &slot) || fill_slot(typed, &slot))
 		return;
 	begin_poke(&poke, typed->stub + ENTRY, JMP_LEN);
 	memcpy(poke.new, nop, JMP_LEN);

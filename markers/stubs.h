@@ -30,6 +30,13 @@ static inline marker_probe_func *typed_nothing(const struct marker_typed *typed)
 	return (marker_probe_func *)(void *)typed->nothing;
 }
 
+/*
+ * A probe that is registered by name may have a twin, which does the same and takes the
+ * arguments of a typed marker in registers.  Returns it, or NULL; itself NULL if no probe
+ * has one.
+ */
+extern marker_typed_func *(*marker_stub_twin)(const struct marker_probe *probe);
+
 int marker_stub_leave(struct marker *marker);
 void marker_stub_settle(struct marker *marker);
 int marker_stubs_add(struct module *module, const struct kmarkers_span *span);

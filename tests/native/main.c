@@ -30,6 +30,7 @@
 #include "runs.h"
 #include "start.h"
 #include "tables.h"
+#include "twins.h"
 #include "words.h"
 
 static unsigned int planned, number, failures;
@@ -94,6 +95,7 @@ static const struct {
 	{ listing_cases, &listing_nr_cases },
 	{ table_cases, &table_nr_cases },
 	{ many_cases, &many_nr_cases },
+	{ twin_cases, &twin_nr_cases },
 };
 
 static void for_each_case(void (*do_it)(const struct test_case *test))

@@ -70,6 +70,7 @@ NOT_SHARED = {
     "markers/control_file.c",
     "markers/controls.c",
     "markers/event_probe.c",
+    "markers/event_registers.c",
     "markers/event_write.c",
     "markers/event_users.c",
     "markers/event_call.c",

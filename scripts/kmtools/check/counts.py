@@ -29,7 +29,7 @@ TRACEPOINTS = {
     "marker-1-probe": (3, "tracepoint"),
     "typed-direct-call-2-probes": (1, "tracepoint-2-probes"),
     "typed-direct-call-8-probes": (1, "tracepoint-8-probes"),
-    "marker-event": (1.5, "trace-event"),
+    "marker-event": (1, "trace-event"),
 }
 
 # These write records: how often a page of the buffer is full differs between windows.

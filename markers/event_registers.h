@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Hits of typed markers as records, with the arguments in registers. */
+#ifndef MARKERS_EVENT_REGISTERS_H
+#define MARKERS_EVENT_REGISTERS_H
+
+struct event_user;
+
+void marker_event_find_twin(struct event_user *user);
+void marker_event_use_twins(void);
+
+#endif /* MARKERS_EVENT_REGISTERS_H */

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes that are registered by name and have a twin, which a typed marker calls with the
+ * arguments in registers: the twin is called while it is the only one, and never beside its
+ * probe.
+ */
+#include <stdatomic.h>
+
+#include <linux/kernel.h>
+
+#include <kmarkers/typed.h>
+
+#include "../../markers/stubs.h"
+#include "twins.h"
+
+#define NAME	"twins_marker"
+#define FORMAT	"%lu %u"
+
+DECLARE_MARKER(twins_marker, MARKER_PROTO(unsigned long number, u32 word),
+	       MARKER_ARGS(number, word), FORMAT);
+DEFINE_MARKER(twins_marker);
+
+/* What a probe was called with; in a storm several threads count. */
+struct seen {
+	atomic_ulong by_name;
+	atomic_ulong by_twin;
+	atomic_ulong wrong;
+};
+
+static struct seen seen[2];
+static atomic_ulong typed_calls;
+
+static void judge(struct seen *where, unsigned long number, u32 word)
+{
+	if (number != 1UL << 40 || word != 7)
+		atomic_fetch_add(&where->wrong, 1);
+}
+
+static void by_name(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	struct seen *where = private;
+	unsigned long number = va_arg(*args, unsigned long);
+
+	judge(where, number, va_arg(*args, u32));
+	atomic_fetch_add(&where->by_name, 1);
+}
+
+static void by_twin(void *private, unsigned long number, u32 word)
+{
+	struct seen *where = private;
+
+	judge(where, number, word);
+	atomic_fetch_add(&where->by_twin, 1);
+}
+
+static void typed(void *private, unsigned long number, u32 word)
+{
+	atomic_fetch_add(&typed_calls, 1);
+}
+
+static marker_typed_func *twin_of(const struct marker_probe *probe)
+{
+	return probe->func == by_name ? (marker_typed_func *)(void *)by_twin : NULL;
+}
+
+static void reset(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(seen); i++) {
+		atomic_store(&seen[i].by_name, 0);
+		atomic_store(&seen[i].by_twin, 0);
+		atomic_store(&seen[i].wrong, 0);
+	}
+	atomic_store(&typed_calls, 0);
+}
+
+static void hit(void)
+{
+	mark_typed(twins_marker, 1UL << 40, 7);
+}
+
+/* How often one hit calls the first probe and its twin, the second one and its, and the typed one. */
+static bool calls(unsigned int first, unsigned int first_twin, unsigned int second,
+		  unsigned int second_twin, unsigned int own)
+{
+	reset();
+	hit();
+	return seen[0].by_name == first && seen[0].by_twin == first_twin &&
+	       seen[1].by_name == second && seen[1].by_twin == second_twin &&
+	       typed_calls == own && !seen[0].wrong && !seen[1].wrong;
+}
+
+static int come(unsigned int i)
+{
+	return marker_probe_register(NAME, FORMAT, by_name, &seen[i]);
+}
+
+static int go(unsigned int i)
+{
+	return marker_probe_unregister(NAME, by_name, &seen[i]);
+}
+
+static const char *alone_or_in_company(void)
+{
+	marker_stub_twin = twin_of;
+	EXPECT(calls(0, 0, 0, 0, 0));
+	EXPECT(!come(0));
+	EXPECT(calls(0, 1, 0, 0, 0));
+	EXPECT(!come(1));
+	EXPECT(calls(1, 0, 1, 0, 0));
+	EXPECT(!go(0));
+	EXPECT(calls(0, 0, 0, 1, 0));
+	EXPECT(!marker_register_twins_marker(typed, NULL));
+	EXPECT(calls(0, 0, 1, 0, 1));
+	EXPECT(!come(0));
+	EXPECT(calls(1, 0, 1, 0, 1));
+	EXPECT(!go(1));
+	EXPECT(!marker_unregister_twins_marker(typed, NULL));
+	EXPECT(calls(0, 1, 0, 0, 0));
+	EXPECT(!go(0));
+	EXPECT(calls(0, 0, 0, 0, 0));
+	return NULL;
+}
+
+static const char *come_and_go(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < test_batches; i++) {
+		EXPECT(!come(1));
+		EXPECT(!go(1));
+	}
+	return NULL;
+}
+
+/* The first probe stays, and is called once by each hit; the second comes and goes. */
+static const char *storm(void)
+{
+	const char *failed;
+	unsigned long hits;
+
+	marker_stub_twin = twin_of;
+	reset();
+	EXPECT(!come(0));
+	EXPECT(!test_start_threads(hit));
+	failed = come_and_go();
+	hits = test_stop_threads();
+	if (failed)
+		return failed;
+	EXPECT(hits && seen[0].by_name + seen[0].by_twin == hits);
+	EXPECT(!seen[0].wrong && !seen[1].wrong);
+	return NULL;
+}
+
+static void cleanup(void)
+{
+	go(0);
+	go(1);
+	marker_unregister_twins_marker(typed, NULL);
+	marker_synchronize_unregister();
+	marker_stub_twin = NULL;
+}
+
+const struct test_case twin_cases[] = {
+	{ "twins_alone_or_in_company", alone_or_in_company, cleanup },
+	{ "twins_storm", storm, cleanup },
+};
+
+const unsigned int twin_nr_cases = ARRAY_SIZE(twin_cases);
