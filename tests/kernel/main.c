@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The common cases in a module.  Writing "all" or the name of a case to debugfs
- * kmarkers_test/run runs the cases; the write returns when they have ended.
- * kmarkers_test/results shows the results as KTAP.  Writing N to kmarkers_test/fail_at
- * makes the N-th allocation of the writing task fail; the file reads 0 after the failure.
+ * The common cases in a module.  Writing "all" or the name of a case to its parameter run
+ * runs the cases, also where the kernel is locked down; the write returns when they have
+ * ended.  In debugfs, kmarkers_test/results shows the results as KTAP.  Writing N to
+ * kmarkers_test/fail_at makes the N-th allocation of the writing task fail; the file reads
+ * 0 after the failure.
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
@@ -12,7 +13,6 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 
 #include "../common/test.h"
 #include "shared.h"
@@ -70,29 +70,26 @@ static int run_named(const char *name)
 	return err;
 }
 
-static ssize_t run_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+static int run_set(const char *value, const struct kernel_param *param)
 {
 	char *name;
 	int err;
 
-	if (!count || count > MAX_NAME)
+	if (strlen(value) > MAX_NAME)
 		return -EINVAL;
-	name = memdup_user_nul(buf, count);
-	if (IS_ERR(name))
-		return PTR_ERR(name);
+	name = kstrdup(value, GFP_KERNEL);
+	if (!name)
+		return -ENOMEM;
 	mutex_lock(&lock);
 	err = run_named(strim(name));
 	mutex_unlock(&lock);
 	kfree(name);
-	return err ?: count;
+	return err;
 }
 
-static const struct file_operations run_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = run_write,
-	.llseek = noop_llseek,
-};
+static const struct kernel_param_ops run_ops = { .set = run_set };
+module_param_cb(run, &run_ops, NULL, 0200);
+MODULE_PARM_DESC(run, "the case to run, or all; the write returns when they have ended");
 
 static int results_show(struct seq_file *m, void *unused)
 {
@@ -149,7 +146,6 @@ static int __init test_init(void)
 		return -EINVAL;
 	}
 	dir = debugfs_create_dir("kmarkers_test", NULL);
-	debugfs_create_file("run", 0200, dir, NULL, &run_fops);
 	debugfs_create_file("results", 0400, dir, NULL, &results_fops);
 	debugfs_create_file("fail_at", 0600, dir, NULL, &fail_at_fops);
 	return 0;

@@ -10,6 +10,7 @@ debugfs=/sys/kernel/debug/kmarkers
 # shellcheck disable=SC2034 # for the scripts that source this
 tracing=/sys/kernel/tracing
 cases=/sys/kernel/debug/kmarkers_test
+case_to_run=/sys/module/kmarkers_test/parameters/run
 core="kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_bench"
 log=/tmp/log
 number=0
@@ -197,7 +198,7 @@ finish() {
 
 # run_case NAME: run a case of kmarkers_test, which is loaded; prints the checks that failed
 run_case() {
-	put "$1" "$cases/run"
+	put "$1" "$case_to_run"
 	sed -n "s/^# $1: /# /p" "$cases/results"
 	grep -q "^ok [0-9]* $1\$" "$cases/results"
 }

@@ -39,10 +39,10 @@ test_cases() {
 	try "test module loads and finds its values set in its init function" \
 		insmod /modules/kmarkers_test.ko batches="$batches"
 	run_cases
-	try "a probe with another format is registered" put markers_formats "$cases"/run
+	try "a probe with another format is registered" put markers_formats "$case_to_run"
 	logged 'test_format in hit_formats(): format "%ld %s" is not the registered "%d %s"'
 	result $? "the log names both formats"
-	refused "a case of an unknown name is refused" "Invalid argument" put nothing "$cases"/run
+	refused "a case of an unknown name is refused" "Invalid argument" put nothing "$case_to_run"
 	test_counts_during_loads
 	sed 's/^/# patcher /' "$debugfs"/patcher/stats
 	same "the histogram in stats counts every batch" \

@@ -14,7 +14,7 @@ trace_path() {
 	put function "$tracing"/current_tracer
 	for case in patcher_storm_of_jumps imv_storm; do
 		put 1 "$tracing"/tracing_on
-		put $case "$cases"/run
+		put $case "$case_to_run"
 		put 0 "$tracing"/tracing_on
 		awk '$3 ~ /[zZ]/ && $6 ~ /^<-/ && !seen[$5]++ { print $5 }' "$tracing"/trace
 		put "" "$tracing"/trace

@@ -154,7 +154,7 @@ free_area_is_listed() {
 }
 
 batch_leaves_no_free_area() {
-	put patcher_replaces_and_restores "$cases/run"
+	put patcher_replaces_and_restores "$case_to_run"
 	lacks unpurged /proc/vmallocinfo
 }
 
