@@ -76,6 +76,9 @@ check-coexist: setup ## change text beside kprobes, ftrace, live patches, CPUs t
 check-tracers: setup ## record our trace events with trace-cmd, perf and bpftrace
 	@$(KMARKERS) check tracers $(kernel)
 
+check-secureboot: setup ## boot with UEFI Secure Boot: signed modules work, unsigned ones are refused
+	@$(KMARKERS) check secureboot $(kernel)
+
 bench-many-files: setup ## measure what the sites of a module of 500 files cost when it is loaded and unloaded
 	@$(KMARKERS) check many-files $(kernel)
 
@@ -111,4 +114,4 @@ lab-clean: ## remove the test kernels
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-.PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers bench-many-files check-aa load unload bench-host native lint setup clean lab-clean help
+.PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-secureboot bench-many-files check-aa load unload bench-host native lint setup clean lab-clean help

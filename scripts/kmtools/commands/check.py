@@ -24,6 +24,7 @@ from kmtools.check import (
     matrix,
     mutants,
     native,
+    secureboot,
     still,
 )
 from kmtools.check.ktap import Tally
@@ -113,6 +114,10 @@ def check_still(parser: ArgumentParser) -> Run:
 
 def check_tracers(parser: ArgumentParser) -> Run:
     return in_kernel(parser, boots.tracers)
+
+
+def check_secureboot(parser: ArgumentParser) -> Run:
+    return in_kernel(parser, secureboot.suites)
 
 
 def check_matrix(parser: ArgumentParser) -> Run:

@@ -80,6 +80,7 @@ def vm_run(parser: ArgumentParser) -> Run:
     add("--append", default="", help="further arguments for the kernel")
     add("--mem", dest="memory", type=int, default=1024, metavar="MIB", help="memory (1024)")
     add("--nmi", type=float, default=0.0, metavar="HZ", help="NMIs injected per second (0)")
+    add("--secure-boot", action="store_true", help="with UEFI Secure Boot; signs what is booted")
     add("--accel", choices=("tcg", "kvm"), help="accelerator (default: the best usable)")
 
     def run(args: Namespace) -> int:

@@ -59,16 +59,20 @@ def object_dir(name: str, src: Path, flavour: str = "") -> Path:
     return parent / str(src.resolve()).strip("/").replace("/", "-")
 
 
+def kernel_binds(kernel: Kernel) -> list[tuple[Path, str]]:
+    """Return what is mounted into a suite's tree for a kernel: its headers and their programs."""
+    kbuilds = (kernel.tree / "usr/lib").glob("linux-kbuild-*")
+    return [
+        *((kernel.tree / part, part) for part in ("usr/src", "usr/lib/modules")),
+        *((kbuild, f"usr/lib/{kbuild.name}") for kbuild in kbuilds),
+    ]
+
+
 def run_make(
     kernel: Kernel, objects: Path, make_args: Sequence[str], log: Path | None = None
 ) -> int:
     """Run Kbuild inside the suite's tree."""
-    kbuilds = (kernel.tree / "usr/lib").glob("linux-kbuild-*")
-    binds = [
-        (objects, "src"),
-        *((kernel.tree / part, part) for part in ("usr/src", "usr/lib/modules")),
-        *((kbuild, f"usr/lib/{kbuild.name}") for kbuild in kbuilds),
-    ]
+    binds = [(objects, "src"), *kernel_binds(kernel)]
     make = [
         "make",
         "-C",

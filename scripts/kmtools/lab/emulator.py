@@ -93,3 +93,8 @@ def accelerator_options(accel: str, tier: str, cpus: int, one_thread: bool = Fal
         return ["-accel", "kvm", "-cpu", "host", "-smp", str(cpus)]
     threads = "single" if one_thread else "multi"
     return ["-accel", f"tcg,thread={threads}", "-cpu", "max", "-smp", str(cpus)]
+
+
+def quoted(path: Path) -> str:
+    """Return a path as the value of an option: QEMU wants a comma in it written twice."""
+    return str(path).replace(",", ",,")

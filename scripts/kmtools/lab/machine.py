@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import secrets
 import shlex
 import shutil
@@ -25,19 +24,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kmtools.base.errors import UnableError, explain
-from kmtools.lab import catalogue, emulator, initramfs, logscan
+from kmtools.lab import catalogue, emulator, initramfs, logscan, secureboot
+from kmtools.lab.catalogue import Kernel
+from kmtools.lab.channel import StatusChannel
 from kmtools.lab.emulator import Emulator
 from kmtools.lab.look import Finding
 from kmtools.lab.qmp import Monitor, injecting
+from kmtools.lab.secureboot import Files
 from kmtools.lab.watch import Watch
 
-EXIT_WORD = "kmarkers-exit"
 POLL_SECONDS = 0.05
 SILENCE_SECONDS = 60.0
 LOOK_LOG = "look.log"
 # What comes over the serial ports, in their order.
 SERIAL_LOGS = ("console.log", "status.log", "results.tar.gz")
 LOOK_LINES = 60
+SIGNING_LOG = "signing.log"
 # How long a guest may take to power off after its exit line.
 POWEROFF_SECONDS = 15.0
 # How long an emulator may take to end after it closed its socket.
@@ -74,6 +76,12 @@ class Request:
     control: Path | None = None
     # After so many seconds of silence the CPUs are looked at; 0 for never.
     silence: float = SILENCE_SECONDS
+    # Whether firmware with Secure Boot starts the kernel, and whether kernel and modules are signed
+    # for that.
+    secure_boot: bool = False
+    signed: bool = True
+    # The boot is over once the console has this text.
+    until: str = ""
 
 
 @dataclass
@@ -123,15 +131,17 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     with tempfile.TemporaryDirectory(prefix="kmarkers-") as scratch:
         archive = Path(scratch, "initramfs")
         additions = [*request.additions, *_guest_files(request, Path(scratch))]
+        files = _files(request, kernel, Path(scratch))
         try:
-            initramfs.write(archive, request.job, _modules(request), additions)
+            initramfs.write(archive, request.job, files.modules, additions)
         except OSError as error:
             raise UnableError(f"cannot write {archive}: {explain(error)}") from error
         command = [
             *qemu.command,
             *emulator.accelerator_options(accel, request.tier, request.cpus, request.one_thread),
             *("-m", str(request.memory), "-no-reboot", "-display", "none", "-nodefaults"),
-            *("-kernel", str(kernel.image), "-initrd", str(archive)),
+            *files.options,
+            *("-kernel", str(files.image), "-initrd", str(archive)),
             *("-append", f"{cmdline} kmarkers.nonce={nonce}"),
             *_serial(request.out),
         ]
@@ -179,7 +189,7 @@ def _prepare(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name in ("results", "results.failed"):
         shutil.rmtree(out / name, ignore_errors=True)
-    for name in (*SERIAL_LOGS, "qemu.log", "vm.json", LOOK_LOG):
+    for name in (*SERIAL_LOGS, "qemu.log", "vm.json", LOOK_LOG, SIGNING_LOG):
         (out / name).unlink(missing_ok=True)
 
 
@@ -190,6 +200,16 @@ def _modules(request: Request) -> list[Path]:
     if not found:
         raise UnableError(f"{request.modules} holds no module; build them first")
     return found
+
+
+def _files(request: Request, kernel: Kernel, scratch: Path) -> Files:
+    """Return what the emulator is given: the kernel, the modules, and firmware for Secure Boot."""
+    files = Files(kernel.image, _modules(request))
+    if not request.secure_boot:
+        return files
+    suite = catalogue.find(request.kernel).qemu
+    log = request.out / SIGNING_LOG
+    return secureboot.prepare(kernel, suite, files, scratch, log, request.signed)
 
 
 def _guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
@@ -205,8 +225,7 @@ def _serial(out: Path) -> list[str]:
     """Return options that write each serial port to a file."""
     options = []
     for number, name in enumerate(SERIAL_LOGS):
-        # QEMU wants a comma in the value of an option written twice.
-        path = str((out / name).resolve()).replace(",", ",,")
+        path = emulator.quoted((out / name).resolve())
         options += ["-chardev", f"file,id=port{number},path={path}"]
         options += ["-serial", f"chardev:port{number}"]
     return options
@@ -223,6 +242,7 @@ def _describe(request: Request, qemu: Emulator, accel: str, release: str, cmdlin
         "cmdline": cmdline,
         "emulated": accel != "kvm",
         "cpus": 1 if request.tier == "icount" else request.cpus,
+        "secure_boot": request.secure_boot,
     }
     (request.out / "vm.json").write_text(json.dumps(described, indent=1) + "\n")
 
@@ -249,7 +269,7 @@ def _run(
                 elif result.exit_code is None:
                     result.exit_code = channel.exit_code
                     deadline = min(deadline, time.monotonic() + POWEROFF_SECONDS)
-                if result.finding:
+                if result.finding or _is_over(request):
                     break
                 time.sleep(POLL_SECONDS)
             if not result.finding and process.poll() is None and result.exit_code is None:
@@ -270,6 +290,11 @@ def _run(
     return result
 
 
+def _is_over(request: Request) -> bool:
+    """Tell whether the console has the text that ends the boot."""
+    return bool(request.until) and request.until in read_log(request.out / "console.log")
+
+
 def _standing(finding: Finding | None, process: subprocess.Popen[bytes]) -> Finding | None:
     """Return the finding, unless the emulator ended during the look."""
     if finding:
@@ -277,40 +302,6 @@ def _standing(finding: Finding | None, process: subprocess.Popen[bytes]) -> Find
             process.wait(ENDING_SECONDS)
             return None
     return finding
-
-
-class StatusChannel:
-    """Reads the status channel as it grows, and recognises the exit line by its nonce."""
-
-    def __init__(self, path: Path, nonce: str, show: Callable[[str], None] | None) -> None:
-        self._path = path
-        self._exit = re.compile(rf"{EXIT_WORD} {nonce} (\d+)")
-        self._show = show
-        self._offset = 0
-        self._rest = b""
-        self.exit_code: int | None = None
-
-    def poll(self, final: bool = False) -> bool:
-        """Read the new lines; tell whether the exit code is known."""
-        if self._path.is_file():
-            with self._path.open("rb") as file:
-                file.seek(self._offset)
-                new = file.read()
-            self._offset += len(new)
-            *lines, self._rest = (self._rest + new).split(b"\n")
-            if final and self._rest:
-                lines.append(self._rest)
-                self._rest = b""
-            for line in lines:
-                self._line(line.decode(errors="replace").rstrip("\r"))
-        return self.exit_code is not None
-
-    def _line(self, line: str) -> None:
-        match = self._exit.fullmatch(line)
-        if match:
-            self.exit_code = int(match[1])
-        elif self._show is not None:
-            self._show(line)
 
 
 def _judge(result: Result, out: Path) -> None:

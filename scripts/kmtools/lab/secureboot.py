@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a boot under UEFI Secure Boot needs: a key, firmware that trusts it, and signed files.
+
+The key is made for one boot, in its scratch directory. The firmware is OVMF, the one beside the
+emulator: older versions do not verify a kernel that the emulator hands over. Its list of trusted
+certificates (db) holds the certificate of the key and nothing else. A kernel of Debian puts the
+certificates of db into its keyring .platform, and trusts these for modules.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kmtools.base.errors import UnableError
+from kmtools.lab import chroot, unpack
+from kmtools.lab.build import kernel_binds
+from kmtools.lab.catalogue import Kernel
+from kmtools.lab.emulator import quoted
+
+PACKAGES = ("ovmf", "python3-virt-firmware", "openssl", "sbsigntool", "coreutils", "dash")
+FIRMWARE = "usr/share/OVMF/OVMF_CODE_4M.secboot.fd"
+VARIABLES = "/usr/share/OVMF/OVMF_VARS_4M.fd"
+NAME = "kmarkers test of Secure Boot"
+# Whom the firmware's variables name as the owner of the certificate; any will do.
+OWNER = "6b6d61f1-5e1f-4c1e-9c0e-6b6d61726b65"
+# Without this a kernel that fails verification is started in another way, which does not verify.
+VERIFY = "name=opt/org.tianocore/EnableLegacyLoader,string=no"
+# Said on the console of a boot whose kernel is refused.
+REFUSAL = "Secure boot image verification failed"
+
+MAKE_KEY = f"""set -e; cd /src
+openssl req -x509 -newkey rsa:2048 -nodes -sha256 -days 3650 \\
+    -subj "/CN={NAME}/" -keyout key.pem -out certificate.pem
+virt-fw-vars --input {VARIABLES} --output variables.fd --set-pk {OWNER} certificate.pem \\
+    --add-kek {OWNER} certificate.pem --add-db {OWNER} certificate.pem --secure-boot
+"""
+SIGN_KERNEL = "cd /src && sbsign --key key.pem --cert certificate.pem --output kernel kernel"
+SIGN_MODULES = """cd /src/modules && for module in *.ko; do
+    "/usr/lib/modules/$1/build/scripts/sign-file" sha256 ../key.pem ../certificate.pem "$module" ||
+        exit
+done"""
+
+
+@dataclass(frozen=True)
+class Files:
+    """What the emulator is given for a boot, with options for the firmware."""
+
+    image: Path
+    modules: list[Path]
+    options: list[str] = field(default_factory=list)
+
+
+def tools(suite: str) -> Path:
+    """Make sure that the firmware beside a suite's emulator is there; return its tree."""
+    return unpack.fetch_programs(suite, "secureboot", PACKAGES)
+
+
+def prepare(
+    kernel: Kernel, suite: str, files: Files, scratch: Path, log: Path, signed: bool
+) -> Files:
+    """Make a key and firmware that trusts it; return copies of the files, which are signed with the
+    key if `signed` is set. The programs' output is added to `log`."""
+    tree = tools(suite)
+    work = scratch / "secure-boot"
+    (work / "modules").mkdir(parents=True)
+    image = shutil.copyfile(files.image, work / "kernel")
+    modules = [Path(shutil.copy(module, work / "modules")) for module in files.modules]
+    binds = [(work, "src")]
+    _run(tree, binds, ["sh", "-c", MAKE_KEY], log)
+    if signed:
+        _run(tree, binds, ["sh", "-c", SIGN_KERNEL], log)
+    if signed and modules:
+        sign = ["sh", "-c", SIGN_MODULES, "sh", kernel.release]
+        _run(unpack.suite_dir(kernel.suite), [*binds, *kernel_binds(kernel)], sign, log)
+    return Files(image, modules, options(tree / FIRMWARE, work / "variables.fd"))
+
+
+def options(firmware: Path, variables: Path) -> list[str]:
+    """Return the options of a machine with Secure Boot; only firmware can change the variables."""
+    if not firmware.is_file():
+        raise UnableError(f"{firmware} is missing: the package ovmf has changed")
+    flash = "if=pflash,format=raw"
+    return [
+        *("-machine", "q35,smm=on", "-global", "driver=cfi.pflash01,property=secure,value=on"),
+        *("-drive", f"{flash},unit=0,readonly=on,file={quoted(firmware)}"),
+        *("-drive", f"{flash},unit=1,file={quoted(variables)}"),
+        *("-fw_cfg", VERIFY),
+    ]
+
+
+def _run(tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str], log: Path) -> None:
+    """Run a step in a tree; raise UnableError if it fails."""
+    if chroot.run(tree, binds, command, log):
+        raise UnableError(f"the files of Secure Boot cannot be made, see {log}")

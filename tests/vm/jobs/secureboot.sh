@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# The suites that run under Secure Boot: those that write no file in debugfs, since the kernel is
+# locked down.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+run_suite secureboot
+load_core || exit 1
+for suite in cases modules examples tables typed history fields hundred tracing; do
+	run_suite $suite
+done
+unload_core || exit 1
+run_suite cycles
+run_suite lockdown
+finish
