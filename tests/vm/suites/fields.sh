@@ -40,6 +40,24 @@ test_own_instances() {
 	result $? "sites are off when the last buffer has gone"
 }
 
+# The stub of a typed marker writes the records while nobody else wants its hits.
+test_own_typed() {
+	put 1 "$own"/fd_typed/enable
+	recorded "a record of each hit from registers" fd_typed "typed 10" $((10 * cpus))
+	same "what these records say" "$(records fd_typed | sort -u | tail -n 1)" "sector 9 bytes 512"
+	put "fd_typed count" "$debugfs"/markers/control
+	recorded "a record of each hit beside a probe that counts" fd_typed "typed 10" $((10 * cpus))
+	same "every hit of a typed marker is counted" \
+		"$(sed -n 's/^hits //p' "$debugfs"/markers/fd_typed/stats)" $((10 * cpus))
+	put "fd_typed none" "$debugfs"/markers/control
+	put "sector == 1" "$own"/fd_typed/filter
+	recorded "a record of what passes a filter, from registers" fd_typed "typed 10" "$cpus"
+	put 0 "$own"/fd_typed/filter
+	recorded "a record of each hit after others have gone" fd_typed "typed 10" $((10 * cpus))
+	put 0 "$own"/fd_typed/enable
+	recorded "no record of a typed marker that is off" fd_typed "typed 10" 0
+}
+
 test_own_modules() {
 	try "a second module with the same names" insmod /modules/kmarkers_test_fields_again.ko
 	logged 'fd_differs in hit_differs(): format "another %lu" is not "one %lu"'
@@ -150,6 +168,7 @@ test_fields() {
 	test_own_files
 	test_own_records
 	test_own_filters
+	test_own_typed
 	test_own_instances
 	test_own_modules
 	test_own_races
