@@ -29,6 +29,15 @@ is_on() {
 	grep -q "^$1 on" "$debugfs"/markers/list
 }
 
+# bpftrace_reads_events NAME: succeeds if bpftrace can read an event of the kernel's own
+bpftrace_reads_events() {
+	command -v bpftrace >/dev/null && bpftrace \
+		-e 'tracepoint:sched:sched_process_exec { printf("pid %d\n", args->pid); exit(); }' \
+		-c /bin/busybox 2>&1 | grep -q "^pid [1-9]" && return
+	skip "$1" "no bpftrace in this test kernel that reads the kernel's own events"
+	return 1
+}
+
 test_own_records() {
 	same "off at first" "$(cat "$own"/fd_request/enable)" 0
 	recorded "no record while it is off" fd_request request 0

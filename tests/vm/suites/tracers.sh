@@ -51,7 +51,7 @@ bpftrace_reads_strings() {
 }
 
 test_bpftrace() {
-	tracer bpftrace || return
+	bpftrace_reads_events "bpftrace shows every hit" || return
 	bpftrace_reads_strings || return
 	bpftrace -e 'BEGIN { printf("ready\n"); }
 		tracepoint:kmarkers:marker {
@@ -112,7 +112,7 @@ test_fields_in_perf() {
 
 # On one CPU, since bpftrace loses additions if two CPUs do the first of a map at once.
 test_fields_in_bpftrace() {
-	tracer bpftrace || return
+	bpftrace_reads_events "fields in bpftrace" || return
 	bpftrace -e 'BEGIN { printf("ready\n"); }
 		tracepoint:kmarkers:fd_request /args->sector >= 3 && cpu == 0/ {
 			@hits = count(); @sum = sum(args->sector); @bytes = max(args->bytes);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # The commands of Documentation/tracing.md, as they stand there.
-# shellcheck source=tests/vm/lib.sh
-. /tests/lib.sh
+# shellcheck source=tests/vm/lib_fields.sh
+. /tests/lib_fields.sh
 
 export PATH=$PATH:/usr/bin
 
@@ -38,6 +38,16 @@ said() {
 # held: succeeds if something uses the marked module
 held() {
 	[ "$(sed -n 's/^example_client [0-9]* \([0-9]*\) .*/\1/p' /proc/modules)" -gt 0 ]
+}
+
+test_bpftrace_task() {
+	if task "bpftrace counts" "Count in the kernel" 2 ""; then
+		grep -q "@@@" /tmp/said
+		result $? "bpftrace has a histogram"
+	fi
+	try "a raw tracepoint of the kernel" bpftrace -e 'rawtracepoint:sched_switch { exit(); }'
+	refused "a raw tracepoint of a marker" "" \
+		bpftrace -e 'rawtracepoint:example_tick { @ = count(); } interval:s:1 { exit(); }'
 }
 
 test_module_held_by_perf() {
@@ -76,18 +86,11 @@ test_tracing() {
 	else
 		skip "the kernel counts" "this kernel has no histograms"
 	fi
-	if task "bpftrace counts" "Count in the kernel" 2 bpftrace; then
-		grep -q "@@@" /tmp/said
-		result $? "bpftrace has a histogram"
-	fi
+	! bpftrace_reads_events "bpftrace counts" || test_bpftrace_task
 	if command -v perf >/dev/null; then
 		test_module_held_by_perf
 	else
 		skip "perf holds the marked module" "perf is not in this test kernel"
-	fi
-	if command -v bpftrace >/dev/null; then
-		refused "a raw tracepoint of a marker" "" \
-			bpftrace -e 'rawtracepoint:example_tick { @ = count(); } interval:s:1 { exit(); }'
 	fi
 	same "the event is off" "$(cat "$tracing"/events/kmarkers/example_tick/enable)" 0
 	try "marked module leaves" rmmod example_client
