@@ -101,6 +101,8 @@ test_bench() {
 	try "a run starts after stop" put "memcpy-4096" "$bench"/control
 	try "kmarkers_bench unloads while running" rmmod kmarkers_bench
 	refused "kmarkers_bench does not load with a bad parameter" "Invalid argument" insmod /modules/kmarkers_bench.ko blocks=0
+	refused "a command before the module can take it" "No such device" \
+		insmod /modules/kmarkers_bench.ko control=reset
 	try "kmarkers_bench loads with a parameter" insmod /modules/kmarkers_bench.ko blocks=3
 	try "a run of two named benchmarks starts" put "empty-loop cold-branch" "$bench"/control
 	try "the benchmarks that were named end" within 60 not_running

@@ -79,16 +79,7 @@ test_benchmarks_outside() {
 	try "getppid(2) is as it was" put "getppid-live original" "$benchmarks"
 }
 
-# The kernel sets a parameter before the module's init is called.
-test_control_too_early() {
-	must insmod /modules/kmarkers_patcher.ko || return
-	refused "a command before the module can take it" "No such device" \
-		insmod /modules/kmarkers_immediate.ko control="module.value 1"
-	rmmod kmarkers_patcher
-}
-
 test_lockdown() {
-	test_control_too_early
 	must load_core || return
 	must insmod /modules/example_profile.ko || return
 	try "module with events, loaded before it is tested under lockdown" insmod /modules/kmarkers_test_fields.ko
