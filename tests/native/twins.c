@@ -28,7 +28,7 @@ struct seen {
 };
 
 static struct seen seen[2];
-static atomic_ulong typed_calls;
+static atomic_ulong other_calls;
 
 static void judge(struct seen *where, unsigned long number, u32 word)
 {
@@ -55,7 +55,13 @@ static void by_twin(void *private, unsigned long number, u32 word)
 
 static void typed(void *private, unsigned long number, u32 word)
 {
-	atomic_fetch_add(&typed_calls, 1);
+	atomic_fetch_add(&other_calls, 1);
+}
+
+/* A probe by name that has no twin. */
+static void plain(void *private, void *call_private, const char *fmt, va_list *args)
+{
+	atomic_fetch_add(&other_calls, 1);
 }
 
 static marker_typed_func *twin_of(const struct marker_probe *probe)
@@ -72,7 +78,7 @@ static void reset(void)
 		atomic_store(&seen[i].by_twin, 0);
 		atomic_store(&seen[i].wrong, 0);
 	}
-	atomic_store(&typed_calls, 0);
+	atomic_store(&other_calls, 0);
 }
 
 static void hit(void)
@@ -80,15 +86,15 @@ static void hit(void)
 	mark_typed(twins_marker, 1UL << 40, 7);
 }
 
-/* How often one hit calls the first probe and its twin, the second one and its, and the typed one. */
+/* How often one hit calls the first probe, its twin, the second one, its twin, and others. */
 static bool calls(unsigned int first, unsigned int first_twin, unsigned int second,
-		  unsigned int second_twin, unsigned int own)
+		  unsigned int second_twin, unsigned int others)
 {
 	reset();
 	hit();
 	return seen[0].by_name == first && seen[0].by_twin == first_twin &&
 	       seen[1].by_name == second && seen[1].by_twin == second_twin &&
-	       typed_calls == own && !seen[0].wrong && !seen[1].wrong;
+	       other_calls == others && !seen[0].wrong && !seen[1].wrong;
 }
 
 static int come(unsigned int i)
@@ -108,6 +114,10 @@ static const char *alone_or_in_company(void)
 	EXPECT(!come(0));
 	EXPECT(calls(0, 1, 0, 0, 0));
 	EXPECT(!come(1));
+	EXPECT(calls(1, 0, 1, 0, 0));
+	EXPECT(!marker_probe_register(NAME, FORMAT, plain, NULL));
+	EXPECT(calls(1, 0, 1, 0, 1));
+	EXPECT(!marker_probe_unregister(NAME, plain, NULL));
 	EXPECT(calls(1, 0, 1, 0, 0));
 	EXPECT(!go(0));
 	EXPECT(calls(0, 0, 0, 1, 0));
@@ -157,6 +167,7 @@ static void cleanup(void)
 {
 	go(0);
 	go(1);
+	marker_probe_unregister(NAME, plain, NULL);
 	marker_unregister_twins_marker(typed, NULL);
 	marker_synchronize_unregister();
 	marker_stub_twin = NULL;
