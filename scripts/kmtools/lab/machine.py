@@ -47,7 +47,8 @@ ENDING_SECONDS = 2.0
 PROBE_SECONDS = 20.0
 # With less free space than this, the emulator's logs may be incomplete.
 LOG_BYTES = 1 << 20
-BASE_CMDLINE = "console=ttyS0 loglevel=7 panic=-1 oops=panic"
+# The list of all markers is longer than the usual buffer of the log.
+BASE_CMDLINE = "console=ttyS0 loglevel=7 log_buf_len=1M panic=-1 oops=panic"
 
 
 @dataclass(frozen=True)
