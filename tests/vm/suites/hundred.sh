@@ -61,11 +61,15 @@ test_hundred_queue() {
 	result $? "events of the other module are still there"
 	same "all its names are events, and none of the other module's" \
 		"$(events_then) $(find "$own" -maxdepth 1 -name 'many_????' | wc -l)" "100 0"
-	put 1 "$own"/enable
+	for event in "$own"/many_0??; do
+		put 1 "$event"/enable
+	done
 	echo >"$tracing"/trace
 	put 5 /sys/module/kmarkers_test_hundred/parameters/pass
 	same "events that were taken back record each hit" "$(grep -c ': many_0..: ' "$tracing"/trace)" 500
-	put 0 "$own"/enable
+	for event in "$own"/many_0??; do
+		put 0 "$event"/enable
+	done
 }
 
 # All of them are switched while they come and go.
