@@ -129,31 +129,33 @@ test_own_races() {
 	result $? "all sites are off after that"
 }
 
-# coming_and_going: until told to stop; how often is in /tmp/comings
+# coming_and_going: until told to stop; /tmp/comings gets a line each time
 coming_and_going() {
-	comings=0
 	while [ ! -e /tmp/stop ]; do
 		insmod /modules/kmarkers_test_fields_again.ko && rmmod kmarkers_test_fields_again &&
-			comings=$((comings + 1))
-		echo $comings >/tmp/comings
+			echo >>/tmp/comings
 	done
+}
+
+comings() {
+	grep -c "" /tmp/comings
 }
 
 # A module with the same name comes and goes while the first one's marker is hit.
 test_own_exactly_once() {
 	rm -f /tmp/stop
-	echo 0 >/tmp/comings
+	: >/tmp/comings
 	put 1 "$own"/fd_request/enable
 	echo >"$tracing"/trace
 	coming_and_going &
 	rounds=0
-	while [ $rounds -lt 400 ] && [ "$(cat /tmp/comings)" -lt 5 ]; do
+	while [ $rounds -lt 400 ] && [ "$(comings)" -lt 5 ]; do
 		hit_fields "request 25"
 		rounds=$((rounds + 1))
 	done
 	touch /tmp/stop
 	wait
-	[ "$(cat /tmp/comings)" -ge 5 ]
+	[ "$(comings)" -ge 5 ]
 	result $? "a module of the same name comes and goes"
 	same "one record of each hit meanwhile" "$(records fd_request | wc -l)" $((rounds * 25 * cpus))
 	put 0 "$own"/fd_request/enable
