@@ -48,7 +48,7 @@ struct stub_table {
 
 static LIST_HEAD(stub_tables);
 
-marker_typed_func *(*marker_stub_twin)(const struct marker_probe *probe);
+marker_twin_func *marker_stub_twin;
 
 /**
  * marker_typed_nothing() - the target of stubs until their marker is registered

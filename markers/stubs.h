@@ -32,10 +32,11 @@ static inline marker_probe_func *typed_nothing(const struct marker_typed *typed)
 
 /*
  * A probe that is registered by name may have a twin, which does the same and takes the
- * arguments of a typed marker in registers.  Returns it, or NULL; itself NULL if no probe
- * has one.
+ * arguments of a typed marker in registers.  marker_stub_twin() returns it, or NULL; it is
+ * itself NULL if no probe has one.
  */
-extern marker_typed_func *(*marker_stub_twin)(const struct marker_probe *probe);
+typedef marker_typed_func *marker_twin_func(const struct marker_probe *probe);
+extern marker_twin_func *marker_stub_twin;
 
 int marker_stub_leave(struct marker *marker);
 void marker_stub_settle(struct marker *marker);
