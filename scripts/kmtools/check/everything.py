@@ -22,7 +22,6 @@ from kmtools.check import (
     lint,
     matrix,
     native,
-    secureboot,
     still,
 )
 from kmtools.check.ktap import Tally
@@ -154,7 +153,6 @@ def full_suites(kernel: str, modules: Path) -> list[Suite]:
         *still.suites(kernel, modules),
         *boots.alone(kernel, modules),
         *boots.tracers(kernel, modules),
-        *secureboot.suites(kernel, modules),
         *boots.suites(kernel, modules, boots.FEW_BATCHES, boots.COEXIST),
         *(kernel_suite(name) for name in gates),
         lint.suite(LINT_SECONDS),
