@@ -45,11 +45,11 @@ test_own_typed() {
 	put 1 "$own"/fd_typed/enable
 	recorded "a record of each hit from registers" fd_typed "typed 10" $((10 * cpus))
 	same "what these records say" "$(records fd_typed | sort -u | tail -n 1)" "sector 9 bytes 512"
-	put "fd_typed count" "$debugfs"/markers/control
+	put "fd_typed count" "$control_outside"
 	recorded "a record of each hit beside a probe that counts" fd_typed "typed 10" $((10 * cpus))
 	same "every hit of a typed marker is counted" \
 		"$(sed -n 's/^hits //p' "$debugfs"/markers/fd_typed/stats)" $((10 * cpus))
-	put "fd_typed none" "$debugfs"/markers/control
+	put "fd_typed none" "$control_outside"
 	put "sector == 1" "$own"/fd_typed/filter
 	recorded "a record of what passes a filter, from registers" fd_typed "typed 10" "$cpus"
 	put 0 "$own"/fd_typed/filter

@@ -6,7 +6,6 @@
 . /tests/lib_fields.sh
 
 lockdown=/sys/kernel/security/lockdown
-control=/sys/module/kmarkers_markers/parameters/control
 # Under Secure Boot the modules of this directory are signed.
 unsigned=/modules
 [ ! -d /unsigned ] || unsigned=/unsigned
@@ -20,22 +19,22 @@ lock_down() {
 
 test_control_outside() {
 	refused "no control in debugfs" "Operation not permitted" put "fd_request count" "$debugfs"/markers/control
-	try "control outside debugfs" put "fd_* count" "$control"
+	try "control outside debugfs" put "fd_* count" "$control_outside"
 	hit_fields "request 10"
 	grep -q "^fd_request on " "$debugfs"/markers/list
 	result $? "the list can be read"
 	same "hits can be read" "$(sed -n 's/^hits //p' "$debugfs"/markers/fd_request/stats)" $((10 * cpus))
-	try "counting ends" put "fd_* none" "$control"
+	try "counting ends" put "fd_* none" "$control_outside"
 	for word in "" "fd_request" "fd_request nothing" "fd_request  count" "fd_none count"; do
-		refused "control outside debugfs refuses '$word'" "Invalid argument\|No such file" put "$word" "$control"
+		refused "control outside debugfs refuses '$word'" "Invalid argument\|No such file" put "$word" "$control_outside"
 	done
-	try "a marker on a function" put "attach vfs_write fd_function" "$control"
+	try "a marker on a function" put "attach vfs_write fd_function" "$control_outside"
 	put 1 "$own"/fd_function/enable
-	refused "detach while its event is on" "busy" put "detach fd_function" "$control"
+	refused "detach while its event is on" "busy" put "detach fd_function" "$control_outside"
 	put 0 "$own"/fd_function/enable
 	grep -q ": fd_function: caller " "$tracing"/trace
 	result $? "records of a function"
-	try "no marker on the function" put "detach fd_function" "$control"
+	try "no marker on the function" put "detach fd_function" "$control_outside"
 }
 
 # Values are set and benchmarks run through parameters of their modules.
