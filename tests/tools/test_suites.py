@@ -128,6 +128,30 @@ def test_suites_marked_aside_run_beside_the_others(
     assert suites.run_all(both).passed == 2 * os.getpid()
 
 
+@pytest.mark.parametrize("processors", [1, 2])
+def test_calm_suites_run_after_all_others_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processors: int
+) -> None:
+    """The one beside the others takes longest, and the calm one stands first in the list."""
+    ends = tmp_path / "ends"
+
+    def ending(name: str, seconds: float = 0.0) -> Suite:
+        def run(log: Path) -> Tally:
+            time.sleep(seconds)
+            with ends.open("a") as file:
+                file.write(f"{name} ")
+            return Tally(1)
+
+        return Suite(name, run)
+
+    monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(processors)))
+    calm = replace(ending("calm"), calm=True)
+    aside = replace(ending("aside", 0.5), aside=True)
+    assert suites.run_all([calm, aside, ending("other")]) == Tally(3)
+    assert ends.read_text() == ("other aside calm " if processors > 1 else "calm aside other ")
+
+
 def test_process_aside_that_fails_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@
 
 own=$tracing/events/kmarkers
 # What takes the commands of markers/control, also where debugfs is locked down.
+# shellcheck disable=SC2034
 control_outside=/sys/module/kmarkers_markers/parameters/control
 cpus=$(nproc)
 

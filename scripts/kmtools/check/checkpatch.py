@@ -19,7 +19,7 @@ FILES = ("checkpatch.pl", "const_structs.checkpatch", "spelling.txt")
 
 # Options for code that lives outside the kernel's tree.
 OPTIONS = ("--no-tree", "--no-summary", "--terse", "--show-types", "--max-line-length=100")
-TYPEDEFS = ("bench_op", "marker_probe_func", "va_list")
+TYPEDEFS = ("bench_op", "marker_probe_func", "marker_typed_func", "va_list")
 
 # Warnings that checkpatch must not give, by the beginning of a path, each with the reason.
 IGNORED = {

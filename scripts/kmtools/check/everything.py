@@ -25,7 +25,7 @@ from kmtools.check import (
     still,
 )
 from kmtools.check.ktap import Tally
-from kmtools.check.suites import Suite, nothing
+from kmtools.check.suites import Suite
 from kmtools.lab import catalogue
 
 if TYPE_CHECKING:
@@ -82,18 +82,6 @@ def in_kernel(kernel: str, short: bool, built: Event, log: Path) -> Tally:
     return outcome.tally
 
 
-def report_only(suite: Suite) -> Suite:
-    """Return a suite whose failures are shown as skipped, and do not count."""
-
-    def run(log: Path) -> Tally:
-        why_not = suite.obstacle()
-        tally = Tally(failed=[why_not]) if why_not else suite.run(log)
-        shown = [f"{suite.name} only reports: {why}" for why in tally.failed]
-        return Tally(passed=tally.passed, skipped=[*tally.skipped, *shown])
-
-    return replace(suite, run=run, obstacle=nothing)
-
-
 def exact_counts(kernel: str, modules: Path, built: Event, log: Path) -> Tally:
     """Compare two runs that count instructions, when the modules are built."""
     parent = multiprocessing.parent_process()
@@ -136,26 +124,29 @@ def suites(kernel: str, full: bool) -> list[Suite]:
         COUNTS_SECONDS,
     )
     tests = kernel_suite(kernel, short=not full, built=built)
-    found = [*in_user, tests, counting]
-    if full:
-        return found + full_suites(kernel, modules)
     # The tests of the kernel take half of the time. Beside them the others run, but not beside long
     # storms: a guest then lacks the time to end what it began.
-    return [suite if suite is tests else replace(suite, aside=True) for suite in found]
+    beside = [replace(suite, aside=True) for suite in in_user]
+    if not full:
+        return [*beside, tests, replace(counting, aside=True)]
+    lines = replace(lint.suite(LINT_SECONDS), aside=True)
+    long = [tests, counting, *long_suites(kernel, modules)]
+    return [*beside, lines, *other_kernels(kernel), *(replace(suite, calm=True) for suite in long)]
 
 
-def full_suites(kernel: str, modules: Path) -> list[Suite]:
-    """Return the suites that take long."""
+def other_kernels(kernel: str) -> list[Suite]:
+    """Return the tests inside the other kernels that must not fail, with short storms."""
     entries = catalogue.load()
     gates = [entry.name for entry in entries if entry.role == "gates" and entry.name != kernel]
-    newest = [entry.name for entry in entries if entry.role == "reports"]
+    return [kernel_suite(name) for name in gates]
+
+
+def long_suites(kernel: str, modules: Path) -> list[Suite]:
+    """Return the suites with further boots of one kernel, and with a bare system."""
     return [
         *still.suites(kernel, modules),
         *boots.alone(kernel, modules),
         *boots.tracers(kernel, modules),
         *boots.suites(kernel, modules, boots.FEW_BATCHES, boots.COEXIST),
-        *(kernel_suite(name) for name in gates),
-        lint.suite(LINT_SECONDS),
-        *(report_only(kernel_suite(name)) for name in newest),
         *fresh.suites(),
     ]

@@ -38,7 +38,8 @@ class Suite:
 
     `what` describes it, and `obstacle` returns why it cannot run on this machine, with the remedy.
     `usual` is its time in seconds on 2 idle cores. Suites that are `aside` run one after the other
-    in a process of their own, beside all others.
+    in a process of their own, beside the others. Those that are `calm` run after all of these,
+    with nothing beside them.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Suite:
     obstacle: Callable[[], str] = nothing
     usual: float = 0.0
     aside: bool = False
+    calm: bool = False
 
 
 def printed(work: Callable[[], Tally]) -> Callable[[Path], Tally]:
@@ -112,15 +114,17 @@ def run_all(suites: Sequence[Suite], form: str = "single") -> Tally:
     """
     places = {suite.name: f"[{n}/{len(suites)}] " for n, suite in enumerate(suites, 1)}
     aside = [suite for suite in suites if suite.aside and len(os.sched_getaffinity(0)) > 1]
-    others = [suite for suite in suites if suite not in aside]
+    calm = [suite for suite in suites if suite.calm]
+    others = [suite for suite in suites if suite not in (*aside, *calm)]
     try:
         with alone(LOGS / "lock", "other tests are running in this checkout"):
             history = History(LOGS / f"times-{form}.json")
             if not aside or not others:
                 return run_each(suites, history, places)
             with running_aside(aside, history, places) as wait:
-                total = run_each(others, history, places, aside)
+                total = run_each(others, history, places, aside, calm)
                 total.add(wait())
+            total.add(run_each(calm, history, places))
             return total
     except (UnableError, OSError) as error:
         print(f"check: {explain(error)}", file=sys.stderr)
@@ -132,9 +136,11 @@ def run_each(
     history: History,
     places: Mapping[str, str],
     aside: Sequence[Suite] | None = (),
+    calm: Sequence[Suite] = (),
 ) -> Tally:
-    """Run suites one after the other; return the sum of their results. If `aside` is None, other
-    suites run beside these, and only those print the time that is left."""
+    """Run suites one after the other; return the sum of their results. The time that is left counts
+    those that run beside these and the calm ones that follow. If `aside` is None, other suites run
+    beside these, and only those print the time that is left."""
     total, clock = Tally(), Clock()
 
     def seconds(some: Sequence[Suite]) -> float:
@@ -143,7 +149,7 @@ def run_each(
     for number, suite in enumerate(suites):
         left = 0.0
         if aside is not None:
-            left = max(seconds(suites[number:]), seconds(aside) - clock.seconds())
+            left = max(seconds(suites[number:]), seconds(aside) - clock.seconds()) + seconds(calm)
         total.add(run_suite(suite, history, places[suite.name], left))
     return total
 

@@ -13,7 +13,7 @@ from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT, cache_dir
 
 CATALOGUE = ROOT / paths.CATALOGUE
-ROLES = ("gates", "reports", "matrix")
+ROLES = ("gates", "matrix")
 # "*" matches characters of versions, and a dash only in front of a digit ("-56").
 VERSION_TAIL = r"(?:[0-9a-z.+~]|-(?=[0-9]))*"
 
