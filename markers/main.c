@@ -17,6 +17,7 @@
 #include "functions.h"
 #include "look.h"
 #include "names.h"
+#include "raw.h"
 #include "stubs.h"
 #include "tables.h"
 #include "tracepoint.h"
@@ -84,6 +85,7 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 		}
 	} else if (event == MODULE_STATE_GOING) {
 		marker_functions_drop(module);
+		marker_raw_flush();
 		marker_tables_disconnect(is_gone, module);
 		drop_module(module);
 		marker_events_go(module);
@@ -181,6 +183,7 @@ static void __exit markers_exit(void)
 	debugfs_remove_recursive(dir);
 	unregister_module_notifier(&ready_notifier);
 	unregister_module_notifier(&module_notifier);
+	marker_raw_flush();
 	marker_events_exit();
 	marker_names_free();
 	marker_event_exit();

@@ -271,7 +271,7 @@ unsigned int marker_tables_disconnect(probe_gone *gone, void *data)
 
 	mutex_lock(&marker_registry.lock);
 	count = marker_probes_disconnect(gone, data);
-	count += marker_typed_disconnect(gone, data);
+	count += marker_typed_disconnect_gone(gone, data);
 	mutex_unlock(&marker_registry.lock);
 	if (count)
 		marker_synchronize_unregister();

@@ -55,10 +55,13 @@ static int add_typed(struct marker_typed *typed, marker_probe_func *func, void *
 	return 0;
 }
 
-static int register_typed(struct marker_typed *typed, marker_probe_func *func, void *private)
+/* marker_typed_register(), with the registry's lock held. */
+int marker_typed_connect(struct marker_typed *typed, marker_typed_func *probe, void *private)
 {
+	marker_probe_func *func = (marker_probe_func *)(void *)probe;
 	int err;
 
+	lockdep_assert_held(&marker_registry.lock);
 	if (!typed->marker.node.next)
 		return -ENOENT;
 	if (marker_array_find(typed->array, func, private) >= 0)
@@ -91,7 +94,7 @@ int marker_typed_register(struct marker_typed *typed, marker_typed_func *probe, 
 	if (!probe)
 		return -EINVAL;
 	mutex_lock(&marker_registry.lock);
-	err = register_typed(typed, (marker_probe_func *)(void *)probe, private);
+	err = marker_typed_connect(typed, probe, private);
 	mutex_unlock(&marker_registry.lock);
 	return err;
 }
@@ -117,6 +120,15 @@ static int del_typed(struct marker_typed *typed, unsigned int index)
 	return 0;
 }
 
+/* marker_typed_unregister(), with the registry's lock held. */
+int marker_typed_disconnect(struct marker_typed *typed, marker_typed_func *probe, void *private)
+{
+	int index = marker_array_find(typed->array, (marker_probe_func *)(void *)probe, private);
+
+	lockdep_assert_held(&marker_registry.lock);
+	return index < 0 ? index : del_typed(typed, index);
+}
+
 /**
  * marker_typed_unregister() - disconnect a probe from a typed marker
  * @typed: the marker
@@ -131,14 +143,12 @@ static int del_typed(struct marker_typed *typed, unsigned int index)
  */
 int marker_typed_unregister(struct marker_typed *typed, marker_typed_func *probe, void *private)
 {
-	int index;
+	int err;
 
 	mutex_lock(&marker_registry.lock);
-	index = marker_array_find(typed->array, (marker_probe_func *)(void *)probe, private);
-	if (index >= 0)
-		index = del_typed(typed, index);
+	err = marker_typed_disconnect(typed, probe, private);
 	mutex_unlock(&marker_registry.lock);
-	return index;
+	return err;
 }
 EXPORT_SYMBOL_GPL(marker_typed_unregister);
 
@@ -166,13 +176,13 @@ static unsigned int disconnect_gone_typed(struct marker_typed *typed, probe_gone
 }
 
 /**
- * marker_typed_disconnect() - marker_probes_disconnect() for typed probes
+ * marker_typed_disconnect_gone() - marker_probes_disconnect() for typed probes
  * @gone: tells whether the code of a probe goes away
  * @data: passed to it
  *
  * Return: how many probes were disconnected.
  */
-unsigned int marker_typed_disconnect(probe_gone *gone, void *data)
+unsigned int marker_typed_disconnect_gone(probe_gone *gone, void *data)
 {
 	struct marker_table *table;
 	unsigned int i, count = 0;

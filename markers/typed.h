@@ -3,11 +3,15 @@
 #ifndef MARKERS_TYPED_H
 #define MARKERS_TYPED_H
 
+#include <kmarkers/typed.h>
+
 #include "probes.h"
 
 struct marker;
 
-unsigned int marker_typed_disconnect(probe_gone *gone, void *data);
+int marker_typed_connect(struct marker_typed *typed, marker_typed_func *probe, void *private);
+int marker_typed_disconnect(struct marker_typed *typed, marker_typed_func *probe, void *private);
+unsigned int marker_typed_disconnect_gone(probe_gone *gone, void *data);
 void marker_typed_drop(struct marker *marker);
 
 #endif /* MARKERS_TYPED_H */

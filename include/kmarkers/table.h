@@ -32,8 +32,9 @@
  * Version of the tables, and of the structs in the client that the records point to.
  * 1: heads stood in front of their records, and were found by a local symbol.
  * 2: struct marker_tp had no node.
+ * 3: struct marker_typed had no raw.
  */
-#define KMARKERS_TABLE_VERSION	3
+#define KMARKERS_TABLE_VERSION	4
 
 /**
  * struct kmarkers_chunk - head of the records of one translation unit

@@ -72,6 +72,7 @@
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <kmarkers/marker.h>
+#include <kmarkers/raw.h>
 
 #if defined(__x86_64__) && !defined(CONFIG_UML)
 #define MARKER_STUBS
@@ -92,6 +93,8 @@ typedef void marker_typed_func(void);
  * @idle: grace period after which no CPU is in the part of the stub behind the first
  *	instruction
  * @direct: true while that part is in use
+ * @raw: its raw tracepoint; NULL in user space, and on kernels without BPF programs for
+ *	tracepoints
  */
 struct marker_typed {
 	struct marker marker;
@@ -102,6 +105,7 @@ struct marker_typed {
 	struct probe_array *array;
 	unsigned long idle;
 	bool direct;
+	struct marker_raw *raw;
 };
 
 int marker_typed_register(struct marker_typed *typed, marker_typed_func *probe, void *private);
@@ -248,6 +252,8 @@ static inline void __marker_nothing_##mark(probe_proto)			\
 {									\
 }									\
 									\
+__DECLARE_MARKER_RAW(mark, MARKER_PROTO(probe_proto), MARKER_ARGS(args)) \
+									\
 /* Call the stub from the site. */					\
 static __always_inline void __marker_call_##mark(proto)			\
 {									\
@@ -275,11 +281,13 @@ extern struct marker_typed __typed_marker_##mark
 
 /* DEFINE_MARKER() of one argument: defines a typed marker as declared, in one file. */
 #define __DEFINE_MARKER_1(mark)						\
+__DEFINE_MARKER_RAW(mark);						\
 struct marker_typed __typed_marker_##mark = {				\
 	.marker = __MARKER_INIT(mark, __marker_format_##mark, "DEFINE_MARKER", \
 				MARKER_TYPED, __marker_nr_##mark),	\
 	.iterator = (marker_typed_func *)(void *)__marker_iterate_##mark,	\
 	.nothing = (marker_typed_func *)(void *)__marker_nothing_##mark,	\
+	.raw = __MARKER_RAW(mark),					\
 };									\
 asm(KMARKERS_RECORD(markers, "	.long __typed_marker_" #mark " - .\n")); \
 __DEFINE_MARKER_STUB(mark)

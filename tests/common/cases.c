@@ -63,6 +63,10 @@ const struct test_case test_cases[] = {
 #ifdef __KERNEL__
 	{ "patcher_waits_for_a_held_task", patcher_waits_for_held, held_forget },
 	{ "core_text_storm", core_storm, core_storm_forget },
+	{ "raw_tracepoint_calls_programs", raw_calls, raw_forget },
+	{ "raw_tracepoint_arguments", raw_arguments, raw_forget },
+	{ "raw_tracepoint_exactly_once", raw_exactly_once, raw_forget },
+	{ "raw_tracepoint_storm_of_locks", raw_storm_of_locks, raw_forget },
 #endif
 };
 

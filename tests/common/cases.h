@@ -80,6 +80,11 @@ const char *patcher_waits_for_held(void);
 void held_forget(void);
 const char *core_storm(void);
 void core_storm_forget(void);
+const char *raw_calls(void);
+const char *raw_arguments(void);
+const char *raw_exactly_once(void);
+const char *raw_storm_of_locks(void);
+void raw_forget(void);
 #endif
 
 #endif /* TESTS_COMMON_CASES_H */

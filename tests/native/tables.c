@@ -18,10 +18,10 @@
 #include "tables.h"
 
 /* Clients contain these structures.  A new layout needs a new KMARKERS_TABLE_VERSION. */
-static_assert(KMARKERS_TABLE_VERSION == 3, "the sizes below are those of version 3");
+static_assert(KMARKERS_TABLE_VERSION == 4, "the sizes below are those of version 4");
 static_assert(sizeof(struct marker) == 72, "struct marker");
 static_assert(sizeof(struct marker_tp) == 112, "struct marker_tp");
-static_assert(sizeof(struct marker_typed) == 128, "struct marker_typed");
+static_assert(sizeof(struct marker_typed) == 136, "struct marker_typed");
 static_assert(sizeof(struct patcher_site) == 12, "struct patcher_site");
 
 #define NAME(label)	extern u8 tables_##label[];

@@ -78,6 +78,7 @@ NOT_SHARED = {
     "markers/files.c",
     "markers/ftrace.c",
     "markers/functions.c",
+    "markers/raw.c",
     "markers/tracepoint.c",
     "bench_modules/main.c",
     "bench_modules/bystander_thread.c",

@@ -50,8 +50,7 @@ IGNORED = {
     # The same. A macro takes parameters as an argument. A comment is above, in the macro.
     "include/kmarkers/typed.h": ("EXPORT_SYMBOL", "FUNCTION_ARGUMENTS", "MEMORY_BARRIER"),
     # The only files that depend on kernel versions.
-    "include/compat/compat.h": ("LINUX_VERSION_CODE", "CONSTANT_COMPARISON"),
-    "include/compat/events.h": ("LINUX_VERSION_CODE", "CONSTANT_COMPARISON"),
+    "include/compat/": ("LINUX_VERSION_CODE", "CONSTANT_COMPARISON"),
 }
 
 

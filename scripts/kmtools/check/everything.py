@@ -7,6 +7,7 @@ import importlib.util
 import multiprocessing
 import sys
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,7 +37,7 @@ new_event = multiprocessing.get_context("fork").Event
 # Times of suites on 2 idle cores.
 SCRIPTS_SECONDS, LINT_SECONDS, COUNTS_SECONDS = 74, 100, 43
 WAIT_SECONDS = 1.0
-SHORT_KERNEL_SECONDS, KERNEL_SECONDS = 227, 270
+KERNEL_SECONDS = 227
 
 
 def scripts(log: Path) -> Tally:
@@ -68,12 +69,11 @@ def without(module: str, package: str) -> str:
     return f"Python's {module} is missing: run scripts/setup or apt-get install {package}"
 
 
-def in_kernel(kernel: str, short: bool, built: Event, log: Path) -> Tally:
+def in_kernel(kernel: str, built: Event, log: Path) -> Tally:
     """Build for a test kernel and run all tests inside it; set `built` after the build."""
-    settings = kernelsuite.SHORT_SETTINGS if short else {}
     try:
         outcome = kernelsuite.run_or_say(
-            kernel, log.with_suffix(""), settings=settings, built=built.set
+            kernel, log.with_suffix(""), settings=kernelsuite.SHORT_SETTINGS, built=built.set
         )
     finally:
         built.set()
@@ -93,11 +93,9 @@ def exact_counts(kernel: str, modules: Path, built: Event, log: Path) -> Tally:
     return counts.compare(kernel, modules, log)
 
 
-def kernel_suite(kernel: str, short: bool = True, built: Event | None = None) -> Suite:
+def kernel_suite(kernel: str, built: Event | None = None) -> Suite:
     """Return the suite of all tests inside one test kernel, which sets `built` after the build."""
-    storms = "short storms" if short else "long storms"
-    what = f"every module and file inside kernel {kernel}, with {storms}"
-    usual = SHORT_KERNEL_SECONDS if short else KERNEL_SECONDS
+    what = f"every module and file inside kernel {kernel}, with short storms"
     done = built or new_event()
 
     def obstacle() -> str:
@@ -105,8 +103,8 @@ def kernel_suite(kernel: str, short: bool = True, built: Event | None = None) ->
             done.set()
         return found
 
-    run = partial(in_kernel, kernel, short, done)
-    return Suite(f"kernel-{kernel}", run, what, obstacle, usual)
+    run = partial(in_kernel, kernel, done)
+    return Suite(f"kernel-{kernel}", run, what, obstacle, KERNEL_SECONDS)
 
 
 def suites(kernel: str, full: bool) -> list[Suite]:
@@ -123,15 +121,23 @@ def suites(kernel: str, full: bool) -> list[Suite]:
         kernelsuite.obstacle(kernel),
         COUNTS_SECONDS,
     )
-    tests = kernel_suite(kernel, short=not full, built=built)
-    # The tests of the kernel take half of the time. Beside them the others run, but not beside long
-    # storms: a guest then lacks the time to end what it began.
-    beside = [replace(suite, aside=True) for suite in in_user]
+    # On a single CPU all run in this order, and the counts wait for the build.
+    one_kernel = [kernel_suite(kernel, built), *beside([counting])]
     if not full:
-        return [*beside, tests, replace(counting, aside=True)]
-    lines = replace(lint.suite(LINT_SECONDS), aside=True)
-    long = [tests, counting, *long_suites(kernel, modules)]
-    return [*beside, lines, *other_kernels(kernel), *(replace(suite, calm=True) for suite in long)]
+        return [*beside(in_user), *one_kernel]
+    # Long storms run after all others: a guest lacks the time to end what it began if another
+    # program runs beside it.
+    return [
+        *beside([*in_user, lint.suite(LINT_SECONDS), *fresh.suites()]),
+        *one_kernel,
+        *other_kernels(kernel),
+        *(replace(suite, calm=True) for suite in further_boots(kernel, modules)),
+    ]
+
+
+def beside(found: Iterable[Suite]) -> list[Suite]:
+    """Return suites as those that run beside the others."""
+    return [replace(suite, aside=True) for suite in found]
 
 
 def other_kernels(kernel: str) -> list[Suite]:
@@ -141,12 +147,11 @@ def other_kernels(kernel: str) -> list[Suite]:
     return [kernel_suite(name) for name in gates]
 
 
-def long_suites(kernel: str, modules: Path) -> list[Suite]:
-    """Return the suites with further boots of one kernel, and with a bare system."""
+def further_boots(kernel: str, modules: Path) -> list[Suite]:
+    """Return the suites that boot one kernel in other ways."""
     return [
         *still.suites(kernel, modules),
         *boots.alone(kernel, modules),
         *boots.tracers(kernel, modules),
         *boots.suites(kernel, modules, boots.FEW_BATCHES, boots.COEXIST),
-        *fresh.suites(),
     ]

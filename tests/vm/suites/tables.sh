@@ -60,7 +60,7 @@ test_turned_away() {
 	turned_away "a module with tables of version 1 does not load" /modules/kmarkers_test_old_table.ko \
 		"kmarkers_test_old_table: its tables cannot be found: compiled with tables of version 1"
 	turned_away "a module with tables of a later version does not load" /modules/kmarkers_test_later_table.ko \
-		"kmarkers_test_later_table: compiled with tables of version 99, needed is version 3"
+		"kmarkers_test_later_table: compiled with tables of version 99, needed is version 4"
 	turned_away "a module with sites and no tables does not load" /modules/example_client.no-param.ko \
 		"example_client: its tables cannot be found"
 	refused "a table cannot be set as a parameter" "Invalid argument" \

@@ -35,28 +35,52 @@ said() {
 	return 1
 }
 
-# held: succeeds if something uses the marked module
-held() {
-	[ "$(sed -n 's/^example_client [0-9]* \([0-9]*\) .*/\1/p' /proc/modules)" -gt 0 ]
-}
-
 test_bpftrace_task() {
 	if task "bpftrace counts" "Count in the kernel" 2 ""; then
 		grep -q "@@@" /tmp/said
 		result $? "bpftrace has a histogram"
 	fi
-	if ! bpftrace -e 'rawtracepoint:sched_switch { exit(); }' >/dev/null 2>&1; then
-		skip "a raw tracepoint of a marker" "this bpftrace has no raw tracepoints of the kernel"
-		return
-	fi
-	refused "a raw tracepoint of a marker" "" \
+}
+
+# in_use MODULE: succeeds if something uses the module
+in_use() {
+	[ "$(sed -n "s/^$1 [0-9]* \([0-9]*\) .*/\1/p" /proc/modules)" -gt 0 ]
+}
+
+# request_is STATE: succeeds if the marker of example_typed is on or off
+request_is() {
+	grep -q "^example_request $1 typed" "$debugfs"/markers/list
+}
+
+test_raw_tracepoint() {
+	try "module with a typed marker" insmod /modules/example_typed.ko
+	request_is off
+	result $? "the typed marker is off"
+	task "a program on a raw tracepoint" "Raw tracepoints" 1 bpftrace
+	grep -q "^@\[512\]: [1-9]" /tmp/said
+	result $? "the program gets the second argument"
+	bpftrace -e 'rawtracepoint:example_request { @ = count(); } interval:s:5 { exit(); }' \
+		>/tmp/held 2>&1 &
+	bpftrace=$!
+	within 30 in_use example_typed
+	result $? "a program holds the marked module"
+	within 30 request_is on
+	result $? "a program switches the typed marker on"
+	refused "rmmod while a program is attached" "in use\|temporarily unavailable" \
+		rmmod example_typed
+	wait $bpftrace
+	within 30 request_is off
+	result $? "the typed marker is off again"
+	within 30 rmmod example_typed
+	result $? "the module with a typed marker leaves"
+	refused "a raw tracepoint of a classic marker" "" \
 		bpftrace -e 'rawtracepoint:example_tick { @ = count(); } interval:s:1 { exit(); }'
 }
 
 test_module_held_by_perf() {
 	perf record -q -a -o /tmp/held.data -e kmarkers:example_tick sleep 5 >/dev/null 2>&1 &
 	perf=$!
-	within 30 held
+	within 30 in_use example_client
 	result $? "perf holds the marked module"
 	refused "rmmod while perf records" "in use\|temporarily unavailable" rmmod example_client
 	wait $perf
@@ -65,7 +89,7 @@ test_module_held_by_perf() {
 }
 
 not_held() {
-	! held
+	! in_use example_client
 }
 
 test_tracing() {
@@ -90,6 +114,11 @@ test_tracing() {
 		skip "the kernel counts" "this kernel has no histograms"
 	fi
 	! bpftrace_reads_events "bpftrace counts" || test_bpftrace_task
+	if bpftrace -e 'rawtracepoint:sched_switch { exit(); }' >/dev/null 2>&1; then
+		test_raw_tracepoint
+	else
+		skip "a program on a raw tracepoint" "no bpftrace here that has raw tracepoints"
+	fi
 	if command -v perf >/dev/null; then
 		test_module_held_by_perf
 	else

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Raw tracepoints of typed markers: the probe that calls the BPF programs is connected while
+ * there are any.
+ *
+ * The kernel tells us under its lock of tracepoints, which markers in callbacks of
+ * tracepoints take under the registry's lock.  So the registry's lock is not waited for:
+ * if somebody holds it, a work item connects the probe a little later.
+ */
+#include <linux/export.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/rcupdate.h>
+#include <linux/workqueue.h>
+
+#include <kmarkers/typed.h>
+
+#include "names.h"
+#include "raw.h"
+#include "stubs.h"
+#include "typed.h"
+
+static int settle(struct marker_typed *typed)
+{
+	struct marker_raw *raw = typed->raw;
+	bool wanted = READ_ONCE(raw->wanted);
+	int err;
+
+	lockdep_assert_held(&marker_registry.lock);
+	if (raw->connected == wanted)
+		return 0;
+	err = wanted ? marker_typed_connect(typed, raw->probe, &raw->known.tp) :
+		       marker_typed_disconnect(typed, raw->probe, &raw->known.tp);
+	if (!err)
+		raw->connected = wanted;
+	else
+		pr_err("%s: BPF programs cannot be %sconnected: error %d\n", typed->marker.name,
+		       wanted ? "" : "dis", err);
+	return err;
+}
+
+static void settle_all(struct work_struct *unused)
+{
+	struct marker_table *table;
+	unsigned int i;
+
+	mutex_lock(&marker_registry.lock);
+	list_for_each_entry(table, &marker_registry.tables, node) {
+		for (i = 0; i < table->nr; i++) {
+			struct marker_typed *typed = typed_of(record_marker(&table->records[i]));
+
+			if (typed && typed->raw)
+				settle(typed);
+		}
+	}
+	mutex_unlock(&marker_registry.lock);
+}
+
+static DECLARE_WORK(settle_work, settle_all);
+
+/**
+ * marker_raw_switch() - connect or disconnect the probe that calls BPF programs
+ * @typed: the marker
+ * @on: true before the first program is called, false after the last one
+ *
+ * The kernel calls this, through a function that DEFINE_MARKER() defines.  If the registry
+ * is in use, the probe is connected or disconnected after the call.
+ *
+ * Context: may sleep; the kernel's lock of tracepoints is held.
+ * Return: 0, or an error of marker_typed_register().
+ */
+int marker_raw_switch(struct marker_typed *typed, bool on)
+{
+	int err;
+
+	WRITE_ONCE(typed->raw->wanted, on);
+	if (!mutex_trylock(&marker_registry.lock)) {
+		schedule_work(&settle_work);
+		return 0;
+	}
+	err = settle(typed);
+	mutex_unlock(&marker_registry.lock);
+	if (err && on)
+		WRITE_ONCE(typed->raw->wanted, false);
+	return err;
+}
+EXPORT_SYMBOL_GPL(marker_raw_switch);
+
+/* Wait until probes are connected and disconnected as the kernel told us. */
+void marker_raw_flush(void)
+{
+	flush_work(&settle_work);
+}
+
+/* The array ends with a function that is NULL. */
+#define CALL_ALL(tracepoint, types, args...)				\
+do {									\
+	const struct tracepoint_func *__func;				\
+									\
+	compat_tracepoint_read();					\
+	__func = rcu_dereference_raw(((struct tracepoint *)(tracepoint))->funcs); \
+	for (; __func && __func->func; __func++)			\
+		((void (*)(types))__func->func)(__func->data, args);	\
+} while (0)
+#define TYPES_5		void *, u64, u64, u64, u64, u64
+#define TYPES_12	TYPES_5, u64, u64, u64, u64, u64, u64, u64
+
+/**
+ * marker_raw_call_5() - call the BPF programs of a marker with up to five arguments
+ * @tracepoint: the tracepoint that has the programs
+ * @a: first argument
+ * @b: second
+ * @c: third
+ * @d: fourth
+ * @e: fifth
+ *
+ * Context: preemption is disabled.
+ */
+void marker_raw_call_5(void *tracepoint, u64 a, u64 b, u64 c, u64 d, u64 e)
+{
+	CALL_ALL(tracepoint, TYPES_5, a, b, c, d, e);
+}
+EXPORT_SYMBOL_GPL(marker_raw_call_5);
+
+/**
+ * marker_raw_call_12() - marker_raw_call_5() for up to twelve arguments
+ * @tracepoint: the tracepoint that has the programs
+ * @a: first argument
+ * @b: second
+ * @c: third
+ * @d: fourth
+ * @e: fifth
+ * @f: sixth
+ * @g: seventh
+ * @h: eighth
+ * @i: ninth
+ * @j: tenth
+ * @k: eleventh
+ * @l: twelfth
+ *
+ * Context: preemption is disabled.
+ */
+void marker_raw_call_12(void *tracepoint, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, u64 h,
+			u64 i, u64 j, u64 k, u64 l)
+{
+	CALL_ALL(tracepoint, TYPES_12, a, b, c, d, e, f, g, h, i, j, k, l);
+}
+EXPORT_SYMBOL_GPL(marker_raw_call_12);

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Raw tracepoints of typed markers, without BPF: what the kernel does when a program is
+ * attached.  It finds the marker's record in the module and registers a function at its
+ * tracepoint, which is called with the program and the arguments.
+ */
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <linux/delay.h>
+#include <linux/errno.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+#include <trace/events/module.h>
+
+#include "../common/cases.h"
+#include "../common/test_typed.h"
+
+#ifdef CONFIG_BPF_EVENTS
+
+#define LIMIT_MS	20000
+
+struct program {
+	unsigned long calls;
+	u64 args[12];
+};
+
+static struct program programs[2];
+static atomic_long_t counted;
+
+static void call_5(void *data, u64 a, u64 b, u64 c, u64 d, u64 e)
+{
+	struct program *program = data;
+
+	program->calls++;
+	memcpy(program->args, ((u64[]){ a, b, c, d, e }), 5 * sizeof(u64));
+}
+
+static void call_12(void *data, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, u64 h, u64 i,
+		    u64 j, u64 k, u64 l)
+{
+	struct program *program = data;
+
+	program->calls++;
+	memcpy(program->args, ((u64[]){ a, b, c, d, e, f, g, h, i, j, k, l }), 12 * sizeof(u64));
+}
+
+static void count(void *data, u64 number)
+{
+	if (number == 7)
+		atomic_long_inc(&counted);
+}
+
+static const struct bpf_raw_event_map *find_record(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < THIS_MODULE->num_bpf_raw_events; i++)
+		if (!strcmp(THIS_MODULE->bpf_raw_events[i].tp->name, name))
+			return &THIS_MODULE->bpf_raw_events[i];
+	return NULL;
+}
+
+/* What is attached: the kernel warns if what is not is detached. */
+static struct attached {
+	const char *name;
+	void *function, *data;
+} attached[4];
+
+static struct attached *find_attached(const char *name, void *function, void *data)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(attached); i++)
+		if (!strcmp(attached[i].name ?: "", name ?: "") && attached[i].function == function &&
+		    attached[i].data == data)
+			return &attached[i];
+	return NULL;
+}
+
+static int attach(const char *name, void *function, void *data)
+{
+	const struct bpf_raw_event_map *record = find_record(name);
+	struct attached *place = find_attached(NULL, NULL, NULL);
+	int err;
+
+	if (!record || !place)
+		return -ENOENT;
+	err = tracepoint_probe_register_may_exist(record->tp, function, data);
+	if (!err)
+		*place = (struct attached){ name, function, data };
+	return err;
+}
+
+static int detach(const char *name, void *function, void *data)
+{
+	struct attached *place = find_attached(name, function, data);
+
+	if (!place)
+		return -ENOENT;
+	memset(place, 0, sizeof(*place));
+	return tracepoint_probe_unregister(find_record(name)->tp, function, data);
+}
+
+/* The probe is connected later if the registry was in use. */
+static bool is_on(const struct marker_typed *typed, bool on)
+{
+	unsigned int i;
+
+	for (i = 0; i < LIMIT_MS && READ_ONCE(typed->raw->connected) != on; i++)
+		msleep(1);
+	return READ_ONCE(typed->raw->connected) == on;
+}
+
+static noinline void hit(u64 sector)
+{
+	mark_typed(test_typed, sector, 512, (const char *)programs);
+}
+
+static noinline void hit_many(void)
+{
+	mark_typed(test_typed_many, -1, 1ULL << 40, programs, -2, 200, -6, 7, -8);
+}
+
+void raw_forget(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(attached); i++)
+		if (attached[i].name)
+			detach(attached[i].name, attached[i].function, attached[i].data);
+	tracepoint_synchronize_unregister();
+	memset(programs, 0, sizeof(programs));
+}
+
+static bool saw(const struct program *program, unsigned long calls, u64 sector)
+{
+	return program->calls == calls && program->args[0] == sector && program->args[1] == 512 &&
+	       program->args[2] == (unsigned long)programs;
+}
+
+const char *raw_calls(void)
+{
+	const struct marker_typed *typed = &__typed_marker_test_typed;
+
+	EXPECT(find_record("test_typed")->num_args == 3);
+	EXPECT(find_record("test_typed_noargs")->num_args == 0);
+	EXPECT(find_record("test_typed_many")->num_args == 8);
+	EXPECT(!find_record("test_marker"));
+	hit(1);
+	EXPECT(!attach("test_typed", call_5, &programs[0]));
+	EXPECT(is_on(typed, true) && typed->direct);
+	hit(1ULL << 40);
+	EXPECT(saw(&programs[0], 1, 1ULL << 40));
+	EXPECT(!attach("test_typed", call_5, &programs[1]));
+	hit(3);
+	EXPECT(saw(&programs[0], 2, 3) && saw(&programs[1], 1, 3));
+	EXPECT(!detach("test_typed", call_5, &programs[0]));
+	hit(4);
+	EXPECT(programs[0].calls == 2 && saw(&programs[1], 2, 4));
+	EXPECT(!detach("test_typed", call_5, &programs[1]));
+	EXPECT(is_on(typed, false) && !typed->marker.state__imv);
+	hit(5);
+	EXPECT(programs[0].calls == 2 && programs[1].calls == 2);
+	return NULL;
+}
+
+const char *raw_arguments(void)
+{
+	const struct program *program = &programs[0];
+	const u64 wanted[12] = {
+		-1, 1ULL << 40, (unsigned long)programs, -2, 200, -6, 7, -8,
+	};
+
+	EXPECT(!attach("test_typed_many", call_12, &programs[0]));
+	EXPECT(is_on(&__typed_marker_test_typed_many, true));
+	hit_many();
+	EXPECT(program->calls == 1 && !memcmp(program->args, wanted, sizeof(wanted)));
+	EXPECT(!attach("test_typed_noargs", call_5, &programs[0]));
+	EXPECT(is_on(&__typed_marker_test_typed_noargs, true));
+	mark_typed(test_typed_noargs);
+	EXPECT(program->calls == 2 && !program->args[0]);
+	return NULL;
+}
+
+static void storm_pass(void)
+{
+	mark_typed(test_typed_storm, 7);
+}
+
+/* Hits call one program exactly once each, while another comes and goes. */
+const char *raw_exactly_once(void)
+{
+	unsigned long passes;
+	unsigned int i;
+	int err;
+
+	atomic_long_set(&counted, 0);
+	EXPECT(!attach("test_typed_storm", count, NULL));
+	EXPECT(is_on(&__typed_marker_test_typed_storm, true));
+	err = test_start_threads(storm_pass);
+	for (i = 0; i < test_batches / 20 && !err; i++)
+		err = attach("test_typed_storm", call_5, &programs[0]) ?:
+		      detach("test_typed_storm", call_5, &programs[0]);
+	passes = test_stop_threads();
+	EXPECT(!err && passes);
+	EXPECT(atomic_long_read(&counted) == passes);
+	return NULL;
+}
+
+static void __used callback(void *data, struct module *module, unsigned long ip)
+{
+	trace_mark_tp(test_raw_callback, module_get, callback, "ip %lx", ip);
+}
+
+static void nothing(void *private, void *call_private, const char *fmt, va_list *args)
+{
+}
+
+static bool busy;
+
+/* Only one thread takes the lock of the registry, and the kernel's lock of tracepoints then. */
+static void registry_pass(void)
+{
+	if (xchg(&busy, true)) {
+		msleep(1);
+		return;
+	}
+	marker_probe_register("test_raw_callback", "ip %lx", nothing, NULL);
+	marker_probe_unregister("test_raw_callback", nothing, NULL);
+	WRITE_ONCE(busy, false);
+}
+
+/* The two locks are taken in both orders; at last the marker is as the kernel wanted it. */
+const char *raw_storm_of_locks(void)
+{
+	const struct marker_typed *typed = &__typed_marker_test_typed_storm;
+	unsigned int i;
+	int err;
+
+	busy = false;
+	err = test_start_threads(registry_pass);
+	for (i = 0; i < test_batches / 20 && !err; i++)
+		err = attach("test_typed_storm", count, NULL) ?:
+		      detach("test_typed_storm", count, NULL);
+	err = err ?: attach("test_typed_storm", count, NULL);
+	EXPECT(test_stop_threads());
+	EXPECT(!err);
+	EXPECT(is_on(typed, true));
+	EXPECT(!detach("test_typed_storm", count, NULL));
+	EXPECT(is_on(typed, false));
+	return NULL;
+}
+
+#else
+
+const char *raw_calls(void)
+{
+	return "SKIP this kernel has no BPF programs for tracepoints";
+}
+
+const char *raw_arguments(void)
+{
+	return raw_calls();
+}
+
+const char *raw_exactly_once(void)
+{
+	return raw_calls();
+}
+
+const char *raw_storm_of_locks(void)
+{
+	return raw_calls();
+}
+
+void raw_forget(void)
+{
+}
+
+#endif
