@@ -40,7 +40,8 @@ static int leave_stubs(struct marker_entry *entry)
 	int err = 0;
 
 	list_for_each_entry(marker, &entry->markers, node)
-		err = err ?: marker_stub_leave(marker);
+		if (format_fits(entry, marker->format))
+			err = err ?: marker_stub_leave(marker);
 	return err;
 }
 

@@ -13,11 +13,14 @@
 
 #include <compat/events.h>
 #include <kmarkers/redirect.h>
+#include <kmarkers/words.h>
 
 #include "event_call.h"
 #include "event_users.h"
 #include "format.h"
 #include "layout.h"
+
+#define NAME_MOST	64
 
 /* What try_module_get() refuses. */
 static struct module departed = { .state = MODULE_STATE_GOING };
@@ -43,7 +46,8 @@ static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 	unsigned long slots[MARKER_MAX_ARGS];
 
 	trace_seq_printf(&iter->seq, "%s: ", event->name);
-	if (marker_layout_read(event->layout, iter->ent, iter->ent_size, slots))
+	/* A record that goes to the kernel's log as well (tp_printk) comes without its size. */
+	if (marker_layout_read(event->layout, iter->ent, iter->ent_size ?: LAYOUT_RECORD, slots))
 		print_slots(&iter->seq.seq, event, slots);
 	else
 		trace_seq_puts(&iter->seq, "(record of another event)");
@@ -104,6 +108,13 @@ static int fill_event(struct marker_event *event)
 	return 0;
 }
 
+/* The directory of an event can have any name but those of the files beside it. */
+bool marker_event_can_have(const char *name)
+{
+	return strcmp(name, "enable") && strcmp(name, "filter") && strcmp(name, "marker") &&
+	       patcher_is_identifier(name) && strlen(name) < NAME_MOST;
+}
+
 /* Little is made of a name at first, because this is done while its module is loaded. */
 struct marker_event *marker_event_make(const char *name, const char *format)
 {
@@ -125,7 +136,7 @@ struct marker_event *marker_event_make(const char *name, const char *format)
  * marker_event_add() - add an event to the trace core
  * @event: the event, with its owner
  *
- * Return: 0; -EINVAL for a format that cannot be printed; -E2BIG for too many arguments;
+ * Return: 0; -EINVAL for a format that cannot be printed; -E2BIG for too many or too long arguments;
  * -ENOMEM; or an error of the trace core.
  */
 int marker_event_add(struct marker_event *event)

@@ -69,6 +69,7 @@ struct event_user {
 	u16 offsets[EVENT_REGISTERS];
 };
 
+bool marker_event_can_have(const char *name);
 struct marker_event *marker_event_make(const char *name, const char *format);
 int marker_event_find_calls(void);
 int marker_event_add(struct marker_event *event);

@@ -36,14 +36,16 @@ static __always_inline unsigned int take_hit(struct hit *hit, const struct recor
 void marker_event_to_buffer(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct event_user *user = private;
-	const struct record_layout *layout = user->event->layout;
 	struct trace_event_file *file = READ_ONCE(user->file);
+	const struct record_layout *layout;
 	struct trace_event_buffer buffer;
 	struct hit hit;
 	void *record;
 
+	/* A user that cannot be disconnected has a file that is off, and its event may be gone. */
 	if (trace_trigger_soft_disabled(file))
 		return;
+	layout = user->event->layout;
 	record = trace_event_buffer_reserve(&buffer, file, take_hit(&hit, layout, args));
 	if (!record)
 		return;

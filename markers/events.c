@@ -34,16 +34,16 @@
 
 #include <kmarkers/marker.h>
 #include <kmarkers/redirect.h>
-#include <kmarkers/words.h>
 
 #include "event_call.h"
 #include "event_registers.h"
+#include "event_users.h"
 #include "events.h"
+#include "ftrace.h"
 #include "look.h"
 #include "tables.h"
 
 #define NAME_BITS	10
-#define NAME_MOST	64
 #define AT_ONCE		32	/* events that insmod or rmmod waits for */
 
 static void settle_pending(struct work_struct *work);
@@ -89,24 +89,20 @@ static struct marker_event *find_event(const char *name)
 	return NULL;
 }
 
-/* The directory of an event can have any name but those of the files beside it. */
-static bool can_be_event(const char *name)
-{
-	return strcmp(name, "enable") && strcmp(name, "filter") && strcmp(name, "marker") &&
-	       patcher_is_identifier(name) && strlen(name) < NAME_MOST;
-}
-
-/* Is this event that of the marker, or the one that forbids it?  If not, there is none. */
+/*
+ * Is this event that of the marker, or the one that forbids it?  If not, there is none.  An event
+ * that the trace core removes is not used again: marker_events_gone() makes a new one.
+ */
 static bool meet_event(struct newcomers *newcomers, struct marker_event *event,
 		       const struct marker *marker)
 {
 	bool same = !strcmp(event->format, marker->format);
 
-	if (event->leaves && same) {
+	if (!list_empty(&event->list) && event->leaves && same) {
 		event->leaves = false;
 		list_del_init(&event->list);
 		marker_event_own(event, newcomers->module);
-	} else if (event->leaves && !list_empty(&event->list)) {
+	} else if (!list_empty(&event->list) && event->leaves) {
 		hash_del(&event->node);
 		list_move_tail(&event->list, &newcomers->stale);
 		return false;
@@ -124,7 +120,7 @@ static int note_marker(void *data, const struct marker *marker)
 
 	if (event && meet_event(newcomers, event, marker))
 		return 0;
-	if (!can_be_event(marker->name)) {
+	if (!marker_event_can_have(marker->name)) {
 		pr_warn("%.64s in %s(): no trace event: its name cannot be one\n", marker->name,
 			marker->func);
 		return 0;
@@ -148,7 +144,7 @@ static void add_event(struct marker_event *event)
 		return;
 	pr_warn("%s: no trace event: %s: error %d\n", event->name,
 		err == -EINVAL ? "format cannot be printed" :
-		err == -E2BIG ? "too many arguments" : "refused", err);
+		err == -E2BIG ? "too many or too long arguments" : "refused", err);
 	hash_del(&event->node);
 	marker_event_free(event);
 }
@@ -252,6 +248,8 @@ static void give_away(struct marker_event *event, struct list_head *leaving)
 		forget_event(event);
 	} else {
 		event->leaves = true;
+		/* Later, markers of other modules may have the name, and may be hit. */
+		marker_event_drop_users(event);
 		if (event->used)
 			return;
 		marker_event_own(event, NULL);
@@ -305,20 +303,20 @@ void marker_events_gone(struct module *module)
 
 /**
  * marker_events_attach() - make an event of a marker that root put on a function
- * @marker: the marker
- * @module: whose function it is; of the kernel's, ours
+ * @function: the function and its marker
  *
  * Context: may sleep.
  */
-void marker_events_attach(const struct marker *marker, struct module *module)
+void marker_events_attach(struct function_marker *function)
 {
 	struct newcomers newcomers;
 
 	if (!events.lock)
 		return;
-	init_newcomers(&newcomers, module);
+	init_newcomers(&newcomers, function->owner);
 	mutex_lock(events.lock);
-	note_marker(&newcomers, marker);
+	function->ready = true;
+	note_marker(&newcomers, &function->marker);
 	settle(&newcomers.stale, UINT_MAX);
 	settle(&newcomers.fresh, UINT_MAX);
 	mutex_unlock(events.lock);
@@ -329,6 +327,9 @@ static int detach_event(struct marker_event *event)
 	struct module *next;
 	int err;
 
+	/* perf and BPF have a reference to the owner. */
+	if (!list_empty(&event->users))
+		return -EBUSY;
 	if (marker_ready_find(event->name, event->format, &next)) {
 		marker_event_own(event, next);
 		return 0;
@@ -341,22 +342,26 @@ static int detach_event(struct marker_event *event)
 
 /**
  * marker_events_detach() - let go of the event of a function's marker, which is to leave
- * @marker: the marker
+ * @function: the function and its marker
  *
  * Context: may sleep.
- * Return: 0; or -EBUSY if no other marker has the event and somebody has it on.
+ * Return: 0; or -EBUSY if somebody has the event on.
  */
-int marker_events_detach(const struct marker *marker)
+int marker_events_detach(struct function_marker *function)
 {
+	const struct marker *marker = &function->marker;
 	struct marker_event *event;
 	int err = 0;
 
 	if (!events.lock)
 		return 0;
 	mutex_lock(events.lock);
+	function->ready = false;
 	event = find_event(marker->name);
 	if (event && event->added && !event->leaves && !strcmp(event->format, marker->format))
 		err = detach_event(event);
+	if (err)
+		function->ready = true;
 	mutex_unlock(events.lock);
 	return err;
 }

@@ -3,7 +3,7 @@
 #ifndef MARKERS_EVENTS_H
 #define MARKERS_EVENTS_H
 
-struct marker;
+struct function_marker;
 struct module;
 
 int marker_events_init(void);
@@ -11,8 +11,8 @@ void marker_events_exit(void);
 void marker_events_come(struct module *module);
 void marker_events_go(struct module *module);
 void marker_events_gone(struct module *module);
-void marker_events_attach(const struct marker *marker, struct module *module);
-int marker_events_detach(const struct marker *marker);
+void marker_events_attach(struct function_marker *function);
+int marker_events_detach(struct function_marker *function);
 void marker_events_flush(void);
 
 #endif /* MARKERS_EVENTS_H */

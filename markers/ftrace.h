@@ -25,6 +25,7 @@
  * @function: the function's name in kallsyms
  * @module: the module that contains the function, or "kernel"
  * @owner: that module, or ours
+ * @ready: its marker may be an event; guarded by event_mutex
  */
 struct function_marker {
 	struct list_head node;
@@ -35,15 +36,32 @@ struct function_marker {
 	char function[KSYM_NAME_LEN];
 	char module[MODULE_NAME_LEN];
 	struct module *owner;
+	bool ready;
 };
 
 int marker_ftrace_prepare(struct function_marker *function, const char *symbol);
 int marker_ftrace_switch(struct marker *marker, bool on);
 int marker_ftrace_forget(struct function_marker *function);
+
+/* The module of a marker that root put on a function, if it may be an event; else NULL. */
+static inline struct module *marker_ftrace_owner(const struct marker *marker)
+{
+	const struct function_marker *function;
+
+	if (marker->flavour != MARKER_FUNCTION)
+		return NULL;
+	function = container_of(marker, struct function_marker, marker);
+	return function->ready ? function->owner : NULL;
+}
 #else
 static inline int marker_ftrace_switch(struct marker *marker, bool on)
 {
 	return 0;
+}
+
+static inline struct module *marker_ftrace_owner(const struct marker *marker)
+{
+	return NULL;
 }
 #endif
 

@@ -62,7 +62,7 @@ static int attach_function(const char *symbol, const char *name)
 		detach_function(function);
 		return err;
 	}
-	marker_events_attach(&function->marker, function->owner);
+	marker_events_attach(function);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ int marker_function_detach(const char *name)
 	list_for_each_entry(function, &attached, node) {
 		if (strcmp(function->name, name))
 			continue;
-		err = marker_events_detach(&function->marker) ?: detach_function(function);
+		err = marker_events_detach(function) ?: detach_function(function);
 		break;
 	}
 	mutex_unlock(&attaching);
@@ -132,7 +132,7 @@ void marker_functions_drop(const struct module *module)
 		if (module)
 			pr_info("%s: detached, %s leaves\n", function->name, module->name);
 		else
-			WARN_ON_ONCE(marker_events_detach(&function->marker));
+			WARN_ON_ONCE(marker_events_detach(function));
 		detach_function(function);
 	}
 	mutex_unlock(&attaching);

@@ -202,7 +202,7 @@ static unsigned int most_fields(const char *format)
  *
  * Context: may sleep.
  * Return: the layout; or ERR_PTR(): -EINVAL for a format that marker_format_check() refuses,
- * -E2BIG for more than MARKER_MAX_ARGS arguments, -ENOMEM.
+ * -E2BIG for more than MARKER_MAX_ARGS arguments or LAYOUT_RECORD bytes, -ENOMEM.
  */
 struct record_layout *marker_layout_make(const char *format, unsigned int head)
 {
@@ -215,6 +215,9 @@ struct record_layout *marker_layout_make(const char *format, unsigned int head)
 		return ERR_PTR(-ENOMEM);
 	layout->bytes = head;
 	err = add_fields(layout, format);
+	/* Each string has room for its NUL at least. */
+	if (!err && layout->bytes + layout->nr > LAYOUT_RECORD)
+		err = -E2BIG;
 	if (!err)
 		layout->print_fmt = marker_print_fmt(layout, format);
 	if (!err && !layout->print_fmt)

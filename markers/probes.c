@@ -5,6 +5,7 @@
 #include <linux/export.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
+#include <linux/printk.h>
 #include <linux/rcupdate.h>
 
 #include "array.h"
@@ -167,7 +168,10 @@ static unsigned int disconnect_gone(struct marker_entry *entry, probe_gone *gone
 			i++;
 			continue;
 		}
-		marker_disconnect(entry, probe->func, probe->private);
+		if (marker_disconnect(entry, probe->func, probe->private)) {
+			pr_err("%s: a probe that goes away is still called\n", entry->name);
+			return count;
+		}
 		count++;
 		/* The array may have been replaced by one with other positions: start again. */
 		i = 0;

@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "array.h"
+#include "ftrace.h"
 #include "names.h"
 #include "probes.h"
 #include "stubs.h"
@@ -217,6 +218,14 @@ static const struct marker *find_in(const struct marker_table *table, const char
 	return NULL;
 }
 
+/* The module of a marker that is ready to be an event; else NULL. */
+static struct module *ready_owner(const struct marker_table *table, const struct marker *marker)
+{
+	if (!table->module)
+		return marker_ftrace_owner(marker);
+	return table->ready ? table->module : NULL;
+}
+
 static const struct marker *find_ready(const char *name, const char *format,
 				       struct module **module)
 {
@@ -227,23 +236,21 @@ static const struct marker *find_ready(const char *name, const char *format,
 	if (!entry || list_empty(&entry->markers))
 		return NULL;
 	list_for_each_entry(table, &marker_registry.tables, node) {
-		if (!table->module || !table->ready)
-			continue;
 		marker = find_in(table, name, format);
-		*module = table->module;
-		if (marker)
+		*module = marker ? ready_owner(table, marker) : NULL;
+		if (*module)
 			return marker;
 	}
 	return NULL;
 }
 
 /**
- * marker_ready_find() - find a marker in a module that is ready
+ * marker_ready_find() - find a marker that is ready to be an event
  * @name: the marker's name
  * @format: its format, NULL for any
- * @module: set to the module
+ * @module: set to its module; that of its function, if root put it on one
  *
- * Context: may sleep.
+ * Context: may sleep; event_mutex is held.
  * Return: one of them, or NULL.
  */
 const struct marker *marker_ready_find(const char *name, const char *format,

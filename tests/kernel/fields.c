@@ -71,6 +71,15 @@ static void hit_changing(unsigned long nr)
 	trace_mark(fd_changing, "string %s", string);
 }
 
+/* With the format that markers of functions have. */
+static void hit_shared(unsigned long nr)
+{
+#ifdef FIELDS_AGAIN
+	trace_mark(fd_shared, "caller %pS args %lx %lx %lx %lx %lx %lx", (void *)_THIS_IP_, nr, nr,
+		   nr, nr, nr, nr);
+#endif
+}
+
 static void hit_taken(unsigned long nr)
 {
 	trace_mark(enable, "nr %lu", nr);
@@ -88,6 +97,7 @@ static const struct {
 	{ "bad", hit_bad },
 	{ "changing", hit_changing },
 	{ "taken", hit_taken },
+	{ "shared", hit_shared },
 };
 
 struct hits {

@@ -66,6 +66,7 @@ static const char *names_fields(void)
 
 static const char *refuses_formats(void)
 {
+	static char arrays[LAYOUT_RECORD / 64 * sizeof("%64ph")];
 	char format[2 * (MARKER_MAX_ARGS + 1) + 1] = "";
 	unsigned int i;
 
@@ -80,6 +81,14 @@ static const char *refuses_formats(void)
 	format[2 * MARKER_MAX_ARGS] = '\0';
 	memcpy(format + 2 * MARKER_MAX_ARGS - 2, "%*d", 4);
 	EXPECT_FIELDS(format, "error -7");
+	/* Arrays that fill a record, and one more. */
+	arrays[0] = '\0';
+	for (i = 0; i < LAYOUT_RECORD / 64 - 1; i++)
+		strcat(arrays, "%64ph");
+	describe(arrays);
+	EXPECT(!strstr(text, "error"));
+	strcat(arrays, "%64ph");
+	EXPECT_FIELDS(arrays, "error -7");
 	return NULL;
 }
 

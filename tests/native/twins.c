@@ -7,10 +7,12 @@
 #include <stdatomic.h>
 
 #include <linux/kernel.h>
+#include <linux/string.h>
 
 #include <kmarkers/typed.h>
 
 #include "../../markers/stubs.h"
+#include "../../markers/tables.h"
 #include "twins.h"
 
 #define NAME	"twins_marker"
@@ -163,8 +165,44 @@ static const char *storm(void)
 	return NULL;
 }
 
+/* A probe by name whose format is another one comes and goes; nothing is patched. */
+static const char *beside_another_format(void)
+{
+	struct marker_typed *marker = &__typed_marker_twins_marker;
+
+	EXPECT(!marker_register_twins_marker(typed, NULL));
+	EXPECT(marker->direct);
+	EXPECT(!test_show_wrong_page(marker->stub));
+	EXPECT(!marker_probe_register(NAME, "%s", plain, NULL));
+	EXPECT(!marker_probe_unregister(NAME, plain, NULL));
+	EXPECT(!test_wrong_page_shown() && marker->direct);
+	EXPECT(calls(0, 0, 0, 0, 1));
+	return NULL;
+}
+
+static bool all(void *data, const char *name, unsigned long code)
+{
+	return !strcmp(name, NAME);
+}
+
+/* A probe whose code goes away, and whose stub cannot be patched, is tried once. */
+static const char *cannot_leave(void)
+{
+	marker_stub_twin = twin_of;
+	EXPECT(!come(0));
+	EXPECT(!test_show_wrong_page(__typed_marker_twins_marker.stub));
+	EXPECT(!marker_tables_disconnect(all, NULL));
+	EXPECT(test_wrong_page_shown());
+	EXPECT(calls(0, 1, 0, 0, 0));
+	test_show_wrong_page(NULL);
+	EXPECT(marker_tables_disconnect(all, NULL) == 1);
+	EXPECT(calls(0, 0, 0, 0, 0));
+	return NULL;
+}
+
 static void cleanup(void)
 {
+	test_show_wrong_page(NULL);
 	go(0);
 	go(1);
 	marker_probe_unregister(NAME, plain, NULL);
@@ -176,6 +214,8 @@ static void cleanup(void)
 const struct test_case twin_cases[] = {
 	{ "twins_alone_or_in_company", alone_or_in_company, cleanup },
 	{ "twins_storm", storm, cleanup },
+	{ "twins_beside_another_format", beside_another_format, cleanup },
+	{ "twins_cannot_leave", cannot_leave, cleanup },
 };
 
 const unsigned int twin_nr_cases = ARRAY_SIZE(twin_cases);

@@ -129,6 +129,47 @@ test_own_races() {
 	result $? "all sites are off after that"
 }
 
+# A module leaves while another one with the same names comes.
+test_coming_while_leaving() {
+	here=kmarkers_test_fields
+	swaps=0
+	for next in _again "" _again "" _again "" _again ""; do
+		put 1 "$own"/fd_request/enable
+		[ "$next" ] || put "stacktrace if sector == 1000" "$own"/fd_request/trigger
+		insmod /modules/kmarkers_test_fields$next.ko &
+		rmmod $here
+		wait
+		here=kmarkers_test_fields$next
+		again=$next
+		put 1 "$own"/fd_request/enable || break
+		echo >"$tracing"/trace
+		hit_fields "request 10"
+		[ "$(records fd_request | wc -l)" = $((10 * cpus)) ] || break
+		put 0 "$own"/fd_request/enable
+		swaps=$((swaps + 1))
+	done
+	same "a module comes while another of its names leaves: the name is an event" $swaps 8
+	again=
+}
+
+# A name that root gave to a function, and a module has as well.
+test_name_of_a_function() {
+	try "a marker on a function" put "attach vfs_open fd_shared" "$control_outside"
+	try "a module with a marker of its name and format" insmod /modules/kmarkers_test_fields_again.ko
+	put 1 "$own"/fd_shared/enable
+	refused "detach while the event of both is on" "busy" put "detach fd_shared" "$control_outside"
+	put 0 "$own"/fd_shared/enable
+	try "detach" put "detach fd_shared" "$control_outside"
+	put 1 "$own"/fd_shared/enable
+	again=_again
+	recorded "the module has the event now" fd_shared shared "$cpus"
+	again=
+	put 0 "$own"/fd_shared/enable
+	try "the module with the shared name leaves" rmmod kmarkers_test_fields_again
+	[ ! -e "$own"/fd_shared ]
+	result $? "the shared event leaves with it"
+}
+
 # coming_and_going: until told to stop; /tmp/comings gets a line each time
 coming_and_going() {
 	while [ ! -e /tmp/stop ]; do
@@ -165,7 +206,7 @@ test_fields() {
 	try "module with events" insmod /modules/kmarkers_test_fields.ko
 	logged "enable in hit_taken(): no trace event: its name cannot be one" &&
 		logged "filter in hit_taken(): no trace event: its name cannot be one" &&
-		logged "fd_two_hundred: no trace event: too many arguments"
+		logged "fd_two_hundred: no trace event: too many or too long arguments"
 	result $? "the log names markers without an event"
 	test_own_files
 	test_own_records
@@ -174,6 +215,8 @@ test_fields() {
 	test_own_instances
 	test_own_modules
 	test_own_races
+	test_coming_while_leaving
+	test_name_of_a_function
 	test_own_exactly_once
 	try "module with events leaves" rmmod kmarkers_test_fields
 }
