@@ -21,7 +21,7 @@ from kmtools.lab.machine import Request
 
 BATCHES = 1000
 # In "make check-full".
-FEW_BATCHES = 200
+FEW_BATCHES = 100
 # Other code that changes text holds text_mutex most of the time, and a batch waits for it.
 SECONDS_PER_BATCH = 3.0
 # Programs that read our trace events. One that cannot be fetched is a SKIP with the reason.
@@ -58,7 +58,7 @@ COEXIST = (
     Part(
         "storms",
         "storms beside all other code that changes text",
-        110,
+        60,
         append="preempt=full",
         one_thread=True,
         share=10,

@@ -23,7 +23,6 @@ from kmtools.check import (
     lint,
     matrix,
     native,
-    still,
 )
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
@@ -125,13 +124,17 @@ def suites(kernel: str, full: bool) -> list[Suite]:
     one_kernel = [kernel_suite(kernel, built), *beside([counting])]
     if not full:
         return [*beside(in_user), *one_kernel]
-    # Long storms run after all others: a guest lacks the time to end what it began if another
-    # program runs beside it.
+    others = other_kernels(kernel)
+    # Two CPUs have as much to do each. Storms beside other changes of text run after all others: a
+    # guest lacks the time to end what it began if another program runs beside it.
+    storms = boots.suites(kernel, modules, boots.FEW_BATCHES, boots.COEXIST)
     return [
-        *beside([*in_user, lint.suite(LINT_SECONDS), *fresh.suites()]),
+        *beside([*in_user, lint.suite(LINT_SECONDS), *fresh.suites(), *others[::2]]),
         *one_kernel,
-        *other_kernels(kernel),
-        *(replace(suite, calm=True) for suite in further_boots(kernel, modules)),
+        *boots.alone(kernel, modules),
+        *boots.tracers(kernel, modules),
+        *others[1::2],
+        *(replace(suite, calm=True) for suite in storms),
     ]
 
 
@@ -145,13 +148,3 @@ def other_kernels(kernel: str) -> list[Suite]:
     entries = catalogue.load()
     gates = [entry.name for entry in entries if entry.role == "gates" and entry.name != kernel]
     return [kernel_suite(name) for name in gates]
-
-
-def further_boots(kernel: str, modules: Path) -> list[Suite]:
-    """Return the suites that boot one kernel in other ways."""
-    return [
-        *still.suites(kernel, modules),
-        *boots.alone(kernel, modules),
-        *boots.tracers(kernel, modules),
-        *boots.suites(kernel, modules, boots.FEW_BATCHES, boots.COEXIST),
-    ]
