@@ -2,6 +2,7 @@
 /* Recognising and changing the instructions that read immediate values. */
 #include <linux/string.h>
 
+#include <kmarkers/branch.h>
 #include <kmarkers/immediate.h>
 #include <kmarkers/patcher.h>
 
@@ -27,13 +28,7 @@ u64 imv_load_value(const void *var, unsigned int size)
 	return value;
 }
 
-/* The first bytes of a branch, before the distance: see __imv_branch(). */
-static const u8 branch_compiled[] = { 0x3e, 0x0f, 0x85 };
-static const u8 branch_off[] = { 0x0f, 0x1f, 0x80 }, branch_on[] = { 0x2e, 0x2e, 0xe9 };
-
-#define BRANCH_LEN	(sizeof(branch_off) + sizeof(s32))
-
-/* Make a branch je or jne, by @value; their last opcode bytes, short or near, differ in one bit. */
+/* The last opcode byte of jne and je, short or near, differ in one bit. */
 static void flip(u8 *insn, u64 value)
 {
 	u8 *opcode = insn[0] == 0x0f ? insn + 1 : insn;
@@ -62,9 +57,7 @@ static bool holds_mov(const struct patcher_site *site, const u8 *insn)
 static bool is_read(const struct patcher_site *site, const u8 *insn)
 {
 	if (site->flags & IMV_BRANCH)
-		return !memcmp(insn, branch_compiled, sizeof(branch_compiled)) ||
-		       !memcmp(insn, branch_off, sizeof(branch_off)) ||
-		       !memcmp(insn, branch_on, sizeof(branch_on));
+		return kmarkers_is_branch(insn);
 	if (site->flags & IMV_FLIP)
 		return site->len == 2 ? (insn[0] & 0xfe) == 0x74
 				      : insn[0] == 0x0f && (insn[1] & 0xfe) == 0x84;
@@ -93,7 +86,7 @@ bool imv_read_poke(struct patcher_poke *poke, const struct patcher_site *site, u
 	if (!ours)
 		poke->old[0] = ~poke->old[0];
 	if (site->flags & IMV_BRANCH)
-		memcpy(poke->new, value ? branch_on : branch_off, sizeof(branch_on));
+		kmarkers_switch_branch(poke->new, value);
 	else if (site->flags & IMV_FLIP)
 		flip(poke->new, value);
 	else
@@ -107,7 +100,7 @@ bool imv_read_is_valid(const struct patcher_site *site)
 	if (site->flags & ~(IMV_BRANCH | IMV_FLIP))
 		return false;
 	if (site->flags & IMV_BRANCH)
-		return site->size == 1 && site->len == BRANCH_LEN;
+		return site->size == 1 && site->len == KMARKERS_BRANCH_LEN;
 	if (site->flags & IMV_FLIP)
 		return site->size == 1 && (site->len == 2 || site->len == 6);
 	if (site->size != 1 && site->size != 2 && site->size != 4 && site->size != 8)

@@ -72,6 +72,7 @@
 #include <linux/export.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <kmarkers/branch.h>
 #include <kmarkers/table.h>
 
 #if !defined(__x86_64__) && !defined(IMV_PLAIN)
@@ -188,18 +189,10 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 	__imv_value;							\
 })
 
-/*
- * The instruction has 7 bytes.  Its last 4 are the distance to the label in each of
- * its forms, so the table need not hold the distance, and a change writes three bytes:
- *
- *	3e 0f 85 distance	jne label, as compiled: tools see both ways
- *	0f 1f 80 distance	nop, while the value is 0
- *	2e 2e e9 distance	jmp label, while the value is not 0
- */
+/* The instruction has 7 bytes: see <kmarkers/branch.h>. */
 static __always_inline bool __imv_branch(const void *var)
 {
-	asm goto(__IMV_SITE(".byte 0x3e, 0x0f, 0x85\n	.long %l[on] - . - 4",
-			    "0", "1", __stringify(IMV_BRANCH))
+	asm goto(__IMV_SITE(KMARKERS_BRANCH("%l[on]"), "0", "1", __stringify(IMV_BRANCH))
 		 : : "i" (var) : : on);
 	return false;
 on:

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The instruction that is either a nop or a jump.
+ *
+ * It has 7 bytes.  Its last 4 are the distance to the label in each of its forms:
+ *
+ *	3e 0f 85 distance	jne label, as compiled: tools see both ways
+ *	0f 1f 80 distance	nop, while it is off
+ *	2e 2e e9 distance	jmp label, while it is on
+ *
+ * So no table need hold the distance, and a change writes three bytes.
+ */
+#ifndef KMARKERS_BRANCH_H
+#define KMARKERS_BRANCH_H
+
+#include <linux/string.h>
+#include <linux/types.h>
+
+#define KMARKERS_BRANCH_LEN	7
+
+/* As it is compiled, inside an asm goto statement. */
+#define KMARKERS_BRANCH(label)	".byte 0x3e, 0x0f, 0x85\n	.long " label " - . - 4"
+
+/* The bytes before the distance. */
+#define KMARKERS_BRANCH_COMPILED	"\x3e\x0f\x85"
+#define KMARKERS_BRANCH_OFF		"\x0f\x1f\x80"
+#define KMARKERS_BRANCH_ON		"\x2e\x2e\xe9"
+#define KMARKERS_BRANCH_HEAD		3
+
+static inline bool kmarkers_is_branch(const u8 *insn)
+{
+	return !memcmp(insn, KMARKERS_BRANCH_COMPILED, KMARKERS_BRANCH_HEAD) ||
+	       !memcmp(insn, KMARKERS_BRANCH_OFF, KMARKERS_BRANCH_HEAD) ||
+	       !memcmp(insn, KMARKERS_BRANCH_ON, KMARKERS_BRANCH_HEAD);
+}
+
+static inline void kmarkers_switch_branch(u8 *insn, bool on)
+{
+	memcpy(insn, on ? KMARKERS_BRANCH_ON : KMARKERS_BRANCH_OFF, KMARKERS_BRANCH_HEAD);
+}
+
+/* Where the jump at @insn leads to, whether it is one now or not. */
+static inline unsigned long kmarkers_branch_target(const u8 *insn)
+{
+	s32 distance;
+
+	memcpy(&distance, insn + KMARKERS_BRANCH_HEAD, sizeof(distance));
+	return (unsigned long)insn + KMARKERS_BRANCH_LEN + distance;
+}
+
+#endif /* KMARKERS_BRANCH_H */
