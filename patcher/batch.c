@@ -6,6 +6,8 @@
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 
+#include <kmarkers/opcodes.h>
+
 #include "../base/lock.h"
 #include "insn.h"
 #include "protocol.h"
@@ -36,11 +38,20 @@ static void sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 	}
 }
 
+/* What a batch is for decides what its pokes must be. */
+typedef int check_function(const struct patcher_table *table, const struct patcher_poke *poke);
+
+static int check_change(const struct patcher_table *table, const struct patcher_poke *poke)
+{
+	struct patcher_insn insn;
+
+	return patcher_choose_emulation(poke, &insn);
+}
+
 static int check_poke(const char *owner, struct patcher_poke *poke,
-		      struct patcher_cursor *cursor, bool *core)
+		      struct patcher_cursor *cursor, bool *core, check_function *check)
 {
 	const struct patcher_site *site;
-	struct patcher_insn insn;
 
 	if (!poke->len || poke->len > PATCHER_INSN_MAX)
 		return -EINVAL;
@@ -53,11 +64,12 @@ static int check_poke(const char *owner, struct patcher_poke *poke,
 		return -EINVAL;
 	poke->flags = site->flags;
 	*core |= cursor->table->core;
-	return patcher_choose_emulation(poke, &insn);
+	return check(cursor->table, poke);
 }
 
 /* Make all checks of a batch that need not read the live bytes. */
-static int check_batch(const char *owner, struct patcher_poke *pokes, unsigned int nr, bool *core)
+static int check_batch(const char *owner, struct patcher_poke *pokes, unsigned int nr, bool *core,
+		       check_function *check)
 {
 	struct patcher_cursor cursor = { NULL };
 	unsigned int i;
@@ -67,7 +79,7 @@ static int check_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 		if (i && pokes[i - 1].addr + pokes[i - 1].len > pokes[i].addr)
 			err = -EINVAL;
 		else
-			err = check_poke(owner, &pokes[i], &cursor, core);
+			err = check_poke(owner, &pokes[i], &cursor, core, check);
 	}
 	return err;
 }
@@ -113,7 +125,7 @@ static int map_and_write(struct patcher_poke *pokes, unsigned int nr, unsigned i
 
 /* Check a batch, and let @write write it, @chunk sites at a time. */
 static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned int nr,
-		       unsigned int chunk, patcher_write_function *write)
+		       unsigned int chunk, check_function *check, patcher_write_function *write)
 {
 	u64 start;
 	bool core = false;
@@ -122,7 +134,7 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 	patcher_lock();
 	start = ktime_get_ns();
 	sort_pokes(pokes, nr);
-	err = nr && chunk ? check_batch(owner, pokes, nr, &core) : -EINVAL;
+	err = nr && chunk ? check_batch(owner, pokes, nr, &core, check) : -EINVAL;
 	/* -EINVAL may be due to a kprobe's breakpoint in the old bytes: then log the kprobe. */
 	if (!err || err == -EINVAL)
 		err = patcher_text_vet(pokes, nr, false) ?: err;
@@ -158,7 +170,7 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 			  unsigned int chunk)
 {
-	return apply_batch(owner, pokes, nr, chunk, patcher_write_chunks);
+	return apply_batch(owner, pokes, nr, chunk, check_change, patcher_write_chunks);
 }
 EXPORT_SYMBOL_GPL(patcher_apply_chunked);
 
@@ -215,10 +227,44 @@ static bool is_new(const struct patcher_table *table, const struct patcher_poke 
 int patcher_apply_new(const struct patcher_table *table, struct patcher_poke *pokes,
 		      unsigned int nr)
 {
-	return apply_batch(table->owner, pokes, nr, nr,
+	return apply_batch(table->owner, pokes, nr, nr, check_change,
 			   is_new(table, pokes, nr) ? patcher_write_new : patcher_write_chunks);
 }
 EXPORT_SYMBOL_GPL(patcher_apply_new);
+
+/*
+ * One byte, from or to int3; without it, an instruction.  What is left of the old
+ * instruction behind a breakpoint is of no matter while it stands.
+ */
+static int check_trap(const struct patcher_table *table, const struct patcher_poke *poke)
+{
+	bool stands = poke->old[0] == KMARKERS_INT3, comes = poke->new[0] == KMARKERS_INT3;
+
+	if (table->core || !table->trap)
+		return -EPERM;
+	if (poke->flags || stands == comes || memcmp(poke->old + 1, poke->new + 1, poke->len - 1))
+		return -EINVAL;
+	return patcher_insn_is_single(comes ? poke->old : poke->new, poke->len) ? 0 : -EINVAL;
+}
+
+/**
+ * patcher_store_traps() - put breakpoints that stay, or take them away
+ * @owner: as in the table of every site, which has a trap function
+ * @pokes: the changes, of the first byte only: to int3, or from it; sorted in place
+ * @nr: how many, at least 1
+ *
+ * One store for each site and one round in all.  A breakpoint that stands may also
+ * be replaced by patcher_apply(), by any instruction: meanwhile that is emulated.
+ *
+ * Context: may sleep.
+ * Return: as patcher_apply(); -EPERM also for a site whose table has no trap
+ * function, or in core text.
+ */
+int patcher_store_traps(const char *owner, struct patcher_poke *pokes, unsigned int nr)
+{
+	return apply_batch(owner, pokes, nr, nr, check_trap, patcher_write_traps);
+}
+EXPORT_SYMBOL_GPL(patcher_store_traps);
 
 static int check_prefixes(const char *owner, const struct patcher_poke *pokes, unsigned int nr)
 {

@@ -196,6 +196,13 @@ void patcher_write_prefixes(struct patcher_poke *pokes, unsigned int nr, unsigne
 	sync_round();
 }
 
+/* The same for breakpoints that come to stay or go; an emulator may not notice. */
+void patcher_write_traps(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk)
+{
+	patcher_write_prefixes(pokes, nr, chunk);
+	patcher_text_rewrite(pokes, nr);
+}
+
 static bool get_batch(struct current_batch *batch)
 {
 	return atomic_inc_not_zero(&batch->refs);
@@ -294,12 +301,17 @@ bool patcher_handle_int3(struct pt_regs *regs)
 	unsigned long addr = regs->ip - 1;
 	/* Pairs with smp_store_release() in apply_chunk(). */
 	unsigned int number = smp_load_acquire(&current_batch.number);
+	const struct patcher_table *table;
+	const struct patcher_site *site;
 
 	if (emulate_pending(addr, regs)) {
 		patcher_count_hit();
 		return true;
 	}
-	if (!patcher_sites_find(addr, NULL) || is_foreign(addr, number))
+	site = patcher_sites_find(addr, &table);
+	if (site && table->trap && table->trap(table, site, regs))
+		return true;
+	if (!site || is_foreign(addr, number))
 		return false;
 	regs->ip = addr;
 	patcher_count_stale();

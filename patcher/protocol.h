@@ -17,5 +17,6 @@ typedef void patcher_write_function(struct patcher_poke *pokes, unsigned int nr,
 				    unsigned int chunk);
 
 patcher_write_function patcher_write_chunks, patcher_write_new, patcher_write_prefixes;
+extern patcher_write_function patcher_write_traps;
 
 #endif /* PATCHER_PROTOCOL_H */

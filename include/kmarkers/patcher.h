@@ -21,6 +21,9 @@
  *
  * A CPU that meets an int3 in between has the new instruction emulated for it.
  *
+ * A breakpoint may also stay (patcher_store_traps()): one byte and one round.  Each
+ * CPU that meets it is given to the owner of the table.
+ *
  * A site may also be a *run* of several instructions (PATCHER_SITE_RUN), if it
  * is in module text and nothing jumps into it: recording a site as a run is the
  * promise that nothing does.  Between the first and the second step, the patcher
@@ -82,6 +85,7 @@
 #include <kmarkers/table.h>
 
 struct module;
+struct patcher_site;
 struct pt_regs;
 
 /* The longest instruction that can be replaced: mov $imm64,%reg has 10 bytes. */
@@ -133,6 +137,9 @@ static inline unsigned long patcher_site_key(const struct patcher_site *site)
  * @nr: how many
  * @module: the module whose text holds the sites; NULL in user space and for core text
  * @owner: who may change them: a string, compared by address
+ * @trap: called for a breakpoint at one of the sites that no batch has set, in the
+ *	context of the breakpoint, which may be an NMI: if it is one that stays, deal
+ *	with it, set @regs to go on and return true; NULL if there are none
  * @core: private: the sites are in core text, which only the functions of
  *	<kmarkers/redirect.h> may set; false for all other callers
  * @node: link in the patcher's list; private
@@ -144,6 +151,8 @@ struct patcher_table {
 	unsigned int nr;
 	struct module *module;
 	const char *owner;
+	bool (*trap)(const struct patcher_table *table, const struct patcher_site *site,
+		     struct pt_regs *regs);
 	bool core;
 	struct list_head node;
 	unsigned long start;
@@ -227,6 +236,7 @@ int patcher_apply_new(const struct patcher_table *table, struct patcher_poke *po
 int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr);
 int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 			  unsigned int chunk);
+int patcher_store_traps(const char *owner, struct patcher_poke *pokes, unsigned int nr);
 int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsigned int nr);
 bool patcher_handle_int3(struct pt_regs *regs);
 void patcher_read_stats(struct patcher_stats *stats);

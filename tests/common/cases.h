@@ -25,6 +25,11 @@ const char *patcher_foreign_breakpoints(void);
 const char *patcher_wrong_page(void);
 void intruder_forget(void);
 
+const char *patcher_traps(void);
+const char *patcher_refuses_traps(void);
+const char *patcher_storm_traps(void);
+void traps_forget(void);
+
 const char *imv_initial(void);
 const char *imv_sizes(void);
 const char *imv_refuses(void);
