@@ -66,12 +66,8 @@ static inline void hlist_del(struct hlist_node *node)
 		node->next->pprev = node->pprev;
 }
 
-#define hlist_entry_safe(ptr, type, member)				\
-({									\
-	__typeof__(ptr) __ptr = (ptr);					\
-									\
-	__ptr ? container_of(__ptr, type, member) : NULL;		\
-})
+/* @ptr is evaluated twice. */
+#define hlist_entry_safe(ptr, type, member)	((ptr) ? container_of(ptr, type, member) : NULL)
 
 #define hlist_for_each_entry(pos, head, member)				\
 	for (pos = hlist_entry_safe((head)->first, __typeof__(*pos), member); pos; \

@@ -50,11 +50,7 @@ static inline void synchronize_rcu(void)
 
 /* cond_synchronize_rcu() always waits for a grace period, whatever the state. */
 #define get_state_synchronize_rcu()	0UL
-#define cond_synchronize_rcu(state)					\
-do {									\
-	(void)(state);							\
-	synchronize_rcu();						\
-} while (0)
+#define cond_synchronize_rcu(state)	((void)(state), synchronize_rcu())
 
 /* liburcu's own rcu_assign_pointer() does not take a pointer to const. */
 #undef rcu_assign_pointer
