@@ -4,6 +4,7 @@
  * address of the symbol that it was given, even when it refuses to probe it.
  */
 #include <linux/errno.h>
+#include <linux/export.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
@@ -27,12 +28,20 @@ unsigned long kmarkers_resolve(const char *symbol)
 	return (unsigned long)probe.addr;
 }
 
-/* sprint_symbol() prints name+offset/size. */
+/**
+ * kmarkers_find_extent() - the symbol that an address is in
+ * @addr: the address
+ * @extent: filled in
+ *
+ * Context: any that may look at kallsyms.
+ * Return: 0, or -ENOENT if it is in none.
+ */
 int kmarkers_find_extent(unsigned long addr, struct kmarkers_extent *extent)
 {
 	char text[KSYM_SYMBOL_LEN], *plus;
 	unsigned long offset;
 
+	/* It prints name+offset/size. */
 	sprint_symbol(text, addr);
 	plus = strrchr(text, '+');
 	if (!plus || sscanf(plus, "+0x%lx/0x%lx", &offset, &extent->size) != 2)
@@ -42,3 +51,4 @@ int kmarkers_find_extent(unsigned long addr, struct kmarkers_extent *extent)
 	strscpy(extent->name, text, sizeof(extent->name));
 	return 0;
 }
+EXPORT_SYMBOL_GPL(kmarkers_find_extent);

@@ -28,7 +28,7 @@ u64 imv_load_value(const void *var, unsigned int size)
 	return value;
 }
 
-/* The last opcode byte of jne and je, short or near, differ in one bit. */
+/* Make a branch je or jne, by @value; their last opcode bytes, short or near, differ in one bit. */
 static void flip(u8 *insn, u64 value)
 {
 	u8 *opcode = insn[0] == 0x0f ? insn + 1 : insn;

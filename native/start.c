@@ -7,6 +7,7 @@
 #include <linux/seq_file.h>
 
 #include <kmarkers/patcher.h>
+#include <kmarkers/sdt.h>
 #include <kmarkers/user.h>
 
 #include "../immediate/load.h"
@@ -14,6 +15,7 @@
 #include "../markers/look.h"
 #include "../markers/stubs.h"
 #include "../markers/tables.h"
+#include "../sdt/tables.h"
 #include "failure.h"
 #include "fork.h"
 #include "text.h"
@@ -26,6 +28,7 @@
 DECLARE_SECTION(imv);
 DECLARE_SECTION(stubs);
 DECLARE_SECTION(markers);
+DECLARE_SECTION(sdt);
 
 typedef int take_table(struct module *module, const struct kmarkers_span *span);
 
@@ -54,11 +57,12 @@ static int take(bool *taken, const struct kmarkers_chunk *chunk, const struct km
 static int take_tables(void)
 {
 	static struct {
-		bool stubs, markers, imv;
+		bool stubs, markers, sdt, imv;
 	} taken;
 
 	return TAKE(stubs, sizeof(struct patcher_site), marker_stubs_add, "typed markers") ?:
 	       TAKE(markers, sizeof(s32), marker_tables_add, "markers") ?:
+	       TAKE(sdt, sizeof(struct patcher_site), sdt_add_table, "SDT probes") ?:
 	       TAKE(imv, sizeof(struct patcher_site), imv_add_table, "immediate values");
 }
 

@@ -63,6 +63,13 @@ const struct test_case test_cases[] = {
 	{ "typed_unchanged_without_memory", typed_without_memory, nomem_forget },
 	{ "markers_scale_on_one_name", markers_scale_one_name, scale_forget },
 	{ "markers_scale_on_many_names", markers_scale_names, scale_forget },
+	{ "sdt_call_handlers", sdt_calls, sdt_forget },
+	{ "sdt_errors", sdt_errors, sdt_forget },
+	{ "sdt_functions_of_inlined_copies", sdt_functions, sdt_forget },
+	{ "sdt_of_every_flavour", sdt_flavours, sdt_forget },
+	{ "sdt_rounds", sdt_rounds, sdt_forget },
+	{ "sdt_promote_breakpoints", sdt_promotes, sdt_forget },
+	{ "sdt_storm_exactly_once", sdt_storm, sdt_forget },
 #ifdef __KERNEL__
 	{ "patcher_waits_for_a_held_task", patcher_waits_for_held, held_forget },
 	{ "core_text_storm", core_storm, core_storm_forget },

@@ -80,6 +80,15 @@ const char *markers_scale_one_name(void);
 const char *markers_scale_names(void);
 void scale_forget(void);
 
+const char *sdt_calls(void);
+const char *sdt_errors(void);
+const char *sdt_functions(void);
+const char *sdt_flavours(void);
+const char *sdt_rounds(void);
+const char *sdt_promotes(void);
+const char *sdt_storm(void);
+void sdt_forget(void);
+
 #ifdef __KERNEL__
 const char *patcher_waits_for_held(void);
 void held_forget(void);

@@ -10,6 +10,7 @@
 
 #include <kmarkers/immediate.h>
 #include <kmarkers/patcher.h>
+#include <kmarkers/sdt.h>
 #include <kmarkers/user.h>
 
 #include "../../bench_modules/output.h"
@@ -18,6 +19,8 @@
 #include "../../immediate/tables.h"
 #include "../../immediate/updates.h"
 #include "../../patcher/register.h"
+#include "../../sdt/command.h"
+#include "../../sdt/list.h"
 #include "listings.h"
 
 static char *text;
@@ -60,6 +63,50 @@ static const char *lists_values(void)
 	EXPECT(!imv_set(listed, 1));
 	snprintf(line, sizeof(line), "0x%lx 4 0x1 1 program 2\n", (unsigned long)&listed__imv);
 	EXPECT(has_line(printed(imv_list_show), line));
+	return NULL;
+}
+
+SDT_PROVIDER_DEFINE(list);
+SDT_PROBE_DEFINE2(list, , , io__start, "struct request *", "int");
+
+static noinline int hit_io(int number)
+{
+	SDT_PROBE_FLAVOUR(breakpoint, list, , , io__start, NULL, number);
+	return number;
+}
+
+static int command(const char *text)
+{
+	char line[80];
+
+	snprintf(line, sizeof(line), "%s", text);
+	return sdt_command_run(line);
+}
+
+static const char *lists_sites_of_probes(void)
+{
+	static const char *const wrong[] = {
+		"io-start", "io-start  count", "io-start count ", "io-start counts", "a:b:c:d:e count",
+		"io-start count now",
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(wrong); i++)
+		EXPECT(command(wrong[i]) == -EINVAL);
+	EXPECT(has_line(printed(sdt_list_show),
+			"list:program:hit_io:io-start off breakpoint 0 0 hit_io@+0x"));
+	EXPECT(!command("hit_io:io-start count"));
+	hit_io(1);
+	EXPECT(!command("io-start promote"));
+	hit_io(2);
+	EXPECT(has_line(printed(sdt_list_show),
+			"list:program:hit_io:io-start on breakpoint 1 2 hit_io@+0x"));
+	EXPECT(!command("io-start -promote"));
+	EXPECT(has_line(printed(sdt_list_show),
+			"list:program:hit_io:io-start trapped breakpoint 1 2 hit_io@+0x"));
+	EXPECT(strstr(text, " \"struct request *,int\"\n"));
+	EXPECT(!command("hit_io:io-start -count"));
+	EXPECT(command("hit_io:io-start -count") == -ENOENT);
 	return NULL;
 }
 
@@ -303,6 +350,7 @@ const struct test_case listing_cases[] = {
 	{ "imv_lists_values", lists_values, forget_results },
 	{ "imv_counts_updates", counts_updates, forget_results },
 	{ "markers_lists_markers", lists_markers, forget_markers },
+	{ "sdt_lists_sites", lists_sites_of_probes, forget_results },
 	{ "patcher_lists_sites", lists_sites, forget_results },
 	{ "run_begins_and_ends", begins_and_ends, forget_results },
 	{ "output_prints_samples", prints_samples, forget_results },

@@ -12,7 +12,7 @@ import pytest
 from kmtools.base.paths import ROOT
 from kmtools.check import native
 
-SHARED_DIRS = ("base", "patcher", "immediate", "markers", "bench_modules")
+SHARED_DIRS = ("base", "patcher", "immediate", "markers", "sdt", "bench_modules")
 
 # Lines that each file may have. A shim that outgrows its budget is looked at, and so is a new one.
 BUDGETS = {
@@ -32,6 +32,8 @@ BUDGETS = {
     # Functions of the kernel that the C library lacks.
     "native/lock.c": 80,
     "native/sort.c": 60,
+    # A program has no kallsyms.
+    "native/symbol.c": 90,
     # Programs, which exist in user space only.
     "native/main.c": 360,
     "native/output.c": 80,
@@ -80,6 +82,9 @@ NOT_SHARED = {
     "markers/functions.c",
     "markers/raw.c",
     "markers/tracepoint.c",
+    "sdt/main.c",
+    "sdt/files.c",
+    "sdt/symbol.c",
     "bench_modules/main.c",
     "bench_modules/bystander_thread.c",
     "bench_modules/chunks.c",
@@ -138,9 +143,10 @@ def test_every_file_is_expected_and_small(name: str) -> None:
 
 def test_messages_begin_as_those_of_the_module() -> None:
     """Messages of shared sources begin in a program as they do in the kernel's log."""
-    module = re.search(r"^obj-m := (\w+)\.o$", text("markers/Kbuild"), re.MULTILINE)
-    assert module is not None
-    assert f"-DKBUILD_MODNAME='\"{module[1]}\"'" in text("native/Makefile")
+    for name in ("markers", "sdt"):
+        module = re.search(r"^obj-m := (\w+)\.o$", text(f"{name}/Kbuild"), re.MULTILINE)
+        assert module is not None
+        assert f"-DKBUILD_MODNAME='\"{module[1]}\"'" in text("native/Makefile")
 
 
 def test_all_shims_together_are_small() -> None:

@@ -49,6 +49,13 @@ IGNORED = {
     "include/kmarkers/immediate.h": ("EXPORT_SYMBOL",),
     # The same. A macro takes parameters as an argument. A comment is above, in the macro.
     "include/kmarkers/typed.h": ("EXPORT_SYMBOL", "FUNCTION_ARGUMENTS", "MEMORY_BARRIER"),
+    # Arguments are empty, as FreeBSD spells them. Macros hold parts of a list, of an inline
+    # function and of _Generic. Another macro completes prototypes.
+    "include/kmarkers/sdt": (
+        *("SPACING", "TRAILING_SEMICOLON", "SINGLE_STATEMENT_DO_WHILE_MACRO", "INDENTED_LABEL"),
+        "FUNCTION_ARGUMENTS",
+    ),
+    **dict.fromkeys(("tests/common/test_sdt.c", "tests/kernel/sdt"), ("SPACING",)),
     # The only files that depend on kernel versions.
     "include/compat/": ("LINUX_VERSION_CODE", "CONSTANT_COMPARISON"),
 }

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Statically defined tracing probes, spelt as in FreeBSD.
+ *
+ * OVERVIEW
+ *
+ * A probe is defined once, in a file, with the types of its arguments.  Each place
+ * where it is used is a *site*: one nop while nobody listens.  Sites are known by
+ * provider:module:function:name, and handlers are attached to a pattern of these:
+ * to a single site, to a probe, or to all that match, also in modules that are
+ * loaded later.  All sites that a pattern matches are switched in one batch.
+ *
+ * EXAMPLE
+ *
+ *	SDT_PROVIDER_DEFINE(disk);
+ *	SDT_PROBE_DEFINE2(disk, , , io__start, "struct request *", "unsigned int");
+ *
+ *	SDT_PROBE2(disk, , , io__start, request, bytes);
+ *
+ * and in a module that listens:
+ *
+ *	static void handler(void *private, const struct sdt_hit *hit)
+ *	{
+ *		unsigned int bytes = hit->args[1];
+ *		...
+ *	}
+ *
+ *	err = sdt_attach("disk:::io-start", handler, private);
+ *	...
+ *	sdt_detach("disk:::io-start", handler, private);
+ *	sdt_synchronize();
+ *
+ * NAMES
+ *
+ * A module and a function that the definition leaves empty are filled in for each
+ * site: the module that its code is in, and the function, which for an inlined copy
+ * is the one that it has been inlined into.  Two underscores in the name of a probe
+ * are shown as a dash.
+ *
+ * PATTERNS
+ *
+ * Up to four parts with a colon between them; those that are missing are missing on
+ * the left: "io-start" is any provider's.  A part that is empty matches anything,
+ * others are patterns of the shell.  Behind an @ there may be the offset of a single
+ * site in its function, as the list shows it: "disk::submit:io-start@+0x1c".
+ *
+ * FLAVOURS
+ *
+ *	jump		one nop or jump of 7 bytes; arguments are evaluated while it is on
+ *	breakpoint	the same nop, armed by a breakpoint of one byte; its arguments
+ *			are in registers all the time.  A site that is hot may be
+ *			promoted: then it is a jump, until it is demoted
+ *	nop		one nop of 1 byte, armed by a breakpoint; cannot be promoted
+ *	split		a nop of 3 bytes and one of 2, of which the first is armed by a
+ *			breakpoint; it cannot be promoted, because a task may have been
+ *			preempted between the two
+ *
+ *	note		no instruction; a note in the program's file says where the site is
+ *			and where its arguments are at that moment, as those of sys/sdt.h
+ *			do.  For programs, whose tracers read it; it is in no list of ours
+ *
+ * SDT_FLAVOUR, defined before this file is included, is that of all SDT_PROBEn() in
+ * the file; it is jump by default.  SDT_PROBE_FLAVOUR() takes one.  With SDT_NOTES_ONLY
+ * there is no flavour but note, and the program need not be linked with our library.
+ *
+ * CONTEXT
+ *
+ *	function			may sleep  irq	nmi
+ *	SDT_PROBE0() to SDT_PROBE7()	no	   yes	yes (if the handlers can)
+ *	all others			yes	   no	no
+ *
+ * Handlers run in the context of the site, with preemption disabled, and must not
+ * sleep.  While a site is armed by a breakpoint they run as those of kprobes do, in
+ * a context like that of an NMI.
+ *
+ * PROMISES
+ *
+ * While a site is armed each execution calls each of its handlers once, also while
+ * it is promoted or demoted.  A handler meets its own private data.  None runs after
+ * sdt_synchronize() returned that was detached before.  A handler that hits a site
+ * to which it is attached is called again, without end: there is no guard.
+ *
+ * Sites must not stand in __init or __exit text: a module that has one there is not
+ * loaded.
+ *
+ * Source: sdt(9) of FreeBSD; zero-cost SDT probes, 2015.  None of its code is here.
+ */
+#ifndef KMARKERS_SDT_H
+#define KMARKERS_SDT_H
+
+#include <linux/build_bug.h>
+#include <linux/compiler.h>
+#include <linux/types.h>
+#include <kmarkers/arguments.h>
+#include <kmarkers/branch.h>
+#include <kmarkers/table.h>
+
+/* Referred to by every table of sites; its value is unused. */
+extern const u8 sdt_tables_need_sdt;
+
+#ifndef SDT_NOTES_ONLY
+KMARKERS_CHUNK(sdt, sdt_tables_need_sdt, 12);
+#endif
+
+#define SDT_MAX_ARGS	7
+
+enum sdt_flavour {
+	SDT_JUMP,
+	SDT_BREAKPOINT,
+	SDT_NOP,
+	SDT_SPLIT,
+};
+
+/**
+ * struct sdt_provider - who provides probes
+ * @name: its name
+ */
+struct sdt_provider {
+	const char *name;
+};
+
+/**
+ * struct sdt_probe - a probe
+ * @provider: its provider
+ * @module: as defined; "" for that of each site
+ * @function: as defined; "" for that of each site
+ * @name: as defined
+ * @types: of its arguments, with a comma between them
+ * @nr: how many they are
+ */
+struct sdt_probe {
+	const struct sdt_provider *provider;
+	const char *module;
+	const char *function;
+	const char *name;
+	const char *types;
+	u8 nr;
+};
+
+/**
+ * struct sdt_hit - what a site hands to its handlers
+ * @probe: the probe
+ * @ip: address of the site
+ * @nr: how many arguments there are
+ * @args: the arguments, extended to 64 bits as C does
+ * @site: private
+ */
+struct sdt_hit {
+	const struct sdt_probe *probe;
+	unsigned long ip;
+	unsigned int nr;
+	unsigned long args[SDT_MAX_ARGS];
+	void *site;
+};
+
+/**
+ * typedef sdt_handler - what is called for a hit
+ * @private: as given to sdt_attach()
+ * @hit: what was hit; gone when the handler returns
+ */
+typedef void sdt_handler(void *private, const struct sdt_hit *hit);
+
+int sdt_attach(const char *pattern, sdt_handler *handler, void *private);
+int sdt_detach(const char *pattern, sdt_handler *handler, void *private);
+void sdt_synchronize(void);
+int sdt_promote(const char *pattern, bool on);
+void sdt_fire(const struct sdt_probe *probe, unsigned long here, ...);
+
+/**
+ * SDT_PROVIDER_DEFINE() - define a provider, in one file
+ * @prov: its name
+ */
+#define SDT_PROVIDER_DEFINE(prov)					\
+	struct sdt_provider sdt_provider_##prov = { .name = #prov }
+
+/**
+ * SDT_PROVIDER_DECLARE() - declare a provider that another file defines
+ * @prov: its name
+ */
+#define SDT_PROVIDER_DECLARE(prov)	extern struct sdt_provider sdt_provider_##prov
+
+/**
+ * SDT_PROBE_DECLARE() - declare a probe that another file defines
+ * @prov: its provider
+ * @mod: as defined
+ * @func: as defined
+ * @probe: its name
+ *
+ * Nothing is said of its arguments: a wrong number of them is found when the module
+ * is loaded, which is refused.
+ */
+#define SDT_PROBE_DECLARE(prov, mod, func, probe)			\
+	__SDT_DECLARE(sdt_##prov##_##mod##_##func##_##probe)
+
+#define __SDT_DECLARE(id)						\
+	extern struct sdt_probe id;					\
+	extern char __sdt_args_##id[];					\
+	void __sdt_check_##id(int, ...)
+
+/* The array is never there: its length is the number of arguments, and one. */
+#define __SDT_DEFINE(id, prov, mod, func, probe, args, list)		\
+	__SDT_DECLARE(id);						\
+	extern char __sdt_args_##id[(args) + 1];			\
+	struct sdt_probe id = {						\
+		.provider = &(prov), .module = mod, .function = func,	\
+		.name = probe, .types = list, .nr = args,		\
+	}
+
+
+/**
+ * SDT_PROBE_DEFINE0() - define a probe without arguments, in one file
+ * @prov: its provider
+ * @mod: a module, or nothing
+ * @func: a function, or nothing
+ * @probe: its name
+ */
+#define SDT_PROBE_DEFINE0(prov, mod, func, probe)			\
+	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
+		     #mod, #func, #probe, 0, "")
+/**
+ * SDT_PROBE_DEFINE1() - the same with one argument, of which the types are strings
+ */
+#define SDT_PROBE_DEFINE1(prov, mod, func, probe, t0)			\
+	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
+		     #mod, #func, #probe, 1, t0)
+/**
+ * SDT_PROBE_DEFINE2() - the same with two arguments, of which the types are strings
+ */
+#define SDT_PROBE_DEFINE2(prov, mod, func, probe, t0, t1)		\
+	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
+		     #mod, #func, #probe, 2, t0 "," t1)
+/**
+ * SDT_PROBE_DEFINE3() - the same with three arguments, of which the types are strings
+ */
+#define SDT_PROBE_DEFINE3(prov, mod, func, probe, t0, t1, t2)		\
+	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
+		     #mod, #func, #probe, 3, t0 "," t1 "," t2)
+/**
+ * SDT_PROBE_DEFINE4() - the same with four arguments, of which the types are strings
+ */
+#define SDT_PROBE_DEFINE4(prov, mod, func, probe, t0, t1, t2, t3)	\
+	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
+		     #mod, #func, #probe, 4, t0 "," t1 "," t2 "," t3)
+/**
+ * SDT_PROBE_DEFINE5() - the same with five arguments, of which the types are strings
+ */
+#define SDT_PROBE_DEFINE5(prov, mod, func, probe, t0, t1, t2, t3, t4)	\
+	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
+		     #mod, #func, #probe, 5, t0 "," t1 "," t2 "," t3 "," t4)
+/**
+ * SDT_PROBE_DEFINE6() - the same with six arguments, of which the types are strings
+ */
+#define SDT_PROBE_DEFINE6(prov, mod, func, probe, t0, t1, t2, t3, t4, t5) \
+	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
+		     #mod, #func, #probe, 6, t0 "," t1 "," t2 "," t3 "," t4 "," t5)
+/**
+ * SDT_PROBE_DEFINE7() - the same with seven arguments, of which the types are strings
+ */
+#define SDT_PROBE_DEFINE7(prov, mod, func, probe, t0, t1, t2, t3, t4, t5, t6) \
+	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
+		     #mod, #func, #probe, 7, t0 "," t1 "," t2 "," t3 "," t4 "," t5 "," t6)
+
+#ifdef SDT_NOTES_ONLY
+#define SDT_FLAVOUR	note
+#elif !defined(SDT_FLAVOUR)
+#define SDT_FLAVOUR	jump
+#endif
+
+/**
+ * SDT_PROBE0() - a site of a probe without arguments
+ * @prov: its provider
+ * @mod: as defined
+ * @func: as defined
+ * @probe: its name
+ */
+#define SDT_PROBE0(prov, mod, func, probe)				\
+	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
+		   0)
+/**
+ * SDT_PROBE1() - the same with one argument: integers and pointers
+ */
+#define SDT_PROBE1(prov, mod, func, probe, a0)				\
+	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
+		   1, a0)
+/**
+ * SDT_PROBE2() - the same with two arguments: integers and pointers
+ */
+#define SDT_PROBE2(prov, mod, func, probe, a0, a1)			\
+	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
+		   2, a0, a1)
+/**
+ * SDT_PROBE3() - the same with three arguments: integers and pointers
+ */
+#define SDT_PROBE3(prov, mod, func, probe, a0, a1, a2)			\
+	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
+		   3, a0, a1, a2)
+/**
+ * SDT_PROBE4() - the same with four arguments: integers and pointers
+ */
+#define SDT_PROBE4(prov, mod, func, probe, a0, a1, a2, a3)		\
+	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
+		   4, a0, a1, a2, a3)
+/**
+ * SDT_PROBE5() - the same with five arguments: integers and pointers
+ */
+#define SDT_PROBE5(prov, mod, func, probe, a0, a1, a2, a3, a4)		\
+	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
+		   5, a0, a1, a2, a3, a4)
+/**
+ * SDT_PROBE6() - the same with six arguments: integers and pointers
+ */
+#define SDT_PROBE6(prov, mod, func, probe, a0, a1, a2, a3, a4, a5)	\
+	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
+		   6, a0, a1, a2, a3, a4, a5)
+/**
+ * SDT_PROBE7() - the same with seven arguments: integers and pointers
+ */
+#define SDT_PROBE7(prov, mod, func, probe, a0, a1, a2, a3, a4, a5, a6)	\
+	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
+		   7, a0, a1, a2, a3, a4, a5, \
+		   a6)
+
+/**
+ * SDT_PROBE_FLAVOUR() - a site of a chosen flavour
+ * @flavour: jump, breakpoint, nop or split; in a program also note
+ * @prov: its provider
+ * @mod: as defined
+ * @func: as defined
+ * @probe: its name
+ * @args: its arguments
+ */
+#define SDT_PROBE_FLAVOUR(flavour, prov, mod, func, probe, args...)	\
+	__SDT_SITE(flavour, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
+		   __MARKER_COUNT(args), ## args)
+
+#include <kmarkers/sdt_site.h>
+
+#endif /* KMARKERS_SDT_H */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Sites of programs that are notes alone: the flavour note of <kmarkers/sdt.h>.
+ *
+ * Format: https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation, version 3
+ * of the notes: address of the site, address of a section that a prelinker moves along,
+ * no semaphore; provider, name, and for each argument its size, negative if it has a
+ * sign, and its operand as the assembler writes it.
+ */
+#ifndef KMARKERS_SDT_NOTE_H
+#define KMARKERS_SDT_NOTE_H
+
+#ifndef KMARKERS_SDT_H
+#error "include <kmarkers/sdt.h>"
+#endif
+
+/* An argument as a value: an array is a pointer. */
+#define __SDT_NOTE_VALUE(a)		((void)0, (a))
+
+#define __SDT_NOTE_SIZE(a)						\
+	_Generic(__SDT_NOTE_VALUE(a),					\
+		 _Bool: 1, char: -1, signed char: -1, unsigned char: 1,	\
+		 short: -2, unsigned short: 2, int: -4, unsigned int: 4, \
+		 long: -8, long long: -8, default: 8)
+
+#define __SDT_NOTE_IN(a)		"n" (__SDT_NOTE_SIZE(a)), "nor" (__SDT_NOTE_VALUE(a))
+#define __SDT_NOTE_IN_0()
+#define __SDT_NOTE_IN_1(a)		__SDT_NOTE_IN(a)
+#define __SDT_NOTE_IN_2(a, b...)	__SDT_NOTE_IN(a), __SDT_NOTE_IN_1(b)
+#define __SDT_NOTE_IN_3(a, b...)	__SDT_NOTE_IN(a), __SDT_NOTE_IN_2(b)
+#define __SDT_NOTE_IN_4(a, b...)	__SDT_NOTE_IN(a), __SDT_NOTE_IN_3(b)
+#define __SDT_NOTE_IN_5(a, b...)	__SDT_NOTE_IN(a), __SDT_NOTE_IN_4(b)
+#define __SDT_NOTE_IN_6(a, b...)	__SDT_NOTE_IN(a), __SDT_NOTE_IN_5(b)
+#define __SDT_NOTE_IN_7(a, b...)	__SDT_NOTE_IN(a), __SDT_NOTE_IN_6(b)
+
+#define __SDT_NOTE_TEXT_0
+#define __SDT_NOTE_TEXT_1		"%c0@%1"
+#define __SDT_NOTE_TEXT_2		__SDT_NOTE_TEXT_1 " %c2@%3"
+#define __SDT_NOTE_TEXT_3		__SDT_NOTE_TEXT_2 " %c4@%5"
+#define __SDT_NOTE_TEXT_4		__SDT_NOTE_TEXT_3 " %c6@%7"
+#define __SDT_NOTE_TEXT_5		__SDT_NOTE_TEXT_4 " %c8@%9"
+#define __SDT_NOTE_TEXT_6		__SDT_NOTE_TEXT_5 " %c10@%11"
+#define __SDT_NOTE_TEXT_7		__SDT_NOTE_TEXT_6 " %c12@%13"
+
+#define __SDT_SITE_note(id, prov, name, n, args...)			\
+	asm volatile("1:\n"						\
+		"	.pushsection .note.stapsdt, \"\", @note\n"	\
+		"	.balign 4\n"					\
+		"	.long 3f - 2f, 5f - 4f, 3\n"			\
+		"2:	.asciz \"stapsdt\"\n"				\
+		"3:	.balign 4\n"					\
+		"4:	.quad 1b, _.stapsdt.base, 0\n"			\
+		"	.asciz \"" prov "\"\n"				\
+		"	.asciz \"" name "\"\n"				\
+		"	.asciz \"" __SDT_NOTE_TEXT_##n "\"\n"		\
+		"5:	.balign 4\n"					\
+		"	.popsection\n"					\
+		"	.ifndef _.stapsdt.base\n"			\
+		"	.pushsection .stapsdt.base, \"aG\", @progbits, .stapsdt.base, comdat\n" \
+		"	.weak _.stapsdt.base\n"				\
+		"	.hidden _.stapsdt.base\n"			\
+		"_.stapsdt.base: .space 1\n"				\
+		"	.size _.stapsdt.base, 1\n"			\
+		"	.popsection\n"					\
+		"	.endif\n"					\
+		: : __SDT_NOTE_IN_##n(args))
+
+#endif /* KMARKERS_SDT_NOTE_H */

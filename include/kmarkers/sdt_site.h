@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the sites of <kmarkers/sdt.h> are made of: of the flavours, all that differs. */
+#ifndef KMARKERS_SDT_SITE_H
+#define KMARKERS_SDT_SITE_H
+
+#ifndef KMARKERS_SDT_H
+#error "include <kmarkers/sdt.h>"
+#endif
+
+/* Of struct patcher_site.flags: how many arguments the site has. */
+#define SDT_ARGS_SHIFT	8
+
+/* One instruction, and its struct patcher_site; operands: probe, flavour, flags. */
+#define __SDT_INSN(instruction)						\
+	"1:	" instruction "\n"					\
+	"2:\n"								\
+	KMARKERS_RECORD(sdt,						\
+	"	.long 1b - ., %c0 - .\n"				\
+	"	.byte 2b - 1b, %c1\n"					\
+	"	.short %c2\n")
+
+/* Where arguments are while a breakpoint stands. */
+#define __SDT_IN_0
+#define __SDT_IN_1		, "D" (a0)
+#define __SDT_IN_2		__SDT_IN_1, "S" (a1)
+#define __SDT_IN_3		__SDT_IN_2, "d" (a2)
+#define __SDT_IN_4		__SDT_IN_3, "c" (a3)
+#define __SDT_IN_5		__SDT_IN_4, "r" (r8)
+#define __SDT_IN_6		__SDT_IN_5, "r" (r9)
+#define __SDT_IN_7		__SDT_IN_6, "a" (a6)
+
+#define __SDT_REGS_0
+#define __SDT_REGS_1
+#define __SDT_REGS_2
+#define __SDT_REGS_3
+#define __SDT_REGS_4
+#define __SDT_REGS_5		register unsigned long r8 asm("r8") = a4;
+#define __SDT_REGS_6		__SDT_REGS_5 register unsigned long r9 asm("r9") = a5;
+#define __SDT_REGS_7		__SDT_REGS_6
+
+#define __SDT_PARAMS_0
+#define __SDT_PARAMS_1		, unsigned long a0
+#define __SDT_PARAMS_2		__SDT_PARAMS_1, unsigned long a1
+#define __SDT_PARAMS_3		__SDT_PARAMS_2, unsigned long a2
+#define __SDT_PARAMS_4		__SDT_PARAMS_3, unsigned long a3
+#define __SDT_PARAMS_5		__SDT_PARAMS_4, unsigned long a4
+#define __SDT_PARAMS_6		__SDT_PARAMS_5, unsigned long a5
+#define __SDT_PARAMS_7		__SDT_PARAMS_6, unsigned long a6
+
+/* For each number of arguments, what stands in the text where they are in registers. */
+#define __SDT_EAGER(n)							\
+static __always_inline bool						\
+__sdt_breakpoint_##n(const struct sdt_probe *probe __SDT_PARAMS_##n)	\
+{									\
+	__SDT_REGS_##n							\
+	asm goto(__SDT_INSN(KMARKERS_BRANCH("%l[on]"))			\
+		 : : "i" (probe), "i" (SDT_BREAKPOINT),			\
+		     "i" ((n) << SDT_ARGS_SHIFT) __SDT_IN_##n : : on);	\
+	return false;							\
+on:									\
+	return true;							\
+}									\
+									\
+static __always_inline bool						\
+__sdt_nop_##n(const struct sdt_probe *probe __SDT_PARAMS_##n)		\
+{									\
+	__SDT_REGS_##n							\
+	asm volatile(__SDT_INSN("nop")					\
+		     : : "i" (probe), "i" (SDT_NOP),			\
+			 "i" ((n) << SDT_ARGS_SHIFT) __SDT_IN_##n);	\
+	return false;							\
+}									\
+									\
+static __always_inline bool						\
+__sdt_split_##n(const struct sdt_probe *probe __SDT_PARAMS_##n)		\
+{									\
+	__SDT_REGS_##n							\
+	asm volatile(__SDT_INSN(".byte 0x0f, 0x1f, 0x00")		\
+		     "	.byte 0x66, 0x90\n"				\
+		     : : "i" (probe), "i" (SDT_SPLIT),			\
+			 "i" ((n) << SDT_ARGS_SHIFT) __SDT_IN_##n);	\
+	return false;							\
+}
+
+__SDT_EAGER(0)
+__SDT_EAGER(1)
+__SDT_EAGER(2)
+__SDT_EAGER(3)
+__SDT_EAGER(4)
+__SDT_EAGER(5)
+__SDT_EAGER(6)
+__SDT_EAGER(7)
+
+static __always_inline bool __sdt_jump(const struct sdt_probe *probe, const unsigned int nr)
+{
+	asm goto(__SDT_INSN(KMARKERS_BRANCH("%l[on]"))
+		 : : "i" (probe), "i" (SDT_JUMP), "i" (nr << SDT_ARGS_SHIFT) : : on);
+	return false;
+on:
+	return true;
+}
+
+/* Every argument as a word. */
+#define __SDT_WORD(a)			(unsigned long)(a)
+#define __SDT_WORDS_0()
+#define __SDT_WORDS_1(a)		, __SDT_WORD(a)
+#define __SDT_WORDS_2(a, b...)		, __SDT_WORD(a) __SDT_WORDS_1(b)
+#define __SDT_WORDS_3(a, b...)		, __SDT_WORD(a) __SDT_WORDS_2(b)
+#define __SDT_WORDS_4(a, b...)		, __SDT_WORD(a) __SDT_WORDS_3(b)
+#define __SDT_WORDS_5(a, b...)		, __SDT_WORD(a) __SDT_WORDS_4(b)
+#define __SDT_WORDS_6(a, b...)		, __SDT_WORD(a) __SDT_WORDS_5(b)
+#define __SDT_WORDS_7(a, b...)		, __SDT_WORD(a) __SDT_WORDS_6(b)
+
+/* The same, evaluated once, in variables. */
+#define __SDT_KEEP_0()
+#define __SDT_KEEP_1(a)			unsigned long __sdt_1 = (unsigned long)(a);
+#define __SDT_KEEP_2(a, b...)		unsigned long __sdt_2 = (unsigned long)(a); __SDT_KEEP_1(b)
+#define __SDT_KEEP_3(a, b...)		unsigned long __sdt_3 = (unsigned long)(a); __SDT_KEEP_2(b)
+#define __SDT_KEEP_4(a, b...)		unsigned long __sdt_4 = (unsigned long)(a); __SDT_KEEP_3(b)
+#define __SDT_KEEP_5(a, b...)		unsigned long __sdt_5 = (unsigned long)(a); __SDT_KEEP_4(b)
+#define __SDT_KEEP_6(a, b...)		unsigned long __sdt_6 = (unsigned long)(a); __SDT_KEEP_5(b)
+#define __SDT_KEEP_7(a, b...)		unsigned long __sdt_7 = (unsigned long)(a); __SDT_KEEP_6(b)
+#define __SDT_KEPT_0
+#define __SDT_KEPT_1			, __sdt_1
+#define __SDT_KEPT_2			, __sdt_2 __SDT_KEPT_1
+#define __SDT_KEPT_3			, __sdt_3 __SDT_KEPT_2
+#define __SDT_KEPT_4			, __sdt_4 __SDT_KEPT_3
+#define __SDT_KEPT_5			, __sdt_5 __SDT_KEPT_4
+#define __SDT_KEPT_6			, __sdt_6 __SDT_KEPT_5
+#define __SDT_KEPT_7			, __sdt_7 __SDT_KEPT_6
+
+/*
+ * Where a site leads to: the address tells which one it was.  The number keeps the
+ * compiler from making one of two that are alike.
+ */
+#define __SDT_HERE()							\
+({									\
+	unsigned long __sdt_at;						\
+									\
+	asm volatile("1:	leaq 1b(%%rip), %0	# %c1"		\
+		     : "=r" (__sdt_at) : "i" (__COUNTER__));		\
+	__sdt_at;							\
+})
+
+/* An array of unknown length is compatible with any: of a declared probe nothing is known. */
+#define __SDT_CHECK(id, n, args...)					\
+	_Static_assert(__builtin_types_compatible_p(__typeof__(__sdt_args_##id), \
+						    char[(n) + 1]),	\
+		       "the probe was defined with another number of arguments"); \
+	if (0)								\
+		__sdt_check_##id(0, ## args)
+
+#define __SDT_SITE(flavour, id, prov, name, n, args...)			\
+	__SDT_SITE_2(flavour, id, prov, name, n, ## args)
+#define __SDT_SITE_2(flavour, id, prov, name, n, args...)		\
+do {									\
+	__SDT_CHECK(id, n, ## args);					\
+	__SDT_SITE_##flavour(id, prov, name, n, ## args);		\
+} while (0)
+
+#ifndef SDT_NOTES_ONLY
+#define __SDT_SITE_jump(id, prov, name, n, args...)			\
+do {									\
+	if (unlikely(__sdt_jump(&id, n)))				\
+		sdt_fire(&id, __SDT_HERE() __SDT_WORDS_##n(args));	\
+} while (0)
+
+#define __SDT_SITE_eager(kind, id, n, args...)				\
+do {									\
+	__SDT_KEEP_##n(args)						\
+									\
+	if (unlikely(__sdt_##kind##_##n(&id __SDT_KEPT_##n)))		\
+		sdt_fire(&id, __SDT_HERE() __SDT_KEPT_##n);		\
+} while (0)
+
+#define __SDT_SITE_breakpoint(id, prov, name, n, args...)			\
+	__SDT_SITE_eager(breakpoint, id, n, ## args)
+#define __SDT_SITE_nop(id, prov, name, n, args...)			\
+	__SDT_SITE_eager(nop, id, n, ## args)
+#define __SDT_SITE_split(id, prov, name, n, args...)			\
+	__SDT_SITE_eager(split, id, n, ## args)
+#endif
+
+#ifndef __KERNEL__
+#include <kmarkers/sdt_note.h>
+#endif
+
+#endif /* KMARKERS_SDT_SITE_H */

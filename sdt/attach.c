@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is attached to sites, also to those that are to come. */
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "attach.h"
+#include "pattern.h"
+#include "registry.h"
+#include "sets.h"
+#include "switch.h"
+
+/**
+ * struct attachment - a handler and what it listens to
+ * @node: in the list of all
+ * @call: the handler and its private data
+ * @pattern: the sites
+ * @text: the same as it was given
+ */
+struct attachment {
+	struct list_head node;
+	struct sdt_call call;
+	struct sdt_pattern pattern;
+	char text[SDT_MAX_PATTERN];
+};
+
+static LIST_HEAD(attachments);
+
+static struct attachment *find_attachment(const char *text, sdt_handler *handler, void *private)
+{
+	struct attachment *attachment;
+
+	lockdep_assert_held(&sdt_registry.lock);
+	list_for_each_entry(attachment, &attachments, node)
+		if (attachment->call.handler == handler && attachment->call.private == private &&
+		    !strcmp(attachment->text, text))
+			return attachment;
+	return NULL;
+}
+
+/* Give the sites of a table that match one more handler. */
+static int grow_table(struct sdt_table *table, const struct attachment *attachment)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < table->sites.nr && !err; i++)
+		if (sdt_pattern_matches(&attachment->pattern, table, &table->sites.sites[i]))
+			err = sdt_sets_grow(&table->states[i], &attachment->call);
+	return err;
+}
+
+static int grow_tables(const struct attachment *attachment)
+{
+	struct sdt_table *table;
+	int err = 0;
+
+	list_for_each_entry(table, &sdt_registry.tables, node) {
+		err = grow_table(table, attachment);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+static void shrink_tables(void)
+{
+	struct sdt_table *table;
+	struct sdt_state *state;
+	unsigned int i;
+
+	sdt_for_each_state(state, table, i)
+		sdt_sets_shrink(state);
+}
+
+/* Sites whose handlers have all been taken out, and which are off, need no set. */
+static void release_sets(void)
+{
+	struct sdt_table *table;
+	struct sdt_state *state;
+	unsigned int i;
+
+	sdt_for_each_state(state, table, i)
+		if (state->set && !sdt_live(state->set) && state->mode == SDT_OFF)
+			sdt_sets_use(state, NULL);
+	sdt_sets_keep();
+}
+
+static int attach(struct attachment *attachment)
+{
+	int err = grow_tables(attachment) ?: sdt_switch_sites();
+
+	if (!err) {
+		list_add_tail(&attachment->node, &attachments);
+	} else {
+		shrink_tables();
+		sdt_switch_sites();
+	}
+	sdt_sets_keep();
+	return err;
+}
+
+/**
+ * sdt_attach() - call a handler for every hit of sites
+ * @pattern: the sites: see PATTERNS in <kmarkers/sdt.h>
+ * @handler: the handler
+ * @private: passed to it
+ *
+ * Sites that come later and match are attached to when they come.
+ *
+ * Context: may sleep.
+ * Return: 0; -EINVAL for a pattern that is none; -EBUSY if this has been attached
+ * already; -ENOMEM, or what patcher_apply() and patcher_store_traps() return, with
+ * all sites as they were, and @handler called no more.
+ */
+int sdt_attach(const char *pattern, sdt_handler *handler, void *private)
+{
+	struct attachment *attachment = kzalloc(sizeof(*attachment), GFP_KERNEL);
+	int err;
+
+	if (!attachment)
+		return -ENOMEM;
+	err = sdt_pattern_parse(&attachment->pattern, pattern);
+	if (!err) {
+		strcpy(attachment->text, pattern);
+		attachment->call = (struct sdt_call){ handler, private, attachment };
+		mutex_lock(&sdt_registry.lock);
+		err = find_attachment(pattern, handler, private) ? -EBUSY : attach(attachment);
+		mutex_unlock(&sdt_registry.lock);
+	}
+	if (err) {
+		/* Some sites may have been on for a while. */
+		synchronize_rcu();
+		kfree(attachment);
+	}
+	return err;
+}
+EXPORT_SYMBOL_GPL(sdt_attach);
+
+static int detach(struct attachment *attachment)
+{
+	int err;
+
+	list_del(&attachment->node);
+	sdt_sets_take_out(attachment);
+	err = sdt_switch_sites();
+	release_sets();
+	kfree(attachment);
+	return err;
+}
+
+/**
+ * sdt_detach() - take a handler away
+ * @pattern: as it was given to sdt_attach()
+ * @handler: the same
+ * @private: the same
+ *
+ * After sdt_synchronize() the handler does not run any more, whatever is returned.
+ *
+ * Context: may sleep.
+ * Return: 0; -ENOENT if it was not attached; or what patcher_apply() and
+ * patcher_store_traps() return: then sites stay on without a handler, until others
+ * are attached or detached.
+ */
+int sdt_detach(const char *pattern, sdt_handler *handler, void *private)
+{
+	struct attachment *attachment;
+	int err;
+
+	mutex_lock(&sdt_registry.lock);
+	attachment = find_attachment(pattern, handler, private);
+	err = attachment ? detach(attachment) : -ENOENT;
+	mutex_unlock(&sdt_registry.lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(sdt_detach);
+
+/**
+ * sdt_synchronize() - wait for handlers that have been detached
+ *
+ * Context: may sleep.
+ */
+void sdt_synchronize(void)
+{
+	synchronize_rcu();
+}
+EXPORT_SYMBOL_GPL(sdt_synchronize);
+
+/* Take away handlers of which @is_gone() says so. */
+void sdt_detach_if(bool (*is_gone)(void *data, const char *pattern, unsigned long handler),
+		   void *data)
+{
+	struct attachment *attachment, *next;
+
+	mutex_lock(&sdt_registry.lock);
+	list_for_each_entry_safe(attachment, next, &attachments, node)
+		if (is_gone(data, attachment->text, (unsigned long)attachment->call.handler))
+			detach(attachment);
+	mutex_unlock(&sdt_registry.lock);
+}
+
+/* Attach to a new table, not yet in the list, what waits for its sites.  0 or -ENOMEM. */
+int sdt_attach_table(struct sdt_table *table)
+{
+	struct attachment *attachment;
+	int err = 0;
+
+	lockdep_assert_held(&sdt_registry.lock);
+	list_for_each_entry(attachment, &attachments, node) {
+		err = grow_table(table, attachment);
+		sdt_sets_keep();
+		if (err)
+			break;
+	}
+	return err;
+}
+
+/* The sites of a table go. */
+void sdt_release_table(struct sdt_table *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->sites.nr; i++)
+		sdt_sets_use(&table->states[i], NULL);
+	sdt_sets_keep();
+}

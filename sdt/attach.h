@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is attached to sites, also to those that are to come. */
+#ifndef SDT_ATTACH_H
+#define SDT_ATTACH_H
+
+#include <linux/types.h>
+
+struct module;
+struct sdt_table;
+
+int sdt_attach_table(struct sdt_table *table);
+void sdt_release_table(struct sdt_table *table);
+void sdt_detach_if(bool (*is_gone)(void *data, const char *pattern, unsigned long handler),
+		   void *data);
+
+#endif /* SDT_ATTACH_H */

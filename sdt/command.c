@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What root may write to control: understood, and done. */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <kmarkers/sdt.h>
+#include <kmarkers/words.h>
+
+#include "command.h"
+#include "count.h"
+
+static const struct {
+	const char *word;
+	int (*run)(const char *pattern, bool on);
+	bool on;
+} commands[] = {
+	{ "count", sdt_count, true },
+	{ "-count", sdt_count, false },
+	{ "promote", sdt_promote, true },
+	{ "-promote", sdt_promote, false },
+};
+
+/**
+ * sdt_command_run() - do what a line asks for
+ * @line: "PATTERN COMMAND", with one space between them; modified
+ *
+ * Context: may sleep.
+ * Return: 0, -EINVAL for anything else, or what the command returns.
+ */
+int sdt_command_run(char *line)
+{
+	char *words[2];
+	unsigned int i;
+
+	if (patcher_split_words(line, words, ARRAY_SIZE(words)) != ARRAY_SIZE(words))
+		return -EINVAL;
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(words[1], commands[i].word))
+			return commands[i].run(words[0], commands[i].on);
+	return -EINVAL;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What root may write to control. */
+#ifndef SDT_COMMAND_H
+#define SDT_COMMAND_H
+
+/* Longest line. */
+#define SDT_CONTROL_LINE	512
+
+int sdt_command_run(char *line);
+
+#endif /* SDT_COMMAND_H */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The handler that counts hits. */
+#ifndef SDT_COUNT_H
+#define SDT_COUNT_H
+
+#include <linux/types.h>
+
+int sdt_count(const char *pattern, bool on);
+
+#endif /* SDT_COUNT_H */

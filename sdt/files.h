@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Our files in debugfs. */
+#ifndef SDT_FILES_H
+#define SDT_FILES_H
+
+void sdt_files_init(void);
+void sdt_files_exit(void);
+
+#endif /* SDT_FILES_H */

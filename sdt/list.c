@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The list of sites. */
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+
+#include "list.h"
+#include "pattern.h"
+#include "registry.h"
+#include "sets.h"
+
+static const char *const flavours[] = {
+	[SDT_JUMP] = "jump",
+	[SDT_BREAKPOINT] = "breakpoint",
+	[SDT_NOP] = "nop",
+	[SDT_SPLIT] = "split",
+};
+
+static const char *const modes[] = {
+	[SDT_OFF] = "off",
+	[SDT_TRAPPED] = "trapped",
+	[SDT_CALLED] = "on",
+};
+
+static void show_site(struct seq_file *m, const struct sdt_table *table, unsigned int i)
+{
+	const struct patcher_site *site = &table->sites.sites[i];
+	const struct sdt_state *state = &table->states[i];
+	struct sdt_place place;
+
+	sdt_name_site(&place, table, site);
+	seq_printf(m, "%s:%s:%s:%s %s %s %u %lu %s@+0x%lx \"%s\"\n", place.part[SDT_PROVIDER],
+		   place.part[SDT_MODULE], place.part[SDT_FUNCTION], place.part[SDT_NAME],
+		   modes[state->mode], flavours[site->size], sdt_live(state->set),
+		   atomic_long_read(&state->counted), place.function, place.offset, sdt_probe_of(site)->types);
+}
+
+/* One line per site, in the order of addresses in each module. */
+int sdt_list_show(struct seq_file *m, void *unused)
+{
+	struct sdt_table *table;
+	unsigned int i;
+
+	seq_puts(m, "provider:module:function:name state flavour handlers counted place types\n");
+	mutex_lock(&sdt_registry.lock);
+	list_for_each_entry(table, &sdt_registry.tables, node)
+		for (i = 0; i < table->sites.nr; i++)
+			show_site(m, table, i);
+	mutex_unlock(&sdt_registry.lock);
+	return 0;
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* SDT probes as a module: finds the tables of its clients as they load. */
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/notifier.h>
+#include <linux/workqueue.h>
+
+#include <kmarkers/patcher.h>
+#include <kmarkers/sdt.h>
+#include <kmarkers/version.h>
+
+#include "attach.h"
+#include "files.h"
+#include "promote.h"
+#include "tables.h"
+
+static unsigned int promote_after;
+
+static void look_for_hot(struct work_struct *work);
+static DECLARE_DELAYED_WORK(hot_work, look_for_hot);
+
+static void look_for_hot(struct work_struct *work)
+{
+	unsigned int most = READ_ONCE(promote_after);
+
+	if (!most)
+		return;
+	sdt_promote_hot(most);
+	schedule_delayed_work(&hot_work, HZ);
+}
+
+static int set_promote_after(const char *value, const struct kernel_param *param)
+{
+	int err = param_set_uint(value, param);
+
+	if (!err)
+		schedule_delayed_work(&hot_work, HZ);
+	return err;
+}
+
+static const struct kernel_param_ops promote_after_ops = {
+	.set = set_promote_after,
+	.get = param_get_uint,
+};
+module_param_cb(promote_after, &promote_after_ops, &promote_after, 0600);
+MODULE_PARM_DESC(promote_after,
+		 "promote sites with more hits in a second than this, demote others (0: by hand)");
+
+/* Handlers of a module that is going were to be detached by itself. */
+static bool is_gone(void *data, const char *pattern, unsigned long handler)
+{
+	struct module *module = data;
+
+	if (!within_module(handler, module))
+		return false;
+	pr_warn("%s left its handler %ps of %s attached: detached\n", module->name,
+		(void *)handler, pattern);
+	return true;
+}
+
+static int add_module(struct module *module)
+{
+	struct kmarkers_span span;
+	int err = patcher_find_records(module, KMARKERS_SYMBOL(sdt), &sdt_tables_need_sdt,
+				       sizeof(struct patcher_site), &span);
+
+	if (err)
+		return err;
+	if (!span.chunks)
+		return patcher_check_tables(module, &sdt_tables_need_sdt);
+	err = sdt_add_table(module, &span);
+	if (err == -EPERM)
+		pr_err("%s: SDT probe in text that is freed after init\n", module->name);
+	else if (err)
+		pr_err("%s: table of SDT probes refused: error %d\n", module->name, err);
+	return err;
+}
+
+/* COMING: before the module's init; GOING: after the last of its code ran. */
+static int on_module(struct notifier_block *nb, unsigned long event, void *data)
+{
+	int err = 0;
+
+	if (event == MODULE_STATE_COMING)
+		err = add_module(data);
+	else if (event == MODULE_STATE_GOING)
+		sdt_detach_if(is_gone, data);
+	if (err || event == MODULE_STATE_GOING)
+		sdt_drop_module(data);
+	return notifier_from_errno(err);
+}
+
+/* As that of immediate values. */
+static struct notifier_block module_notifier = {
+	.notifier_call = on_module,
+	.priority = 3,
+};
+
+/* What the file control has attached is ours. */
+static bool is_any(void *data, const char *pattern, unsigned long handler)
+{
+	return true;
+}
+
+static int __init sdt_init(void)
+{
+	int err = register_module_notifier(&module_notifier);
+
+	if (!err)
+		sdt_files_init();
+	return err;
+}
+
+/* No client is left: they hold this module. */
+static void __exit sdt_exit(void)
+{
+	sdt_files_exit();
+	WRITE_ONCE(promote_after, 0);
+	cancel_delayed_work_sync(&hot_work);
+	unregister_module_notifier(&module_notifier);
+	sdt_detach_if(is_any, NULL);
+}
+
+module_init(sdt_init);
+module_exit(sdt_exit);
+
+MODULE_DESCRIPTION("Statically defined tracing probes");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(KMARKERS_VERSION);
+MODULE_ALIAS("sdt");

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Names of sites, and patterns of them. */
+#include <linux/errno.h>
+#include <linux/glob.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/string.h>
+
+#include <kmarkers/patcher.h>
+
+#include "pattern.h"
+#include "registry.h"
+#include "symbol.h"
+
+/* Two underscores are a dash, as dtrace(1) shows it. */
+static void copy_name(char *to, size_t size, const char *name)
+{
+	size_t at = 0;
+
+	for (; *name && at + 1 < size; name++) {
+		bool dash = name[0] == '_' && name[1] == '_';
+
+		to[at++] = dash ? '-' : *name;
+		name += dash;
+	}
+	to[at] = '\0';
+}
+
+/* What the definition says, or what is so. */
+static const char *given_or(const char *given, const char *found)
+{
+	return *given ? given : found;
+}
+
+/* All but the function, which takes long to find. */
+static void name_probe(struct sdt_place *place, const struct sdt_table *table,
+		       const struct sdt_probe *probe)
+{
+	copy_name(place->name, sizeof(place->name), probe->name);
+	place->part[SDT_PROVIDER] = probe->provider->name;
+	place->part[SDT_MODULE] = given_or(probe->module, module_name(table->sites.module));
+	place->part[SDT_FUNCTION] = probe->function;
+	place->part[SDT_NAME] = place->name;
+}
+
+static void name_function(struct sdt_place *place, const struct patcher_site *site)
+{
+	place->offset = sdt_find_function(patcher_site_addr(site), place->function,
+					  sizeof(place->function));
+	place->part[SDT_FUNCTION] = given_or(place->part[SDT_FUNCTION], place->function);
+}
+
+/**
+ * sdt_name_site() - what a site is called
+ * @place: filled in
+ * @table: its table
+ * @site: the site
+ */
+void sdt_name_site(struct sdt_place *place, const struct sdt_table *table,
+		   const struct patcher_site *site)
+{
+	name_probe(place, table, sdt_probe_of(site));
+	name_function(place, site);
+}
+
+static bool part_matches(const struct sdt_pattern *pattern, const struct sdt_place *place,
+			 unsigned int part)
+{
+	return !*pattern->part[part] || glob_match(pattern->part[part], place->part[part]);
+}
+
+bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
+			 const struct patcher_site *site)
+{
+	struct sdt_place place;
+
+	name_probe(&place, table, sdt_probe_of(site));
+	if (!part_matches(pattern, &place, SDT_PROVIDER) ||
+	    !part_matches(pattern, &place, SDT_MODULE) || !part_matches(pattern, &place, SDT_NAME))
+		return false;
+	if (!*pattern->part[SDT_FUNCTION] && !pattern->has_offset)
+		return true;
+	name_function(&place, site);
+	return part_matches(pattern, &place, SDT_FUNCTION) &&
+	       (!pattern->has_offset || place.offset == pattern->offset);
+}
+
+static int parse_offset(struct sdt_pattern *pattern, char *at)
+{
+	if (!at)
+		return 0;
+	*at++ = '\0';
+	pattern->has_offset = true;
+	return *at != '+' || kstrtou64(at + 1, 0, &pattern->offset) ? -EINVAL : 0;
+}
+
+/**
+ * sdt_pattern_parse() - understand a pattern
+ * @pattern: filled in
+ * @text: [[[provider:]module:]function:]name, and maybe @+offset
+ *
+ * Return: 0, or -EINVAL if it has too many parts or is too long, or if the offset is
+ * none.
+ */
+int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text)
+{
+	unsigned int part = SDT_PARTS;
+	char *colon;
+	int err;
+
+	memset(pattern, 0, sizeof(*pattern));
+	if (strlen(text) >= sizeof(pattern->text))
+		return -EINVAL;
+	strcpy(pattern->text, text);
+	err = parse_offset(pattern, strchr(pattern->text, '@'));
+	if (err)
+		return err;
+	do {
+		if (!part)
+			return -EINVAL;
+		colon = strrchr(pattern->text, ':');
+		pattern->part[--part] = colon ? colon + 1 : pattern->text;
+		if (colon)
+			*colon = '\0';
+	} while (colon);
+	while (part)
+		pattern->part[--part] = "";
+	return 0;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sites that are armed by a breakpoint, promoted to jumps: by hand, or because they
+ * are hot.
+ */
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+
+#include "pattern.h"
+#include "promote.h"
+#include "registry.h"
+#include "switch.h"
+
+static int refuse(const struct patcher_site *site)
+{
+	if (sdt_flavour_of(site) == SDT_SPLIT)
+		pr_info("%s: not promoted: it has two nops, and a task may have been preempted between them\n",
+			sdt_probe_of(site)->name);
+	else
+		pr_info("%s: not promoted: there is no room for a jump\n",
+			sdt_probe_of(site)->name);
+	return -EINVAL;
+}
+
+/* Can it be done to all that match? */
+static int check(const struct sdt_pattern *pattern)
+{
+	struct sdt_table *table;
+	unsigned int i, nr = 0;
+
+	list_for_each_entry(table, &sdt_registry.tables, node) {
+		for (i = 0; i < table->sites.nr; i++) {
+			const struct patcher_site *site = &table->sites.sites[i];
+
+			if (!sdt_pattern_matches(pattern, table, site))
+				continue;
+			if (!sdt_is_branch(site))
+				return refuse(site);
+			nr++;
+		}
+	}
+	return nr ? 0 : -ENOENT;
+}
+
+/* Let sites be what they shall be, or else what they were. */
+static int switch_promoted(void)
+{
+	int err = sdt_switch_sites();
+	struct sdt_table *table;
+	struct sdt_state *state;
+	unsigned int i;
+
+	sdt_for_each_state(state, table, i) {
+		if (err)
+			state->promoted = state->was_promoted;
+		state->was_promoted = state->promoted;
+	}
+	if (err)
+		sdt_switch_sites();
+	return err;
+}
+
+/**
+ * sdt_promote() - let sites be jumps although breakpoints could arm them, or no more
+ * @pattern: the sites
+ * @on: whether to promote or to demote them
+ *
+ * They stay promoted while nothing is attached to them.  To sites of the flavour jump
+ * it means nothing.
+ *
+ * Context: may sleep.
+ * Return: 0; -EINVAL for a pattern that is none, or if a site cannot be promoted, with
+ * the reason in the log; -ENOENT if no site matches; -ENOMEM, or what patcher_apply()
+ * and patcher_store_traps() return.  With an error everything is as it was.
+ */
+int sdt_promote(const char *pattern, bool on)
+{
+	struct sdt_pattern parsed;
+	struct sdt_table *table;
+	struct sdt_state *state;
+	unsigned int i;
+	int err = sdt_pattern_parse(&parsed, pattern);
+
+	if (err)
+		return err;
+	mutex_lock(&sdt_registry.lock);
+	err = check(&parsed);
+	if (!err) {
+		sdt_for_each_state(state, table, i)
+			if (sdt_pattern_matches(&parsed, table, &table->sites.sites[i]))
+				state->promoted = on;
+		err = switch_promoted();
+	}
+	mutex_unlock(&sdt_registry.lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(sdt_promote);
+
+/**
+ * sdt_promote_hot() - promote sites that were hit often, demote the others
+ * @most: how many hits a site may have had since the last call, to be none of them
+ *
+ * Context: may sleep.
+ * Return: as sdt_promote().
+ */
+int sdt_promote_hot(unsigned int most)
+{
+	struct sdt_table *table;
+	struct sdt_state *state;
+	unsigned int i;
+	int err;
+
+	mutex_lock(&sdt_registry.lock);
+	sdt_for_each_state(state, table, i) {
+		if (sdt_flavour_of(&table->sites.sites[i]) != SDT_BREAKPOINT)
+			continue;
+		state->promoted = READ_ONCE(state->hits) > most;
+		WRITE_ONCE(state->hits, 0);
+	}
+	err = switch_promoted();
+	mutex_unlock(&sdt_registry.lock);
+	return err;
+}

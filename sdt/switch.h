@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Bringing the instructions of sites in line with their handlers. */
+#ifndef SDT_SWITCH_H
+#define SDT_SWITCH_H
+
+struct patcher_table;
+
+int sdt_switch_new(const struct patcher_table *sites);
+int sdt_switch_sites(void);
+
+#endif /* SDT_SWITCH_H */

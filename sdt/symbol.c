@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which function an address is in, in the kernel. */
+#include <linux/string.h>
+
+#include "../base/symbols.h"
+#include "symbol.h"
+
+/* Parts that the compiler has split off, as function.cold, belong to their function. */
+unsigned long sdt_find_function(unsigned long addr, char *name, size_t size)
+{
+	struct kmarkers_extent extent;
+
+	if (kmarkers_find_extent(addr, &extent)) {
+		strscpy(name, "?", size);
+		return addr;
+	}
+	strscpy(name, extent.name, size);
+	name[strcspn(name, ".")] = '\0';
+	return addr - extent.start;
+}

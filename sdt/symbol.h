@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which function an address is in: sdt/symbol.c in the kernel, native/symbol.c in a program. */
+#ifndef SDT_SYMBOL_H
+#define SDT_SYMBOL_H
+
+#include <linux/types.h>
+
+/*
+ * Put the name of the function into @name, and return the offset of @addr in it.
+ * Where that is not known the name is "?" and the offset is the address.
+ */
+unsigned long sdt_find_function(unsigned long addr, char *name, size_t size);
+
+#endif /* SDT_SYMBOL_H */

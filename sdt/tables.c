@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The tables of sites that modules bring and take away. */
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/rculist.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include <kmarkers/branch.h>
+#include <kmarkers/patcher.h>
+
+#include "attach.h"
+#include "hit.h"
+#include "registry.h"
+#include "switch.h"
+#include "tables.h"
+
+const u8 sdt_tables_need_sdt;
+EXPORT_SYMBOL_GPL(sdt_tables_need_sdt);
+
+static const u8 lengths[] = {
+	[SDT_JUMP] = KMARKERS_BRANCH_LEN,
+	[SDT_BREAKPOINT] = KMARKERS_BRANCH_LEN,
+	[SDT_NOP] = 1,
+	[SDT_SPLIT] = 3,
+};
+
+/* Can the record be of a site?  What it points at is looked at once it is known to be text. */
+static bool is_valid(const struct patcher_site *site)
+{
+	unsigned int nr = site->flags >> SDT_ARGS_SHIFT;
+
+	return site->size < ARRAY_SIZE(lengths) && site->len == lengths[site->size] &&
+	       !(site->flags & ((1 << SDT_ARGS_SHIFT) - 1)) && nr <= SDT_MAX_ARGS;
+}
+
+/* A site that was compiled with a declaration alone may have other arguments than its probe. */
+static int check_arguments(const struct patcher_table *sites)
+{
+	unsigned int i;
+
+	for (i = 0; i < sites->nr; i++) {
+		const struct sdt_probe *probe = sdt_probe_of(&sites->sites[i]);
+		unsigned int nr = sites->sites[i].flags >> SDT_ARGS_SHIFT;
+
+		if (nr == probe->nr)
+			continue;
+		pr_err("%s: a site of probe %s:%s has %u arguments, not %u\n",
+		       module_name(sites->module), probe->provider->name, probe->name, nr,
+		       probe->nr);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int compare_targets(const void *a, const void *b)
+{
+	const struct sdt_target *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* The patcher has sorted the sites: they stay where they are from now on. */
+static void find_targets(struct sdt_table *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->sites.nr; i++) {
+		const struct patcher_site *site = &table->sites.sites[i];
+
+		if (sdt_is_branch(site))
+			table->targets[table->nr_targets++] = (struct sdt_target) {
+				kmarkers_branch_target((const u8 *)patcher_site_addr(site)), i,
+			};
+	}
+	sort(table->targets, table->nr_targets, sizeof(table->targets[0]), compare_targets, NULL);
+}
+
+static void free_table(struct sdt_table *table)
+{
+	kvfree(table->states);
+	kvfree(table->targets);
+	kfree(table);
+}
+
+static struct sdt_table *alloc_table(struct module *module, struct patcher_site *sites,
+				     unsigned int nr)
+{
+	struct sdt_table *table = kzalloc(sizeof(*table), GFP_KERNEL);
+
+	if (!table)
+		return NULL;
+	table->states = kvcalloc(nr, sizeof(*table->states), GFP_KERNEL);
+	table->targets = kvcalloc(nr, sizeof(*table->targets), GFP_KERNEL);
+	table->sites.sites = sites;
+	table->sites.nr = nr;
+	table->sites.module = module;
+	table->sites.owner = sdt_owner;
+	table->sites.trap = sdt_trap;
+	if (table->states && table->targets)
+		return table;
+	free_table(table);
+	return NULL;
+}
+
+/* Sites without handlers are off at once; the others are switched when hits can find them. */
+static int join_table(struct sdt_table *table)
+{
+	int err;
+
+	find_targets(table);
+	err = sdt_switch_new(&table->sites) ?: sdt_attach_table(table);
+	if (!err) {
+		list_add_rcu(&table->node, &sdt_registry.tables);
+		err = sdt_switch_sites();
+		if (err)
+			list_del_rcu(&table->node);
+	}
+	if (err)
+		sdt_release_table(table);
+	return err;
+}
+
+static int add_table(struct sdt_table *table)
+{
+	int err;
+
+	lockdep_assert_held(&sdt_registry.lock);
+	err = check_arguments(&table->sites) ?: patcher_register(&table->sites);
+	if (err)
+		return err;
+	err = join_table(table);
+	if (err)
+		patcher_unregister(&table->sites);
+	return err;
+}
+
+/**
+ * sdt_add_table() - take over the sites of a module
+ * @module: the module being loaded; NULL in user space
+ * @span: its records
+ *
+ * On return its sites are off, or on if something is attached to them.
+ *
+ * Context: may sleep; no code of @module runs yet.
+ * Return: 0; -EINVAL for a malformed table; -EPERM for a site in text that does
+ * not stay; -ENOMEM, or what patcher_apply() returns.
+ */
+int sdt_add_table(struct module *module, const struct kmarkers_span *span)
+{
+	struct patcher_site *sites = span->first;
+	int i, err, nr = kmarkers_span_records(span, sizeof(*sites));
+	struct sdt_table *table;
+
+	if (nr <= 0)
+		return nr;
+	for (i = 0; i < nr; i++)
+		if (!is_valid(&sites[i]))
+			return -EINVAL;
+	table = alloc_table(module, sites, nr);
+	if (!table)
+		return -ENOMEM;
+	mutex_lock(&sdt_registry.lock);
+	err = add_table(table);
+	mutex_unlock(&sdt_registry.lock);
+	if (err)
+		free_table(table);
+	return err;
+}
+
+/**
+ * sdt_drop_module() - forget every site of a module
+ * @module: a module whose code no longer runs
+ *
+ * Context: may sleep; waits for a grace period if there are any.
+ */
+void sdt_drop_module(struct module *module)
+{
+	struct sdt_table *table, *next;
+
+	mutex_lock(&sdt_registry.lock);
+	list_for_each_entry_safe(table, next, &sdt_registry.tables, node) {
+		if (table->sites.module != module)
+			continue;
+		list_del_rcu(&table->node);
+		patcher_drop(&table->sites);
+		sdt_release_table(table);
+		/* Hits of other sites walk the list: nobody looks at the table afterwards. */
+		synchronize_rcu();
+		free_table(table);
+	}
+	mutex_unlock(&sdt_registry.lock);
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* SDT probes through their public interface. */
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <kmarkers/patcher.h>
+#include <kmarkers/sdt.h>
+
+#include "cases.h"
+
+SDT_PROVIDER_DEFINE(test);
+SDT_PROBE_DEFINE0(test, , , none);
+SDT_PROBE_DEFINE2(test, , , two__words, "int", "char *");
+SDT_PROBE_DEFINE1(test, given, written, named, "long");
+SDT_PROBE_DEFINE7(test, , , seven, "int", "int", "int", "int", "int", "int", "int");
+SDT_PROBE_DEFINE1(test, , , inlined, "int");
+SDT_PROBE_DEFINE1(test, , , storm, "int");
+SDT_PROBE_DEFINE1(test, , , hot, "int");
+
+static struct {
+	unsigned int calls;
+	struct sdt_hit last;
+} seen[2];
+
+static void note(void *private, const struct sdt_hit *hit)
+{
+	unsigned int *i = private;
+
+	seen[*i].calls++;
+	seen[*i].last = *hit;
+}
+
+static unsigned int first = 0, second = 1;
+
+static const char *const patterns[] = {
+	"none", "test:::two-words", "seven", "named", "inlined", "storm", "test:::*",
+	"sdt_inlined_one:inlined", "sdt_inlined_two:inlined", "given::named", "hot",
+};
+
+void sdt_forget(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(patterns); i++) {
+		sdt_detach(patterns[i], note, &first);
+		sdt_detach(patterns[i], note, &second);
+	}
+	sdt_synchronize();
+	memset(seen, 0, sizeof(seen));
+}
+
+static int evaluated;
+
+static int evaluate(int value)
+{
+	evaluated++;
+	return value;
+}
+
+static noinline void hit_none(void)
+{
+	SDT_PROBE0(test, , , none);
+}
+
+static noinline void hit_two(int number, const char *text)
+{
+	SDT_PROBE2(test, , , two__words, evaluate(number), text);
+}
+
+const char *sdt_calls(void)
+{
+	static const char text[] = "text";
+
+	evaluated = 0;
+	hit_none();
+	hit_two(-3, text);
+	EXPECT(!evaluated && !seen[0].calls);
+	EXPECT(!sdt_attach("none", note, &first));
+	EXPECT(!sdt_attach("test:::two-words", note, &second));
+	hit_none();
+	EXPECT(seen[0].calls == 1 && !seen[1].calls && !seen[0].last.nr);
+	EXPECT(seen[0].last.probe == &sdt_test___none);
+	hit_two(-3, text);
+	EXPECT(evaluated == 1 && seen[0].calls == 1 && seen[1].calls == 1);
+	EXPECT(seen[1].last.nr == 2 && (int)seen[1].last.args[0] == -3);
+	EXPECT((long)seen[1].last.args[0] == -3 && seen[1].last.args[1] == (unsigned long)text);
+
+	/* Two handlers, then the first of them alone. */
+	EXPECT(!sdt_attach("test:::*", note, &first));
+	hit_two(4, text);
+	EXPECT(seen[0].calls == 2 && seen[1].calls == 2);
+	EXPECT(!sdt_detach("test:::two-words", note, &second));
+	hit_two(5, text);
+	EXPECT(seen[0].calls == 3 && seen[1].calls == 2);
+	/* By two patterns at once, each calls. */
+	hit_none();
+	EXPECT(seen[0].calls == 5);
+	EXPECT(!sdt_detach("none", note, &first));
+	EXPECT(!sdt_detach("test:::*", note, &first));
+	hit_none();
+	hit_two(6, text);
+	EXPECT(seen[0].calls == 5 && evaluated == 3);
+	return NULL;
+}
+
+const char *sdt_errors(void)
+{
+	static const char long_pattern[300] = { [0 ... 298] = 'x' };
+
+	EXPECT(sdt_attach("a:b:c:d:e", note, &first) == -EINVAL);
+	EXPECT(sdt_attach("none@1", note, &first) == -EINVAL);
+	EXPECT(sdt_attach("none@+", note, &first) == -EINVAL);
+	EXPECT(sdt_attach("none@+1z", note, &first) == -EINVAL);
+	EXPECT(sdt_attach(long_pattern, note, &first) == -EINVAL);
+	EXPECT(sdt_detach("none", note, &first) == -ENOENT);
+	EXPECT(!sdt_attach("none", note, &first));
+	EXPECT(sdt_attach("none", note, &first) == -EBUSY);
+	EXPECT(!sdt_attach("none", note, &second));
+	EXPECT(sdt_detach("test:::none", note, &first) == -ENOENT);
+	hit_none();
+	EXPECT(seen[0].calls == 1 && seen[1].calls == 1);
+	return NULL;
+}
+
+static noinline void hit_named(long number)
+{
+	SDT_PROBE1(test, given, written, named, number);
+}
+
+/* Inlined twice: each copy is a site of the function that it has become part of. */
+static __always_inline void hit_inlined(int number)
+{
+	SDT_PROBE1(test, , , inlined, number);
+}
+
+static noinline int sdt_inlined_one(int number)
+{
+	hit_inlined(number);
+	return number + 1;
+}
+
+static noinline int sdt_inlined_two(int number)
+{
+	hit_inlined(number);
+	return number + 2;
+}
+
+const char *sdt_functions(void)
+{
+	EXPECT(!sdt_attach("sdt_inlined_one:inlined", note, &first));
+	EXPECT(!sdt_attach("sdt_inlined_two:inlined", note, &second));
+	sdt_inlined_one(1);
+	EXPECT(seen[0].calls == 1 && !seen[1].calls && seen[0].last.args[0] == 1);
+	sdt_inlined_two(2);
+	EXPECT(seen[0].calls == 1 && seen[1].calls == 1 && seen[1].last.args[0] == 2);
+	EXPECT(seen[0].last.ip != seen[1].last.ip);
+	/* What the definition says counts, not what is so. */
+	EXPECT(!sdt_attach("given::named", note, &first));
+	hit_named(7);
+	EXPECT(seen[0].calls == 2 && seen[0].last.args[0] == 7);
+	return NULL;
+}
+
+static noinline void hit_seven(int n)
+{
+	SDT_PROBE7(test, , , seven, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6);
+	SDT_PROBE_FLAVOUR(breakpoint, test, , , seven, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6,
+			  n + 7);
+	SDT_PROBE_FLAVOUR(nop, test, , , seven, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8);
+	SDT_PROBE_FLAVOUR(split, test, , , seven, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8, n + 9);
+}
+
+static unsigned int arguments_wrong;
+
+static void check_seven(void *private, const struct sdt_hit *hit)
+{
+	unsigned int i, *calls = private;
+
+	for (i = 0; i < 7; i++)
+		arguments_wrong += hit->args[i] != 40 + *calls + i;
+	++*calls;
+}
+
+const char *sdt_flavours(void)
+{
+	unsigned int calls = 0;
+
+	arguments_wrong = 0;
+	hit_seven(40);
+	EXPECT(!sdt_attach("seven", check_seven, &calls));
+	hit_seven(40);
+	sdt_detach("seven", check_seven, &calls);
+	EXPECT(calls == 4);
+	EXPECT(!arguments_wrong);
+	hit_seven(40);
+	EXPECT(calls == 4);
+	return NULL;
+}
+
+static unsigned long rounds(void)
+{
+	struct patcher_stats stats;
+
+	patcher_read_stats(&stats);
+	return stats.rounds;
+}
+
+/* A breakpoint is one round, whatever they are; jumps are three. */
+const char *sdt_rounds(void)
+{
+	unsigned long before = rounds();
+
+	EXPECT(!sdt_attach("none", note, &first));
+	EXPECT(rounds() == before + 3);
+	EXPECT(!sdt_attach("test:::*", note, &first));
+	EXPECT(rounds() == before + 3 + 3 + 1);
+	/* These are on already. */
+	EXPECT(!sdt_attach("inlined", note, &first));
+	EXPECT(!sdt_detach("none", note, &first));
+	EXPECT(rounds() == before + 7);
+	EXPECT(!sdt_detach("inlined", note, &first));
+	EXPECT(!sdt_detach("test:::*", note, &first));
+	EXPECT(rounds() == before + 11);
+	return NULL;
+}
+
+static noinline void hit_hot(int number)
+{
+	SDT_PROBE_FLAVOUR(breakpoint, test, , , hot, number);
+}
+
+const char *sdt_promotes(void)
+{
+	const u8 *site;
+	unsigned long before;
+
+	EXPECT(sdt_promote("hot@", true) == -EINVAL);
+	EXPECT(sdt_promote("nowhere", true) == -ENOENT);
+	/* All or none: there is no room for a jump, or it would have to replace two nops. */
+	EXPECT(sdt_promote("seven", true) == -EINVAL);
+	EXPECT(!sdt_attach("hot", note, &first));
+	hit_hot(1);
+	EXPECT(seen[0].calls == 1);
+	site = (const u8 *)seen[0].last.ip;
+	EXPECT(site[0] == 0xcc);
+	before = rounds();
+	EXPECT(!sdt_promote("hot", true));
+	EXPECT(rounds() == before + 3 && site[0] == 0x2e);
+	hit_hot(2);
+	EXPECT(seen[0].calls == 2 && seen[0].last.args[0] == 2);
+	EXPECT(seen[0].last.ip == (unsigned long)site);
+	EXPECT(!sdt_promote("hot", false));
+	EXPECT(rounds() == before + 4 && site[0] == 0xcc);
+	hit_hot(3);
+	EXPECT(seen[0].calls == 3 && seen[0].last.args[0] == 3);
+	EXPECT(!sdt_detach("hot", note, &first));
+	EXPECT(site[0] == 0x0f && site[1] == 0x1f && site[2] == 0x80);
+	hit_hot(4);
+	EXPECT(seen[0].calls == 3);
+	return NULL;
+}
+
+static atomic_long_t hits;
+
+static void count(void *private, const struct sdt_hit *hit)
+{
+	atomic_long_inc(&hits);
+}
+
+static void ignore(void *private, const struct sdt_hit *hit)
+{
+}
+
+static void hit_storm(void)
+{
+	SDT_PROBE1(test, , , storm, 1);
+	SDT_PROBE_FLAVOUR(breakpoint, test, , , storm, 2);
+	SDT_PROBE_FLAVOUR(nop, test, , , storm, 3);
+	SDT_PROBE_FLAVOUR(breakpoint, test, , , hot, 4);
+}
+
+/* One handler stays while others come and go, and while sites are promoted and demoted. */
+const char *sdt_storm(void)
+{
+	unsigned long passes;
+	unsigned int i;
+	int err = 0;
+
+	atomic_long_set(&hits, 0);
+	EXPECT(!sdt_attach("storm", count, NULL));
+	EXPECT(!sdt_attach("hot", count, NULL));
+	err = test_start_threads(hit_storm);
+	for (i = 0; i < test_batches / 16 && !err; i++) {
+		err = sdt_attach("test:::*", ignore, NULL) ?: sdt_promote("hot", true) ?:
+		      sdt_detach("test:::*", ignore, NULL) ?: sdt_promote("hot", false);
+		if (!(i % 16))
+			test_wait_whole_pass();
+	}
+	passes = test_stop_threads();
+	sdt_detach("test:::*", ignore, NULL);
+	sdt_detach("storm", count, NULL);
+	sdt_detach("hot", count, NULL);
+	EXPECT(!err && passes);
+	EXPECT(atomic_long_read(&hits) == 4 * passes);
+	return NULL;
+}

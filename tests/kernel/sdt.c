@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * SDT probes of a module: an inline function in two others, and every flavour.
+ * Writing a number to the parameter pass passes them that often; with hold, a
+ * handler of its own is left attached when the module goes.
+ */
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#include <kmarkers/sdt.h>
+
+SDT_PROVIDER_DEFINE(tsdt);
+SDT_PROBE_DEFINE2(tsdt, , , io__start, "struct module *", "int");
+SDT_PROBE_DEFINE1(tsdt, , , trapped, "int");
+SDT_PROBE_DEFINE1(tsdt, , , small, "int");
+
+static bool hold;
+module_param(hold, bool, 0400);
+MODULE_PARM_DESC(hold, "leave a handler attached");
+
+static __always_inline void start_io(int number)
+{
+	SDT_PROBE2(tsdt, , , io__start, THIS_MODULE, number);
+}
+
+static noinline int tsdt_read(int number)
+{
+	start_io(number);
+	return number;
+}
+
+static noinline int tsdt_write(int number)
+{
+	start_io(number);
+	SDT_PROBE_FLAVOUR(breakpoint, tsdt, , , trapped, number);
+	SDT_PROBE_FLAVOUR(nop, tsdt, , , small, number);
+	SDT_PROBE_FLAVOUR(split, tsdt, , , small, number);
+	return number;
+}
+
+static int pass(const char *text, const struct kernel_param *unused)
+{
+	unsigned int times;
+	int err = kstrtouint(text, 0, &times);
+
+	if (err)
+		return err;
+	while (times--) {
+		tsdt_read(times);
+		tsdt_write(times);
+	}
+	return 0;
+}
+
+static const struct kernel_param_ops pass_ops = {
+	.set = pass,
+};
+module_param_cb(pass, &pass_ops, NULL, 0200);
+MODULE_PARM_DESC(pass, "pass all probes that often");
+
+static unsigned int held;
+module_param(held, uint, 0400);
+MODULE_PARM_DESC(held, "hits of the handler that is left");
+
+static void count_held(void *private, const struct sdt_hit *hit)
+{
+	held++;
+}
+
+static int __init test_sdt_init(void)
+{
+	return hold ? sdt_attach("tsdt:::*", count_held, NULL) : 0;
+}
+
+static void __exit test_sdt_exit(void)
+{
+}
+
+module_init(test_sdt_init);
+module_exit(test_sdt_exit);
+
+MODULE_DESCRIPTION("SDT probes of every flavour");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What SDT probes compile to, by every compiler at hand, and what does not compile."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = ["-std=gnu11", "-O2", "-D_GNU_SOURCE", "-fno-pie", "-fcf-protection=none"]
+# As for modules.
+FLAGS += ["-Werror=implicit-function-declaration"]
+INCLUDE = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
+
+HEAD = """
+#include <linux/kernel.h>
+#include <kmarkers/sdt.h>
+
+SDT_PROVIDER_DEFINE(p);
+SDT_PROVIDER_DECLARE(elsewhere);
+SDT_PROBE_DEFINE0(p, , , none);
+SDT_PROBE_DEFINE2(p, m, f, two, "int", "char *");
+SDT_PROBE_DECLARE(elsewhere, , , declared);
+"""
+
+# Each function without its site is a single ret.
+SOURCE = (
+    HEAD
+    + """
+void empty(long a, long b) { }
+void jump(long a, long b) { SDT_PROBE2(p, m, f, two, a, b); }
+void breakpoint(long a, long b) { SDT_PROBE_FLAVOUR(breakpoint, p, m, f, two, a, b); }
+void nop(long a, long b) { SDT_PROBE_FLAVOUR(nop, p, m, f, two, a, b); }
+void split(long a, long b) { SDT_PROBE_FLAVOUR(split, p, m, f, two, a, b); }
+void swapped(long a, long b) { SDT_PROBE_FLAVOUR(nop, p, m, f, two, b, a); }
+void declared(long a, long b) { SDT_PROBE1(elsewhere, , , declared, a); }
+"""
+)
+
+INSTRUCTION = re.compile(r"^\s+[0-9a-f]+:\t(?:[0-9a-f]{2} )+\s*\t(.*)$")
+
+
+def compiled(compiler: str, source: str, where: Path) -> subprocess.CompletedProcess[str]:
+    """Compile a source to probes.o."""
+    (where / "probes.c").write_text(source)
+    words: list[str | Path] = [compiler, *FLAGS, *INCLUDE, "-c", "-o", where / "probes.o"]
+    words.append(where / "probes.c")
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(params=["gcc", "clang"])
+def compiler(request: pytest.FixtureRequest) -> str:
+    """A compiler that is here."""
+    if not shutil.which(request.param):
+        pytest.skip(f"no {request.param}: apt-get install {request.param}")
+    return str(request.param)
+
+
+def until_return(name: str, built: Path) -> list[str]:
+    """What a function executes while nothing is on: up to the first ret."""
+    words: list[str | Path] = ["objdump", "-d", "--insn-width=12", f"--disassemble={name}", built]
+    text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    found = [match[1] for line in text.splitlines() if (match := INSTRUCTION.match(line))]
+    return found[: next(i for i, one in enumerate(found) if one.startswith("ret")) + 1]
+
+
+def test_a_site_costs_what_is_promised(compiler: str, tmp_path: Path) -> None:
+    """Instructions in front of ret: of a jump its nop; the others also place arguments."""
+    done = compiled(compiler, SOURCE, tmp_path)
+    assert done.returncode == 0, done.stderr
+    names = ("empty", "jump", "breakpoint", "nop", "split", "swapped", "declared")
+    counts = {name: len(until_return(name, tmp_path / "probes.o")) - 1 for name in names}
+    # The arguments are in place already, but for those of swapped, which are exchanged by way of
+    # a third register or by an instruction for that.
+    assert counts.pop("swapped") in (2, 4)
+    assert counts == {
+        "empty": 0,
+        "jump": 1,
+        "breakpoint": 1,
+        "nop": 1,
+        "split": 2,
+        "declared": 1,
+    }
+
+
+def test_a_site_needs_twelve_bytes_of_table(tmp_path: Path) -> None:
+    assert compiled("gcc", SOURCE, tmp_path).returncode == 0
+    words: list[str | Path] = ["objdump", "-h", tmp_path / "probes.o"]
+    text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    sections = [line.split() for line in text.splitlines() if " kmarkers_sdt" in line]
+    sizes = {name: int(size, 16) for _, name, size, *_ in sections}
+    assert sizes == {"kmarkers_sdt": 6 * 12, "kmarkers_sdt_heads": 24}
+
+
+NOTES = """\
+none
+registers -1 2 3 4 5 1099511627776 -2
+sizes -1 255 -2 65535 -3 4000000000 1
+constants -7 78187493530 5
+stack 42 -400000000000 -4 120
+nested 1 2
+nested 11 12
+"""
+
+
+@pytest.mark.parametrize("level", ["-O1", "-O2", "-O3", "-Og"])
+def test_notes_say_where_arguments_are(compiler: str, level: str, tmp_path: Path) -> None:
+    """A program fetches the arguments of each of its sites by what the notes say."""
+    source, program = ROOT / "tests" / "native" / "notes.c", tmp_path / "notes"
+    flags = [*FLAGS, "-DNATIVE_BUILD", level, "-no-pie"]
+    words: list[str | Path] = [compiler, *flags, *INCLUDE, "-DSDT_NOTES_ONLY", "-o", program]
+    words.append(source)
+    subprocess.run(words, check=True)
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert done.stdout == NOTES
+    assert done.returncode == 0
+
+
+def test_a_note_is_no_instruction(compiler: str, tmp_path: Path) -> None:
+    """And readers of such notes understand it."""
+    site = "SDT_PROBE_FLAVOUR(note, p, m, f, two, a, b);"
+    done = compiled(compiler, f"{HEAD}\nvoid note(int a, char *b) {{ {site} }}\n", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(until_return("note", tmp_path / "probes.o")) == 1
+    words: list[str | Path] = ["readelf", "-n", tmp_path / "probes.o"]
+    text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    assert "Provider: p\n" in text and "Name: two\n" in text
+    assert "Arguments: -4@%edi 8@%rsi\n" in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "SDT_PROBE1(p, m, f, two, 1);",
+        'SDT_PROBE3(p, m, f, two, 1, "", 2);',
+        "SDT_PROBE1(p, , , none, 1);",
+        "SDT_PROBE_FLAVOUR(nop, p, m, f, two, 1);",
+        "SDT_PROBE0(p, , , unknown);",
+        "SDT_PROBE2(p, m, f, two, 1, (struct s){ 1 });",
+        "SDT_PROBE_FLAVOUR(unknown, p, , , none);",
+        "SDT_PROBE_FLAVOUR(note, p, m, f, two, 1);",
+    ],
+)
+def test_what_is_wrong_does_not_compile(compiler: str, body: str, tmp_path: Path) -> None:
+    """A number of arguments that is not the probe's, what is no word, what is not there."""
+    frame = HEAD + 'struct s { int a; };\nvoid f(void) { SDT_PROBE2(p, m, f, two, 1, ""); %s }\n'
+    assert compiled(compiler, frame % "", tmp_path).returncode == 0
+    assert compiled(compiler, frame % body, tmp_path).returncode != 0

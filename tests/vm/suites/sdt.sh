@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# SDT probes of modules: names, patterns, breakpoints, promotion, ten thousand at a time.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+sdt=$debugfs/sdt
+tsdt=/sys/module/kmarkers_test_sdt/parameters
+
+# lists PATTERN: does a line of the list begin so?
+lists() {
+	grep -q "^$1" "$sdt/list"
+}
+
+# switched ROUNDS COMMAND: one write, and how many rounds it takes
+switched() {
+	before=$(stat_of rounds)
+	put "$2" "$sdt/control"
+	result $? "$2"
+	same "$2: in $1 rounds" $(($(stat_of rounds) - before)) "$1"
+}
+
+test_sdt_names() {
+	lists "tsdt:kmarkers_test_sdt:tsdt_read:io-start off jump 0 0 tsdt_read@+0x"
+	result $? "an inlined copy has the name of the function that it is in"
+	lists "tsdt:kmarkers_test_sdt:tsdt_write:io-start off jump 0 0 tsdt_write@+0x"
+	result $? "another inlined copy has another name"
+	switched 3 "tsdt_read:io-start count"
+	put 2 "$tsdt/pass"
+	lists "tsdt:kmarkers_test_sdt:tsdt_read:io-start on jump 1 2 " &&
+		lists "tsdt:kmarkers_test_sdt:tsdt_write:io-start off jump 0 0 "
+	result $? "one inlined copy counts"
+	offset=$(sed -n 's/^tsdt:.*:tsdt_write:io-start .*\(@+0x[0-9a-f]*\) .*/\1/p' "$sdt/list")
+	switched 3 "tsdt_write:io-start$offset count"
+	put 1 "$tsdt/pass"
+	lists "tsdt:kmarkers_test_sdt:tsdt_write:io-start on jump 1 1 "
+	result $? "a single site counts"
+	switched 3 "tsdt_write:io-start$offset -count"
+	switched 3 "tsdt_read:io-start -count"
+	for wrong in "io-start" "io-start counts" "a:b:c:d:e count" "io-start@5 count" " count"; do
+		refused "control refuses '$wrong'" "Invalid argument" put "$wrong" "$sdt/control"
+	done
+}
+
+test_sdt_breakpoints() {
+	switched 1 "tsdt_write:trapped count"
+	switched 1 "small count"
+	put 10 "$tsdt/pass"
+	lists "tsdt:kmarkers_test_sdt:tsdt_write:trapped trapped breakpoint 1 10 "
+	result $? "a breakpoint counts every hit"
+	same "nops count every hit" "$(grep -c "^tsdt:.*:small trapped [a-z]* 1 10 " "$sdt/list")" 2
+	refused "two nops are not replaced by a jump" "Invalid argument" put "small promote" "$sdt/control"
+	logged "kmarkers_sdt: small: not promoted"
+	result $? "the log says why"
+	switched 3 "trapped promote"
+	put 10 "$tsdt/pass"
+	lists "tsdt:kmarkers_test_sdt:tsdt_write:trapped on breakpoint 1 20 "
+	result $? "a promoted site counts every hit"
+	switched 1 "trapped -promote"
+	put 10 "$tsdt/pass"
+	lists "tsdt:kmarkers_test_sdt:tsdt_write:trapped trapped breakpoint 1 30 "
+	result $? "a demoted site counts every hit"
+	# What is left of the jump behind the breakpoint makes it three.
+	switched 3 "tsdt_write:trapped -count"
+	switched 1 "small -count"
+}
+
+is_promoted() {
+	put 2000 "$tsdt/pass"
+	lists "tsdt:kmarkers_test_sdt:tsdt_write:trapped on breakpoint "
+}
+
+is_demoted() {
+	lists "tsdt:kmarkers_test_sdt:tsdt_write:trapped trapped breakpoint "
+}
+
+test_sdt_hot() {
+	try "sites that are hot are to be promoted" \
+		put 1000 /sys/module/kmarkers_sdt/parameters/promote_after
+	put "trapped count" "$sdt/control"
+	try "a hot site is promoted" within 20 is_promoted
+	try "a site that is hot no more is demoted" within 20 is_demoted
+	put 0 /sys/module/kmarkers_sdt/parameters/promote_after
+	put "trapped -count" "$sdt/control"
+}
+
+test_sdt_modules() {
+	refused "module held by its clients" "temporarily unavailable" rmmod kmarkers_sdt
+	try "module with SDT probes unloads" rmmod kmarkers_test_sdt
+	try "a pattern waits for its sites" put "tsdt:::io-start count" "$sdt/control"
+	try "module with SDT probes and a handler" insmod /modules/kmarkers_test_sdt.ko hold=1
+	put 3 "$tsdt/pass"
+	same "the handler of the module is called" "$(cat "$tsdt/held")" 15
+	same "the pattern found its sites" "$(grep -c "^tsdt:.*:io-start on jump 2 3 " "$sdt/list")" 2
+	try "module leaves its handler attached" rmmod kmarkers_test_sdt
+	logged "kmarkers_test_sdt left its handler .* of tsdt:::\* attached: detached"
+	result $? "the log names the handler that was left"
+	try "the pattern waits no more" put "tsdt:::io-start -count" "$sdt/control"
+	refused "an SDT probe in init text" "Operation not permitted" \
+		insmod /modules/kmarkers_test_sdt_init.ko
+	logged "kmarkers_test_sdt_init: SDT probe in text that is freed"
+	result $? "the log says that the probe is in init text"
+	lacks "^early:\|^tsdt:" "$sdt/list"
+	result $? "no site of these modules is left"
+}
+
+test_sdt_many() {
+	try "ten thousand probes" insmod /modules/kmarkers_test_sdt_many.ko
+	switched 3 "many:::* count"
+	put 2 /sys/module/kmarkers_test_sdt_many/parameters/pass
+	same "each probe counted its hits" "$(grep -c '^many:.* on jump 1 2 ' "$sdt/list")" 10000
+	switched 3 "many:::* -count"
+	same "all probes are off" "$(grep -c '^many:.* off jump 0 ' "$sdt/list")" 10000
+	try "ten thousand probes leave" rmmod kmarkers_test_sdt_many
+}
+
+test_sdt() {
+	try "module with SDT probes" insmod /modules/kmarkers_test_sdt.ko
+	test_sdt_names
+	test_sdt_breakpoints
+	test_sdt_hot
+	test_sdt_modules
+	test_sdt_many
+}
