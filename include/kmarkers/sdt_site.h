@@ -11,11 +11,14 @@
 #define SDT_ARGS_SHIFT	8
 
 /* One instruction, and its struct patcher_site; operands: probe, flavour, flags. */
-#define __SDT_INSN(instruction)						\
+#define __SDT_INSN(instruction)		__SDT_INSN_OF("%c0", instruction)
+
+/* The same where no operand is the probe. */
+#define __SDT_INSN_OF(probe, instruction)				\
 	"1:	" instruction "\n"					\
 	"2:\n"								\
 	KMARKERS_RECORD(sdt,						\
-	"	.long 1b - ., %c0 - .\n"				\
+	"	.long 1b - ., " probe " - .\n"				\
 	"	.byte 2b - 1b, %c1\n"					\
 	"	.short %c2\n")
 

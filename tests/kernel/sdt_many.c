@@ -3,9 +3,12 @@
  * Ten thousand SDT probes, many:::p0000 to many:::p9999; writing a number to the
  * parameter pass passes all of them that often.
  */
+#include <linux/build_bug.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+
+#include <asm/asm.h>
 
 #include <kmarkers/sdt.h>
 
@@ -13,25 +16,62 @@
 
 SDT_PROVIDER_DEFINE(many);
 
-#define DEFINE(n)	SDT_PROBE_DEFINE1(many, , , p##n, "int");
-#define ONE(n)		{ SDT_PROBE1(many, , , p##n, value); }
-#define DEFINE_TEN(n)	EACH_4(DEFINE, n)
-#define TEN(n)		EACH_4(ONE, n)
-#define HUNDRED(n)							\
-EACH_3(DEFINE_TEN, n)							\
+static_assert(sizeof(struct sdt_probe) == 48 && offsetof(struct sdt_probe, nr) == 40);
+
+/*
+ * What SDT_PROBE_DEFINE1(many, , , p0000, "int") defines, and so on to p9999: repeated
+ * by the assembler, which is much faster than a compiler.
+ */
+asm(".pushsection .data, \"aw\", @progbits\n"
+	".Lmany_types:	.asciz \"int\"\n"
+	".Lmany_empty:	.asciz \"\"\n"
+	".Lmany_names:\n"
+	"	.set many_n, 0\n"
+	"	.rept 10000\n"
+	"	.byte 'p', '0' + many_n / 1000, '0' + many_n / 100 % 10\n"
+	"	.byte '0' + many_n / 10 % 10, '0' + many_n % 10, 0\n"
+	"	.set many_n, many_n + 1\n"
+	"	.endr\n"
+	"	.balign 8\n"
+	".Lmany_probes:\n"
+	"	.set many_n, 0\n"
+	"	.rept 10000\n"
+	"	.quad sdt_provider_many, .Lmany_empty, .Lmany_empty\n"
+	"	.quad .Lmany_names + 6 * many_n, .Lmany_types, 1\n"
+	"	.set many_n, many_n + 1\n"
+	"	.endr\n"
+	".popsection\n");
+
+#define PROBE		".Lmany_probes + 48 * many_n"
+
+/* A thousand sites as SDT_PROBE1(many, , , p0000, value) makes them: what is at 3 runs while on. */
+#define PASS(n)								\
 static noinline void pass_##n(int value)				\
 {									\
-	EACH_3(TEN, n)							\
+	asm volatile("	.set many_n, " #n " * 1000\n"			\
+		     "	.rept 1000\n"					\
+		     __SDT_INSN_OF(PROBE, KMARKERS_BRANCH("3f"))	\
+		     "	jmp 4f\n"					\
+		     "3:	leaq 3b(%%rip), %%rsi\n"		\
+		     "	leaq " PROBE "(%%rip), %%rdi\n"			\
+		     "	movslq %3, %%rdx\n"				\
+		     "	xorl %%eax, %%eax\n"				\
+		     "	call sdt_fire\n"				\
+		     "4:\n"						\
+		     "	.set many_n, many_n + 1\n"			\
+		     "	.endr\n"					\
+		     : ASM_CALL_CONSTRAINT				\
+		     : "i" (SDT_JUMP), "i" (1 << SDT_ARGS_SHIFT), "b" (value) \
+		     : "ax", "cx", "dx", "si", "di", "r8", "r9", "r10", "r11", \
+		       "cc", "memory");					\
 }
-#define THOUSAND(n)	EACH_2(HUNDRED, n)
 
-EACH_1(THOUSAND)
+EACH_1(PASS)
 
 #define NAME(n)		pass_##n,
-#define NAMES(n)	EACH_2(NAME, n)
 
 static void (*const passes[])(int value) = {
-	EACH_1(NAMES)
+	EACH_1(NAME)
 };
 
 static int pass(const char *text, const struct kernel_param *unused)
