@@ -3,9 +3,6 @@
 #ifndef SDT_COMMAND_H
 #define SDT_COMMAND_H
 
-/* Longest line. */
-#define SDT_CONTROL_LINE	512
-
 int sdt_command_run(char *line);
 
 #endif /* SDT_COMMAND_H */

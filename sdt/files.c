@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Our files in debugfs. */
+/* Our files in debugfs, and the module's parameter control, which takes what the file takes. */
 #include <linux/debugfs.h>
-#include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/module.h>
-#include <linux/slab.h>
+#include <linux/moduleparam.h>
 
+#include <kmarkers/control.h>
 #include <kmarkers/words.h>
 
 #include "command.h"
@@ -16,17 +16,13 @@ DEFINE_SHOW_ATTRIBUTE(sdt_list);
 
 static struct dentry *dir;
 
+PATCHER_CONTROL(control, sdt_command_run);
+MODULE_PARM_DESC(control, "takes what the file control in debugfs takes, also under lockdown");
+
 static ssize_t sdt_control_write(struct file *file, const char __user *buf, size_t count,
 				 loff_t *ppos)
 {
-	char *line = patcher_read_line(buf, count, SDT_CONTROL_LINE);
-	int err;
-
-	if (IS_ERR(line))
-		return PTR_ERR(line);
-	err = sdt_command_run(line);
-	kfree(line);
-	return err ?: count;
+	return patcher_control_write(&control, buf, count);
 }
 
 static const struct file_operations control_fops = {
@@ -41,10 +37,12 @@ void sdt_files_init(void)
 	dir = debugfs_create_dir("sdt", patcher_debugfs_dir());
 	debugfs_create_file("list", 0400, dir, NULL, &sdt_list_fops);
 	debugfs_create_file("control", 0200, dir, NULL, &control_fops);
+	patcher_control_open(&control);
 }
 
-/* On return nobody reads or writes them any more. */
+/* On return no command is being carried out, and none will be. */
 void sdt_files_exit(void)
 {
+	patcher_control_close(&control);
 	debugfs_remove_recursive(dir);
 }

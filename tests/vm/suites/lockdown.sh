@@ -78,13 +78,27 @@ test_benchmarks_outside() {
 	try "getppid(2) is as it was" put "getppid-live original" "$benchmarks"
 }
 
+# SDT probes are switched through a parameter of their module.
+test_probes_outside() {
+	refused "no control of SDT probes in debugfs" "Operation not permitted" \
+		put "tsdt:::io-start count" "$debugfs"/sdt/control
+	try "SDT probes count, by control outside debugfs" \
+		put "tsdt:::io-start count" /sys/module/kmarkers_sdt/parameters/control
+	put 3 /sys/module/kmarkers_test_sdt/parameters/pass
+	same "SDT probes counted, as the list shows" \
+		"$(grep -c "^tsdt:.*:io-start on jump 1 3 " "$debugfs"/sdt/list)" 2
+	try "SDT probes are off, by control outside debugfs" \
+		put "tsdt:::io-start -count" /sys/module/kmarkers_sdt/parameters/control
+}
+
 test_lockdown() {
 	must load_core || return
 	must insmod /modules/example_profile.ko || return
+	must insmod /modules/kmarkers_test_sdt.ko || return
 	try "module with events, loaded before it is tested under lockdown" insmod /modules/kmarkers_test_fields.ko
 	if ! lock_down; then
 		skip "lockdown" "this kernel has none"
-		rmmod kmarkers_test_fields example_profile
+		rmmod kmarkers_test_fields kmarkers_test_sdt example_profile
 		unload_core
 		return
 	fi
@@ -94,6 +108,8 @@ test_lockdown() {
 	test_control_outside
 	test_values_outside
 	test_benchmarks_outside
+	test_probes_outside
+	try "module with SDT probes leaves, under lockdown" rmmod kmarkers_test_sdt
 	try "module with values leaves, under lockdown" rmmod example_profile
 	try "module with events leaves, under lockdown" rmmod kmarkers_test_fields
 	try "all modules unload, under lockdown" unload_core

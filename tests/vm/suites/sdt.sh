@@ -42,6 +42,20 @@ test_sdt_names() {
 	done
 }
 
+test_sdt_outside() {
+	outside=/sys/module/kmarkers_sdt/parameters/control
+	for wrong in "" "tsdt_read:io-start" "tsdt_read:io-start counts" "io-start@5 count"; do
+		refused "control outside debugfs refuses '$wrong'" "Invalid argument" put "$wrong" "$outside"
+	done
+	try "a site counts, by control outside debugfs" put "tsdt_read:io-start count" "$outside"
+	put 2 "$tsdt/pass"
+	lists "tsdt:kmarkers_test_sdt:tsdt_read:io-start on jump 1 5 "
+	result $? "control outside debugfs switched the site on"
+	try "the site is off, by control outside debugfs" put "tsdt_read:io-start -count" "$outside"
+	lists "tsdt:kmarkers_test_sdt:tsdt_read:io-start off jump 0 5 "
+	result $? "control outside debugfs switched the site off"
+}
+
 test_sdt_breakpoints() {
 	switched 1 "tsdt_write:trapped count"
 	switched 1 "small count"
@@ -117,6 +131,7 @@ test_sdt_many() {
 test_sdt() {
 	try "module with SDT probes" insmod /modules/kmarkers_test_sdt.ko
 	test_sdt_names
+	test_sdt_outside
 	test_sdt_breakpoints
 	test_sdt_hot
 	test_sdt_modules

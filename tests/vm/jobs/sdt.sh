@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# The suite of SDT probes alone, for work on sdt/.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+load_core || exit 1
+run_suite sdt
+unload_core || exit 1
+finish
