@@ -2,6 +2,7 @@
 /* SDT probes as a module: finds the tables of its clients as they load. */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/workqueue.h>
 
@@ -14,6 +15,10 @@
 #include "promote.h"
 #include "tables.h"
 
+/* Held while promote_after is written. */
+static DEFINE_MUTEX(hot_lock);
+/* Work is queued only between init and exit; the parameter's file is there before and after. */
+static bool hot_may_run;
 static unsigned int promote_after;
 
 static void look_for_hot(struct work_struct *work);
@@ -31,11 +36,32 @@ static void look_for_hot(struct work_struct *work)
 
 static int set_promote_after(const char *value, const struct kernel_param *param)
 {
-	int err = param_set_uint(value, param);
+	int err;
 
-	if (!err)
+	mutex_lock(&hot_lock);
+	err = param_set_uint(value, param);
+	if (!err && hot_may_run)
 		schedule_delayed_work(&hot_work, HZ);
+	mutex_unlock(&hot_lock);
 	return err;
+}
+
+static void start_hot(void)
+{
+	mutex_lock(&hot_lock);
+	hot_may_run = true;
+	if (promote_after)
+		schedule_delayed_work(&hot_work, HZ);
+	mutex_unlock(&hot_lock);
+}
+
+/* On return the work does not run, and none will be queued. */
+static void stop_hot(void)
+{
+	mutex_lock(&hot_lock);
+	hot_may_run = false;
+	mutex_unlock(&hot_lock);
+	cancel_delayed_work_sync(&hot_work);
 }
 
 static const struct kernel_param_ops promote_after_ops = {
@@ -106,17 +132,18 @@ static int __init sdt_init(void)
 {
 	int err = register_module_notifier(&module_notifier);
 
-	if (!err)
-		sdt_files_init();
-	return err;
+	if (err)
+		return err;
+	sdt_files_init();
+	start_hot();
+	return 0;
 }
 
 /* No client is left: they hold this module. */
 static void __exit sdt_exit(void)
 {
 	sdt_files_exit();
-	WRITE_ONCE(promote_after, 0);
-	cancel_delayed_work_sync(&hot_work);
+	stop_hot();
 	unregister_module_notifier(&module_notifier);
 	sdt_detach_if(is_any, NULL);
 }
