@@ -179,10 +179,12 @@ static int storm(unsigned int batches)
 	int err = 0;
 
 	for (i = 0; i < batches && !err; i++) {
-		err = change(nop, nop_trap) ?: replace(nop_trap, jump) ?:
-		      change(jump, jump_trap) ?: replace(jump_trap, nop);
+		err = change(nop, nop_trap);
+		/* Breakpoints stand for a short time only, and may not be seen otherwise. */
 		if (!(i % 64))
 			test_wait_whole_pass();
+		err = err ?: replace(nop_trap, jump) ?: change(jump, jump_trap) ?:
+		      replace(jump_trap, nop);
 	}
 	return err;
 }
