@@ -86,7 +86,7 @@ static void release_sets(void)
 	unsigned int i;
 
 	sdt_for_each_state(state, table, i)
-		if (state->set && !sdt_live(state->set) && state->mode == SDT_OFF)
+		if (sdt_set_of(state) && !sdt_live(sdt_set_of(state)) && state->mode == SDT_OFF)
 			sdt_sets_use(state, NULL);
 	sdt_sets_keep();
 }

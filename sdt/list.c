@@ -31,7 +31,7 @@ static void show_site(struct seq_file *m, const struct sdt_table *table, unsigne
 	sdt_name_site(&place, table, site);
 	seq_printf(m, "%s:%s:%s:%s %s %s %u %lu %s@+0x%lx \"%s\"\n", place.part[SDT_PROVIDER],
 		   place.part[SDT_MODULE], place.part[SDT_FUNCTION], place.part[SDT_NAME],
-		   modes[state->mode], flavours[site->size], sdt_live(state->set),
+		   modes[state->mode], flavours[site->size], sdt_live(sdt_set_of(state)),
 		   atomic_long_read(&state->counted), place.function, place.offset, sdt_probe_of(site)->types);
 }
 

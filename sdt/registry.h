@@ -92,6 +92,12 @@ static inline bool sdt_is_branch(const struct patcher_site *site)
 	return sdt_flavour_of(site) == SDT_JUMP || sdt_flavour_of(site) == SDT_BREAKPOINT;
 }
 
+/* The handlers of a site, or NULL.  The registry's lock is held, or preemption is disabled. */
+static inline struct sdt_set *sdt_set_of(const struct sdt_state *state)
+{
+	return rcu_dereference_raw(state->set);
+}
+
 /* Every site: s is a pointer to its state, t to its table and i its number. */
 #define sdt_for_each_state(s, t, i)					\
 	list_for_each_entry(t, &sdt_registry.tables, node)		\

@@ -50,7 +50,7 @@ static struct sdt_set *make_set(struct sdt_set *from, const struct sdt_call *cal
 /* Let a site have another set, or none. */
 void sdt_sets_use(struct sdt_state *state, struct sdt_set *set)
 {
-	struct sdt_set *old = state->set;
+	struct sdt_set *old = sdt_set_of(state);
 
 	lockdep_assert_held(&sdt_registry.lock);
 	if (old)
@@ -63,7 +63,7 @@ void sdt_sets_use(struct sdt_state *state, struct sdt_set *set)
 /* Give a site one more handler.  Return 0 or -ENOMEM; what was done stays to be undone. */
 int sdt_sets_grow(struct sdt_state *state, const struct sdt_call *call)
 {
-	struct sdt_set *old = state->set, **grown = old ? &old->grown : &grown_of_none;
+	struct sdt_set *old = sdt_set_of(state), **grown = old ? &old->grown : &grown_of_none;
 
 	lockdep_assert_held(&sdt_registry.lock);
 	if (!*grown)
@@ -77,7 +77,7 @@ int sdt_sets_grow(struct sdt_state *state, const struct sdt_call *call)
 /* Take back what sdt_sets_grow() did to a site, if it did. */
 void sdt_sets_shrink(struct sdt_state *state)
 {
-	struct sdt_set *set = state->set;
+	struct sdt_set *set = sdt_set_of(state);
 
 	if (!set)
 		return;

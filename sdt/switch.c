@@ -52,7 +52,7 @@ struct changes {
 
 static enum sdt_mode wanted(const struct patcher_site *site, const struct sdt_state *state)
 {
-	if (!sdt_live(state->set))
+	if (!sdt_live(sdt_set_of(state)))
 		return SDT_OFF;
 	return sdt_flavour_of(site) == SDT_JUMP || state->promoted ? SDT_CALLED : SDT_TRAPPED;
 }

@@ -171,6 +171,7 @@ void sdt_fire(const struct sdt_probe *probe, unsigned long here, ...);
  * @prov: its name
  */
 #define SDT_PROVIDER_DEFINE(prov)					\
+	SDT_PROVIDER_DECLARE(prov);					\
 	struct sdt_provider sdt_provider_##prov = { .name = #prov }
 
 /**

@@ -17,7 +17,7 @@
 #include "../common/test.h"
 #include "shared.h"
 
-#define MAX_CASES	64
+#define MAX_CASES	128
 #define MAX_NAME	64
 
 enum { NOT_RUN, PASSED, FAILED, SKIPPED };

@@ -111,7 +111,8 @@ test_costs() {
 	try "module of many files loads" insmod /modules/kmarkers_test.ko
 	[ "$(since_then sites)" -gt 100 ]
 	result $? "the module of many files has more than 100 sites"
-	costs "module of many files loads" 2
+	# Values, stubs of typed markers, SDT probes.
+	costs "module of many files loads" 3
 	remember
 	rmmod kmarkers_test
 	costs "module of many files unloads" 0
