@@ -81,9 +81,9 @@ int marker_raw_switch(struct marker_typed *typed, bool on)
 		return 0;
 	}
 	err = settle(typed);
-	mutex_unlock(&marker_registry.lock);
 	if (err && on)
 		WRITE_ONCE(typed->raw->wanted, false);
+	mutex_unlock(&marker_registry.lock);
 	return err;
 }
 EXPORT_SYMBOL_GPL(marker_raw_switch);

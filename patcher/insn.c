@@ -109,7 +109,7 @@ static int decode_0f(const u8 *bytes, unsigned int max, unsigned int at,
 		insn->cond = bytes[at + 1] & 0x0f;
 		return finish(insn, PATCHER_INSN_JCC, bytes, max, at + 2, 4);
 	}
-	if (bytes[at + 1] != 0x1f || at + 3 > max || (bytes[at + 2] & 0x38))
+	if (bytes[at + 1] != 0x1f || at + 3 > max)
 		return -EINVAL;
 	len = modrm_len(bytes + at + 2, max - at - 2);
 	if (!len || at + 2 + len > max)

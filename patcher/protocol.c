@@ -102,6 +102,15 @@ static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
 		WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
 }
 
+/* Before a breakpoint is written, so that is_foreign() does not disown it. */
+static void raise_number(struct current_batch *batch)
+{
+	/* Pairs with the acquire in patcher_handle_int3(). */
+	smp_store_release(&batch->number, batch->number + 1);
+	/* Pairs with smp_rmb() in is_foreign(): the number grows before an int3 is seen. */
+	smp_wmb();
+}
+
 /* Does a batch replace several instructions, between which a task may be preempted? */
 static bool replaces_run(const struct patcher_poke *pokes, unsigned int nr)
 {
@@ -144,10 +153,7 @@ static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 	batch->nr = nr;
 	/* Pairs with atomic_inc_not_zero() in get_batch(). */
 	atomic_set_release(&batch->refs, 1);
-	/* Pairs with the acquire in patcher_handle_int3(). */
-	smp_store_release(&batch->number, batch->number + 1);
-	/* Pairs with smp_rmb() in is_foreign(): the number grows before an int3 is seen. */
-	smp_wmb();
+	raise_number(batch);
 
 	for (i = 0; i < nr; i++)
 		WRITE_ONCE(*pokes[i].alias, KMARKERS_INT3);
@@ -196,9 +202,13 @@ void patcher_write_prefixes(struct patcher_poke *pokes, unsigned int nr, unsigne
 	sync_round();
 }
 
-/* The same for breakpoints that come to stay or go; an emulator may not notice. */
+/*
+ * The same for breakpoints that come to stay or go.  A handler may still look at a
+ * breakpoint that was there before; an emulator may not notice that it has gone.
+ */
 void patcher_write_traps(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk)
 {
+	raise_number(&current_batch);
 	patcher_write_prefixes(pokes, nr, chunk);
 	patcher_text_rewrite(pokes, nr);
 }
@@ -259,6 +269,9 @@ NOKPROBE_SYMBOL(emulate_pending);
  *	3. the byte in memory
  *	4. the number once more
  *
+ * A breakpoint that stays has no batch.  Its trap function disowned it before 3, so it
+ * was not armed then, and the number grows between that and the store.
+ *
  * If the byte is not int3, it was replaced since the CPU fetched it: by a batch of
  * ours that has ended, or by somebody who removed a breakpoint.  Suppose the byte is
  * an int3 of ours.  Then its batch has not ended at 3, and was not published at 2, so
@@ -282,7 +295,7 @@ static bool is_foreign(unsigned long addr, unsigned int number)
 	/* Order: emulate_pending() read refs, then the byte is read, then the number. */
 	smp_rmb();
 	byte = READ_ONCE(*(u8 *)addr);
-	/* Pairs with smp_wmb() in apply_chunk(). */
+	/* Pairs with smp_wmb() in raise_number(). */
 	smp_rmb();
 	return byte == KMARKERS_INT3 && READ_ONCE(current_batch.number) == number;
 }
@@ -299,7 +312,7 @@ NOKPROBE_SYMBOL(is_foreign);
 bool patcher_handle_int3(struct pt_regs *regs)
 {
 	unsigned long addr = regs->ip - 1;
-	/* Pairs with smp_store_release() in apply_chunk(). */
+	/* Pairs with smp_store_release() in raise_number(). */
 	unsigned int number = smp_load_acquire(&current_batch.number);
 	const struct patcher_table *table;
 	const struct patcher_site *site;

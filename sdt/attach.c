@@ -93,13 +93,13 @@ static void release_sets(void)
 
 static int attach(struct attachment *attachment)
 {
-	int err = grow_tables(attachment) ?: sdt_switch_sites();
+	int err = grow_tables(attachment) ?: sdt_switch_on();
 
 	if (!err) {
 		list_add_tail(&attachment->node, &attachments);
 	} else {
 		shrink_tables();
-		sdt_switch_sites();
+		sdt_switch_off();
 	}
 	sdt_sets_keep();
 	return err;
@@ -148,7 +148,7 @@ static int detach(struct attachment *attachment)
 
 	list_del(&attachment->node);
 	sdt_sets_take_out(attachment);
-	err = sdt_switch_sites();
+	err = sdt_switch_off();
 	release_sets();
 	kfree(attachment);
 	return err;
@@ -164,8 +164,8 @@ static int detach(struct attachment *attachment)
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if it was not attached; or what patcher_apply() and
- * patcher_store_traps() return: then sites stay on without a handler, until others
- * are attached or detached.
+ * patcher_store_traps() return: then sites that could not be switched off stay on
+ * without a handler, until others are detached.
  */
 int sdt_detach(const char *pattern, sdt_handler *handler, void *private)
 {

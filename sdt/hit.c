@@ -130,8 +130,8 @@ bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site
 		.site = state,
 	};
 
-	/* A jump is on without a breakpoint of ours. */
-	if (sdt_flavour_of(site) == SDT_JUMP || READ_ONCE(state->mode) == SDT_OFF)
+	/* Whatever else it is, a breakpoint is not ours. */
+	if (READ_ONCE(state->mode) != SDT_TRAPPED)
 		return false;
 	set = rcu_dereference_raw(state->set);
 	if (set) {

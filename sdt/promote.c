@@ -47,7 +47,7 @@ static int check(const struct sdt_pattern *pattern)
 /* Let sites be what they shall be, or else what they were. */
 static int switch_promoted(void)
 {
-	int err = sdt_switch_sites();
+	int err = sdt_switch_on();
 	struct sdt_table *table;
 	struct sdt_state *state;
 	unsigned int i;
@@ -58,7 +58,7 @@ static int switch_promoted(void)
 		state->was_promoted = state->promoted;
 	}
 	if (err)
-		sdt_switch_sites();
+		sdt_switch_on();
 	return err;
 }
 

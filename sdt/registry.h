@@ -23,9 +23,10 @@ enum sdt_mode {
 /**
  * struct sdt_state - what becomes of a site
  * @set: its handlers, or NULL
- * @mode: enum sdt_mode; while the site is armed by a breakpoint, never SDT_OFF
+ * @mode: enum sdt_mode; SDT_TRAPPED as long as a breakpoint of ours may be met
  * @promoted: it shall be a jump while it is on, although it can be armed by a breakpoint
  * @was_promoted: the same before a change that may fail
+ * @is_stuck: it could not be switched off
  * @counted: hits while they were counted
  * @hits: how often a site that can be promoted was hit while it was on; CPUs that hit it
  *	at the same time may count as one
@@ -35,6 +36,7 @@ struct sdt_state {
 	u8 mode;
 	bool promoted;
 	bool was_promoted;
+	bool is_stuck;
 	unsigned int hits;
 	atomic_long_t counted;
 };

@@ -71,6 +71,7 @@ int sdt_sets_grow(struct sdt_state *state, const struct sdt_call *call)
 	if (!*grown)
 		return -ENOMEM;
 	sdt_sets_use(state, *grown);
+	state->is_stuck = false;
 	return 0;
 }
 

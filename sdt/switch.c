@@ -3,7 +3,8 @@
  * Bringing the instructions of sites in line with their handlers.
  *
  * All changes of one byte, to and from breakpoints, are one batch of one round; all
- * others are one batch of three.
+ * others are one batch of three.  Sites are switched off in batches of their own, because
+ * one that cannot be must not keep others from being switched on.
  */
 #include <linux/compiler.h>
 #include <linux/lockdep.h>
@@ -18,36 +19,42 @@
 #include "sets.h"
 #include "switch.h"
 
+/*
+ * What is in front of the distance of a site that a breakpoint can arm, while it is off:
+ * a nop as KMARKERS_BRANCH_OFF is.  While the breakpoint stands the kernel decodes what is
+ * behind it, as 1f and a9 with four bytes; so it is in step again behind the site.
+ */
+#define TRAPPABLE_OFF	"\x0f\x1f\xa9"
+
 /**
  * struct change - a site that changes
+ * @site: the site
  * @state: its state
  * @from: what its instruction is, enum sdt_mode
  * @to: what it shall be
- * @is_store: one byte does it
  */
 struct change {
+	const struct patcher_site *site;
 	struct sdt_state *state;
 	u8 from;
 	u8 to;
-	bool is_store;
 };
 
 /**
- * struct changes - all that are made together
+ * struct changes - those that are made together
  * @list: each of them
+ * @pokes: room for what the patcher is told
  * @nr: how many
- * @stores: those of one byte
- * @nr_stores: how many
- * @others: all others
- * @nr_others: how many
+ * @to_off: whether they switch sites off; the others switch them on, or from one way to
+ *	be on to the other
+ * @is_store: whether each is one byte
  */
 struct changes {
 	struct change *list;
+	struct patcher_poke *pokes;
 	unsigned int nr;
-	struct patcher_poke *stores;
-	unsigned int nr_stores;
-	struct patcher_poke *others;
-	unsigned int nr_others;
+	bool to_off;
+	bool is_store;
 };
 
 static enum sdt_mode wanted(const struct patcher_site *site, const struct sdt_state *state)
@@ -57,28 +64,17 @@ static enum sdt_mode wanted(const struct patcher_site *site, const struct sdt_st
 	return sdt_flavour_of(site) == SDT_JUMP || state->promoted ? SDT_CALLED : SDT_TRAPPED;
 }
 
-/* The first byte of what stands where no breakpoint does. */
-static u8 first_byte(const struct patcher_site *site, enum sdt_mode mode)
-{
-	switch (sdt_flavour_of(site)) {
-	case SDT_NOP:
-		return 0x90;
-	case SDT_SPLIT:
-		return 0x0f;
-	default:
-		return mode == SDT_CALLED ? KMARKERS_BRANCH_ON[0] : (u8)KMARKERS_BRANCH_OFF[0];
-	}
-}
-
 /* Write an instruction, but for what is behind a breakpoint and what is the same in all. */
 static void set_insn(u8 *insn, const struct patcher_site *site, enum sdt_mode mode)
 {
 	if (mode == SDT_TRAPPED)
 		insn[0] = KMARKERS_INT3;
+	else if (mode == SDT_OFF && sdt_flavour_of(site) == SDT_BREAKPOINT)
+		memcpy(insn, TRAPPABLE_OFF, KMARKERS_BRANCH_HEAD);
 	else if (sdt_is_branch(site))
 		kmarkers_switch_branch(insn, mode == SDT_CALLED);
 	else
-		insn[0] = first_byte(site, mode);
+		insn[0] = sdt_flavour_of(site) == SDT_NOP ? 0x90 : 0x0f;
 }
 
 /* What is not as it is expected the patcher will find, and say whose it is. */
@@ -96,108 +92,144 @@ static bool make_poke(struct patcher_poke *poke, const struct patcher_site *site
 	       !memcmp(poke->old + 1, poke->new + 1, site->len - 1);
 }
 
-static unsigned int count_changes(void)
+/* Is this site to be changed together with the others?  Then say how. */
+static bool is_change(struct change *change, const struct changes *changes,
+		      const struct patcher_site *site, struct sdt_state *state)
 {
-	struct sdt_table *table;
-	struct sdt_state *state;
-	unsigned int i, nr = 0;
+	struct patcher_poke poke;
 
-	sdt_for_each_state(state, table, i)
-		nr += state->mode != wanted(&table->sites.sites[i], state);
-	return nr;
-}
-
-static void collect_change(struct changes *changes, const struct patcher_site *site,
-			   struct sdt_state *state)
-{
-	struct change *change = &changes->list[changes->nr];
-	struct patcher_poke poke = { NULL };
-
+	change->site = site;
 	change->state = state;
 	change->from = state->mode;
 	change->to = wanted(site, state);
-	if (change->from == change->to)
-		return;
-	change->is_store = make_poke(&poke, site, change->from, change->to);
-	if (change->is_store)
-		changes->stores[changes->nr_stores++] = poke;
-	else
-		changes->others[changes->nr_others++] = poke;
-	changes->nr++;
+	return change->from != change->to && (change->to == SDT_OFF) == changes->to_off &&
+	       make_poke(&poke, site, change->from, change->to) == changes->is_store;
 }
 
-static int begin(struct changes *changes, unsigned int nr)
+static void collect(struct changes *changes)
 {
 	struct sdt_table *table;
 	struct sdt_state *state;
+	struct change change;
 	unsigned int i;
 
-	/* One more: what turns out to be no change is written, too. */
-	changes->list = kvcalloc(nr + 1, sizeof(*changes->list), GFP_KERNEL);
-	changes->stores = kvcalloc(nr, sizeof(*changes->stores), GFP_KERNEL);
-	changes->others = kvcalloc(nr, sizeof(*changes->others), GFP_KERNEL);
-	if (!changes->list || !changes->stores || !changes->others)
-		return -ENOMEM;
-	sdt_for_each_state(state, table, i)
-		collect_change(changes, &table->sites.sites[i], state);
-	return 0;
-}
-
-/*
- * A site that comes to be armed is so before its breakpoint can be met, and one that
- * goes is so until no CPU can meet it any more.
- */
-static void set_modes(const struct changes *changes, bool is_store, bool applied, int err)
-{
-	unsigned int i;
-
-	for (i = 0; i < changes->nr; i++) {
-		const struct change *change = &changes->list[i];
-
-		if (change->is_store != is_store)
+	changes->nr = 0;
+	sdt_for_each_state(state, table, i) {
+		if (!is_change(&change, changes, &table->sites.sites[i], state))
 			continue;
-		if (applied)
-			WRITE_ONCE(change->state->mode, err ? change->from : change->to);
-		else if (change->from == SDT_OFF)
-			WRITE_ONCE(change->state->mode, change->to);
+		if (changes->list)
+			changes->list[changes->nr] = change;
+		changes->nr++;
 	}
 }
 
-static int apply(const struct changes *changes, bool is_store)
+/*
+ * A site that comes to be armed by a breakpoint is so before that can be met, and one
+ * that goes is so until no CPU can meet it any more.
+ */
+static void set_modes(const struct change *list, unsigned int nr, bool is_done, int err)
 {
-	unsigned int nr = is_store ? changes->nr_stores : changes->nr_others;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (is_done)
+			WRITE_ONCE(list[i].state->mode, err ? list[i].from : list[i].to);
+		else if (list[i].to == SDT_TRAPPED)
+			WRITE_ONCE(list[i].state->mode, SDT_TRAPPED);
+	}
+}
+
+/* All of them or none. */
+static int apply(const struct changes *changes, unsigned int first, unsigned int nr)
+{
+	const struct change *list = changes->list + first;
+	unsigned int i;
 	int err;
 
-	if (!nr)
+	for (i = 0; i < nr; i++)
+		make_poke(&changes->pokes[i], list[i].site, list[i].from, list[i].to);
+	set_modes(list, nr, false, 0);
+	err = changes->is_store ? patcher_store_traps(sdt_owner, changes->pokes, nr) :
+				  patcher_apply(sdt_owner, changes->pokes, nr);
+	set_modes(list, nr, true, err);
+	return err;
+}
+
+/* Leave out a site that is kept from being switched off, which it may have been before. */
+static int apply_one(const struct changes *changes, unsigned int i)
+{
+	struct sdt_state *state = changes->list[i].state;
+	int err = apply(changes, i, 1);
+
+	if (err && state->is_stuck)
 		return 0;
-	set_modes(changes, is_store, false, 0);
-	err = is_store ? patcher_store_traps(sdt_owner, changes->stores, nr) :
-			 patcher_apply(sdt_owner, changes->others, nr);
-	set_modes(changes, is_store, true, err);
+	state->is_stuck = err;
+	return err;
+}
+
+/* As many as can be: halves of halves, since all but few can. */
+static int apply_most(const struct changes *changes, unsigned int first, unsigned int nr)
+{
+	unsigned int half = nr / 2;
+	int err, other;
+
+	if (nr == 1)
+		return apply_one(changes, first);
+	err = apply(changes, first, nr);
+	if (!err || err == -ENOMEM)
+		return err;
+	err = apply_most(changes, first, half);
+	other = apply_most(changes, first + half, nr - half);
+	return err ?: other;
+}
+
+static int switch_some(bool to_off, bool is_store)
+{
+	struct changes changes = { .to_off = to_off, .is_store = is_store };
+	int err = -ENOMEM;
+
+	lockdep_assert_held(&sdt_registry.lock);
+	collect(&changes);
+	if (!changes.nr)
+		return 0;
+	changes.list = kvcalloc(changes.nr, sizeof(*changes.list), GFP_KERNEL);
+	changes.pokes = kvcalloc(changes.nr, sizeof(*changes.pokes), GFP_KERNEL);
+	if (changes.list && changes.pokes) {
+		collect(&changes);
+		err = to_off ? apply_most(&changes, 0, changes.nr) : apply(&changes, 0, changes.nr);
+	}
+	kvfree(changes.list);
+	kvfree(changes.pokes);
 	return err;
 }
 
 /**
- * sdt_switch_sites() - switch every site that is not as its handlers want it
+ * sdt_switch_on() - switch every site that is to be on, or on in another way
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0, -ENOMEM or what the patcher returns.  With an error, some sites may
  * have been switched: what they are is known, and the next call goes on from there.
  */
-int sdt_switch_sites(void)
+int sdt_switch_on(void)
 {
-	struct changes changes = { NULL };
-	unsigned int nr;
-	int err = 0;
+	return switch_some(false, false) ?: switch_some(false, true);
+}
 
-	lockdep_assert_held(&sdt_registry.lock);
-	nr = count_changes();
-	if (nr)
-		err = begin(&changes, nr) ?: apply(&changes, false) ?: apply(&changes, true);
-	kvfree(changes.list);
-	kvfree(changes.stores);
-	kvfree(changes.others);
-	return err;
+/**
+ * sdt_switch_off() - switch off every site that has no handlers
+ *
+ * A site that cannot be switched off, for a kprobe is there, stays on, and the next call
+ * tries it again.
+ *
+ * Context: may sleep; the registry's lock is held.
+ * Return: 0, -ENOMEM or what the patcher returned for a site that could not be switched
+ * off, unless the same was so the last time.
+ */
+int sdt_switch_off(void)
+{
+	int err = switch_some(true, false), other = switch_some(true, true);
+
+	return err ?: other;
 }
 
 /* Switch off the sites of a new table, which were compiled as conditional jumps. */

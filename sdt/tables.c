@@ -66,8 +66,11 @@ static int compare_targets(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* The patcher has sorted the sites: they stay where they are from now on. */
-static void find_targets(struct sdt_table *table)
+/*
+ * Where jumps lead to tells hits apart, so no two of them may lead to one place.  The
+ * patcher has sorted the sites: they stay where they are from now on.
+ */
+static int find_targets(struct sdt_table *table)
 {
 	unsigned int i;
 
@@ -80,6 +83,17 @@ static void find_targets(struct sdt_table *table)
 			};
 	}
 	sort(table->targets, table->nr_targets, sizeof(table->targets[0]), compare_targets, NULL);
+	for (i = 1; i < table->nr_targets; i++) {
+		const struct sdt_target *target = &table->targets[i];
+
+		if (target->addr != target[-1].addr)
+			continue;
+		pr_err("%s: two sites of SDT probes lead to one place, the second is of %s\n",
+		       module_name(table->sites.module),
+		       sdt_probe_of(&table->sites.sites[target->site])->name);
+		return -EINVAL;
+	}
+	return 0;
 }
 
 static void free_table(struct sdt_table *table)
@@ -114,11 +128,10 @@ static int join_table(struct sdt_table *table)
 {
 	int err;
 
-	find_targets(table);
-	err = sdt_switch_new(&table->sites) ?: sdt_attach_table(table);
+	err = find_targets(table) ?: sdt_switch_new(&table->sites) ?: sdt_attach_table(table);
 	if (!err) {
 		list_add_rcu(&table->node, &sdt_registry.tables);
-		err = sdt_switch_sites();
+		err = sdt_switch_on();
 		if (err)
 			list_del_rcu(&table->node);
 	}

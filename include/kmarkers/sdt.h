@@ -81,7 +81,8 @@
  * to which it is attached is called again, without end: there is no guard.
  *
  * Sites must not stand in __init or __exit text: a module that has one there is not
- * loaded.
+ * loaded.  They must not stand where RCU is not watching either, such as in noinstr
+ * functions, and in what runs while a CPU is idle.
  *
  * Source: sdt(9) of FreeBSD; zero-cost SDT probes, 2015.  None of its code is here.
  */

@@ -23,7 +23,15 @@
 		 short: -2, unsigned short: 2, int: -4, unsigned int: 4, \
 		 long: -8, long long: -8, default: 8)
 
-#define __SDT_NOTE_IN(a)		"n" (__SDT_NOTE_SIZE(a)), "nor" (__SDT_NOTE_VALUE(a))
+/* clang would store in memory what could be there. */
+#ifdef __clang__
+#define __SDT_NOTE_OPERAND		"nr"
+#else
+#define __SDT_NOTE_OPERAND		"nor"
+#endif
+
+#define __SDT_NOTE_IN(a)						\
+	"n" (__SDT_NOTE_SIZE(a)), __SDT_NOTE_OPERAND (__SDT_NOTE_VALUE(a))
 #define __SDT_NOTE_IN_0()
 #define __SDT_NOTE_IN_1(a)		__SDT_NOTE_IN(a)
 #define __SDT_NOTE_IN_2(a, b...)	__SDT_NOTE_IN(a), __SDT_NOTE_IN_1(b)

@@ -50,39 +50,73 @@
 #define __SDT_PARAMS_6		__SDT_PARAMS_5, unsigned long a5
 #define __SDT_PARAMS_7		__SDT_PARAMS_6, unsigned long a6
 
-/* For each number of arguments, what stands in the text where they are in registers. */
+#define __SDT_PASS_0
+#define __SDT_PASS_1		, a0
+#define __SDT_PASS_2		__SDT_PASS_1, a1
+#define __SDT_PASS_3		__SDT_PASS_2, a2
+#define __SDT_PASS_4		__SDT_PASS_3, a3
+#define __SDT_PASS_5		__SDT_PASS_4, a4
+#define __SDT_PASS_6		__SDT_PASS_5, a5
+#define __SDT_PASS_7		__SDT_PASS_6, a6
+
+/*
+ * What a site leads to.  The first statement behind the label takes its address, which
+ * tells hits apart, so the compiler must not make one piece of code of what two sites lead
+ * to.  gcc merges statements unless their operands differ: the label is one.  clang merges
+ * no asm statements, and would not inline a function that uses the address of a label.
+ */
+#ifdef __clang__
+#define __SDT_COLD(label)	label:
+#define __SDT_OPERAND(label)	"i" (0)
+#else
+#define __SDT_COLD(label)	label: __cold;
+#define __SDT_OPERAND(label)	"i" (&&label)
+#endif
+
+#define __SDT_HERE(label, at)						\
+__SDT_COLD(label)							\
+	asm volatile("1:	leaq 1b(%%rip), %0	# %1"		\
+		     : "=r" (at) : __SDT_OPERAND(label))
+
+/*
+ * For each number of arguments, the sites whose arguments are in registers.  Handlers
+ * may read what arguments point to.
+ */
 #define __SDT_EAGER(n)							\
-static __always_inline bool						\
+static __always_inline void						\
 __sdt_breakpoint_##n(const struct sdt_probe *probe __SDT_PARAMS_##n)	\
 {									\
-	__SDT_REGS_##n							\
-	asm goto(__SDT_INSN(KMARKERS_BRANCH("%l[on]"))			\
-		 : : "i" (probe), "i" (SDT_BREAKPOINT),			\
-		     "i" ((n) << SDT_ARGS_SHIFT) __SDT_IN_##n : : on);	\
-	return false;							\
-on:									\
-	return true;							\
+	unsigned long at;						\
+									\
+	{								\
+		__SDT_REGS_##n						\
+		asm goto(__SDT_INSN(KMARKERS_BRANCH("%l[on]"))		\
+			 : : "i" (probe), "i" (SDT_BREAKPOINT),		\
+			     "i" ((n) << SDT_ARGS_SHIFT) __SDT_IN_##n	\
+			 : "memory" : on);				\
+	}								\
+	return;								\
+	__SDT_HERE(on, at);						\
+	sdt_fire(probe, at __SDT_PASS_##n);				\
 }									\
 									\
-static __always_inline bool						\
+static __always_inline void						\
 __sdt_nop_##n(const struct sdt_probe *probe __SDT_PARAMS_##n)		\
 {									\
 	__SDT_REGS_##n							\
 	asm volatile(__SDT_INSN("nop")					\
 		     : : "i" (probe), "i" (SDT_NOP),			\
-			 "i" ((n) << SDT_ARGS_SHIFT) __SDT_IN_##n);	\
-	return false;							\
+			 "i" ((n) << SDT_ARGS_SHIFT) __SDT_IN_##n : "memory"); \
 }									\
 									\
-static __always_inline bool						\
+static __always_inline void						\
 __sdt_split_##n(const struct sdt_probe *probe __SDT_PARAMS_##n)		\
 {									\
 	__SDT_REGS_##n							\
 	asm volatile(__SDT_INSN(".byte 0x0f, 0x1f, 0x00")		\
 		     "	.byte 0x66, 0x90\n"				\
 		     : : "i" (probe), "i" (SDT_SPLIT),			\
-			 "i" ((n) << SDT_ARGS_SHIFT) __SDT_IN_##n);	\
-	return false;							\
+			 "i" ((n) << SDT_ARGS_SHIFT) __SDT_IN_##n : "memory"); \
 }
 
 __SDT_EAGER(0)
@@ -94,15 +128,6 @@ __SDT_EAGER(5)
 __SDT_EAGER(6)
 __SDT_EAGER(7)
 
-static __always_inline bool __sdt_jump(const struct sdt_probe *probe, const unsigned int nr)
-{
-	asm goto(__SDT_INSN(KMARKERS_BRANCH("%l[on]"))
-		 : : "i" (probe), "i" (SDT_JUMP), "i" (nr << SDT_ARGS_SHIFT) : : on);
-	return false;
-on:
-	return true;
-}
-
 /* Every argument as a word. */
 #define __SDT_WORD(a)			(unsigned long)(a)
 #define __SDT_WORDS_0()
@@ -113,37 +138,6 @@ on:
 #define __SDT_WORDS_5(a, b...)		, __SDT_WORD(a) __SDT_WORDS_4(b)
 #define __SDT_WORDS_6(a, b...)		, __SDT_WORD(a) __SDT_WORDS_5(b)
 #define __SDT_WORDS_7(a, b...)		, __SDT_WORD(a) __SDT_WORDS_6(b)
-
-/* The same, evaluated once, in variables. */
-#define __SDT_KEEP_0()
-#define __SDT_KEEP_1(a)			unsigned long __sdt_1 = (unsigned long)(a);
-#define __SDT_KEEP_2(a, b...)		unsigned long __sdt_2 = (unsigned long)(a); __SDT_KEEP_1(b)
-#define __SDT_KEEP_3(a, b...)		unsigned long __sdt_3 = (unsigned long)(a); __SDT_KEEP_2(b)
-#define __SDT_KEEP_4(a, b...)		unsigned long __sdt_4 = (unsigned long)(a); __SDT_KEEP_3(b)
-#define __SDT_KEEP_5(a, b...)		unsigned long __sdt_5 = (unsigned long)(a); __SDT_KEEP_4(b)
-#define __SDT_KEEP_6(a, b...)		unsigned long __sdt_6 = (unsigned long)(a); __SDT_KEEP_5(b)
-#define __SDT_KEEP_7(a, b...)		unsigned long __sdt_7 = (unsigned long)(a); __SDT_KEEP_6(b)
-#define __SDT_KEPT_0
-#define __SDT_KEPT_1			, __sdt_1
-#define __SDT_KEPT_2			, __sdt_2 __SDT_KEPT_1
-#define __SDT_KEPT_3			, __sdt_3 __SDT_KEPT_2
-#define __SDT_KEPT_4			, __sdt_4 __SDT_KEPT_3
-#define __SDT_KEPT_5			, __sdt_5 __SDT_KEPT_4
-#define __SDT_KEPT_6			, __sdt_6 __SDT_KEPT_5
-#define __SDT_KEPT_7			, __sdt_7 __SDT_KEPT_6
-
-/*
- * Where a site leads to: the address tells which one it was.  The number keeps the
- * compiler from making one of two that are alike.
- */
-#define __SDT_HERE()							\
-({									\
-	unsigned long __sdt_at;						\
-									\
-	asm volatile("1:	leaq 1b(%%rip), %0	# %c1"		\
-		     : "=r" (__sdt_at) : "i" (__COUNTER__));		\
-	__sdt_at;							\
-})
 
 /* An array of unknown length is compatible with any: of a declared probe nothing is known. */
 #define __SDT_CHECK(id, n, args...)					\
@@ -164,24 +158,24 @@ do {									\
 #ifndef SDT_NOTES_ONLY
 #define __SDT_SITE_jump(id, prov, name, n, args...)			\
 do {									\
-	if (unlikely(__sdt_jump(&id, n)))				\
-		sdt_fire(&id, __SDT_HERE() __SDT_WORDS_##n(args));	\
-} while (0)
-
-#define __SDT_SITE_eager(kind, id, n, args...)				\
-do {									\
-	__SDT_KEEP_##n(args)						\
+	__label__ __sdt_on, __sdt_off;					\
+	unsigned long __sdt_at;						\
 									\
-	if (unlikely(__sdt_##kind##_##n(&id __SDT_KEPT_##n)))		\
-		sdt_fire(&id, __SDT_HERE() __SDT_KEPT_##n);		\
+	asm goto(__SDT_INSN(KMARKERS_BRANCH("%l[__sdt_on]"))		\
+		 : : "i" (&id), "i" (SDT_JUMP), "i" ((n) << SDT_ARGS_SHIFT) \
+		 : : __sdt_on);						\
+	goto __sdt_off;							\
+	__SDT_HERE(__sdt_on, __sdt_at);					\
+	sdt_fire(&id, __sdt_at __SDT_WORDS_##n(args));			\
+__sdt_off: ;								\
 } while (0)
 
-#define __SDT_SITE_breakpoint(id, prov, name, n, args...)			\
-	__SDT_SITE_eager(breakpoint, id, n, ## args)
+#define __SDT_SITE_breakpoint(id, prov, name, n, args...)		\
+	__sdt_breakpoint_##n(&id __SDT_WORDS_##n(args))
 #define __SDT_SITE_nop(id, prov, name, n, args...)			\
-	__SDT_SITE_eager(nop, id, n, ## args)
+	__sdt_nop_##n(&id __SDT_WORDS_##n(args))
 #define __SDT_SITE_split(id, prov, name, n, args...)			\
-	__SDT_SITE_eager(split, id, n, ## args)
+	__sdt_split_##n(&id __SDT_WORDS_##n(args))
 #endif
 
 #ifndef __KERNEL__

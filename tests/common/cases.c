@@ -69,6 +69,7 @@ const struct test_case test_cases[] = {
 	{ "sdt_of_every_flavour", sdt_flavours, sdt_forget },
 	{ "sdt_rounds", sdt_rounds, sdt_forget },
 	{ "sdt_promote_breakpoints", sdt_promotes, sdt_forget },
+	{ "sdt_switches_others_off", sdt_others, sdt_forget },
 	{ "sdt_storm_exactly_once", sdt_storm, sdt_forget },
 #ifdef __KERNEL__
 	{ "patcher_waits_for_a_held_task", patcher_waits_for_held, held_forget },

@@ -86,6 +86,7 @@ const char *sdt_functions(void);
 const char *sdt_flavours(void);
 const char *sdt_rounds(void);
 const char *sdt_promotes(void);
+const char *sdt_others(void);
 const char *sdt_storm(void);
 void sdt_forget(void);
 

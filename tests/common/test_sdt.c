@@ -44,6 +44,7 @@ void sdt_forget(void)
 {
 	unsigned int i;
 
+	test_take_breakpoint();
 	for (i = 0; i < ARRAY_SIZE(patterns); i++) {
 		sdt_detach(patterns[i], note, &first);
 		sdt_detach(patterns[i], note, &second);
@@ -257,9 +258,40 @@ const char *sdt_promotes(void)
 	hit_hot(3);
 	EXPECT(seen[0].calls == 3 && seen[0].last.args[0] == 3);
 	EXPECT(!sdt_detach("hot", note, &first));
-	EXPECT(site[0] == 0x0f && site[1] == 0x1f && site[2] == 0x80);
+	EXPECT(site[0] == 0x0f && site[1] == 0x1f && site[2] == 0xa9);
 	hit_hot(4);
 	EXPECT(seen[0].calls == 3);
+	return NULL;
+}
+
+/* A site at which there is somebody else's breakpoint stays on, and keeps no other from it. */
+const char *sdt_others(void)
+{
+	const u8 *other;
+	int off, on, again;
+	u8 *site;
+
+	EXPECT(!sdt_attach("test:::*", note, &first));
+	hit_named(1);
+	other = (const u8 *)seen[0].last.ip;
+	hit_none();
+	site = (u8 *)seen[0].last.ip;
+	EXPECT(site[0] == 0x2e && other[0] == 0x2e);
+	EXPECT(!test_plant_breakpoint(site));
+	off = sdt_detach("test:::*", note, &first);
+	on = sdt_attach("named", note, &second);
+	hit_named(2);
+	/* It is the same site that keeps being on. */
+	again = sdt_detach("named", note, &second);
+	EXPECT(!test_take_breakpoint());
+	EXPECT(off && !on && !again);
+	EXPECT(seen[0].calls == 2 && seen[1].calls == 1);
+	EXPECT(site[0] == 0x2e && other[0] == 0x0f);
+	hit_none();
+	EXPECT(seen[0].calls == 2);
+	EXPECT(!sdt_attach("named", note, &second));
+	EXPECT(!sdt_detach("named", note, &second));
+	EXPECT(site[0] == 0x0f);
 	return NULL;
 }
 

@@ -14,6 +14,7 @@ SDT_PROVIDER_DEFINE(tsdt);
 SDT_PROBE_DEFINE2(tsdt, , , io__start, "struct module *", "int");
 SDT_PROBE_DEFINE1(tsdt, , , trapped, "int");
 SDT_PROBE_DEFINE1(tsdt, , , small, "int");
+SDT_PROBE_DEFINE0(tsdt, , , apart);
 
 static bool hold;
 module_param(hold, bool, 0400);
@@ -37,6 +38,19 @@ static noinline int tsdt_write(int number)
 	SDT_PROBE_FLAVOUR(nop, tsdt, , , small, number);
 	SDT_PROBE_FLAVOUR(split, tsdt, , , small, number);
 	return number;
+}
+
+/*
+ * Never called.  The jump goes further than 64 bytes, so that its distance is one with
+ * which not all nops are decoded in step from behind a breakpoint; out of step, the
+ * constants would be taken for instructions.
+ */
+static noinline __used void tsdt_apart(void)
+{
+	SDT_PROBE_FLAVOUR(breakpoint, tsdt, , , apart);
+	asm volatile(".rept 7\n"
+		     "	movabs $0x9090909090909090, %%rax\n"
+		     "	.endr" : : : "rax");
 }
 
 static int pass(const char *text, const struct kernel_param *unused)

@@ -22,6 +22,7 @@
 #include "forks.h"
 #include "format.h"
 #include "layout.h"
+#include "copies.h"
 #include "listings.h"
 #include "many.h"
 #include "process.h"
@@ -93,6 +94,7 @@ static const struct {
 	{ process_cases, &process_nr_cases },
 	{ fork_cases, &fork_nr_cases },
 	{ listing_cases, &listing_nr_cases },
+	{ copies_cases, &copies_nr_cases },
 	{ table_cases, &table_nr_cases },
 	{ many_cases, &many_nr_cases },
 	{ twin_cases, &twin_nr_cases },

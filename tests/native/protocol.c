@@ -243,6 +243,41 @@ static const char *retries_breakpoints_of_new_batches(void)
 	return NULL;
 }
 
+static bool disown(const struct patcher_table *table, const struct patcher_site *site,
+		   struct pt_regs *regs)
+{
+	return false;
+}
+
+/* As if the handler had seen that the breakpoint had gone, before it came again. */
+static bool disown_and_return(const struct patcher_table *table, const struct patcher_site *site,
+			      struct pt_regs *regs)
+{
+	amiss |= protocol_store(protocol_trapped, protocol_nop) || protocol_store(protocol_nop, protocol_trapped);
+	return false;
+}
+
+/* A breakpoint that stays comes again between its trap function and the look at memory. */
+static const char *retries_traps_that_return(void)
+{
+	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };
+	bool foreign, ours;
+
+	protocol_trap = disown;
+	EXPECT(!protocol_start());
+	EXPECT(!protocol_store(protocol_nop, protocol_trapped));
+	amiss = false;
+	foreign = !patcher_handle_int3(&regs);
+	protocol_forget();
+	protocol_trap = disown_and_return;
+	EXPECT(!protocol_start());
+	EXPECT(!protocol_store(protocol_nop, protocol_trapped));
+	ours = patcher_handle_int3(&regs);
+	EXPECT(foreign && !amiss);
+	EXPECT(ours && regs.ip == (unsigned long)protocol_site_first);
+	return NULL;
+}
+
 static const char *leaves_no_alias(void)
 {
 	EXPECT(!protocol_start());
@@ -293,6 +328,7 @@ const struct test_case protocol_cases[] = {
 	{ "protocol_handles_apart", handles_apart, protocol_forget },
 	{ "protocol_retries_stale_breakpoints", retries_stale_breakpoints, protocol_forget },
 	{ "protocol_retries_new_breakpoints", retries_breakpoints_of_new_batches, protocol_forget },
+	{ "protocol_retries_traps_that_return", retries_traps_that_return, protocol_forget },
 	{ "protocol_leaves_no_alias", leaves_no_alias, protocol_forget },
 };
 

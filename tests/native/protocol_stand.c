@@ -14,6 +14,7 @@
 
 const u8 protocol_nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 const u8 protocol_jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
+const u8 protocol_trapped[INSN] = { INT3, 0x1f, 0x44, 0x00, 0x00 };
 
 noinline int protocol_run(void)
 {
@@ -62,10 +63,14 @@ static void point_record(struct patcher_site *record, const u8 *addr)
 	record->len = INSN;
 }
 
+bool (*protocol_trap)(const struct patcher_table *table, const struct patcher_site *site,
+		      struct pt_regs *regs);
+
 int protocol_start(void)
 {
 	int err;
 
+	table.trap = protocol_trap;
 	point_record(&records[0], protocol_site_first);
 	point_record(&records[1], protocol_site_second);
 	point_record(&records[2], protocol_site_leaf);
@@ -89,6 +94,15 @@ int protocol_change(const u8 *old, const u8 *new)
 		memcpy(pokes[i].new, new, INSN);
 	}
 	return patcher_apply(owner, pokes, SITES);
+}
+
+int protocol_store(const u8 *old, const u8 *new)
+{
+	struct patcher_poke poke = { .addr = protocol_site_first, .len = INSN };
+
+	memcpy(poke.old, old, INSN);
+	memcpy(poke.new, new, INSN);
+	return patcher_store_traps(owner, &poke, 1);
 }
 
 void (*protocol_after_round)(void);
@@ -144,6 +158,9 @@ void protocol_forget(void)
 	if (!registered)
 		return;
 	protocol_change(protocol_jump, protocol_nop);
+	if (protocol_trap)
+		protocol_store(protocol_trapped, protocol_nop);
 	patcher_unregister(&table);
+	protocol_trap = NULL;
 	registered = false;
 }

@@ -5,11 +5,15 @@
 
 #include <linux/types.h>
 
+struct patcher_site;
+struct patcher_table;
+struct pt_regs;
+
 #define INSN	5
 #define INT3	0xcc
 
 extern u8 protocol_site_first[], protocol_site_second[], protocol_site_leaf[];
-extern const u8 protocol_nop[INSN], protocol_jump[INSN];
+extern const u8 protocol_nop[INSN], protocol_jump[INSN], protocol_trapped[INSN];
 
 /* Execute two sites.  Return 3 if both are nops.  A jump passes over the code behind it. */
 int protocol_run(void);
@@ -24,6 +28,11 @@ unsigned int protocol_leaf(void);
 int protocol_start(void);
 int protocol_change(const u8 *old, const u8 *new);
 void protocol_forget(void);
+
+/* The trap function of the table, if set before protocol_start(); change the first site by a store. */
+extern bool (*protocol_trap)(const struct patcher_table *table, const struct patcher_site *site,
+			     struct pt_regs *regs);
+int protocol_store(const u8 *old, const u8 *new);
 
 /* Called after each round of a batch. */
 extern void (*protocol_after_round)(void);

@@ -34,6 +34,7 @@ static const struct encoding known[] = {
 	{ { 0x0f, 0x1f, 0x05, 1, 2, 3, 4 }, 7, PATCHER_INSN_NOP },	/* 0x4030201(%rip) */
 	{ { 0x0f, 0x1f, 0x45, 0x08 }, 4, PATCHER_INSN_NOP },		/* 8(%rbp) */
 	{ { 0x0f, 0x1f, 0x85, 1, 2, 3, 4 }, 7, PATCHER_INSN_NOP },
+	{ { 0x0f, 0x1f, 0xa9, 1, 2, 3, 4 }, 7, PATCHER_INSN_NOP },	/* 0x4030201(%rcx), register 5 */
 	{ { 0x0f, 0x1f, 0x04, 0x00 }, 4, PATCHER_INSN_NOP },		/* (%rax,%rax) */
 	{ { 0x0f, 0x1f, 0x04, 0x05, 1, 2, 3, 4 }, 8, PATCHER_INSN_NOP },	/* (,%rax) */
 	{ { 0x0f, 0x1f, 0x44, 0x05, 0x08 }, 5, PATCHER_INSN_NOP },	/* 8(%rbp,%rax) */

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = ROOT / "build" / "native" / "libkmarkers.a"
 FLAGS = ["-std=gnu11", "-O2", "-D_GNU_SOURCE", "-fno-pie", "-fcf-protection=none"]
 # As for modules.
 FLAGS += ["-Werror=implicit-function-declaration"]
@@ -130,6 +132,70 @@ def test_a_note_is_no_instruction(compiler: str, tmp_path: Path) -> None:
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     assert "Provider: p\n" in text and "Name: two\n" in text
     assert "Arguments: -4@%edi 8@%rsi\n" in text
+
+
+@pytest.fixture(scope="module")
+def library() -> None:
+    """Build the library."""
+    subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
+
+
+LEVELS = ["-Og", "-O1", "-O2", "-O3", "-Os", "-O3 -funroll-loops", "-O2 -fpie -pie"]
+
+
+def linked(compiler: str, level: str, source: Path, where: Path) -> Path:
+    """Build a program with our library, as users do."""
+    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-DNATIVE_BUILD", "-DCOPIES_ALONE", *level.split()]
+    words: list[str | Path] = [compiler, *flags, *INCLUDE, "-o", where / "program", source]
+    words += [LIBRARY, "-lurcu-bp", "-lpthread"]
+    subprocess.run(words, check=True)
+    return where / "program"
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("level", LEVELS)
+def test_hits_are_those_of_their_sites(compiler: str, level: str, tmp_path: Path) -> None:
+    """Also where the compiler copies functions, and could merge what two sites lead to."""
+    program = linked(compiler, level, ROOT / "tests" / "native" / "copies.c", tmp_path)
+    done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout == "# 46 sites, 140 hits, 0 wrong\n"
+    assert done.returncode == 0
+
+
+ALIKE = """
+#include <kmarkers/user.h>
+#include <kmarkers/sdt.h>
+
+SDT_PROVIDER_DEFINE(p);
+SDT_PROBE_DEFINE0(p, , , none);
+
+static void site(const int number)
+{
+    asm goto(__SDT_INSN(KMARKERS_BRANCH("%l[on]"))
+        : : "i" (&sdt_p___none), "i" (SDT_JUMP), "i" (0) : : on);
+    if (number == 2)
+        asm goto(__SDT_INSN(KMARKERS_BRANCH("%l[on]"))
+            : : "i" (&sdt_p___none), "i" (SDT_JUMP), "i" (0) : : on);
+on:
+    return;
+}
+
+int main(int argc, char **argv)
+{
+    site(argc);
+    return -kmarkers_start();
+}
+"""
+
+
+@pytest.mark.usefixtures("library")
+def test_sites_that_lead_to_one_place_are_refused(tmp_path: Path) -> None:
+    """Their hits could not be told apart."""
+    (tmp_path / "alike.c").write_text(ALIKE)
+    program = linked("gcc", "-O2", tmp_path / "alike.c", tmp_path)
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert done.returncode == errno.EINVAL
+    assert "two sites of SDT probes lead to one place, the second is of none" in done.stderr
 
 
 @pytest.mark.parametrize(

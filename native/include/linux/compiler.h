@@ -11,6 +11,7 @@
 #define notrace
 #define __maybe_unused		__attribute__((unused))
 #define __used		__attribute__((used))
+#define __cold			__attribute__((__cold__))
 #define __aligned(bytes)	__attribute__((aligned(bytes)))
 #define __printf(fmt, args)	__attribute__((format(printf, fmt, args)))
 #define likely(x)		__builtin_expect(!!(x), 1)

@@ -79,6 +79,36 @@ test_sdt_breakpoints() {
 	switched 1 "small -count"
 }
 
+# boundaries: offsets in tsdt_apart at which the kernel takes a kprobe, but for those in its site
+boundaries() {
+	offset=0
+	while [ $offset -lt 100 ]; do
+		if [ $offset -gt "$site" ] && [ $offset -lt $((site + 7)) ]; then
+			offset=$((site + 7))
+		fi
+		if put "p:boundary kmarkers_test_sdt:tsdt_apart+$offset" "$tracing/kprobe_events" 2>/dev/null; then
+			printf '%d\n' $offset
+			put "-:boundary" "$tracing/kprobe_events"
+		fi
+		offset=$((offset + 1))
+	done
+}
+
+# A breakpoint, and what is left behind it, must not put the kernel out of step.
+test_sdt_kprobes() {
+	site=$(($(sed -n 's/^tsdt:.*:apart .*@+\(0x[0-9a-f]*\) .*/\1/p' "$sdt/list")))
+	boundaries >/tmp/boundaries_off
+	try "the kernel takes kprobes beside sites that are off" \
+		[ "$(wc -l </tmp/boundaries_off)" -gt 10 ]
+	for command in count promote -promote; do
+		put "apart $command" "$sdt/control"
+		boundaries >/tmp/boundaries_on
+		same "kprobes inside instructions, after $command" \
+			"$(grep -vxcF -f /tmp/boundaries_off /tmp/boundaries_on)" 0
+	done
+	put "apart -count" "$sdt/control"
+}
+
 is_promoted() {
 	put 2000 "$tsdt/pass"
 	lists "tsdt:kmarkers_test_sdt:tsdt_write:trapped on breakpoint "
@@ -133,6 +163,7 @@ test_sdt() {
 	test_sdt_names
 	test_sdt_outside
 	test_sdt_breakpoints
+	test_sdt_kprobes
 	test_sdt_hot
 	test_sdt_modules
 	test_sdt_many

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Functions in which the compiler copies, moves and merges what sites lead to.  Each is
+ * called with every site on, which gives the number of the hits of each; then with a
+ * handler at one site at a time, while all others are off and while they are on.
+ * test_sdt.py makes a program of it, with COPIES_ALONE, by several compilers.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kmarkers/user.h>
+#include <kmarkers/patcher.h>
+#include <kmarkers/sdt.h>
+
+#ifndef COPIES_ALONE
+#include "copies.h"
+#endif
+
+SDT_PROVIDER_DEFINE(copies);
+SDT_PROBE_DEFINE0(copies, , , nothing);
+SDT_PROBE_DEFINE1(copies, , , single, "long");
+SDT_PROBE_DEFINE2(copies, , , pair, "long", "long");
+SDT_PROBE_DEFINE7(copies, , , whole, "long", "long", "long", "long", "long", "long", "long");
+
+/* The records of all sites of the program. */
+extern struct patcher_site __start_kmarkers_sdt[], __stop_kmarkers_sdt[];
+
+static volatile long sink;
+static long table[8] = { 3, 1, 4, 1, 5, 0, 2, 6 };
+
+static noinline void left(long a)
+{
+	sink += a;
+}
+
+static noinline void right(long a)
+{
+	sink -= a;
+}
+
+static __cold noinline long slow(long a)
+{
+	sink ^= a;
+	return sink + a;
+}
+
+static __always_inline void jump(long a, long b)
+{
+	SDT_PROBE2(copies, , , pair, a, b);
+}
+
+static __always_inline void bare(void)
+{
+	SDT_PROBE0(copies, , , nothing);
+}
+
+static __always_inline void breakpoint(long a, long b)
+{
+	SDT_PROBE_FLAVOUR(breakpoint, copies, , , pair, a, b);
+}
+
+static __always_inline long nested(long a)
+{
+	SDT_PROBE1(copies, , , single, a);
+	return table[a & 7];
+}
+
+static __always_inline long chosen(long a)
+{
+	return table[a & 7] > 2 ? slow(a) : table[(a + 1) & 7];
+}
+
+static __always_inline long sum(long a)
+{
+	long i, total = 0;
+
+	for (i = 0; i < (a & 3); i++)
+		total += table[i] * slow(i);
+	return total;
+}
+
+/* Two branches that end alike. */
+#define ARMS(name, site, otherwise)				\
+static noinline void name(long a, long b, long c)			\
+{								\
+	if (c & 1) {						\
+		left(a);					\
+		site;						\
+	} else {						\
+		right(b);					\
+		otherwise;					\
+	}							\
+}
+
+ARMS(arms_jump, jump(a, b), jump(b, a))
+ARMS(arms_same, jump(a, b), jump(a, b))
+ARMS(arms_bare, bare(), bare())
+ARMS(arms_constant, jump(a, 5), jump(table[b & 7], 5))
+ARMS(arms_breakpoint, breakpoint(a, b), breakpoint(a, b))
+ARMS(arms_memory, breakpoint(table[a & 7], 5), breakpoint(table[b & 7], 5))
+ARMS(arms_nested, jump(nested(a), b), jump(nested(a), b))
+ARMS(arms_nested_breakpoint, breakpoint(nested(a), b), breakpoint(nested(a), b))
+
+static noinline void switches(long a, long b, long c)
+{
+	switch (c & 3) {
+	case 0:
+		left(a);
+		bare();
+		break;
+	case 1:
+		right(a);
+		bare();
+		break;
+	case 2:
+		left(a + b);
+		bare();
+		break;
+	}
+	right(c);
+}
+
+static noinline void returns(long a, long b, long c)
+{
+	if (c == 1) {
+		left(a);
+		bare();
+		return;
+	}
+	if (c == 2) {
+		right(a);
+		bare();
+		return;
+	}
+	left(b);
+}
+
+/* A loop that the compiler may unroll, and conditions that it may decide once for both. */
+static noinline void unrolled(long a, long b, long c)
+{
+	long i;
+
+	for (i = 0; i < 4; i++) {
+		jump(i, b);
+		left(i);
+	}
+	if (c & 1)
+		a += 3;
+	jump(a, b);
+	if (c & 1)
+		left(a);
+}
+
+static noinline void complex_arguments(long a, long b, long c)
+{
+	SDT_PROBE2(copies, , , pair, chosen(a), sum(b));
+	left(a);
+	SDT_PROBE2(copies, , , pair, sum(a), chosen(b));
+	right(c);
+	SDT_PROBE2(copies, , , pair, a ? nested(b) : 7,
+		   __builtin_expect(b, 0) ? slow(b) : table[a & 7]);
+}
+
+static noinline void nests(long a, long b, long c)
+{
+	SDT_PROBE2(copies, , , pair, nested(a), nested(b));
+	left(a);
+	SDT_PROBE2(copies, , , pair, nested(nested(c)), nested(b));
+	SDT_PROBE7(copies, , , whole, nested(a), b, c, a, nested(b), b, nested(c));
+}
+
+static noinline void in_loop(long a, long b, long c)
+{
+	long i;
+
+	for (i = 0; i < (c & 7); i++) {
+		SDT_PROBE2(copies, , , pair, chosen(i), i);
+		if (table[i] & 1) {
+			SDT_PROBE2(copies, , , pair, i ? slow(i) : table[1], sum(b));
+			continue;
+		}
+		left(i);
+	}
+}
+
+static __cold noinline void in_cold(long a, long b, long c)
+{
+	if (c & 1)
+		SDT_PROBE2(copies, , , pair, chosen(a), b);
+	else
+		SDT_PROBE2(copies, , , pair, sum(a), chosen(b));
+}
+
+#define FUNCTION(name)	{ #name, name }
+
+static const struct {
+	const char *name;
+	void (*call)(long a, long b, long c);
+} functions[] = {
+	FUNCTION(arms_jump), FUNCTION(arms_same), FUNCTION(arms_bare), FUNCTION(arms_constant),
+	FUNCTION(arms_breakpoint), FUNCTION(arms_memory), FUNCTION(arms_nested),
+	FUNCTION(arms_nested_breakpoint), FUNCTION(switches), FUNCTION(returns),
+	FUNCTION(unrolled), FUNCTION(complex_arguments), FUNCTION(nests), FUNCTION(in_loop),
+	FUNCTION(in_cold),
+};
+
+#define MOST	1000
+
+struct hits {
+	unsigned int nr;
+	unsigned long ip[MOST];
+};
+
+static struct hits all, some;
+
+static void note(void *private, const struct sdt_hit *hit)
+{
+	struct hits *hits = private;
+
+	if (hits->nr < MOST)
+		hits->ip[hits->nr++] = hit->ip;
+}
+
+static void call_all(void)
+{
+	unsigned int i;
+	long c;
+
+	for (i = 0; i < ARRAY_SIZE(functions); i++)
+		for (c = 0; c < 4; c++)
+			functions[i].call(c + 1, 2 * c, c);
+}
+
+/* A pattern that is for a single site. */
+static void name_site(char *text, size_t size, unsigned long ip)
+{
+	unsigned long start = 0, at;
+	const char *name = "";
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(functions); i++) {
+		at = (unsigned long)functions[i].call;
+		if (at > ip || at < start)
+			continue;
+		start = at;
+		name = functions[i].name;
+	}
+	snprintf(text, size, "copies::%s:@+0x%lx", name, ip - start);
+}
+
+static void ignore(void *private, const struct sdt_hit *hit)
+{
+}
+
+/* Has a site the hits that it had among all, and none of others? */
+static int check_site(const char *pattern, const char *when, unsigned long ip)
+{
+	unsigned int i, nr = 0, wrong = 0;
+
+	some.nr = 0;
+	if (sdt_attach(pattern, note, &some)) {
+		printf("# %s: not attached\n", pattern);
+		return 1;
+	}
+	call_all();
+	if (sdt_detach(pattern, note, &some)) {
+		printf("# %s: not detached\n", pattern);
+		return 1;
+	}
+	for (i = 0; i < some.nr; i++)
+		wrong += some.ip[i] != ip;
+	for (i = 0; i < all.nr; i++)
+		nr += all.ip[i] == ip;
+	if (nr == some.nr && !wrong)
+		return 0;
+	printf("# %s: %u hits %s, of which %u are of others, and %u were expected\n", pattern,
+	       some.nr, when, wrong, nr);
+	return 1;
+}
+
+/* Sites in the arguments of others are reached while these are on. */
+static int check_alone(const struct patcher_site *site)
+{
+	unsigned long ip = patcher_site_addr(site);
+	char pattern[100];
+	int failed = 0;
+
+	name_site(pattern, sizeof(pattern), ip);
+	if (patcher_site_key(site) != (unsigned long)&sdt_copies___single)
+		failed += check_site(pattern, "alone", ip);
+	if (sdt_attach("copies:::*", ignore, NULL))
+		return 1;
+	failed += check_site(pattern, "beside others", ip);
+	if (sdt_detach("copies:::*", ignore, NULL))
+		return 1;
+	return failed;
+}
+
+/* Print what is wrong. */
+static unsigned int check_all(void)
+{
+	const struct patcher_site *site;
+	unsigned int wrong = 0, nr = 0;
+
+	all.nr = 0;
+	if (sdt_attach("copies:::*", note, &all))
+		return 1;
+	call_all();
+	if (sdt_detach("copies:::*", note, &all))
+		return 1;
+	for (site = __start_kmarkers_sdt; site < __stop_kmarkers_sdt; site++) {
+		if (((const struct sdt_probe *)patcher_site_key(site))->provider !=
+		    &sdt_provider_copies)
+			continue;
+		wrong += check_alone(site);
+		nr++;
+	}
+	printf("# %u sites, %u hits, %u wrong\n", nr, all.nr, wrong);
+	return wrong;
+}
+
+#ifdef COPIES_ALONE
+int main(void)
+{
+	return kmarkers_start() || check_all();
+}
+#else
+static const char *hits_of_copies(void)
+{
+	EXPECT(!check_all());
+	return NULL;
+}
+
+static void forget(void)
+{
+	sdt_detach("copies:::*", ignore, NULL);
+	sdt_synchronize();
+}
+
+const struct test_case copies_cases[] = {
+	{ "sdt_hits_of_copies", hits_of_copies, forget },
+};
+
+const unsigned int copies_nr_cases = ARRAY_SIZE(copies_cases);
+#endif
