@@ -4,7 +4,9 @@
  * every CPU and non-maskable interrupts execute a site.  A static key is toggled, and a
  * kprobe is registered and unregistered.
  *
- * Each execution of the site must give one of two values, which no storm sets.
+ * Each execution of the site must give one of two values, which no storm sets.  With
+ * probes, it also meets three sites of SDT probes, and each of them must call a handler
+ * once, while another handler comes and goes and a breakpoint is promoted and demoted.
  * kmarkers_test_noise/counts shows the number of executions.
  */
 #include <linux/cpu.h>
@@ -21,6 +23,8 @@
 #include <linux/smp.h>
 #include <asm/nmi.h>
 
+#include <kmarkers/sdt.h>
+
 #include "shared.h"
 
 #define TIMER_NS	300000
@@ -31,6 +35,10 @@
 static bool changes;
 module_param(changes, bool, 0400);
 MODULE_PARM_DESC(changes, "apply batches too, beside those of the storms");
+
+static bool probes;
+module_param(probes, bool, 0400);
+MODULE_PARM_DESC(probes, "with changes, execute sites of SDT probes, and switch them");
 
 enum source { TIMERS, SAMPLES, NMIS, KEYS, KPROBES, CHANGES, NR_SOURCES };
 
@@ -52,12 +60,38 @@ static noinline bool key_is_on(void)
 	return static_branch_unlikely(&key);
 }
 
-/* Execute a site and check the value.  Runs in any context. */
+SDT_PROVIDER_DEFINE(noise);
+SDT_PROBE_DEFINE1(noise, , , jumped, "unsigned int *");
+SDT_PROBE_DEFINE1(noise, , , trapped, "unsigned int *");
+
+/* The argument is that of the execution: others may nest in it, on the same CPU. */
+static void count_hit(void *private, const struct sdt_hit *hit)
+{
+	++*(unsigned int *)hit->args[0];
+}
+
+static void ignore_hit(void *private, const struct sdt_hit *hit)
+{
+}
+
+static unsigned int count_hits(void)
+{
+	unsigned int hits = 0;
+
+	SDT_PROBE1(noise, , , jumped, &hits);
+	SDT_PROBE_FLAVOUR(breakpoint, noise, , , trapped, &hits);
+	SDT_PROBE_FLAVOUR(nop, noise, , , jumped, &hits);
+	return hits;
+}
+
+/* Execute sites and check what they do.  Runs in any context. */
 static void execute(enum source source)
 {
 	u64 value = imv_read(test_shared);
 
 	if (value != FIRST && value != SECOND)
+		atomic_long_inc(&wrong);
+	if (count_hits() != (probes ? 3 : 0))
 		atomic_long_inc(&wrong);
 	atomic_long_inc(&counts[source]);
 }
@@ -163,6 +197,15 @@ static int toggle(void *unused)
 	return 0;
 }
 
+static int change_probes(bool promoted)
+{
+	if (!probes)
+		return 0;
+	return sdt_attach("noise:::*", ignore_hit, NULL) ?:
+	       sdt_promote("noise:::trapped", promoted) ?:
+	       sdt_detach("noise:::*", ignore_hit, NULL);
+}
+
 /* Apply batches to this module, while the storms apply theirs. */
 static int change(void *unused)
 {
@@ -170,7 +213,7 @@ static int change(void *unused)
 
 	while (!kthread_should_stop()) {
 		second = !second;
-		if (test_set_shared(second ? SECOND : FIRST))
+		if (test_set_shared(second ? SECOND : FIRST) || change_probes(second))
 			atomic_long_inc(&wrong);
 		atomic_long_inc(&counts[CHANGES]);
 		msleep(1);
@@ -190,13 +233,25 @@ static int counts_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(counts);
 
+/* Nothing hits them any more. */
+static void drop_probes(void)
+{
+	if (!probes)
+		return;
+	sdt_detach("noise:::*", count_hit, NULL);
+	sdt_synchronize();
+}
+
 static int __init noise_init(void)
 {
 	int err;
 
-	err = register_nmi_handler(NMI_UNKNOWN, on_nmi, 0, "kmarkers_test");
+	err = probes ? sdt_attach("noise:::*", count_hit, NULL) : 0;
 	if (err)
 		return err;
+	err = register_nmi_handler(NMI_UNKNOWN, on_nmi, 0, "kmarkers_test");
+	if (err)
+		goto err_probes;
 	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "kmarkers/test:online", cpu_up_noise,
 				cpu_down_noise);
 	if (err < 0)
@@ -222,6 +277,8 @@ err_hotplug:
 	cpuhp_remove_state(hotplug);
 err_nmi:
 	unregister_nmi_handler(NMI_UNKNOWN, "kmarkers_test");
+err_probes:
+	drop_probes();
 	return err;
 }
 
@@ -233,6 +290,7 @@ static void __exit noise_exit(void)
 	kthread_stop(toggler);
 	cpuhp_remove_state(hotplug);
 	unregister_nmi_handler(NMI_UNKNOWN, "kmarkers_test");
+	drop_probes();
 }
 
 module_init(noise_init);
