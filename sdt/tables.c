@@ -189,7 +189,7 @@ int sdt_add_table(struct module *module, const struct kmarkers_span *span)
 
 /**
  * sdt_drop_module() - forget every site of a module
- * @module: a module whose code no longer runs
+ * @module: a module that leaves; of its code, what sets its parameters may still run
  *
  * Context: may sleep; waits for a grace period if there are any.
  */
@@ -201,9 +201,11 @@ void sdt_drop_module(struct module *module)
 	list_for_each_entry_safe(table, next, &sdt_registry.tables, node) {
 		if (table->sites.module != module)
 			continue;
+		/* Nobody would know a breakpoint that still stands. */
+		sdt_release_table(table);
+		sdt_switch_off();
 		list_del_rcu(&table->node);
 		patcher_drop(&table->sites);
-		sdt_release_table(table);
 		/* Hits of other sites walk the list: nobody looks at the table afterwards. */
 		synchronize_rcu();
 		free_table(table);

@@ -148,6 +148,29 @@ test_sdt_modules() {
 	result $? "no site of these modules is left"
 }
 
+passing() {
+	while [ ! -e /tmp/stop ]; do
+		put 10 "$tsdt/pass"
+	done 2>/dev/null
+}
+
+# A parameter of a module can be written until the module is freed.
+test_sdt_leaving() {
+	rm -f /tmp/stop
+	put "tsdt:::* count" "$sdt/control"
+	passing &
+	left=0
+	while [ $left -lt 20 ] && insmod /modules/kmarkers_test_sdt.ko; do
+		put 10 "$tsdt/pass"
+		rmmod kmarkers_test_sdt || break
+		left=$((left + 1))
+	done
+	touch /tmp/stop
+	wait
+	same "a module leaves while its sites are on, and hit" $left 20
+	put "tsdt:::* -count" "$sdt/control"
+}
+
 test_sdt_many() {
 	try "ten thousand probes" insmod /modules/kmarkers_test_sdt_many.ko
 	switched 3 "many:::* count"
@@ -166,5 +189,6 @@ test_sdt() {
 	test_sdt_kprobes
 	test_sdt_hot
 	test_sdt_modules
+	test_sdt_leaving
 	test_sdt_many
 }
