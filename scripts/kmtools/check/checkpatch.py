@@ -55,7 +55,9 @@ IGNORED = {
         *("SPACING", "TRAILING_SEMICOLON", "SINGLE_STATEMENT_DO_WHILE_MACRO", "INDENTED_LABEL"),
         "FUNCTION_ARGUMENTS",
     ),
-    **dict.fromkeys(("tests/common/test_sdt.c", "tests/kernel/sdt"), ("SPACING",)),
+    **dict.fromkeys(
+        ("tests/common/test_sdt.c", "tests/kernel/sdt", "tests/kernel/noise.c"), ("SPACING",)
+    ),
     # The only files that depend on kernel versions.
     "include/compat/": ("LINUX_VERSION_CODE", "CONSTANT_COMPARISON"),
 }
