@@ -22,7 +22,6 @@
 #include "../../sdt/command.h"
 #include "../../sdt/list.h"
 #include "listings.h"
-#include "protocol_stand.h"
 
 static char *text;
 static size_t text_size;
@@ -108,32 +107,6 @@ static const char *lists_sites_of_probes(void)
 	EXPECT(strstr(text, " \"struct request *,int\"\n"));
 	EXPECT(!command("hit_io:io-start -count"));
 	EXPECT(command("hit_io:io-start -count") == -ENOENT);
-	return NULL;
-}
-
-SDT_PROBE_DEFINE0(list, , , met);
-
-static noinline void meet(void)
-{
-	SDT_PROBE_FLAVOUR(breakpoint, list, , , met);
-}
-
-/* A breakpoint is met as soon as it is stored: when it is armed, and when it is demoted. */
-static const char *claims_breakpoints_at_once(void)
-{
-	int err;
-
-	protocol_after_round = meet;
-	err = command("met count");
-	protocol_after_round = NULL;
-	EXPECT(!err);
-	EXPECT(!command("met promote"));
-	protocol_after_round = meet;
-	err = command("met -promote");
-	protocol_after_round = NULL;
-	EXPECT(!err);
-	EXPECT(has_line(printed(sdt_list_show), "list:program:meet:met trapped breakpoint 1 2 meet@+0x"));
-	EXPECT(!command("met -count"));
 	return NULL;
 }
 
@@ -378,7 +351,6 @@ const struct test_case listing_cases[] = {
 	{ "imv_counts_updates", counts_updates, forget_results },
 	{ "markers_lists_markers", lists_markers, forget_markers },
 	{ "sdt_lists_sites", lists_sites_of_probes, forget_results },
-	{ "sdt_claims_breakpoints_at_once", claims_breakpoints_at_once, forget_results },
 	{ "patcher_lists_sites", lists_sites, forget_results },
 	{ "run_begins_and_ends", begins_and_ends, forget_results },
 	{ "output_prints_samples", prints_samples, forget_results },

@@ -15,6 +15,7 @@
 #include <linux/timekeeping.h>
 
 #include <kmarkers/patcher.h>
+#include <kmarkers/sdt.h>
 
 #include "mappings.h"
 #include "protocol.h"
@@ -278,6 +279,52 @@ static const char *retries_traps_that_return(void)
 	return NULL;
 }
 
+SDT_PROVIDER_DEFINE(protocol);
+SDT_PROBE_DEFINE0(protocol, , , met);
+
+static noinline void meet(void)
+{
+	SDT_PROBE_FLAVOUR(breakpoint, protocol, , , met);
+}
+
+static unsigned long met_at;
+static unsigned int unclaimed;
+
+static void note_place(void *private, const struct sdt_hit *hit)
+{
+	met_at = hit->ip;
+}
+
+static void trap_met(void)
+{
+	struct pt_regs regs = { .ip = met_at + 1 };
+
+	unclaimed += !patcher_handle_int3(&regs) || regs.ip == met_at;
+}
+
+/* A breakpoint is met as soon as it is stored: when it is armed, and when it is demoted. */
+static const char *claims_breakpoints_at_once(void)
+{
+	int err;
+
+	EXPECT(!sdt_attach("met", note_place, NULL));
+	meet();
+	EXPECT(!sdt_detach("met", note_place, NULL));
+	unclaimed = 0;
+	protocol_after_round = trap_met;
+	err = sdt_attach("met", note_place, NULL);
+	protocol_after_round = NULL;
+	EXPECT(!err);
+	EXPECT(!sdt_promote("met", true));
+	protocol_after_round = trap_met;
+	err = sdt_promote("met", false);
+	protocol_after_round = NULL;
+	EXPECT(!err);
+	EXPECT(!sdt_detach("met", note_place, NULL));
+	EXPECT(!unclaimed);
+	return NULL;
+}
+
 static const char *leaves_no_alias(void)
 {
 	EXPECT(!protocol_start());
@@ -329,6 +376,7 @@ const struct test_case protocol_cases[] = {
 	{ "protocol_retries_stale_breakpoints", retries_stale_breakpoints, protocol_forget },
 	{ "protocol_retries_new_breakpoints", retries_breakpoints_of_new_batches, protocol_forget },
 	{ "protocol_retries_traps_that_return", retries_traps_that_return, protocol_forget },
+	{ "sdt_claims_breakpoints_at_once", claims_breakpoints_at_once, protocol_forget },
 	{ "protocol_leaves_no_alias", leaves_no_alias, protocol_forget },
 };
 
