@@ -103,7 +103,7 @@ test_sdt_kprobes() {
 	for command in count promote -promote; do
 		put "apart $command" "$sdt/control"
 		boundaries >/tmp/boundaries_on
-		same "kprobes inside instructions, after $command" \
+		same "kprobes inside instructions after $command" \
 			"$(grep -vxcF -f /tmp/boundaries_off /tmp/boundaries_on)" 0
 	done
 	put "apart -count" "$sdt/control"
