@@ -60,14 +60,23 @@ def _judge(
     figures: bool,
 ) -> None:
     """Do the part that needs numpy, and make the page if there is matplotlib, too."""
-    from kmtools.analyse import density, published, summary, switching, verdicts  # noqa: PLC0415
-    from kmtools.report import sitetable, switchtable, table  # noqa: PLC0415
+    from kmtools.analyse import (  # noqa: PLC0415
+        density,
+        grade,
+        published,
+        summary,
+        switching,
+        verdicts,
+    )  # fmt: skip
+    from kmtools.report import answer, opening, sitetable, switchtable, table  # noqa: PLC0415
 
     results = verdicts.analyse(samples, tiers)
     switches = switching.analyse(samples)
     sites = density.analyse(results, tiers)
     if wanted:
         shown = [result for result in results if result.tier in wanted]
+        graded = grade.grades(env, [one for one in tiers if one.tier in wanted], results)
+        print(opening.render(answer.answers(results, sites), graded, table.terminal_width()))
         print(table.render(shown, table.terminal_width(), table.wants_colour(sys.stdout)))
         if points := [point for point in switches if point.tier in wanted]:
             print(switchtable.render(points))

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How far the numbers of a run are to be trusted: a grade, and the reasons for it.
+
+Each check looks at the evidence and gives a reason, or None. The worst reason decides. To add a
+check, write a function and name it in CHECKS. `grade_of` works on a whole tier, and on a single
+benchmark if the evidence holds its results alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SLOWER, Result
+from kmtools.measure import rundir
+from kmtools.measure.rundir import Tier
+
+# Shares of the timed windows with a flag.
+MANY_FLAGS, TOO_MANY_FLAGS = 0.01, 0.05
+# Share of the benchmarks whose A/A clone may be beyond the margin.
+FEW_CLONES = 1 / 3
+NO_HYPERVISOR = ("", "0", "no", "none")
+SLOW_KERNEL = ("CONFIG_KASAN", "CONFIG_DEBUG_PAGEALLOC")
+
+
+class Level(IntEnum):
+    """FAIR numbers hold with their intervals, on this machine in this state; POOR ones say what
+    works, and are not to be quoted."""
+
+    GOOD = 0
+    FAIR = 1
+    POOR = 2
+
+    @property
+    def word(self) -> str:
+        """In text."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What lowers the grade, and how to do better; both are clauses without a full stop."""
+
+    level: Level
+    words: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of one tier of a run: its description, env.json, and its results."""
+
+    tier: Tier
+    env: Mapping[str, Any]
+    results: Sequence[Result]
+
+    @property
+    def clones(self) -> list[Result]:
+        """The A/A clones of the benchmarks."""
+        return [result for result in self.results if result.is_clone]
+
+
+@dataclass(frozen=True)
+class Grade:
+    """A level with the reasons for it, the worst first."""
+
+    level: Level
+    reasons: tuple[Reason, ...]
+
+    @property
+    def word(self) -> str:
+        """In text."""
+        return self.level.word
+
+    @property
+    def remedies(self) -> list[str]:
+        """What would give a better grade, without repetition."""
+        return list(dict.fromkeys(reason.remedy for reason in self.reasons if reason.remedy))
+
+
+Check = Callable[[Evidence], Reason | None]
+
+
+def quick(known: Evidence) -> Reason | None:
+    """Few blocks."""
+    if not rundir.is_quick(known.env):
+        return None
+    return Reason(Level.POOR, "a quick run of few blocks", "make bench without QUICK=1")
+
+
+def emulated(known: Evidence) -> Reason | None:
+    """Ticks of an emulator."""
+    if not known.tier.emulated:
+        return None
+    words = "an emulated CPU, whose ticks are fit for ratios of whole operations only"
+    return Reason(Level.POOR, words, "make bench-host measures in the kernel of a real machine")
+
+
+def clock(known: Evidence) -> Reason | None:
+    """A time stamp counter whose rate changes."""
+    if known.tier.emulated or known.tier.env.get("invariant_tsc", "1") != "0":
+        return None
+    words = "a time stamp counter that is not invariant, so cycles differ in length"
+    return Reason(Level.POOR, words, "another machine")
+
+
+def hypervisor(known: Evidence) -> Reason | None:
+    """A machine shared with others."""
+    name = known.tier.env.get("hypervisor", "").strip().lower()
+    if known.tier.emulated or name in NO_HYPERVISOR:
+        return None
+    words = "a virtual machine, whose cores and caches others may use, too"
+    return Reason(Level.FAIR, words, "a machine of your own")
+
+
+def governor(known: Evidence) -> Reason | None:
+    """A frequency that follows the load."""
+    name = (known.env.get("machine") or {}).get("governor")
+    if known.tier.emulated or name in (None, "", "performance"):
+        return None
+    words = f"the frequency governor {name}, which changes the length of a core cycle"
+    return Reason(Level.FAIR, words, "cpupower frequency-set -g performance")
+
+
+def debug_kernel(known: Evidence) -> Reason | None:
+    """A kernel that checks itself all the time."""
+    kernel = known.env.get("kernel") or {}
+    options = (kernel.get("config") or {}).get("options") or {}
+    found = [name for name in SLOW_KERNEL if options.get(name) == "y"]
+    if known.tier.tier != "metal" or not found:
+        return None
+    return Reason(Level.POOR, f"a kernel with {' and '.join(found)}", "a kernel without them")
+
+
+def disturbed(known: Evidence) -> Reason | None:
+    """Windows in which the loop was interrupted."""
+    windows = sum(result.windows for result in known.results)
+    flagged = sum(result.flagged for result in known.results)
+    if not windows or flagged <= MANY_FLAGS * windows:
+        return None
+    level = Level.POOR if flagged > TOO_MANY_FLAGS * windows else Level.FAIR
+    words = f"{100 * flagged / windows:.1f} % of the timed windows disturbed"
+    return Reason(level, words, "a quieter machine")
+
+
+def unequal_clones(known: Evidence) -> Reason | None:
+    """Two copies of the same code that come out different."""
+    found = [clone.benchmark for clone in known.clones if clone.verdict in (SLOWER, FASTER)]
+    if not found:
+        return None
+    words = f"two copies of the same code come out different in {', '.join(found)}"
+    return Reason(Level.POOR, words, "run it again on a quieter machine")
+
+
+def noise_floor(known: Evidence) -> Reason | None:
+    """A noise floor beyond the equivalence margin."""
+    clones = known.clones
+    found = [clone for clone in clones if clone.verdict not in (EQUIVALENT, SLOWER, FASTER)]
+    if known.tier.exact or not found:
+        return None
+    level = Level.POOR if len(found) > FEW_CLONES * len(clones) else Level.FAIR
+    names = ", ".join(clone.benchmark for clone in found[:3])
+    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    words = f"more noise than the margin allows in {names}{more}"
+    return Reason(level, words, "more blocks, or a quieter machine")
+
+
+TIMED: tuple[Check, ...] = (
+    emulated, clock, disturbed, unequal_clones, noise_floor, debug_kernel, governor, hypervisor,
+)  # fmt: skip
+# The checks of exact counts, which time cannot disturb.
+EXACT: tuple[Check, ...] = ()
+CHECKS: tuple[Check, ...] = (quick, *TIMED)
+
+
+def grade_of(known: Evidence) -> Grade:
+    """The grade of a tier, or of a benchmark of it."""
+    checks = EXACT if known.tier.exact else CHECKS
+    found = [reason for check in checks if (reason := check(known)) is not None]
+    reasons = tuple(sorted(found, key=lambda reason: -reason.level))
+    return Grade(reasons[0].level if reasons else Level.GOOD, reasons)
+
+
+def grades(
+    env: Mapping[str, Any], tiers: Sequence[Tier], results: Sequence[Result]
+) -> list[tuple[Tier, Grade]]:
+    """The grade of each tier of a run."""
+    found = []
+    for tier in tiers:
+        own = [r for r in results if (r.tier, r.kernel) == (tier.tier, tier.kernel)]
+        found.append((tier, grade_of(Evidence(tier, env, own))))
+    return found

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The answer that stands first: dormant sites alone, of one tier, with their intervals."""
+
+from __future__ import annotations
+
+import pytest
+from kmtools.analyse import grade, kinds
+from kmtools.analyse.grade import Grade, Level, Reason
+from kmtools.analyse.stats import UNBOUNDED
+from kmtools.analyse.verdicts import SLOWER, UNRESOLVED
+from kmtools.report import answer, opening
+from kmtools.report.answer import Answer, answers, sentence
+from verdictrows import result, site, tier
+
+LOOP = [result("empty-loop", "none", None), result("empty-loop", "marker-jump", 0.02)]
+CALL = [
+    result("getppid-quiet", "compiled-out", None, median=200.0),
+    result("getppid-quiet", "immediate", 0.5, verdict=UNRESOLVED),
+]
+SITES = [
+    site("density-empty", "marker-jump", 0.12),
+    site("density-full", "marker-jump", 0.18),
+    site("density-full", "marker-generic", 0.4),
+    site("cold-icache-l3", "marker-jump", 3.0),
+    site("cold-icache-memory", "marker-jump", 27.0),
+]
+
+
+def by_place(found: list[Answer]) -> dict[str, Answer]:
+    return {one.place: one for one in found}
+
+
+def test_the_sentence_says_what_a_dormant_marker_costs() -> None:
+    found = answers([*LOOP, *CALL], SITES)
+    assert sentence(found) == (
+        "A dormant marker costs 0.27 core cycles in hot code, 40 core cycles cold in the"
+        " instruction cache and 0.25 % of a system call (unresolved)."
+    )
+    own = by_place(found)
+    assert own["In hot code"].verdict == SLOWER and "density-full" in own["In hot code"].how
+    assert "from memory" in own["Cold in the instruction cache"].how
+    assert "2006, Pentium 4: 1.2 with a variable" in own["In hot code"].then
+    assert "6.72 ± 0.70 %" in own["In a system call"].then
+
+
+def test_without_sites_one_marker_in_a_loop_answers() -> None:
+    own = by_place(answers(LOOP, []))
+    assert own["In hot code"].value == pytest.approx(0.03)
+    assert "may hide" in own["In hot code"].how
+    lacking = own["Cold in the instruction cache"]
+    assert lacking.value is None and "cold-icache" in lacking.how
+    assert answer.number(lacking) == "not measured" and answer.interval(lacking) == ""
+
+
+def test_emulated_ticks_and_counts_give_no_answer() -> None:
+    units = {"vm": "ticks (emulated)", "icount": "instructions"}
+    ticks = [result("empty-loop", "marker-jump", 1.0, unit=u, tier=t) for t, u in units.items()]
+    assert answers(ticks, []) == []
+    assert "no answer" in sentence([])
+
+
+def test_the_kernel_answers_before_user_space() -> None:
+    metal = result("empty-loop", "marker-jump", 2.0, tier="metal")
+    assert by_place(answers([*LOOP, metal], []))["In hot code"].value == pytest.approx(3.0)
+
+
+def test_an_interval_without_an_end_is_named() -> None:
+    row = result("empty-loop", "marker-jump", 0.0, delta_ci=UNBOUNDED, verdict=UNRESOLVED)
+    assert answer.interval(by_place(answers([row], []))["In hot code"]) == "unbounded"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0.000"), (-0.0001, "0.000"), (0.265, "0.27"), (-2.34, "−2.3"), (417.6, "418")],
+)
+def test_numbers_are_short_and_zero_has_no_sign(value: float, text: str) -> None:
+    assert answer.short(value) == text
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_terminal_has_the_answer_first_and_fits(width: int) -> None:
+    reasons = (Reason(Level.FAIR, "a virtual machine, " * 5, "a machine of your own"),)
+    graded = [(tier(), Grade(Level.FAIR, reasons)), (tier("vm"), grade.Grade(Level.GOOD, ()))]
+    lines = opening.render(answers([*LOOP, *CALL], SITES), graded, width).splitlines()
+    assert lines[0].startswith("A dormant marker costs")
+    assert max(map(len, lines)) <= width
+    assert "native: fair numbers" in lines and "vm: good numbers" in lines
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "variant", "kind"),
+    [
+        ("empty-loop", "marker-jump", kinds.DORMANT),
+        ("empty-loop-peers", "marker-jump-on", kinds.ENABLED),
+        ("empty-loop-peers", "marker-jump-off", kinds.DORMANT),
+        ("marker-enabled", "typed-direct-call", kinds.ENABLED),
+        ("cold-branch", "memory", kinds.COLD),
+        ("mine", "x", kinds.OTHER),
+    ],
+)
+def test_dormant_and_enabled_are_told_apart(benchmark: str, variant: str, kind: str) -> None:
+    assert kinds.kind_of(benchmark, variant) == kind
+
+
+def test_no_kind_counts_a_row_of_another() -> None:
+    rows = [
+        result("empty-loop-peers", "none", None),
+        result("empty-loop-peers", "none-clone"),
+        result("empty-loop-peers", "marker-jump-on", 30.0, verdict=SLOWER),
+        result("empty-loop-peers", "marker-jump-off"),
+    ]
+    names = {kind: [r.variant for r in kinds.judged(kinds.of_kind(rows, kind))]
+             for kind in kinds.KINDS}  # fmt: skip
+    assert names == {"dormant": ["marker-jump-off"], "enabled": ["marker-jump-on"],
+                     "cold": [], "other": []}  # fmt: skip
+    assert [r.variant for r in kinds.of_kind(rows, kinds.ENABLED)] == [
+        "none", "none-clone", "marker-jump-on",
+    ]  # fmt: skip

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Results made by hand, for tests of what is shown of them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.density import SiteCost
+from kmtools.analyse.slopes import Slope
+from kmtools.analyse.stats import Interval
+from kmtools.analyse.verdicts import BASELINE, EQUIVALENT, Result
+from kmtools.measure.rundir import UNIT_TSC, Tier
+
+CORE = CoreCycles("estimated", 1.5)
+
+
+def tier(name: str = "native", emulated: bool = False, **env: str) -> Tier:
+    """A tier whose CPU and clock are all right."""
+    known = {"invariant_tsc": "1", "hypervisor": "none", "emulated": "0", **env}
+    unit = "ticks (emulated)" if emulated else UNIT_TSC
+    return Tier(name, "6.12", "instructions" if name == "icount" else unit, emulated, known, {})
+
+
+def result(benchmark: str, variant: str, delta: float | None = 0.0, **changed: Any) -> Result:
+    """A result over the baseline `none` of 100 ticks; the interval is 0.1 to either side."""
+    ci = None if delta is None else Interval(delta - 0.1, delta + 0.1)
+    middle = delta or 0.0
+    values: dict[str, Any] = {
+        "tier": "native", "kernel": "6.12", "benchmark": benchmark, "variant": variant,
+        "unit": UNIT_TSC, "n": 8, "median": 100.0 + middle, "baseline": "none", "delta": delta,
+        "ci": Interval(99.9 + middle, 100.1 + middle), "delta_ci": ci, "sign_ci": ci,
+        "cluster_ci": ci, "noise_floor": 0.1, "margin": 0.25, "detectable": 0.35,
+        "verdict": EQUIVALENT if delta is not None else BASELINE,
+        "is_clone": variant.endswith("-clone"), "note": "", "correlation": 1.0, "windows": 100,
+        "flagged": 0, "flags": {}, "resolution": 0.0, "core": CORE, "slopes": [],
+        "deltas": [Slope(block, block % 4, Fraction(middle)) for block in range(8)],
+    }  # fmt: skip
+    return Result(**{**values, **changed})
+
+
+def site(benchmark: str, flavour: str, cost: float, half: float = 0.1) -> SiteCost:
+    """The cost of a site."""
+    ci = Interval(cost - half, cost + half)
+    return SiteCost("native", "6.12", benchmark, flavour, UNIT_TSC, [1, 4], 8, cost, ci, 10.0,
+                    CORE, 0.4)  # fmt: skip
