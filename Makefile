@@ -17,6 +17,8 @@ name = $(if $(value K),$(1) $(call quoted,$(value K)))
 KDIR ?= /lib/modules/$(shell uname -r)/build
 KMARKERS := scripts/kmarkers
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
+# What "make install" heeds, given to make or in the environment.
+export DESTDIR PREFIX LIBDIR ZSHDIR KDIR
 
 modules: ## build the modules for the running kernel, or for KDIR=...
 	@test -e $(call quoted,$(KDIR))/Makefile || { \
@@ -97,6 +99,24 @@ bench-host: setup modules ## measure in the running kernel (asks first)
 native: ## build the user-space program build/native/kmbench
 	$(MAKE) -C native
 
+man: native ## write the man pages to build/man
+	@scripts/setup --packages
+	@scripts/man
+
+# Of the modules, those that "make modules" built are installed: no compiler runs as root.
+install: ## install with DESTDIR, PREFIX, LIBDIR, KDIR (PARTS="command dev dkms modules": some of it)
+	@scripts/install $(value PARTS)
+
+uninstall: ## remove what "make install" with the same variables installed
+	@scripts/install --remove $(value PARTS)
+
+dist: ## write build/kmarkers-VERSION.tar.xz of the last commit, always the same bytes
+	@scripts/package dist
+
+deb: ## build Debian packages in build/deb
+	@scripts/setup --packages
+	@scripts/package deb
+
 lint: ## run checkpatch, sparse, shellcheck, ruff, mypy; check floors, circles, names, sizes (TOOLS=house)
 	@scripts/setup --lint
 	@$(KMARKERS) check lint $(foreach tool,$(value TOOLS),$(call quoted,$(tool)))
@@ -114,4 +134,4 @@ lab-clean: ## remove the test kernels
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-.PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-secureboot bench-many-files check-aa load unload bench-host native lint setup clean lab-clean help
+.PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-secureboot bench-many-files check-aa load unload bench-host native man install uninstall dist deb lint setup clean lab-clean help

@@ -6,4 +6,5 @@
 # with KMARKERS set to the directory of this file. This file adds the headers to the include
 # path, and the symbols that our modules export to those that modpost knows.
 ccflags-y += -I$(KMARKERS)/include
-KBUILD_EXTRA_SYMBOLS += $(KMARKERS)/Module.symvers
+KMARKERS_SYMVERS ?= $(KMARKERS)/Module.symvers
+KBUILD_EXTRA_SYMBOLS += $(KMARKERS_SYMVERS)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from kmtools.base.errors import BAD, DONE, OBSTACLES, UNABLE, FailedError, UnableError, explain
-from kmtools.base.paths import CATALOGUE, ROOT
+from kmtools.base.paths import CATALOGUE, ROOT, version
 from kmtools.base.processes import interruptible
 from kmtools.commands import Run
 
@@ -52,6 +52,9 @@ COMMANDS = {
     "check aa": ("check", "how often two copies of the same code come out different"),
     "check many-files": ("check", "what the sites of a module of many files cost at load"),
 }
+
+# These work on results alone; the others need a checkout.
+ANYWHERE = {"collect", "report", "compare", "impact"}
 
 
 def listing(prefix: str = "") -> str:
@@ -97,7 +100,11 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def usage(words: Sequence[str]) -> int:
-    """Show the list of commands if it was asked for; else raise UnableError: no such command."""
+    """Show the version or the list of commands if it was asked for; else raise UnableError: no such
+    command."""
+    if list(words) == ["--version"]:
+        print(f"kmarkers {version()}", flush=True)
+        return DONE
     asked = [word for word in words if word not in ("-h", "--help")]
     found = listing("".join(f"{word} " for word in asked))
     if len(asked) < len(words) and found:
@@ -112,7 +119,7 @@ def usage(words: Sequence[str]) -> int:
 
 def execute(name: str, words: Sequence[str]) -> int:
     """Run a command; returns its exit code."""
-    if not (ROOT / CATALOGUE).is_file():
+    if name not in ANYWHERE and not (ROOT / CATALOGUE).is_file():
         raise UnableError(
             f"{ROOT} is no checkout of kmarkers: clone it, and call this in the clone"
         )

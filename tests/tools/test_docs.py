@@ -15,7 +15,8 @@ PUBLIC = ROOT / "include" / "kmarkers"
 
 # Formats that hold no comment, or are generated from data.
 NO_COMMENTS = {".csv", ".json", ".svg", ".png", ".gz"}
-NO_SPDX = {"LICENSE", ".gitignore"}
+# debian/ has three files whose formats know no comment.
+NO_SPDX = {"LICENSE", ".gitignore", "changelog", "copyright", "format"}
 
 LINK = re.compile(r"!?\[[^]]*\]\(([^)\s]+)\)")
 MAKE = re.compile(r"(?:^ *|&& )make ((?:[a-z]+-)*[a-z]+)\b", re.MULTILINE)

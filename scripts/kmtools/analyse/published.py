@@ -18,9 +18,9 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
-from kmtools.base.paths import ROOT
+from kmtools.base.paths import OWN
 
-PUBLISHED = ROOT / "results" / "published.csv"
+PUBLISHED = OWN / "results" / "published.csv"
 ALIASES = Path(__file__).with_name("aliases.csv")
 DELTA_NOTE = re.compile(r"published delta (?:over [a-z ]+ )?(-?\d+(?:\.\d+)?)")
 

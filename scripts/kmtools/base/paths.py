@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,18 +18,29 @@ SKIPPED_DIRS = {
 SKIPPED_SUFFIXES = {".o", ".ko", ".mod", ".cmd", ".a", ".pyc", ".order", ".symvers"}
 GENERATED_ENDINGS = (".mod.c",)
 
+# The checkout that holds this file, or the directory in which it is installed.
+OWN = Path(__file__).resolve().parents[3]
+
 
 def checkout() -> Path:
     """Return the checkout that holds this file; if it is installed, the one it is called in."""
-    own = Path(__file__).resolve().parents[3]
-    if (own / CATALOGUE).is_file():
-        return own
+    if (OWN / CATALOGUE).is_file():
+        return OWN
     here = Path.cwd()
     return next((path for path in (here, *here.parents) if (path / CATALOGUE).is_file()), here)
 
 
 ROOT = checkout()
 DEFAULT_CACHE = ROOT / "build" / "lab"
+
+
+def version() -> str:
+    """Return the version of these tools: that of the checkout, or the one that was installed."""
+    if (installed := OWN / "VERSION").is_file():
+        return installed.read_text(encoding="utf-8").strip()
+    header = (OWN / "include" / "kmarkers" / "version.h").read_text(encoding="utf-8")
+    found = re.search(r'KMARKERS_VERSION\s+"([^"]+)"', header)
+    return found[1] if found else ""
 
 
 def cache_dir() -> Path:
