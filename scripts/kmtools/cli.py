@@ -26,7 +26,7 @@ COMMANDS = {
     "bench": ("run", "set up, build, measure in every tier that this machine can, report"),
     "collect": ("run", "merge raw samples into the folder of a run"),
     "report": ("run", "statistics, table, figures and page of a run"),
-    "compare": ("results", "the added costs of two runs, as shares of their baselines"),
+    "compare": ("comparing", "what has changed from one run to others, row by row"),
     "impact": ("results", "what two markers cost a system call, as computed in 2008"),
     "reference": ("results", "make a run the one in results/reference"),
     "lab fetch": ("lab", "download and unpack test kernels"),

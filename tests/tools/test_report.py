@@ -312,32 +312,3 @@ def test_the_page_shows_stated_and_recomputed(run: Path) -> None:
     text = (run / "report.html").read_text()
     row = next(line for line in text.splitlines() if "<td>empty-loop: nop-p6" in line)
     assert "+2.50 (not what its numbers give)" in row and "+1.499" in row
-
-
-def test_compare_uses_shares_of_the_baseline(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    summary = json.loads((run / "summary.json").read_text())
-    entries = summary["results"]
-    for entry in entries:
-        for name in ("median", "delta", "delta_ci_lo", "delta_ci_hi"):
-            if entry[name] is not None:
-                entry[name] *= 1000
-    (tmp_path / "summary.json").write_text(json.dumps(summary))
-    assert main(["compare", str(run), str(tmp_path)]) == 0
-    out = capsys.readouterr().out
-    assert re.search(r"^0 of \d+ costs changed", out, re.MULTILINE)
-    for entry in entries:
-        if entry["benchmark"] == "empty-loop" and entry["variant"] == "marker-generic":
-            for name in ("delta", "delta_ci_lo", "delta_ci_hi"):
-                entry[name] *= 3
-    # In schema 1, the file is only the list.
-    (tmp_path / "summary.json").write_text(json.dumps(entries))
-    assert main(["compare", str(run), str(tmp_path)]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if "  more" in line]
-    assert len(lines) == 3 and all("marker-generic" in line for line in lines)
-
-
-def test_compare_needs_summaries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", str(tmp_path), str(tmp_path)]) == 1
-    assert "summary.json" in capsys.readouterr().err

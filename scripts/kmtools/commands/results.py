@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Commands that compare and keep results."""
+"""Commands that keep results."""
 
 from __future__ import annotations
 
@@ -9,22 +9,8 @@ from pathlib import Path
 from kmtools.analyse.summary import read_summary
 from kmtools.base.errors import FailedError
 from kmtools.commands import Run
-from kmtools.report.compare import comparison
 from kmtools.report.impact import lines
 from kmtools.report.reference import REFERENCE, make
-
-
-def compare(parser: ArgumentParser) -> Run:
-    """Raw numbers of two runs are not compared, because machines, clocks and kernels differ. A cost
-    has changed if the two intervals do not touch.
-    """
-    parser.add_argument("a", type=Path, metavar="RUN_A", help="the first run")
-    parser.add_argument("b", type=Path, metavar="RUN_B", help="the second run")
-
-    def run(args: Namespace) -> None:
-        print(comparison(read_summary(args.a)["results"], read_summary(args.b)["results"]))
-
-    return run
 
 
 def impact(parser: ArgumentParser) -> Run:

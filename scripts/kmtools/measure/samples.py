@@ -8,8 +8,10 @@ file and line. This file uses the standard library alone.
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -67,15 +69,17 @@ WHOLE_RUN = {SCHEMA: SAMPLE_COLUMNS, 1: ("tier", "kernel", *OLD_RAW_COLUMNS)}
 
 
 def whole_lines(path: Path) -> Iterator[str]:
-    """The lines of a file, whose last one must be complete."""
+    """The lines of a file, whose last one must be complete. A name in .gz is that of a compressed
+    file."""
     number = 0
+    begin = gzip.open if path.suffix == ".gz" else open
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
+        with begin(path, "rt", encoding="utf-8", newline="") as stream:
             for number, line in enumerate(stream, 1):
                 if not line.endswith("\n"):
                     raise RunError(f"{path}:{number}: last line is incomplete (truncated?)")
                 yield line
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, EOFError, zlib.error) as error:
         raise RunError(f"{path}:{number + 1}: {error}") from error
 
 

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Commands that compare runs."""
+
+from __future__ import annotations
+
+import argparse
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from pathlib import Path
+
+from kmtools.analyse import changes
+from kmtools.base.errors import BAD, DONE, UnableError
+from kmtools.base.files import write_whole
+from kmtools.commands import Run
+from kmtools.report import changefiles, changetext, comparison
+
+
+def percent(text: str) -> float:
+    """Parse a margin in percent, with or without the sign."""
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage from 0 to 100")
+    return value
+
+
+def failures(text: str) -> list[str]:
+    """Parse the words of --fail-on."""
+    words = [word.strip() for word in text.split(",")]
+    for word in words:
+        if word not in comparison.FAILURES:
+            known = ", ".join(comparison.FAILURES)
+            raise argparse.ArgumentTypeError(f"{word!r} is not one of {known}")
+    return words
+
+
+def compare(parser: ArgumentParser) -> Run:
+    """Each run is compared with the first, row by row: tier, benchmark and variant. The compared
+    number is the cost of a variant as a share of its baseline, because machines and clocks differ;
+    tiers are never compared. Documentation/comparing.md tells how a row is judged. The exit code is
+    1 if a row has a verdict that --fail-on names, or if a run cannot be used.
+    """
+    parser.add_argument("a", type=Path, metavar="RUN_A", help="the first run")
+    parser.add_argument("b", type=Path, nargs="+", metavar="RUN_B", help="the others")
+    parser.add_argument(
+        "--margin",
+        type=percent,
+        default=changes.MARGIN,
+        metavar="PERCENT",
+        help=f"changes below it count as none (default {changes.MARGIN:g})",
+    )
+    parser.add_argument(
+        "--fail-on",
+        type=failures,
+        action="extend",
+        default=[],
+        metavar="VERDICT,...",
+        help=f"exit with 1 if a row has it: {', '.join(comparison.FAILURES)}",
+    )
+    parser.add_argument(
+        "--whole", action="store_true", help="judge baselines and switches, too: on one machine"
+    )
+    parser.add_argument("--all", action="store_true", help="show all rows, not those that changed")
+    for name in ("markdown", "json", "junit", "html"):
+        parser.add_argument(f"--{name}", type=Path, metavar="FILE", help="write it there, too")
+    return run_compare
+
+
+def run_compare(args: Namespace) -> int:
+    """Compare, print and write what was asked for; returns the exit code."""
+    runs = [comparison.load(path) for path in (args.a, *args.b)]
+    found = comparison.compare(runs, args.margin, args.fail_on, args.whole)
+    makers: dict[str, Callable[[], str]] = {
+        "markdown": lambda: changetext.markdown(found, args.all),
+        "json": lambda: changefiles.as_json(found),
+        "junit": lambda: changefiles.as_junit(found),
+        "html": lambda: changefiles.as_html(found),
+    }
+    for name, make in makers.items():
+        path = getattr(args, name)
+        if path is not None:
+            write(path, make())
+    print(changetext.terminal(found, args.all))
+    return BAD if found.failed else DONE
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file that was asked for, in one step."""
+    if not path.parent.is_dir():
+        raise UnableError(f"{path}: there is no folder {path.parent}")
+    write_whole(path, text)

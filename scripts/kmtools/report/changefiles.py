@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A comparison as files for programs: JSON, JUnit and a page."""
+
+from __future__ import annotations
+
+import html
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+from kmtools.analyse.changes import Change
+from kmtools.analyse.rows import Row
+from kmtools.analyse.summary import ends, number
+from kmtools.report.changetext import (
+    HEADS,
+    NUMBERS,
+    cells,
+    interval,
+    outcome,
+    percent,
+    reading,
+    sums,
+)
+from kmtools.report.comparison import Compared, Comparison, remarks
+
+SCHEMA = 1
+CSS = Path(__file__).resolve().parent / "report.css"
+
+
+def of_row(row: Row | None) -> dict[str, Any] | None:
+    """A row of one run."""
+    if row is None:
+        return None
+    return {
+        "kernel": row.kernel,
+        "unit": row.unit,
+        "cost": number(row.cost),
+        "blocks": row.blocks,
+        "processes": row.processes,
+        "clusters": len(row.values),
+    }
+
+
+def of_change(comparison: Comparison, change: Change) -> dict[str, Any]:
+    """A row of the comparison."""
+    name = change.name
+    return {
+        "tier": name.tier,
+        "benchmark": name.benchmark,
+        "variant": name.variant,
+        "measured": name.measured,
+        "sites": name.sites or None,
+        "kind": change.kind,
+        "percent": number(change.percent),
+        **ends("percent", change.interval if change.percent is not None else None),
+        "noise_floor": number(change.floor),
+        "margin": change.margin,
+        "verdict": change.verdict,
+        "note": change.note,
+        "fails": comparison.fails(change),
+        "a": of_row(change.a),
+        "b": of_row(change.b),
+    }
+
+
+def machine_of(run: Compared) -> dict[str, Any]:
+    """The run's name, its kernel, and its machine's CPU and microcode."""
+    cpu = (run.env.get("machine") or {}).get("cpu") or {}
+    return {
+        "run": run.name,
+        "date": run.env.get("date"),
+        "cpu": cpu.get("model_name"),
+        "microcode": cpu.get("microcode"),
+        "kernel": (run.env.get("kernel") or {}).get("release"),
+        "remarks": remarks(run),
+    }
+
+
+def as_json(comparison: Comparison) -> str:
+    """The comparison as JSON; Documentation/comparing.md describes its fields."""
+    pairs = [
+        {
+            "a": machine_of(pair.a),
+            "b": machine_of(pair.b),
+            "counts": dict(pair.counts),
+            "rows": [of_change(comparison, change) for change in pair.changes],
+        }
+        for pair in comparison.pairs
+    ]
+    whole = {
+        "schema": SCHEMA,
+        "margin": comparison.margin,
+        "failing": sorted(comparison.failing),
+        "failed": comparison.failed,
+        "pairs": pairs,
+    }
+    return json.dumps(whole, indent=1) + "\n"
+
+
+def as_junit(comparison: Comparison) -> str:
+    """The comparison as JUnit: a suite for each pair, a case for each row. A row that fails is a
+    failure; one that could not be compared is skipped."""
+    root = ElementTree.Element("testsuites", name="kmarkers compare")
+    for pair in comparison.pairs:
+        failed = sum(comparison.fails(change) for change in pair.changes)
+        suite = ElementTree.SubElement(root, "testsuite", name=f"{pair.a.name} {pair.b.name}")
+        skipped = 0
+        for change in pair.changes:
+            name = change.name
+            sites = f" {name.measured} {name.sites}" if name.sites else ""
+            where = {"classname": f"{name.tier}.{name.benchmark}", "name": name.variant + sites}
+            case = ElementTree.SubElement(suite, "testcase", where)
+            said = f"{change.verdict}: {percent(change.percent)} {interval(change)} {change.note}"
+            if comparison.fails(change):
+                ElementTree.SubElement(case, "failure", message=said.strip())
+            elif change.percent is None:
+                ElementTree.SubElement(case, "skipped", message=said.strip())
+                skipped += 1
+            else:
+                ElementTree.SubElement(case, "system-out").text = said.strip()
+        counts = {"tests": len(pair.changes), "failures": failed, "skipped": skipped}
+        suite.attrib.update({key: str(value) for key, value in counts.items()})
+    ElementTree.indent(root, " ")
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def html_table(comparison: Comparison, changes: list[Change]) -> str:
+    """The table of one pair."""
+    kinds = [' class="n"' if column in NUMBERS else "" for column in range(len(HEADS))]
+    head = "".join(f'<th scope="col"{k}>{h}</th>' for h, k in zip(HEADS, kinds, strict=True))
+    body = []
+    for change in changes:
+        texts = [html.escape(cell) for cell in cells(change)]
+        texts[-1] = f'<span class="{html.escape(change.verdict)}">{texts[-1]}</span>'
+        line = "".join(f"<td{k}>{cell}</td>" for cell, k in zip(texts, kinds, strict=True))
+        body.append(f"<tr>{line}</tr>")
+    rows = "\n".join(body)
+    return (
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def as_html(comparison: Comparison) -> str:
+    """The comparison as a page that loads nothing."""
+    parts = []
+    for pair in comparison.pairs:
+        lines = [line for run in (pair.a, pair.b) for line in remarks(run)]
+        lines += [*reading(comparison, pair), sums(pair)]
+        items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+        title = html.escape(f"{pair.b.name} against {pair.a.name}")
+        parts.append(
+            f"<h2>{title}</h2><ul>{items}</ul>{html_table(comparison, list(pair.changes))}"
+        )
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>kmarkers: comparison</title><style>{CSS.read_text()}</style></head>\n<body>"
+        f"<h1>Comparison</h1><p>{html.escape(outcome(comparison))}</p>{''.join(parts)}"
+        "</body></html>\n"
+    )

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A comparison as text: for a terminal, and in Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from kmtools.analyse import changes
+from kmtools.analyse.changes import NOT_JUDGED, Change
+from kmtools.analyse.rows import EXACT
+from kmtools.analyse.verdicts import EQUIVALENT, IDENTICAL, UNRESOLVED
+from kmtools.base.text import aligned
+from kmtools.report.comparison import Comparison, Pair, remarks
+from kmtools.report.table import amount
+
+# Rows that need no look unless all rows are asked for.
+QUIET = (EQUIVALENT, IDENTICAL, UNRESOLVED, NOT_JUDGED)
+HEADS = ("tier", "benchmark", "variant", "A", "B", "unit", "change", "interval", "verdict")
+NUMBERS = {3, 4, 6, 7}
+
+
+def percent(value: float | None) -> str:
+    """A change in percent."""
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{value:+.2f} %" if math.isfinite(value) else "?"
+
+
+def interval(change: Change) -> str:
+    """The interval of a change in percent; a question mark where the data do not bound it."""
+    if change.percent is None:
+        return "-"
+    ends = (change.interval.lo, change.interval.hi)
+    return f"[{', '.join(f'{end:+.2f}' if math.isfinite(end) else '?' for end in ends)}]"
+
+
+def cells(change: Change) -> tuple[str, ...]:
+    """A row of the table."""
+    name = change.name
+    sites = f" ({name.measured}, {name.sites} sites)" if name.sites else ""
+    costs = (amount(row.cost) if row else "-" for row in (change.a, change.b))
+    verdict = change.verdict + (f" ({change.note})" if change.note else "")
+    where = (name.tier, name.benchmark, name.variant + sites)
+    return (*where, *costs, change.unit, percent(change.percent), interval(change), verdict)
+
+
+def chosen(comparison: Comparison, pair: Pair, everything: bool) -> list[Change]:
+    """The rows to show: those that changed or fail, or all."""
+    return [
+        change
+        for change in pair.changes
+        if everything or change.verdict not in QUIET or comparison.fails(change)
+    ]
+
+
+def sums(pair: Pair) -> str:
+    """How many rows have each verdict, as a sentence."""
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in pair.counts.most_common())
+    return f"{len(pair.changes)} rows: {counts}"
+
+
+def reading(comparison: Comparison, pair: Pair) -> list[str]:
+    """The lines that tell how to read the table."""
+    lines = [f"margin {comparison.margin:g} %, the same for all rows"]
+    smallest = changes.smallest(pair.changes)
+    if smallest is not None:
+        lines.append(f"half of the rows could show a change of {smallest:.2g} %")
+    if any(change.kind == EXACT for change in pair.changes):
+        lines.append("instructions are compared as numbers, without a margin")
+    return lines
+
+
+def outcome(comparison: Comparison) -> str:
+    """The last line."""
+    if not comparison.failing:
+        return "nothing was asked to fail (--fail-on)"
+    words = ", ".join(sorted(comparison.failing))
+    return f"{comparison.failed} rows fail ({words})" if comparison.failed else f"no row is {words}"
+
+
+def terminal(comparison: Comparison, everything: bool = False) -> str:
+    """The comparison for a terminal."""
+    lines: list[str] = []
+    for pair in comparison.pairs:
+        lines += [f"A: {pair.a.name}", f"B: {pair.b.name}"]
+        lines += [line for run in (pair.a, pair.b) for line in remarks(run)]
+        lines += [f"{line}." for line in reading(comparison, pair)]
+        rows = [cells(change) for change in chosen(comparison, pair, everything)]
+        if rows:
+            lines += ["", *aligned([HEADS, *rows], NUMBERS)]
+        lines += ["", sums(pair), ""]
+    return "\n".join([*lines, outcome(comparison)])
+
+
+def escape(cell: str) -> str:
+    """A cell of a table in Markdown."""
+    return cell.replace("|", "\\|")
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table in Markdown."""
+    rule = ["--:" if number in NUMBERS else "---" for number in range(len(HEADS))]
+    return [f"| {' | '.join(map(escape, row))} |" for row in (HEADS, rule, *rows)]
+
+
+def markdown(comparison: Comparison, everything: bool = False) -> str:
+    """The comparison in Markdown, as a comment on a change would show it."""
+    lines: list[str] = []
+    for pair in comparison.pairs:
+        lines += [f"## {pair.b.name} against {pair.a.name}", ""]
+        lines += [f"- {line}" for run in (pair.a, pair.b) for line in remarks(run)]
+        lines += [f"- {line}" for line in (*reading(comparison, pair), sums(pair))]
+        rows = [cells(change) for change in chosen(comparison, pair, everything)]
+        lines += ["", *(table(rows) if rows else ["No row changed."]), ""]
+    return "\n".join([*lines, outcome(comparison), ""])
