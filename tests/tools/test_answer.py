@@ -33,8 +33,8 @@ def by_place(found: list[Answer]) -> dict[str, Answer]:
 def test_the_sentence_says_what_a_dormant_marker_costs() -> None:
     found = answers([*LOOP, *CALL], SITES)
     assert sentence(found) == (
-        "A dormant marker costs 0.27 core cycles in hot code, 40 core cycles cold in the"
-        " instruction cache and 0.25 % of a system call (unresolved)."
+        "A dormant marker costs 0.27 core cycles in hot code, 40 cold in the instruction"
+        " cache and 0.25 % of a system call (unresolved)."
     )
     own = by_place(found)
     assert own["In hot code"].verdict == SLOWER and "density-full" in own["In hot code"].how

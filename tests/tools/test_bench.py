@@ -85,24 +85,11 @@ def test_without_numpy_there_is_a_line_that_gives_the_page(
     monkeypatch.setattr(report, "has_package", lambda name: False)
     assert machine.bench() == 2
     said = capsys.readouterr()
-    assert "apt-get install python3-numpy python3-matplotlib" in said.err
+    assert "apt-get install python3-numpy" in said.err
     (run,) = machine.runs()
     assert f"scripts/kmarkers report '{run}'" in said.err
     assert said.out.count("medians alone") == len(TIERS)
     assert not (run / "summary.json").exists()
-
-
-def test_without_matplotlib_there_are_verdicts_and_the_line_that_gives_the_page(
-    machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(report, "report", machine.whole_report)
-    monkeypatch.setattr(report, "has_package", lambda name: name == "numpy")
-    assert machine.bench() == 2
-    said = capsys.readouterr()
-    assert "apt-get install python3-numpy python3-matplotlib" in said.err
-    (run,) = machine.runs()
-    assert "medians alone" not in said.out and "over none; margin" in said.out
-    assert (run / "summary.json").exists() and not (run / "report.html").exists()
 
 
 def test_a_clock_that_stands_or_goes_back_overwrites_nothing(

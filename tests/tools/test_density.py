@@ -19,8 +19,7 @@ from kmtools.cli import main
 from kmtools.measure import collect
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC
 from kmtools.report import sitetable
-from kmtools.report.figures import densities
-from matplotlib.collections import LineCollection
+from kmtools.report.figures import panels
 
 SITES = (1, 4, 16)
 
@@ -106,7 +105,8 @@ def test_costs_are_in_table_summary_and_page(
     assert sites[0]["ci_lo"] <= 0.125 <= sites[0]["ci_hi"]
     text = (run / "report.html").read_text()
     assert text.count("one more dormant site") >= 2
-    assert (run / "figures" / "density-native.svg").exists()
+    drawn = (run / "figures" / "dormant-native.svg").read_text()
+    assert "density-full" in drawn and "for one more dormant site" in drawn
 
 
 def site_cost(name: str, cost: float, ci: Interval) -> SiteCost:
@@ -120,15 +120,11 @@ def test_the_figure_shows_whole_intervals() -> None:
         site_cost("marker-generic", 1.0, Interval(-3.0, 15.0)),
         site_cost("marker-jump", 0.5, UNBOUNDED),
     ]
-    drawn = densities.densities(costs, "sites")
-    assert drawn is not None
-    figure, picture = drawn
-    drawn_lines = figure.axes[0].collections
-    lines = [line for line in drawn_lines if isinstance(line, LineCollection)]
-    ends = [[float(x) for x in line.get_segments()[0][:, 0]] for line in lines]
-    assert ends[0] == [-3.0, 15.0]
-    assert ends[1][0] < -15 and ends[1][1] > 15
-    assert "marker-generic +1.000" in picture.alt
+    (panel,) = panels.sites(costs)
+    ends = [(panel.axis.share(row.lo), panel.axis.share(row.hi)) for row in panel.rows]
+    assert 0 < ends[0][0] < ends[0][1] < 1
+    assert ends[1] == (0, 1), "an interval without ends goes from end to end"
+    assert [row.words for row in panel.rows] == ["+1.000 ± 9.000", "+0.500"]
     assert "; 0 and 64 sites; " in sitetable.title_of(costs[0])
 
 

@@ -30,7 +30,8 @@ Name = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Published:
-    """One published number: value and deltas in `unit`, deltas over another published row."""
+    """One published number: value, its standard deviation and deltas in `unit`, deltas over another
+    published row."""
 
     source: str
     date: str
@@ -40,6 +41,7 @@ class Published:
     variant: str
     value: float
     unit: str
+    stddev: float | None
     note: str
     delta_stated: Decimal | None
     over: str | None
@@ -108,6 +110,7 @@ def read_published() -> list[Published]:
                 **{name: row[name] for name in NAMES},
                 value=value,
                 unit=unit,
+                stddev=float(row["stddev"]) if row["stddev"] else None,
                 note=row["note"],
                 delta_stated=Decimal(stated[1]) if stated else None,
                 over=reference,

@@ -9,24 +9,32 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
 from kmtools.check.floors import Edge, Floor, Pair, Plan, between, facts
-from kmtools.report.figures.style import (
-    BLUE,
-    GREEN,
-    INK,
-    MUTED,
-    ORANGE,
-    PURPLE,
-    SKY,
-    STYLE,
-    VERMILLION,
-)
 
+INK, MUTED = "#24292f", "#7d858d"
+# Okabe and Ito, "Color Universal Design" (2008).
+BLUE, VERMILLION, GREEN, PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
+ORANGE, SKY = "#e69f00", "#56b4e9"
+STYLE: Any = {
+    "svg.hashsalt": "kmarkers",
+    "svg.fonttype": "path",
+    "font.family": "DejaVu Sans",
+    "font.size": 8.5,
+    "text.color": INK,
+    "figure.facecolor": "white",
+    "axes.facecolor": "none",
+    "savefig.dpi": 120,
+}
 HEIGHT, STEP, WIDTH = 0.62, 1.0, 4.0
 LANES = (BLUE, GREEN, PURPLE, ORANGE, SKY, MUTED, INK)
 SIDE = 1.75  # width of a floor that is beside the others

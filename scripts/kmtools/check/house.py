@@ -12,8 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
+from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
 from kmtools.check.csource import Definition
 from kmtools.check.floors import Edge, Floor, Plan, facts, floor_of, way
@@ -175,6 +177,8 @@ def measure() -> list[Breach]:
 def show(draw: bool) -> int:
     """Print the breaches in this tree, after the figure is drawn if asked; return the exit code."""
     if draw:
+        if find_spec("matplotlib") is None:
+            raise UnableError("drawing needs matplotlib: apt-get install python3-matplotlib")
         figure = import_module("kmtools.check.floorfigure")
         figure.draw(plan_of_tree(), ROOT / DRAWN)
     found = measure()

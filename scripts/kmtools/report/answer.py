@@ -213,10 +213,12 @@ def sentence(found: Sequence[Answer]) -> str:
     known = [a for a in found if a.value is not None and a.place != "Beside cold data"]
     if not known:
         return "This run has no answer: no tier of it has cycles of a real CPU."
-    parts = []
+    parts, unit = [], ""
     for answer in known:
         doubt = " (unresolved)" if answer.verdict == UNRESOLVED else ""
-        parts.append(f"{number(answer)} {answer.short}{doubt}")
+        said = number(answer) if answer.unit != unit else short(answer.value or 0.0)
+        parts.append(f"{said} {answer.short}{doubt}")
+        unit = answer.unit
     text = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
     return f"A dormant marker costs {text}."
 

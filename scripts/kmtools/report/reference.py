@@ -27,19 +27,19 @@ from kmtools.report import impact
 from kmtools.report.table import amount, count
 
 REFERENCE = ROOT / "results" / "reference"
-HEADLINE = "added-cost-native"
+HEADLINE = "headline"
 # Stems of the figures to keep, and their captions; figures that a run lacks are left out.
 FIGURES = {
-    HEADLINE: "Added cost in user space on the real CPU",
-    "added-cost-metal": "Added cost in the kernel of a real machine",
-    "cold-native": "Branches on immediate values, on cached and on cold memory",
-    "getppid-native": "The system call, every paired difference",
-    "instructions-icount": "Exact instructions per operation inside the kernel",
+    HEADLINE: "What one dormant site adds, hot and cold",
+    "dormant-native": "Dormant sites in user space on the real CPU",
+    "dormant-metal": "Dormant sites in the kernel of a real machine",
+    "cold-native": "Cold code and cold data in user space on the real CPU",
+    "enabled-native": "Enabled probes in user space on the real CPU",
+    "dormant-icount": "Exact instructions that dormant sites add inside the kernel",
     "switching-native": "Time to switch sites in user space on the real CPU",
     "switching-vm": "Time to switch sites in the kernel, emulated: ratios only",
-    "then-and-now": "Published costs and the ones measured here",
+    "then-and-now": "Costs published in 2006 and the ones measured here",
 }
-FORMATS = (".svg", ".png")
 SAMPLES_LIMIT = 2_000_000
 # Directories of this machine, anywhere in a text.
 PRIVATE_PATH = re.compile(r"(?:^|[\s=:])(/(?:home|root|work|tmp|srv|mnt|media|Users)\b\S*)")
@@ -152,7 +152,7 @@ def render(env: dict[str, Any], entries: Sequence[dict[str, Any]], kept: Sequenc
     lines += ["are not to be compared.", ""]
     for stem in kept:
         alt = f"{FIGURES[stem]}; the tables below hold its numbers"
-        lines += [f"![{alt}]({stem}.png)", "", f"{FIGURES[stem]} ([svg]({stem}.svg)).", ""]
+        lines += [f"![{alt}]({stem}.svg)", "", f"{FIGURES[stem]}.", ""]
     for _, group in groupby(entries, lambda entry: (entry["tier"], entry["kernel"])):
         lines += tier_lines(list(group))
     lines += impact.lines(entries)
@@ -172,15 +172,11 @@ def keep_samples(run: Path, out: Path) -> None:
 
 def keep_figures(run: Path, out: Path) -> list[str]:
     """Copy the headline figures that the run has; return their stems."""
-    for stale in [path for ending in FORMATS for path in out.glob(f"*{ending}")]:
+    for stale in [*out.glob("*.svg"), *out.glob("*.png")]:
         stale.unlink()
-    kept = []
-    for stem in FIGURES:
-        files = [run / "figures" / (stem + ending) for ending in FORMATS]
-        if all(file.is_file() for file in files):
-            kept.append(stem)
-            for file in files:
-                shutil.copyfile(file, out / file.name)
+    kept = [stem for stem in FIGURES if (run / "figures" / f"{stem}.svg").is_file()]
+    for stem in kept:
+        shutil.copyfile(run / "figures" / f"{stem}.svg", out / f"{stem}.svg")
     return kept
 
 
@@ -192,7 +188,7 @@ def make(run: Path, out: Path) -> None:
     check_private(env, platform.node())
     for why in rundir.warnings(env):
         raise RunError(f"{run} is no run for reference. {why}")
-    for needed in (run / "samples.csv", run / "figures" / f"{HEADLINE}.png"):
+    for needed in (run / "samples.csv", run / "figures" / f"{HEADLINE}.svg"):
         if not needed.is_file():
             raise RunError(f"{needed} is missing; run scripts/kmarkers report {run}")
     if env["source"]["dirty"]:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes the verdict table, figures and page of a run, as far as the installed packages allow.
 
-It reads samples.csv and env.json of a run, and writes summary.json, figures/*.svg and *.png and
-report.html beside them. The same input gives the same bytes. Without numpy it prints medians;
-without matplotlib it makes no page.
+It reads samples.csv and env.json of a run, and writes summary.json, figures/*.svg and report.html
+beside them. The same input gives the same bytes. Without numpy it prints medians and makes no page.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample, read_samples
 from kmtools.report import medians
 
-NEEDS = "python3-numpy python3-matplotlib"
+NEEDS = "python3-numpy"
 
 
 def has_package(name: str) -> bool:
@@ -43,9 +42,9 @@ def report(
     elif wanted:
         print(medians.render(samples, [one for one in tiers if one.tier in wanted]))
         print("".join(f"\n{line}" for line in rundir.warnings(env, tier)))
-    if tier or not figures or (has_package("numpy") and has_package("matplotlib")):
+    if tier or not figures or has_package("numpy"):
         return True
-    print(f"report: the page needs packages: apt-get install {NEEDS}", file=sys.stderr)
+    print(f"report: the page needs a package: apt-get install {NEEDS}", file=sys.stderr)
     print(f"report: then scripts/kmarkers report '{run}'", file=sys.stderr)
     return False
 
@@ -59,7 +58,7 @@ def _judge(
     tier: str | None,
     figures: bool,
 ) -> None:
-    """Do the part that needs numpy, and make the page if there is matplotlib, too."""
+    """Do the part that needs numpy."""
     from kmtools.analyse import (  # noqa: PLC0415
         density,
         grade,
@@ -86,8 +85,8 @@ def _judge(
     if tier:
         return
     summary.write(run, dict(env), results, published.ancestors(), switches, sites)
-    if figures and has_package("matplotlib"):
-        from kmtools.report import page  # noqa: PLC0415  slow to load
+    if figures:
+        from kmtools.report import page  # noqa: PLC0415
 
         page.write(run, env, results, switches, sites)
         print(f"report: {run / 'report.html'}")

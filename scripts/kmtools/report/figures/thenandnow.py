@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Published costs beside ours: one panel per machine, each with its own axis."""
+"""Published costs beside ours: two panels for each machine, each with its own axis."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-
 from kmtools.analyse.published import Published, successors
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result, difference
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
-from kmtools.report.figures import style
-from kmtools.report.figures.style import INK, MUTED, Drawn, Picture, legend_above, name_rows, panels
+from kmtools.report.figures import rows as drawing_rows
+from kmtools.report.figures.axis import signed
+from kmtools.report.figures.rows import Panel
+from kmtools.report.figures.svg import Drawing
 from kmtools.report.table import amount
 
 Machine = tuple[str, str, str]
-TIER_LOOK = {"native": (style.BLUE, "o"), "metal": (style.PURPLE, "s"), "vm": (INK, "^")}
+# The tier of ours that is drawn, the best first; the table has all.
+BEST = ("metal", "native", "vm")
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,11 @@ class Row:
     @property
     def label(self) -> str:
         return f"{self.then.benchmark}: {self.then.variant}"
+
+    @property
+    def short(self) -> str:
+        """For a figure."""
+        return self.label.removeprefix("marker-")
 
 
 def counterpart(result: Result, over: str, results: Mapping[object, Result]) -> Ours | None:
@@ -79,95 +83,80 @@ def join(results: Sequence[Result], numbers: Sequence[Published]) -> dict[Machin
     return dict(rows)
 
 
-def _draw_then(axes: Axes, rows: Sequence[Row]) -> None:
-    deltas = [row.then.delta or 0.0 for row in rows]
-    for index, row in enumerate(rows):
-        axes.plot([0, deltas[index]], [index, index], color=MUTED, linewidth=1.2)
-        axes.plot([deltas[index]], [index], "o", color=style.VERMILLION, markersize=6)
-        stated = row.then.delta_stated
-        if stated is not None and row.then.differs:
-            axes.plot([float(stated)], [index], "x", color=INK, markersize=7, mew=1.5)
-        style.note(axes, index, amount(row.then.delta, True), 7.5)
-    _finish(axes, [abs(delta) for delta in deltas], min(*deltas, 0), max(*deltas, 0))
-    units = sorted({row.then.unit for row in rows})
-    axes.set_xlabel(f"added, {' and '.join(units)}")
+def smallest(values: Sequence[float]) -> float:
+    """What is near nothing on an axis for such values: their lower quartile, but no less than a
+    three-hundredth of the largest."""
+    sizes = sorted(abs(value) for value in values if value and math.isfinite(value))
+    return max(sizes[len(sizes) // 4], sizes[-1] / 300) if sizes else 1.0
 
 
-def _finish(
-    axes: Axes, sizes: Sequence[float], low: float, high: float, least: float = 0.0
-) -> None:
-    axes.axvline(0, color=MUTED, linewidth=0.8)
-    small = sorted(size for size in sizes if size > 0)
-    floor = max(small[len(small) // 4], small[-1] / 300, least) if small else 1.0
-    pad = 0.06 * ((high - low) or 1.0)
-    low, high = (1.3 * low if low < 0 else -pad), (1.3 * high if high > 0 else pad)
-    style.signed_axis(axes, low, high, floor, most=2 if low < -pad < pad < high else 3)
-    if axes.get_xscale() == "symlog":
-        low, high = min(low, -floor), max(high, floor)
-    axes.set_xlim(low, high)
+def then_row(row: Row) -> drawing_rows.Row:
+    """A published cost with its published spread, and a cross where another one was stated."""
+    then = row.then
+    assert then.delta is not None
+    words, caveat, odd = amount(then.delta, True), "", None
+    half = then.stddev or 0.0
+    if half:
+        words += f" ± {amount(half)}"
+    if then.differs and then.delta_stated is not None:
+        odd = float(then.delta_stated)
+        caveat = f"stated as {odd:+g}, which its own numbers do not give"
+    ends = (then.delta - half, then.delta + half)
+    return drawing_rows.Row(row.short, then.delta, *ends, "then", words, caveat=caveat, odd=odd)
 
 
-def _draw_now(axes: Axes, rows: Sequence[Row]) -> None:
-    sizes, low, high = [], 0.0, 0.0
-    for index, row in enumerate(rows):
-        texts = []
-        for step, ours in enumerate(row.now):
-            colour, marker = TIER_LOOK.get(ours.result.tier, (INK, "D"))
-            at = index + 0.22 * (step - (len(row.now) - 1) / 2)
-            ends = [e for e in (ours.interval.lo, ours.interval.hi) if math.isfinite(e)]
-            if len(ends) == 2:
-                axes.plot(ends, [at, at], color=colour, linewidth=1.2)
-            axes.plot([ours.delta], [at], marker, color=colour, markersize=5)
-            sizes.append(abs(ours.delta))
-            low, high = min(low, ours.delta, *ends), max(high, ours.delta, *ends)
-            texts.append(amount(ours.delta, True))
-        style.note(axes, index, " / ".join(texts), 7.5)
-    least = min((o.result.margin or 0.0) for row in rows for o in row.now)
-    _finish(axes, sizes, min(low, -least), max(high, least), least)
-    units = sorted({ours.result.unit for row in rows for ours in row.now})
-    axes.set_xlabel(f"added, {' and '.join(units)} per operation")
+def ours_of(row: Row) -> Ours:
+    """Our counterpart that is drawn."""
+    return min(row.now, key=lambda o: BEST.index(o.result.tier))
 
 
-def _legend(figure: Figure, tiers: Sequence[str], differs: bool) -> None:
-    handles = [
-        Line2D([], [], color=style.VERMILLION, marker="o", ls="", label="published, recomputed")
-    ]
-    if differs:
-        label = "as stated, where its numbers differ"
-        handles.append(Line2D([], [], color=INK, marker="x", ls="", label=label))
-    for tier in tiers:
-        colour, marker = TIER_LOOK.get(tier, (INK, "D"))
-        handles.append(Line2D([], [], color=colour, marker=marker, label=f"here, {tier}"))
-    legend_above(figure, handles, len(handles))
+def now_row(row: Row, named: bool) -> drawing_rows.Row:
+    """Our counterpart of a published cost."""
+    ours = ours_of(row)
+    ends = (ours.interval.lo, ours.interval.hi)
+    words = amount(ours.delta, True)
+    if all(map(math.isfinite, ends)):
+        words += f" ± {amount((ends[1] - ends[0]) / 2)}"
+    # As high as the published row beside it.
+    caveat = "" if named or not row.then.differs else " "
+    look = "s0"
+    name = row.short if named else ""
+    return drawing_rows.Row(name, ours.delta, *ends, look, words, caveat=caveat)
 
 
-def then_and_now(rows: Mapping[Machine, Sequence[Row]], name: str) -> Drawn:
-    """The figure: a row of panels for each published machine, published left, ours right."""
-    if not rows:
-        return None
-    machines = sorted(rows, key=lambda key: (key[0] != "markers-0.20", key))
-    heights = [max(2.0, len(rows[machine])) * (style.ROW + 0.03) for machine in machines]
-    figure, grid = panels(heights, columns=2)
-    for (left, right), machine in zip(grid, machines, strict=True):
-        _draw_then(left, rows[machine])
-        _draw_now(right, rows[machine])
-        name_rows(left, [row.label for row in rows[machine]])
-        name_rows(right, ["" for _ in rows[machine]])
-        year = rows[machine][0].then.date[:4]
-        left.set_title(f"{machine[1]}, {machine[2]}, {year}")
-        right.set_title("here, now")
-    tiers = sorted({o.result.tier for r in rows.values() for row in r for o in row.now})
-    _legend(figure, tiers, any(row.then.differs for r in rows.values() for row in r))
-    words = "; ".join(
-        f"{machine[1]} {row.label} {amount(row.then.delta, True)} {row.then.unit}, here "
-        + " and ".join(f"{amount(o.delta, True)} ({o.result.tier})" for o in row.now)
-        for machine in machines
-        for row in rows[machine]
+def both(rows: Sequence[Row], named: bool) -> tuple[Panel, Panel]:
+    """The panel of a published machine, and that of ours."""
+    then, now = [then_row(row) for row in rows], [now_row(row, named) for row in rows]
+    year, units = rows[0].then.date[:4], sorted({row.then.unit for row in rows})
+    ours = sorted({ours_of(row).result.unit for row in rows})
+    least = min(ours_of(row).result.margin or 0.0 for row in rows)
+    here = [end for row in now for end in (row.value, row.lo, row.hi)]
+    floor = max(least, smallest([row.value for row in now]))
+    published = [end for row in then for end in (row.value, row.lo, row.hi, row.odd or 0.0)]
+    left = signed(published, smallest([row.value for row in then]))
+    return (
+        Panel(f"Then, {year}", f"added, {' and '.join(units)}", left, then),
+        Panel("Here, now", f"added, {' and '.join(ours)}", signed(here, floor), now),
     )
-    return figure, Picture(
-        name,
-        "Then and now",
-        "Every machine on its own axis, since a cycle of one is not a cycle of another. Costs over"
-        " the same kind of reference on both sides.",
-        f"Published added costs beside those measured here. {words}.",
-    )
+
+
+def draw(rows: Sequence[Row], width: int) -> Drawing:
+    """One machine: published costs on the left and ours on the right, or one below the other."""
+    drawing = Drawing(width)
+    then, now = both(rows, drawing.narrow)
+    if drawing.narrow:
+        y = drawing_rows.draw_panel(drawing, then, titled=True)
+        drawing_rows.draw_panel(drawing, now, y + 18, titled=True)
+        return drawing
+    drawing.frame = (272.0, 392.0)
+    drawing.text(272, 14, "then", "strong")
+    drawing.text(506, 14, "here, now", "strong")
+    drawing_rows.draw_panel(drawing, then, 24)
+    drawing.frame = (506.0, 614.0)
+    drawing_rows.draw_panel(drawing, now, 24)
+    return drawing
+
+
+def ordered(rows: Mapping[Machine, Sequence[Row]]) -> list[Machine]:
+    """The machines, that of 2006 first."""
+    return sorted(rows, key=lambda key: (key[0] != "markers-0.20", key))

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Axes: linear, logarithmic, and linear around zero with a logarithm beyond."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# An axis is linear if its values are within this many times the part around zero.
+LINEAR_REACH = 25.0
+# A logarithmic axis may have powers of ten without a label.
+STEPS = (1.0, 2.0, 5.0, 10.0)
+
+
+def plain(value: float) -> str:
+    """A label without an exponent: 0.1, 20, 3 k, 2 M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            scale = 1e3 if letter == "k" else size
+            return f"{value / scale:g} {letter}"
+    return f"{value:g}"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From `low` to `high`; linear within `linear` of zero and logarithmic beyond. None: linear
+    throughout; 0: logarithmic throughout, for values above zero."""
+
+    low: float
+    high: float
+    linear: float | None = None
+
+    def _bent(self, value: float) -> float:
+        if self.linear is None:
+            return value
+        if not self.linear:
+            return math.log10(max(value, self.low))
+        if abs(value) <= self.linear:
+            return value / self.linear
+        return math.copysign(1 + math.log10(abs(value) / self.linear), value)
+
+    def share(self, value: float) -> float:
+        """The place of a value, from 0 to 1; values beyond the ends are at the ends."""
+        if math.isnan(value):
+            raise ValueError("a value that is no number has no place on an axis")
+        low, high = self._bent(self.low), self._bent(self.high)
+        inside = min(max(value, self.low), self.high)
+        return (self._bent(inside) - low) / ((high - low) or 1.0)
+
+    def ticks(self, most: int) -> list[float]:
+        """Places for labels, at most so many."""
+        if self.linear is None:
+            return even_steps(self.low, self.high, most)
+        if not self.linear:
+            return powers(self.low, self.high, most)
+        return [
+            *(-tick for tick in reversed(powers(self.linear, -self.low, most // 2))),
+            0.0,
+            *powers(self.linear, self.high, most if self.low > -self.linear else most // 2),
+        ]
+
+
+def even_steps(low: float, high: float, most: int) -> list[float]:
+    """Round numbers at even distances."""
+    if not high > low:
+        return [low]
+    for power in range(math.floor(math.log10(high - low)) - 2, 400):
+        for step in STEPS[:3]:
+            size = step * 10.0**power
+            first, last = math.ceil(low / size - 1e-9), math.floor(high / size + 1e-9)
+            if last - first < most:
+                return [round(number * size, 12) + 0.0 for number in range(first, last + 1)]
+    return []
+
+
+def powers(low: float, high: float, most: int) -> list[float]:
+    """Powers of ten between two values, evenly thinned out."""
+    if high <= 0 or high < low:
+        return []
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    if last < first:
+        return []
+    step = max(1, -(-(last - first + 1) // max(1, most)))
+    return [10.0**power for power in range(last, first - 1, -step)][::-1]
+
+
+def signed(values: Sequence[float], floor: float) -> Axis:
+    """An axis that shows zero and all finite values; `floor` is the size of what is nothing."""
+    finite = [value for value in values if math.isfinite(value)]
+    reach = max((abs(value) for value in finite), default=0.0)
+    floor = floor if math.isfinite(floor) and floor > 0 else reach or 1.0
+    low, high = min(0.0, -floor, *finite), max(0.0, floor, *finite)
+    if reach <= LINEAR_REACH * floor:
+        return Axis(1.08 * low, 1.08 * high)
+    linear = 2 * floor
+    return Axis(min(1.3 * low, -linear), max(1.3 * high, linear), linear)
+
+
+def positive(values: Sequence[float]) -> Axis:
+    """A logarithmic axis around values above zero."""
+    finite = [value for value in values if math.isfinite(value) and value > 0] or [1.0]
+    return Axis(min(finite) / 1.3, max(finite) * 1.3, 0.0)

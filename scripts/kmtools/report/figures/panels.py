@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""From results to panels: costs, sites, whole cold costs, exact counts.
+
+Rows that are equivalent to their baseline say nothing in a figure, and become a sentence below it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from kmtools.analyse import kinds, stats
+from kmtools.analyse.density import SiteCost
+from kmtools.analyse.verdicts import BASELINE, EQUIVALENT, IDENTICAL, NO_BASELINE, Result
+from kmtools.report.figures.axis import Axis, signed
+from kmtools.report.figures.rows import Panel, Row
+from kmtools.report.table import amount, shown
+
+NOTHING = (EQUIVALENT, IDENTICAL)
+# Points of a drawn distribution, and how far it reaches beyond the quartiles, in their distances.
+POINTS, BEYOND = 48, 3.0
+FEWEST = 20
+# Benchmarks whose paired differences are drawn as distributions.
+PAIRED = "getppid-"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def noise_words(rows: Sequence[Result]) -> str:
+    """The noise floor in a sentence, and the margin."""
+    first = rows[0]
+    if first.noise_floor is None or first.margin is None:
+        return ""
+    clone = next((r for r in rows if r.is_clone), None)
+    doubt = "" if clone is None or clone.verdict == EQUIVALENT else f" ({clone.verdict})"
+    return (
+        f"Noise floor (A/A, shaded) ±{amount(first.noise_floor)}{doubt};"
+        f" margin (dotted) ±{amount(first.margin)}."
+    )
+
+
+def remark_of(rows: Sequence[Result]) -> str:
+    """What the rows that are not drawn say, and how exact the benchmark is."""
+    quiet = [r for r in kinds.judged(rows) if r.verdict in NOTHING]
+    words = []
+    if quiet and quiet[0].verdict == IDENTICAL:
+        words.append(f"Not one instruction more: {listed([r.variant for r in quiet])}.")
+    elif quiet:
+        reach = max(r.delta_ci.reach for r in quiet if r.delta_ci is not None)
+        names = listed([r.variant for r in quiet])
+        words.append(f"Equivalent to {quiet[0].baseline}, within ±{amount(reach)}: {names}.")
+    if rows[0].unit != "instructions":
+        words.append(noise_words(rows))
+    return " ".join(word for word in words if word)
+
+
+def spread(values: Sequence[float]) -> list[tuple[float, float]]:
+    """The height of a distribution, at most 1, by a Gaussian kernel (Silverman's width); nothing of
+    few or equal values."""
+    x = np.asarray(values, dtype=np.float64)
+    if len(x) < FEWEST:
+        return []
+    first, third = np.quantile(x, 0.25), np.quantile(x, 0.75)
+    size = min(float(np.std(x)), float(third - first) / 1.34) * 0.9 * len(x) ** -0.2
+    if not size > 0:
+        return []
+    reach = BEYOND * (third - first)
+    grid = np.linspace(first - reach, third + reach, POINTS)
+    height = np.exp(-0.5 * ((grid[:, None] - x[None, :]) / size) ** 2).sum(axis=1)
+    height /= height.max()
+    return [(float(place), float(share)) for place, share in zip(grid, height, strict=True)]
+
+
+def row_of(result: Result, paired: bool) -> Row:
+    """A result as a row, with the distribution of its paired differences if asked for."""
+    assert result.delta is not None and result.delta_ci is not None
+    inner = (result.sign_ci.lo, result.sign_ci.hi) if result.sign_ci else None
+    return Row(
+        result.variant,
+        result.delta,
+        result.delta_ci.lo,
+        result.delta_ci.hi,
+        result.verdict,
+        f"{shown(result, result.delta, True)} {result.verdict}",
+        inner,
+        spread([float(value) for value in stats.values(result.deltas)]) if paired else (),
+        result.note,
+    )
+
+
+def forest(results: Sequence[Result]) -> list[Panel]:
+    """A panel for each benchmark: the costs that are not equivalent to none, or not known."""
+    panels = []
+    for rows in kinds.groups(results):
+        known = [r for r in kinds.judged(rows) if r.delta_ci is not None]
+        paired = rows[0].benchmark.startswith(PAIRED)
+        drawn = [row_of(r, paired) for r in known if r.verdict not in NOTHING]
+        if not known:
+            continue
+        first = rows[0]
+        floor = max(first.noise_floor or 0.0, first.margin or 0.0)
+        ends = [end for row in drawn for end in (row.value, row.lo, row.hi)]
+        ends += [place for row in drawn for place, share in row.density if share > 0.02]
+        axis = signed(ends, floor if math.isfinite(floor) else first.margin or 1.0)
+        unit = f"added over {known[0].baseline}, {first.unit} per operation"
+        margin, noise = first.margin or None, first.noise_floor or None
+        panels.append(Panel(first.benchmark, unit, axis, drawn, margin, noise, remark_of(rows)))
+    return panels
+
+
+def sites(costs: Sequence[SiteCost]) -> list[Panel]:
+    """A panel for each benchmark: the cost of one more dormant site of each flavour."""
+    groups: dict[str, list[SiteCost]] = {}
+    for cost in costs:
+        groups.setdefault(cost.benchmark, []).append(cost)
+    panels = []
+    for name, group in groups.items():
+        core = group[0].core
+        scale, unit = (core.per_tick, "core cycles") if core else (1.0, group[0].unit)
+        floor = max((abs(c.cost) * scale for c in group if c.flavour == "none"), default=0.0)
+        rows = [site_row(cost, scale) for cost in group if cost.flavour != "none"]
+        none = next((c for c in group if c.flavour == "none"), None)
+        remark = ""
+        if none:
+            remark = f"Without sites, under the same names: {amount(none.cost * scale, True)},"
+            remark += f" which is noise ({span_words(none.ci.lo * scale, none.ci.hi * scale)})."
+        ends = [end for row in rows for end in (row.value, row.lo, row.hi)]
+        axis = signed(ends, max(floor, max(map(abs, ends), default=1.0) / 20))
+        panels.append(Panel(name, f"{unit} for one more dormant site", axis, rows, remark=remark))
+    return panels
+
+
+def span_words(lo: float, hi: float) -> str:
+    """An interval in words."""
+    return f"{amount(lo, True)} to {amount(hi, True)}"
+
+
+def site_row(cost: SiteCost, scale: float) -> Row:
+    """The cost of a site as a row."""
+    lo, hi = cost.ci.lo * scale, cost.ci.hi * scale
+    look = "unresolved" if lo <= 0 <= hi else "slower" if lo > 0 else "faster"
+    words = f"{amount(cost.cost * scale, True)}"
+    if math.isfinite(hi - lo):
+        words += f" ± {amount((hi - lo) / 2)}"
+    return Row(cost.flavour, cost.cost * scale, lo, hi, look, words)
+
+
+def counts(results: Sequence[Result]) -> list[Panel]:
+    """Exact instructions that a variant adds, as bars."""
+    panels = []
+    for rows in kinds.groups(results):
+        known = [r for r in kinds.judged(rows) if r.delta is not None]
+        drawn = [
+            Row(r.variant, r.delta or 0.0, math.nan, math.nan, r.verdict,
+                f"{shown(r, r.delta, True)} ({shown(r, r.median)} in all)", bar=True)
+            for r in known if r.verdict not in NOTHING
+        ]  # fmt: skip
+        if not known:
+            continue
+        high = max((row.value for row in drawn), default=1.0)
+        low = min((row.value for row in drawn), default=0.0)
+        unit = f"instructions added over {known[0].baseline}"
+        axis = Axis(min(0.0, 1.08 * low), max(1.0, 1.08 * high))
+        panels.append(Panel(rows[0].benchmark, unit, axis, drawn, remark=remark_of(rows)))
+    return panels
+
+
+def lonely(results: Sequence[Result]) -> list[str]:
+    """Benchmarks without an A/A clone, which are not compared."""
+    return sorted({r.benchmark for r in results if r.verdict == NO_BASELINE})
+
+
+def total(results: Sequence[Result]) -> str:
+    """Verdicts counted, in words."""
+    found: dict[str, int] = {}
+    for result in kinds.judged(results):
+        if result.verdict != BASELINE:
+            found[result.verdict] = found.get(result.verdict, 0) + 1
+    return ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.items()))

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The figure of the first screen: a dormant marker beside a variable, hot and cold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kmtools.analyse.density import SiteCost
+from kmtools.analyse.stats import Interval
+from kmtools.analyse.verdicts import Result
+from kmtools.report import answer
+from kmtools.report.answer import COLD, Key
+from kmtools.report.figures.axis import signed
+from kmtools.report.figures.rows import Panel, Row
+from kmtools.report.table import amount
+
+MARKER, VARIABLE = "marker", "a variable"
+# For each place the benchmarks that can show it, the best first, and the names of both in them.
+PLACES: tuple[tuple[str, Sequence[str], str, str], ...] = (
+    ("hot", ("density-full", "density-empty", "empty-loop"), "marker-jump", "marker-generic"),
+    ("cold code", COLD, "marker-jump", "marker-generic"),
+    ("cold data", ("cold-branch",), "jump", "memory"),
+)
+LEAST = 0.25
+
+
+def found_in(
+    benchmark: str, variant: str, names: Mapping[Key, Result], sites: Mapping[Key, SiteCost]
+) -> tuple[float, Interval, str, str] | None:
+    """Value, interval, unit and verdict of a flavour."""
+    if cost := sites.get((benchmark, variant)):
+        one = answer.of_site(cost, "", "", "", "")
+        assert one.value is not None and one.ci is not None
+        return one.value, one.ci, one.unit, one.verdict
+    result = names.get((benchmark, variant))
+    if result is None or result.delta is None or result.delta_ci is None:
+        return None
+    return (*answer.in_core(result), result.verdict)
+
+
+def rows_of(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost]) -> tuple[list[Row], str]:
+    """A row for each flavour and place, and their unit."""
+    rows, units = [], []
+    for place, benchmarks, *flavours in PLACES:
+        known = [b for b in benchmarks if any(found_in(b, f, names, sites) for f in flavours)]
+        for name, variant in zip((MARKER, VARIABLE), flavours, strict=True):
+            one = found_in(known[0], variant, names, sites) if known else None
+            if one is not None:
+                value, ci, unit, verdict = one
+                words = amount(value, True)
+                rows.append(Row(f"{place}: {name}", value, ci.lo, ci.hi, verdict, words))
+                units.append(unit)
+    return rows, units[0] if units else ""
+
+
+def panel(results: Sequence[Result], costs: Sequence[SiteCost]) -> Panel | None:
+    """The figure of a run's best tier; None if it has none with cycles of a real CPU."""
+    tier = answer.best_tier(results)
+    if tier is None:
+        return None
+    names = answer.by_name(r for r in results if (r.tier, r.kernel) == tier)
+    sites = {(c.benchmark, c.flavour): c for c in costs if (c.tier, c.kernel) == tier}
+    rows, unit = rows_of(names, sites)
+    if not rows:
+        return None
+    ends = [end for row in rows for end in (row.value, row.lo, row.hi)]
+    axis = signed(ends, LEAST)
+    return Panel(f"Dormant: what one site adds ({tier[0]})", f"{unit} for one site", axis, rows)
+
+
+def words(one: Panel) -> str:
+    """The figure in a sentence."""
+    parts = ", ".join(f"{row.name} {row.words}" for row in one.rows)
+    return f"Cost of one dormant site in {one.unit}: {parts}."
