@@ -20,6 +20,7 @@
 #include "machine.h"
 #include "output.h"
 #include "peers.h"
+#include "place.h"
 #include "progress.h"
 
 #define EXIT_USAGE		2
@@ -58,6 +59,7 @@ static void show_env(FILE *file, const struct bench_config *config)
 	fprintf(file, "blocks=%u\n", config->blocks);
 	fprintf(file, "cpu=%u\n", config->cpu);
 	fprintf(file, "seed=%llu\n", config->seed);
+	native_place_show(file, config->seed);
 }
 
 static int last_allowed_cpu(void)
@@ -302,6 +304,8 @@ static int do_run(char **names, int nr, struct options *options)
 	sigaction(SIGHUP, NULL, &hangup);
 	if (hangup.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &action, NULL);
+	native_place_heap(options->config.seed);
+	NATIVE_PLACE_STACK(options->config.seed);
 	return run_all(groups, &options->config, options->dir);
 }
 

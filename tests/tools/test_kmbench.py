@@ -54,6 +54,16 @@ def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
     assert orders[0] == orders[1] != orders[2]
 
 
+def test_processes_have_their_stack_and_heap_at_different_places() -> None:
+    """The places of 16 processes that follow each other are all different, and kept in env."""
+    places = []
+    for seed in range(1, 17):
+        lines = kmbench("env", "--seed", seed).stdout.splitlines()
+        places.append({line for line in lines if "_offset=" in line})
+    assert all(len(place) == 2 for place in places)
+    assert len({line for place in places for line in place}) == 32
+
+
 def added(medians: dict[str, float], variant: str) -> float:
     """What a variant adds to the empty loop."""
     return medians[variant] - medians["none"]

@@ -35,9 +35,10 @@ BUDGETS = {
     # A program has no kallsyms.
     "native/symbol.c": 90,
     # Programs, which exist in user space only.
-    "native/main.c": 360,
+    "native/main.c": 362,
     "native/output.c": 80,
     "native/machine.c": 110,
+    "native/place.c": 60,
     "native/progress.c": 100,
     "native/live.c": 150,
     "native/peers.c": 150,

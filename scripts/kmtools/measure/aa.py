@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kmtools.measure import collect, native
 
-PROCESSES = 8
+PROCESSES = 16
 
 
 def measure(number: int, blocks: int) -> collect.RawDir:

@@ -30,7 +30,7 @@ GUESTS = ("vm", "icount")
 # which must agree. The kernel's own getppid ("live") is timed from user space, with interrupts on,
 # so it has no exact counts.
 FULL = {
-    "native": 250, "processes": 8, "vm": 40, "vm live": 20, "icount": 4,
+    "native": 128, "processes": 16, "vm": 40, "vm live": 20, "icount": 4,
     "metal": 2000, "metal live": 200,
 }  # fmt: skip
 # A quick run measures for 90 seconds at most. Its test kernels run no slow benchmarks.
