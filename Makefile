@@ -87,6 +87,9 @@ bench-many-files: setup ## measure what the sites of a module of 500 files cost 
 check-aa: setup native ## measure in 20 runs how often two copies of the same code differ
 	@$(KMARKERS) check aa
 
+check-estimators: setup ## judge the estimator by 2,000 simulated runs of each kind of noise
+	@$(KMARKERS) check estimators
+
 load: modules ## load the modules into the running kernel (asks first)
 	@scripts/host load
 
@@ -134,4 +137,4 @@ lab-clean: ## remove the test kernels
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-.PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-secureboot bench-many-files check-aa load unload bench-host native man install uninstall dist deb lint setup clean lab-clean help
+.PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-secureboot bench-many-files check-aa check-estimators load unload bench-host native man install uninstall dist deb lint setup clean lab-clean help

@@ -50,6 +50,7 @@ COMMANDS = {
     "check house": ("house", "floors, circles, names and sizes of the sources"),
     "check fresh": ("check", "the README's commands in bare Debian systems"),
     "check aa": ("check", "how often two copies of the same code come out different"),
+    "check estimators": ("check", "the estimator, by simulated runs whose truth is known"),
     "check many-files": ("check", "what the sites of a module of many files cost at load"),
 }
 

@@ -30,8 +30,8 @@ def result(benchmark: str, variant: str, delta: float | None = 0.0, **changed: A
     values: dict[str, Any] = {
         "tier": "native", "kernel": "6.12", "benchmark": benchmark, "variant": variant,
         "unit": UNIT_TSC, "n": 8, "median": 100.0 + middle, "baseline": "none", "delta": delta,
-        "ci": Interval(99.9 + middle, 100.1 + middle), "delta_ci": ci, "sign_ci": ci,
-        "cluster_ci": ci, "noise_floor": 0.1, "margin": 0.25, "detectable": 0.35,
+        "ci": Interval(99.9 + middle, 100.1 + middle), "delta_ci": ci, "time_ci": ci,
+        "layout_ci": ci, "noise_floor": 0.1, "margin": 0.25, "detectable": 0.35,
         "verdict": EQUIVALENT if delta is not None else BASELINE,
         "is_clone": variant.endswith("-clone"), "note": "", "correlation": 1.0, "windows": 100,
         "flagged": 0, "flags": {}, "resolution": 0.0, "core": CORE, "slopes": [],

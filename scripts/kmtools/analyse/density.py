@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import Any
 
-from kmtools.analyse import stats
+from kmtools.analyse import location, stats
 from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.slopes import Slope, fit_slope
 from kmtools.analyse.stats import Interval
@@ -85,33 +85,32 @@ def is_counted(benchmark: str) -> bool:
 
 def over_sites(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
     """The slope over the number of sites, in each block that has a pass with every number."""
-    by_block: dict[tuple[int, int], dict[int, Slope]] = defaultdict(dict)
+    by_block: dict[tuple[int, int, int], dict[int, Slope]] = defaultdict(dict)
     for sites, series in passes.items():
         for slope in series:
-            by_block[slope.block, slope.layout][sites] = slope
+            by_block[slope.block, slope.layout, slope.process][sites] = slope
     fitted = []
-    for (block, layout), points in sorted(by_block.items()):
+    for (block, layout, process), points in sorted(by_block.items()):
         if len(points) == len(passes):
             value = fit_slope([(sites, slope.value) for sites, slope in points.items()])
             if value is not None:
-                fitted.append(Slope(block, layout, value))
+                fitted.append(Slope(block, layout, value, process))
     return fitted
 
 
-def interval_of(series: Sequence[Slope], exact: bool, resolution: float) -> Interval:
-    """The interval of the median, by the rule of verdicts.py."""
-    if not series:
-        return stats.UNBOUNDED
-    if exact:
-        return stats.exact_interval(series)
-    sign, cluster = stats.sign_interval(series), stats.cluster_interval(series)
-    return (sign if cluster is None else sign.hull(cluster)).widened(resolution)
+def place_of(series: Sequence[Slope], exact: bool, resolution: float) -> tuple[float, Interval]:
+    """The location of slopes and its interval, by the rule of verdicts.py."""
+    if exact and series:
+        return stats.middle(series), stats.exact_interval(series)
+    found = location.of_series(series, resolution)
+    return found.value, found.interval
 
 
 def cost_of(baseline: Result, flavour: str, counted: Mapping[int, Result], tier: Tier) -> SiteCost:
     """The cost of a site of one flavour."""
     passes = {0: baseline.slopes, **{sites: r.slopes for sites, r in counted.items()}}
     series, exact = over_sites(passes), baseline.unit == UNIT_INSTRUCTIONS
+    cost, interval = place_of(series, exact, baseline.resolution / max(counted))
     khz = str(tier.env.get("tsc_khz", ""))
     timed = baseline.unit == UNIT_TSC and KHZ.fullmatch(khz)
     return SiteCost(
@@ -122,8 +121,8 @@ def cost_of(baseline: Result, flavour: str, counted: Mapping[int, Result], tier:
         unit=baseline.unit,
         sites=sorted(counted),
         n=len(series),
-        cost=stats.middle(series),
-        ci=interval_of(series, exact, baseline.resolution / max(counted)),
+        cost=cost,
+        ci=interval,
         pass_cost=baseline.median,
         core=baseline.core,
         ns_per_tick=1e6 / int(khz) if timed else None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from kmtools.measure.samples import Sample
@@ -23,6 +23,7 @@ class Slope:
     block: int
     layout: int
     value: Fraction
+    process: int = 1
 
 
 def fit_slope(points: Sequence[tuple[int, int | Fraction]]) -> Fraction | None:
@@ -43,15 +44,16 @@ def slopes(samples: Iterable[Sample]) -> dict[str, list[Slope]]:
 
     Flagged windows are left out; a block with fewer than two loop counts left for a variant has no
     slope of it."""
-    points: dict[tuple[str, int, int], list[tuple[int, int]]] = defaultdict(list)
+    points: dict[tuple[str, int, int, int], list[tuple[int, int]]] = defaultdict(list)
     for sample in samples:
         if not sample.flags:
-            points[sample.variant, sample.block, sample.layout].append((sample.size, sample.value))
+            place = (sample.variant, sample.block, sample.layout, sample.process)
+            points[place].append((sample.size, sample.value))
     fitted: dict[str, list[Slope]] = defaultdict(list)
-    for (variant, block, layout), several in sorted(points.items()):
+    for (variant, block, layout, process), several in sorted(points.items()):
         slope = fit_slope(several)
         if slope is not None:
-            fitted[variant].append(Slope(block, layout, slope))
+            fitted[variant].append(Slope(block, layout, slope, process))
     return dict(fitted)
 
 
@@ -65,7 +67,7 @@ def paired(variant: Sequence[Slope], baseline: Sequence[Slope]) -> list[Slope]:
     """Variant minus baseline in every block that has both."""
     reference = {(slope.block, slope.layout): slope.value for slope in baseline}
     return [
-        Slope(slope.block, slope.layout, slope.value - reference[slope.block, slope.layout])
+        replace(slope, value=slope.value - reference[slope.block, slope.layout])
         for slope in variant
         if (slope.block, slope.layout) in reference
     ]

@@ -8,9 +8,8 @@ Sources of the techniques:
 - sign-test interval of the median: order statistics, exact for any distribution (Conover,
   "Practical Nonparametric Statistics"; Le Boudec, "Performance Evaluation", ch. 2);
 - autocorrelation: the effective number of observations n / tau, tau from the initial positive
-  sequence (Geyer 1992, "Practical Markov Chain Monte Carlo"), here of the signs;
-- layouts as clusters: the cluster bootstrap with its corrections for few clusters (Cameron,
-  Gelbach and Miller 2008, "Bootstrap-based improvements for inference with clustered errors").
+  sequence (Geyer 1992, "Practical Markov Chain Monte Carlo"), here of the signs.
+The location of paired differences is in location.py.
 """
 
 from __future__ import annotations
@@ -130,22 +129,10 @@ def sign_interval(series: Sequence[Slope]) -> Interval:
     return Interval(float(ordered[index - 1]), float(ordered[n - index]))
 
 
-def cluster_interval(series: Sequence[Slope]) -> Interval | None:
-    """Interval of the mean of the layouts' medians. The measured layouts are taken as a sample of
-    all placements, so the interval holds for the same code at another place.
-
-    It is the bootstrap that resamples whole layouts, in closed form: its standard error is
-    sqrt((L - 1) / L) s / sqrt(L). So few clusters need the correction by sqrt(L / (L - 1)) and a
-    t quantile of L - 1 degrees of freedom; together they give the t interval of the layouts'
-    medians. None for a single layout."""
-    medians = list(layout_medians(series).values())
-    count = len(medians)
-    if count < 2:
-        return None
-    quantile = _T_975[min(count - 1, len(_T_975)) - 1]
-    half = quantile * float(np.std(medians, ddof=1)) / math.sqrt(count)
-    centre = float(np.mean(medians))
-    return Interval(centre - half, centre + half)
+def student(freedom: float) -> float:
+    """The 0.975 quantile of Student's t for whole degrees of freedom, at least one; a fraction is
+    rounded down, and no more than 30 are used."""
+    return _T_975[max(1, min(int(freedom), len(_T_975))) - 1]
 
 
 def clock_resolution(samples: Sequence[Sample]) -> float:

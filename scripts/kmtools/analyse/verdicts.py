@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """From samples to verdicts: baselines, equivalence margins, and the rule.
 
-The rule. The interval of a difference is the hull of the sign-test interval over blocks and of the
-interval clustered by code layout, widened by one step of the clock. The noise floor is the largest
+The rule. The difference and its interval are those of location.py, which knows processes, layouts,
+neighbouring blocks and steps of the clock. The noise floor is the largest
 distance from zero in that interval for the A/A clone, a second copy of the baseline's own code. A
 variant is
-- slower (faster) when its whole interval lies beyond the margin and its median beyond the noise
-  floor,
+- slower (faster) when its whole interval lies beyond the margin and its difference beyond the
+  noise floor,
 - equivalent when its whole interval lies inside the margin and the noise floor does too,
 - unresolved otherwise: finding no difference is not finding that there is none.
 The clone itself is judged by the margin alone, so that it can fail. Instruction counts are exact
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from kmtools.analyse import corecycles, stats
+from kmtools.analyse import corecycles, location, stats
 from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline, paired, slopes
 from kmtools.analyse.stats import Interval
@@ -66,8 +66,8 @@ class Result:
     baseline: str | None
     delta: float | None
     delta_ci: Interval | None
-    sign_ci: Interval | None
-    cluster_ci: Interval | None
+    time_ci: Interval | None
+    layout_ci: Interval | None
     noise_floor: float | None
     margin: float | None
     detectable: float | None
@@ -131,25 +131,23 @@ class Difference:
     deltas: Sequence[Slope]
     delta: float
     wide: Interval
-    sign: Interval
-    cluster: Interval | None
+    over_time: Interval
+    over_layouts: Interval | None
+    notes: tuple[str, ...] = ()
 
 
 def difference(
     variant: Sequence[Slope], baseline: Sequence[Slope], exact: bool, resolution: float = 0.0
 ) -> Difference:
-    """Median of the paired differences with its intervals. No interval is narrower than one step of
-    the clock."""
+    """Location of the paired differences with its intervals, for a clock of this resolution."""
     deltas = paired(variant, baseline)
-    if not deltas:
-        return Difference(deltas, float("nan"), stats.UNBOUNDED, stats.UNBOUNDED, None)
-    middle = stats.middle(deltas)
-    if exact:
+    if exact and deltas:
         interval = stats.exact_interval(deltas)
-        return Difference(deltas, middle, interval, interval, interval)
-    sign, cluster = stats.sign_interval(deltas), stats.cluster_interval(deltas)
-    wide = sign if cluster is None else sign.hull(cluster)
-    return Difference(deltas, middle, wide.widened(resolution), sign, cluster)
+        return Difference(deltas, stats.middle(deltas), interval, interval, interval)
+    found = location.of_series(deltas, resolution)
+    return Difference(
+        deltas, found.value, found.interval, found.over_time, found.over_layouts, found.notes
+    )
 
 
 @dataclass(frozen=True)
@@ -193,10 +191,10 @@ def judge(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
     is_clone = variant == f"{group.baseline}{CLONE_SUFFIX}"
     floor = None if is_clone else group.noise.wide.reach
     verdict = decide(diff.delta, diff.wide, group.margin, floor)
-    notes = []
-    if diff.sign == stats.UNBOUNDED:
-        notes.append("too few independent blocks")
-    if diff.cluster is None:
+    notes = [*diff.notes]
+    if diff.wide == stats.UNBOUNDED:
+        notes.append("too few blocks")
+    elif diff.over_layouts is None:
         notes.append("one layout only")
     return verdict, "; ".join(notes)
 
@@ -235,8 +233,8 @@ def result_for(group: Group, variant: str) -> Result:
         baseline=group.baseline,
         delta=diff.delta if diff else None,
         delta_ci=diff.wide if diff else None,
-        sign_ci=diff.sign if diff else None,
-        cluster_ci=diff.cluster if diff else None,
+        time_ci=diff.over_time if diff else None,
+        layout_ci=diff.over_layouts if diff else None,
         noise_floor=group.noise.wide.reach if group.noise else None,
         margin=group.margin,
         detectable=detectable(group),

@@ -216,12 +216,26 @@ def check_fresh(parser: ArgumentParser) -> Run:
 
 def check_aa(parser: ArgumentParser) -> Run:
     parser.add_argument("--runs", type=positive, default=20, help="how many (20)")
-    parser.add_argument("--blocks", type=positive, default=250, help="in each process (250)")
+    parser.add_argument("--blocks", type=positive, default=128, help="in each process (128)")
 
     def run(args: Namespace) -> int:
         from kmtools.check import aa  # noqa: PLC0415  the others need no numpy
 
         return judged(aa.judge(args.runs, args.blocks))
+
+    return run
+
+
+def check_estimators(parser: ArgumentParser) -> Run:
+    """The simulations always have the same seeds. They use one CPU, and leave no files."""
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help="of noise (default: all)")
+    parser.add_argument("--runs", type=positive, default=2000, help="of each kind (2000)")
+
+    def run(args: Namespace) -> int:
+        from kmtools.check import estimators, noises  # noqa: PLC0415  the others need no numpy
+
+        known(parser, "kind of noise", args.kinds, list(noises.KINDS))
+        return judged(estimators.judge(args.kinds or list(noises.KINDS), args.runs))
 
     return run
 

@@ -33,15 +33,17 @@ HEADLINE = "headline"
 READING = """
 <p>Every variant ran next to its baseline in the same block, in random order, at two or more loop
 counts; the slope over loop counts is the cost of one operation without that of starting the clock.
-Differences from the baseline are taken inside a block, and their median is the added cost. A
+Differences from the baseline are taken inside a block, and their location is the added cost. A
 difference may be negative, and is shown so.</p>
-<p>A point is the median of the paired differences. The thick line is its interval over blocks, the
-thin one also allows for other code placement, and the verdict rests on it. The noise floor is how
+<p>A point is that location. The thick line is its interval over time, with each process taken as
+one observation; the thin one also allows for other code placement, and the verdict rests on it.
+Where the machine was in one of two states, and changed too rarely to tell how often, the interval
+holds both, and a note says so. The noise floor is how
 far that interval reaches for the A/A clone, a second copy of the baseline's own code: what is
 smaller than it says nothing about a variant.</p>
 <ul>
 <li><b>slower</b> or <b>faster</b>: the whole interval lies beyond the equivalence margin, and the
-median beyond the noise floor.</li>
+difference beyond the noise floor.</li>
 <li><b>equivalent</b>: the whole interval lies inside the margin, which is fixed in the program for
 all runs (MARGINS in scripts/kmtools/analyse/verdicts.py, with its history), and so does the noise
 floor.</li>

@@ -79,7 +79,7 @@ def spread(values: Sequence[float]) -> list[tuple[float, float]]:
 def row_of(result: Result, paired: bool) -> Row:
     """A result as a row, with the distribution of its paired differences if asked for."""
     assert result.delta is not None and result.delta_ci is not None
-    inner = (result.sign_ci.lo, result.sign_ci.hi) if result.sign_ci else None
+    inner = (result.time_ci.lo, result.time_ci.hi) if result.time_ci else None
     return Row(
         result.variant,
         result.delta,

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where paired differences lie, and an interval that knows what resembles what.
+
+Blocks are not independent observations: a process, a code layout or the state of the machine is
+the same in many of them. The location is found in three steps. The effect of each layout is taken
+out. The blocks of a process form one batch, or several if there are few processes. The location is
+the mean of the batches' midmeans; the midmean, the mean of the middle half, is not upset by
+windows that were disturbed, and resolves less than a step of the clock.
+
+The variance of that location is the sum of two parts:
+- over time, from the batches alone, so that it holds whatever blocks of one batch share. It is
+  the average of the first cosine coefficients of the series of batches, which sees slow changes
+  as well (Lazarus, Lewis, Stock and Watson 2018, "HAR inference"), extrapolated to slower ones by
+  a first-order autoregression, whose bias is corrected in part (Kendall 1954);
+- over layouts, as far as they differ by more than blocks do: the measured layouts are taken as
+  a sample of all placements.
+The quantile is Student's with the degrees of freedom of the sum (Satterthwaite 1946).
+
+No variance of the past tells about a state of the machine that was seen once. If batches are in
+one of two states and change between them a few times only, the interval holds both states.
+
+Values are in the tier's unit per operation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmtools.analyse.slopes import Slope
+from kmtools.analyse.stats import UNBOUNDED, Interval, student, values
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+BATCHES = 16
+FEWEST_BLOCKS, FEWEST_BATCHES, FEWEST_PROCESSES = 4, 6, 6
+COSINES = 6
+BIAS = 0.75
+STEEPEST = 0.9
+TRIMMED = 0.25
+# States of the machine: blocks that are looked at together, the share of their variance that two
+# states must explain, and the number of changes above which the variance tells enough.
+TOGETHER, EXPLAINED, FEW_CHANGES = 32, 0.8, 10
+
+TWO_STATES = "two states of the machine, seen too rarely: the interval holds both"
+FEW_PROCESSES = "few processes"
+STEPS = "wider by a step of the clock"
+
+
+@dataclass(frozen=True)
+class Location:
+    """A location and its interval; `over_time` and `over_layouts` are the intervals that either
+    part alone would give, the latter None for a single layout."""
+
+    value: float
+    interval: Interval
+    over_time: Interval
+    over_layouts: Interval | None
+    spread: float
+    notes: tuple[str, ...] = ()
+
+
+def midmean(x: Floats) -> float:
+    """The mean of the middle half, of at least one value; NaN when there is none."""
+    n = len(x)
+    if n < 4:
+        return float(np.median(x)) if n else math.nan
+    cut = int(n * TRIMMED)
+    return float(np.partition(x, (cut, n - cut - 1))[cut : n - cut].mean())
+
+
+def layout_effects(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
+    """The effect of each layout, with a mean of zero; and the effect in each block."""
+    which = np.unique(layout, return_inverse=True)[1]
+    effects = np.array([midmean(x[which == i]) for i in range(which.max() + 1)])
+    effects -= effects.mean()
+    return effects, effects[which]
+
+
+def split(process: Whole) -> list[slice]:
+    """The blocks of each batch; a batch has blocks of one process, which are neighbours."""
+    starts = np.flatnonzero(np.diff(process, prepend=process[0] - 1))
+    ends = [*starts[1:], len(process)]
+    share = max(1, round(BATCHES / len(starts)))
+    batches = []
+    for start, end in zip(starts, ends, strict=True):
+        parts = max(1, min(share, int(end - start) // FEWEST_BLOCKS))
+        edges = np.linspace(start, end, parts + 1).astype(int)
+        batches += [slice(a, b) for a, b in pairwise(edges)]
+    return batches
+
+
+def slow_variance(batches: Floats) -> tuple[float, int]:
+    """The variance of the mean of a series of batches, and its degrees of freedom."""
+    n = len(batches)
+    away = batches - batches.mean()
+    energy = float(away @ away)
+    count = min(COSINES, n // 2)
+    if energy == 0:
+        return 0.0, count
+    angles = math.pi * np.arange(1, count + 1)
+    waves = np.cos(np.outer((np.arange(n) + 0.5) / n, angles)) * math.sqrt(2 / n)
+    found = float(np.mean((away @ waves) ** 2)) / n
+    alike = float(away[1:] @ away[:-1]) / energy
+    alike += BIAS * (1 + 3 * max(0.0, alike)) / n
+    alike = min(max(0.0, alike), STEEPEST)
+    shape = 1 / (1 - 2 * alike * np.cos(angles / n) + alike**2)
+    return found / (1 - alike) ** 2 / float(shape.mean()), count
+
+
+def noise_variance(rest: Floats) -> float:
+    """The variance of the midmean of independent values, by Winsor's variance."""
+    low, high = np.quantile(rest, (TRIMMED, 1 - TRIMMED))
+    return float(np.var(np.clip(rest, low, high))) / (1 - 2 * TRIMMED) ** 2 / len(rest)
+
+
+def states(x: Floats, process: Whole) -> Interval | None:
+    """The two states between which the machine changed a few times; None if there are none.
+    States that change at starts of processes alone belong to the processes."""
+    found, owners = [], []
+    for number in np.unique(process):
+        own = x[process == number]
+        for part in np.array_split(own, max(1, len(own) // TOGETHER)):
+            found.append(midmean(part))
+            owners.append(number)
+    seen, owner = np.array(found), np.array(owners)
+    ordered, n = np.sort(seen), len(seen)
+    total = float(np.sum((seen - seen.mean()) ** 2))
+    if n < FEWEST_BATCHES or total == 0:
+        return None
+    below = np.arange(1, n)
+    gap = np.cumsum(ordered)[:-1] - below * ordered.mean()
+    between = gap**2 * n / (below * (n - below))
+    cut = int(between.argmax())
+    if between[cut] / total < EXPLAINED:
+        return None
+    upper = seen > (ordered[cut] + ordered[cut + 1]) / 2
+    changes = upper[1:] != upper[:-1]
+    inside = changes & (owner[1:] == owner[:-1])
+    if not inside.any() or changes.sum() > FEW_CHANGES:
+        return None
+    return Interval(float(seen[~upper].mean()), float(seen[upper].mean()))
+
+
+def around(value: float, variance: float, freedom: float) -> Interval:
+    """The interval of a mean at 95 %."""
+    half = student(freedom) * math.sqrt(variance)
+    return Interval(value - half, value + half)
+
+
+def over_processes(batches: Floats, owners: Whole, value: float) -> Interval:
+    """The interval of the processes' means, each taken as one observation."""
+    means = np.array([batches[owners == number].mean() for number in np.unique(owners)])
+    variance = float(np.var(means, ddof=1)) / len(means)
+    return around(value, variance, len(means) - 1)
+
+
+def locate(x: Floats, process: Whole, layout: Whole) -> Location:
+    """The location of values in block order, of which the process and the layout are known."""
+    if len(x) == 0:
+        return Location(math.nan, UNBOUNDED, UNBOUNDED, None, math.nan)
+    effects, in_block = layout_effects(x, layout)
+    level = x - in_block
+    slices = split(process)
+    batches = np.array([midmean(level[part]) for part in slices])
+    owners = np.array([process[part.start] for part in slices])
+    value = float(batches.mean())
+    rest = level - np.repeat(batches, [part.stop - part.start for part in slices])
+    spread = float(np.subtract(*np.quantile(rest, (0.75, 0.25))))
+    if len(batches) < FEWEST_BATCHES:
+        return Location(value, UNBOUNDED, UNBOUNDED, None, spread)
+    variance, freedom = slow_variance(batches)
+    over_time = whole = around(value, variance, freedom)
+    over_layouts, count, more, noise = None, len(effects), 0.0, noise_variance(rest)
+    if count > 1:
+        placed = float(np.var(effects, ddof=1)) / count
+        over_layouts = around(value, placed, count - 1)
+        more = max(0.0, placed - noise)
+        both = variance + more
+        parts = variance**2 / freedom + (more**2 / (count - 1))
+        whole = around(value, both, both**2 / parts if parts else freedom)
+    notes = []
+    if 1 < len(np.unique(owners)) < FEWEST_PROCESSES:
+        whole = whole.hull(over_processes(batches, owners, value))
+        notes.append(FEW_PROCESSES)
+    if found := states(level, process):
+        half = student(freedom) * math.sqrt(noise + more)
+        whole = found.widened(half)
+        notes.append(TWO_STATES)
+    return Location(value, whole, over_time, over_layouts, spread, tuple(notes))
+
+
+def spread_out(x: Floats, step: float) -> Floats:
+    """Values of a clock that advances in steps, each moved by a part of the step: midmeans of a few
+    distinct values would jump. Multiples of the golden ratio fill the step evenly."""
+    turns = np.arange(1, len(x) + 1) * ((math.sqrt(5) - 1) / 2)
+    return np.asarray(x + step * (turns % 1 - 0.5))
+
+
+def stepped(x: Floats, process: Whole, layout: Whole, step: float) -> Location:
+    """The location of values of a clock that resolves `step`. If most values of a batch are the
+    same step, they may all be rounded in the same way, and the interval is wider by one step."""
+    found = locate(x, process, layout)
+    if step <= 0 or math.isnan(found.spread):
+        return found
+    if found.spread >= step:
+        return locate(spread_out(x, step), process, layout)
+    return replace(found, interval=found.interval.widened(step), notes=(*found.notes, STEPS))
+
+
+def of_series(series: Sequence[Slope], step: float = 0.0) -> Location:
+    """The location of paired differences, of a clock that resolves `step`."""
+    process = np.array([slope.process for slope in series], dtype=np.int64)
+    layout = np.array([slope.layout for slope in series], dtype=np.int64)
+    return stepped(values(series), process, layout, step)

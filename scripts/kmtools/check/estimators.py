@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Judges the estimator of analyse/location.py by simulated runs whose truth is known.
+
+The n-th simulation of each kind of noise has seed n, from 0 on. Intervals must cover the truth in
+93 % of the simulations. Their mean width is compared with that of an oracle: the interval
+of one width for all simulations, around the same estimates, that covers 95 % of them. Of variants
+whose true difference is zero, or exactly the margin, at most 5 % may be called slower or faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kmtools.analyse.location import stepped
+from kmtools.analyse.stats import CONFIDENCE, Interval
+from kmtools.analyse.verdicts import FASTER, SLOWER, decide
+from kmtools.check.noises import COST, KINDS, LAYOUT, PROCESS, STEPPING
+
+RUNS = 2000
+COVERED, WIDTH, FALSE = 0.93, 1.5, 0.05
+# In units of the noise of a single block.
+MARGIN = 0.25
+
+
+@dataclass(frozen=True)
+class Score:
+    """What the simulations of a kind of noise show; `half_width` is the mean of the intervals."""
+
+    kind: str
+    runs: int
+    covered: float
+    width: float
+    false: float
+    bias: float
+    half_width: float
+
+    def faults(self, slack: float = 0.0) -> list[str]:
+        """What is wrong, in words. `slack` is what chance explains in a few simulations, in
+        standard deviations of a share."""
+
+        def chance(share: float) -> float:
+            return slack * float(np.sqrt(share * (1 - share) / self.runs))
+
+        found = []
+        if self.covered < COVERED - chance(COVERED):
+            found.append(f"covers less than {COVERED:.0%}")
+        if self.width > WIDTH * (1 + chance(0.5)):
+            found.append(f"wider than {WIDTH} times the oracle's")
+        if self.false > FALSE + chance(FALSE):
+            found.append(f"more than {FALSE:.0%} falsely slower or faster")
+        if self.kind == STEPPING and max(2 * abs(self.bias), self.half_width) > COST:
+            found.append("does not resolve a fifth of a step")
+        return found
+
+
+def falsely(intervals: Sequence[Interval], values: Sequence[float]) -> float:
+    """The largest share of false verdicts, at differences of zero and of the margin."""
+    shares = []
+    for truth in (-MARGIN, 0.0, MARGIN):
+        wrong = 0
+        for interval, value in zip(intervals, values, strict=True):
+            there = Interval(interval.lo + truth, interval.hi + truth)
+            wrong += decide(value + truth, there, MARGIN, None) in (SLOWER, FASTER)
+        shares.append(wrong / len(values))
+    return max(shares)
+
+
+def score(kind: str, runs: int) -> Score:
+    """Simulate a kind of noise."""
+    step = 1.0 if kind == STEPPING else 0.0
+    found = [
+        stepped(KINDS[kind](np.random.default_rng(seed)), PROCESS, LAYOUT, step)
+        for seed in range(runs)
+    ]
+    values = [location.value for location in found]
+    intervals = [location.interval for location in found]
+    half = float(np.mean([interval.half_width for interval in intervals]))
+    return Score(
+        kind=kind,
+        runs=runs,
+        covered=float(np.mean([interval.lo <= 0 <= interval.hi for interval in intervals])),
+        width=half / float(np.quantile(np.abs(values), CONFIDENCE)),
+        false=falsely(intervals, values),
+        bias=float(np.mean(values)),
+        half_width=half,
+    )
+
+
+def judge(kinds: Sequence[str], runs: int) -> bool:
+    """Print the score of each kind of noise; return False if one has a fault."""
+    print(f"{runs} simulations each; widths are shares of an oracle's")
+    print("noise          covered  width  falsely slower or faster")
+    bad = 0
+    for kind in kinds:
+        found = score(kind, runs)
+        faults = found.faults()
+        bad += bool(faults)
+        why = f"  <-- {'; '.join(faults)}" if faults else ""
+        line = f"{kind:14} {found.covered:7.3f}  {found.width:5.2f}  {found.false:7.3f}"
+        print(f"{line}{why}", flush=True)
+    print(f"{len(kinds) - bad} passed, {bad} failed")
+    return not bad

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Kinds of noise whose truth is known: paired differences of a whole run, in block order.
+
+Values are in units of the noise of a single block. The true location of each kind is zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Random = np.random.Generator
+
+PROCESSES, BLOCKS, LAYOUTS = 16, 128, 8
+LENGTH = PROCESSES * BLOCKS
+PROCESS = np.repeat(np.arange(PROCESSES), BLOCKS)
+LAYOUT = np.arange(LENGTH) % LAYOUTS
+
+NORMAL = NormalDist()
+# The first kind of several modes: where they are, and how likely each is.
+MODES, SHARES, NARROW = (0.0, 3.0, 8.0), (0.6, 0.25, 0.15), 0.3
+# A clock that advances in steps: the cost that a variant adds to a window, in steps. Windows have
+# a length of their own, and a jitter, also in steps.
+COST, WINDOW, JITTER = 0.2, 300.0, 0.6
+
+
+def skewed_middle() -> float:
+    """The midmean of a log-normal distribution."""
+    quartile = NORMAL.inv_cdf(0.75)
+    return 2 * math.sqrt(math.e) * (NORMAL.cdf(quartile - 1) - NORMAL.cdf(-quartile - 1))
+
+
+def modal_middle() -> float:
+    """The midmean of the modes; the quartiles are inside the first two."""
+    first, second = SHARES[:2]
+    lower, upper = NORMAL.inv_cdf(0.25 / first), NORMAL.inv_cdf((0.75 - first) / second)
+    noise = first * NORMAL.pdf(lower) - second * NORMAL.pdf(upper)
+    return 2 * ((0.75 - first) * MODES[1] + NARROW * noise)
+
+
+def white(random: Random) -> Floats:
+    return random.standard_normal(LENGTH)
+
+
+def skewed(random: Random) -> Floats:
+    return np.asarray(np.exp(white(random)) - skewed_middle())
+
+
+def modal(random: Random) -> Floats:
+    modes = random.choice(MODES, LENGTH, p=SHARES)
+    return np.asarray(modes + NARROW * white(random) - modal_middle())
+
+
+def tailed(random: Random) -> Floats:
+    """One block in ten is far away, on either side."""
+    far = np.where(random.random(LENGTH) < 0.1, 20 * random.pareto(1.2, LENGTH), 0.0)
+    return np.asarray(white(random) + far * random.choice((-1.0, 1.0), LENGTH))
+
+
+def autoregressive(random: Random, alike: float) -> Floats:
+    """Of unit variance; `alike` is the correlation of neighbouring blocks, 0.8 or more."""
+    shocks = white(random)
+    shocks[1:] *= math.sqrt(1 - alike * alike)
+    fade = alike ** np.arange(LENGTH)
+    return np.asarray(fade * np.cumsum(shocks / fade))
+
+
+def neighbour(random: Random, dwell: int) -> Floats:
+    """Something else on the machine comes and goes, and stays for `dwell` blocks on average."""
+    changes = random.random(LENGTH) < 1 / dwell
+    state = (np.cumsum(changes) + random.integers(2)) % 2
+    return white(random) + 3 * (state - 0.5)
+
+
+def drifting(random: Random) -> Floats:
+    """Both costs drift far, and the variant's a little apart from the baseline's, around zero."""
+    drift, apart = (np.cumsum(white(random)) / math.sqrt(LENGTH) for _ in range(2))
+    baseline = 10 * drift
+    variant = baseline + 0.05 * (apart - apart.mean()) + white(random)
+    return np.asarray(variant - baseline)
+
+
+def placed(random: Random, process: float, layout: float) -> Floats:
+    """Every process and every layout adds something of its own."""
+    of_process = process * random.standard_normal(PROCESSES)
+    of_layout = layout * random.standard_normal(LAYOUTS)
+    return np.asarray(white(random) + of_process[PROCESS] + of_layout[LAYOUT])
+
+
+def stepping(random: Random) -> Floats:
+    """Windows begin anywhere between two steps of the clock."""
+    lengths = []
+    for window in (WINDOW + COST, WINDOW):
+        start = random.random(LENGTH)
+        end = start + window + JITTER * white(random)
+        lengths.append(np.floor(end) - np.floor(start))
+    return np.asarray(lengths[0] - lengths[1] - COST)
+
+
+STEPPING = "stepping"
+KINDS: dict[str, Callable[[Random], Floats]] = {
+    "normal": white,
+    "skewed": skewed,
+    "modal": modal,
+    "tailed": tailed,
+    "ar-0.9": partial(autoregressive, alike=0.9),
+    "ar-0.99": partial(autoregressive, alike=0.99),
+    "neighbour-20": partial(neighbour, dwell=20),
+    "neighbour-100": partial(neighbour, dwell=100),
+    "neighbour-500": partial(neighbour, dwell=500),
+    "drifting": drifting,
+    "process-0.3": partial(placed, process=0.3, layout=0.0),
+    "process-1": partial(placed, process=1.0, layout=0.0),
+    "process-3": partial(placed, process=3.0, layout=0.0),
+    "layout-0.1": partial(placed, process=0.0, layout=0.1),
+    "layout-1": partial(placed, process=0.0, layout=1.0),
+    "layout-3": partial(placed, process=0.0, layout=3.0),
+    "placed": partial(placed, process=0.3, layout=0.3),
+    STEPPING: stepping,
+}

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The estimator with known truth: a few simulations of each kind, and faults put into it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from kmtools.analyse import location, stats
+from kmtools.analyse.slopes import Slope, paired
+from kmtools.analyse.stats import UNBOUNDED
+from kmtools.check import estimators, noises
+from kmtools.cli import main
+
+FEW = 60
+
+
+@pytest.mark.parametrize("kind", noises.KINDS)
+def test_intervals_hold_the_truth(kind: str) -> None:
+    """As far as a few simulations can tell, which is three standard deviations."""
+    assert not estimators.score(kind, FEW).faults(slack=3)
+
+
+def test_processes_are_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks that are taken as independent of each other cover too little."""
+
+    def independent(batches: location.Floats) -> tuple[float, int]:
+        return float(np.var(batches)) / len(batches) / noises.BLOCKS, 30
+
+    monkeypatch.setattr(location, "slow_variance", independent)
+    assert "covers less than 93%" in estimators.score("process-1", FEW).faults(slack=3)
+
+
+def test_layouts_are_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Layouts that are taken as the only ones there are cover too little."""
+    monkeypatch.setattr(location, "noise_variance", lambda _rest: math.inf)
+    assert "covers less than 93%" in estimators.score("layout-1", FEW).faults(slack=3)
+
+
+def test_rare_states_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most runs beside a neighbour that stays long have the note; without it they cover less."""
+    noted = sum(location.TWO_STATES in run("neighbour-500", seed).notes for seed in range(FEW))
+    assert noted > 0.8 * FEW
+    assert not any(location.TWO_STATES in run("process-1", seed).notes for seed in range(20))
+    whole = estimators.score("neighbour-500", FEW).width
+    monkeypatch.setattr(location, "states", lambda _x, _process: None)
+    assert estimators.score("neighbour-500", FEW).width > whole
+
+
+def run(kind: str, seed: int) -> location.Location:
+    x = noises.KINDS[kind](np.random.default_rng(seed))
+    return location.locate(x, noises.PROCESS, noises.LAYOUT)
+
+
+def test_a_wide_estimator_fails(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(location, "student", lambda _freedom: 9.0)
+    assert main(["check", "estimators", "--runs", str(FEW), "normal"]) == 1
+    out = capsys.readouterr().out
+    assert "wider than 1.5 times the oracle's" in out
+    assert out.endswith("0 passed, 1 failed\n")
+
+
+def test_a_median_does_not_resolve_a_fifth_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(location, "midmean", lambda x: float(np.median(x)))
+    monkeypatch.setattr(location, "spread_out", lambda x, _step: x)
+    assert estimators.score("stepping", FEW).faults(slack=3)
+
+
+def test_unknown_kinds_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["check", "estimators", "loud"])
+    assert ended.value.code == 2
+    assert "no kind of noise 'loud'; there are: normal, skewed" in capsys.readouterr().err
+
+
+def slopes_of(values: list[float], process: int = 1) -> list[Slope]:
+    return [Slope(i, i % 4, Fraction(x), process) for i, x in enumerate(values)]
+
+
+def test_few_blocks_bound_nothing() -> None:
+    assert location.of_series([]).interval == UNBOUNDED
+    assert location.of_series(slopes_of([1.0] * 20)).interval == UNBOUNDED
+    assert location.of_series(slopes_of([1.0] * 24)).interval != UNBOUNDED
+
+
+def test_two_processes_bound_little() -> None:
+    """The interval of two processes that differ is far wider than their distance."""
+    x = np.repeat([0.0, 1.0], 64) + 0.01 * np.random.default_rng(0).standard_normal(128)
+    found = location.locate(x, np.repeat([1, 2], 64), np.arange(128) % 8)
+    assert location.FEW_PROCESSES in found.notes
+    assert found.interval.half_width > 5
+
+
+def test_a_batch_holds_one_process() -> None:
+    process = np.repeat([3, 1, 2], [40, 7, 50])
+    for part in location.split(process):
+        assert len(set(process[part])) == 1
+    assert sum(part.stop - part.start for part in location.split(process)) == 97
+
+
+def test_differences_know_their_process() -> None:
+    (difference,) = paired(slopes_of([5.0], process=7), slopes_of([3.0], process=7))
+    assert difference.process == 7 and difference.value == 2
+
+
+def test_equal_values_have_no_width_but_for_the_step() -> None:
+    series = slopes_of([2.0] * 64)
+    assert location.of_series(series).interval.half_width == 0
+    stepped = location.of_series(series, 0.5)
+    assert stepped.interval.half_width == 0.5
+    assert location.STEPS in stepped.notes
+
+
+def test_midmeans_and_quantiles_are_those_of_scipy() -> None:
+    scipy = pytest.importorskip("scipy.stats", reason="python3-scipy is not installed")
+    random = np.random.default_rng(0)
+    for count in (4, 5, 37, 128):
+        x = random.standard_cauchy(count)
+        assert location.midmean(x) == pytest.approx(scipy.trim_mean(x, 0.25))
+    for freedom in range(1, 31):
+        assert stats.student(freedom) == pytest.approx(scipy.t.ppf(0.975, freedom), abs=6e-4)
+    assert noises.skewed_middle() == pytest.approx(
+        scipy.lognorm(1).expect(lb=scipy.lognorm(1).ppf(0.25), ub=scipy.lognorm(1).ppf(0.75)) * 2,
+        abs=1e-6,
+    )
+
+
+def test_sign_ranks_are_those_of_scipy() -> None:
+    scipy = pytest.importorskip("scipy.stats", reason="python3-scipy is not installed")
+    for n in range(6, 200):
+        assert stats.sign_rank(n) == int(scipy.binom.ppf(0.025, n, 0.5))
