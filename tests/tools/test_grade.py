@@ -7,8 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from kmtools.analyse.grade import Evidence, Grade, Level, grade_of, grades
-from kmtools.analyse.verdicts import EQUIVALENT, SLOWER, UNRESOLVED, Result
+from kmtools.analyse.grade import Evidence, Grade, Level, grade_of, grades, withheld
+from kmtools.analyse.verdicts import (
+    BASELINE,
+    EQUIVALENT,
+    FASTER,
+    MORE,
+    SLOWER,
+    UNRESOLVED,
+    WITHHELD,
+    Result,
+)
 from kmtools.measure.rundir import Tier
 from verdictrows import result, tier
 
@@ -76,3 +85,40 @@ def test_every_tier_is_graded_by_its_own_results() -> None:
     there = result("b", "none-clone", tier="metal", verdict=SLOWER)
     found = grades({}, [tier(), tier("metal")], [*CLONES, there])
     assert [grade.level for _, grade in found] == [Level.GOOD, Level.POOR]
+
+
+def rows_of(benchmark: str, clone: str = EQUIVALENT, **more: Any) -> list[Result]:
+    """A baseline, its clone and a row with each verdict."""
+    given = (SLOWER, FASTER, EQUIVALENT, UNRESOLVED, MORE)
+    return [
+        result(benchmark, "none", None, **more),
+        result(benchmark, "none-clone", verdict=clone, **more),
+        *(result(benchmark, verdict, verdict=verdict, **more) for verdict in given),
+    ]
+
+
+def test_poor_benchmarks_have_no_verdicts() -> None:
+    """Those of other benchmarks stay, and so does what is no claim about time."""
+    rows = withheld({}, [tier()], [*rows_of("calm"), *rows_of("loud", clone=SLOWER)])
+    calm, loud = rows[:7], rows[7:]
+    assert calm == rows_of("calm")
+    assert [row.verdict for row in loud] == [
+        BASELINE, SLOWER, WITHHELD, WITHHELD, WITHHELD, UNRESOLVED, MORE
+    ]  # fmt: skip
+    reason = "two copies of the same code come out different in loud"
+    assert loud[2].note == f"{reason}; next: run it again on a quieter machine"
+
+
+def test_emulated_ticks_have_no_verdicts() -> None:
+    one = tier("vm", emulated=True)
+    rows = withheld({}, [one], rows_of("b", tier="vm"))
+    assert {SLOWER, FASTER, EQUIVALENT} & {row.verdict for row in rows if not row.is_clone} == set()
+    exact = rows_of("b", tier="icount")
+    assert withheld({}, [tier("icount", emulated=True)], exact) == exact
+
+
+def test_a_noisy_clone_withholds_nothing() -> None:
+    """It makes a single benchmark's numbers poor, but the rule of verdicts knows of it."""
+    rows = rows_of("b", clone=UNRESOLVED)
+    assert graded(tier(), {}, rows).level == Level.POOR
+    assert withheld({}, [tier()], rows) == rows

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import rawdata
 from kmtools.analyse import location, stats, verdicts
+from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.slopes import Slope, find_baseline, fit_slope, paired, slopes
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import EQUIVALENT, FASTER, FEWER, IDENTICAL, MORE, SLOWER, UNRESOLVED
@@ -254,6 +255,15 @@ def test_a_margin_is_declared_for_every_unit() -> None:
         assert verdicts.margin_for(unit, "never-seen", 1.0) > 0
         assert verdicts.margin_for(unit, "never-seen", -1e6) >= 1e4
     assert verdicts.margin_for(rundir.UNIT_INSTRUCTIONS, "never-seen", 1e6) == 0
+
+
+def test_margins_are_those_promised() -> None:
+    """A quarter of a core cycle where code is hot, one percent of whole operations."""
+    core = CoreCycles("counted", 1.25)
+    for benchmark in ("empty-loop", "memcpy-4096", "density-full"):
+        assert verdicts.margin_for(rundir.UNIT_TSC, benchmark, 1e4, core) == 0.2
+    assert verdicts.margin_for(rundir.UNIT_TSC, "getppid-pressure", 9000.0, core) == 90
+    assert verdicts.margin_for(rundir.UNIT_TSC, "getppid-quiet", 1.0, core) == 0.2
 
 
 def test_detectable_difference_comes_from_the_clone() -> None:

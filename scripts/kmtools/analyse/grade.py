@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How far the numbers of a run are to be trusted: a grade, and the reasons for it.
 
-Each check looks at the evidence and gives a reason, or None. The worst reason decides. To add a
+Each check looks at the evidence and gives a reason, or None. The worst reason decides. Where it is
+poor, rows of a benchmark get no verdict, but the reason and the next step. To add a
 check, write a function and name it in CHECKS. `grade_of` works on a whole tier, and on a single
 benchmark if the evidence holds its results alone.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
-from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SLOWER, Result
+from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SLOWER, WITHHELD, Result
 from kmtools.measure import rundir
 from kmtools.measure.rundir import Tier
 
@@ -41,11 +43,13 @@ class Level(IntEnum):
 
 @dataclass(frozen=True)
 class Reason:
-    """What lowers the grade, and how to do better; both are clauses without a full stop."""
+    """What lowers the grade, and how to do better; both are clauses without a full stop. `judged`
+    if the rule of verdicts already allows for it."""
 
     level: Level
     words: str
     remedy: str = ""
+    judged: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,7 +168,7 @@ def noise_floor(known: Evidence) -> Reason | None:
     names = ", ".join(clone.benchmark for clone in found[:3])
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     words = f"more noise than the margin allows in {names}{more}"
-    return Reason(level, words, "more blocks, or a quieter machine")
+    return Reason(level, words, "more blocks, or a quieter machine", judged=True)
 
 
 TIMED: tuple[Check, ...] = (
@@ -192,3 +196,27 @@ def grades(
         own = [r for r in results if (r.tier, r.kernel) == (tier.tier, tier.kernel)]
         found.append((tier, grade_of(Evidence(tier, env, own))))
     return found
+
+
+def withheld(
+    env: Mapping[str, Any], tiers: Sequence[Tier], results: Sequence[Result]
+) -> list[Result]:
+    """The results, without verdicts in benchmarks whose numbers are poor. The A/A clones keep
+    theirs, which are evidence."""
+    known = {(tier.tier, tier.kernel): tier for tier in tiers}
+    rows: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
+    for result in results:
+        rows[result.tier, result.kernel, result.benchmark].append(result)
+    notes = {}
+    for key, own in rows.items():
+        reasons = grade_of(Evidence(known[key[:2]], env, own)).reasons
+        poor = [one for one in reasons if one.level == Level.POOR and not one.judged]
+        notes[key] = f"{poor[0].words}; next: {poor[0].remedy}" if poor else ""
+    return [without_verdict(result, notes[result.key[:3]]) for result in results]
+
+
+def without_verdict(result: Result, note: str) -> Result:
+    """The result with this note in place of its verdict; as it is, if there is none to give."""
+    if not note or result.is_clone or result.verdict not in (SLOWER, FASTER, EQUIVALENT):
+        return result
+    return replace(result, verdict=WITHHELD, note="; ".join(filter(None, (note, result.note))))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.published import Published, ancestors
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SLOWER, UNRESOLVED, Result
+from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SLOWER, UNRESOLVED, WITHHELD, Result
 from kmtools.measure.rundir import UNIT_EMULATED, UNIT_INSTRUCTIONS
 from kmtools.report import impact
 
@@ -215,7 +215,7 @@ def sentence(found: Sequence[Answer]) -> str:
         return "This run has no answer: no tier of it has cycles of a real CPU."
     parts, unit = [], ""
     for answer in known:
-        doubt = " (unresolved)" if answer.verdict == UNRESOLVED else ""
+        doubt = f" ({answer.verdict})" if answer.verdict in (UNRESOLVED, WITHHELD) else ""
         said = number(answer) if answer.unit != unit else short(answer.value or 0.0)
         parts.append(f"{said} {answer.short}{doubt}")
         unit = answer.unit

@@ -69,7 +69,7 @@ def _judge(
     )  # fmt: skip
     from kmtools.report import answer, opening, sitetable, switchtable, table  # noqa: PLC0415
 
-    results = verdicts.analyse(samples, tiers)
+    results = grade.withheld(env, tiers, verdicts.analyse(samples, tiers))
     switches = switching.analyse(samples)
     sites = density.analyse(results, tiers)
     if wanted:

@@ -25,6 +25,7 @@ COLOURS = {
     verdicts.EQUIVALENT: "32",
     verdicts.IDENTICAL: "32",
     verdicts.UNRESOLVED: "2",
+    verdicts.WITHHELD: "2",
 }
 
 

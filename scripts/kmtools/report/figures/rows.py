@@ -18,7 +18,8 @@ ROW, TALL, LABEL = 24.0, 40.0, 18.0
 # Shapes repeat what the colours say.
 SHAPES = {
     "slower": "right", "more": "right", "faster": "left", "fewer": "left",
-    "equivalent": "disc", "identical": "disc", "unresolved": "ring", "then": "diamond",
+    "equivalent": "disc", "identical": "disc", "unresolved": "ring", "withheld": "ring",
+    "then": "diamond",
 }  # fmt: skip
 
 
