@@ -2,10 +2,16 @@
 /*
  * One trace event: its fields, how its records are printed, and its way into the trace
  * core and out again.  The caller holds event_mutex.
+ *
+ * Who opened the file format of an event may read it when the event has been removed:
+ * some kernels then look at what was its struct trace_event_call.  So an event that the
+ * trace core has known is kept, and is used again when the same is offered.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/hashtable.h>
 #include <linux/init.h>
+#include <linux/jhash.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -21,6 +27,11 @@
 #include "layout.h"
 
 #define NAME_MOST	64
+
+#define KEPT_BITS	10
+
+/* Events that have been removed. */
+static DEFINE_HASHTABLE(kept, KEPT_BITS);
 
 /* What try_module_get() refuses. */
 static struct module departed = { .state = MODULE_STATE_GOING };
@@ -82,9 +93,10 @@ static int make_fields(struct marker_event *event)
 
 static void fill_call(struct marker_event *event)
 {
+	memset(&event->call, 0, sizeof(event->call));
 	event->tracepoint.name = event->name;
 	event->class = (struct trace_event_class) {
-		.system = "kmarkers", .reg = marker_event_reg, .raw_init = trace_event_raw_init,
+		.system = event->system, .reg = marker_event_reg, .raw_init = trace_event_raw_init,
 		.fields_array = event->fields, .fields = LIST_HEAD_INIT(event->class.fields),
 	};
 	event->call.class = &event->class;
@@ -98,6 +110,10 @@ static int fill_event(struct marker_event *event)
 {
 	struct record_layout *layout;
 
+	if (event->known) {
+		fill_call(event);
+		return 0;
+	}
 	layout = marker_layout_make(event->format, sizeof(struct trace_entry));
 	if (IS_ERR(layout))
 		return PTR_ERR(layout);
@@ -108,27 +124,67 @@ static int fill_event(struct marker_event *event)
 	return 0;
 }
 
-/* The directory of an event can have any name but those of the files beside it. */
-bool marker_event_can_have(const char *name)
+static bool is_name(const char *name)
 {
-	return strcmp(name, "enable") && strcmp(name, "filter") && strcmp(name, "marker") &&
-	       patcher_is_identifier(name) && strlen(name) < NAME_MOST;
+	return patcher_is_identifier(name) && strlen(name) < NAME_MOST;
 }
 
-/* Little is made of a name at first, because this is done while its module is loaded. */
-struct marker_event *marker_event_make(const char *name, const char *format)
+/* The directory of an event can have any name but those of the files and the event beside it. */
+bool marker_event_can_have(const struct marker_event_offer *offer)
 {
-	size_t bytes = strlen(name) + 1;
+	if (!strcmp(offer->name, "enable") || !strcmp(offer->name, "filter"))
+		return false;
+	if (!strcmp(offer->name, "marker") && !strcmp(offer->system, EVENT_SYSTEM))
+		return false;
+	return is_name(offer->system) && is_name(offer->name);
+}
+
+static u32 key_of(const char *name)
+{
+	return jhash(name, strlen(name), 0);
+}
+
+static struct marker_event *take_kept(const struct marker_event_offer *offer)
+{
 	struct marker_event *event;
 
-	event = kzalloc(sizeof(*event) + bytes + strlen(format) + 1, GFP_KERNEL);
+	hash_for_each_possible(kept, event, node, key_of(offer->name)) {
+		if (strcmp(event->name, offer->name) || strcmp(event->system, offer->system) ||
+		    strcmp(event->format, offer->format))
+			continue;
+		hash_del(&event->node);
+		event->used = false;
+		event->leaves = false;
+		return event;
+	}
+	return NULL;
+}
+
+static struct marker_event *alloc_event(const struct marker_event_offer *offer)
+{
+	size_t name = strlen(offer->name) + 1, format = strlen(offer->format) + 1;
+	struct marker_event *event;
+
+	event = kzalloc(sizeof(*event) + name + format + strlen(offer->system) + 1, GFP_KERNEL);
 	if (!event)
 		return NULL;
-	event->format = event->name + bytes;
-	strcpy(event->name, name);
-	strcpy(event->format, format);
+	event->format = event->name + name;
+	event->system = event->format + format;
+	strcpy(event->name, offer->name);
+	strcpy(event->format, offer->format);
+	strcpy(event->system, offer->system);
 	INIT_LIST_HEAD(&event->list);
 	INIT_LIST_HEAD(&event->users);
+	return event;
+}
+
+/* Little is made of an offer at first, because this is done while its module is loaded. */
+struct marker_event *marker_event_make(const struct marker_event_offer *offer)
+{
+	struct marker_event *event = take_kept(offer) ?: alloc_event(offer);
+
+	if (event)
+		event->owner = offer->module;
 	return event;
 }
 
@@ -146,6 +202,7 @@ int marker_event_add(struct marker_event *event)
 	if (err)
 		return err;
 	event->added = true;
+	event->known = true;
 	/* The trace core takes an event that is added by a call for one of no module. */
 	marker_event_own(event, event->owner);
 	return 0;
@@ -163,7 +220,7 @@ int marker_event_remove(struct marker_event *event)
 
 /*
  * Make an event that of a module, or with NULL of none.  Then nobody gets a reference to
- * it, and writes to events/kmarkers/enable pass over it.
+ * it, and writes to the file enable of its system pass over it.
  */
 void marker_event_own(struct marker_event *event, struct module *module)
 {
@@ -183,12 +240,31 @@ int __init marker_event_find_calls(void)
 	return compat_find_event_calls(patcher_find_symbol);
 }
 
-/* Free an event that the trace core does not know, or has forgotten. */
-void marker_event_free(struct marker_event *event)
+static void discard(struct marker_event *event)
 {
-	marker_event_drop_users(event);
 	if (event->layout)
 		marker_layout_free(event->layout);
 	kfree(event->fields);
 	kfree(event);
+}
+
+/* Free an event that the trace core has never known, or keep it. */
+void marker_event_free(struct marker_event *event)
+{
+	marker_event_drop_users(event);
+	if (event->known)
+		hash_add(kept, &event->node, key_of(event->name));
+	else
+		discard(event);
+}
+
+/* Free what was kept. */
+void marker_event_free_kept(void)
+{
+	struct marker_event *event;
+	struct hlist_node *next;
+	int bucket;
+
+	hash_for_each_safe(kept, bucket, next, event, node)
+		discard(event);
 }

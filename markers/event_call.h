@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A name as a trace event: in the kernel only. */
+/* A trace event: in the kernel only. */
 #ifndef MARKERS_EVENT_CALL_H
 #define MARKERS_EVENT_CALL_H
 
@@ -8,7 +8,11 @@
 #include <linux/tracepoint.h>
 #include <linux/types.h>
 
+#include <kmarkers/event.h>
 #include <kmarkers/typed.h>
+
+/* The system of the events of markers. */
+#define EVENT_SYSTEM	"kmarkers"
 
 /* How many arguments of a probe are in registers, behind its private data. */
 #define EVENT_REGISTERS	5
@@ -17,8 +21,9 @@ struct module;
 struct record_layout;
 
 /**
- * struct marker_event - a name as a trace event
+ * struct marker_event - a trace event
  * @node: in the hash of names
+ * @source: who offers it
  * @list: among those that are to be added or removed, if it is
  * @call: what the trace core knows
  * @class: of this event alone
@@ -29,13 +34,17 @@ struct record_layout;
  * @owner: the module that perf keeps loaded while it uses the event; NULL if there is none,
  *	and the event waits to be removed
  * @added: the trace core knows it
+ * @known: the trace core has known it
  * @used: it was on, so a buffer may hold records of it
  * @leaves: its last module leaves or has left; it cannot be switched on any more
- * @format: of its first marker
+ * @offered: it is offered still; of use during marker_events_update() alone
+ * @system: its directory
+ * @format: of what was offered first
  * @name: the name
  */
 struct marker_event {
 	struct hlist_node node;
+	struct marker_event_source *source;
 	struct list_head list;
 	struct trace_event_call call;
 	struct trace_event_class class;
@@ -45,8 +54,11 @@ struct marker_event {
 	struct trace_event_fields *fields;
 	struct module *owner;
 	bool added;
+	bool known;
 	bool used;
 	bool leaves;
+	bool offered;
+	char *system;
 	char *format;
 	char name[];
 };
@@ -69,12 +81,22 @@ struct event_user {
 	u16 offsets[EVENT_REGISTERS];
 };
 
-bool marker_event_can_have(const char *name);
-struct marker_event *marker_event_make(const char *name, const char *format);
+/* What the source of an event knows of it. */
+static inline struct marker_event_offer marker_event_offer(const struct marker_event *event)
+{
+	return (struct marker_event_offer) {
+		.system = event->system, .name = event->name, .format = event->format,
+		.place = "", .module = event->owner,
+	};
+}
+
+bool marker_event_can_have(const struct marker_event_offer *offer);
+struct marker_event *marker_event_make(const struct marker_event_offer *offer);
 int marker_event_find_calls(void);
 int marker_event_add(struct marker_event *event);
 int marker_event_remove(struct marker_event *event);
 void marker_event_own(struct marker_event *event, struct module *module);
 void marker_event_free(struct marker_event *event);
+void marker_event_free_kept(void);
 
 #endif /* MARKERS_EVENT_CALL_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who wants the records of an event: each buffer of the trace core, and perf, registers
- * a probe.  All of it under event_mutex.
+ * Who wants the records of an event: each buffer of the trace core, and perf, is
+ * connected by the source.  All of it under event_mutex.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -10,26 +10,27 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
-#include <kmarkers/marker.h>
+#include <kmarkers/event.h>
 
 #include "event_call.h"
 #include "event_registers.h"
 #include "event_users.h"
-#include "event_write.h"
 
 /* A buffer that takes no record. */
 static struct trace_event_file nowhere = { .flags = EVENT_FILE_FL_SOFT_DISABLED };
 
-static marker_probe_func *writer_of(const struct event_user *user)
-{
-	return user->file ? marker_event_to_buffer : marker_event_to_perf;
-}
-
 static int connect_user(struct event_user *user)
 {
-	struct marker_event *event = user->event;
+	struct marker_event_offer event = marker_event_offer(user->event);
 
-	return marker_probe_register(event->name, event->format, writer_of(user), user);
+	return user->event->source->connect(&event, user);
+}
+
+static int disconnect_user(struct event_user *user)
+{
+	struct marker_event_offer event = marker_event_offer(user->event);
+
+	return user->event->source->disconnect(&event, user);
 }
 
 /* The reference is for events of functions: their modules need not need us. */
@@ -60,14 +61,14 @@ static int add_user(struct marker_event *event, struct trace_event_file *file)
 
 /*
  * The trace core frees the buffer after a grace period of its own, which in newer
- * kernels is not one of those that markers are in.
+ * kernels is not one of those that hits are in.
  */
 static void del_user(struct event_user *user)
 {
 	int err;
 
 	list_del(&user->node);
-	err = marker_probe_unregister(user->event->name, writer_of(user), user);
+	err = disconnect_user(user);
 	if (err)
 		WRITE_ONCE(user->file, &nowhere);
 	synchronize_rcu_expedited();

@@ -32,25 +32,34 @@ static __always_inline unsigned int take_hit(struct hit *hit, const struct recor
 	return marker_layout_measure(layout, hit->slots, hit->lengths);
 }
 
+static __always_inline void put_in_buffer(const struct record_layout *layout,
+					  struct trace_event_file *file, unsigned int size,
+					  const unsigned long *slots, const u16 *lengths)
+{
+	struct trace_event_buffer buffer;
+	void *record = trace_event_buffer_reserve(&buffer, file, size);
+
+	if (!record)
+		return;
+	marker_layout_fill(layout, record, slots, lengths);
+	trace_event_buffer_commit(&buffer);
+}
+
 /* Preemption is disabled, as always in a probe. */
 void marker_event_to_buffer(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct event_user *user = private;
 	struct trace_event_file *file = READ_ONCE(user->file);
 	const struct record_layout *layout;
-	struct trace_event_buffer buffer;
+	unsigned int size;
 	struct hit hit;
-	void *record;
 
 	/* A user that cannot be disconnected has a file that is off, and its event may be gone. */
 	if (trace_trigger_soft_disabled(file))
 		return;
 	layout = user->event->layout;
-	record = trace_event_buffer_reserve(&buffer, file, take_hit(&hit, layout, args));
-	if (!record)
-		return;
-	marker_layout_fill(layout, record, hit.slots, hit.lengths);
-	trace_event_buffer_commit(&buffer);
+	size = take_hit(&hit, layout, args);
+	put_in_buffer(layout, file, size, hit.slots, hit.lengths);
 }
 
 /* What perf keeps behind a record is 4 bytes more than a multiple of 8. */
@@ -59,25 +68,64 @@ static unsigned int perf_size(unsigned int bytes)
 	return ALIGN(bytes + sizeof(u32), sizeof(u64)) - sizeof(u32);
 }
 
+/* Does perf, or a program of BPF, want what this CPU hits? */
+static __always_inline bool is_wanted(struct marker_event *event)
+{
+	return bpf_prog_array_valid(&event->call) ||
+	       !hlist_empty(this_cpu_ptr(event->call.perf_events));
+}
+
+static __always_inline void put_in_perf(struct marker_event *event, unsigned int bytes,
+					const unsigned long *slots, const u16 *lengths)
+{
+	struct hlist_head *head = this_cpu_ptr(event->call.perf_events);
+	unsigned int size = perf_size(bytes);
+	struct pt_regs *regs;
+	void *record;
+	int context;
+
+	record = perf_trace_buf_alloc(size, &regs, &context);
+	if (!record)
+		return;
+	perf_fetch_caller_regs(regs);
+	marker_layout_fill(event->layout, record, slots, lengths);
+	perf_trace_run_bpf_submit(record, size, context, &event->call, 1, regs, head, NULL);
+}
+
 /* For perf itself and for programs of BPF, which run in it. */
 void marker_event_to_perf(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct event_user *user = private;
 	struct marker_event *event = user->event;
-	struct hlist_head *head = this_cpu_ptr(event->call.perf_events);
-	struct pt_regs *regs;
-	unsigned int size;
+	unsigned int bytes;
 	struct hit hit;
-	void *record;
-	int context;
 
-	if (!bpf_prog_array_valid(&event->call) && hlist_empty(head))
+	if (!is_wanted(event))
 		return;
-	size = perf_size(take_hit(&hit, event->layout, args));
-	record = perf_trace_buf_alloc(size, &regs, &context);
-	if (!record)
+	bytes = take_hit(&hit, event->layout, args);
+	put_in_perf(event, bytes, hit.slots, hit.lengths);
+}
+
+/**
+ * marker_event_write() - a hit of an event, of which another source has the arguments
+ * @private: what the source's connect() was given
+ * @args: one for each field
+ *
+ * Context: any, with preemption disabled once.
+ */
+void marker_event_write(void *private, const unsigned long *args)
+{
+	struct event_user *user = private;
+	struct trace_event_file *file = READ_ONCE(user->file);
+	struct marker_event *event = user->event;
+	u16 lengths[MARKER_MAX_ARGS];
+	unsigned int size;
+
+	if (file ? trace_trigger_soft_disabled(file) : !is_wanted(event))
 		return;
-	perf_fetch_caller_regs(regs);
-	marker_layout_fill(event->layout, record, hit.slots, hit.lengths);
-	perf_trace_run_bpf_submit(record, size, context, &event->call, 1, regs, head, NULL);
+	size = marker_layout_measure(event->layout, args, lengths);
+	if (file)
+		put_in_buffer(event->layout, file, size, args, lengths);
+	else
+		put_in_perf(event, size, args, lengths);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names of markers as trace events: which there are, and when.  In the kernel only. */
+/* What sources offer as trace events: which there are, and when.  In the kernel only. */
 #ifndef MARKERS_EVENTS_H
 #define MARKERS_EVENTS_H
 
@@ -9,6 +9,7 @@ struct module;
 int marker_events_init(void);
 void marker_events_exit(void);
 void marker_events_come(struct module *module);
+void marker_events_live(struct module *module);
 void marker_events_go(struct module *module);
 void marker_events_gone(struct module *module);
 void marker_events_attach(struct function_marker *function);

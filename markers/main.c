@@ -115,6 +115,8 @@ static int on_ready(struct notifier_block *nb, unsigned long event, void *data)
 		err = marker_tracepoints_connect(data);
 		if (!err)
 			marker_events_come(data);
+	} else if (event == MODULE_STATE_LIVE) {
+		marker_events_live(data);
 	} else if (event == MODULE_STATE_GOING) {
 		marker_events_gone(data);
 	}

@@ -107,6 +107,26 @@ test_hundred_switched() {
 	same "all its names are events in place of those" "$(events_then)" 100
 }
 
+# The files stay open while their events go, and while others may get the memory of those.
+test_hundred_open() {
+	exec 5<"$own/many_007/format" 6<"$own/many_042/format" 7<"$own/many_099/format"
+	go && cat "$list" >/dev/null
+	insmod /modules/kmarkers_test_many.ko && cat "$list" >/dev/null
+	result $? "files of events that go are open, and other events come"
+	said="$(cat <&5 2>/dev/null; cat <&6 2>/dev/null; cat <&7 2>/dev/null)"
+	exec 5<&- 6<&- 7<&-
+	same "such a file shows nothing of others" \
+		"$(echo "$said" | sed -n 's/^name: //p' | grep -cvx "many_007\|many_042\|many_099")" 0
+	rmmod kmarkers_test_many && come
+	result $? "the module of a hundred names returns to its files"
+	same "its events are those that were kept" "$(events_then)" 100
+	put 1 "$own"/many_042/enable
+	echo >"$tracing"/trace
+	put 5 /sys/module/kmarkers_test_hundred/parameters/pass
+	same "an event that was kept records each hit" "$(grep -c ': many_042: ' "$tracing"/trace)" 5
+	put 0 "$own"/many_042/enable
+}
+
 test_hundred() {
 	must loaded kmarkers_markers || return
 	try "module of a hundred names" come
@@ -121,5 +141,6 @@ test_hundred() {
 	test_hundred_hurry
 	test_hundred_queue
 	test_hundred_races
+	test_hundred_open
 	try "module of a hundred names leaves last" go
 }
