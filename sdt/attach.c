@@ -105,6 +105,32 @@ static int attach(struct attachment *attachment)
 	return err;
 }
 
+/* As sdt_attach(), to sites alone whose probes have the fields of that format; NULL for any. */
+int sdt_attach_format(const char *pattern, const char *format, sdt_handler *handler,
+		      void *private)
+{
+	struct attachment *attachment = kzalloc(sizeof(*attachment), GFP_KERNEL);
+	int err;
+
+	if (!attachment)
+		return -ENOMEM;
+	err = sdt_pattern_parse(&attachment->pattern, pattern);
+	if (!err) {
+		strcpy(attachment->text, pattern);
+		attachment->pattern.format = format;
+		attachment->call = (struct sdt_call){ handler, private, attachment };
+		mutex_lock(&sdt_registry.lock);
+		err = find_attachment(pattern, handler, private) ? -EBUSY : attach(attachment);
+		mutex_unlock(&sdt_registry.lock);
+	}
+	if (err) {
+		/* Some sites may have been on for a while. */
+		synchronize_rcu();
+		kfree(attachment);
+	}
+	return err;
+}
+
 /**
  * sdt_attach() - call a handler for every hit of sites
  * @pattern: the sites: see PATTERNS in <kmarkers/sdt.h>
@@ -120,25 +146,7 @@ static int attach(struct attachment *attachment)
  */
 int sdt_attach(const char *pattern, sdt_handler *handler, void *private)
 {
-	struct attachment *attachment = kzalloc(sizeof(*attachment), GFP_KERNEL);
-	int err;
-
-	if (!attachment)
-		return -ENOMEM;
-	err = sdt_pattern_parse(&attachment->pattern, pattern);
-	if (!err) {
-		strcpy(attachment->text, pattern);
-		attachment->call = (struct sdt_call){ handler, private, attachment };
-		mutex_lock(&sdt_registry.lock);
-		err = find_attachment(pattern, handler, private) ? -EBUSY : attach(attachment);
-		mutex_unlock(&sdt_registry.lock);
-	}
-	if (err) {
-		/* Some sites may have been on for a while. */
-		synchronize_rcu();
-		kfree(attachment);
-	}
-	return err;
+	return sdt_attach_format(pattern, NULL, handler, private);
 }
 EXPORT_SYMBOL_GPL(sdt_attach);
 

@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "count.h"
+#include "events.h"
 
 static const struct {
 	const char *word;
@@ -17,6 +18,8 @@ static const struct {
 } commands[] = {
 	{ "count", sdt_count, true },
 	{ "-count", sdt_count, false },
+	{ "event", sdt_event, true },
+	{ "-event", sdt_event, false },
 	{ "promote", sdt_promote, true },
 	{ "-promote", sdt_promote, false },
 };

@@ -11,6 +11,7 @@
 #include <kmarkers/version.h>
 
 #include "attach.h"
+#include "events.h"
 #include "files.h"
 #include "promote.h"
 #include "tables.h"
@@ -143,6 +144,7 @@ static int __init sdt_init(void)
 static void __exit sdt_exit(void)
 {
 	sdt_files_exit();
+	sdt_events_exit();
 	stop_hot();
 	unregister_module_notifier(&module_notifier);
 	sdt_detach_if(is_any, NULL);

@@ -11,6 +11,7 @@
 #include "pattern.h"
 #include "registry.h"
 #include "symbol.h"
+#include "types.h"
 
 /* Two underscores are a dash, as dtrace(1) shows it. */
 static void copy_name(char *to, size_t size, const char *name)
@@ -69,6 +70,14 @@ static bool part_matches(const struct sdt_pattern *pattern, const struct sdt_pla
 	return !*pattern->part[part] || glob_match(pattern->part[part], place->part[part]);
 }
 
+static bool has_format(const struct sdt_probe *probe, const char *wanted)
+{
+	char format[SDT_FORMAT];
+
+	sdt_types_format(format, probe);
+	return !strcmp(format, wanted);
+}
+
 bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
 			 const struct patcher_site *site)
 {
@@ -77,6 +86,8 @@ bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_tab
 	name_probe(&place, table, sdt_probe_of(site));
 	if (!part_matches(pattern, &place, SDT_PROVIDER) ||
 	    !part_matches(pattern, &place, SDT_MODULE) || !part_matches(pattern, &place, SDT_NAME))
+		return false;
+	if (pattern->format && !has_format(sdt_probe_of(site), pattern->format))
 		return false;
 	if (!*pattern->part[SDT_FUNCTION] && !pattern->has_offset)
 		return true;
@@ -126,4 +137,13 @@ int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text)
 	while (part)
 		pattern->part[--part] = "";
 	return 0;
+}
+
+/* Write the pattern of all sites of a probe, of SDT_MAX_PATTERN characters at most. */
+void sdt_pattern_of_probe(char *text, const char *provider, const char *name)
+{
+	size_t at = snprintf(text, SDT_MAX_PATTERN, "%s:::", provider);
+
+	if (at < SDT_MAX_PATTERN)
+		copy_name(text + at, SDT_MAX_PATTERN - at, name);
 }

@@ -25,12 +25,14 @@ enum {
  * @part: a pattern of the shell for each part of the name; "" for anything
  * @has_offset: whether it is for a single site of a function
  * @offset: of that in the function
+ * @format: the fields that the probe has as an event, or NULL for any
  * @text: what the parts point into
  */
 struct sdt_pattern {
 	const char *part[SDT_PARTS];
 	bool has_offset;
 	u64 offset;
+	const char *format;
 	char text[SDT_MAX_PATTERN];
 };
 
@@ -49,6 +51,7 @@ struct sdt_place {
 };
 
 int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text);
+void sdt_pattern_of_probe(char *text, const char *provider, const char *name);
 bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
 			 const struct patcher_site *site);
 void sdt_name_site(struct sdt_place *place, const struct sdt_table *table,

@@ -59,6 +59,7 @@ struct sdt_target {
  * @states: one for each of them
  * @targets: of the sites that can be jumps, sorted by address
  * @nr_targets: how many
+ * @ready: the module has been taken over by everybody, and does not leave
  */
 struct sdt_table {
 	struct list_head node;
@@ -67,6 +68,7 @@ struct sdt_table {
 	struct sdt_state *states;
 	struct sdt_target *targets;
 	unsigned int nr_targets;
+	bool ready;
 };
 
 struct sdt_registry {

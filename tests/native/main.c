@@ -29,6 +29,7 @@
 #include "protocol.h"
 #include "pure.h"
 #include "runs.h"
+#include "sdt_types.h"
 #include "start.h"
 #include "tables.h"
 #include "twins.h"
@@ -86,6 +87,7 @@ static const struct {
 	{ run_cases, &run_nr_cases },
 	{ format_cases, &format_nr_cases },
 	{ layout_cases, &layout_nr_cases },
+	{ sdt_types_cases, &sdt_types_nr_cases },
 	{ words_cases, &words_nr_cases },
 	{ test_cases, &test_nr_cases },
 	{ protocol_cases, &protocol_nr_cases },

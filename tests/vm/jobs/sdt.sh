@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The suite of SDT probes alone, for work on sdt/.
+# The suites of SDT probes alone, for work on sdt/.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 load_core || exit 1
 run_suite sdt
+run_suite sdt_events
 unload_core || exit 1
 finish

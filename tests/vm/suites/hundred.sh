@@ -115,11 +115,11 @@ test_hundred_open() {
 	result $? "files of events that go are open, and other events come"
 	said="$(cat <&5 2>/dev/null; cat <&6 2>/dev/null; cat <&7 2>/dev/null)"
 	exec 5<&- 6<&- 7<&-
-	same "such a file shows nothing of others" \
+	same "a file that was open shows nothing of others" \
 		"$(echo "$said" | sed -n 's/^name: //p' | grep -cvx "many_007\|many_042\|many_099")" 0
 	rmmod kmarkers_test_many && come
 	result $? "the module of a hundred names returns to its files"
-	same "its events are those that were kept" "$(events_then)" 100
+	same "a hundred events are those that were kept" "$(events_then)" 100
 	put 1 "$own"/many_042/enable
 	echo >"$tracing"/trace
 	put 5 /sys/module/kmarkers_test_hundred/parameters/pass

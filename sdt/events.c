@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes as trace events: a source of events, which offers what root asked for.
+ *
+ * The event of a probe has its provider's name behind "sdt_" for its system.  All sites
+ * whose probe has that provider, name and fields are armed while it is on, also those
+ * that come later.
+ *
+ * What makes events is in kmarkers_markers, which we do without until the first event
+ * is asked for.
+ */
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/preempt.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <kmarkers/event.h>
+#include <kmarkers/sdt.h>
+
+#include "attach.h"
+#include "events.h"
+#include "pattern.h"
+#include "registry.h"
+#include "types.h"
+
+#define SYSTEM		"sdt_"
+#define SYSTEM_BYTES	128
+
+/**
+ * struct request - what root asked for
+ * @node: in the list of all
+ * @pattern: the sites whose probes are to be events
+ * @text: the same as it was given
+ */
+struct request {
+	struct list_head node;
+	struct sdt_pattern pattern;
+	char text[SDT_MAX_PATTERN];
+};
+
+/* Guarded by the registry's lock; changed by commands, of which there is one at a time. */
+static LIST_HEAD(requests);
+
+/* Set by the first command, and by that alone. */
+static const struct marker_event_calls *calls;
+
+static bool is_asked_for(const struct sdt_table *table, const struct patcher_site *site)
+{
+	struct request *request;
+
+	list_for_each_entry(request, &requests, node)
+		if (sdt_pattern_matches(&request->pattern, table, site))
+			return true;
+	return false;
+}
+
+/* The modules that were there when we joined are those that run. */
+static bool is_ready(const struct sdt_table *table)
+{
+	return table->ready || READ_ONCE(table->sites.module->state) == MODULE_STATE_LIVE;
+}
+
+static void make_ready(struct module *module, bool on)
+{
+	struct sdt_table *table;
+
+	mutex_lock(&sdt_registry.lock);
+	list_for_each_entry(table, &sdt_registry.tables, node)
+		if (table->sites.module == module)
+			table->ready = on;
+	mutex_unlock(&sdt_registry.lock);
+}
+
+static int offer_site(const struct sdt_table *table, const struct patcher_site *site,
+		      marker_event_visitor *visit, void *data)
+{
+	const struct sdt_probe *probe = sdt_probe_of(site);
+	char system[SYSTEM_BYTES], format[SDT_FORMAT];
+	struct marker_event_offer offer = {
+		.system = system, .name = probe->name, .format = format,
+		.place = module_name(table->sites.module), .module = table->sites.module,
+	};
+
+	snprintf(system, sizeof(system), SYSTEM "%s", probe->provider->name);
+	sdt_types_format(format, probe);
+	return visit(data, &offer);
+}
+
+/* Is the site's probe the one of an event, or of any format if it has none? */
+static bool is_of(const struct patcher_site *site, const struct marker_event_offer *event)
+{
+	const struct sdt_probe *probe = sdt_probe_of(site);
+	char format[SDT_FORMAT];
+
+	if (strcmp(probe->name, event->name) ||
+	    strcmp(probe->provider->name, event->system + strlen(SYSTEM)))
+		return false;
+	if (!event->format)
+		return true;
+	sdt_types_format(format, probe);
+	return !strcmp(format, event->format);
+}
+
+static int visit_table(const struct sdt_table *table, const struct marker_event_offer *only,
+		       marker_event_visitor *visit, void *data)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < table->sites.nr && !err; i++) {
+		const struct patcher_site *site = &table->sites.sites[i];
+
+		if ((!only || is_of(site, only)) && is_asked_for(table, site))
+			err = offer_site(table, site, visit, data);
+	}
+	return err;
+}
+
+static int visit_tables(struct module *module, const struct marker_event_offer *only,
+			marker_event_visitor *visit, void *data)
+{
+	struct sdt_table *table;
+	int err = 0;
+
+	mutex_lock(&sdt_registry.lock);
+	list_for_each_entry(table, &sdt_registry.tables, node) {
+		if ((module && table->sites.module != module) || !is_ready(table))
+			continue;
+		err = visit_table(table, only, visit, data);
+		if (err)
+			break;
+	}
+	mutex_unlock(&sdt_registry.lock);
+	return err;
+}
+
+static int visit_probes(struct module *module, marker_event_visitor *visit, void *data)
+{
+	return visit_tables(module, NULL, visit, data);
+}
+
+static int find_probe(const struct marker_event_offer *wanted, marker_event_visitor *visit,
+		      void *data)
+{
+	return visit_tables(NULL, wanted, visit, data);
+}
+
+/* A site's handler.  Preemption is disabled. */
+static void to_event(void *user, const struct sdt_hit *hit)
+{
+	unsigned long args[1 + SDT_MAX_ARGS];
+
+	args[0] = hit->ip;
+	memcpy(&args[1], hit->args, sizeof(hit->args));
+	calls->write(user, args);
+}
+
+/* All sites of the probe, which are named by what is of no site in particular. */
+static int connect_probe(const struct marker_event_offer *event, void *user)
+{
+	char text[SDT_MAX_PATTERN];
+
+	sdt_pattern_of_probe(text, event->system + strlen(SYSTEM), event->name);
+	return sdt_attach_format(text, event->format, to_event, user);
+}
+
+/* It is called no more, also if a site stays on. */
+static int disconnect_probe(const struct marker_event_offer *event, void *user)
+{
+	char text[SDT_MAX_PATTERN];
+
+	sdt_pattern_of_probe(text, event->system + strlen(SYSTEM), event->name);
+	sdt_detach(text, to_event, user);
+	return 0;
+}
+
+static struct marker_event_source source = {
+	.ready = make_ready,
+	.visit = visit_probes,
+	.find = find_probe,
+	.connect = connect_probe,
+	.disconnect = disconnect_probe,
+};
+
+static int get_calls(void)
+{
+	const struct marker_event_calls *found;
+	int err;
+
+	if (calls)
+		return 0;
+	found = symbol_get(marker_event_calls);
+	if (!found) {
+		pr_info("no trace events of SDT probes without kmarkers_markers\n");
+		return -ENODEV;
+	}
+	err = found->join(&source);
+	if (err)
+		symbol_put(marker_event_calls);
+	else
+		calls = found;
+	return err;
+}
+
+static struct request *find_request(const char *text)
+{
+	struct request *request;
+
+	list_for_each_entry(request, &requests, node)
+		if (!strcmp(request->text, text))
+			return request;
+	return NULL;
+}
+
+static void link_request(struct request *request, bool on)
+{
+	mutex_lock(&sdt_registry.lock);
+	if (on)
+		list_add_tail(&request->node, &requests);
+	else
+		list_del(&request->node);
+	mutex_unlock(&sdt_registry.lock);
+}
+
+static int ask(const char *pattern)
+{
+	struct request *request;
+	int err;
+
+	if (find_request(pattern))
+		return -EBUSY;
+	request = kzalloc(sizeof(*request), GFP_KERNEL);
+	if (!request)
+		return -ENOMEM;
+	err = sdt_pattern_parse(&request->pattern, pattern) ?: get_calls();
+	if (err) {
+		kfree(request);
+		return err;
+	}
+	strcpy(request->text, pattern);
+	link_request(request, true);
+	return calls->update(&source);
+}
+
+static int ask_no_more(const char *pattern)
+{
+	struct request *request = find_request(pattern);
+	int err;
+
+	if (!request)
+		return -ENOENT;
+	link_request(request, false);
+	err = calls->update(&source);
+	if (!err) {
+		kfree(request);
+		return 0;
+	}
+	/* Modules may have come in the meantime. */
+	link_request(request, true);
+	calls->update(&source);
+	return err;
+}
+
+/**
+ * sdt_event() - let probes be trace events, or no more
+ * @pattern: those that have a site that matches, also one that comes later
+ * @on: whether they are to be events
+ *
+ * Context: may sleep; one call at a time.
+ * Return: 0; -EINVAL for a pattern that is none; -EBUSY if it was asked for already, or if
+ * somebody has an event on that is to be none; -ENOENT if it was not asked for, or if this
+ * kernel has no events for modules; -ENODEV without kmarkers_markers; -ENOMEM.  With an
+ * error everything is as it was.
+ */
+int sdt_event(const char *pattern, bool on)
+{
+	return on ? ask(pattern) : ask_no_more(pattern);
+}
+
+/* No client is left, and no command will come. */
+void sdt_events_exit(void)
+{
+	struct request *request, *next;
+
+	list_for_each_entry_safe(request, next, &requests, node) {
+		link_request(request, false);
+		kfree(request);
+	}
+	if (!calls)
+		return;
+	calls->leave(&source);
+	symbol_put(marker_event_calls);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Probes as trace events, in the kernel only. */
+#ifndef SDT_EVENTS_H
+#define SDT_EVENTS_H
+
+#include <linux/errno.h>
+#include <linux/types.h>
+
+#ifdef __KERNEL__
+int sdt_event(const char *pattern, bool on);
+void sdt_events_exit(void);
+#else
+static inline int sdt_event(const char *pattern, bool on)
+{
+	return -ENODEV;
+}
+#endif
+
+#endif /* SDT_EVENTS_H */

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From the declared types of arguments to the fields of a trace event.
+ *
+ * A type is what the definition of the probe says, a string.  Integers, whose names are
+ * in a table, are fields of their size and sign; pointers to char are strings; other
+ * pointers are pointers; whatever else there is, is a word.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <kmarkers/sdt.h>
+
+#include "types.h"
+
+#define WORDS_MOST	64
+
+/* Names that are one word; the others are made of C's own. */
+static const struct {
+	const char *type;
+	const char *conversion;
+} known[] = {
+	{ "u8", "%hhu" }, { "__u8", "%hhu" }, { "uint8_t", "%hhu" },
+	{ "s8", "%hhd" }, { "__s8", "%hhd" }, { "int8_t", "%hhd" },
+	{ "u16", "%hu" }, { "__u16", "%hu" }, { "uint16_t", "%hu" },
+	{ "s16", "%hd" }, { "__s16", "%hd" }, { "int16_t", "%hd" },
+	{ "u32", "%u" }, { "__u32", "%u" }, { "uint32_t", "%u" },
+	{ "s32", "%d" }, { "__s32", "%d" }, { "int32_t", "%d" },
+	{ "u64", "%lu" }, { "__u64", "%lu" }, { "uint64_t", "%lu" },
+	{ "s64", "%ld" }, { "__s64", "%ld" }, { "int64_t", "%ld" },
+	{ "bool", "%hhu" }, { "_Bool", "%hhu" },
+	{ "size_t", "%lu" }, { "uintptr_t", "%lu" }, { "ssize_t", "%ld" }, { "loff_t", "%ld" },
+	{ "off_t", "%ld" }, { "sector_t", "%lu" }, { "dev_t", "%u" }, { "gfp_t", "%u" },
+	{ "pid_t", "%d" }, { "uid_t", "%u" }, { "gid_t", "%u" }, { "ktime_t", "%ld" },
+};
+
+/* The words of C that integers are made of, as bits. */
+enum {
+	IS_UNSIGNED = 1,
+	IS_CHAR = 2,
+	IS_SHORT = 4,
+	IS_LONG = 8,
+	IS_ENUM = 16,
+	IS_INTEGER = 32,
+	IS_UNKNOWN = 64,
+};
+
+static const struct {
+	const char *word;
+	unsigned int bits;
+} words[] = {
+	{ "unsigned", IS_UNSIGNED | IS_INTEGER }, { "signed", IS_INTEGER }, { "int", IS_INTEGER },
+	{ "char", IS_CHAR | IS_INTEGER }, { "short", IS_SHORT | IS_INTEGER },
+	{ "long", IS_LONG | IS_INTEGER }, { "enum", IS_ENUM | IS_INTEGER },
+	{ "const", 0 }, { "volatile", 0 },
+};
+
+static unsigned int bits_of(const char *word, size_t length)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (strlen(words[i].word) == length && !strncmp(word, words[i].word, length))
+			return words[i].bits;
+	return IS_UNKNOWN;
+}
+
+/* All words of a type; what follows the word enum is its name. */
+static unsigned int all_bits(const char *type)
+{
+	unsigned int bits = 0;
+
+	while (*(type += strspn(type, " *"))) {
+		size_t length = strcspn(type, " *");
+
+		if (!(bits & IS_ENUM))
+			bits |= bits_of(type, length);
+		type += length;
+	}
+	return bits;
+}
+
+static const char *pointer_conversion(const char *type)
+{
+	const char *star = strchr(type, '*');
+
+	if (strchr(star + 1, '*') || strchr(type, '('))
+		return "%p";
+	/* Of char and const alone: __user is a word like any other. */
+	return all_bits(type) == (IS_CHAR | IS_INTEGER) ? "%s" : "%p";
+}
+
+static const char *integer_conversion(unsigned int bits)
+{
+	bool is_unsigned = bits & IS_UNSIGNED;
+
+	if (bits & IS_CHAR)
+		return is_unsigned ? "%hhu" : "%hhd";
+	if (bits & IS_SHORT)
+		return is_unsigned ? "%hu" : "%hd";
+	if (bits & IS_LONG)
+		return is_unsigned ? "%lu" : "%ld";
+	return is_unsigned ? "%u" : "%d";
+}
+
+static const char *conversion_of(const char *type)
+{
+	unsigned int i, bits;
+
+	if (strchr(type, '*'))
+		return pointer_conversion(type);
+	for (i = 0; i < ARRAY_SIZE(known); i++)
+		if (!strcmp(type, known[i].type))
+			return known[i].conversion;
+	bits = all_bits(type);
+	return bits & IS_INTEGER && !(bits & IS_UNKNOWN) ? integer_conversion(bits) : "%lx";
+}
+
+/* Copy the next type without blanks around it.  Return what is behind it. */
+static const char *take_type(char *type, size_t size, const char *types)
+{
+	unsigned int depth = 0;
+	size_t length;
+
+	types += strspn(types, " ");
+	for (length = 0; types[length] && (depth || types[length] != ','); length++)
+		depth += (types[length] == '(') - (types[length] == ')');
+	snprintf(type, size, "%.*s", (int)length, types);
+	types += length;
+	for (length = strlen(type); length && type[length - 1] == ' '; length--)
+		type[length - 1] = '\0';
+	return *types ? types + 1 : types;
+}
+
+/**
+ * sdt_types_format() - a format whose fields are the site and the arguments of a probe
+ * @format: SDT_FORMAT characters
+ * @probe: the probe
+ *
+ * Context: any.
+ */
+void sdt_types_format(char *format, const struct sdt_probe *probe)
+{
+	const char *types = probe->types;
+	char type[WORDS_MOST];
+	unsigned int i;
+	int at;
+
+	at = snprintf(format, SDT_FORMAT, "site %%pS");
+	for (i = 0; i < probe->nr; i++) {
+		types = take_type(type, sizeof(type), types);
+		at += snprintf(format + at, SDT_FORMAT - at, " arg%u %s", i + 1,
+			       conversion_of(type));
+	}
+}

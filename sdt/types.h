@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From the declared types of arguments to the fields of a trace event. */
+#ifndef SDT_TYPES_H
+#define SDT_TYPES_H
+
+#include <linux/types.h>
+
+struct sdt_probe;
+
+/* Room for the format of any probe: "site %pS", and for each argument at most " arg7 %hhu". */
+#define SDT_FORMAT	96
+
+void sdt_types_format(char *format, const struct sdt_probe *probe);
+
+#endif /* SDT_TYPES_H */

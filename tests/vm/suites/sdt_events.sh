@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# SDT probes as trace events: which there are, what is in their records, modules that come and go.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+sdt_files=$debugfs/sdt
+tsdt_first=/sys/module/kmarkers_test_sdt/parameters
+tsdt_more=/sys/module/kmarkers_test_sdt_more/parameters
+sdt_group=$tracing/events/sdt_tsdt
+
+# group_is NAMES: the events of the provider, in the order of the alphabet
+group_is() {
+	[ "$(find "$sdt_group" -mindepth 1 -maxdepth 1 -type d 2>/dev/null | sed 's:.*/::' | sort | tr '\n' ' ')" = "$1" ]
+}
+
+# sites_on PROBE: print how many sites of a probe are on
+sites_on() {
+	grep -c "^tsdt:.*:$1 \(on\|trapped\) " "$sdt_files/list"
+}
+
+# nr_records FILE PATTERN: print how many records of the file match
+nr_records() {
+	grep -c "$2" "$1"
+}
+
+passes() {
+	echo >"$tracing/trace"
+	put "$1" "$2/pass"
+}
+
+test_sdt_event_requests() {
+	group_is ""
+	result $? "no probe is an event unless that is asked for"
+	for wrong in "io-start@5 event" "a:b:c:d:e event" " event" "io-start events"; do
+		refused "control refuses '$wrong'" "Invalid argument" put "$wrong" "$sdt_files/control"
+	done
+	refused "what was not asked for" "No such file" put "tsdt:::io-start -event" "$sdt_files/control"
+	try "a probe is to be an event" put "tsdt:::io-start event" "$sdt_files/control"
+	group_is "io__start "
+	result $? "a probe that was asked for is an event"
+	refused "the same again" "busy" put "tsdt:::io-start event" "$sdt_files/control"
+	try "a site of it is to be an event, by control outside debugfs" \
+		put "tsdt_read:io-start event" /sys/module/kmarkers_sdt/parameters/control
+	refused "kmarkers_markers while it makes events of probes" "temporarily unavailable" \
+		rmmod kmarkers_markers
+	try "one pattern is taken back" put "tsdt:::io-start -event" "$sdt_files/control"
+	group_is "io__start "
+	result $? "the probe is an event as long as the other stands"
+	try "the other is taken back" put "tsdt_read:io-start -event" "$sdt_files/control"
+	group_is ""
+	result $? "no probe is an event any more"
+}
+
+test_sdt_event_records() {
+	put "tsdt:::io-start event" "$sdt_files/control"
+	same "fields have the types of the arguments" \
+		"$(sed -n 's/.*field:\([^c].*\);	offset.*size:\([0-9]*\);.*/\1 \2/p' "$sdt_group/io__start/format" | grep -v common_ | tr '\n' ' ')" \
+		"void * site 8 void * arg1 8 int arg2 4 "
+	same "no site is on while the event is off" "$(sites_on '.*')" 0
+	try "the event goes on" put 1 "$sdt_group/io__start/enable"
+	same "the sites of its probe are on, and no others" "$(sites_on io-start) $(sites_on '.*')" "2 2"
+	passes 3 "$tsdt_first"
+	same "each hit is recorded" "$(nr_records "$tracing/trace" ": io__start: site tsdt_[rw].* arg2 [012]$")" 6
+	sites=$(nr_records "$tracing/trace" ": io__start: site tsdt_read[.+][^ ]* .* arg2 [012]\$")
+	[ "$sites" -eq 3 ] || sed 's/^/# /' "$tracing/trace"
+	same "each record has its site" "$sites" 3
+	refused "an event that is on is not taken back" "busy" put "tsdt:::io-start -event" "$sdt_files/control"
+	passes 1 "$tsdt_first"
+	same "an event that was not taken back is on as before" "$(nr_records "$tracing/trace" ": io__start: ")" 2
+	put 'arg2 == 1' "$sdt_group/io__start/filter"
+	passes 3 "$tsdt_first"
+	same "a filter keeps what matches" "$(nr_records "$tracing/trace" ": io__start: .* arg2 1$") $(nr_records "$tracing/trace" io__start)" "2 2"
+	put 0 "$sdt_group/io__start/filter"
+	try "the event goes off" put 0 "$sdt_group/io__start/enable"
+	same "sites are off with the event" "$(sites_on '.*')" 0
+}
+
+test_sdt_event_uses() {
+	mkdir "$tracing/instances/sdt"
+	put 1 "$tracing/instances/sdt/events/sdt_tsdt/io__start/enable"
+	passes 2 "$tsdt_first"
+	same "an instance has the records, and it alone" \
+		"$(nr_records "$tracing/instances/sdt/trace" ": io__start: ") $(nr_records "$tracing/trace" ": io__start: ")" "4 0"
+	put 0 "$tracing/instances/sdt/events/sdt_tsdt/io__start/enable"
+	rmdir "$tracing/instances/sdt"
+	if [ ! -e "$sdt_group/io__start/hist" ]; then
+		skip "a histogram counts" "this kernel has none"
+		return
+	fi
+	put 'hist:keys=arg2' "$sdt_group/io__start/trigger"
+	passes 2 "$tsdt_first"
+	same "a histogram counts" "$(nr_records "$sdt_group/io__start/hist" "arg2: .* hitcount: *2\$")" 2
+	put '!hist:keys=arg2' "$sdt_group/io__start/trigger"
+	same "no site is on without the histogram" "$(sites_on '.*')" 0
+}
+
+test_sdt_event_breakpoints() {
+	put "tsdt:::trapped event" "$sdt_files/control"
+	put "tsdt:::small event" "$sdt_files/control"
+	put 1 "$sdt_group/enable"
+	passes 10 "$tsdt_first"
+	same "hits of breakpoints are recorded" \
+		"$(nr_records "$tracing/trace" ": trapped: .* arg1 [0-9]\$") $(nr_records "$tracing/trace" ": small: .* arg1 [0-9]\$")" "10 20"
+	put 0 "$sdt_group/enable"
+	put "tsdt:::small -event" "$sdt_files/control"
+}
+
+# Another module has a probe that is the same, and one of the same name with other types.
+test_sdt_event_peers() {
+	put 1 "$sdt_group/enable"
+	echo >"$tracing/trace"
+	try "another module with a probe of that name" insmod /modules/kmarkers_test_sdt_more.ko first=2
+	logged "trapped in kmarkers_test_sdt_more: format .* is not .*, that of its trace event: stays off"
+	result $? "the log says that a probe has other types"
+	same "the other module records from its first hit on" "$(nr_records "$tracing/trace" ": io__start: site tsdt_more[.+]")" 2
+	same "a probe of other types is not" "$(nr_records "$tracing/trace" ": trapped: ")" 0
+	try "the module that had the event leaves" rmmod kmarkers_test_sdt
+	same "the event stays on" "$(cat "$sdt_group/io__start/enable")" 1
+	passes 2 "$tsdt_more"
+	same "the event records the other module" "$(nr_records "$tracing/trace" ": io__start: site tsdt_more[.+]")" 2
+	grep -q 'char\[\] arg1;' "$sdt_group/trapped/format"
+	result $? "the other types have their event now"
+	put 1 "$sdt_group/trapped/enable"
+	passes 2 "$tsdt_more"
+	same "strings are recorded" "$(nr_records "$tracing/trace" ": trapped: .* arg1 odd$")" 1
+	put "tsdt:::kinds event" "$sdt_files/control"
+	put 1 "$sdt_group/kinds/enable"
+	passes 2 "$tsdt_more"
+	same "every type is recorded" \
+		"$(sed -n 's/.*: kinds: .* \(arg1 .* arg5 [0-9]*\) arg6.* \(arg7 .*\)/\1 \2/p' "$tracing/trace" | tr '\n' ';')" \
+		"arg1 254 arg2 -1 arg3 4294967294 arg4 odd arg5 1 arg7 1;arg1 255 arg2 0 arg3 4294967295 arg4 even arg5 0 arg7 0;"
+	try "the last module leaves while events are on" rmmod kmarkers_test_sdt_more
+	group_is ""
+	result $? "the last events leave with their module"
+}
+
+test_sdt_event_waits() {
+	try "the module comes after its events were asked for" insmod /modules/kmarkers_test_sdt.ko
+	group_is "io__start trapped "
+	result $? "the events are there with the module"
+	same "the events are off when they return" "$(cat "$sdt_group/enable")" 0
+	try "the module leaves" rmmod kmarkers_test_sdt
+	group_is ""
+	result $? "the events are not there without the module"
+	insmod /modules/kmarkers_test_sdt.ko
+	for pattern in "tsdt:::io-start" "tsdt:::trapped" "tsdt:::kinds"; do
+		try "$pattern is to be no event" put "$pattern -event" "$sdt_files/control"
+	done
+	group_is ""
+	result $? "events that were on are removed"
+}
+
+test_sdt_event_many() {
+	sdt_many=$tracing/events/sdt_many
+	insmod /modules/kmarkers_test_sdt_many.ko
+	try "a thousand probes are to be events" put "many:::p0* event" "$sdt_files/control"
+	same "a thousand probes are events" "$(find "$sdt_many" -mindepth 1 -maxdepth 1 -type d | wc -l)" 1000
+	put 1 "$sdt_many/p0042/enable"
+	echo >"$tracing/trace"
+	put 2 /sys/module/kmarkers_test_sdt_many/parameters/pass
+	same "one of them records" "$(nr_records "$tracing/trace" ": p0042: ")" 2
+	try "a module of ten thousand probes leaves while an event is on" rmmod kmarkers_test_sdt_many
+	put "many:::p0* -event" "$sdt_files/control"
+	[ ! -e "$sdt_many" ]
+	result $? "a thousand events are gone"
+}
+
+test_sdt_events() {
+	must insmod /modules/kmarkers_test_sdt.ko || return
+	test_sdt_event_requests
+	test_sdt_event_records
+	test_sdt_event_uses
+	test_sdt_event_breakpoints
+	test_sdt_event_peers
+	test_sdt_event_waits
+	test_sdt_event_many
+	try "module with SDT probes leaves last" rmmod kmarkers_test_sdt
+}
