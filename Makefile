@@ -31,7 +31,7 @@ bench: ## set up, build, measure in every tier, report (QUICK=1: a short run; RE
 
 # What could not be set up is named, and the tests that need it are skipped.
 check check-full:
-	@$(if $(filter %-full,$@),scripts/setup --lint; scripts/setup --fresh;) scripts/setup $(call name) || \
+	@$(if $(filter %-full,$@),scripts/setup --lint; scripts/setup --fresh; scripts/setup --fleet;) scripts/setup $(call name) || \
 		echo "$@: what could not be set up is left out" >&2
 	@$(KMARKERS) check $(if $(filter %-full,$@),--full) $(kernel)
 check: ## run all tests that a machine without special hardware can run, in a short form
@@ -83,6 +83,10 @@ check-secureboot: setup ## boot with UEFI Secure Boot: signed modules work, unsi
 
 bench-many-files: setup ## measure what the sites of a module of 500 files cost when it is loaded and unloaded
 	@$(KMARKERS) check many-files $(kernel)
+
+check-fleet: ## measure what comparing the runs of 10,000 machines costs; fail above 60 s or 2 GB
+	@scripts/setup --fleet
+	@$(KMARKERS) check fleet
 
 check-aa: setup native ## measure in 20 runs how often two copies of the same code differ
 	@$(KMARKERS) check aa
@@ -137,4 +141,4 @@ lab-clean: ## remove the test kernels
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-.PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-secureboot bench-many-files check-aa check-estimators load unload bench-host native man install uninstall dist deb lint setup clean lab-clean help
+.PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-secureboot bench-many-files check-aa check-estimators check-fleet load unload bench-host native man install uninstall dist deb lint setup clean lab-clean help

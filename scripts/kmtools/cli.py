@@ -27,6 +27,8 @@ COMMANDS = {
     "collect": ("run", "merge raw samples into the folder of a run"),
     "report": ("run", "statistics, table, figures and page of a run"),
     "compare": ("comparing", "what has changed from one run to others, row by row"),
+    "fleet": ("many", "the runs of many machines, by CPU model, microcode and kernel"),
+    "history": ("many", "the rows of many runs by date, and where they changed for good"),
     "impact": ("results", "what two markers cost a system call, as computed in 2008"),
     "reference": ("results", "make a run the one in results/reference"),
     "lab fetch": ("lab", "download and unpack test kernels"),
@@ -51,11 +53,15 @@ COMMANDS = {
     "check fresh": ("check", "the README's commands in bare Debian systems"),
     "check aa": ("check", "how often two copies of the same code come out different"),
     "check estimators": ("check", "the estimator, by simulated runs whose truth is known"),
+    "check fleet": ("check", "what comparing the runs of 10,000 machines costs"),
     "check many-files": ("check", "what the sites of a module of many files cost at load"),
 }
 
 # These work on results alone; the others need a checkout.
 ANYWHERE = {"collect", "report", "compare", "impact"}
+
+# Packages that few commands need; requirements-fleet.txt names them.
+EXTRAS = ("duckdb", "ruptures", "scipy")
 
 
 def listing(prefix: str = "") -> str:
@@ -91,7 +97,8 @@ def main(words: Sequence[str] | None = None) -> int:
         package = str(error.name).partition(".")[0]
         if package == "kmtools":
             raise
-        print(f"{name}: needs the Python package {package}: run scripts/setup", file=sys.stderr)
+        setup = "scripts/setup --fleet" if package in EXTRAS else "scripts/setup"
+        print(f"{name}: needs the Python package {package}: run {setup}", file=sys.stderr)
         return UNABLE
     except OBSTACLES as error:
         print(f"{name}: {explain(error)}", file=sys.stderr)

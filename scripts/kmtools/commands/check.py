@@ -16,6 +16,7 @@ from kmtools.check import (
     boots,
     coverage,
     everything,
+    fleet,
     fresh,
     fuzz,
     kernelsuite,
@@ -238,6 +239,12 @@ def check_estimators(parser: ArgumentParser) -> Run:
         return judged(estimators.judge(args.kinds or list(noises.KINDS), args.runs))
 
     return run
+
+
+def check_fleet(parser: ArgumentParser) -> Run:
+    """It fails if that takes more than 60 seconds or 2 GB. The machine must do nothing else."""
+    parser.add_argument("--runs", type=positive, default=10000, help="how many (10000)")
+    return lambda args: judged(fleet.judge(args.runs))
 
 
 def check_many_files(parser: ArgumentParser) -> Run:

@@ -36,14 +36,8 @@ def failures(text: str) -> list[str]:
     return words
 
 
-def compare(parser: ArgumentParser) -> Run:
-    """Each run is compared with the first, row by row: tier, benchmark and variant. The compared
-    number is the cost of a variant as a share of its baseline, because machines and clocks differ;
-    tiers are never compared. Documentation/comparing.md tells how a row is judged. The exit code is
-    1 if a row has a verdict that --fail-on names, or if a run cannot be used.
-    """
-    parser.add_argument("a", type=Path, metavar="RUN_A", help="the first run")
-    parser.add_argument("b", type=Path, nargs="+", metavar="RUN_B", help="the others")
+def add_judging(parser: ArgumentParser) -> None:
+    """Add the options that say how rows are judged and shown."""
     parser.add_argument(
         "--margin",
         type=percent,
@@ -65,6 +59,17 @@ def compare(parser: ArgumentParser) -> Run:
     parser.add_argument("--all", action="store_true", help="show all rows, not those that changed")
     for name in ("markdown", "json", "junit", "html"):
         parser.add_argument(f"--{name}", type=Path, metavar="FILE", help="write it there, too")
+
+
+def compare(parser: ArgumentParser) -> Run:
+    """Each run is compared with the first, row by row: tier, benchmark and variant. The compared
+    number is the cost of a variant as a share of its baseline, because machines and clocks differ;
+    tiers are never compared. Documentation/comparing.md tells how a row is judged. The exit code is
+    1 if a row has a verdict that --fail-on names, or if a run cannot be used.
+    """
+    parser.add_argument("a", type=Path, metavar="RUN_A", help="the first run")
+    parser.add_argument("b", type=Path, nargs="+", metavar="RUN_B", help="the others")
+    add_judging(parser)
     return run_compare
 
 
@@ -72,6 +77,12 @@ def run_compare(args: Namespace) -> int:
     """Compare, print and write what was asked for; returns the exit code."""
     runs = [comparison.load(path) for path in (args.a, *args.b)]
     found = comparison.compare(runs, args.margin, args.fail_on, args.whole)
+    tell(args, found)
+    return BAD if found.failed else DONE
+
+
+def tell(args: Namespace, found: comparison.Comparison) -> None:
+    """Print a comparison, and write the files that were asked for."""
     makers: dict[str, Callable[[], str]] = {
         "markdown": lambda: changetext.markdown(found, args.all),
         "json": lambda: changefiles.as_json(found),
@@ -83,7 +94,6 @@ def run_compare(args: Namespace) -> int:
         if path is not None:
             write(path, make())
     print(changetext.terminal(found, args.all))
-    return BAD if found.failed else DONE
 
 
 def write(path: Path, text: str) -> None:

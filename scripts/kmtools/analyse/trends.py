@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A row over many runs: where it changed for good, and by how much.
+
+ruptures' PELT proposes change points: shifts of the mean of the series, which is scaled by the
+spread of neighbouring runs. A proposal counts if the runs before it and those behind it, each up to
+the next proposal, differ by the rule of changes.py. The level is divided by the number of rows and
+of runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import ruptures
+from numpy.typing import NDArray
+
+from kmtools.analyse import changes
+from kmtools.analyse.changes import OUTSIDE
+from kmtools.analyse.rows import SHARE, Row
+from kmtools.analyse.stats import Interval
+from kmtools.analyse.verdicts import FASTER, SLOWER, decide
+
+# The fewest runs before and behind a change point.
+SEGMENT = 3
+# Each change point costs so many times the logarithm of the number of runs.
+PENALTY = 4.0
+# A normal distribution has 0.6745 of its spread within its middle half.
+HALF = 0.6745
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A change that stays: `at` is the number of the first run behind it, counted from 0."""
+
+    row: Row
+    at: int
+    percent: float
+    interval: Interval
+    verdict: str
+
+
+def spread_of_neighbours(values: NDArray[np.float64]) -> float:
+    """The spread of the runs, from the differences of neighbours, which a shift hardly enters."""
+    differences = np.abs(np.diff(values))
+    usual = float(np.median(differences)) or float(np.mean(differences))
+    return usual / (HALF * math.sqrt(2))
+
+
+def proposals(values: NDArray[np.float64]) -> list[int]:
+    """Where the mean of a series may have shifted."""
+    scale = spread_of_neighbours(values) if len(values) > 2 * SEGMENT else 0.0
+    if not scale:
+        return []
+    finder = ruptures.Pelt(model="l2", min_size=SEGMENT, jump=1).fit(values / scale)
+    return list(finder.predict(pen=PENALTY * math.log(len(values))))[:-1]
+
+
+def shifts(row: Row, rows: int = 1, margin: float = changes.MARGIN) -> list[Shift]:
+    """The changes of one row, whose `values` are the runs in their order; `rows` is the number of
+    rows that are looked at, `margin` in percent."""
+    found, outside = [], OUTSIDE / (rows * max(1, len(row.values)))
+    ends = [0, *proposals(row.values), len(row.values)]
+    for before, at, end in zip(ends, ends[1:], ends[2:], strict=False):
+        parts = [
+            replace(row, values=row.values[a:b], processes=b - a)
+            for a, b in ((before, at), (at, end))
+        ]
+        percent, interval, _ = changes.relative(parts[0], parts[1], outside)
+        verdict = decide(percent, interval, margin, None)
+        if verdict in (SLOWER, FASTER):
+            found.append(Shift(row, at, percent, interval, verdict))
+    return found
+
+
+def trends(rows: Sequence[Row], margin: float = changes.MARGIN) -> list[Shift]:
+    """The changes of all rows that are shares."""
+    judged = [row for row in rows if row.kind == SHARE and not row.is_clone]
+    return [shift for row in judged for shift in shifts(row, len(judged), margin)]

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Commands for the runs of many machines, which need packages of scripts/setup --fleet."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from kmtools.analyse import changes
+from kmtools.base.errors import BAD, DONE, UnableError
+from kmtools.commands import Run
+from kmtools.commands.comparing import add_judging, failures, percent, tell, write
+from kmtools.report import comparison, machines
+from kmtools.report import history as histories
+
+
+def fleet(parser: ArgumentParser) -> Run:
+    """Each folder below FOLDER that holds env.json is a run, of one machine. The runs are grouped
+    by CPU model, microcode and kernel, and each group is compared with the largest, row by row, as
+    kmarkers compare does; a run is one cluster. Machines that are dead, slow or whose samples are
+    refused are named, left out, and make the exit code 1. It needs the Python package duckdb
+    (scripts/setup --fleet).
+    """
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="holds the runs, at any depth")
+    parser.add_argument(
+        "--by",
+        default=",".join(machines.PROPERTIES),
+        help="what makes a group (default %(default)s)",
+    )
+    parser.add_argument("--against", metavar="TEXT", help="the group whose name holds it is first")
+    parser.add_argument("--machines", type=Path, metavar="FILE", help="a name a line: all expected")
+    add_judging(parser)
+    return run_fleet
+
+
+def run_fleet(args: Namespace) -> int:
+    """Compare the groups of a folder; returns the exit code."""
+    by = [word.strip() for word in args.by.split(",")]
+    for word in by:
+        if word not in machines.PROPERTIES:
+            raise UnableError(f"--by: {word!r} is not one of {', '.join(machines.PROPERTIES)}")
+    expected = args.machines.read_text(encoding="utf-8").split() if args.machines else []
+    whole = machines.load(args.folder, by, expected)
+    print("\n".join([*machines.table(whole), *whole.faults, ""]))
+    runs = machines.sides(whole, args.against)
+    if len(runs) < 2:
+        print("one group: nothing to compare")
+        return BAD if whole.faults else DONE
+    found = comparison.compare(runs, args.margin, args.fail_on, args.whole)
+    tell(args, found)
+    return BAD if found.failed or whole.faults else DONE
+
+
+def history(parser: ArgumentParser) -> Run:
+    """The runs below FOLDER, in the order of their dates, make a series for each row that all of
+    them have: the cost of the variant as a share of its baseline. A shift is a change of a series
+    that stays. It needs the Python packages duckdb, ruptures and scipy (scripts/setup --fleet).
+    """
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="holds the runs, at any depth")
+    parser.add_argument(
+        "--margin",
+        type=percent,
+        default=changes.MARGIN,
+        metavar="PERCENT",
+        help=f"changes below it count as none (default {changes.MARGIN:g})",
+    )
+    parser.add_argument(
+        "--fail-on",
+        type=failures,
+        action="extend",
+        default=[],
+        metavar="VERDICT,...",
+        help="exit with 1 if a row has such a shift: slower, faster, changed",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all series there, too")
+    return run_history
+
+
+def run_history(args: Namespace) -> int:
+    """Show the shifts of a folder's runs; returns the exit code."""
+    found = histories.load(args.folder, args.margin)
+    if args.json:
+        write(args.json, histories.as_json(found))
+    print(histories.terminal(found))
+    failing = {verdict for word in args.fail_on for verdict in comparison.FAILURES[word]}
+    failed = any(shift.verdict in failing for shift in found.shifts)
+    return BAD if failed or found.refused else DONE

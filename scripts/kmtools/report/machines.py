@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Many machines: their runs, grouped by what differs, and each group compared with the first.
+
+A machine is dead if it left no run, lying if its samples are refused, and slow if a baseline of its
+costs SLOW times the median of its group or more.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kmtools.analyse import columns
+from kmtools.analyse.columns import Found, Source
+from kmtools.analyse.rows import WHOLE
+from kmtools.base.errors import FailedError, UnableError
+from kmtools.base.text import aligned
+from kmtools.measure.rundir import read_env, require_run, tiers_of
+from kmtools.report.comparison import Compared
+
+SLOW = 1.5
+SAMPLES = ("samples.parquet", "samples.csv", "samples.csv.gz")
+NOTHING = "unknown"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A run, and the properties of its machine."""
+
+    name: str
+    cpu: str
+    microcode: str
+    kernel: str
+
+    def group(self, by: Sequence[str]) -> str:
+        """The name of its group."""
+        return ", ".join(getattr(self, name) for name in by)
+
+
+PROPERTIES = ("cpu", "microcode", "kernel")
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """All runs of a folder."""
+
+    machines: Mapping[str, Machine]
+    found: Found
+    dead: Sequence[str]
+    slow: Mapping[str, float]
+    groups: Mapping[str, Sequence[str]]
+
+    @property
+    def faults(self) -> list[str]:
+        """A line for each machine that cannot be used or that is not like the others."""
+        lines = [f"dead: {name}: there is no run of it" for name in self.dead]
+        lines += [f"refused: {name}: {why}" for name, why in sorted(self.found.refused.items())]
+        return lines + [
+            f"slow: {name}: its baselines cost {times:.2g} times the median of its group"
+            for name, times in sorted(self.slow.items())
+        ]
+
+
+def machine_of(name: str, env: Mapping[str, Any]) -> Machine:
+    """The machine of a run, as env.json describes it."""
+    cpu = (env.get("machine") or {}).get("cpu") or {}
+    kernel = (env.get("kernel") or {}).get("release")
+    texts = (cpu.get("model_name"), cpu.get("microcode"), kernel)
+    return Machine(name, *(str(text or NOTHING) for text in texts))
+
+
+def find(folder: Path) -> list[Path]:
+    """The folders of runs in a folder, at any depth."""
+    require_run(folder)
+    return sorted(path.parent for path in folder.rglob("env.json"))
+
+
+def file_of(run: Path) -> Path:
+    """The file with the samples of a run; samples.csv if there is none."""
+    return next((run / name for name in SAMPLES if (run / name).exists()), run / "samples.csv")
+
+
+def slow_ones(found: Found, groups: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """The machines whose baselines cost more than those of their group, and how many times."""
+    whole: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
+    group_of = {name: group for group, names in groups.items() for name in names}
+    for entry in found.entries:
+        run, tier, _, unit, benchmark, variant, kind, _, cost, *_ = entry
+        if kind == WHOLE:
+            whole[group_of[run], tier, unit, benchmark, variant][run] = cost
+    times: dict[str, list[float]] = defaultdict(list)
+    for costs in whole.values():
+        usual = float(np.median(list(costs.values())))
+        for run, cost in costs.items():
+            if usual > 0:
+                times[run].append(cost / usual)
+    medians = {run: float(np.median(several)) for run, several in times.items()}
+    return {run: ratio for run, ratio in medians.items() if ratio >= SLOW}
+
+
+def load(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) -> Fleet:
+    """Read all runs of a folder. `expected` names the machines that must have left one."""
+    sources, machines, refused = [], {}, {}
+    for path in find(folder):
+        name = str(path.relative_to(folder))
+        try:
+            env = read_env(path / "env.json")
+            sources.append(Source(name, file_of(path), tiers_of(env)))
+            machines[name] = machine_of(name, env)
+        except FailedError as error:
+            refused[name] = str(error)
+    if not machines and not refused:
+        raise UnableError(f"{folder}: there is no run in it")
+    found = columns.read(sources)
+    found.refused.update(refused)
+    groups: dict[str, list[str]] = defaultdict(list)
+    for machine in machines.values():
+        if machine.name not in found.refused:
+            groups[machine.group(by)].append(machine.name)
+    here = {name.split("/")[0] for name in (*machines, *refused)}
+    dead = [name for name in expected if name not in here]
+    largest = dict(sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])))
+    return Fleet(machines, found, dead, slow_ones(found, groups), largest)
+
+
+def sides(fleet: Fleet, against: str | None = None) -> list[Compared]:
+    """Each group as a run, the one that the others are compared with first. Slow machines are left
+    out."""
+    names = list(fleet.groups)
+    if against is not None:
+        matches = [name for name in names if against in name]
+        if len(matches) != 1:
+            raise UnableError(f"{against!r} is {len(matches)} of the groups: {'; '.join(names)}")
+        names.sort(key=lambda name: name != matches[0])
+    rows = []
+    for name in names:
+        members = set(fleet.groups[name]) - set(fleet.slow)
+        entries = [entry for entry in fleet.found.entries if entry[0] in members]
+        rows.append(Compared(f"{name} ({len(members)} runs)", {}, columns.merged(entries)))
+    return rows
+
+
+def table(fleet: Fleet) -> list[str]:
+    """The groups as a table."""
+    heads = ("machines", "cpu, microcode, kernel of the group")
+    return aligned([heads, *((str(len(m)), name) for name, m in fleet.groups.items())], {0})

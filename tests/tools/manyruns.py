@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs of many made-up machines, written fast: `python manyruns.py FOLDER COUNT` makes them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from kmtools.measure.rundir import UNIT_TSC
+from kmtools.measure.samples import SAMPLE_COLUMNS, SCHEMA
+
+COSTS = {
+    "memcpy-4096": {"none": 75.0, "none-clone": 75.0, "marker-jump": 75.1, "marker-generic": 75.4},
+    "getppid-quiet": {"base": 297.0, "base-clone": 297.0, "jump": 297.4, "immediate": 298.0},
+}
+PROCESSES, BLOCKS, LOOPS, LAYOUTS = 4, 8, (1000, 5000), 4
+CPUS = (("AMD EPYC", "0x1000065"), ("Intel Xeon", "0x2b000603"))
+KERNELS = ("6.1.0-test", "6.12.0-test")
+# The machines of the second CPU model take one percent more for this variant.
+COSTLIER = ("memcpy-4096", "marker-generic", 1.01)
+NOISE = 0.002
+
+
+def windows() -> list[tuple[str, str, int, int, int]]:
+    """Every window of a run: benchmark, variant, process, block and loops."""
+    return [
+        (benchmark, variant, process, (process - 1) * BLOCKS + block, loops)
+        for benchmark, costs in COSTS.items()
+        for process, block, variant, loops in product(
+            range(1, PROCESSES + 1), range(BLOCKS), costs, LOOPS
+        )
+    ]
+
+
+class Maker:
+    """Writes runs that differ in their noise, CPU model and kernel."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.windows = windows()
+        self.costs = np.array([COSTS[b][v] * loops for b, v, _, _, loops in self.windows])
+        hit = [(b, v) == COSTLIER[:2] for b, v, *_ in self.windows]
+        self.more = np.where(hit, COSTLIER[2], 1.0)
+        self.heads = [
+            f"{process},{b},{v},loop,{block % LAYOUTS},{block},0,1,{loops},,"
+            for b, v, process, block, loops in self.windows
+        ]
+
+    def write(self, number: int, slower: float = 1.0) -> Path:
+        """Write one run; `slower` multiplies all its costs."""
+        rng = np.random.default_rng(number)
+        run = self.folder / f"machine-{number:05}"
+        run.mkdir(parents=True)
+        cpu, microcode = CPUS[number % 2]
+        kernel = KERNELS[number // 2 % 2]
+        noise = 1 + NOISE * rng.standard_normal(len(self.costs))
+        costs = self.costs * noise * slower * (self.more if number % 2 else 1.0)
+        ticks = np.rint(90 + costs).astype(int).tolist()
+        begin, end = f"native,{kernel},", f",{UNIT_TSC},,\n"
+        body = "".join([f"{begin}{head}{t}{end}" for head, t in zip(self.heads, ticks)])
+        (run / "samples.csv").write_text(f"# schema={SCHEMA}\n{','.join(SAMPLE_COLUMNS)}\n{body}")
+        tier = {
+            "tier": "native", "kernel": kernel, "unit": UNIT_TSC, "emulated": False, "seed": "1",
+            "processes": PROCESSES, "windows": len(ticks), "env": {"emulated": "0"}, "vm": None,
+        }  # fmt: skip
+        machine = {"cpu": {"model_name": cpu, "microcode": microcode}}
+        env = {"machine": machine, "kernel": {"release": kernel}, "tiers": [tier]}
+        (run / "env.json").write_text(json.dumps(env))
+        return run
+
+
+def write(folder: Path, count: int) -> list[Path]:
+    """Write some runs."""
+    maker = Maker(folder)
+    return [maker.write(number) for number in range(count)]
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The runs of many machines, and the runs of many days: kmarkers fleet and kmarkers history."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import manyruns
+import numpy as np
+import pytest
+from kmtools.analyse import rows
+from kmtools.cli import main
+from kmtools.measure.rundir import read_env, tiers_of
+from kmtools.measure.samples import read_samples
+
+REMEDY = "scripts/setup --fleet installs it"
+pytest.importorskip("duckdb", reason=f"Python's duckdb is missing: {REMEDY}")
+columns = pytest.importorskip("kmtools.analyse.columns")
+machines = pytest.importorskip("kmtools.report.machines")
+
+COSTLIER = ("memcpy-4096", "marker-generic")
+# The bound of the numbers that Documentation/comparing.md promises.
+MEGABYTES = 2000
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The runs of 24 machines."""
+    manyruns.write(tmp_path / "runs", 24)
+    return tmp_path / "runs"
+
+
+def test_rows_are_those_of_a_single_run(folder: Path) -> None:
+    """DuckDB computes what rows.py computes."""
+    run = folder / "machine-00003"
+    tiers = tiers_of(read_env(run / "env.json"))
+    plain = rows.rows_of(read_samples(run / "samples.csv", tiers), tiers)
+    source = columns.Source("x", run / "samples.csv", tiers)
+    found = columns.read([source])
+    assert found.refused == {} and len(found.entries) == len(plain) == 8
+    by_name = {row.name: row for row in columns.merged(found.entries)}
+    for row in plain:
+        other = by_name[row.name]
+        assert (other.kind, other.baseline, other.unit) == (row.kind, row.baseline, row.unit)
+        assert other.values[0] == pytest.approx(float(np.mean(row.values)), rel=1e-12)
+        assert (other.cost, other.blocks) == (pytest.approx(row.cost), row.blocks)
+
+
+def test_a_model_that_costs_a_percent_more_is_found(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.json"
+    words = ["fleet", str(folder), "--by", "cpu", "--against", "AMD", f"--json={out}"]
+    assert main([*words, "--fail-on", "costlier"]) == 1
+    (pair,) = json.loads(out.read_text())["pairs"]
+    assert [pair[side]["run"] for side in "ab"] == ["AMD EPYC (12 runs)", "Intel Xeon (12 runs)"]
+    changed = [row for row in pair["rows"] if row["verdict"] in ("slower", "faster")]
+    assert [(row["benchmark"], row["variant"], row["verdict"]) for row in changed] == [
+        (*COSTLIER, "slower")
+    ]
+    assert changed[0]["percent_lo"] < 1 < changed[0]["percent_hi"]
+    assert main(["fleet", str(folder), "--by", "kernel", "--fail-on", "changed"]) == 0
+    assert "12  6.12.0-test" in capsys.readouterr().out
+
+
+def test_dead_slow_and_lying_machines_are_named(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [path.name for path in sorted(folder.iterdir())]
+    listed = tmp_path / "machines"
+    listed.write_text("".join(f"{name}\n" for name in [*names, "machine-dead"]))
+    shutil.rmtree(folder / "machine-00006")
+    manyruns.Maker(folder).write(6, slower=3.0)
+    lying = folder / "machine-00007" / "samples.csv"
+    lines = lying.read_text().splitlines(keepends=True)
+    lines[9] = lines[9].replace("TSC cycles", "ns")
+    lying.write_text("".join(lines))
+    cut = folder / "machine-00008" / "samples.csv"
+    cut.write_text(cut.read_text()[:-20])
+    short = folder / "machine-00009" / "samples.csv"
+    short.write_text("".join(short.read_text().splitlines(keepends=True)[:-2]))
+    word = folder / "machine-00010" / "samples.csv"
+    word.write_text(word.read_text().replace(",0,1,1000,,", ",0,1,1000,,x", 1))
+    mixed = folder / "machine-00011" / "samples.csv"
+    mixed.write_text(mixed.read_text().replace("native,", "vm,", 1))
+    (folder / "machine-00012" / "env.json").write_text("{}")
+    assert main(["fleet", str(folder), "--by", "cpu", "--machines", str(listed)]) == 1
+    out = capsys.readouterr().out
+    for said in (
+        "dead: machine-dead: there is no run of it",
+        "slow: machine-00006: its baselines cost 3 times the median of its group",
+        f"refused: machine-00007: {lying}:10: unit is 'ns', not 'TSC cycles' as of 'loop'",
+        f"refused: machine-00008: {cut}:514: last line is incomplete (truncated?)",
+        f"refused: machine-00009: {short}: 510 samples of native, and env.json has 512",
+        f"refused: machine-00010: {word}:3: value is not an integer: 'x",
+        f"refused: machine-00011: {mixed}:3: env.json has no tier 'vm'",
+        "refused: machine-00012: ",
+        "A: AMD EPYC (8 runs)",
+        "B: Intel Xeon (9 runs)",
+    ):
+        assert said in out
+    assert len([line for line in out.splitlines() if line.startswith(("refused", "slow"))]) == 7
+
+
+def test_what_is_no_folder_of_runs_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fleet", str(tmp_path)]) == 2
+    assert main(["fleet", str(tmp_path / "none")]) == 2
+    manyruns.write(tmp_path, 2)
+    assert main(["fleet", str(tmp_path), "--by", "colour"]) == 2
+    assert main(["fleet", str(tmp_path), "--against", "ARM"]) == 2
+    error = capsys.readouterr().err
+    for said in ("there is no run in it", "'colour' is not one of", "'ARM' is 0 of the groups"):
+        assert said in error
+
+
+def dated(folder: Path, count: int, since: int | None) -> None:
+    """Runs of one machine, of which those from `since` on have the costlier variant."""
+    maker = manyruns.Maker(folder)
+    for number in range(count):
+        later = since is not None and number >= since
+        run = maker.write(2 * number + later)
+        env = json.loads((run / "env.json").read_text())
+        env["date"] = f"2026-01-{number + 1:02}T00:00:00Z"
+        (run / "env.json").write_text(json.dumps(env))
+        # Names do not tell the order; the dates do.
+        run.rename(folder / f"run-{(number * 7) % count:02}")
+
+
+def test_history_finds_the_day(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
+    dated(tmp_path / "runs", 25, 14)
+    out = tmp_path / "out.json"
+    words = ["history", str(tmp_path / "runs"), f"--json={out}"]
+    assert main([*words, "--fail-on", "slower"]) == 1
+    assert main([*words, "--fail-on", "faster"]) == 0
+    assert main([*words, "--fail-on", "slower", "--margin", "3"]) == 0
+    assert main(words) == 0
+    whole = json.loads(out.read_text())
+    (shift,) = [(row["variant"], s) for row in whole["rows"] for s in row["shifts"]]
+    assert shift[0] == COSTLIER[1] and shift[1]["percent_lo"] < 1 < shift[1]["percent_hi"]
+    day = next(run["date"] for run in whole["runs"] if run["run"] == shift[1]["run"])
+    assert day.startswith("2026-01-15")
+    assert [run["date"] for run in whole["runs"]] == sorted(run["date"] for run in whole["runs"])
+    assert "25 runs, 8 rows, 1 shifts" in capsys.readouterr().out
+
+
+def test_history_without_a_change_is_quiet(tmp_path: Path) -> None:
+    trends = pytest.importorskip("kmtools.analyse.trends", reason=f"ruptures is missing: {REMEDY}")
+    rng = np.random.default_rng(5)
+    row = rows.Row(
+        rows.Name("native", "b", "v"), "k", "TSC cycles", rows.SHARE, "none", 1.0, 30, 30,
+        np.ones(30), {},
+    )  # fmt: skip
+    loud = 0
+    for _ in range(20):
+        many = [
+            replace(
+                row,
+                name=rows.Name("native", "b", f"v{n}"),
+                values=1 + 0.002 * rng.standard_normal(30),
+            )
+            for n in range(20)
+        ]
+        loud += bool(trends.trends(many, margin=0.0))
+    assert loud <= 1
+
+
+def test_a_thousand_runs_need_little(tmp_path: Path) -> None:
+    """A tenth of the runs of make check-fleet, in a tenth of the processor's time."""
+    manyruns.write(tmp_path / "runs", 1000)
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    assert main(["fleet", str(tmp_path / "runs"), "--by", "cpu"]) == 0
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 12
+    assert after.ru_maxrss < MEGABYTES * 1000
