@@ -158,7 +158,19 @@ do {									\
 	bench_pause();							\
 } while (1)
 
-/* A variant at one layout: a window around a loop of the statements. */
+/* A window around a loop of the statements. */
+#define BENCH_WINDOW(layout, ...)					\
+do {									\
+	start = bench_tsc();						\
+	BENCH_ALIGN(layout);						\
+	for (i = 0; i < loops; i++) {					\
+		__VA_ARGS__;						\
+		barrier();						\
+	}								\
+	end = bench_tsc();						\
+} while (0)
+
+/* A variant at one layout: a window in which interrupts are off. */
 #define BENCH_OP(id, layout, ...)					\
 static noinline u64 id##_##layout(u32 loops)				\
 {									\
@@ -167,14 +179,19 @@ static noinline u64 id##_##layout(u32 loops)				\
 	u32 i;								\
 									\
 	BENCH_BEGIN(irqs);						\
-	start = bench_tsc();						\
-	BENCH_ALIGN(layout);						\
-	for (i = 0; i < loops; i++) {					\
-		__VA_ARGS__;						\
-		barrier();						\
-	}								\
-	end = bench_tsc();						\
+	BENCH_WINDOW(layout, __VA_ARGS__);				\
 	local_irq_restore(irqs);					\
+	return end - start;						\
+}
+
+/* The same with interrupts on, for statements that may sleep. */
+#define BENCH_OP_OPEN(id, layout, ...)					\
+static noinline u64 id##_##layout(u32 loops)				\
+{									\
+	u64 start, end;							\
+	u32 i;								\
+									\
+	BENCH_WINDOW(layout, __VA_ARGS__);				\
 	return end - start;						\
 }
 
@@ -209,6 +226,12 @@ static noinline u64 id##_##layout(u32 loops)				\
 	BENCH_OP(id, 1, __VA_ARGS__)					\
 	BENCH_OP(id, 2, __VA_ARGS__)					\
 	BENCH_OP(id, 3, __VA_ARGS__)
+
+#define BENCH_OPS_OPEN(id, ...)						\
+	BENCH_OP_OPEN(id, 0, __VA_ARGS__)				\
+	BENCH_OP_OPEN(id, 1, __VA_ARGS__)				\
+	BENCH_OP_OPEN(id, 2, __VA_ARGS__)				\
+	BENCH_OP_OPEN(id, 3, __VA_ARGS__)
 
 #define BENCH_OPS_EACH(id, prepare, ...)				\
 	BENCH_OP_EACH(id, 0, prepare, __VA_ARGS__)			\

@@ -15,7 +15,13 @@ static struct {
 	u32 asked;	/* written by the caller of bench_bystander_gap() */
 	u32 answered;	/* the thread writes this and @gap, @gap first */
 	u64 gap;
+	void (*work)(void);
 } state;
+
+void bench_bystander_work(void (*work)(void))
+{
+	state.work = work;
+}
 
 u64 bench_bystander_gap(void)
 {
@@ -58,6 +64,8 @@ void bench_watch_begin(struct bench_watch *watch, unsigned int irqs)
 
 void bench_watch_clock(struct bench_watch *watch)
 {
+	if (state.work)
+		state.work();
 	watch->asked = READ_ONCE(state.asked);
 	watch->now = bench_tsc();
 }

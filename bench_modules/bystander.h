@@ -45,4 +45,7 @@ void bench_watch_look(struct bench_watch *watch, unsigned int irqs);
  */
 u64 bench_bystander_gap(void);
 
+/* Let the thread do some work between two readings; NULL for none.  It is not running. */
+void bench_bystander_work(void (*work)(void));
+
 #endif /* BENCH_MODULES_BYSTANDER_H */

@@ -20,6 +20,21 @@ const struct bench_group *const bench_groups[] = {
 	&bench_cold_icache_memory,
 	&bench_getppid_quiet,
 	&bench_getppid_pressure,
+	&bench_nop_encodings,
+	&bench_xadd_prefix,
+	&bench_xadd_prefix_contended,
+	&bench_function_entry,
+	&bench_sdt_dormant,
+	&bench_sdt_enabled,
+	&bench_sdt_trapped,
+	&bench_lock_pair_spinlock,
+	&bench_lock_pair_mutex,
+	&bench_lock_pair_rwlock_read,
+	&bench_lock_pair_rwlock_write,
+#ifdef __KERNEL__
+	&bench_lock_pair_rwsem_read,
+	&bench_lock_pair_rwsem_write,
+#endif
 	&bench_arm_scaling,
 	&bench_arm_stall,
 #ifndef __KERNEL__

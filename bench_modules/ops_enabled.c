@@ -7,7 +7,8 @@
  * as markers did then, with two arguments.  The variant function-pointer is that call
  * alone, without a marker.  The variants after it are the markers of today, with one,
  * two and eight probes that do nothing; and in the kernel tracepoints with as many such
- * probes, and a typed marker and a tracepoint whose trace events are on.
+ * probes, and a typed marker and a tracepoint whose trace events are on; and a kprobe on
+ * a probe that copies its arguments.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -24,6 +25,11 @@
 #include <linux/trace_events.h>
 #define CREATE_TRACE_POINTS
 #include "trace.h"
+#endif
+
+#if defined(__KERNEL__) && defined(CONFIG_KPROBES)
+#define WITH_KPROBES
+#include <linux/kprobes.h>
 #endif
 
 DEFINE_MARKER(bench_typed_1);
@@ -61,15 +67,72 @@ static void copy_stack(const char *fmt, int number, void *pointer)
 	WRITE_ONCE(copy.pointer, pointer);
 }
 
+#define COPY_VARARGS(fmt)						\
+do {									\
+	va_list args;							\
+									\
+	va_start(args, fmt);						\
+	WRITE_ONCE(copy.number, va_arg(args, int));			\
+	WRITE_ONCE(copy.pointer, va_arg(args, void *));			\
+	va_end(args);							\
+} while (0)
+
 static void copy_varargs(const char *fmt, ...)
 {
-	va_list args;
-
-	va_start(args, fmt);
-	WRITE_ONCE(copy.number, va_arg(args, int));
-	WRITE_ONCE(copy.pointer, va_arg(args, void *));
-	va_end(args);
+	COPY_VARARGS(fmt);
 }
+
+#ifdef WITH_KPROBES
+/* The same with a kprobe on it, which is not one of ftrace's. */
+static noinline notrace void copy_varargs_kprobed(const char *fmt, ...)
+{
+	COPY_VARARGS(fmt);
+}
+
+static int before_copy(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	return 0;
+}
+
+/* A kprobe that has this is not replaced by a jump. */
+static void after_copy(struct kprobe *kprobe, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static struct kprobe copy_kprobe = {
+	.pre_handler = before_copy,
+	.post_handler = after_copy,
+};
+
+static bool kprobe_is_on;
+
+static int add_kprobe(void)
+{
+	int err;
+
+	copy_kprobe.addr = (kprobe_opcode_t *)copy_varargs_kprobed;
+	copy_kprobe.flags = 0;
+	err = register_kprobe(&copy_kprobe);
+	kprobe_is_on = !err;
+	return err;
+}
+
+static void del_kprobe(void)
+{
+	if (kprobe_is_on)
+		unregister_kprobe(&copy_kprobe);
+	kprobe_is_on = false;
+}
+#else
+static int add_kprobe(void)
+{
+	return 0;
+}
+
+static void del_kprobe(void)
+{
+}
+#endif
 
 /* A probe that reads its arguments as the format says: %d and %p. */
 static void decode_format(const char *fmt, ...)
@@ -100,6 +163,9 @@ typedef void varargs_func(const char *fmt, ...);
 static registers_func *call_registers = empty_registers, *call_copy_stack = copy_stack;
 static varargs_func *call_varargs = empty_varargs, *call_copy_varargs = copy_varargs;
 static varargs_func *call_decode = decode_format;
+#ifdef WITH_KPROBES
+static varargs_func *call_kprobed = copy_varargs_kprobed;
+#endif
 
 #define CALL_2006(probe)						\
 do {									\
@@ -124,6 +190,9 @@ BENCH_OPS(enabled_preemptible, CALL_2006_PREEMPTIBLE(call_varargs))
 BENCH_OPS(enabled_copy_stack, CALL_2006(call_copy_stack))
 BENCH_OPS(enabled_copy_varargs, CALL_2006(call_copy_varargs))
 BENCH_OPS(enabled_decode, CALL_2006(call_decode))
+#ifdef WITH_KPROBES
+BENCH_OPS(enabled_kprobe, CALL_2006(call_kprobed))
+#endif
 BENCH_OPS(enabled_pointer, READ_ONCE(call_registers)("%d %p", 1, NULL))
 BENCH_OPS(enabled_classic_1, trace_mark(bench_classic_1, "%d %p", 1, NULL))
 BENCH_OPS(enabled_classic_2, trace_mark(bench_classic_2, "%d %p", 1, NULL))
@@ -148,6 +217,9 @@ static const struct bench_variant enabled_variants[] = {
 	BENCH_ROW("stack-args-probe-copies-data", enabled_copy_stack),
 	BENCH_ROW("varargs-probe-copies-data", enabled_copy_varargs),
 	BENCH_ROW("varargs-probe-decodes-format", enabled_decode),
+#ifdef WITH_KPROBES
+	BENCH_ROW("kprobe-on-probe", enabled_kprobe),
+#endif
 	BENCH_ROW("function-pointer", enabled_pointer),
 	BENCH_ROW("marker-1-probe", enabled_classic_1),
 	BENCH_ROW("marker-2-probes", enabled_classic_2),
@@ -286,6 +358,7 @@ static void del_probes(void)
 
 static void teardown_enabled(void)
 {
+	del_kprobe();
 	del_tracepoints();
 	del_probes();
 }
@@ -299,6 +372,8 @@ static int setup_enabled(void)
 		err = add_probe(n);
 	if (!err)
 		err = add_tracepoints();
+	if (!err)
+		err = add_kprobe();
 	if (err)
 		teardown_enabled();
 	return err;

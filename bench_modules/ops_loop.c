@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * empty-loop and memcpy-4096: the cost that a dormant marker adds to an empty loop
- * and to a loop that copies 4096 bytes, as measured for Markers 0.20 in 2006.
+ * empty-loop and memcpy-4096: the cost that a dormant marker, a nop or a jump adds to an
+ * empty loop and to a loop that copies 4096 bytes, as measured for Markers 0.20 in 2006.
+ * nop-encodings: what nops and jumps add to a loop that reads memory and does arithmetic,
+ * as measured for ftrace in 2008.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
 
 #include <kmarkers/marker.h>
 
+#include "nops.h"
 #include "ops.h"
 
 #define EMPTY_MARK(flavour)						\
@@ -21,6 +24,11 @@ BENCH_OPS(empty_jump, EMPTY_MARK(jump))
 BENCH_OPS(empty_cmp_flip, EMPTY_MARK(cmp_flip))
 BENCH_OPS(empty_xor_flip, EMPTY_MARK(xor_flip))
 
+#define EMPTY_NOP_OPS(id, label, code, clobber)				\
+	BENCH_OPS(empty_##id, asm volatile(code : : : clobber))
+#define EMPTY_NOP_ROW(id, label, code, clobber)	BENCH_ROW(label, empty_##id),
+NOPS(EMPTY_NOP_OPS)
+
 static const struct bench_variant empty_variants[] = {
 	BENCH_ROW("none", empty_none),
 	BENCH_ROW("none-clone", empty_clone),
@@ -29,6 +37,7 @@ static const struct bench_variant empty_variants[] = {
 	BENCH_ROW("marker-jump", empty_jump),
 	BENCH_ROW("marker-cmp-flip", empty_cmp_flip),
 	BENCH_ROW("marker-xor-flip", empty_xor_flip),
+	NOPS(EMPTY_NOP_ROW)
 };
 
 const struct bench_group bench_empty_loop = {
@@ -59,6 +68,11 @@ BENCH_OPS(memcpy_jump, MARKED_COPY(jump))
 BENCH_OPS(memcpy_cmp_flip, MARKED_COPY(cmp_flip))
 BENCH_OPS(memcpy_xor_flip, MARKED_COPY(xor_flip))
 
+#define MEMCPY_NOP_OPS(id, label, code, clobber)			\
+	BENCH_OPS(memcpy_##id, asm volatile(code : : : clobber); COPY())
+#define MEMCPY_NOP_ROW(id, label, code, clobber)	BENCH_ROW(label, memcpy_##id),
+NOPS(MEMCPY_NOP_OPS)
+
 static const struct bench_variant memcpy_variants[] = {
 	BENCH_ROW("none", memcpy_none),
 	BENCH_ROW("none-clone", memcpy_clone),
@@ -67,6 +81,7 @@ static const struct bench_variant memcpy_variants[] = {
 	BENCH_ROW("marker-jump", memcpy_jump),
 	BENCH_ROW("marker-cmp-flip", memcpy_cmp_flip),
 	BENCH_ROW("marker-xor-flip", memcpy_xor_flip),
+	NOPS(MEMCPY_NOP_ROW)
 };
 
 const struct bench_group bench_memcpy_4096 = {
@@ -74,4 +89,31 @@ const struct bench_group bench_memcpy_4096 = {
 	.variants = memcpy_variants,
 	.nr_variants = ARRAY_SIZE(memcpy_variants),
 	.loops = { 200, 600 },
+};
+
+/* Memory is read, and the sum goes through it, so that passes wait for one another. */
+static u32 numbers[2];
+
+#define WORK()								\
+	WRITE_ONCE(numbers[1], READ_ONCE(numbers[1]) * 3 + READ_ONCE(numbers[0]))
+
+BENCH_OPS(work_empty, WORK())
+BENCH_OPS(work_clone, WORK())
+
+#define WORK_NOP_OPS(id, label, code, clobber)				\
+	BENCH_OPS(work_##id, asm volatile(code : : : clobber); WORK())
+#define WORK_NOP_ROW(id, label, code, clobber)	BENCH_ROW(label, work_##id),
+NOPS(WORK_NOP_OPS)
+
+static const struct bench_variant work_variants[] = {
+	BENCH_ROW("empty", work_empty),
+	BENCH_ROW("empty-clone", work_clone),
+	NOPS(WORK_NOP_ROW)
+};
+
+const struct bench_group bench_nop_encodings = {
+	.name = "nop-encodings",
+	.variants = work_variants,
+	.nr_variants = ARRAY_SIZE(work_variants),
+	.loops = { 1000, 4000 },
 };

@@ -10,8 +10,8 @@ results=${RESULTS-/results}
 bench=/sys/kernel/debug/kmarkers/bench
 control=/sys/module/kmarkers_bench/parameters/control
 
-for module in kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_bench_sites \
-	kmarkers_bench; do
+for module in kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt \
+	kmarkers_bench_sites kmarkers_bench; do
 	insmod "$modules/$module.ko" || exit 1
 done
 live=0 names=
@@ -52,5 +52,5 @@ for samples in "$bench"/*/samples; do
 	echo "$name"
 	cat "$bench/$name/summary"
 done
-rmmod kmarkers_bench && rmmod kmarkers_bench_sites && rmmod kmarkers_markers &&
-	rmmod kmarkers_immediate && rmmod kmarkers_patcher
+rmmod kmarkers_bench && rmmod kmarkers_bench_sites && rmmod kmarkers_sdt &&
+	rmmod kmarkers_markers && rmmod kmarkers_immediate && rmmod kmarkers_patcher

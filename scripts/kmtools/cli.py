@@ -30,6 +30,7 @@ COMMANDS = {
     "fleet": ("many", "the runs of many machines, by CPU model, microcode and kernel"),
     "history": ("many", "the rows of many runs by date, and where they changed for good"),
     "impact": ("results", "what two markers cost a system call, as computed in 2008"),
+    "sites": ("results", "bytes of a site in each form, and what the compiler makes of it"),
     "reference": ("results", "make a run the one in results/reference"),
     "lab fetch": ("lab", "download and unpack test kernels"),
     "lab build": ("lab", "build modules for a test kernel"),

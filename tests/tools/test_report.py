@@ -268,11 +268,13 @@ def names_of(rows: list[dict[str, str]], *columns: str) -> set[tuple[str, ...]]:
 def test_every_published_row_has_a_variant_or_a_reason() -> None:
     aliases = published.read_table(published.ALIASES)
     columns = ["source", "published_benchmark", "published_variant", "over"]
-    assert list(aliases[0]) == [*columns, "benchmark", "variant", "reason", "apart"]
+    assert list(aliases[0]) == [*columns, "benchmark", "variant", "reason", "apart", "found"]
     old = names_of(published.read_table(published.PUBLISHED), "source", "benchmark", "variant")
     assert names_of(aliases, "source", "published_benchmark", "published_variant") == old
     for row in aliases:
         assert bool(row["benchmark"] and row["variant"]) != bool(row["reason"]), row
+        assert "planned" not in row["reason"], row
+        assert row["found"] in ("", "kernel", "objects"), row
         if row["over"]:
             assert (row["source"], *row["over"].split(":", 1)) in old, row
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The numbers published in 2006-2015, and the benchmarks here that continue them.
 
-aliases.csv joins each published (source, benchmark, variant) to one of ours, or says why none
-continues it yet. Its column `over` names the published reference of the cost, as benchmark:variant;
+aliases.csv joins each published (source, benchmark, variant) to one of ours, or says why none can
+continue it. Its column `over` names the published reference of the cost, as benchmark:variant;
 the cost is computed again from the published totals. Its column `apart` names a tier whose cost is
 that of something else: where markers of 2006 counted preemption, a program enters a section of
-liburcu.
+liburcu. Its column `found` says where the successor is: "" in user space and perhaps in kernels,
+`kernel` in kernels alone, `objects` in what objects.py reads.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -119,6 +121,26 @@ def read_published() -> list[Published]:
             )
         )
     return numbers
+
+
+def unknown(names: Collection[tuple[str, str]], found: str) -> list[str]:
+    """The aliases that lead nowhere: their place is `found`, and it has only these benchmarks and
+    variants."""
+    return [
+        f"{row['benchmark']}:{row['variant']}"
+        for row in read_table(ALIASES)
+        if not row["reason"]
+        and row["found"] == found
+        and (row["benchmark"], row["variant"]) not in names
+    ]
+
+
+def continued() -> tuple[int, int]:
+    """The number of published rows that have a successor, and of all."""
+    table = read_table(PUBLISHED)
+    rows = [(row["source"], f"{row['benchmark']}:{row['variant']}") for row in table]
+    names = successors()
+    return sum(bool(names.get(row)) for row in rows), len(rows)
 
 
 def successors() -> dict[tuple[str, str], list[tuple[str, str]]]:

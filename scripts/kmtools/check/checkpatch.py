@@ -49,6 +49,8 @@ IGNORED = {
     "include/kmarkers/immediate.h": ("EXPORT_SYMBOL",),
     # The same. A macro takes parameters as an argument. A comment is above, in the macro.
     "include/kmarkers/typed.h": ("EXPORT_SYMBOL", "FUNCTION_ARGUMENTS", "MEMORY_BARRIER"),
+    # Not every kernel has a name for an attribute.
+    "bench_modules/ops_entry.c": ("PREFER_DEFINED_ATTRIBUTE_MACRO",),
     # Arguments are empty, as FreeBSD spells them. Macros hold parts of a list, of an inline
     # function and of _Generic. Another macro completes prototypes.
     "include/kmarkers/sdt": (
@@ -56,7 +58,11 @@ IGNORED = {
         "FUNCTION_ARGUMENTS",
     ),
     **dict.fromkeys(
-        ("tests/common/test_sdt.c", "tests/kernel/sdt", "tests/kernel/noise.c"), ("SPACING",)
+        (
+            *("tests/common/test_sdt.c", "tests/kernel/sdt", "tests/kernel/noise.c"),
+            *("bench_modules/ops_sdt.c", "bench_modules/ops_locks.c"),
+        ),
+        ("SPACING",),
     ),
     # The only files that depend on kernel versions.
     "include/compat/": ("LINUX_VERSION_CODE", "CONSTANT_COMPARISON"),

@@ -7,8 +7,10 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from kmtools.analyse.summary import read_summary
-from kmtools.base.errors import FailedError
+from kmtools.base.errors import FailedError, UnableError
+from kmtools.base.text import aligned
 from kmtools.commands import Run
+from kmtools.measure import objects
 from kmtools.report.impact import lines
 from kmtools.report.reference import REFERENCE, make
 
@@ -22,6 +24,29 @@ def impact(parser: ArgumentParser) -> Run:
         if not text:
             raise FailedError("no tier with real caches has these benchmarks")
         print(text)
+
+    return run
+
+
+def sites(parser: ArgumentParser) -> Run:
+    """Sizes are read from objects that are compiled for it, as programs are. Text is likely up to
+    the first return. The arguments of a site are in registers already.
+    """
+    parser.add_argument("forms", nargs="*", metavar="FORM", help="only these, with their code")
+
+    def run(args: Namespace) -> None:
+        if unknown := sorted(set(args.forms) - set(objects.SITES)):
+            known = ", ".join(objects.SITES)
+            raise UnableError(f"no form {unknown[0]!r}; there are {known}")
+        found = [s for s in objects.all_sites() if s.form in args.forms or not args.forms]
+        lines = [["bytes of a site", *objects.PARTS]]
+        lines += [[s.form, *(str(s.sizes[part]) for part in objects.PARTS)] for s in found]
+        print("\n".join(aligned(lines, range(1, len(lines[0])))))
+        if args.forms:
+            print("\n" + "\n\n".join(f"{s.form}:\n{s.code}" for s in found))
+        else:
+            entries = objects.recorded_entries()
+            print(f"\n{entries} function entries are recorded in the sources that programs share")
 
     return run
 

@@ -28,7 +28,7 @@ from kmtools.measure import hostenv
 LOCAL = ROOT / "results" / "local"
 RECORD = "run.json"
 # The sources of the measured programs and modules.
-MEASURED = ("base", "bench_modules", "immediate", "include", "markers", "native", "patcher")
+MEASURED = ("base", "bench_modules", "immediate", "include", "markers", "native", "patcher", "sdt")
 # The frequency of a CPU changes all the time, so it does not identify the machine.
 UNSTEADY = "cpu_MHz"
 

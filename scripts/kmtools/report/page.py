@@ -100,7 +100,7 @@ def first_screen(run: Run, graded: Sequence[tuple[Tier, Grade]]) -> str:
 
 
 def without_successor() -> str:
-    """The published numbers that no benchmark continues yet, with the reasons."""
+    """The published numbers that no benchmark continues, with the reasons."""
     cells = [
         [
             escape(f"{row['published_benchmark']}: {row['published_variant']}"),
@@ -111,7 +111,7 @@ def without_successor() -> str:
         if row["reason"]
     ]
     listed = table("Published numbers without a successor", ["row", "source", "why"], cells, "ttt")
-    return folded(f"{len(cells)} published numbers have no successor yet", listed)
+    return folded(f"{len(cells)} published numbers have no successor", listed)
 
 
 def excluded_section(env: Mapping[str, Any], results: Sequence[Result]) -> str:

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * function-entry: calling a small function, with nothing at its entry, with a nop that
+ * could become a call, and with the hooks that profilers and tracers of 2008 and 2015
+ * called there always.
+ *
+ * Hooks that compilers call at an entry keep all registers, so theirs have the attribute
+ * no_caller_saved_registers.  Those of -finstrument-functions are ordinary functions, with
+ * two arguments; their calls stand here as the compiler would make them.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+
+#include "nops.h"
+#include "ops.h"
+
+/* The kernel's code uses no other registers anyway. */
+#ifdef __KERNEL__
+#define GENERAL
+#else
+#define GENERAL	__attribute__((target("general-regs-only")))
+#endif
+#define KEEPS	__attribute__((no_caller_saved_registers))
+#define HOOK	GENERAL KEEPS noinline notrace
+
+static HOOK void hook_ret(void)
+{
+	asm volatile("");
+}
+
+static HOOK void hook_nop_ret(void)
+{
+	asm volatile("nop");
+}
+
+/* What a profiler counts: calls by caller, in a table; and ticks from entry to exit. */
+#define ARCS	64
+
+static struct {
+	u32 calls[ARCS];
+	u64 entered;
+	u64 ticks;
+	u32 lock;
+} profile;
+
+static GENERAL __always_inline u64 quick_tsc(void)
+{
+	u32 low, high;
+
+	asm volatile("rdtsc" : "=a" (low), "=d" (high));
+	return low | (u64)high << 32;
+}
+
+static GENERAL __always_inline void count_entry(unsigned long caller)
+{
+	profile.calls[caller / 16 % ARCS]++;
+	profile.entered = quick_tsc();
+}
+
+static GENERAL __always_inline void count_exit(void)
+{
+	profile.ticks += quick_tsc() - profile.entered;
+}
+
+/* As long as nobody else has it, which nobody does. */
+static GENERAL __always_inline void profile_lock(void)
+{
+	u32 one = 1;
+
+	do
+		asm volatile("xchgl %0, %1" : "+r" (one), "+m" (profile.lock) : : "memory");
+	while (unlikely(one));
+}
+
+static GENERAL __always_inline void profile_unlock(void)
+{
+	barrier();
+	WRITE_ONCE(profile.lock, 0);
+}
+
+static HOOK void hook_entry(void)
+{
+	count_entry((unsigned long)__builtin_return_address(0));
+}
+
+static HOOK void hook_exit(void)
+{
+	count_exit();
+}
+
+static HOOK void hook_entry_smp(void)
+{
+	profile_lock();
+	count_entry((unsigned long)__builtin_return_address(0));
+	profile_unlock();
+}
+
+static HOOK void hook_exit_smp(void)
+{
+	profile_lock();
+	count_exit();
+	profile_unlock();
+}
+
+/* The names begin as those that -finstrument-functions calls. */
+static noinline notrace void cyg_enter(void *function, void *caller)
+{
+	barrier();
+}
+
+static noinline notrace void cyg_exit(void *function, void *caller)
+{
+	barrier();
+}
+
+static u32 result;
+
+#define BODY()		WRITE_ONCE(result, number * 3)
+
+/* A function with something before and after its body. */
+#define FUNCTION(id, before, after)					\
+static noinline notrace void function_##id(u32 number)			\
+{									\
+	before;								\
+	BODY();								\
+	after;								\
+}									\
+									\
+BENCH_OPS(entry_##id, function_##id(i))
+
+#define NOTHING()	(void)0
+#define P6()		asm volatile(".byte 0x0f, 0x1f, 0x44, 0, 0")
+#define CALLER()	__builtin_return_address(0)
+
+FUNCTION(none, NOTHING(), NOTHING())
+FUNCTION(clone, NOTHING(), NOTHING())
+FUNCTION(nop_p6, P6(), NOTHING())
+FUNCTION(nop_ds_lea, asm volatile(".byte 0x3e, 0x48, 0x8d, 0x76, 0"), NOTHING())
+FUNCTION(nops_both, P6(), P6())
+FUNCTION(frame, asm volatile("push %%rbp\n\tmov %%rsp, %%rbp" : : : "memory"),
+	 asm volatile("pop %%rbp" : : : "memory"))
+FUNCTION(ret, hook_ret(), NOTHING())
+FUNCTION(nop_ret, hook_nop_ret(), NOTHING())
+FUNCTION(mcount, hook_entry(), NOTHING())
+FUNCTION(mexitcount, NOTHING(), hook_exit())
+FUNCTION(mcount_smp, hook_entry_smp(), NOTHING())
+FUNCTION(mexitcount_smp, NOTHING(), hook_exit_smp())
+FUNCTION(instrument, cyg_enter(function_instrument, CALLER()),
+	 cyg_exit(function_instrument, CALLER()))
+
+#ifndef __KERNEL__
+/* A return that takes no bytes off the stack; the kernel returns through thunks. */
+static HOOK void hook_ret_0(void)
+{
+	asm volatile(".byte 0xc2, 0, 0");
+}
+
+FUNCTION(ret_0, hook_ret_0(), NOTHING())
+#endif
+
+static const struct bench_variant entry_variants[] = {
+	BENCH_ROW("none", entry_none),
+	BENCH_ROW("none-clone", entry_clone),
+	BENCH_ROW("recorded-nop", entry_nop_p6),
+	BENCH_ROW("recorded-nop-ds-lea", entry_nop_ds_lea),
+	BENCH_ROW("recorded-nop-and-exit", entry_nops_both),
+	BENCH_ROW("frame-pointer", entry_frame),
+	BENCH_ROW("hook-ret", entry_ret),
+	BENCH_ROW("hook-nop-ret", entry_nop_ret),
+#ifndef __KERNEL__
+	BENCH_ROW("hook-ret-0", entry_ret_0),
+#endif
+	BENCH_ROW("mcount", entry_mcount),
+	BENCH_ROW("mexitcount", entry_mexitcount),
+	BENCH_ROW("mcount-smp", entry_mcount_smp),
+	BENCH_ROW("mexitcount-smp", entry_mexitcount_smp),
+	BENCH_ROW("instrument-functions", entry_instrument),
+};
+
+const struct bench_group bench_function_entry = {
+	.name = "function-entry",
+	.variants = entry_variants,
+	.nr_variants = ARRAY_SIZE(entry_variants),
+	.loops = { 400, 1200 },
+};

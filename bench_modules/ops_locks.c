@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * lock-pair-*: taking a lock that nobody holds and releasing it, with a dormant probe
+ * after each of the two, as measured for the SDT probes of FreeBSD in 2015.
+ *
+ * sdt-func-ptr is what those probes were before 2015: the id of the probe, which is 0
+ * while it is off, and a call through a pointer.  sdt-breakpoint is what they became:
+ * a nop, and arguments where a call would have them.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+
+#include <kmarkers/marker.h>
+#include <kmarkers/sdt.h>
+
+#include "locks.h"
+#include "ops.h"
+#include "sdt_forms.h"
+
+SDT_PROVIDER_DEFINE(bench_lock);
+SDT_PROBE_DEFINE1(bench_lock, , , acquire, "void *");
+SDT_PROBE_DEFINE1(bench_lock, , , release, "void *");
+
+static struct form_probe acquire, release;
+
+#define NO_PROBE(name, lock)		((void)0)
+#define FUNC_PTR(name, lock)		FORM_FUNC_PTR(name, lock)
+#define BREAKPOINT(name, lock)						\
+	SDT_PROBE_FLAVOUR(breakpoint, bench_lock, , , name, lock)
+#define JUMP(name, lock)		SDT_PROBE_FLAVOUR(jump, bench_lock, , , name, lock)
+#define MARKER(name, lock)		trace_mark(bench_lock_##name, "%p", lock)
+
+#define PAIR(probe, lock, LOCK)						\
+	LOCK##_LOCK();							\
+	probe(acquire, lock);						\
+	LOCK##_UNLOCK();						\
+	probe(release, lock)
+
+/* The windows are open: mutexes may sleep, and with PREEMPT_RT spinlocks may. */
+#define LOCK_GROUP(id, label, lock, LOCK)				\
+BENCH_OPS_OPEN(id##_none, PAIR(NO_PROBE, lock, LOCK))			\
+BENCH_OPS_OPEN(id##_clone, PAIR(NO_PROBE, lock, LOCK))			\
+BENCH_OPS_OPEN(id##_func_ptr, PAIR(FUNC_PTR, lock, LOCK))		\
+BENCH_OPS_OPEN(id##_breakpoint, PAIR(BREAKPOINT, lock, LOCK))		\
+BENCH_OPS_OPEN(id##_jump, PAIR(JUMP, lock, LOCK))			\
+BENCH_OPS_OPEN(id##_marker, PAIR(MARKER, lock, LOCK))			\
+									\
+static const struct bench_variant id##_variants[] = {			\
+	BENCH_ROW("no-probes", id##_none),				\
+	BENCH_ROW("no-probes-clone", id##_clone),			\
+	BENCH_ROW("sdt-func-ptr", id##_func_ptr),			\
+	BENCH_ROW("sdt-breakpoint", id##_breakpoint),			\
+	BENCH_ROW("sdt-jump", id##_jump),				\
+	BENCH_ROW("marker-jump", id##_marker),				\
+};									\
+									\
+const struct bench_group bench_lock_pair_##id = {			\
+	.name = "lock-pair-" label,					\
+	.variants = id##_variants,					\
+	.nr_variants = ARRAY_SIZE(id##_variants),			\
+	.loops = { 200, 800 },						\
+	.setup = setup_locks,						\
+}
+
+static int setup_locks(void)
+{
+	LOCKS_SETUP();
+	return 0;
+}
+
+LOCK_GROUP(spinlock, "spinlock", &the_spinlock, SPINLOCK);
+LOCK_GROUP(mutex, "mutex", &the_mutex, MUTEX);
+LOCK_GROUP(rwlock_read, "rwlock-read", &the_rwlock, RWLOCK_READ);
+LOCK_GROUP(rwlock_write, "rwlock-write", &the_rwlock, RWLOCK_WRITE);
+#ifdef __KERNEL__
+LOCK_GROUP(rwsem_read, "rwsem-read", &the_rwsem, RWSEM_READ);
+LOCK_GROUP(rwsem_write, "rwsem-write", &the_rwsem, RWSEM_WRITE);
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sdt-dormant and sdt-enabled: a probe with two arguments in an empty loop, in the
+ * flavours of <kmarkers/sdt.h> and in other forms that were discussed in 2015; off, and
+ * with a handler that does nothing.  In a program there is the flavour note, too; what
+ * arms it is another program, so it is only measured while it is off.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+
+#include <kmarkers/sdt.h>
+
+#include "ops.h"
+#include "sdt_forms.h"
+
+SDT_PROVIDER_DEFINE(bench_sdt);
+SDT_PROBE_DEFINE2(bench_sdt, , , off, "int", "unsigned long");
+SDT_PROBE_DEFINE2(bench_sdt, , , on, "int", "unsigned long");
+/* Of the flavour breakpoint, and hit as a jump. */
+SDT_PROBE_DEFINE2(bench_sdt, , , promoted, "int", "unsigned long");
+
+form_handler *bench_form_handler;
+bool bench_form_gate;
+
+noinline void bench_form_decode(const struct form_probe *probe, unsigned long arg)
+{
+	FORM_FUNC_PTR(*probe, arg);
+}
+
+static struct form_probe form_off, form_on;
+
+#define SITE(flavour, probe)						\
+	SDT_PROBE_FLAVOUR(flavour, bench_sdt, , , probe, 1, (unsigned long)i)
+
+BENCH_OPS(off_none, (void)0)
+BENCH_OPS(off_clone, (void)0)
+BENCH_OPS(off_jump, SITE(jump, off))
+BENCH_OPS(off_breakpoint, SITE(breakpoint, off))
+BENCH_OPS(off_nop, SITE(nop, off))
+BENCH_OPS(off_split, SITE(split, off))
+BENCH_OPS(off_func_ptr, FORM_FUNC_PTR(form_off, i))
+BENCH_OPS(off_global_gate, FORM_GLOBAL_GATE(form_off, i))
+BENCH_OPS(off_decoder_call, FORM_DECODER_CALL(form_off, i))
+#ifndef __KERNEL__
+BENCH_OPS(off_note, SITE(note, off))
+#endif
+
+static const struct bench_variant off_variants[] = {
+	BENCH_ROW("none", off_none),
+	BENCH_ROW("none-clone", off_clone),
+	BENCH_ROW("sdt-jump", off_jump),
+	BENCH_ROW("sdt-breakpoint", off_breakpoint),
+	BENCH_ROW("sdt-nop", off_nop),
+	BENCH_ROW("sdt-split", off_split),
+	BENCH_ROW("sdt-func-ptr", off_func_ptr),
+	BENCH_ROW("sdt-global-gate", off_global_gate),
+	BENCH_ROW("sdt-decoder-call", off_decoder_call),
+#ifndef __KERNEL__
+	BENCH_ROW("sdt-note", off_note),
+#endif
+};
+
+const struct bench_group bench_sdt_dormant = {
+	.name = "sdt-dormant",
+	.variants = off_variants,
+	.nr_variants = ARRAY_SIZE(off_variants),
+	.loops = { 5000, 15000 },
+};
+
+BENCH_OPS(on_none, (void)0)
+BENCH_OPS(on_clone, (void)0)
+BENCH_OPS(on_jump, SITE(jump, on))
+BENCH_OPS(on_promoted, SITE(breakpoint, promoted))
+BENCH_OPS(on_func_ptr, FORM_FUNC_PTR(form_on, i))
+BENCH_OPS(on_global_gate, FORM_GLOBAL_GATE(form_on, i))
+BENCH_OPS(on_decoder_call, FORM_DECODER_CALL(form_on, i))
+
+static const struct bench_variant on_variants[] = {
+	BENCH_ROW("none", on_none),
+	BENCH_ROW("none-clone", on_clone),
+	BENCH_ROW("sdt-jump", on_jump),
+	BENCH_ROW("sdt-breakpoint-promoted", on_promoted),
+	BENCH_ROW("sdt-func-ptr", on_func_ptr),
+	BENCH_ROW("sdt-global-gate", on_global_gate),
+	BENCH_ROW("sdt-decoder-call", on_decoder_call),
+};
+
+/* Those that are armed by a breakpoint are some thousand times slower in a program. */
+BENCH_OPS(trap_none, (void)0)
+BENCH_OPS(trap_clone, (void)0)
+BENCH_OPS(trap_breakpoint, SITE(breakpoint, on))
+BENCH_OPS(trap_nop, SITE(nop, on))
+BENCH_OPS(trap_split, SITE(split, on))
+
+static const struct bench_variant trap_variants[] = {
+	BENCH_ROW("none", trap_none),
+	BENCH_ROW("none-clone", trap_clone),
+	BENCH_ROW("sdt-breakpoint", trap_breakpoint),
+	BENCH_ROW("sdt-nop", trap_nop),
+	BENCH_ROW("sdt-split", trap_split),
+};
+
+static noinline void form_probe_handler(u32 id, unsigned long arg)
+{
+	barrier();
+}
+
+static void handler(void *private, const struct sdt_hit *hit)
+{
+}
+
+#define ARMED		"bench_sdt:::on"
+#define PROMOTED	"bench_sdt:::promoted"
+
+static void teardown_sdt(void)
+{
+	WRITE_ONCE(bench_form_gate, false);
+	WRITE_ONCE(form_on.id, 0);
+	sdt_promote(PROMOTED, false);
+	sdt_detach(PROMOTED, handler, NULL);
+	sdt_detach(ARMED, handler, NULL);
+	sdt_synchronize();
+}
+
+static int setup_sdt(void)
+{
+	int err = sdt_attach(ARMED, handler, NULL);
+
+	WRITE_ONCE(bench_form_handler, form_probe_handler);
+	WRITE_ONCE(form_on.id, 1);
+	WRITE_ONCE(bench_form_gate, true);
+	if (!err)
+		err = sdt_attach(PROMOTED, handler, NULL);
+	if (!err)
+		err = sdt_promote(PROMOTED, true);
+	if (err)
+		teardown_sdt();
+	return err;
+}
+
+const struct bench_group bench_sdt_enabled = {
+	.name = "sdt-enabled",
+	.variants = on_variants,
+	.nr_variants = ARRAY_SIZE(on_variants),
+	.loops = { 200, 1000 },
+	.setup = setup_sdt,
+	.teardown = teardown_sdt,
+};
+
+const struct bench_group bench_sdt_trapped = {
+	.name = "sdt-trapped",
+	.variants = trap_variants,
+	.nr_variants = ARRAY_SIZE(trap_variants),
+	.loops = { 4, 20 },
+	.setup = setup_sdt,
+	.teardown = teardown_sdt,
+};

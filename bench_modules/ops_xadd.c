@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * xadd-prefix: an addition to memory that returns the old value, with the LOCK prefix and
+ * with what the kernel of 2008 put in its place where there was one CPU: a DS prefix,
+ * which is part of the same instruction, or a nop in front of it.
+ *
+ * In xadd-prefix-contended another CPU adds to the same line all the time.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+
+#include "bystander.h"
+#include "bystander_thread.h"
+#include "ops.h"
+
+static struct {
+	u32 number;
+} line __aligned(64);
+
+#define XADD(prefix)							\
+do {									\
+	u32 one = 1;							\
+									\
+	asm volatile(prefix "xaddl %0, %1" : "+r" (one), "+m" (line.number) : : "cc"); \
+} while (0)
+
+BENCH_OPS(xadd_empty, (void)0)
+BENCH_OPS(xadd_clone, (void)0)
+BENCH_OPS(xadd_plain, XADD(""))
+BENCH_OPS(xadd_nop, XADD("nop\n\t"))
+BENCH_OPS(xadd_ds, XADD(".byte 0x3e\n\t"))
+BENCH_OPS(xadd_lock, XADD("lock "))
+
+static const struct bench_variant xadd_variants[] = {
+	BENCH_ROW("empty", xadd_empty),
+	BENCH_ROW("empty-clone", xadd_clone),
+	BENCH_ROW("plain", xadd_plain),
+	BENCH_ROW("nop", xadd_nop),
+	BENCH_ROW("ds", xadd_ds),
+	BENCH_ROW("lock", xadd_lock),
+};
+
+const struct bench_group bench_xadd_prefix = {
+	.name = "xadd-prefix",
+	.variants = xadd_variants,
+	.nr_variants = ARRAY_SIZE(xadd_variants),
+	.loops = { 500, 2000 },
+};
+
+/* The other CPU's part between two readings of its clock. */
+static void contend(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 64; i++)
+		XADD("lock ");
+}
+
+static int start_contending(void)
+{
+	int err;
+
+	bench_bystander_work(contend);
+	err = bench_bystander_start(false);
+	if (err)
+		bench_bystander_work(NULL);
+	return err;
+}
+
+static void stop_contending(void)
+{
+	bench_bystander_stop();
+	bench_bystander_work(NULL);
+}
+
+const struct bench_group bench_xadd_prefix_contended = {
+	.name = "xadd-prefix-contended",
+	.variants = xadd_variants,
+	.nr_variants = ARRAY_SIZE(xadd_variants),
+	.loops = { 50, 200 },
+	.setup = start_contending,
+	.teardown = stop_contending,
+	.lacks = "no second CPU",
+};
