@@ -22,8 +22,8 @@ export DESTDIR PREFIX LIBDIR ZSHDIR KDIR
 
 modules: ## build the modules for the running kernel, or for KDIR=...
 	@test -e $(call quoted,$(KDIR))/Makefile || { \
-		echo "modules: no kernel headers in" $(call quoted,$(KDIR))";" \
-			"install the package linux-headers-$$(uname -r), or set KDIR" >&2; exit 2; }
+		echo "modules: no kernel headers in" $(call quoted,$(KDIR))":" \
+			"$$(scripts/host hint), or set KDIR" >&2; exit 2; }
 	$(MAKE) -C $(call quoted,$(KDIR)) M=$(CURDIR) modules
 
 bench: ## set up, build, measure in every tier, report (QUICK=1: a short run; RESUME=RUN: the rest of a run)
@@ -42,6 +42,10 @@ check-fresh: ## run the README's commands in bare Debian systems (ROOT=bookworm,
 	@$(KMARKERS) check fresh $(call option,ROOT,--root) $(call option,WHO,--who) \
 		$(foreach step,$(value STEP),--step=$(call quoted,$(step))) \
 		$(call flag,QUICK,--quick) $(call flag,README,--readme)
+
+check-packages: ## install, use and remove the packages in bare Debian systems (ROOT=bookworm)
+	@scripts/setup --packages
+	@$(KMARKERS) check packages $(call option,ROOT,--root)
 
 check-still: setup ## test that guests which hang are found, and the ways to hang told apart
 	@$(KMARKERS) check still $(kernel)
@@ -94,14 +98,17 @@ check-aa: setup native ## measure in 20 runs how often two copies of the same co
 check-estimators: setup ## judge the estimator by 2,000 simulated runs of each kind of noise
 	@$(KMARKERS) check estimators
 
-load: modules ## load the modules into the running kernel (asks first)
-	@scripts/host load
+# YES=1 answers the question, FORCE=1 goes on where scripts/host would refuse.
+host = scripts/host $(call flag,YES,-y) $(call flag,FORCE,-f)
 
-unload: ## unload them again (asks first)
-	@scripts/host unload
+load: modules ## load the modules into the running kernel (asks first, unless YES=1; BENCH=1: benchmarks, too)
+	@$(host) load $(call flag,BENCH,--bench)
 
-bench-host: setup modules ## measure in the running kernel (asks first)
-	@scripts/host bench
+unload: ## unload them again (asks first, unless YES=1)
+	@$(host) unload
+
+bench-host: setup modules ## measure in the running kernel (asks first, unless YES=1)
+	@$(host) bench
 
 native: ## build the user-space program build/native/kmbench
 	$(MAKE) -C native
@@ -131,9 +138,13 @@ lint: ## run checkpatch, sparse, shellcheck, ruff, mypy; check floors, circles, 
 setup: ## install what is missing and fetch the default test kernel
 	@scripts/setup $(call name)
 
-clean: ## remove what was built, but not the test kernels
-	$(MAKE) -C native clean
-	rm -rf build/modules build/check build/matrix build/vm build/sanitize build/fuzz build/coverage
+# What git ignores in the directories of sources was built there by "make modules".
+clean: ## remove what was built, but not the test kernels and the tools that were set up
+	find . -path ./build -prune -o -path ./.git -prune -o -type f \( -name '*.o' -o -name '*.ko' \
+		-o -name '*.mod' -o -name '*.mod.c' -o -name '*.cmd' -o -name '*.o.d' \
+		-o -name Module.symvers -o -name modules.order \) -exec rm -f {} +
+	[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name lab ! -name venv ! -name lint \
+		! -name setup.lock -exec rm -rf {} +
 
 lab-clean: ## remove the test kernels
 	$(KMARKERS) lab clean
@@ -141,4 +152,4 @@ lab-clean: ## remove the test kernels
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-.PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-secureboot bench-many-files check-aa check-estimators check-fleet load unload bench-host native man install uninstall dist deb lint setup clean lab-clean help
+.PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-secureboot check-packages bench-many-files check-aa check-estimators check-fleet load unload bench-host native man install uninstall dist deb lint setup clean lab-clean help

@@ -52,6 +52,7 @@ COMMANDS = {
     "check lint": ("check", "every tool that reads the sources"),
     "check house": ("house", "floors, circles, names and sizes of the sources"),
     "check fresh": ("check", "the README's commands in bare Debian systems"),
+    "check packages": ("check", "the packages in bare Debian systems and in their kernels"),
     "check aa": ("check", "how often two copies of the same code come out different"),
     "check estimators": ("check", "the estimator, by simulated runs whose truth is known"),
     "check fleet": ("check", "what comparing the runs of 10,000 machines costs"),

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Messages before modules are loaded into the running kernel; nothing is loaded here."""
+"""Messages before modules are loaded into the running kernel; nothing is loaded here.
+
+The suite host of tests/vm loads them in a test kernel.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ import pytest
 from kmtools.base.paths import ROOT
 
 
-def load(root: Path) -> subprocess.CompletedProcess[str]:
+def load(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Ask to load the modules, with system files below this root, and give no consent."""
     return subprocess.run(
-        ["scripts/host", "load"],
+        ["scripts/host", *(words or ["load"])],
         cwd=ROOT,
         env={**os.environ, "KMARKERS_ROOT": str(root)},
         stdin=subprocess.DEVNULL,
@@ -40,3 +43,106 @@ def test_nothing_is_said_without_lkrg(tmp_path: Path) -> None:
     said = load(tmp_path)
     assert said.returncode == 2
     assert "LKRG" not in said.stderr
+
+
+REASONS = {
+    "sys/kernel/livepatch/fix_of_today/enabled": ("1", "patched live (fix_of_today)"),
+    "sys/module/kpatch_fix/refcnt": ("0", "kpatch changes text of this kernel"),
+    "proc/cpuinfo": ("flags : fpu ibt sse", "boot with ibt=off"),
+}
+NOISE = {
+    "sys/class/power_supply/BAT0/status": ("Discharging", "runs on its battery"),
+    "proc/loadavg": ("3.10 0.20 0.10 1/100 1", "the machine is busy (load 3.10)"),
+}
+
+
+def place(root: Path, name: str, text: str) -> None:
+    """Write a file of the kernel."""
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    (root / name).write_text(f"{text}\n")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
+@pytest.mark.parametrize("name", REASONS)
+def test_kernel_in_which_text_must_stay_is_refused(tmp_path: Path, name: str) -> None:
+    text, reason = REASONS[name]
+    place(tmp_path, name, text)
+    said = load(tmp_path)
+    assert said.returncode == 2
+    assert reason in said.stderr
+    assert said.stderr.endswith("; -f goes on\n")
+    # With -f the next obstacle is named, too: the question, or a module that is not built.
+    forced = load(tmp_path, "-f", "load")
+    assert reason in forced.stderr
+    assert "-f goes on" not in forced.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
+@pytest.mark.parametrize("name", NOISE)
+def test_machine_that_is_not_quiet_measures_nothing(tmp_path: Path, name: str) -> None:
+    place(tmp_path, "proc/loadavg", "0.20 0.20 0.10 1/100 1")
+    place(tmp_path, "sys/class/power_supply/BAT0/type", "Battery")
+    place(tmp_path, "sys/class/power_supply/BAT0/status", "Full")
+    text, reason = NOISE[name]
+    place(tmp_path, name, text)
+    said = load(tmp_path, "bench")
+    assert said.returncode == 2
+    assert reason in said.stderr
+    place(tmp_path, "proc/loadavg", "0.20 0.20 0.10 1/100 1")
+    place(tmp_path, "sys/class/power_supply/BAT0/status", "Full")
+    assert load(tmp_path, "bench").stderr.endswith("host: nothing done\n")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
+@pytest.mark.parametrize("state", ["lockdown", "sig_enforce", "none"])
+def test_unsigned_modules_are_refused_before_they_are_loaded(tmp_path: Path, state: str) -> None:
+    place(tmp_path, "sys/kernel/security/lockdown", "[none] integrity")
+    if state == "lockdown":
+        place(tmp_path, "sys/kernel/security/lockdown", "none [integrity] confidentiality")
+    enforced = "Y" if state == "sig_enforce" else "N"
+    place(tmp_path, "sys/module/module/parameters/sig_enforce", enforced)
+    for name in ("scripts/host", "Kbuild", "patcher/Kbuild"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    module = tmp_path / "patcher" / "kmarkers_patcher.ko"
+    module.write_bytes(b"ELF")
+
+    def said() -> str:
+        return subprocess.run(
+            ["bash", "scripts/host", "load"],
+            cwd=tmp_path,
+            env={**os.environ, "KMARKERS_ROOT": str(tmp_path)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stderr
+
+    assert ("patcher/kmarkers_patcher.ko is not signed" in said()) == (state != "none")
+    module.write_bytes(b"ELF\0~Module signature appended~\n")
+    assert "is not signed" not in said()
+
+
+@pytest.mark.parametrize(
+    ("release", "command"),
+    [
+        ("ID=debian", "apt-get install linux-headers-"),
+        ('ID=pop\nID_LIKE="ubuntu debian"', "apt-get install linux-headers-"),
+        ("ID=fedora", "dnf install kernel-devel-"),
+        ('ID="opensuse-leap"\nID_LIKE="suse opensuse"', "zypper install"),
+        ("ID=arch", "pacman -S linux-headers"),
+        ("ID=strange", "install the headers of kernel "),
+    ],
+)
+def test_hint_is_that_of_the_distribution(tmp_path: Path, release: str, command: str) -> None:
+    place(tmp_path, "etc/os-release", release)
+    said = load(tmp_path, "hint")
+    assert said.returncode == 0
+    assert said.stdout.startswith(command)
+
+
+@pytest.mark.parametrize("words", [["-x", "load"], ["load", "--all"], ["begin"], []])
+def test_wrong_words_do_nothing(tmp_path: Path, words: list[str]) -> None:
+    said = load(tmp_path, *(words or ["-y"]))
+    assert said.returncode == 2
+    assert said.stderr

@@ -124,6 +124,21 @@ def test_archives_are_made_of_commits(tmp_path: Path) -> None:
     assert done.stderr == "package: this is no checkout: archives are made of commits\n"
 
 
+def test_reuse_finds_a_licence_for_every_file() -> None:
+    if not shutil.which("reuse"):
+        pytest.skip("reuse is missing: run scripts/setup --packages")
+    good("reuse", "--root", ROOT, "lint")
+    licence = (ROOT / "LICENSES" / "GPL-2.0-only.txt").read_bytes()
+    assert licence == (ROOT / "LICENSE").read_bytes()
+
+
+def test_changelog_ends_with_the_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## (\S+)", text, re.M)
+    assert newest
+    assert newest[1] == version()
+
+
 @PAGES
 def test_what_is_installed_is_removed(tmp_path: Path, programs: None) -> None:
     parts = ("command", "dev", "dkms")

@@ -25,6 +25,7 @@ from kmtools.check import (
     matrix,
     mutants,
     native,
+    packages,
     secureboot,
     still,
 )
@@ -211,6 +212,18 @@ def check_fresh(parser: ArgumentParser) -> Run:
         if args.readme and not total.failed:
             fresh.keep_times()
         return ended(total)
+
+    return run
+
+
+def check_packages(parser: ArgumentParser) -> Run:
+    """In a bare root the packages are installed, used, upgraded, downgraded, removed and purged.
+    The kernel of the same Debian is then booted with the modules that DKMS built there.
+    """
+    parser.add_argument("--root", choices=packages.SUITES, help="only this release of Debian")
+
+    def run(args: Namespace) -> int:
+        return ended(run_all(packages.suites([args.root] if args.root else packages.SUITES)))
 
     return run
 

@@ -81,6 +81,8 @@ class Request:
     # for that.
     secure_boot: bool = False
     signed: bool = True
+    # A directory with DKMS's key, which then takes the place of one that is made for this boot.
+    key: Path | None = None
     # The boot is over once the console has this text.
     until: str = ""
 
@@ -210,7 +212,7 @@ def _files(request: Request, kernel: Kernel, scratch: Path) -> Files:
         return files
     suite = catalogue.find(request.kernel).qemu
     log = request.out / SIGNING_LOG
-    return secureboot.prepare(kernel, suite, files, scratch, log, request.signed)
+    return secureboot.prepare(kernel, suite, files, scratch, log, request.signed, key=request.key)
 
 
 def _guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:

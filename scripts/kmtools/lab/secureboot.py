@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a boot under UEFI Secure Boot needs: a key, firmware that trusts it, and signed files.
 
-The key is made for one boot, in its scratch directory. The firmware is OVMF, the one beside the
-emulator: older versions do not verify a kernel that the emulator hands over. Its list of trusted
+The key is made for one boot, in its scratch directory, or is one that DKMS made. The firmware is
+OVMF, the one beside the emulator: older versions do not verify a kernel that the emulator hands
+over. Its list of trusted
 certificates (db) holds the certificate of the key and nothing else. A kernel of Debian puts the
 certificates of db into its keyring .platform, and trusts these for modules.
 """
@@ -31,9 +32,16 @@ VERIFY = "name=opt/org.tianocore/EnableLegacyLoader,string=no"
 # Said on the console of a boot whose kernel is refused.
 REFUSAL = "Secure boot image verification failed"
 
+# The files of DKMS's key, and their names here.
+DKMS_KEY = {"mok.key": "key.pem", "mok.pub": "certificate.der"}
+
 MAKE_KEY = f"""set -e; cd /src
+if [ -e certificate.der ]; then
+    openssl x509 -inform DER -in certificate.der -out certificate.pem
+else
 openssl req -x509 -newkey rsa:2048 -nodes -sha256 -days 3650 \\
     -subj "/CN={NAME}/" -keyout key.pem -out certificate.pem
+fi
 virt-fw-vars --input {VARIABLES} --output variables.fd --set-pk {OWNER} certificate.pem \\
     --add-kek {OWNER} certificate.pem --add-db {OWNER} certificate.pem --secure-boot
 """
@@ -59,15 +67,25 @@ def tools(suite: str) -> Path:
 
 
 def prepare(
-    kernel: Kernel, suite: str, files: Files, scratch: Path, log: Path, signed: bool
+    kernel: Kernel,
+    suite: str,
+    files: Files,
+    scratch: Path,
+    log: Path,
+    signed: bool,
+    key: Path | None = None,
 ) -> Files:
     """Make a key and firmware that trusts it; return copies of the files, which are signed with the
-    key if `signed` is set. The programs' output is added to `log`."""
+    key if `signed` is set. The programs' output is added to `log`. `key` is a directory with DKMS's
+    key and certificate, to be used instead."""
     tree = tools(suite)
     work = scratch / "secure-boot"
     (work / "modules").mkdir(parents=True)
     image = shutil.copyfile(files.image, work / "kernel")
     modules = [Path(shutil.copy(module, work / "modules")) for module in files.modules]
+    if key:
+        for source, target in DKMS_KEY.items():
+            shutil.copyfile(key / source, work / target)
     binds = [(work, "src")]
     _run(tree, binds, ["sh", "-c", MAKE_KEY], log)
     if signed:

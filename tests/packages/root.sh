@@ -1,0 +1,151 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Runs as root in a bare Debian: installs, upgrades and removes the packages as their users do.
+# /srv/packages holds the packages, /srv/next those of a later version, /srv/examples the examples.
+# Prints KTAP. What the test kernel gets is left in /srv/modules, with the key that DKMS made.
+#
+# usage: root.sh VERSION NEXT
+version=$1 next=$2
+number=0
+
+# result CODE NAME
+result() {
+	number=$((number + 1))
+	if [ "$1" -eq 0 ]; then echo "ok $number $2"; else echo "not ok $number $2"; fi
+}
+
+# try NAME COMMAND...
+try() {
+	name=$1
+	shift
+	"$@" >/tmp/said 2>&1
+	code=$?
+	[ $code = 0 ] || tail -n 15 /tmp/said | sed 's/^/# /'
+	result $code "$name"
+}
+
+# refused NAME PATTERN COMMAND...: passes if the command fails and prints a line that matches
+refused() {
+	name=$1 pattern=$2
+	shift 2
+	! "$@" >/tmp/said 2>&1 && grep -q "$pattern" /tmp/said
+	code=$?
+	[ $code = 0 ] || tail -n 15 /tmp/said | sed 's/^/# /'
+	result $code "$name"
+}
+
+# same NAME GOT WANTED
+same() {
+	[ "$2" = "$3" ] || echo "# got '$2', wanted '$3'"
+	[ "$2" = "$3" ]
+	result $? "$1"
+}
+
+get() {
+	apt-get -qq -y --no-install-recommends "$@"
+}
+
+# list_files: print every file that a package may leave
+list_files() {
+	find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /srv \
+		-o -path /var/cache -o -path /var/log -o -path '/var/lib/dpkg/*-old' \
+		-o -path /var/lib/apt/lists -o -name __pycache__ \) -prune -o -print | LC_ALL=C sort
+}
+
+# modules: print the modules that are installed
+modules() {
+	find "/lib/modules/$release/updates" -name 'kmarkers*.ko*' | sed 's|.*/||; s/\.ko.*//' | sort
+}
+
+# field NAME: print the values of a field of the modules, each value once
+field() {
+	find "/lib/modules/$release/updates" -name 'kmarkers*.ko*' -exec modinfo -F "$1" {} + | sort -u
+}
+
+# build DIRECTORY: build an outside client as its users do
+build() {
+	make -C "/lib/modules/$release/build" M="$1" \
+		KMARKERS="$(pkg-config --variable=kmarkers kmarkers)" modules
+}
+
+# fill: install the modules where DKMS has no room for a build
+fill() {
+	mount -t tmpfs -o size=4m tmpfs "/var/lib/dkms" || return
+	cp -a /srv/keys/mok.* /var/lib/dkms/
+	get install "/srv/packages/kmarkers-dkms_${version}_all.deb"
+	code=$?
+	umount /var/lib/dkms
+	return $code
+}
+
+export DEBIAN_FRONTEND=noninteractive
+get update && get install dkms gcc make openssl kmod pkgconf libc6-dev liburcu-dev mount python3-numpy patch \
+	xz-utils || exit
+echo "# uptime: tools are installed"
+
+try "packages can be installed without headers of a kernel" get install /srv/packages/*.deb
+grep -q "no module was built: headers of a kernel are missing" /tmp/said
+result $? "a sentence says that headers are missing"
+try "packages without a build can be purged" get purge kmarkers kmarkers-dev kmarkers-dkms
+
+get install linux-headers-amd64 >/dev/null || exit
+release=$(basename /lib/modules/*-amd64)
+depmod "$release"
+[ -e /var/lib/dkms/mok.key ] || dkms generate_mok >/dev/null || exit
+mkdir -p /srv/keys && cp -a /var/lib/dkms/mok.* /srv/keys/
+list_files >/tmp/before
+
+refused "a disk that is full in the middle of a build is an error" "[Ee]rror\|No space" fill
+same "no module is left by that" "$(modules)" ""
+start=$(date +%s)
+try "the installation is finished when there is room" get install /srv/packages/*.deb
+echo "# install: $(($(date +%s) - start)) s"
+try "nothing is half installed" test -z "$(dpkg --audit)"
+wanted=$(sed -n 's/^BUILT_MODULE_NAME.*="\(.*\)"/\1/p' "/usr/src/kmarkers-$version/dkms.conf" | sort)
+same "all modules are installed" "$(modules)" "$wanted"
+same "modules have the version of the package" "$(field version)" "$version"
+[ -n "$(field signer)" ]
+result $? "modules are signed by DKMS"
+same "the command has the version of the package" "$(kmarkers --version)" "kmarkers $version"
+try "man page is there" test -e /usr/share/man/man9/kmarkers-immediate.9.gz
+
+refused "headers of another kernel are missing" "headers" dkms build "kmarkers/$version" -k 9.9.9-other
+same "modules stay as they were" "$(modules)" "$wanted"
+
+cp -r /srv/examples/client /srv/client
+try "an outside client is built by pkg-config and the line of its Kbuild file" build /srv/client
+! grep -q "undefined\|WARNING" /tmp/said
+result $? "the build has no warning"
+if grep -q "^CONFIG_MODVERSIONS=y" "/lib/modules/$release/build/.config"; then
+	modprobe --dump-modversions /srv/client/example_client.ko >/tmp/versions
+	grep -q patcher_ /tmp/versions || grep -q marker_ /tmp/versions
+	result $? "the client has symbol versions of the modules"
+fi
+# shellcheck disable=SC2046 # flags are words
+try "a program is built by pkg-config" gcc -O2 -o /srv/flight /srv/examples/user/flight.c \
+	$(pkg-config --cflags --libs kmarkers-user)
+mkdir -p "/lib/modules/$release/extra"
+cp /srv/client/example_client.ko "/lib/modules/$release/extra/"
+depmod "$release"
+mkdir -p /srv/modules
+cp -r "/lib/modules/$release/updates" "/lib/modules/$release/extra" "/lib/modules/$release"/modules.* /srv/modules/
+cp /var/lib/dkms/mok.key /var/lib/dkms/mok.pub /var/lib/dpkg/info/kmarkers-dkms.prerm /srv/modules/
+echo "$release" >/srv/modules/release
+rm -r "/lib/modules/$release/extra"
+depmod "$release"
+
+try "packages are upgraded" get install /srv/next/*.deb
+same "modules have the version of the upgrade" "$(field version)" "$next"
+same "the older sources are gone" "$(ls -d /usr/src/kmarkers-*)" "/usr/src/kmarkers-$next"
+try "packages are downgraded" get install --allow-downgrades /srv/packages/*.deb
+same "modules have the version of the downgrade" "$(field version)" "$version"
+
+# As after a removal that was interrupted.
+find "/lib/modules/$release/updates" -name 'kmarkers_sdt.ko*' -delete
+try "packages are removed although a module is gone" get remove kmarkers kmarkers-dev kmarkers-dkms
+same "modules are gone" "$(modules)" ""
+try "packages are purged" get purge kmarkers kmarkers-dev kmarkers-dkms
+list_files | diff /tmp/before - >/tmp/left
+sed 's/^/# /' /tmp/left
+try "purging leaves nothing" test ! -s /tmp/left
+echo "1..$number"

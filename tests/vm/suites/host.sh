@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# scripts/host in /host, with the modules beside it as "make modules" leaves them. It loads what is
+# missing, unloads what is there, and leaves nothing behind when it fails or is interrupted.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+# call_host WORD...
+call_host() {
+	/usr/bin/bash /host/scripts/host "$@"
+}
+
+# none_loaded: succeeds if no module of ours is loaded
+none_loaded() {
+	! grep ^kmarkers_ /proc/modules
+}
+
+# write_program TEXT: write what takes the place of the program that measures. It loads all modules and
+# switches getppid to the first variant that is not the kernel's own.
+write_program() {
+	cat >/host/build/venv/bin/python <<-'EOF'
+		#!/bin/sh
+		for name in patcher immediate markers sdt bench_sites bench; do
+			insmod /host/*/kmarkers_$name.ko || exit
+		done
+		file=/sys/kernel/debug/kmarkers/bench/getppid-live
+		variant=$(tr -d '[]' <$file | tr ' ' '\n' | grep -v '^original' | head -n 1)
+		echo "getppid-live $variant" >/sys/module/kmarkers_bench/parameters/control
+		cat $file >/tmp/live
+		echo $$ >/tmp/pid
+	EOF
+	echo "$1" >>/host/build/venv/bin/python
+	chmod +x /host/build/venv/bin/python
+}
+
+# getppid_was_switched: succeeds if getppid was another function than the kernel's own
+getppid_was_switched() {
+	[ -s /tmp/live ] && ! grep -q "\[original\]" /tmp/live
+}
+
+test_host() {
+	for file in /lib/modules/*/updates/dkms/kmarkers_*.ko; do
+		name=$(basename "$file" .ko)
+		for kbuild in /host/*/Kbuild; do
+			! grep -q "^obj-m.* $name\.o" "$kbuild" || cp "$file" "${kbuild%/Kbuild}/"
+		done
+	done
+	mkdir -p /host/build/venv/bin
+	try "the script loads all modules but the benchmarks" call_host -y load
+	loaded kmarkers_sdt && ! loaded kmarkers_bench
+	result $? "SDT probes are loaded and benchmarks are not"
+	try "loading again does nothing" call_host -y load
+	try "benchmarks are added" call_host -y load --bench
+	loaded kmarkers_bench
+	result $? "benchmarks are loaded"
+	refused "measuring while modules are loaded" "run make unload" call_host -y -f bench
+	try "the script unloads all modules" call_host -y unload
+	try "no module stays after that" none_loaded
+	try "unloading again does nothing" call_host -y unload
+	cp /host/sdt/kmarkers_sdt.ko /tmp/whole.ko
+	echo broken >/host/sdt/kmarkers_sdt.ko
+	refused "a module that cannot be loaded" "kmarkers_sdt.ko cannot be loaded" call_host -y load
+	try "modules that were loaded before it are unloaded" none_loaded
+	cp /tmp/whole.ko /host/sdt/kmarkers_sdt.ko
+	write_program 'exit 1'
+	! call_host -y -f bench
+	result $? "a program that fails is a failure"
+	getppid_was_switched
+	result $? "getppid was redirected when it failed"
+	try "everything is unloaded after a failure" none_loaded
+	rm -f /tmp/pid /tmp/live
+	write_program 'exec sleep 1000'
+	# $! is then the script itself.
+	/usr/bin/bash /host/scripts/host -y -f bench &
+	must within 60 test -s /tmp/pid || return
+	# As a terminal does at Ctrl-C, the signal is sent to both.
+	kill -TERM $! "$(cat /tmp/pid)"
+	! wait $!
+	result $? "an interrupted program is a failure"
+	getppid_was_switched
+	result $? "getppid was redirected when it was interrupted"
+	try "everything is unloaded after an interruption" none_loaded
+}
