@@ -5,6 +5,7 @@
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
+#include <linux/printk.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -50,7 +51,8 @@ static int grow_table(struct sdt_table *table, const struct attachment *attachme
 	int err = 0;
 
 	for (i = 0; i < table->sites.nr && !err; i++)
-		if (sdt_pattern_matches(&attachment->pattern, table, &table->sites.sites[i]))
+		if (!sdt_note_is_doubtful(table, i) &&
+		    sdt_pattern_matches(&attachment->pattern, table, sdt_site(table, i)))
 			err = sdt_sets_grow(&table->states[i], &attachment->call);
 	return err;
 }
@@ -91,9 +93,41 @@ static void release_sets(void)
 	sdt_sets_keep();
 }
 
+/* How many notes of a table match that cannot be armed; the log says why.  Others are counted, too. */
+static unsigned int report_doubtful(const struct sdt_table *table,
+				    const struct sdt_pattern *pattern, unsigned int *others)
+{
+	unsigned int i, doubtful = 0;
+
+	for (i = 0; i < table->sites.nr; i++) {
+		if (!sdt_pattern_matches(pattern, table, sdt_site(table, i)))
+			continue;
+		if (!sdt_note_is_doubtful(table, i)) {
+			++*others;
+			continue;
+		}
+		doubtful++;
+		pr_info("%s: a note is not armed: %s\n", sdt_probe_of(sdt_site(table, i))->name,
+			table->notes[i].doubt);
+	}
+	return doubtful;
+}
+
+/* Refuse what matches nothing but notes that cannot be armed. */
+static int check_doubtful(const struct sdt_pattern *pattern)
+{
+	unsigned int doubtful = 0, others = 0;
+	struct sdt_table *table;
+
+	list_for_each_entry(table, &sdt_registry.tables, node)
+		doubtful += report_doubtful(table, pattern, &others);
+	return doubtful && !others ? -EINVAL : 0;
+}
+
 static int attach(struct attachment *attachment)
 {
-	int err = grow_tables(attachment) ?: sdt_switch_on();
+	int err = check_doubtful(&attachment->pattern) ?: grow_tables(attachment) ?:
+		  sdt_switch_on();
 
 	if (!err) {
 		list_add_tail(&attachment->node, &attachments);
@@ -140,9 +174,10 @@ int sdt_attach_format(const char *pattern, const char *format, sdt_handler *hand
  * Sites that come later and match are attached to when they come.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL for a pattern that is none; -EBUSY if this has been attached
- * already; -ENOMEM, or what patcher_apply() and patcher_store_traps() return, with
- * all sites as they were, and @handler called no more.
+ * Return: 0; -EINVAL for a pattern that is none, or that matches no sites but notes
+ * that cannot be armed, with the reason in the log; -EBUSY if this has been attached
+ * already; -ENOMEM, or what patcher_apply(), patcher_store_traps() and, for notes,
+ * register_kprobe() return, with all sites as they were, and @handler called no more.
  */
 int sdt_attach(const char *pattern, sdt_handler *handler, void *private)
 {

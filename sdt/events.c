@@ -113,7 +113,7 @@ static int visit_table(const struct sdt_table *table, const struct marker_event_
 	int err = 0;
 
 	for (i = 0; i < table->sites.nr && !err; i++) {
-		const struct patcher_site *site = &table->sites.sites[i];
+		const struct patcher_site *site = sdt_site(table, i);
 
 		if ((!only || is_of(site, only)) && is_asked_for(table, site))
 			err = offer_site(table, site, visit, data);

@@ -9,10 +9,12 @@
 #include <kmarkers/words.h>
 
 #include "command.h"
+#include "definitions.h"
 #include "files.h"
 #include "list.h"
 
 DEFINE_SHOW_ATTRIBUTE(sdt_list);
+DEFINE_SHOW_ATTRIBUTE(sdt_notes);
 
 static struct dentry *dir;
 
@@ -36,6 +38,7 @@ void sdt_files_init(void)
 {
 	dir = debugfs_create_dir("sdt", patcher_debugfs_dir());
 	debugfs_create_file("list", 0400, dir, NULL, &sdt_list_fops);
+	debugfs_create_file("notes", 0400, dir, NULL, &sdt_notes_fops);
 	debugfs_create_file("control", 0200, dir, NULL, &control_fops);
 	patcher_control_open(&control);
 }

@@ -61,7 +61,8 @@ static void count_hit(struct sdt_state *state, const struct patcher_site *site)
 		WRITE_ONCE(state->hits, READ_ONCE(state->hits) + 1);
 }
 
-static void call_handlers(const struct sdt_set *set, const struct sdt_hit *hit)
+/* Preemption is disabled, or the registry's lock is held. */
+void sdt_call_handlers(const struct sdt_set *set, const struct sdt_hit *hit)
 {
 	unsigned int i;
 
@@ -99,7 +100,7 @@ void sdt_fire(const struct sdt_probe *probe, unsigned long here, ...)
 	for (i = 0; i < hit.nr; i++)
 		hit.args[i] = va_arg(args, unsigned long);
 	va_end(args);
-	call_handlers(set, &hit);
+	sdt_call_handlers(set, &hit);
 out:
 	preempt_enable_notrace();
 }
@@ -138,7 +139,7 @@ bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site
 	set = rcu_dereference_raw(state->set);
 	if (set) {
 		count_hit(state, site);
-		call_handlers(set, &hit);
+		sdt_call_handlers(set, &hit);
 	}
 	preempt_enable_notrace();
 	regs->ip = hit.ip + site->len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From a breakpoint at a site to its handlers. */
+/* From a site that is on to its handlers. */
 #ifndef SDT_HIT_H
 #define SDT_HIT_H
 
@@ -8,7 +8,10 @@
 struct patcher_site;
 struct patcher_table;
 struct pt_regs;
+struct sdt_hit;
+struct sdt_set;
 
+void sdt_call_handlers(const struct sdt_set *set, const struct sdt_hit *hit);
 bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site,
 	      struct pt_regs *regs);
 

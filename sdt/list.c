@@ -14,24 +14,26 @@ static const char *const flavours[] = {
 	[SDT_BREAKPOINT] = "breakpoint",
 	[SDT_NOP] = "nop",
 	[SDT_SPLIT] = "split",
+	[SDT_NOTE] = "note",
 };
 
 static const char *const modes[] = {
 	[SDT_OFF] = "off",
 	[SDT_TRAPPED] = "trapped",
 	[SDT_CALLED] = "on",
+	[SDT_PROBED] = "probed",
 };
 
 static void show_site(struct seq_file *m, const struct sdt_table *table, unsigned int i)
 {
-	const struct patcher_site *site = &table->sites.sites[i];
+	const struct patcher_site *site = sdt_site(table, i);
 	const struct sdt_state *state = &table->states[i];
 	struct sdt_place place;
 
 	sdt_name_site(&place, table, site);
 	seq_printf(m, "%s:%s:%s:%s %s %s %u %lu %s@+0x%lx \"%s\"\n", place.part[SDT_PROVIDER],
 		   place.part[SDT_MODULE], place.part[SDT_FUNCTION], place.part[SDT_NAME],
-		   modes[state->mode], flavours[site->size], sdt_live(sdt_set_of(state)),
+		   sdt_note_is_doubtful(table, i) ? "doubtful" : modes[state->mode], flavours[site->size], sdt_live(sdt_set_of(state)),
 		   atomic_long_read(&state->counted), place.function, place.offset, sdt_probe_of(site)->types);
 }
 

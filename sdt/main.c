@@ -13,7 +13,9 @@
 #include "attach.h"
 #include "events.h"
 #include "files.h"
+#include "notes.h"
 #include "promote.h"
+#include "registry.h"
 #include "tables.h"
 
 /* Held while promote_after is written. */
@@ -85,6 +87,15 @@ static bool is_gone(void *data, const char *pattern, unsigned long handler)
 	return true;
 }
 
+static int add_notes_of(struct module *module)
+{
+	struct kmarkers_span span;
+
+	return patcher_find_records(module, KMARKERS_SYMBOL(sdtnote), &sdt_tables_need_sdt,
+				    sizeof(struct sdt_note_record), &span) ?:
+	       sdt_add_notes(module, &span);
+}
+
 static int add_module(struct module *module)
 {
 	struct kmarkers_span span;
@@ -96,6 +107,8 @@ static int add_module(struct module *module)
 	if (!span.chunks)
 		return patcher_check_tables(module, &sdt_tables_need_sdt);
 	err = sdt_add_table(module, &span);
+	if (!err)
+		err = add_notes_of(module);
 	if (err == -EPERM)
 		pr_err("%s: SDT probe in text that is freed after init\n", module->name);
 	else if (err)

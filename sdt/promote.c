@@ -32,7 +32,7 @@ static int check(const struct sdt_pattern *pattern)
 
 	list_for_each_entry(table, &sdt_registry.tables, node) {
 		for (i = 0; i < table->sites.nr; i++) {
-			const struct patcher_site *site = &table->sites.sites[i];
+			const struct patcher_site *site = sdt_site(table, i);
 
 			if (!sdt_pattern_matches(pattern, table, site))
 				continue;
@@ -89,7 +89,7 @@ int sdt_promote(const char *pattern, bool on)
 	err = check(&parsed);
 	if (!err) {
 		sdt_for_each_state(state, table, i)
-			if (sdt_pattern_matches(&parsed, table, &table->sites.sites[i]))
+			if (sdt_pattern_matches(&parsed, table, sdt_site(table, i)))
 				state->promoted = on;
 		err = switch_promoted();
 	}
@@ -114,7 +114,7 @@ int sdt_promote_hot(unsigned int most)
 
 	mutex_lock(&sdt_registry.lock);
 	sdt_for_each_state(state, table, i) {
-		if (sdt_flavour_of(&table->sites.sites[i]) != SDT_BREAKPOINT)
+		if (sdt_flavour_of(sdt_site(table, i)) != SDT_BREAKPOINT)
 			continue;
 		state->promoted = READ_ONCE(state->hits) > most;
 		WRITE_ONCE(state->hits, 0);

@@ -18,6 +18,7 @@ enum sdt_mode {
 	SDT_OFF,
 	SDT_TRAPPED,
 	SDT_CALLED,
+	SDT_PROBED,
 };
 
 /**
@@ -52,11 +53,36 @@ struct sdt_target {
 };
 
 /**
- * struct sdt_table - the sites of a module
+ * struct sdt_note_record - a site that is a note, as modules have it
+ * @site: as that of other sites, with no length
+ * @codes: where its arguments are, relative to this field
+ */
+struct sdt_note_record {
+	struct patcher_site site;
+	s32 codes;
+};
+
+struct sdt_note_probe;
+
+/**
+ * struct sdt_note - what becomes of a site that is a note, besides its state
+ * @doubt: why it cannot be armed and has no definition, or NULL
+ * @probe: its kprobe while it is on, or NULL
+ * @missed: hits that earlier kprobes missed
+ */
+struct sdt_note {
+	const char *doubt;
+	struct sdt_note_probe *probe;
+	unsigned long missed;
+};
+
+/**
+ * struct sdt_table - the sites of a module, either those that are notes or the others
  * @node: in the list of all
  * @rcu: for the grace period before it is freed
- * @sites: what the patcher knows: sorted by address
+ * @sites: what the patcher knows, if they are no notes: sorted by address
  * @states: one for each of them
+ * @notes: one for each of them, if they are notes, or NULL
  * @targets: of the sites that can be jumps, sorted by address
  * @nr_targets: how many
  * @ready: the module has been taken over by everybody, and does not leave
@@ -66,6 +92,7 @@ struct sdt_table {
 	struct rcu_head rcu;
 	struct patcher_table sites;
 	struct sdt_state *states;
+	struct sdt_note *notes;
 	struct sdt_target *targets;
 	unsigned int nr_targets;
 	bool ready;
@@ -81,6 +108,23 @@ extern struct sdt_registry sdt_registry;
 /* What the patcher calls us: compared by address, so it is there once. */
 extern const char *const sdt_owner;
 
+static inline struct sdt_note_record *sdt_note_record(const struct sdt_table *table, unsigned int i)
+{
+	return (struct sdt_note_record *)table->sites.sites + i;
+}
+
+/* Where its arguments are. */
+static inline const u8 *sdt_note_codes(const struct sdt_note_record *record)
+{
+	return (const u8 *)&record->codes + record->codes;
+}
+
+/* The site of a number: records of notes are longer. */
+static inline struct patcher_site *sdt_site(const struct sdt_table *table, unsigned int i)
+{
+	return table->notes ? &sdt_note_record(table, i)->site : &table->sites.sites[i];
+}
+
 static inline enum sdt_flavour sdt_flavour_of(const struct patcher_site *site)
 {
 	return site->size;
@@ -94,6 +138,11 @@ static inline const struct sdt_probe *sdt_probe_of(const struct patcher_site *si
 static inline bool sdt_is_branch(const struct patcher_site *site)
 {
 	return sdt_flavour_of(site) == SDT_JUMP || sdt_flavour_of(site) == SDT_BREAKPOINT;
+}
+
+static inline bool sdt_note_is_doubtful(const struct sdt_table *table, unsigned int i)
+{
+	return table->notes && table->notes[i].doubt;
 }
 
 /* The handlers of a site, or NULL.  The registry's lock is held, or preemption is disabled. */

@@ -4,7 +4,7 @@
  *
  * All changes of one byte, to and from breakpoints, are one batch of one round; all
  * others are one batch of three.  Sites are switched off in batches of their own, because
- * one that cannot be must not keep others from being switched on.
+ * one that cannot be must not keep others from being switched on.  Notes have kprobes.
  */
 #include <linux/compiler.h>
 #include <linux/lockdep.h>
@@ -15,6 +15,7 @@
 #include <kmarkers/opcodes.h>
 #include <kmarkers/patcher.h>
 
+#include "note_kprobes.h"
 #include "registry.h"
 #include "sets.h"
 #include "switch.h"
@@ -115,7 +116,7 @@ static void collect(struct changes *changes)
 
 	changes->nr = 0;
 	sdt_for_each_state(state, table, i) {
-		if (!is_change(&change, changes, &table->sites.sites[i], state))
+		if (table->notes || !is_change(&change, changes, sdt_site(table, i), state))
 			continue;
 		if (changes->list)
 			changes->list[changes->nr] = change;
@@ -207,12 +208,12 @@ static int switch_some(bool to_off, bool is_store)
  * sdt_switch_on() - switch every site that is to be on, or on in another way
  *
  * Context: may sleep; the registry's lock is held.
- * Return: 0, -ENOMEM or what the patcher returns.  With an error, some sites may
+ * Return: 0, -ENOMEM or what the patcher or register_kprobe() returns.  With an error, some sites may
  * have been switched: what they are is known, and the next call goes on from there.
  */
 int sdt_switch_on(void)
 {
-	return switch_some(false, false) ?: switch_some(false, true);
+	return switch_some(false, false) ?: switch_some(false, true) ?: sdt_notes_on();
 }
 
 /**
@@ -229,6 +230,7 @@ int sdt_switch_off(void)
 {
 	int err = switch_some(true, false), other = switch_some(true, true);
 
+	sdt_notes_off();
 	return err ?: other;
 }
 

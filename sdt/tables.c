@@ -17,6 +17,7 @@
 
 #include "attach.h"
 #include "hit.h"
+#include "note_kprobes.h"
 #include "registry.h"
 #include "switch.h"
 #include "tables.h"
@@ -41,18 +42,18 @@ static bool is_valid(const struct patcher_site *site)
 }
 
 /* A site that was compiled with a declaration alone may have other arguments than its probe. */
-static int check_arguments(const struct patcher_table *sites)
+static int check_arguments(const struct sdt_table *table)
 {
 	unsigned int i;
 
-	for (i = 0; i < sites->nr; i++) {
-		const struct sdt_probe *probe = sdt_probe_of(&sites->sites[i]);
-		unsigned int nr = sites->sites[i].flags >> SDT_ARGS_SHIFT;
+	for (i = 0; i < table->sites.nr; i++) {
+		const struct sdt_probe *probe = sdt_probe_of(sdt_site(table, i));
+		unsigned int nr = sdt_site(table, i)->flags >> SDT_ARGS_SHIFT;
 
 		if (nr == probe->nr)
 			continue;
 		pr_err("%s: a site of probe %s:%s has %u arguments, not %u\n",
-		       module_name(sites->module), probe->provider->name, probe->name, nr,
+		       module_name(table->sites.module), probe->provider->name, probe->name, nr,
 		       probe->nr);
 		return -EINVAL;
 	}
@@ -96,15 +97,17 @@ static int find_targets(struct sdt_table *table)
 	return 0;
 }
 
-static void free_table(struct sdt_table *table)
+void sdt_free_table(struct sdt_table *table)
 {
+	kvfree(table->notes);
 	kvfree(table->states);
 	kvfree(table->targets);
 	kfree(table);
 }
 
-static struct sdt_table *alloc_table(struct module *module, struct patcher_site *sites,
-				     unsigned int nr)
+/* A table of @nr sites, not yet looked at; NULL if there is no memory for it. */
+struct sdt_table *sdt_alloc_table(struct module *module, struct patcher_site *sites,
+				  unsigned int nr)
 {
 	struct sdt_table *table = kzalloc(sizeof(*table), GFP_KERNEL);
 
@@ -119,38 +122,78 @@ static struct sdt_table *alloc_table(struct module *module, struct patcher_site 
 	table->sites.trap = sdt_trap;
 	if (table->states && table->targets)
 		return table;
-	free_table(table);
+	sdt_free_table(table);
 	return NULL;
+}
+
+static int switch_table(struct sdt_table *table)
+{
+	int err;
+
+	list_add_rcu(&table->node, &sdt_registry.tables);
+	err = sdt_switch_on();
+	if (!err)
+		return 0;
+	sdt_release_table(table);
+	sdt_notes_off();
+	list_del_rcu(&table->node);
+	return err;
 }
 
 /* Sites without handlers are off at once; the others are switched when hits can find them. */
 static int join_table(struct sdt_table *table)
 {
-	int err;
+	int err = 0;
 
-	err = find_targets(table) ?: sdt_switch_new(&table->sites) ?: sdt_attach_table(table);
-	if (!err) {
-		list_add_rcu(&table->node, &sdt_registry.tables);
-		err = sdt_switch_on();
-		if (err)
-			list_del_rcu(&table->node);
-	}
+	if (!table->notes)
+		err = find_targets(table) ?: sdt_switch_new(&table->sites);
 	if (err)
-		sdt_release_table(table);
+		return err;
+	err = sdt_attach_table(table);
+	if (!err)
+		return switch_table(table);
+	sdt_release_table(table);
 	return err;
 }
 
-static int add_table(struct sdt_table *table)
+static int add_sites(struct sdt_table *table)
 {
-	int err;
+	int err = patcher_register(&table->sites);
 
-	lockdep_assert_held(&sdt_registry.lock);
-	err = check_arguments(&table->sites) ?: patcher_register(&table->sites);
 	if (err)
 		return err;
 	err = join_table(table);
 	if (err)
 		patcher_unregister(&table->sites);
+	return err;
+}
+
+/* Notes are nothing to the patcher: they are no instructions. */
+static int add_notes(struct sdt_table *table)
+{
+	int err = join_table(table);
+
+	/* Hits of other sites may look at the table, as those of its own that were on. */
+	if (err)
+		synchronize_rcu();
+	return err;
+}
+
+/**
+ * sdt_enter_table() - take over a table whose records have been checked
+ * @table: the table; the caller frees it if it is refused
+ *
+ * Context: may sleep.
+ * Return: as sdt_add_table().
+ */
+int sdt_enter_table(struct sdt_table *table)
+{
+	int err;
+
+	mutex_lock(&sdt_registry.lock);
+	err = check_arguments(table) ?:
+	      table->notes ? add_notes(table) : add_sites(table);
+	mutex_unlock(&sdt_registry.lock);
 	return err;
 }
 
@@ -176,14 +219,12 @@ int sdt_add_table(struct module *module, const struct kmarkers_span *span)
 	for (i = 0; i < nr; i++)
 		if (!is_valid(&sites[i]))
 			return -EINVAL;
-	table = alloc_table(module, sites, nr);
+	table = sdt_alloc_table(module, sites, nr);
 	if (!table)
 		return -ENOMEM;
-	mutex_lock(&sdt_registry.lock);
-	err = add_table(table);
-	mutex_unlock(&sdt_registry.lock);
+	err = sdt_enter_table(table);
 	if (err)
-		free_table(table);
+		sdt_free_table(table);
 	return err;
 }
 
@@ -205,10 +246,11 @@ void sdt_drop_module(struct module *module)
 		sdt_release_table(table);
 		sdt_switch_off();
 		list_del_rcu(&table->node);
-		patcher_drop(&table->sites);
+		if (!table->notes)
+			patcher_drop(&table->sites);
 		/* Hits of other sites walk the list: nobody looks at the table afterwards. */
 		synchronize_rcu();
-		free_table(table);
+		sdt_free_table(table);
 	}
 	mutex_unlock(&sdt_registry.lock);
 }

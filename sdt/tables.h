@@ -5,7 +5,13 @@
 
 struct kmarkers_span;
 struct module;
+struct patcher_site;
+struct sdt_table;
 
+struct sdt_table *sdt_alloc_table(struct module *module, struct patcher_site *sites,
+				  unsigned int nr);
+void sdt_free_table(struct sdt_table *table);
+int sdt_enter_table(struct sdt_table *table);
 int sdt_add_table(struct module *module, const struct kmarkers_span *span);
 void sdt_drop_module(struct module *module);
 

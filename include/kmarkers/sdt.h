@@ -55,9 +55,13 @@
  *			breakpoint; it cannot be promoted, because a task may have been
  *			preempted between the two
  *
- *	note		no instruction; a note in the program's file says where the site is
- *			and where its arguments are at that moment, as those of sys/sdt.h
- *			do.  For programs, whose tracers read it; it is in no list of ours
+ *	note		no instruction; a record says where the site is and where its
+ *			arguments are at that moment.  In a module it is armed by a kprobe,
+ *			and may be traced by others: see the file sdt/notes.  In a program
+ *			it is as those of sys/sdt.h, and is in no list of ours
+ *
+ * A note is at the instruction that follows it, to which other paths may lead, too; and
+ * it cannot be armed if there is none: Documentation/sdt.md says more.
  *
  * SDT_FLAVOUR, defined before this file is included, is that of all SDT_PROBEn() in
  * the file; it is jump by default.  SDT_PROBE_FLAVOUR() takes one.  With SDT_NOTES_ONLY
@@ -70,13 +74,14 @@
  *	all others			yes	   no	no
  *
  * Handlers run in the context of the site, with preemption disabled, and must not
- * sleep.  While a site is armed by a breakpoint they run as those of kprobes do, in
- * a context like that of an NMI.
+ * sleep.  While a site is armed by a breakpoint or a kprobe they run as those of kprobes
+ * do, in a context like that of an NMI.
  *
  * PROMISES
  *
  * While a site is armed each execution calls each of its handlers once, also while
- * it is promoted or demoted.  A handler meets its own private data.  None runs after
+ * it is promoted or demoted; but a note that a CPU executes in the handler of a kprobe is
+ * missed, and counted as such.  A handler meets its own private data.  None runs after
  * sdt_synchronize() returned that was detached before.  A handler that hits a site
  * to which it is attached is called again, without end: there is no guard.
  *
@@ -110,6 +115,7 @@ enum sdt_flavour {
 	SDT_BREAKPOINT,
 	SDT_NOP,
 	SDT_SPLIT,
+	SDT_NOTE,
 };
 
 /**
@@ -324,7 +330,7 @@ void sdt_fire(const struct sdt_probe *probe, unsigned long here, ...);
 
 /**
  * SDT_PROBE_FLAVOUR() - a site of a chosen flavour
- * @flavour: jump, breakpoint, nop or split; in a program also note
+ * @flavour: jump, breakpoint, nop, split or note
  * @prov: its provider
  * @mod: as defined
  * @func: as defined

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sites of programs that are notes alone: the flavour note of <kmarkers/sdt.h>.
+ * Sites that are notes alone: the flavour note of <kmarkers/sdt.h>.
  *
+ * In a module a note is a record of 16 bytes, struct sdt_note_record.  Where its arguments are is said by
+ * instructions that are never executed, which the assembler puts beside the table: for
+ * each argument a byte, its size, negative if it has a sign; then a mov of it to %rax.
+ *
+ * In a program a note is for tracers of programs.
  * Format: https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation, version 3
  * of the notes: address of the site, address of a section that a prelinker moves along,
  * no semaphore; provider, name, and for each argument its size, negative if it has a
@@ -12,6 +17,17 @@
 
 #ifndef KMARKERS_SDT_H
 #error "include <kmarkers/sdt.h>"
+#endif
+
+/* A test program takes the form of modules, and reads it as they do. */
+#if defined(__KERNEL__) || defined(SDT_NOTES_OF_MODULES)
+#define __SDT_NOTE_IS_RECORD
+KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
+
+/* An address of the module's own is a constant. */
+#define __SDT_NOTE_CONSTANT		"i"
+#else
+#define __SDT_NOTE_CONSTANT		"n"
 #endif
 
 /* An argument as a value: an array is a pointer. */
@@ -25,9 +41,9 @@
 
 /* clang would store in memory what could be there. */
 #ifdef __clang__
-#define __SDT_NOTE_OPERAND		"nr"
+#define __SDT_NOTE_OPERAND		__SDT_NOTE_CONSTANT "r"
 #else
-#define __SDT_NOTE_OPERAND		"nor"
+#define __SDT_NOTE_OPERAND		__SDT_NOTE_CONSTANT "or"
 #endif
 
 #define __SDT_NOTE_IN(a)						\
@@ -41,6 +57,43 @@
 #define __SDT_NOTE_IN_6(a, b...)	__SDT_NOTE_IN(a), __SDT_NOTE_IN_5(b)
 #define __SDT_NOTE_IN_7(a, b...)	__SDT_NOTE_IN(a), __SDT_NOTE_IN_6(b)
 
+#ifdef __SDT_NOTE_IS_RECORD
+#define __SDT_NOTE_CODE(size, value)					\
+	"	.byte %c" #size "\n"					\
+	"	movq %q" #value ", %%rax\n"
+#define __SDT_NOTE_CODES_0
+#define __SDT_NOTE_CODES_1		__SDT_NOTE_CODE(0, 1)
+#define __SDT_NOTE_CODES_2		__SDT_NOTE_CODES_1 __SDT_NOTE_CODE(2, 3)
+#define __SDT_NOTE_CODES_3		__SDT_NOTE_CODES_2 __SDT_NOTE_CODE(4, 5)
+#define __SDT_NOTE_CODES_4		__SDT_NOTE_CODES_3 __SDT_NOTE_CODE(6, 7)
+#define __SDT_NOTE_CODES_5		__SDT_NOTE_CODES_4 __SDT_NOTE_CODE(8, 9)
+#define __SDT_NOTE_CODES_6		__SDT_NOTE_CODES_5 __SDT_NOTE_CODE(10, 11)
+#define __SDT_NOTE_CODES_7		__SDT_NOTE_CODES_6 __SDT_NOTE_CODE(12, 13)
+
+#define __SDT_SITE_note(id, prov, name, n, args...)			\
+	asm volatile("1:\n"						\
+		KMARKERS_RECORD(sdtnote,				\
+		"	.long 1b - ., %c[probe] - .\n"			\
+		"	.byte 0, %c[flavour]\n"				\
+		"	.short %c[flags]\n"				\
+		"	.long 2f - .\n")				\
+		"	.pushsection " KMARKERS_SECTION(sdtnote) "_codes, \"aw\", @progbits\n" \
+		"2:\n"							\
+		__SDT_NOTE_CODES_##n					\
+		"	.popsection\n"					\
+		: : __SDT_NOTE_IN_##n(args) __SDT_NOTE_COMMA_##n	\
+		    [probe] "i" (&id), [flavour] "i" (SDT_NOTE),	\
+		    [flags] "i" ((n) << SDT_ARGS_SHIFT))
+
+#define __SDT_NOTE_COMMA_0
+#define __SDT_NOTE_COMMA_1		,
+#define __SDT_NOTE_COMMA_2		,
+#define __SDT_NOTE_COMMA_3		,
+#define __SDT_NOTE_COMMA_4		,
+#define __SDT_NOTE_COMMA_5		,
+#define __SDT_NOTE_COMMA_6		,
+#define __SDT_NOTE_COMMA_7		,
+#else
 #define __SDT_NOTE_TEXT_0
 #define __SDT_NOTE_TEXT_1		"%c0@%1"
 #define __SDT_NOTE_TEXT_2		__SDT_NOTE_TEXT_1 " %c2@%3"
@@ -72,5 +125,6 @@
 		"	.popsection\n"					\
 		"	.endif\n"					\
 		: : __SDT_NOTE_IN_##n(args))
+#endif
 
 #endif /* KMARKERS_SDT_NOTE_H */

@@ -178,8 +178,6 @@ __sdt_off: ;								\
 	__sdt_split_##n(&id __SDT_WORDS_##n(args))
 #endif
 
-#ifndef __KERNEL__
 #include <kmarkers/sdt_note.h>
-#endif
 
 #endif /* KMARKERS_SDT_SITE_H */

@@ -134,6 +134,56 @@ def test_a_note_is_no_instruction(compiler: str, tmp_path: Path) -> None:
     assert "Arguments: -4@%edi 8@%rsi\n" in text
 
 
+MODULE_NOTES = """\
+none
+registers -1 2 3 4 5 1099511627776 -2
+sizes -1 255 -2 65535 -3 4000000000 1
+constants -7 78187493530 5
+stack -400000000000 -5000 251 -3000
+indexed -400000000000 -4000
+global -12345678
+many -4 -3 -2 -1 0 1 2
+many 3 4 5 6 7 8 9
+many 10 11 -4 -3 -2 -1 0
+nested 1 2
+nested 11 12
+loop 0
+loop 1
+loop 2
+"""
+
+
+@pytest.mark.parametrize("level", ["-O1", "-O2", "-O3", "-O2 -fno-omit-frame-pointer"])
+def test_notes_of_modules_say_where_arguments_are(
+    compiler: str, level: str, tmp_path: Path
+) -> None:
+    """The module's own reader fetches them, in a program that has notes as modules do."""
+    sources = [ROOT / "tests" / "native" / "module_notes.c", ROOT / "sdt" / "operands.c"]
+    flags = [*FLAGS, "-DNATIVE_BUILD", "-DSDT_NOTES_OF_MODULES", *level.split(), "-no-pie"]
+    subprocess.run([compiler, *flags, *INCLUDE, "-o", tmp_path / "notes", *sources], check=True)
+    done = subprocess.run([tmp_path / "notes"], capture_output=True, text=True, check=False)
+    assert done.stdout == MODULE_NOTES
+    assert done.returncode == 0
+
+
+def test_a_note_of_a_module_is_no_instruction(compiler: str, tmp_path: Path) -> None:
+    """It needs 16 bytes of table, and 4 for an argument in a register or 8 for a constant."""
+    site = "SDT_PROBE_FLAVOUR(note, p, m, f, two, a, b);"
+    constant = 'SDT_PROBE_FLAVOUR(note, p, m, f, two, 1, "");'
+    source = f"#define SDT_NOTES_OF_MODULES\n{HEAD}\nvoid note(int a, char *b) {{ {site} }}\n"
+    source += f"void constants(void) {{ {constant} }}\n"
+    done = compiled(compiler, source, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(until_return("note", tmp_path / "probes.o")) == 1
+    assert len(until_return("constants", tmp_path / "probes.o")) == 1
+    words: list[str | Path] = ["objdump", "-h", tmp_path / "probes.o"]
+    text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    sections = [line.split() for line in text.splitlines() if " kmarkers_sdtnote" in line]
+    sizes = {name: int(size, 16) for _, name, size, *_ in sections}
+    assert sizes["kmarkers_sdtnote"] == 2 * 16
+    assert sizes["kmarkers_sdtnote_codes"] == 2 * 4 + 2 * 8
+
+
 @pytest.fixture(scope="module")
 def library() -> None:
     """Build the library."""

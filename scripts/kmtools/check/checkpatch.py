@@ -61,6 +61,7 @@ IGNORED = {
         (
             *("tests/common/test_sdt.c", "tests/kernel/sdt", "tests/kernel/noise.c"),
             *("bench_modules/ops_sdt.c", "bench_modules/ops_locks.c"),
+            *("tests/common/notes", "tests/kernel/notes"),
         ),
         ("SPACING",),
     ),

@@ -7,5 +7,6 @@
 load_core || exit 1
 run_suite sdt
 run_suite sdt_events
+run_suite notes
 unload_core || exit 1
 finish

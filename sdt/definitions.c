@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What other tracers have to be told to trace a note: kprobe_events, perf and bpftrace. */
+#include <linux/elf.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/seq_file.h>
+#include <linux/string.h>
+
+#include "../base/symbols.h"
+#include "definitions.h"
+#include "note_kprobes.h"
+#include "operands.h"
+#include "pattern.h"
+#include "registry.h"
+
+/**
+ * struct definition - what is said of a note in each language
+ * @probe: its probe
+ * @codes: where its arguments are
+ * @number: tells its event from others of the same probe
+ * @module: the module that it is in
+ * @function: the symbol that it is in
+ * @addr: its address
+ */
+struct definition {
+	const struct sdt_probe *probe;
+	const u8 *codes;
+	unsigned int number;
+	const char *module;
+	struct kmarkers_extent function;
+	unsigned long addr;
+};
+
+/* How many functions of a module have a name. */
+static unsigned int count_functions(struct module *module, const char *name)
+{
+	const struct mod_kallsyms *syms;
+	unsigned int i, nr = 0;
+
+	preempt_disable();
+	syms = rcu_dereference_sched(module->kallsyms);
+	for (i = 1; i < syms->num_symtab; i++)
+		if (syms->symtab[i].st_shndx != SHN_UNDEF &&
+		    !strcmp(syms->strtab + syms->symtab[i].st_name, name))
+			nr++;
+	preempt_enable();
+	return nr;
+}
+
+static bool has_index(const struct definition *definition)
+{
+	const u8 *codes = definition->codes;
+	struct sdt_operand operand;
+	unsigned int i;
+
+	for (i = 0; i < definition->probe->nr; i++) {
+		codes = sdt_operand_decode(codes, &operand);
+		if (operand.index != SDT_NO_REGISTER)
+			return true;
+	}
+	return false;
+}
+
+/* A constant as its type has it. */
+static void show_constant(struct seq_file *m, const struct sdt_operand *operand)
+{
+	unsigned int unused = 64 - 8 * operand->size;
+	u64 value = (u64)operand->value << unused;
+
+	if (operand->is_signed)
+		seq_printf(m, "%lld", (s64)value >> unused);
+	else
+		seq_printf(m, "%llu", value >> unused);
+}
+
+/* As Documentation/trace/kprobetrace.rst of the kernel has it; perf passes it on. */
+static void show_fetch(struct seq_file *m, unsigned int i, const struct sdt_operand *operand)
+{
+	seq_printf(m, " a%u=", i);
+	if (operand->kind == SDT_CONSTANT) {
+		seq_putc(m, '\\');
+		show_constant(m, operand);
+	} else if (operand->kind == SDT_IN_REGISTER) {
+		seq_printf(m, "%%%s", sdt_register_names[operand->base]);
+	} else if (operand->base == SDT_NO_REGISTER) {
+		seq_printf(m, "@0x%llx", operand->value);
+	} else {
+		seq_printf(m, "%+lld(%%%s)", operand->value, sdt_register_names[operand->base]);
+	}
+	seq_printf(m, ":%c%u", operand->is_signed ? 's' : 'u', 8 * operand->size);
+}
+
+static void show_fetches(struct seq_file *m, const struct definition *definition)
+{
+	const u8 *codes = definition->codes;
+	struct sdt_operand operand;
+	unsigned int i;
+
+	for (i = 0; i < definition->probe->nr; i++) {
+		codes = sdt_operand_decode(codes, &operand);
+		show_fetch(m, i, &operand);
+	}
+}
+
+static void show_address(struct seq_file *m, const struct sdt_operand *operand)
+{
+	if (operand->base == SDT_NO_REGISTER)
+		seq_printf(m, "0x%llx", operand->value);
+	else
+		seq_printf(m, "reg(\"%s\") + %lld", sdt_register_names[operand->base],
+			   operand->value);
+	if (operand->index != SDT_NO_REGISTER)
+		seq_printf(m, " + reg(\"%s\") * %u", sdt_register_names[operand->index],
+			   operand->scale);
+}
+
+static void show_expression(struct seq_file *m, const struct sdt_operand *operand)
+{
+	const char *type = operand->is_signed ? "int" : "uint";
+	unsigned int bits = 8 * operand->size;
+
+	seq_puts(m, ", ");
+	if (operand->kind == SDT_CONSTANT) {
+		show_constant(m, operand);
+	} else if (operand->kind == SDT_IN_REGISTER) {
+		seq_printf(m, "(%s%u)reg(\"%s\")", type, bits, sdt_register_names[operand->base]);
+	} else {
+		seq_printf(m, "*(%s%u *)(", type, bits);
+		show_address(m, operand);
+		seq_putc(m, ')');
+	}
+}
+
+static void show_bpftrace(struct seq_file *m, const struct definition *definition)
+{
+	const u8 *codes = definition->codes;
+	struct sdt_operand operand;
+	unsigned int i;
+
+	seq_printf(m, "bpftrace -e 'kprobe:%s:%s+%lu { printf(\"%s_%u", definition->module,
+		   definition->function.name, definition->addr - definition->function.start,
+		   definition->probe->name, definition->number);
+	for (i = 0; i < definition->probe->nr; i++) {
+		codes = sdt_operand_decode(codes, &operand);
+		seq_puts(m, operand.is_signed ? " %lld" : " %llu");
+	}
+	seq_puts(m, "\\n\"");
+	codes = definition->codes;
+	for (i = 0; i < definition->probe->nr; i++) {
+		codes = sdt_operand_decode(codes, &operand);
+		show_expression(m, &operand);
+	}
+	seq_puts(m, "); }'\n");
+}
+
+/* perf finds the file of a module by itself if the module is installed. */
+static void show_by_name(struct seq_file *m, const struct definition *definition)
+{
+	const char *function = definition->function.name, *module = definition->module;
+	unsigned long offset = definition->addr - definition->function.start;
+
+	if (has_index(definition)) {
+		seq_puts(m, "# kprobe_events and perf know no address of two registers\n");
+	} else {
+		seq_printf(m, "p:%s/%s_%u %s:%s+%lu", definition->probe->provider->name,
+			   definition->probe->name, definition->number, module, function, offset);
+		show_fetches(m, definition);
+		seq_printf(m, "\nperf probe -m \"$(modinfo -n %s)\" '%s:%s_%u=%s+%lu", module,
+			   definition->probe->provider->name, definition->probe->name,
+			   definition->number, function, offset);
+		show_fetches(m, definition);
+		seq_puts(m, "'\n");
+	}
+	show_bpftrace(m, definition);
+}
+
+/* Others would take the first function of the name. */
+static void show_by_address(struct seq_file *m, const struct definition *definition)
+{
+	seq_printf(m, "# several functions are named %s\n", definition->function.name);
+	if (has_index(definition))
+		return;
+	seq_printf(m, "p:%s/%s_%u 0x%lx", definition->probe->provider->name,
+		   definition->probe->name, definition->number, definition->addr);
+	show_fetches(m, definition);
+	seq_putc(m, '\n');
+}
+
+static void show_note(struct seq_file *m, const struct sdt_table *table, unsigned int i,
+		      unsigned int number)
+{
+	const struct sdt_note_record *record = sdt_note_record(table, i);
+	struct definition definition = {
+		.probe = sdt_probe_of(&record->site),
+		.codes = sdt_note_codes(record),
+		.number = number,
+		.module = module_name(table->sites.module),
+		.addr = patcher_site_addr(&record->site),
+	};
+	struct sdt_place place;
+
+	sdt_name_site(&place, table, &record->site);
+	seq_printf(m, "# %s:%s:%s:%s %s@+0x%lx missed %lu\n", place.part[SDT_PROVIDER],
+		   place.part[SDT_MODULE], place.part[SDT_FUNCTION], place.part[SDT_NAME],
+		   place.function, place.offset, sdt_note_missed(&table->notes[i]));
+	if (sdt_note_is_doubtful(table, i)) {
+		seq_printf(m, "# doubtful: %s\n", table->notes[i].doubt);
+		return;
+	}
+	if (kmarkers_find_extent(definition.addr, &definition.function))
+		seq_puts(m, "# its function has no name\n");
+	else if (count_functions(table->sites.module, definition.function.name) == 1)
+		show_by_name(m, &definition);
+	else
+		show_by_address(m, &definition);
+}
+
+/* A comment, and a line for each language that can say it, for each note. */
+int sdt_notes_show(struct seq_file *m, void *unused)
+{
+	struct sdt_table *table;
+	unsigned int i, number = 0;
+
+	mutex_lock(&sdt_registry.lock);
+	list_for_each_entry(table, &sdt_registry.tables, node)
+		for (i = 0; table->notes && i < table->sites.nr; i++)
+			show_note(m, table, i, number++);
+	mutex_unlock(&sdt_registry.lock);
+	return 0;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kprobes at sites that are notes.  A site has one of its own while it is on; the kernel
+ * joins those that are at one address, and replaces them by a jump where it can.
+ */
+#include <linux/kprobes.h>
+#include <linux/lockdep.h>
+#include <linux/printk.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "hit.h"
+#include "note_kprobes.h"
+#include "operands.h"
+#include "registry.h"
+#include "sets.h"
+
+/**
+ * struct sdt_note_probe - the kprobe of a site
+ * @kp: what the kernel knows
+ * @table: the table of the site
+ * @site: its number there
+ */
+struct sdt_note_probe {
+	struct kprobe kp;
+	const struct sdt_table *table;
+	unsigned int site;
+};
+
+/* The kernel calls this with preemption disabled, maybe in the context of a breakpoint. */
+static int on_kprobe(struct kprobe *kp, struct pt_regs *regs)
+{
+	const struct sdt_note_probe *note = container_of(kp, struct sdt_note_probe, kp);
+	const struct sdt_note_record *record = sdt_note_record(note->table, note->site);
+	const struct sdt_probe *probe = sdt_probe_of(&record->site);
+	struct sdt_state *state = &note->table->states[note->site];
+	struct sdt_hit hit = {
+		.probe = probe,
+		.ip = patcher_site_addr(&record->site),
+		.nr = probe->nr,
+		.site = state,
+	};
+	/* Pairs with rcu_assign_pointer() in sdt_sets_use(). */
+	const struct sdt_set *set = rcu_dereference_raw(state->set);
+
+	if (!set)
+		return 0;
+	sdt_operands_fetch(sdt_note_codes(record), hit.nr, regs, hit.args);
+	sdt_call_handlers(set, &hit);
+	return 0;
+}
+NOKPROBE_SYMBOL(on_kprobe);
+
+static int arm(struct sdt_table *table, unsigned int i)
+{
+	struct sdt_note_probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
+	int err;
+
+	if (!probe)
+		return -ENOMEM;
+	probe->table = table;
+	probe->site = i;
+	probe->kp.addr = (kprobe_opcode_t *)patcher_site_addr(sdt_site(table, i));
+	probe->kp.pre_handler = on_kprobe;
+	err = register_kprobe(&probe->kp);
+	if (err) {
+		pr_info("%s: a note is not armed: no kprobe at %pS: error %d\n",
+			sdt_probe_of(sdt_site(table, i))->name, probe->kp.addr, err);
+		kfree(probe);
+		return err;
+	}
+	table->notes[i].probe = probe;
+	table->states[i].mode = SDT_PROBED;
+	return 0;
+}
+
+/**
+ * sdt_notes_on() - arm each note that has handlers
+ *
+ * Context: may sleep; the registry's lock is held.
+ * Return: 0, -ENOMEM, or what register_kprobe() returns, with a line in the log.  With
+ * an error, some may be armed.
+ */
+int sdt_notes_on(void)
+{
+	struct sdt_table *table;
+	struct sdt_state *state;
+	unsigned int i;
+	int err;
+
+	lockdep_assert_held(&sdt_registry.lock);
+	sdt_for_each_state(state, table, i) {
+		if (!table->notes || table->notes[i].probe || !sdt_live(sdt_set_of(state)))
+			continue;
+		err = arm(table, i);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Is a note armed that shall not be? */
+static bool is_idle(const struct sdt_table *table, unsigned int i)
+{
+	return table->notes && table->notes[i].probe && !sdt_live(sdt_set_of(&table->states[i]));
+}
+
+/* Returns how many they are; @idle has room for that many, or is NULL. */
+static unsigned int collect_idle(struct kprobe **idle)
+{
+	struct sdt_table *table;
+	struct sdt_state *state;
+	unsigned int i, nr = 0;
+
+	sdt_for_each_state(state, table, i) {
+		if (!is_idle(table, i))
+			continue;
+		if (idle)
+			idle[nr] = &table->notes[i].probe->kp;
+		nr++;
+	}
+	return nr;
+}
+
+/* The kernel waits once for all of them, or for each if there is no memory for a list. */
+static void unregister_idle(void)
+{
+	unsigned int nr = collect_idle(NULL);
+	struct kprobe **idle = kvcalloc(nr, sizeof(*idle), GFP_KERNEL);
+	struct sdt_table *table;
+	struct sdt_state *state;
+	unsigned int i;
+
+	if (idle) {
+		collect_idle(idle);
+		unregister_kprobes(idle, nr);
+		kvfree(idle);
+		return;
+	}
+	sdt_for_each_state(state, table, i)
+		if (is_idle(table, i))
+			unregister_kprobe(&table->notes[i].probe->kp);
+}
+
+/* How many hits the kernel did not tell us of, while another kprobe's handler ran on the CPU. */
+unsigned long sdt_note_missed(const struct sdt_note *note)
+{
+	return note->missed + (note->probe ? note->probe->kp.nmissed : 0);
+}
+
+/**
+ * sdt_notes_off() - take the kprobes from notes that have no handlers
+ *
+ * Context: may sleep; the registry's lock is held.  On return no handler of such a kprobe
+ * runs.
+ */
+void sdt_notes_off(void)
+{
+	struct sdt_table *table;
+	struct sdt_state *state;
+	unsigned int i;
+
+	lockdep_assert_held(&sdt_registry.lock);
+	if (!collect_idle(NULL))
+		return;
+	unregister_idle();
+	sdt_for_each_state(state, table, i) {
+		struct sdt_note *note;
+
+		if (!is_idle(table, i))
+			continue;
+		note = &table->notes[i];
+		note->missed = sdt_note_missed(note);
+		kfree(note->probe);
+		note->probe = NULL;
+		state->mode = SDT_OFF;
+	}
+}

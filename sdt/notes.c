@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The tables of notes that modules bring.  A note is no instruction: it is at that which
+ * follows.  Some cannot be armed, since there is none, or others come to it, too: these are
+ * doubtful, which is no reason to refuse the module.
+ */
+#include <linux/elf.h>
+#include <linux/errno.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include <kmarkers/search.h>
+
+#include "notes.h"
+#include "operands.h"
+#include "registry.h"
+#include "tables.h"
+
+static const char behind_its_function[] = "it is at no instruction of its function";
+static const char alone_in_its_branch[] = "it is all that a conditional jump goes around";
+static const char unreadable[] = "it is not known where an argument is";
+
+static int check_record(struct module *module, const struct sdt_note_record *record)
+{
+	const struct patcher_site *site = &record->site;
+	unsigned long addr = patcher_site_addr(site);
+
+	if (site->size != SDT_NOTE || site->len || site->flags >> SDT_ARGS_SHIFT > SDT_MAX_ARGS ||
+	    site->flags & ((1 << SDT_ARGS_SHIFT) - 1) ||
+	    !within_module_core((unsigned long)sdt_note_codes(record), module))
+		return -EINVAL;
+	return compat_module_text(module, addr) ? 0 : -EPERM;
+}
+
+static int check_records(const struct sdt_table *table)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < table->sites.nr && !err; i++)
+		err = check_record(table->sites.module, sdt_note_record(table, i));
+	return err;
+}
+
+static int compare_records(const void *a, const void *b)
+{
+	const struct sdt_note_record *x = a, *y = b;
+	unsigned long p = patcher_site_addr(&x->site), q = patcher_site_addr(&y->site);
+
+	return p < q ? -1 : p > q;
+}
+
+static void move(struct sdt_note_record *record, s32 distance)
+{
+	record->site.addr -= distance;
+	record->site.key -= distance;
+	record->codes -= distance;
+}
+
+/* A record holds offsets relative to itself, which change when it moves. */
+static void swap_records(void *a, void *b, int size)
+{
+	struct sdt_note_record *x = a, *y = b, tmp = *x;
+	s32 distance = (long)y - (long)x;
+
+	*x = *y;
+	move(x, -distance);
+	*y = tmp;
+	move(y, distance);
+}
+
+static __always_inline unsigned long addr_of_record(const void *records, unsigned int i)
+{
+	return patcher_site_addr(&((const struct sdt_note_record *)records)[i].site);
+}
+
+/* The notes behind the first byte of a function, before its end, belong to it. */
+static void trust_notes_in(struct sdt_table *table, const Elf_Sym *function)
+{
+	const void *records = table->sites.sites;
+	unsigned int i = kmarkers_lower_bound(records, table->sites.nr, function->st_value + 1,
+					      addr_of_record);
+
+	for (; i < table->sites.nr; i++) {
+		if (addr_of_record(records, i) >= function->st_value + function->st_size)
+			break;
+		table->notes[i].doubt = NULL;
+	}
+}
+
+/* The module's table of symbols stays as it is until its init function has run. */
+static void find_functions(struct sdt_table *table)
+{
+	const struct mod_kallsyms *syms = rcu_dereference_raw(table->sites.module->kallsyms);
+	unsigned int i;
+
+	for (i = 1; i < syms->num_symtab; i++)
+		if (ELF_ST_TYPE(syms->symtab[i].st_info) == STT_FUNC &&
+		    syms->symtab[i].st_shndx != SHN_UNDEF)
+			trust_notes_in(table, &syms->symtab[i]);
+}
+
+/* The kernel decodes a function up to an address that shall get a kprobe. */
+static bool begins_instruction(unsigned long addr)
+{
+	struct kprobe kp = {
+		.addr = (kprobe_opcode_t *)addr,
+		.flags = KPROBE_FLAG_DISABLED,
+	};
+
+	if (register_kprobe(&kp))
+		return false;
+	unregister_kprobe(&kp);
+	return true;
+}
+
+/*
+ * Is the instruction in front a conditional jump over nothing?  Then the program does not
+ * pass the note if it jumps, and does the same as if it had not.
+ */
+static bool is_alone(unsigned long addr)
+{
+	const u8 *before = (const u8 *)addr - 2;
+
+	return (before[0] & 0xf0) == 0x70 && !before[1] &&
+	       begins_instruction((unsigned long)before);
+}
+
+static bool is_readable(const struct sdt_note_record *record)
+{
+	unsigned int i, nr = record->site.flags >> SDT_ARGS_SHIFT;
+	const u8 *codes = sdt_note_codes(record);
+	struct sdt_operand operand;
+
+	for (i = 0; i < nr && codes; i++)
+		codes = sdt_operand_decode(codes, &operand);
+	return codes;
+}
+
+static void find_doubts(struct sdt_table *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->sites.nr; i++)
+		table->notes[i].doubt = behind_its_function;
+	find_functions(table);
+	for (i = 0; i < table->sites.nr; i++) {
+		const struct sdt_note_record *record = sdt_note_record(table, i);
+
+		if (table->notes[i].doubt)
+			continue;
+		if (!is_readable(record))
+			table->notes[i].doubt = unreadable;
+		else if (is_alone(patcher_site_addr(&record->site)))
+			table->notes[i].doubt = alone_in_its_branch;
+	}
+}
+
+static int fill_table(struct sdt_table *table)
+{
+	unsigned int nr = table->sites.nr;
+	int err;
+
+	table->notes = kvcalloc(nr, sizeof(*table->notes), GFP_KERNEL);
+	if (!table->notes)
+		return -ENOMEM;
+	err = check_records(table);
+	if (err)
+		return err;
+	sort(table->sites.sites, nr, sizeof(struct sdt_note_record), compare_records,
+	     swap_records);
+	find_doubts(table);
+	return sdt_enter_table(table);
+}
+
+/**
+ * sdt_add_notes() - take over the notes of a module
+ * @module: the module being loaded
+ * @span: their records
+ *
+ * Context: may sleep; no code of @module runs yet.
+ * Return: 0; -EINVAL for a malformed table; -EPERM for a site in text that does not
+ * stay; -ENOMEM, or what register_kprobe() returns for a note that something waits for.
+ */
+int sdt_add_notes(struct module *module, const struct kmarkers_span *span)
+{
+	int err, nr = kmarkers_span_records(span, sizeof(struct sdt_note_record));
+	struct sdt_table *table;
+
+	if (nr <= 0)
+		return nr;
+	table = sdt_alloc_table(module, span->first, nr);
+	if (!table)
+		return -ENOMEM;
+	err = fill_table(table);
+	if (err)
+		sdt_free_table(table);
+	return err;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The tables of notes that modules bring. */
+#ifndef SDT_NOTES_H
+#define SDT_NOTES_H
+
+struct kmarkers_span;
+struct module;
+
+int sdt_add_notes(struct module *module, const struct kmarkers_span *span);
+
+#endif /* SDT_NOTES_H */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The probes of notes_hits.h, and what its functions use, for the one file that defines them. */
+#include <kmarkers/sdt.h>
+
+#include "notes.h"
+
+SDT_PROVIDER_DEFINE(tnotes);
+SDT_PROBE_DEFINE0(tnotes, , , none);
+SDT_PROBE_DEFINE7(tnotes, , , registers, "long", "long", "long", "long", "long", "long", "long");
+SDT_PROBE_DEFINE7(tnotes, , , sizes, "s8", "u8", "s16", "u16", "s32", "u32", "bool");
+SDT_PROBE_DEFINE3(tnotes, , , constants, "int", "long", "unsigned int");
+SDT_PROBE_DEFINE4(tnotes, , , stack, "long", "s16", "u8", "int");
+SDT_PROBE_DEFINE2(tnotes, , , indexed, "long", "s16");
+SDT_PROBE_DEFINE1(tnotes, , , global, "int");
+SDT_PROBE_DEFINE7(tnotes, , , many, "long", "long", "long", "long", "long", "long", "long");
+SDT_PROBE_DEFINE2(tnotes, , , nested, "int", "int");
+SDT_PROBE_DEFINE1(tnotes, , , loop, "int");
+
+long notes_sink;
+int notes_global = -12345678;
+
+noinline void notes_fill(struct notes_frame *frame, long seed)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		frame->many[i] = -100000000000L * (long)(i + seed);
+		frame->few[i] = -1000 * (int)(i + seed);
+		frame->text[i] = 250 + i;
+	}
+	/* Whoever compiles a function that calls this one knows nothing of what it wrote. */
+	barrier();
+}

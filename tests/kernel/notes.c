@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Notes of a module, compiled in several ways.  Writing the name of one to the parameter
+ * pass has its functions executed once; writing a number to repeat, those of all that
+ * often.  While listen is 1 a handler writes down what it is told, and seen shows what it
+ * wrote since the last pass.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/string.h>
+
+#include "../common/notes_probes.h"
+
+SDT_PROBE_DEFINE0(tnotes, , , behind);
+SDT_PROBE_DEFINE1(tnotes, , , alone, "int");
+SDT_PROBE_DEFINE1(tnotes, , , own, "int *");
+
+void o1_notes(void);
+void o2_notes(void);
+void o3_notes(void);
+void fp_notes(void);
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} levels[] = {
+	{ "o1", o1_notes },
+	{ "o2", o2_notes },
+	{ "o3", o3_notes },
+	{ "fp", fp_notes },
+};
+
+static char seen[PAGE_SIZE - 16];
+static size_t written;
+
+static void write_down(void *private, const struct sdt_hit *hit)
+{
+	unsigned int i;
+
+	written += scnprintf(seen + written, sizeof(seen) - written, "%s", hit->probe->name);
+	for (i = 0; i < hit->nr; i++)
+		written += scnprintf(seen + written, sizeof(seen) - written, " %ld",
+				     hit->args[i]);
+	written += scnprintf(seen + written, sizeof(seen) - written, "\n");
+}
+
+static int set_listen(const char *text, const struct kernel_param *unused)
+{
+	bool on;
+	int err = kstrtobool(text, &on);
+
+	if (err)
+		return err;
+	if (on)
+		return sdt_attach("tnotes:::*", write_down, NULL);
+	err = sdt_detach("tnotes:::*", write_down, NULL);
+	sdt_synchronize();
+	return err;
+}
+
+static const struct kernel_param_ops listen_ops = {
+	.set = set_listen,
+};
+module_param_cb(listen, &listen_ops, NULL, 0200);
+MODULE_PARM_DESC(listen, "1: attach a handler to all notes; 0: detach it");
+
+/*
+ * What follows this note is no instruction of its function, as if the compiler knew that
+ * what is in front does not return.
+ */
+asm(".pushsection .text, \"ax\"\n"
+	"	.type notes_behind, @function\n"
+	"notes_behind:\n"
+	"	jmp notes_behind\n"
+	"1:	.size notes_behind, . - notes_behind\n"
+	"	.skip 16, 0xcc\n"
+	KMARKERS_RECORD(sdtnote,
+	"	.long 1b - ., sdt_tnotes___behind - .\n"
+	"	.byte 0, 4\n"
+	"	.short 0\n"
+	"	.long 2f - .\n")
+	"2:\n"
+	".popsection\n");
+
+static_assert(SDT_NOTE == 4);
+
+/* Whether value is 0 or not, the same instructions are executed. */
+static noinline void alone(int value)
+{
+	if (value)
+		SDT_PROBE_FLAVOUR(note, tnotes, , , alone, value);
+	WRITE_ONCE(notes_sink, 2);
+}
+
+static noinline void own(void)
+{
+	SDT_PROBE_FLAVOUR(note, tnotes, , , own, &notes_global);
+	WRITE_ONCE(notes_sink, 3);
+}
+
+static int set_pass(const char *text, const struct kernel_param *unused)
+{
+	unsigned int i;
+
+	written = 0;
+	seen[0] = '\0';
+	for (i = 0; i < ARRAY_SIZE(levels); i++) {
+		if (!sysfs_streq(text, levels[i].name))
+			continue;
+		levels[i].run();
+		return 0;
+	}
+	if (!sysfs_streq(text, "others"))
+		return -EINVAL;
+	alone(written);
+	own();
+	return 0;
+}
+
+static int get_seen(char *buffer, const struct kernel_param *unused)
+{
+	memcpy(buffer, seen, written);
+	return written;
+}
+
+static const struct kernel_param_ops pass_ops = {
+	.set = set_pass,
+};
+module_param_cb(pass, &pass_ops, NULL, 0200);
+MODULE_PARM_DESC(pass, "execute the functions of o1, o2, o3 or fp, or others");
+
+static const struct kernel_param_ops seen_ops = {
+	.get = get_seen,
+};
+module_param_cb(seen, &seen_ops, NULL, 0400);
+MODULE_PARM_DESC(seen, "hits since the last pass");
+
+static int get_address(char *buffer, const struct kernel_param *unused)
+{
+	return sprintf(buffer, "%ld\n", (long)&notes_global);
+}
+
+static const struct kernel_param_ops address_ops = {
+	.get = get_address,
+};
+module_param_cb(address, &address_ops, NULL, 0400);
+MODULE_PARM_DESC(address, "the argument of the probe own");
+
+static int set_repeat(const char *text, const struct kernel_param *unused)
+{
+	unsigned int i, times;
+	int err = kstrtouint(text, 0, &times);
+
+	for (; !err && times; times--)
+		for (i = 0; i < ARRAY_SIZE(levels); i++)
+			levels[i].run();
+	return err;
+}
+
+static const struct kernel_param_ops repeat_ops = {
+	.set = set_repeat,
+};
+module_param_cb(repeat, &repeat_ops, NULL, 0200);
+MODULE_PARM_DESC(repeat, "execute the functions of all that often");
+
+static int __init test_notes_init(void)
+{
+	return 0;
+}
+
+static void __exit test_notes_exit(void)
+{
+}
+
+module_init(test_notes_init);
+module_exit(test_notes_exit);
+
+MODULE_DESCRIPTION("SDT probes that are no instruction");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");

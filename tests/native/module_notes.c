@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Notes as modules have them, in a program: compiled by test_sdt.py.  A breakpoint stands
+ * at each site; of each hit the program prints the name and the arguments, which it fetches
+ * as the module kmarkers_sdt does.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <linux/kernel.h>
+#include <linux/ptrace.h>
+
+#define LEVEL	program
+
+#include "../common/notes_hits.h"
+#include "../common/notes_probes.h"
+
+#include "../../sdt/operands.h"
+#include "../../sdt/registry.h"
+
+/* What the table of sites refers to is in the library. */
+const u8 sdt_tables_need_sdt;
+
+/* Bytes that begin instructions which an interrupt does not see. */
+static u8 old[64];
+
+extern struct kmarkers_chunk heads[] asm("__start_kmarkers_sdtnote_heads");
+
+static struct sdt_note_record *records;
+static unsigned int nr_records;
+
+static void copy_registers(struct pt_regs *regs, const greg_t *gregs)
+{
+	*regs = (struct pt_regs) {
+		.r15 = gregs[REG_R15], .r14 = gregs[REG_R14], .r13 = gregs[REG_R13],
+		.r12 = gregs[REG_R12], .bp = gregs[REG_RBP], .bx = gregs[REG_RBX],
+		.r11 = gregs[REG_R11], .r10 = gregs[REG_R10], .r9 = gregs[REG_R9],
+		.r8 = gregs[REG_R8], .ax = gregs[REG_RAX], .cx = gregs[REG_RCX],
+		.dx = gregs[REG_RDX], .si = gregs[REG_RSI], .di = gregs[REG_RDI],
+		.sp = gregs[REG_RSP],
+	};
+}
+
+static void show(const struct sdt_note_record *record, const greg_t *gregs)
+{
+	const struct sdt_probe *probe = sdt_probe_of(&record->site);
+	unsigned long args[SDT_MAX_ARGS];
+	struct pt_regs regs;
+	unsigned int i;
+
+	copy_registers(&regs, gregs);
+	if (sdt_operands_fetch(sdt_note_codes(record), probe->nr, &regs, args)) {
+		printf("%s: not known\n", probe->name);
+		exit(1);
+	}
+	printf("%s", probe->name);
+	for (i = 0; i < probe->nr; i++)
+		printf(" %ld", args[i]);
+	printf("\n");
+}
+
+static u8 *site_of(unsigned int i)
+{
+	return (u8 *)patcher_site_addr(&records[i].site);
+}
+
+/* Steps over the instruction behind a note, and puts the breakpoints back after it. */
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	greg_t *gregs = ((ucontext_t *)context)->uc_mcontext.gregs;
+	bool is_step = gregs[REG_EFL] & 0x100;
+	unsigned int i;
+
+	gregs[REG_EFL] ^= 0x100;
+	for (i = 0; is_step && i < nr_records; i++)
+		*site_of(i) = 0xcc;
+	if (is_step)
+		return;
+	gregs[REG_RIP]--;
+	for (i = 0; i < nr_records; i++) {
+		if ((greg_t)site_of(i) == gregs[REG_RIP])
+			show(&records[i], gregs);
+		*site_of(i) = old[i];
+	}
+}
+
+int main(void)
+{
+	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	unsigned int i;
+
+	setvbuf(stdout, NULL, _IONBF, 0);
+	records = kmarkers_chunk_first(heads);
+	nr_records = heads->bytes / sizeof(*records);
+	sigaction(SIGTRAP, &action, NULL);
+	for (i = 0; i < nr_records; i++) {
+		mprotect((void *)((unsigned long)site_of(i) & ~4095UL), 8192,
+			 PROT_READ | PROT_WRITE | PROT_EXEC);
+		old[i] = *site_of(i);
+	}
+	for (i = 0; i < nr_records; i++)
+		*site_of(i) = 0xcc;
+	program_notes();
+	for (i = 0; i < nr_records; i++)
+		*site_of(i) = old[i];
+	return 0;
+}

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# What the functions of kmarkers_test_notes tell whoever traces its notes.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+tnotes=/sys/module/kmarkers_test_notes/parameters
+notes=$debugfs/sdt/notes
+# shellcheck disable=SC2034 # for the scripts that source this
+levels="o1 o2 o3 fp"
+
+# Two notes may be at one address: their hits are in any order, so all are sorted.
+sort >/tmp/wanted <<'EOF'
+none
+registers -1 2 3 4 5 1099511627776 -2
+sizes -1 255 -2 65535 -3 4000000000 1
+constants -7 78187493530 5
+stack -400000000000 -5000 251 -3000
+indexed -400000000000 -4000
+global -12345678
+many -4 -3 -2 -1 0 1 2
+many 3 4 5 6 7 8 9
+many 10 11 -4 -3 -2 -1 0
+nested 1 2
+nested 11 12
+loop 0
+loop 1
+loop 2
+EOF
+
+# alike FILE WANTED: succeeds if the lines are the same, in any order
+alike() {
+	sort "$1" >/tmp/sorted
+	cmp -s /tmp/sorted "$2" && return
+	diff "$2" /tmp/sorted | sed 's/^/# /'
+	return 1
+}
+
+# note_lines LEVEL BEGIN: lines of the file notes that begin so, of the functions of a level
+note_lines() {
+	grep "^$2.*kmarkers_test_notes.*[:=]$1_" "$notes"
+}

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# SDT probes of modules that are no instruction: where arguments are, kprobes, definitions.
+# shellcheck source=tests/vm/lib_notes.sh
+. /tests/lib_notes.sh
+
+all_kprobes=/sys/kernel/debug/kprobes/list
+
+# note_is TEXT: is there a line of the list that begins so?
+note_is() {
+	grep -q "^tnotes:kmarkers_test_notes:$1" "$debugfs/sdt/list"
+}
+
+# seen_as_wanted LEVEL: succeeds if the handler was told what it should be
+seen_as_wanted() {
+	put "$1" "$tnotes/pass"
+	cat "$tnotes/seen" >/tmp/seen
+	alike /tmp/seen /tmp/wanted
+}
+
+note_kprobes() {
+	grep -c " kmarkers_test_notes " "$all_kprobes"
+}
+
+any_optimised() {
+	grep -q "o2_.* kmarkers_test_notes .*OPTIMIZED" "$all_kprobes"
+}
+
+test_notes_of_levels() {
+	for level in $levels; do
+		try "$level: a handler gets the arguments of $1" seen_as_wanted "$level"
+	done
+}
+
+test_notes_arguments() {
+	put o2 "$tnotes/pass"
+	same "nobody is told of notes that are off" "$(cat "$tnotes/seen")" ""
+	put 0 /proc/sys/debug/kprobes-optimization
+	try "a handler is attached to all notes" put 1 "$tnotes/listen"
+	logged "behind: a note is not armed: it is at no instruction of its function"
+	result $? "the log says which note is behind its function"
+	note_is "o2_loop:loop probed note 1 0 o2_loop@+0x"
+	result $? "a note is on"
+	test_notes_of_levels "notes with breakpoints"
+	put others "$tnotes/pass"
+	same "the address of an object is an argument" "$(cat "$tnotes/seen")" "own $(cat "$tnotes/address")"
+	put 1 /proc/sys/debug/kprobes-optimization
+	if within 10 any_optimised; then
+		test_notes_of_levels "notes with jumps of the kernel"
+	else
+		skip "notes with jumps of the kernel" "this kernel does not optimise kprobes"
+	fi
+	try "the handler is detached" put 0 "$tnotes/listen"
+	put o2 "$tnotes/pass"
+	same "nobody is told of notes that are off again" "$(cat "$tnotes/seen")" ""
+	same "no kprobe is left" "$(note_kprobes)" 0
+}
+
+# note_counts PROBE: how often each site of o2 has been hit
+note_counts() {
+	sed -n "s/^tnotes:kmarkers_test_notes:o2_[a-z]*:$1 [a-z]* note [0-9]* \([0-9]*\) .*/\1/p" \
+		"$debugfs/sdt/list" | tr '\n' ' '
+}
+
+on_each_cpu() {
+	for cpu in $(seq 0 $(($(nproc) - 1))); do
+		taskset $((1 << cpu)) sh -c "echo $1 >$tnotes/repeat" &
+	done
+	wait
+}
+
+test_notes_count() {
+	one=$(sed -n 's/^tnotes:.*:o2_copies:nested .*\(@+0x[0-9a-f]*\) .*/\1/p' "$debugfs/sdt/list" |
+		head -n 1)
+	try "one note is counted" put "o2_copies:nested$one count" "$debugfs/sdt/control"
+	same "no other note has a kprobe" "$(note_kprobes)" 1
+	put 5 "$tnotes/repeat"
+	same "no other note counts" "$(note_counts nested)$(note_counts loop)" "5 0 0 "
+	put "o2_copies:nested$one -count" "$debugfs/sdt/control"
+	try "all notes are counted" put "tnotes:::* count" "$debugfs/sdt/control"
+	on_each_cpu 1000
+	hits=$((1000 * $(nproc)))
+	same "each is counted on every CPU" "$(note_counts nested)$(note_counts loop)" \
+		"$((hits + 5)) $hits $((3 * hits)) "
+	same "no hit was missed" "$(grep -c '^# .* missed [1-9]' "$notes")" 0
+	try "none is counted any more" put "tnotes:::* -count" "$debugfs/sdt/control"
+	same "no kprobe is left of counting" "$(note_kprobes)" 0
+}
+
+# Whatever is executed while notes come and go is counted at most once.
+test_notes_switched() {
+	rm -f /tmp/stop
+	while [ ! -e /tmp/stop ]; do
+		put 20 "$tnotes/repeat"
+	done &
+	switched=0
+	while [ $switched -lt 10 ] && put "o2_loop:loop count" "$debugfs/sdt/control"; do
+		put "o2_loop:loop -count" "$debugfs/sdt/control" || break
+		switched=$((switched + 1))
+	done
+	touch /tmp/stop
+	wait
+	same "a note is switched while it is executed" $switched 10
+}
+
+test_notes_doubtful() {
+	note_is "notes_behind:behind doubtful note 0 0 "
+	result $? "a note behind the end of its function is doubtful"
+	note_is "alone:alone doubtful note 0 0 "
+	result $? "a note that is all of a branch is doubtful"
+	for probe in behind alone; do
+		refused "the note $probe is not armed" "Invalid argument" put "$probe count" "$debugfs/sdt/control"
+		logged "$probe: a note is not armed: it is a"
+		result $? "the log says why $probe is not"
+		lacks "tnotes/${probe}_" "$notes"
+		result $? "the note $probe has no definition"
+	done
+}
+
+# define LEVEL: give kprobe_events what the file says for it
+define() {
+	note_lines "$1" p: >/tmp/definitions
+	while read -r definition; do
+		printf '%s\n' "$definition" >>"$tracing"/kprobe_events || return
+	done </tmp/definitions
+}
+
+# notes_traced LEVEL: succeeds if the trace shows all hits of its notes that can be defined
+notes_traced() {
+	put "" "$tracing/trace"
+	put 1 "$tracing/events/tnotes/enable"
+	put "$1" "$tnotes/pass"
+	put 0 "$tracing/events/tnotes/enable"
+	sed -n 's/^.*: \([a-z]*\)_[0-9]*: ([^)]*)\(.*\)/\1\2/p' "$tracing/trace" |
+		sed 's/ a[0-9]=/ /g' >/tmp/traced
+	alike /tmp/traced /tmp/wanted_traced
+}
+
+test_notes_definitions() {
+	for level in $levels; do
+		note_lines "$level" "bpftrace -e 'kprobe" >/tmp/bpftrace
+		sites=$(grep -c "^tnotes:kmarkers_test_notes:${level}_" "$debugfs/sdt/list")
+		same "$level: each note has a definition" "$(wc -l </tmp/bpftrace)" "$sites"
+		try "$level: kprobe_events takes its definitions" define "$level"
+		# Which notes have an address of two registers is up to the compiler.
+		cp /tmp/wanted /tmp/wanted_traced
+		grep -q "/indexed_" /tmp/definitions || grep -v "^indexed" /tmp/wanted >/tmp/wanted_traced
+		same "$level: kprobe_events can say all but what it has no words for" \
+			"$(grep -c -v /indexed_ /tmp/definitions)" \
+			$((sites - $(grep -c indexed_ /tmp/bpftrace)))
+		try "$level: the trace shows what handlers see" notes_traced "$level"
+		put 1 "$tnotes/listen"
+		try "$level: the trace shows the same while notes are on" notes_traced "$level"
+		cat "$tnotes/seen" >/tmp/seen
+		alike /tmp/seen /tmp/wanted
+		result $? "$level: notes are told beside other kprobes"
+		put 0 "$tnotes/listen"
+		put "" "$tracing/kprobe_events"
+	done
+}
+
+# Kprobes at all instructions of a function, and at its notes.
+test_notes_neighbours() {
+	function=$(note_lines o2 p: | sed -n 's/^p:[^ ]* \(.*o2_many[^+]*\)+.*/\1/p' | head -n 1)
+	offset=0
+	while [ $offset -lt 200 ]; do
+		echo "p:neighbours/n_$offset $function+$offset" >>"$tracing/kprobe_events"
+		offset=$((offset + 1))
+	done 2>/dev/null
+	try "kprobes are at each instruction" [ "$(grep -c neighbours "$tracing/kprobe_events")" -gt 20 ]
+	put 1 "$tracing/events/neighbours/enable"
+	put 1 "$tnotes/listen"
+	try "notes are told beside their neighbours" seen_as_wanted o2
+	put 0 "$tracing/events/neighbours/enable"
+	try "notes are told when their neighbours are gone" seen_as_wanted o2
+	put 0 "$tnotes/listen"
+	put "" "$tracing/kprobe_events"
+	same "no kprobe is left beside neighbours" "$(note_kprobes)" 0
+}
+
+repeating() {
+	while [ ! -e /tmp/stop ]; do
+		put 10 "$tnotes/repeat"
+	done 2>/dev/null
+}
+
+test_notes_leaving() {
+	rm -f /tmp/stop
+	try "a pattern waits for notes" put "tnotes:::* count" "$debugfs/sdt/control"
+	repeating &
+	left=0
+	while [ $left -lt 5 ] && rmmod kmarkers_test_notes; do
+		insmod /modules/kmarkers_test_notes.ko || break
+		left=$((left + 1))
+	done
+	touch /tmp/stop
+	wait
+	same "a module leaves while its notes are on and hit" $left 5
+	put 1 "$tnotes/repeat"
+	try "notes that came are on" note_is "o2_loop:loop probed note 1 [1-9]"
+	put "tnotes:::* -count" "$debugfs/sdt/control"
+	rmmod kmarkers_test_notes
+	same "no kprobe is left of a module" "$(note_kprobes)" 0
+	lacks "^tnotes:" "$debugfs/sdt/list"
+	result $? "no note of the module is left"
+}
+
+test_notes() {
+	must insmod /modules/kmarkers_test_notes.ko || return
+	test_notes_doubtful
+	test_notes_arguments
+	test_notes_count
+	test_notes_switched
+	test_notes_definitions
+	test_notes_neighbours
+	test_notes_leaving
+}
