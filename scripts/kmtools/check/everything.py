@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import multiprocessing
+import shutil
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from kmtools.base import processes
 from kmtools.base.errors import UnableError
+from kmtools.base.paths import ROOT
 from kmtools.check import (
     boots,
     counts,
@@ -36,14 +38,18 @@ new_event = multiprocessing.get_context("fork").Event
 # Times of suites on 2 idle cores.
 SCRIPTS_SECONDS, LINT_SECONDS, COUNTS_SECONDS = 74, 100, 43
 WAIT_SECONDS = 1.0
+PAGE_SECONDS = 45
+BROWSER = Path("build/page/bin/python")
 KERNEL_SECONDS = 227
 
 
-def scripts(log: Path) -> Tally:
-    """Run the Python tests, and count them from pytest's own record."""
+def scripts(log: Path, *files: str) -> Tally:
+    """Run the Python tests, or those of some files, and count them from pytest's own record."""
     record = log.with_suffix(".xml")
     record.unlink(missing_ok=True)
-    code = processes.run([sys.executable, "-m", "pytest", "-q", f"--junitxml={record}"], log)
+    code = processes.run(
+        [sys.executable, "-m", "pytest", "-q", f"--junitxml={record}", *files], log
+    )
     tally = Tally()
     if not record.is_file():
         tally.failed.append("pytest did not run")
@@ -66,6 +72,19 @@ def without(module: str, package: str) -> str:
     if importlib.util.find_spec(module):
         return ""
     return f"Python's {module} is missing: run scripts/setup or apt-get install {package}"
+
+
+def no_browser() -> str:
+    """Return a text with the remedy if the page cannot be looked at here."""
+    lacking = [str(BROWSER)] if not (ROOT / BROWSER).exists() else []
+    if not any(map(shutil.which, ("chromium", "chromium-browser"))):
+        lacking.append("chromium")
+    return f"missing: {' and '.join(lacking)}; run scripts/setup --page" if lacking else ""
+
+
+def look_at_page(log: Path) -> Tally:
+    """Look at the page in a browser."""
+    return scripts(log, "tests/tools/browser_page.py")
 
 
 def in_kernel(kernel: str, built: Event, log: Path) -> Tally:
@@ -125,11 +144,13 @@ def suites(kernel: str, full: bool) -> list[Suite]:
     if not full:
         return [*beside(in_user), *one_kernel]
     others = other_kernels(kernel)
+    what = "the page in a browser, on three screens, light and dark"
+    page = Suite("page", look_at_page, what, no_browser, PAGE_SECONDS)
     # Two CPUs have as much to do each. Storms beside other changes of text run after all others: a
     # guest lacks the time to end what it began if another program runs beside it.
     storms = boots.suites(kernel, modules, boots.FEW_BATCHES, boots.COEXIST)
     return [
-        *beside([*in_user, lint.suite(LINT_SECONDS), *fresh.suites(), *others[::2]]),
+        *beside([*in_user, page, lint.suite(LINT_SECONDS), *fresh.suites(), *others[::2]]),
         *one_kernel,
         *boots.alone(kernel, modules),
         *boots.tracers(kernel, modules),

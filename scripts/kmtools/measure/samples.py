@@ -26,6 +26,9 @@ LOOP, SWITCH, PART, GAP, ROUNDS = MEASURED = ("loop", "switch", "part", "gap", "
 TICKS, UNIT_ROUNDS = "ticks", "rounds"
 LAYOUTS, FLAGS = 4, ("", "preempted", "migrated", "preempted|migrated")
 window_of = attrgetter("tier", "kernel", "benchmark", "variant", "block", "loops")
+# No counter of a machine gives more.
+LARGEST = 2**64 - 1
+LONGEST = len(f"-{LARGEST}")
 WHOLE, NUMBER = re.compile(r"[0-9]+"), re.compile(r"-?[0-9]+")
 
 
@@ -136,11 +139,13 @@ def from_schema_1(row: Row, tier: Tier, where: str) -> Row:
 def make_sample(row: Row, tier: Tier, where: str) -> Sample:
     """A row of samples.csv, checked field by field."""
 
-    def number(column: str, least: int | None = 0) -> int:
+    def number(column: str, least: int = 0) -> int:
         text = row[column]
         if not NUMBER.fullmatch(text):
-            raise RunError(f"{where}: {column} is not an integer: {text!r}")
-        if least is not None and int(text) < least:
+            raise RunError(f"{where}: {column} is not an integer: {text[:LONGEST]!r}")
+        if len(text) > LONGEST or abs(int(text)) > LARGEST:
+            raise RunError(f"{where}: {column} is above {LARGEST}: {text[:LONGEST]}")
+        if int(text) < least:
             raise RunError(f"{where}: {column} is below {least}: {text}")
         return int(text)
 
@@ -175,9 +180,9 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
         cpu=number("cpu"),
         loops=only_if("loops", measured == LOOP),
         sites=only_if("sites", measured != LOOP),
-        value=number("value", None),
+        value=number("value"),
         unit=unit,
-        core_cycles=number("core_cycles", None) if row["core_cycles"] else None,
+        core_cycles=number("core_cycles") if row["core_cycles"] else None,
         flags=tuple(word for word in row["flags"].split("|") if word),
     )
 

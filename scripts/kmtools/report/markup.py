@@ -46,7 +46,7 @@ def table(
     body = "\n".join(row_html(row, own) for row in rows)
     label = escape(minus(caption))
     return (
-        f'<div class="scroll{look}" tabindex="0" role="region" aria-label="{label[:200]}">'
+        f'<div class="scroll{look}" tabindex="0" role="group" aria-label="{label[:200]}">'
         f"<table><caption>{label}</caption><thead><tr>{head}</tr></thead>\n"
         f"<tbody>{body}</tbody></table></div>"
     )

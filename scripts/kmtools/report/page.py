@@ -162,7 +162,7 @@ def env_section(env: Mapping[str, Any], graded: Sequence[tuple[Tier, Grade]]) ->
     if better:
         grades += f"<p>For better numbers: {escape('; '.join(better))}.</p>"
     full = escape(json.dumps(env, indent=2, sort_keys=True))
-    pre = f'<pre tabindex="0" role="region" aria-label="env.json">{full}</pre>'
+    pre = f'<pre tabindex="0" role="group" aria-label="env.json">{full}</pre>'
     machine = table("The machine that collected the run", ["what", "value"], cells, "tt", " words")
     return section("conditions", "Conditions", [grades, machine, folded("env.json", pre)])
 

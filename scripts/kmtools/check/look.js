@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What is wrong with the page as it is shown now: a list of sentences. Boxes are compared, and colours.
+() => {
+	const found = [];
+	const width = document.documentElement.clientWidth;
+	const say = (element) => {
+		const text = (element.textContent || "").trim().replace(/\s+/g, " ").slice(0, 40);
+		return `<${element.tagName.toLowerCase()}> "${text}"`;
+	};
+	const seen = (element) => element.checkVisibility() && element.getClientRects().length > 0;
+	const all = (words) => [...document.querySelectorAll(words)].filter(seen);
+	const scrolls = (element) => element.closest(".scroll, pre");
+
+	// Nothing is off-screen, but for what can be scrolled to.
+	if (document.documentElement.scrollWidth > width)
+		found.push(`off-screen: the page is ${document.documentElement.scrollWidth} wide`);
+	for (const element of all("body *")) {
+		const box = element.getBoundingClientRect();
+		if (scrolls(element) && !element.matches(".scroll, pre"))
+			continue;
+		if (box.width && (box.left < -0.5 || box.right > width + 0.5))
+			found.push(`off-screen: ${say(element)} from ${box.left} to ${box.right}`);
+	}
+
+	// Text does not lie upon other text.
+	const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5 &&
+		Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2.5;
+	const compare = (elements, boxes) => {
+		for (let i = 0; i < elements.length; i++)
+			for (let j = i + 1; j < elements.length; j++)
+				if (over(boxes[i], boxes[j]) && !elements[i].contains(elements[j]) &&
+				    !elements[j].contains(elements[i]))
+					found.push(`overlap: ${say(elements[i])} and ${say(elements[j])}`);
+	};
+	for (const svg of all("svg")) {
+		const texts = [...svg.querySelectorAll("text")];
+		const boxes = texts.map((text) => text.getBoundingClientRect());
+		const room = svg.getBoundingClientRect();
+		compare(texts, boxes);
+		texts.forEach((text, i) => {
+			if (boxes[i].left < room.left - 1 || boxes[i].right > room.right + 1 ||
+			    boxes[i].top < room.top - 1 || boxes[i].bottom > room.bottom + 1)
+				found.push(`off-screen: ${say(text)} leaves its figure`);
+			const size = parseFloat(getComputedStyle(text).fontSize) * room.width / svg.viewBox.baseVal.width;
+			if (size < 11)
+				found.push(`small: ${say(text)} has ${size.toFixed(1)} px`);
+		});
+	}
+	const blocks = all("h1, h2, h3, h4, p, li, summary, svg, .scroll, pre, caption, thead th");
+	const flat = blocks.filter((block) => !scrolls(block) || block.matches(".scroll, pre"));
+	compare(flat, flat.map((block) => block.getBoundingClientRect()));
+
+	// Contrast of text, also of that in figures.
+	const parts = (colour) => colour.match(/[\d.]+/g).map(Number);
+	const light = ([r, g, b]) => [r, g, b].map((part) => part / 255)
+		.map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+		.reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+	const paper = (element) => {
+		for (let at = element; at; at = at.parentElement) {
+			const colour = parts(getComputedStyle(at).backgroundColor);
+			if (colour.length < 4 || colour[3] > 0.99)
+				return colour;
+		}
+		return [255, 255, 255];
+	};
+	for (const element of all("body *")) {
+		const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+		if (!own || element.matches("style, title"))
+			continue;
+		const style = getComputedStyle(element);
+		const ink = light(parts(element.tagName === "text" ? style.fill : style.color));
+		const ground = light(paper(element));
+		const ratio = (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
+		if (ratio < 4.5)
+			found.push(`contrast: ${say(element)} has ${ratio.toFixed(2)}`);
+	}
+
+	// The first and the verdict column stay in sight where a table is scrolled.
+	for (const box of all(".scroll")) {
+		box.scrollLeft = 60;
+		const room = box.getBoundingClientRect();
+		for (const cell of box.querySelectorAll("tbody tr:first-child th, tbody tr:first-child .v")) {
+			const place = cell.getBoundingClientRect();
+			if (place.left < room.left - 1 || place.right > room.right + 1)
+				found.push(`column: ${say(cell)} leaves its table`);
+		}
+		box.scrollLeft = 0;
+	}
+	return found;
+}
