@@ -34,7 +34,7 @@ def result(benchmark: str, variant: str, delta: float | None = 0.0, **changed: A
         "layout_ci": ci, "noise_floor": 0.1, "margin": 0.25, "detectable": 0.35,
         "verdict": EQUIVALENT if delta is not None else BASELINE,
         "is_clone": variant.endswith("-clone"), "note": "", "correlation": 1.0, "windows": 100,
-        "flagged": 0, "flags": {}, "resolution": 0.0, "core": CORE, "slopes": [],
+        "flagged": 0, "late": 0, "flags": {}, "resolution": 0.0, "core": CORE, "slopes": [],
         "deltas": [Slope(block, block % 4, Fraction(middle)) for block in range(8)],
     }  # fmt: skip
     return Result(**{**values, **changed})

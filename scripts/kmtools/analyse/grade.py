@@ -21,6 +21,11 @@ from kmtools.measure.rundir import Tier
 
 # Shares of the timed windows with a flag.
 MANY_FLAGS, TOO_MANY_FLAGS = 0.01, 0.05
+# Shares of the windows without a flag that are late; of the time of measuring that a hypervisor
+# took, and that other programs used on the same CPU.
+MANY_LATE, TOO_MANY_LATE = 0.01, 0.1
+MUCH_STEAL, TOO_MUCH_STEAL = 0.005, 0.05
+MUCH_OTHER, TOO_MUCH_OTHER = 0.05, 0.25
 # Share of the benchmarks whose A/A clone may be beyond the margin.
 FEW_CLONES = 1 / 3
 NO_HYPERVISOR = ("", "0", "no", "none")
@@ -149,6 +154,48 @@ def disturbed(known: Evidence) -> Reason | None:
     return Reason(level, words, "a quieter machine")
 
 
+def late(known: Evidence) -> Reason | None:
+    """Windows in which an interrupt came, or the CPU was taken away."""
+    windows = sum(result.windows - result.flagged for result in known.results)
+    found = sum(result.late for result in known.results)
+    if not windows or found <= MANY_LATE * windows:
+        return None
+    level = Level.POOR if found > TOO_MANY_LATE * windows else Level.FAIR
+    words = f"{100 * found / windows:.1f} % of the timed windows over a microsecond late"
+    return Reason(level, words, "a quieter machine")
+
+
+def taken(
+    known: Evidence, counter: str, much: float, too_much: float
+) -> tuple[Level, float] | None:
+    """The share of the time that a counter of measure/disturbance.py tells, if it is large."""
+    try:
+        share = float(known.tier.env[counter]) / float(known.tier.env["seconds"])
+    except (KeyError, ValueError, ZeroDivisionError):
+        return None
+    if share <= much:
+        return None
+    return Level.POOR if share > too_much else Level.FAIR, share
+
+
+def steal(known: Evidence) -> Reason | None:
+    """A hypervisor that ran something else."""
+    found = taken(known, "steal_seconds", MUCH_STEAL, TOO_MUCH_STEAL)
+    if found is None:
+        return None
+    words = f"a hypervisor that took the CPU away for {100 * found[1]:.1f} % of the time"
+    return Reason(found[0], words, "a machine of your own")
+
+
+def others(known: Evidence) -> Reason | None:
+    """Other programs on the same CPU."""
+    found = taken(known, "others_seconds", MUCH_OTHER, TOO_MUCH_OTHER)
+    if found is None:
+        return None
+    words = f"other programs on the same CPU for {100 * found[1]:.0f} % of the time"
+    return Reason(found[0], words, "end them, or choose a CPU that they leave alone")
+
+
 def unequal_clones(known: Evidence) -> Reason | None:
     """Two copies of the same code that come out different."""
     found = [clone.benchmark for clone in known.clones if clone.verdict in (SLOWER, FASTER)]
@@ -172,7 +219,8 @@ def noise_floor(known: Evidence) -> Reason | None:
 
 
 TIMED: tuple[Check, ...] = (
-    emulated, clock, disturbed, unequal_clones, noise_floor, debug_kernel, governor, hypervisor,
+    emulated, clock, disturbed, late, steal, others, unequal_clones, noise_floor, debug_kernel,
+    governor, hypervisor,
 )  # fmt: skip
 # The checks of exact counts, which time cannot disturb.
 EXACT: tuple[Check, ...] = ()

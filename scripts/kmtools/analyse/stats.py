@@ -29,6 +29,8 @@ from kmtools.measure.samples import Sample
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
+# Share of its usual time by which a window must be longer to be late.
+LATE = 0.1
 
 # 0.975 quantiles of Student's t for 1..30 degrees of freedom.
 _T_975 = (
@@ -152,6 +154,24 @@ def exact_interval(series: Sequence[Slope]) -> Interval:
     """Smallest and largest value; of zero width if all blocks agree."""
     low, high = min(s.value for s in series), max(s.value for s in series)
     return Interval(float(low), float(high))
+
+
+def count_late(samples: Iterable[Sample], khz: float | None) -> int:
+    """How many windows without a flag are late: by more than a microsecond, and by more than a
+    tenth, against the median of the same loop in its process. An interrupt takes longer. They are
+    used like all others; 0 where the rate of the clock is not known."""
+    if khz is None:
+        return 0
+    alike: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+    for sample in samples:
+        if not sample.flags:
+            alike[sample.process, sample.layout, sample.size].append(sample.value)
+    late = 0
+    for found in alike.values():
+        windows = np.array(found, dtype=np.float64)
+        usual = float(np.median(windows))
+        late += int(np.sum(windows > usual + max(khz / 1000, LATE * abs(usual))))
+    return late
 
 
 def count_flags(samples: Iterable[Sample]) -> dict[str, int]:

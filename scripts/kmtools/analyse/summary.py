@@ -64,6 +64,7 @@ RESULT = {
     "delta_cluster_hi": NUMBER, "delta_by_layout": {"*": NUMBER}, "noise_floor": NUMBER,
     "margin": NUMBER, "detectable": NUMBER, "core_cycles?": CORE_CYCLES, "verdict": VERDICTS,
     "note": str, "correlation_blocks": NUMBER, "windows": int, "windows_flagged": int,
+    "windows_late?": int,
     "flags": {"*": int}, "published": NUMBER, "published_delta": NUMBER, "published_rows": [dict],
 }  # fmt: skip
 PROVENANCE = {
@@ -139,6 +140,7 @@ def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
         "correlation_blocks": number(result.correlation),
         "windows": result.windows,
         "windows_flagged": result.flagged,
+        "windows_late": result.late,
         "flags": dict(result.flags),
         "published": number(rows[0].value) if rows else None,
         "published_delta": number(rows[0].delta) if rows else None,

@@ -96,6 +96,7 @@ class Result:
     correlation: float
     windows: int
     flagged: int
+    late: int
     flags: Mapping[str, int]
     resolution: float
     core: CoreCycles | None
@@ -219,6 +220,13 @@ def judge(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
     return verdict, "; ".join(notes)
 
 
+def tick_khz(tier: Tier) -> float | None:
+    """Ticks in a millisecond; None where ticks are no time of a CPU, or their rate is not known."""
+    khz = str(tier.env.get("tsc_khz", ""))
+    known = khz.isdecimal() and not tier.emulated and not tier.exact
+    return float(khz) if known else None
+
+
 def detectable(group: Group) -> float | None:
     """The smallest difference that could be detected in a variant as noisy as the A/A clone."""
     if group.noise is None or group.margin is None:
@@ -264,6 +272,7 @@ def result_for(group: Group, variant: str) -> Result:
         correlation=1.0 if exact else stats.correlation_time(diff.deltas if diff else fitted),
         windows=len(windows),
         flagged=sum(1 for window in windows if window.flags),
+        late=stats.count_late(windows, tick_khz(group.tier)),
         flags=stats.count_flags(windows),
         resolution=group.resolution,
         core=group.core,

@@ -21,7 +21,7 @@ from typing import Any
 
 from kmtools.base.files import write_whole
 from kmtools.base.jsonfile import read_json
-from kmtools.measure import benchrun, hostenv, rundir, samples
+from kmtools.measure import benchrun, disturbance, hostenv, rundir, samples
 from kmtools.measure.rundir import RunError
 from kmtools.measure.samples import LOOP, Sample
 
@@ -124,7 +124,9 @@ def load_raw(name: str, path: Path) -> RawDir:
     parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
     if count and list(path.glob("*.csv")):
         raise RunError(f"{path}: CSV files both in it and in folders of processes")
-    raw, blocks = RawDir(describe(name, parts[0]), path), Counter[str]()
+    tier, blocks = describe(name, parts[0]), Counter[str]()
+    counted = disturbance.total([read_key_values(part / "env") for part in parts])
+    raw = RawDir(replace(tier, env={**tier.env, **counted}), path)
     for number, part in enumerate(parts, 1):
         load_process(raw, part, number, blocks)
     return raw

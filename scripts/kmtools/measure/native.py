@@ -21,11 +21,15 @@ from pathlib import Path
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import publish
 from kmtools.base.paths import ROOT
+from kmtools.measure import disturbance
 
 KMBENCH = ROOT / "build" / "native" / "kmbench"
 NOTHING_TO_MEASURE = 4
 # kmbench prints such a line when a benchmark is done.
 BENCHMARK = re.compile(r"kmbench: \[(\d+)/(\d+)\] ([\w-]+): ")
+# The CPU on which it measured, in its env.
+CPU = re.compile(r"^cpu=(\d+)$", re.MULTILINE)
+NO_CPU = -1
 
 Show = Callable[[float, float, str], None]
 
@@ -35,6 +39,7 @@ def run_process(part: Path, words: list[object], show: Callable[[int, int, str],
     partial = part.with_name(f"{part.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     said = []
+    before = disturbance.read()
     command = [str(word) for word in (KMBENCH, "run", *words, "--out", partial)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
@@ -54,7 +59,16 @@ def run_process(part: Path, words: list[object], show: Callable[[int, int, str],
         raise UnableError(f"nothing can be measured in user space here: {why}")
     if process.returncode:
         raise FailedError(f"kmbench failed: {why}")
+    add_disturbance(partial / "env", before)
     publish(partial, part)
+
+
+def add_disturbance(env: Path, before: disturbance.Reading) -> None:
+    """Add what happened on the CPU of a process to its description. The process has ended."""
+    text = env.read_text(encoding="utf-8")
+    match = CPU.search(text)
+    found = disturbance.between(before, disturbance.read(), int(match[1]) if match else NO_CPU)
+    env.write_text(text + disturbance.lines(found), encoding="utf-8")
 
 
 def measure(raw: Path, *, blocks: int, processes: int, seed: int, show: Show | None = None) -> None:

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What disturbs a measurement in user space is counted, kept and graded."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rawdata
+from kmtools.analyse import stats
+from kmtools.analyse.grade import Evidence, Level, grade_of
+from kmtools.measure import collect, disturbance, native
+from kmtools.measure.disturbance import Reading
+from kmtools.measure.samples import Sample
+from verdictrows import result, tier
+
+STAT = """cpu  300 0 60 500 0 0 0 40 0 0
+cpu0 100 0 20 200 0 0 0 10 0 0
+cpu1 200 0 40 300 0 0 0 30 0 0
+intr 12345
+"""
+INTERRUPTS = """           CPU0       CPU1
+  4:         10         20   IO-APIC   4-edge   ttyS0
+LOC:       1000       2000   Local timer interrupts
+ERR:          7
+"""
+CHILDREN = resource.getrusage(resource.RUSAGE_CHILDREN)
+
+
+def test_counters_of_each_cpu_are_read() -> None:
+    times = disturbance.read_times(STAT, 0.01)
+    assert set(times) == {0, 1}
+    assert times[1][disturbance.STEAL] == pytest.approx(0.3)
+    assert disturbance.read_interrupts(INTERRUPTS) == {0: 1010, 1: 2020}
+
+
+def test_a_machine_without_counters_has_none() -> None:
+    assert disturbance.read_times("", 0.01) == {}
+    assert disturbance.read_interrupts("") == {}
+    nothing = Reading(1.0, {}, {}, CHILDREN)
+    found = disturbance.between(nothing, Reading(3.0, {}, {}, CHILDREN), 1)
+    assert found == {"seconds": 2.0, "page_faults": 0, "switches": 0}
+
+
+def test_what_happened_is_the_difference() -> None:
+    idle = (0.0,) * 8
+    busy = (3.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.5)
+    before = Reading(0.0, {1: idle}, {1: 5}, CHILDREN)
+    found = disturbance.between(before, Reading(9.0, {1: busy}, {1: 12}, CHILDREN), 1)
+    assert (found["steal_seconds"], found["others_seconds"], found["interrupts"]) == (0.5, 4.0, 7)
+    assert disturbance.lines(found).startswith("seconds=9\nsteal_seconds=0.5\n")
+
+
+def test_counters_of_processes_are_added(tmp_path: Path) -> None:
+    """Only those that every process has."""
+    both: tuple[dict[str, Any], ...] = ({"interrupts": "4"}, {})
+    for number, more in enumerate(both, 1):
+        rawdata.write_tier(
+            tmp_path / f"process-{number}", 8, number, rawdata.BENCHES[:1],
+            emulated="0", seconds="1.5", steal_seconds="0.25", **more,
+        )  # fmt: skip
+    env = collect.load_raw("native", tmp_path).tier.env
+    assert (env["seconds"], env["steal_seconds"]) == ("3", "0.5")
+    assert disturbance.total([{"interrupts": "4"}, {}]) == {}
+
+
+@pytest.mark.usefixtures("native_programs")
+def test_a_process_that_measured_has_its_counters(tmp_path: Path) -> None:
+    native.run_process(tmp_path / "part", ["--blocks", 2, "empty-loop"], lambda *_: None)
+    env = collect.read_key_values(tmp_path / "part" / "env")
+    assert float(env["seconds"]) > 0 and int(env["page_faults"]) > 0
+
+
+def window(value: int, flags: tuple[str, ...] = ()) -> Sample:
+    return Sample(
+        "native", "k", 1, "b", "v", "loop", 0, 0, 0, 0, 1000, None, value, "TSC cycles", None, flags
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "flags", "late"),
+    [(12000, (), 0), (12600, (), 1), (12600, ("preempted",), 0), (9000, (), 0)],
+)
+def test_late_windows_are_counted(value: int, flags: tuple[str, ...], late: int) -> None:
+    """By a microsecond at least, which is 2,500 ticks here, unless they have a flag."""
+    windows = [*(window(10000 + 10 * i) for i in range(9)), window(value, flags)]
+    assert stats.count_late(windows, 2_500_000) == late
+    assert stats.count_late(windows, None) == 0
+
+
+def test_long_windows_are_late_by_a_tenth() -> None:
+    windows = [*(window(1_000_000) for _ in range(9)), window(1_090_000), window(1_110_000)]
+    assert stats.count_late(windows, 2_500_000) == 1
+
+
+@pytest.mark.parametrize(
+    ("env", "late", "level", "words"),
+    [
+        ({"seconds": "100", "steal_seconds": "0.4", "others_seconds": "4"}, 1, Level.GOOD, ""),
+        ({"seconds": "100", "steal_seconds": "2"}, 0, Level.FAIR, "away for 2.0 % of the time"),
+        ({"seconds": "100", "steal_seconds": "9"}, 0, Level.POOR, "away for 9.0 % of the time"),
+        ({"seconds": "100", "others_seconds": "9"}, 0, Level.FAIR, "CPU for 9 % of the time"),
+        ({"seconds": "100", "others_seconds": "40"}, 0, Level.POOR, "CPU for 40 % of the time"),
+        ({"seconds": "0", "steal_seconds": "0"}, 0, Level.GOOD, ""),
+        ({}, 2, Level.FAIR, "2.0 % of the timed windows over a microsecond late"),
+        ({}, 11, Level.POOR, "11.0 % of the timed windows"),
+    ],
+)
+def test_disturbance_lowers_the_grade(
+    env: dict[str, Any], late: int, level: Level, words: str
+) -> None:
+    found = grade_of(Evidence(tier(**env), {}, [result("b", "x", late=late)]))
+    assert found.level == level
+    assert words in "".join(reason.words for reason in found.reasons)
