@@ -68,8 +68,6 @@ coverage: setup ## measure the line coverage of the pure parts; fail below 90 %
 check-long: setup ## run a million batches and ten minutes of storm on real cores, emulate ten million instructions
 	@$(KMARKERS) check native --long
 
-.PHONY: fuzz coverage check-long
-
 check-model: ## check the protocol exhaustively, as it is and with each step done wrong
 	@python3 tests/model/run.py
 
@@ -84,6 +82,9 @@ check-tracers: setup ## record our trace events with trace-cmd, perf and bpftrac
 
 check-secureboot: setup ## boot with UEFI Secure Boot: signed modules work, unsigned ones are refused
 	@$(KMARKERS) check secureboot $(kernel)
+
+check-cet: setup ## enforce indirect branch tracking and shadow stacks, on a processor that Bochs emulates
+	@$(KMARKERS) check cet $(kernel)
 
 bench-many-files: setup ## measure what the sites of a module of 500 files cost when it is loaded and unloaded
 	@$(KMARKERS) check many-files $(kernel)
@@ -152,4 +153,5 @@ lab-clean: ## remove the test kernels
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-.PHONY: modules bench check check-fresh check-full check-still check-matrix check-debug check-native check-model check-mutants check-coexist check-tracers check-secureboot check-packages bench-many-files check-aa check-estimators check-fleet load unload bench-host native man install uninstall dist deb lint setup clean lab-clean help
+# No target is a file.
+.PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../patcher/text.h"
+#include "shadow.h"
 #include "sync.h"
 
 /*
@@ -20,12 +21,16 @@ int native_sync_threads(void)
 
 /*
  * Execute IRET, which is serialising (Intel SDM vol. 3A, 9.3) and, unlike CPUID, never
- * traps to a hypervisor.
+ * traps to a hypervisor.  But it pops from a shadow stack.
  */
 static void serialise(void)
 {
 	unsigned long scratch;
 
+	if (native_has_shadow_stack()) {
+		asm volatile("cpuid" : : "a" (0) : "rbx", "rcx", "rdx", "memory");
+		return;
+	}
 	asm volatile("movq %%ss, %0\n\t"
 		     "subq $128, %%rsp\n\t"
 		     "pushq %0\n\t"

@@ -17,6 +17,7 @@
 
 #include "../patcher/text.h"
 #include "failure.h"
+#include "shadow.h"
 #include "sync.h"
 #include "text.h"
 #include "trap.h"
@@ -80,6 +81,8 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 	int err = check_means();
 	unsigned int i;
 
+	if (!err && native_batch_has_call(pokes, nr) && native_has_shadow_stack())
+		err = native_failed("no call is patched where a thread has a shadow stack", -EOPNOTSUPP);
 	if (err)
 		return err;
 	alias->nr_pages = (last - first) / PAGE_BYTES + 1;

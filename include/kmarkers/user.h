@@ -51,7 +51,8 @@
  * may also return, with nothing changed:
  *
  *	-ENOLINK	SIGTRAP has another handler than that of kmarkers_start()
- *	-EOPNOTSUPP	membarrier(2) was allowed in kmarkers_start(), and is no longer
+ *	-EOPNOTSUPP	membarrier(2) was allowed in kmarkers_start(), and is no longer; or
+ *			a call would be patched while the thread has a user shadow stack
  *	-EPERM		this process is a child made without fork()'s handlers
  *
  * CONTRACTS

@@ -45,6 +45,7 @@ COMMANDS = {
     "check still": ("check", "guests that stand still are found and told apart"),
     "check tracers": ("check", "our trace events as trace-cmd, perf and bpftrace show them"),
     "check secureboot": ("check", "signed modules, and unsigned ones, under UEFI Secure Boot"),
+    "check cet": ("check", "control-flow enforcement: indirect branch tracking, shadow stacks"),
     "check matrix": ("check", "the tests inside every kernel of kernels.txt"),
     "check mutants": ("check", "the code broken on purpose, and the test that notices"),
     "check fuzz": ("check", "every fuzz target for a while"),

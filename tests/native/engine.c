@@ -26,6 +26,7 @@ extern u8 engine_site[];
 
 static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump[INSN] = { 0xe9, 0x00, 0x00, 0x00, 0x00 };
+static const u8 call[INSN] = { 0xe8, 0x00, 0x00, 0x00, 0x00 };
 
 static __used noinline void site(void)
 {
@@ -37,7 +38,7 @@ static const char owner[] = "engine";
 static struct patcher_site record;
 static struct patcher_table table;
 static struct patcher_poke poke;
-static bool registered, can_wait;
+static bool registered, can_wait, shadow_stack;
 
 static void prepare(u16 flags)
 {
@@ -63,7 +64,7 @@ static int change(const u8 *old, const u8 *new)
 
 static void forget(void)
 {
-	can_wait = false;
+	can_wait = shadow_stack = false;
 	if (registered)
 		patcher_unregister(&table);
 	registered = false;
@@ -230,6 +231,34 @@ static int write_byte(unsigned int offset, u8 byte)
 	return 0;
 }
 
+/* The linker replaces native_has_shadow_stack() by this function. */
+bool __wrap_native_has_shadow_stack(void);
+
+bool __wrap_native_has_shadow_stack(void)
+{
+	return shadow_stack;
+}
+
+/* Where threads have shadow stacks no batch with a call is applied, and any other is. */
+static const char *no_call_with_shadow_stack(void)
+{
+	prepare(0);
+	registered = !patcher_register(&table);
+	EXPECT(registered);
+	shadow_stack = true;
+	EXPECT(change(nop, call) == -EOPNOTSUPP);
+	EXPECT(!memcmp(engine_site, nop, INSN));
+	EXPECT(!change(nop, jump) && !change(jump, nop));
+	shadow_stack = false;
+	EXPECT(!change(nop, call));
+	shadow_stack = true;
+	EXPECT(change(call, nop) == -EOPNOTSUPP);
+	EXPECT(!memcmp(engine_site, call, INSN));
+	shadow_stack = false;
+	EXPECT(!change(call, nop));
+	return NULL;
+}
+
 static const char *notices_changed_bytes(void)
 {
 	struct patcher_stats before, after;
@@ -261,6 +290,7 @@ const struct test_case engine_cases[] = {
 	{ "engine_drains_core_tables", core_tables_are_drained, forget },
 	{ "engine_unregistering_waits", unregistering_waits, forget },
 	{ "engine_runs_jump_behind_themselves", runs_jump_behind_themselves, forget },
+	{ "engine_no_call_with_shadow_stack", no_call_with_shadow_stack, forget },
 	{ "engine_notices_changed_bytes", notices_changed_bytes, forget },
 };
 

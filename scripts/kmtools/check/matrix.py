@@ -30,6 +30,10 @@ This page lists the results of all tests that run inside a test kernel, for ever
 such. Each kernel log is scanned after every test, and a test during which the kernel complained
 has failed. `build` has passed if all modules, tests and examples were built without a warning of
 the compiler, objtool or modpost. Seconds are for building, booting and testing.
+
+Two features of newer processors were never run, because neither QEMU nor Bochs has them: FRED,
+which delivers breakpoints in another way, and INVLPGB. `make check-cet` runs indirect branch
+tracking and shadow stacks.
 """
 
 

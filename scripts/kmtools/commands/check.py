@@ -14,6 +14,7 @@ from pathlib import Path
 from kmtools.base.errors import BAD, DONE, UNABLE, positive
 from kmtools.check import (
     boots,
+    cet,
     coverage,
     everything,
     fleet,
@@ -120,6 +121,15 @@ def check_tracers(parser: ArgumentParser) -> Run:
 
 def check_secureboot(parser: ArgumentParser) -> Run:
     return in_kernel(parser, secureboot.suites)
+
+
+def check_cet(parser: ArgumentParser) -> Run:
+    """Bochs emulates the processor. The kernel needs CONFIG_X86_KERNEL_IBT."""
+    parser.add_argument("--part", choices=cet.NAMES, help="only this one")
+    parser.add_argument("--kernel", default=cet.KERNEL, help=f"name in kernels.txt ({cet.KERNEL})")
+    return lambda args: ended(
+        kernelsuite.check_one(args.kernel, partial(cet.suites, only=args.part))
+    )
 
 
 def check_matrix(parser: ArgumentParser) -> Run:

@@ -62,6 +62,12 @@ class Kernel:
         """The bootable file."""
         return self.tree / self.vmlinuz
 
+    @property
+    def config(self) -> Path:
+        """The configuration that it was built with."""
+        found = sorted(self.tree.glob(f"usr/src/linux-headers-{self.release}/.config"))
+        return found[0] if found else self.tree / f"boot/config-{self.release}"
+
     def save(self, tree: Path) -> None:
         """Record this kernel in a tree that is about to take its final place."""
         (tree / "kernel.json").write_text(json.dumps(asdict(self), indent=1) + "\n")

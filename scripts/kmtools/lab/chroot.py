@@ -63,11 +63,11 @@ def run(
     require_root("building in a suite's tree")
     for _, point in binds:
         (tree / point).mkdir(parents=True, exist_ok=True)
-    code = processes.run(_words(tree, binds, command), log)
+    code = processes.run(words(tree, binds, command), log)
     if code == 0:
         return 0
     # On a machine that allows no mounts, no command can succeed.
-    done = processes.captured(_words(tree, binds, ["true"]))
+    done = processes.captured(words(tree, binds, ["true"]))
     if done.returncode != 0:
         raise UnableError(
             f"this machine lets nothing be run in {tree}: {done.stderr.strip()}; it takes"
@@ -76,8 +76,9 @@ def run(
     return code
 
 
-def _words(tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str]) -> list[str]:
-    """Return the command that mounts, changes its root and runs another command."""
+def words(tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str]) -> list[str]:
+    """Return the command that mounts, changes its root and runs another command. The mount points
+    must exist."""
     return [
         *("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork"),
         *("--kill-child", "sh", "-c", MOUNT_AND_RUN, "chroot", str(tree), str(len(binds))),

@@ -24,11 +24,13 @@ KVM = Path("/dev/kvm")
 
 @dataclass(frozen=True)
 class Emulator:
-    """A QEMU: the command that starts it, the directory of its modules, and its version."""
+    """An emulator: the command that starts it, its environment, its version, and the exit code with
+    which it ends when the guest powers off."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]  # besides ours
     version: str
+    powered_off: int = 0
 
 
 def choose(qemu: str) -> Emulator:

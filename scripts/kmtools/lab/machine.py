@@ -20,11 +20,12 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kmtools.base.errors import UnableError, explain
-from kmtools.lab import catalogue, emulator, initramfs, logscan, secureboot
+from kmtools.lab import bochs, catalogue, emulator, initramfs, logscan, secureboot
+from kmtools.lab.bochs import Guest
 from kmtools.lab.catalogue import Kernel
 from kmtools.lab.channel import StatusChannel
 from kmtools.lab.emulator import Emulator
@@ -38,6 +39,8 @@ SILENCE_SECONDS = 60.0
 LOOK_LOG = "look.log"
 # What comes over the serial ports, in their order.
 SERIAL_LOGS = ("console.log", "status.log", "results.tar.gz")
+# The sockets of the emulator's monitor, in the scratch directory.
+WATCH_SOCKET, NMI_SOCKET = "watch", "nmi"
 LOOK_LINES = 60
 SIGNING_LOG = "signing.log"
 # How long a guest may take to power off after its exit line.
@@ -83,6 +86,8 @@ class Request:
     signed: bool = True
     # A directory with DKMS's key, which then takes the place of one that is made for this boot.
     key: Path | None = None
+    # A processor that Bochs emulates, for what QEMU's lack; slow, and without a monitor.
+    bochs: str = ""
     # The boot is over once the console has this text.
     until: str = ""
 
@@ -124,52 +129,76 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     """Boot, run the job, and judge; `show` receives each line of the status channel."""
     if request.tier not in emulator.TIERS:
         raise UnableError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
+    if request.bochs and (request.nmi or request.tier == "icount" or request.secure_boot):
+        raise UnableError("Bochs takes no NMIs, counts no instructions and has no Secure Boot here")
     kernel = catalogue.require(request.kernel)
-    qemu = emulator.choose(catalogue.find(request.kernel).qemu)
-    accel = "tcg" if request.tier == "icount" else request.accel or usable_accel(request.kernel)
     nonce = secrets.token_hex(8)
     cmdline = f"{BASE_CMDLINE} kmarkers.tier={request.tier} kmarkers.kernel={kernel.name}"
     cmdline = f"{cmdline} {request.append}".strip()
     _prepare(request.out)
-    with tempfile.TemporaryDirectory(prefix="kmarkers-") as scratch:
-        archive = Path(scratch, "initramfs")
-        additions = [*request.additions, *_guest_files(request, Path(scratch))]
-        files = _files(request, kernel, Path(scratch))
+    with tempfile.TemporaryDirectory(prefix="kmarkers-") as name, contextlib.ExitStack() as stack:
+        scratch = Path(name)
+        archive = scratch / "initramfs"
+        additions = [*request.additions, *_guest_files(request, scratch)]
+        files = _files(request, kernel, scratch)
         try:
             initramfs.write(archive, request.job, files.modules, additions)
         except OSError as error:
             raise UnableError(f"cannot write {archive}: {explain(error)}") from error
-        command = [
-            *qemu.command,
-            *emulator.accelerator_options(accel, request.tier, request.cpus, request.one_thread),
-            *("-m", str(request.memory), "-no-reboot", "-display", "none", "-nodefaults"),
-            *files.options,
-            *("-kernel", str(files.image), "-initrd", str(archive)),
-            *("-append", f"{cmdline} kmarkers.nonce={nonce}"),
-            *_serial(request.out),
-        ]
-        _describe(request, qemu, accel, kernel.release, cmdline)
-        with contextlib.ExitStack() as stack:
-            if request.nmi:
-                control = Path(scratch, "nmi")
-                command += Monitor.options(control)
-                status = request.out / "status.log"
-                stack.enter_context(injecting(control, request.nmi, status))
-            if request.control:
-                command += Monitor.options(request.control)
-            socket = Path(scratch, "watch")
-            logs = [request.out / name for name in SERIAL_LOGS]
-            # Where instructions are counted, a look would change the counts.
-            silence = 0.0 if request.tier == "icount" else request.silence
-            watch = Watch(socket, logs, silence, request.out / LOOK_LOG)
-            stack.callback(watch.close)
-            command += Monitor.options(socket)
-            channel = StatusChannel(request.out / "status.log", nonce, show)
-            result = _run(command, qemu, request, channel, watch)
+        accel = _accel(request)
+        start = _bochs if request.bochs else _qemu
+        running = start(request, files, archive, f"{cmdline} kmarkers.nonce={nonce}", scratch)
+        _describe(request, running, accel, kernel.release, cmdline)
+        if request.nmi:
+            status = request.out / "status.log"
+            stack.enter_context(injecting(scratch / NMI_SOCKET, request.nmi, status))
+        # Where instructions are counted, a look would change the counts. Bochs cannot be looked at.
+        silence = 0.0 if request.tier == "icount" or request.bochs else request.silence
+        logs = _serial_logs(request.out)
+        watch = Watch(scratch / WATCH_SOCKET, logs, silence, request.out / LOOK_LOG)
+        stack.callback(watch.close)
+        channel = StatusChannel(request.out / "status.log", nonce, show)
+        result = _run(running, request, channel, watch)
     _judge(result, request.out)
     if not result.ok and shutil.disk_usage(request.out).free < LOG_BYTES:
         raise UnableError(f"{request.out}: no space left for the logs; make room and run it again")
     return result
+
+
+def _accel(request: Request) -> str:
+    """Return how the guest's instructions are executed: by KVM, or one of the emulators."""
+    if request.bochs:
+        return "bochs"
+    return "tcg" if request.tier == "icount" else request.accel or usable_accel(request.kernel)
+
+
+def _qemu(request: Request, files: Files, archive: Path, cmdline: str, scratch: Path) -> Emulator:
+    """Return QEMU with the options of a boot."""
+    qemu = emulator.choose(catalogue.find(request.kernel).qemu)
+    options = emulator.accelerator_options(
+        _accel(request), request.tier, request.cpus, request.one_thread
+    )
+    command = [
+        *qemu.command,
+        *options,
+        *("-m", str(request.memory), "-no-reboot", "-display", "none", "-nodefaults"),
+        *files.options,
+        *("-kernel", str(files.image), "-initrd", str(archive), "-append", cmdline),
+        *_serial(request.out),
+        *Monitor.options(scratch / WATCH_SOCKET),
+    ]
+    if request.nmi:
+        command += Monitor.options(scratch / NMI_SOCKET)
+    if request.control:
+        command += Monitor.options(request.control)
+    return replace(qemu, command=tuple(command))
+
+
+def _bochs(request: Request, files: Files, archive: Path, cmdline: str, scratch: Path) -> Emulator:
+    """Return Bochs with the image of a boot."""
+    logs = _serial_logs(request.out)
+    guest = Guest(request.bochs, files.image, archive, cmdline, request.cpus, request.memory, logs)
+    return bochs.prepare(catalogue.find(request.kernel).qemu, guest, scratch)
 
 
 def usable_accel(kernel: str) -> str:
@@ -224,20 +253,24 @@ def _guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
     return [(scratch / name, f"/etc/{name}") for name in contents]
 
 
+def _serial_logs(out: Path) -> list[Path]:
+    return [out / name for name in SERIAL_LOGS]
+
+
 def _serial(out: Path) -> list[str]:
     """Return options that write each serial port to a file."""
     options = []
-    for number, name in enumerate(SERIAL_LOGS):
-        path = emulator.quoted((out / name).resolve())
+    for number, log in enumerate(_serial_logs(out)):
+        path = emulator.quoted(log.resolve())
         options += ["-chardev", f"file,id=port{number},path={path}"]
         options += ["-serial", f"chardev:port{number}"]
     return options
 
 
-def _describe(request: Request, qemu: Emulator, accel: str, release: str, cmdline: str) -> None:
+def _describe(request: Request, used: Emulator, accel: str, release: str, cmdline: str) -> None:
     """Record the machine that the numbers of this run come from."""
     described = {
-        "qemu": qemu.version,
+        "qemu": used.version,
         "accel": accel,
         "tier": request.tier,
         "kernel": request.kernel,
@@ -250,17 +283,15 @@ def _describe(request: Request, qemu: Emulator, accel: str, release: str, cmdlin
     (request.out / "vm.json").write_text(json.dumps(described, indent=1) + "\n")
 
 
-def _run(
-    command: Sequence[str], qemu: Emulator, request: Request, channel: StatusChannel, watch: Watch
-) -> Result:
-    """Run QEMU until it ends, stands still or is interrupted, or the time is up."""
+def _run(running: Emulator, request: Request, channel: StatusChannel, watch: Watch) -> Result:
+    """Run the emulator until it ends, stands still or is interrupted, or the time is up."""
     result = Result(out=request.out)
     started = time.monotonic()
     deadline = started + request.timeout
     with (request.out / "qemu.log").open("w") as log:
         process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", *command],
-            env={**os.environ, **qemu.environment},
+            ["setpriv", "--pdeathsig", "KILL", *running.command],
+            env={**os.environ, **running.environment},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -278,7 +309,7 @@ def _run(
             if not result.finding and process.poll() is None and result.exit_code is None:
                 result.finding = _standing(watch.last_words(), process)
             hung = process.poll() is None
-            result.emulator_failed = bool(process.returncode)
+            result.emulator_failed = not hung and process.returncode != running.powered_off
         finally:
             process.kill()
             process.wait()

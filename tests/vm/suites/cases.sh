@@ -48,8 +48,12 @@ test_cases() {
 	same "the histogram in stats counts every batch" \
 		"$(awk '/^batches_/ { n += $2 } END { print n }' "$debugfs"/patcher/stats)" \
 		"$(stat_of batches)"
-	[ "$(stat_of longest_round_us)" -gt 0 ]
-	result $? "stats shows the longest round"
+	if [ "$(nproc)" -gt 1 ]; then
+		[ "$(stat_of longest_round_us)" -gt 0 ]
+		result $? "stats shows the longest round"
+	else
+		skip "stats shows the longest round" "a single CPU waits for no other"
+	fi
 	[ "$(stat_of longest_trap_us)" -gt 0 ] && [ "$(stat_of longest_wait_us)" -gt 0 ]
 	result $? "stats shows how long breakpoints stood and how long batches waited"
 	# Only some kernels can look for such mappings.

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs a guest under Bochs, whose processors have CET: indirect branch tracking and shadow stacks.
+
+Bochs loads no kernel by itself, so kernel and initramfs come on a CD image. It interleaves its CPUs
+in one thread, and shows only what the guest writes to the serial ports: it has no monitor to look
+at the CPUs with.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kmtools.base.errors import UnableError
+from kmtools.base.processes import captured
+from kmtools.lab import chroot, unpack
+from kmtools.lab.emulator import Emulator
+
+PACKAGES = (
+    *("bochs", "bochs-term", "bochsbios", "vgabios"),
+    *("isolinux", "syslinux-common", "xorriso", "coreutils", "dash"),
+)
+LOADER = ("usr/lib/ISOLINUX/isolinux.bin", "usr/lib/syslinux/modules/bios/ldlinux.c32")
+# Bochs's clock follows its instructions: this many are a second. With few, waiting is short.
+INSTRUCTIONS_PER_SECOND = 25_000_000
+# How Bochs ends when the guest powers off.
+POWERED_OFF = 1
+# Where the guest's work lies in the tree.
+WORK, LOGS = "src", "out"
+
+BOOT_MENU = """SERIAL 0 115200
+DEFAULT guest
+PROMPT 0
+TIMEOUT 1
+LABEL guest
+ KERNEL /kernel
+ APPEND initrd=/initrd {cmdline}
+"""
+MAKE_IMAGE = f"""cd /{WORK} && exec xorriso -as mkisofs -quiet -o image.iso -b isolinux.bin \\
+    -c boot.cat -no-emul-boot -boot-load-size 4 -boot-info-table disc"""
+SETTINGS = """plugin_ctrl: unmapped=1, biosdev=1, speaker=0, extfpuirq=1, parallel=0, serial=1
+config_interface: textconfig
+display_library: rfb, options="timeout=0"
+romimage: file=/usr/share/bochs/BIOS-bochs-latest
+vgaromimage: file=/usr/share/vgabios/vgabios.bin
+cpu: model={model}, count={cpus}, ips={ips}, reset_on_triple_fault=0
+memory: guest={memory}, host={memory}
+ata0: enabled=1
+ata0-master: type=cdrom, path=/{work}/image.iso, status=inserted
+boot: cdrom
+{serial}
+log: /{work}/bochs.log
+panic: action=fatal
+error: action=report
+info: action=ignore
+debug: action=ignore
+clock: sync=none
+"""
+SERIAL = "com{number}: enabled=1, mode=file, dev=/{logs}/{name}"
+
+
+def tools(suite: str) -> Path:
+    """Make sure that Bochs and what writes its image are there; return their tree."""
+    return unpack.fetch_programs(suite, "bochs", PACKAGES)
+
+
+@dataclass(frozen=True)
+class Guest:
+    """What Bochs is given for a boot."""
+
+    model: str  # of the processor
+    kernel: Path
+    initramfs: Path
+    cmdline: str
+    cpus: int
+    memory: int  # MiB
+    serial: Sequence[Path]  # a file for each serial port, all in one directory
+
+
+def prepare(suite: str, guest: Guest, scratch: Path) -> Emulator:
+    """Write the CD image and the settings of one boot to `scratch`; return the emulator."""
+    tree = tools(suite)
+    binds = [(scratch, WORK), (guest.serial[0].parent.resolve(), LOGS)]
+    disc = scratch / "disc"
+    disc.mkdir()
+    for file in LOADER:
+        shutil.copy(tree / file, disc)
+    shutil.copy(tree / LOADER[0], scratch)
+    shutil.copyfile(guest.kernel, disc / "kernel")
+    shutil.copyfile(guest.initramfs, disc / "initrd")
+    (disc / "isolinux.cfg").write_text(BOOT_MENU.format(cmdline=guest.cmdline))
+    log = scratch / "image.log"
+    if chroot.run(tree, binds, ["sh", "-c", MAKE_IMAGE], log):
+        raise UnableError(f"the image for Bochs cannot be made: {log.read_text().strip()}")
+    serial = [
+        SERIAL.format(number=number, logs=LOGS, name=file.name)
+        for number, file in enumerate(guest.serial, 1)
+    ]
+    settings = SETTINGS.format(
+        model=guest.model,
+        cpus=guest.cpus,
+        ips=INSTRUCTIONS_PER_SECOND,
+        memory=guest.memory,
+        work=WORK,
+        serial="\n".join(serial),
+    )
+    (scratch / "bochsrc").write_text(settings)
+    run = ["env", "TERM=dumb", "bochs", "-q", "-f", f"/{WORK}/bochsrc"]
+    # The display listens on a port that never changes; in a network of its own that harms nobody.
+    words = ["unshare", "--net", *chroot.words(tree, binds, run)]
+    return Emulator(tuple(words), {}, f"Bochs {version(tree)}, {guest.model}", POWERED_OFF)
+
+
+def version(tree: Path) -> str:
+    """Return the version of the Bochs in a tree."""
+    said = captured(["chroot", tree, "bochs", "--help"])
+    found = re.search(r"Bochs x86 Emulator (\S+)", said.stdout + said.stderr)
+    return found[1] if found else "of unknown version"

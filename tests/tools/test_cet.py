@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boots on a processor with control-flow enforcement: what Bochs is given, and what is judged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from kmtools.base.errors import UnableError
+from kmtools.base.paths import ROOT
+from kmtools.check import cet, kernelsuite
+from kmtools.check.suites import nothing
+from kmtools.lab import bochs, catalogue, chroot
+from kmtools.lab.apt import FetchError
+from kmtools.lab.bochs import Guest
+from kmtools.lab.machine import Request, Result, boot
+
+MISSED = "[    4.1] traps: Missing ENDBR: kmarkers_test_entry+0x4/0xa [kmarkers_test_noendbr]\n"
+STARTED = "# suite: boot\nok 1 an entry with ENDBR is called\nok 2 the module unloads\n"
+KERNELS_OWN = """[  6.43] WARNING: CPU: 0 PID: 148 at x.c:665 __change_page_attr_set_clr+0xf62/0xfb0
+[  6.45] Call Trace:
+[  6.45]  <TASK>
+[  6.45]  set_memory_rw+0x28/0x40
+[  6.45]  apply_retpolines+0x19c/0x4c0
+[  6.45]  module_finalize+0x209/0x3e0
+[  6.46]  </TASK>
+"""
+OURS = """[  7.00] WARNING: CPU: 0 PID: 150 at text.c:10 patcher_text_map+0x1/0x2 [kmarkers_patcher]
+[  7.01]  <TASK>
+[  7.02]  patcher_apply+0x1/0x2 [kmarkers_patcher]
+[  7.03]  </TASK>
+"""
+LOADED = f"# suite: boot\nok 1 boot\nnot ok 2 {cet.FIRST_LOAD}\nok 3 a site counts\n1..3\n"
+
+
+def result(folder: Path, console: str, status: str, exit_code: int | None) -> Result:
+    """Return the result of a boot with these logs."""
+    (folder / "console.log").write_text(console)
+    (folder / "status.log").write_text(status)
+    return Result(out=folder, exit_code=exit_code)
+
+
+def test_a_kernel_that_dies_behind_an_endbr_passes(tmp_path: Path) -> None:
+    tally = cet.judge_missed(result(tmp_path, MISSED, STARTED, None))
+    assert not tally.failed
+    assert tally.passed == 5
+
+
+@pytest.mark.parametrize(
+    ("console", "status", "exit_code", "wrong"),
+    [
+        ("quiet\n", STARTED, None, "indirect branches are not tracked"),
+        (MISSED.replace("+0x4", "+0x0"), STARTED, None, "indirect branches are not tracked"),
+        (MISSED, f"{STARTED}not ok 3 it goes on\n1..3\n", 1, "the kernel goes on"),
+        (MISSED, STARTED.replace("ok 2", "not ok 2"), None, "the module unloads"),
+        (MISSED, "", None, "an entry with ENDBR was not called"),
+    ],
+)
+def test_any_other_end_fails(
+    tmp_path: Path, console: str, status: str, exit_code: int | None, wrong: str
+) -> None:
+    tally = cet.judge_missed(result(tmp_path, console, status, exit_code))
+    assert any(wrong in reason for reason in tally.failed)
+
+
+def test_a_warning_of_the_kernel_about_its_thunks_passes(tmp_path: Path) -> None:
+    tally = cet.judge_flawed(result(tmp_path, KERNELS_OWN, LOADED, 1))
+    assert not tally.failed
+    assert tally.passed == 4
+
+
+def test_a_warning_of_ours_fails_beside_it(tmp_path: Path) -> None:
+    tally = cet.judge_flawed(result(tmp_path, KERNELS_OWN + OURS, LOADED, 1))
+    assert [reason for reason in tally.failed if "patcher_text_map" in reason]
+
+
+def test_another_fault_of_the_log_fails(tmp_path: Path) -> None:
+    console = f"{KERNELS_OWN}[  8.00] BUG: kernel NULL pointer dereference\n"
+    tally = cet.judge_flawed(result(tmp_path, console, LOADED, 1))
+    assert [reason for reason in tally.failed if "NULL pointer" in reason]
+
+
+def test_a_test_that_fails_there_is_not_excused(tmp_path: Path) -> None:
+    status = LOADED.replace("ok 3", "not ok 3")
+    tally = cet.judge_flawed(result(tmp_path, KERNELS_OWN, status, 1))
+    assert tally.failed == ["a site counts"]
+
+
+def test_a_kernel_without_the_option_is_named(
+    laboratory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = catalogue.default_name()
+    monkeypatch.setattr(kernelsuite, "obstacle", lambda kernel: nothing)
+    config = catalogue.require(name).config
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("CONFIG_X86=y\n# CONFIG_X86_KERNEL_IBT is not set\n")
+    assert "without indirect branch tracking" in cet.obstacle(name)()
+
+    def fetch(suite: str) -> Path:
+        raise FetchError("no mirror")
+
+    config.write_text(f"CONFIG_X86=y\n{cet.OPTION}=y\n")
+    monkeypatch.setattr(bochs, "tools", fetch)
+    assert "Bochs is missing and cannot be fetched: no mirror" in cet.obstacle(name)()
+    monkeypatch.setattr(bochs, "tools", lambda suite: laboratory)
+    assert not cet.obstacle(name)()
+
+
+def test_bochs_gets_the_processor_and_a_file_for_each_port(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = tmp_path / "tree"
+    for file in bochs.LOADER:
+        (tree / file).parent.mkdir(parents=True, exist_ok=True)
+        (tree / file).touch()
+    steps: list[str] = []
+
+    def run(tree: Path, binds: object, command: Sequence[str], log: Path) -> int:
+        steps.append(command[2])
+        log.write_text("xorriso: no space left\n")
+        return int("fail" in steps)
+
+    monkeypatch.setattr(bochs, "tools", lambda suite: tree)
+    monkeypatch.setattr(bochs, "version", lambda tree: "3.0")
+    monkeypatch.setattr(chroot, "run", run)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    kernel, initramfs = tmp_path / "vmlinuz", tmp_path / "initramfs"
+    kernel.write_text("kernel")
+    initramfs.write_text("archive")
+    logs = [tmp_path / "out" / name for name in ("console.log", "status.log")]
+    guest = Guest("tigerlake", kernel, initramfs, "ibt=on", 2, 512, logs)
+    emulator = bochs.prepare("trixie", guest, scratch)
+    assert emulator.powered_off == bochs.POWERED_OFF
+    assert emulator.version == "Bochs 3.0, tigerlake"
+    settings = (scratch / "bochsrc").read_text()
+    assert "cpu: model=tigerlake, count=2," in settings
+    assert "memory: guest=512, host=512" in settings
+    assert re.findall(r"^com(\d): .*dev=/out/(\S+)$", settings, re.M) == [
+        ("1", "console.log"),
+        ("2", "status.log"),
+    ]
+    assert "APPEND initrd=/initrd ibt=on" in (scratch / "disc" / "isolinux.cfg").read_text()
+    assert (scratch / "disc" / "kernel").read_text() == "kernel"
+    steps.append("fail")
+    with pytest.raises(UnableError, match="no space left"):
+        bochs.prepare("trixie", guest, tmp_path)
+
+
+@pytest.mark.parametrize("wrong", [{"nmi": 5.0}, {"tier": "icount"}, {"secure_boot": True}])
+def test_what_bochs_cannot_do_is_refused(laboratory: Path, wrong: dict[str, object]) -> None:
+    request = Request(
+        kernel=catalogue.default_name(),
+        job=laboratory / "job",
+        out=laboratory / "out",
+        bochs="tigerlake",
+    )
+    with pytest.raises(UnableError, match="Bochs"):
+        boot(replace(request, **wrong))  # type: ignore[arg-type]
+
+
+def test_each_suite_that_is_named_exists() -> None:
+    there = {path.stem for path in (ROOT / "tests/vm/suites").glob("*.sh")}
+    for part in cet.PARTS:
+        assert set(part.suites.split()) <= there
