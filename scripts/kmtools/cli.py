@@ -30,6 +30,7 @@ COMMANDS = {
     "fleet": ("many", "the runs of many machines, by CPU model, microcode and kernel"),
     "history": ("many", "the rows of many runs by date, and where they changed for good"),
     "impact": ("results", "what two markers cost a system call, as computed in 2008"),
+    "rates": ("results", "at which rate of events each mechanism takes 1 % of a CPU"),
     "sites": ("results", "bytes of a site in each form, and what the compiler makes of it"),
     "reference": ("results", "make a run the one in results/reference"),
     "lab fetch": ("lab", "download and unpack test kernels"),
@@ -61,7 +62,7 @@ COMMANDS = {
 }
 
 # These work on results alone; the others need a checkout.
-ANYWHERE = {"collect", "report", "compare", "impact"}
+ANYWHERE = {"collect", "report", "compare", "impact", "rates"}
 
 # Packages that few commands need; requirements-fleet.txt names them.
 EXTRAS = ("duckdb", "ruptures", "scipy")

@@ -53,6 +53,20 @@ def test_computed_and_measured_side_by_side() -> None:
     assert len(found) == 2
 
 
+def test_the_reading_of_the_clock_is_no_part_of_the_call() -> None:
+    clock = entry("getppid-pressure", "clock", 200, -800)
+    found = {row.how: row.percent for row in impact.shares([*RUN, clock])}
+    assert found["computed from cold-branch"].value == pytest.approx(99.75)
+    assert found["measured, generic"].value == pytest.approx(6.25)
+
+
+def test_rows_without_an_interval_are_left_out() -> None:
+    short = [{**row, "ci_lo": None, "ci_hi": None} for row in RUN]
+    assert not list(impact.shares(short))
+    short = [{**row, "delta_ci_lo": None} for row in RUN]
+    assert not list(impact.shares(short))
+
+
 def test_emulated_cycles_are_not_used() -> None:
     emulated = [{**row, "tier": "vm"} for row in RUN]
     assert not list(impact.lines(emulated))

@@ -8,11 +8,17 @@ from pathlib import Path
 
 from kmtools.analyse.summary import read_summary
 from kmtools.base.errors import FailedError, UnableError
+from kmtools.base.files import write_whole
+from kmtools.base.jsonfile import read_json
 from kmtools.base.text import aligned
 from kmtools.commands import Run
 from kmtools.measure import objects
+from kmtools.report.figures import curves
 from kmtools.report.impact import lines
+from kmtools.report.rates import charts, costs, text
 from kmtools.report.reference import REFERENCE, make
+
+WIDTH = 700
 
 
 def impact(parser: ArgumentParser) -> Run:
@@ -24,6 +30,25 @@ def impact(parser: ArgumentParser) -> Run:
         if not text:
             raise FailedError("no tier with real caches has these benchmarks")
         print(text)
+
+    return run
+
+
+def rates(parser: ArgumentParser) -> Run:
+    """Costs are those of hot loops, from the tiers of a run that have times of a real CPU. The
+    mechanism that costs least is named for dormant and for enabled ones.
+    """
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
+    parser.add_argument("--rate", type=float, default=1e6, help="events a second (1000000)")
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="write a figure, as SVG")
+
+    def run(args: Namespace) -> None:
+        env = read_json(args.run / "env.json", dict)
+        found = costs(read_summary(args.run), env)
+        print(text(found, args.rate))
+        if args.figure:
+            words = "Share of a CPU over the rate of events, for each mechanism"
+            write_whole(args.figure, curves.draw(charts(found), WIDTH).whole(words))
 
     return run
 
