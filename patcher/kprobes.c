@@ -303,9 +303,8 @@ int patcher_kprobes_make_way(const struct patcher_poke *pokes, unsigned int nr)
 }
 
 static void mark_needed(void *unused, const struct patcher_table *table,
-			const struct patcher_site *site)
+			const struct patcher_site *site, u8 *bytes)
 {
-	const u8 *bytes = (const u8 *)patcher_site_addr(site);
 	struct companion *companion;
 
 	list_for_each_entry(companion, &kprobes.companions, node)

@@ -47,10 +47,9 @@ static int stats_show(struct seq_file *m, void *unused)
 DEFINE_SHOW_ATTRIBUTE(stats);
 
 /* Print a site: owner, symbol+offset, and the bytes it holds now; no raw addresses. */
-static void show_site(void *data, const struct patcher_table *table, const struct patcher_site *site)
+static void show_site(void *data, const struct patcher_table *table,
+		      const struct patcher_site *site, u8 *addr)
 {
-	u8 *addr = (u8 *)patcher_site_addr(site);
-
 	/* All is printed once more with more room, and each look-up of a symbol takes long. */
 	if (seq_has_overflowed(data))
 		return;

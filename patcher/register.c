@@ -11,10 +11,9 @@
 #include "stats.h"
 #include "text.h"
 
-static int check_site(const struct patcher_table *table, const struct patcher_site *site)
+static int check_site(const struct patcher_table *table, const struct patcher_site *site,
+		      const u8 *bytes)
 {
-	const u8 *bytes = (void *)patcher_site_addr(site);
-
 	if (!site->len || site->len > PATCHER_INSN_MAX)
 		return -EINVAL;
 	if (!table->core && (site->flags & PATCHER_SITE_ABSOLUTE ||
@@ -39,7 +38,8 @@ static int register_table(struct patcher_table *table, bool allowed)
 	if (!err && patcher_sites_has(table))
 		err = -EBUSY;
 	for (i = 0; i < table->nr && !err; i++)
-		err = check_site(table, &table->sites[i]);
+		err = check_site(table, patcher_table_site(table, i),
+				 (u8 *)patcher_table_addr(table, i));
 	if (!err)
 		err = patcher_sites_add(table);
 	if (err)
@@ -147,7 +147,7 @@ EXPORT_SYMBOL_GPL(patcher_drop);
 
 /* Call @show for every site, with the lock held: no table is registered or forgotten meanwhile. */
 void patcher_for_each_site(void (*show)(void *data, const struct patcher_table *table,
-					const struct patcher_site *site), void *data)
+					const struct patcher_site *site, u8 *addr), void *data)
 {
 	patcher_lock();
 	patcher_sites_for_each(show, data);

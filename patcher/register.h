@@ -9,6 +9,6 @@ int patcher_register_core(struct patcher_table *table);
 void patcher_forget_table(struct patcher_table *table);
 bool patcher_is_registered(const struct patcher_table *table);
 void patcher_for_each_site(void (*show)(void *data, const struct patcher_table *table,
-					const struct patcher_site *site), void *data);
+					const struct patcher_site *site, u8 *addr), void *data);
 
 #endif /* PATCHER_REGISTER_H */

@@ -39,20 +39,64 @@ static void swap_sites(void *a, void *b, int size)
 	y->key -= distance;
 }
 
-static __always_inline unsigned long addr_of_site(const void *sites, unsigned int i)
+static int compare_spots(const void *a, const void *b)
 {
-	return patcher_site_addr((const struct patcher_site *)sites + i);
+	unsigned long x = patcher_spot_addr(a), y = patcher_spot_addr(b);
+
+	return x < y ? -1 : x > y;
+}
+
+static void swap_spots(void *a, void *b, int size)
+{
+	struct patcher_spot *x = a, *y = b, tmp = *x;
+	s32 distance = (long)y - (long)x;
+
+	*x = *y;
+	x->addr += distance;
+	*y = tmp;
+	y->addr -= distance;
+}
+
+static __always_inline unsigned long addr_of_site(const void *table, unsigned int i)
+{
+	return patcher_table_addr(table, i);
+}
+
+static unsigned long end_of_site(const struct patcher_table *table, unsigned int i)
+{
+	return patcher_table_addr(table, i) + patcher_table_site(table, i)->len;
+}
+
+/* The compiler writes most records in the order of addresses: heap sort takes long all the same. */
+static bool is_sorted(const struct patcher_table *table)
+{
+	unsigned int i;
+
+	for (i = 1; i < table->nr; i++)
+		if (patcher_table_addr(table, i - 1) > patcher_table_addr(table, i))
+			return false;
+	return true;
+}
+
+static void sort_table(struct patcher_table *table)
+{
+	if (is_sorted(table))
+		return;
+	if (table->spots)
+		sort(table->spots, table->nr, sizeof(*table->spots), compare_spots, swap_spots);
+	else
+		sort(table->sites, table->nr, sizeof(*table->sites), compare_sites, swap_sites);
 }
 
 /* Does an instruction overlap a site of a table? */
 static bool overlaps_site(const struct patcher_table *table, unsigned long addr, unsigned int len)
 {
 	/* Compare with the first site that begins at @addr or behind, and the site before it. */
-	unsigned int i = kmarkers_lower_bound(table->sites, table->nr, addr, addr_of_site);
+	unsigned int i = kmarkers_lower_bound(table, table->nr, addr, addr_of_site);
 
-	if (i < table->nr && patcher_site_addr(&table->sites[i]) < addr + len)
+	if (i < table->nr && patcher_table_addr(table, i) < addr + len)
 		return true;
-	return i && patcher_site_addr(&table->sites[i - 1]) + table->sites[i - 1].len > addr;
+	return i && end_of_site(table, i - 1) > addr;
 }
 
 static bool overlaps_other_table(const struct patcher_table *table)
@@ -64,8 +108,8 @@ static bool overlaps_other_table(const struct patcher_table *table)
 		if (table->start >= other->end || other->start >= table->end)
 			continue;
 		for (i = 0; i < table->nr; i++)
-			if (overlaps_site(other, patcher_site_addr(&table->sites[i]),
-					  table->sites[i].len))
+			if (overlaps_site(other, patcher_table_addr(table, i),
+					  patcher_table_site(table, i)->len))
 				return true;
 	}
 	return false;
@@ -80,19 +124,17 @@ static bool overlaps_other_table(const struct patcher_table *table)
  */
 int patcher_sites_add(struct patcher_table *table)
 {
-	struct patcher_site *sites = table->sites;
 	unsigned int i;
 
 	patcher_assert_locked();
 	if (!table->nr)
 		return -EINVAL;
-	sort(sites, table->nr, sizeof(*sites), compare_sites, swap_sites);
+	sort_table(table);
 	for (i = 1; i < table->nr; i++)
-		if (patcher_site_addr(&sites[i - 1]) + sites[i - 1].len >
-		    patcher_site_addr(&sites[i]))
+		if (end_of_site(table, i - 1) > patcher_table_addr(table, i))
 			return -EINVAL;
-	table->start = patcher_site_addr(&sites[0]);
-	table->end = patcher_site_addr(&sites[table->nr - 1]) + sites[table->nr - 1].len;
+	table->start = patcher_table_addr(table, 0);
+	table->end = end_of_site(table, table->nr - 1);
 	if (overlaps_other_table(table))
 		return -EBUSY;
 	list_add_rcu(&table->node, &tables);
@@ -118,29 +160,17 @@ bool patcher_sites_has(const struct patcher_table *table)
 	return false;
 }
 
-static const struct patcher_site *search_table(const struct patcher_table *table,
-					       unsigned long addr)
-{
-	unsigned int i = kmarkers_lower_bound(table->sites, table->nr, addr, addr_of_site);
-
-	return i < table->nr && patcher_site_addr(&table->sites[i]) == addr ? &table->sites[i] :
-	       NULL;
-}
-NOKPROBE_SYMBOL(search_table);
-
 /**
- * patcher_sites_find() - find the site at an address
+ * search_tables() - find the site at an address
  * @addr: address of the site's first byte
- * @found: set to the site's table, if not NULL
+ * @cursor: set to the place of the site, if there is one
  *
- * Context: any, NMI included, if preemption is off or patcher_lock() is held.
  * Return: the site or NULL.
  */
-const struct patcher_site *patcher_sites_find(unsigned long addr,
-					      const struct patcher_table **found)
+static const struct patcher_site *search_tables(unsigned long addr, struct patcher_cursor *cursor)
 {
-	const struct patcher_site *site;
 	struct list_head *node;
+	unsigned int i;
 
 	/*
 	 * The loop is open-coded because list_for_each_entry_rcu() calls lockdep,
@@ -151,14 +181,34 @@ const struct patcher_site *patcher_sites_find(unsigned long addr,
 
 		if (addr < table->start || addr >= table->end)
 			continue;
-		site = search_table(table, addr);
-		if (site) {
-			if (found)
-				*found = table;
-			return site;
-		}
+		i = kmarkers_lower_bound(table, table->nr, addr, addr_of_site);
+		if (i == table->nr || patcher_table_addr(table, i) != addr)
+			continue;
+		cursor->table = table;
+		cursor->next = i + 1;
+		return patcher_table_site(table, i);
 	}
 	return NULL;
+}
+NOKPROBE_SYMBOL(search_tables);
+
+/**
+ * patcher_sites_find() - find the site at an address
+ * @addr: address of the site's first byte
+ * @found: set to the site's table, if not NULL
+ *
+ * Context: any, NMI included, if preemption is off or patcher_lock() is held.
+ * Return: the site or NULL; of one of &patcher_table.spots, what all of them are.
+ */
+const struct patcher_site *patcher_sites_find(unsigned long addr,
+					      const struct patcher_table **found)
+{
+	struct patcher_cursor cursor;
+	const struct patcher_site *site = search_tables(addr, &cursor);
+
+	if (site && found)
+		*found = cursor.table;
+	return site;
 }
 NOKPROBE_SYMBOL(patcher_sites_find);
 
@@ -166,12 +216,8 @@ NOKPROBE_SYMBOL(patcher_sites_find);
 const struct patcher_site *patcher_sites_walk_to(struct patcher_cursor *cursor,
 						 unsigned long addr)
 {
-	const struct patcher_site *site = patcher_sites_find(addr, &cursor->table);
-
 	patcher_assert_locked();
-	if (site)
-		cursor->next = site - cursor->table->sites + 1;
-	return site;
+	return search_tables(addr, cursor);
 }
 
 /**
@@ -182,7 +228,7 @@ const struct patcher_site *patcher_sites_walk_to(struct patcher_cursor *cursor,
  * Context: patcher_lock() is held.
  */
 void patcher_sites_for_each(void (*show)(void *data, const struct patcher_table *table,
-				 const struct patcher_site *site), void *data)
+				 const struct patcher_site *site, u8 *addr), void *data)
 {
 	const struct patcher_table *table;
 	unsigned int i;
@@ -190,5 +236,6 @@ void patcher_sites_for_each(void (*show)(void *data, const struct patcher_table 
 	patcher_assert_locked();
 	list_for_each_entry(table, &tables, node)
 		for (i = 0; i < table->nr; i++)
-			show(data, table, &table->sites[i]);
+			show(data, table, patcher_table_site(table, i),
+			     (u8 *)patcher_table_addr(table, i));
 }

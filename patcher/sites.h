@@ -15,6 +15,21 @@ struct patcher_cursor {
 	unsigned int next;
 };
 
+/* The address of a site of a table. */
+static __always_inline unsigned long patcher_table_addr(const struct patcher_table *table,
+							unsigned int i)
+{
+	return table->spots ? patcher_spot_addr(&table->spots[i]) :
+			      patcher_site_addr(&table->sites[i]);
+}
+
+/* What a site is but for its address, which spots do not have in common. */
+static __always_inline const struct patcher_site *
+patcher_table_site(const struct patcher_table *table, unsigned int i)
+{
+	return table->spots ? &table->alike : &table->sites[i];
+}
+
 int patcher_sites_add(struct patcher_table *table);
 void patcher_sites_del(struct patcher_table *table);
 bool patcher_sites_has(const struct patcher_table *table);
@@ -23,7 +38,7 @@ const struct patcher_site *patcher_sites_find(unsigned long addr,
 const struct patcher_site *patcher_sites_walk_to(struct patcher_cursor *cursor,
 						 unsigned long addr);
 void patcher_sites_for_each(void (*show)(void *data, const struct patcher_table *table,
-				 const struct patcher_site *site), void *data);
+				 const struct patcher_site *site, u8 *addr), void *data);
 
 /**
  * patcher_sites_walk() - find the site at an address, for many ascending addresses
@@ -41,9 +56,8 @@ static inline const struct patcher_site *patcher_sites_walk(struct patcher_curso
 {
 	const struct patcher_table *table = cursor->table;
 
-	if (table && cursor->next < table->nr &&
-	    patcher_site_addr(&table->sites[cursor->next]) == addr)
-		return &table->sites[cursor->next++];
+	if (table && cursor->next < table->nr && patcher_table_addr(table, cursor->next) == addr)
+		return patcher_table_site(table, cursor->next++);
 	return patcher_sites_walk_to(cursor, addr);
 }
 

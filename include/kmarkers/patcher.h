@@ -132,8 +132,25 @@ static inline unsigned long patcher_site_key(const struct patcher_site *site)
 }
 
 /**
+ * struct patcher_spot - a site of a table whose sites are all alike
+ * @addr: its first byte, relative to this field
+ * @data: whatever the owner keeps there; it stays with the site when records are sorted
+ */
+struct patcher_spot {
+	s32 addr;
+	u32 data;
+};
+
+static inline unsigned long patcher_spot_addr(const struct patcher_spot *spot)
+{
+	return (unsigned long)&spot->addr + spot->addr;
+}
+
+/**
  * struct patcher_table - the sites of a module, or some of them
  * @sites: the records; sorted by address while registered
+ * @spots: the same, in a table whose sites are all alike; else NULL
+ * @alike: length and flags of each of @spots
  * @nr: how many
  * @module: the module whose text holds the sites; NULL in user space and for core text
  * @owner: who may change them: a string, compared by address
@@ -148,6 +165,8 @@ static inline unsigned long patcher_site_key(const struct patcher_site *site)
  */
 struct patcher_table {
 	struct patcher_site *sites;
+	struct patcher_spot *spots;
+	struct patcher_site alike;
 	unsigned int nr;
 	struct module *module;
 	const char *owner;

@@ -193,7 +193,7 @@ static void forget_markers(void)
 static unsigned int nr_sites;
 
 static void count_site(void *data, const struct patcher_table *table,
-		       const struct patcher_site *site)
+		       const struct patcher_site *site, u8 *addr)
 {
 	nr_sites += patcher_site_key(site) == (unsigned long)data;
 }
