@@ -28,13 +28,7 @@
 #include <linux/stringify.h>
 #include <linux/types.h>
 
-/*
- * Version of the tables, and of the structs in the client that the records point to.
- * 1: heads stood in front of their records, and were found by a local symbol.
- * 2: struct marker_tp had no node.
- * 3: struct marker_typed had no raw.
- */
-#define KMARKERS_TABLE_VERSION	4
+#include <kmarkers/table_version.h>
 
 /**
  * struct kmarkers_chunk - head of the records of one translation unit

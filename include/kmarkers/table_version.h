@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The version of tables: <kmarkers/table.h>.  Headers that may read no other one read this. */
+#ifndef KMARKERS_TABLE_VERSION_H
+#define KMARKERS_TABLE_VERSION_H
+
+/*
+ * Version of the tables, and of the structs in the client that the records point to.
+ * 1: heads stood in front of their records, and were found by a local symbol.
+ * 2: struct marker_tp had no node.
+ * 3: struct marker_typed had no raw.
+ */
+#define KMARKERS_TABLE_VERSION	4
+
+#endif /* KMARKERS_TABLE_VERSION_H */
