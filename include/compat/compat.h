@@ -159,6 +159,17 @@ static inline unsigned int compat_timer_irqs(void)
 }
 
 /*
+ * cead18552660 ("exit: Rename complete_and_exit to kthread_complete_and_exit"), v5.17: of
+ * the two only the new one is exported.
+ */
+#include <linux/kthread.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 17, 0)
+#define compat_complete_and_exit(done, code)	kthread_complete_and_exit(done, code)
+#else
+#define compat_complete_and_exit(done, code)	complete_and_exit(done, code)
+#endif
+
+/*
  * 2c92ca849fcc ("tracing/treewide: Remove second parameter of __assign_str()"),
  * v6.10: __string() keeps the source.  Only the headers in trace/ expand this macro.
  */

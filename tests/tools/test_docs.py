@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ("base", "patcher", "immediate", "markers", "sdt", "bench_modules")
+MODULES = ("base", "patcher", "immediate", "markers", "sdt", "entry", "bench_modules")
 PUBLIC = ROOT / "include" / "kmarkers"
 
 # Formats that hold no comment, or are generated from data.
@@ -23,7 +23,7 @@ MAKE = re.compile(r"(?:^ *|&& )make ((?:[a-z]+-)*[a-z]+)\b", re.MULTILINE)
 # Below the directories of modules, only sources: paths in debugfs begin with the same names.
 NAMED = re.compile(
     r"(?<![\w./-])((?:scripts|tests|native|examples|include)/[\w./*-]*\w"
-    r"|(?:base|patcher|immediate|markers|sdt|bench_modules)/[\w./*-]*\w\.[ch])\b"
+    r"|(?:base|patcher|immediate|markers|sdt|entry|bench_modules)/[\w./*-]*\w\.[ch])\b"
 )
 HOP = re.compile(r"^\| (\d+) \| \[([\w/.]+)\]\(\S+\) \| `(\w+)\(\)` \|", re.MULTILINE)
 RESULT = re.compile(r'^\s*(?:try|refused|same|skip|deny|says|result \S+) "([^"]+)"', re.MULTILINE)

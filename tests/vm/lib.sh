@@ -11,7 +11,7 @@ debugfs=/sys/kernel/debug/kmarkers
 tracing=/sys/kernel/tracing
 cases=/sys/kernel/debug/kmarkers_test
 case_to_run=/sys/module/kmarkers_test/parameters/run
-core="kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_bench"
+core="kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry kmarkers_bench"
 log=/tmp/log
 number=0
 failures=0
@@ -184,7 +184,7 @@ load_core() {
 }
 
 unload_core() {
-	for module in kmarkers_bench kmarkers_sdt kmarkers_markers kmarkers_immediate kmarkers_patcher; do
+	for module in kmarkers_bench kmarkers_entry kmarkers_sdt kmarkers_markers kmarkers_immediate kmarkers_patcher; do
 		rmmod "$module" || return 1
 	done
 }

@@ -35,8 +35,8 @@ HEAD = re.compile(
 SCRATCH = ROOT / "build" / "mutants"
 TREE = SCRATCH / "tree"
 PARTS = (
-    *("base", "patcher", "immediate", "markers", "sdt", "bench_modules", "native", "include"),
-    *("tests", "Kbuild", "kmarkers.mk", "examples"),
+    *("base", "patcher", "immediate", "markers", "sdt", "entry", "bench_modules", "native"),
+    *("include", "tests", "Kbuild", "kmarkers.mk", "entry.mk", "examples"),
 )
 BATCHES = 5000
 HANG_SECONDS = 30.0

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What root may write to control: understood, and done. */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <kmarkers/words.h>
+
+#include "command.h"
+#include "registry.h"
+#include "rules.h"
+
+static const struct {
+	const char *word;
+	u32 action;
+} commands[] = {
+	{ "count", ENTRY_COUNT },
+};
+
+/**
+ * entry_command_run() - do what a line asks for
+ * @line: "PATTERN ACTION" or "PATTERN -ACTION", with one space between them; modified
+ *
+ * Context: may sleep.
+ * Return: 0, -EINVAL for anything else, or as entry_rule_add() and entry_rule_remove().
+ */
+int entry_command_run(char *line)
+{
+	char *words[2];
+	unsigned int i;
+	bool off;
+
+	if (patcher_split_words(line, words, ARRAY_SIZE(words)) != ARRAY_SIZE(words))
+		return -EINVAL;
+	off = words[1][0] == '-';
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(words[1] + off, commands[i].word))
+			return off ? entry_rule_remove(words[0], commands[i].action) :
+				     entry_rule_add(words[0], commands[i].action);
+	return -EINVAL;
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Our files in debugfs, and the parameter control. */
+#ifndef ENTRY_FILES_H
+#define ENTRY_FILES_H
+
+void entry_files_init(void);
+void entry_files_exit(void);
+
+#endif /* ENTRY_FILES_H */

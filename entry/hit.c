@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From a spot that is on to what is done with its hits. */
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <linux/kprobes.h>
+#include <linux/linkage.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+
+#include <kmarkers/search.h>
+
+#include "hit.h"
+#include "registry.h"
+
+/* Hits on a CPU that RCU does not watch, as in the idle loop: nothing was done with them. */
+static atomic_long_t unwatched;
+
+void entry_hit(unsigned long next, unsigned long caller);
+
+/*
+ * The compiler knows nothing of this call: at an entry arguments are in registers, and at
+ * an exit what is returned, or the arguments of a function that is jumped to.  Flags are
+ * in use at neither.  Begins with endbr64, because its address is taken.
+ */
+asm(".pushsection .text\n"
+	"	.balign 16\n"
+	"	.globl entry_call\n"
+	"	.type entry_call, @function\n"
+	"entry_call:\n"
+	"	.byte 0xf3, 0x0f, 0x1e, 0xfa\n"
+	"	pushq %rax\n"
+	"	pushq %rcx\n"
+	"	pushq %rdx\n"
+	"	pushq %rsi\n"
+	"	pushq %rdi\n"
+	"	pushq %r8\n"
+	"	pushq %r9\n"
+	"	pushq %r10\n"
+	"	pushq %r11\n"
+	"	movq 72(%rsp), %rdi\n"
+	"	movq 80(%rsp), %rsi\n"
+	"	call entry_hit\n"
+	"	popq %r11\n"
+	"	popq %r10\n"
+	"	popq %r9\n"
+	"	popq %r8\n"
+	"	popq %rdi\n"
+	"	popq %rsi\n"
+	"	popq %rdx\n"
+	"	popq %rcx\n"
+	"	popq %rax\n"
+	"	" ASM_RET
+	"	.size entry_call, . - entry_call\n"
+	".popsection\n");
+NOKPROBE_SYMBOL(entry_call);
+
+static __always_inline unsigned long addr_of_spot(const void *spots, unsigned int i)
+{
+	return patcher_spot_addr((const struct patcher_spot *)spots + i);
+}
+
+static struct entry_table *find_spot(unsigned long addr, unsigned int *found)
+{
+	struct entry_table *table;
+	struct list_head *node;
+	unsigned int i;
+
+	/* Open-coded for the same reason as in patcher_sites_find(). */
+	for (node = READ_ONCE(entry_registry.tables.next); node != &entry_registry.tables;
+	     node = READ_ONCE(node->next)) {
+		table = list_entry(node, struct entry_table, node);
+		i = kmarkers_lower_bound(table->sites.spots, table->sites.nr, addr, addr_of_spot);
+		if (i == table->sites.nr || addr_of_spot(table->sites.spots, i) != addr)
+			continue;
+		*found = i;
+		return table;
+	}
+	return NULL;
+}
+
+static void act(struct entry_table *table, unsigned int i)
+{
+	u32 data = READ_ONCE(table->sites.spots[i].data);
+
+	if (data & ENTRY_COUNT)
+		atomic_long_inc(&table->counts[i]);
+}
+
+/**
+ * entry_hit() - a spot that is on was executed
+ * @next: the instruction behind it
+ * @caller: what the function returns to
+ *
+ * Context: any, NMI included.
+ */
+notrace void entry_hit(unsigned long next, unsigned long caller)
+{
+	struct entry_table *table;
+	unsigned int i;
+
+	preempt_disable_notrace();
+	if (!rcu_is_watching()) {
+		atomic_long_inc(&unwatched);
+	} else {
+		table = find_spot(next - ENTRY_INSN_LEN, &i);
+		if (table)
+			act(table, i);
+	}
+	preempt_enable_notrace();
+}
+NOKPROBE_SYMBOL(entry_hit);
+
+unsigned long entry_unwatched(void)
+{
+	return atomic_long_read(&unwatched);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From a spot that is on to what is done with its hits. */
+#ifndef ENTRY_HIT_H
+#define ENTRY_HIT_H
+
+/* What spots call: it keeps all registers.  Not to be called from C. */
+void entry_call(void);
+
+unsigned long entry_unwatched(void);
+
+#endif /* ENTRY_HIT_H */

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the files list and stats show. */
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+
+#include "hit.h"
+#include "list.h"
+#include "names.h"
+#include "registry.h"
+
+static void show_spot(struct seq_file *m, const struct entry_table *table, unsigned int i,
+		      const struct entry_names *names)
+{
+	const struct patcher_spot *spot = &table->sites.spots[i];
+	char function[ENTRY_MAX_FUNCTION];
+	unsigned long offset;
+	const char *name = entry_name_of(names, patcher_spot_addr(spot), &offset);
+
+	entry_function_of(function, name);
+	seq_printf(m, "%s:%s:%s %s %s %lu %s@+0x%lx\n", module_name(table->sites.module), function,
+		   spot->data & ENTRY_EXIT ? "exit" : "entry",
+		   spot->data & ENTRY_ON ? "on" : "off",
+		   spot->data & ENTRY_COUNT ? "count" : "-",
+		   table->counts ? atomic_long_read(&table->counts[i]) : 0, name, offset);
+}
+
+static int show_table(struct seq_file *m, const struct entry_table *table)
+{
+	struct entry_names names;
+	unsigned int i;
+
+	if (entry_names_read(&names, table->sites.module))
+		return -ENOMEM;
+	/* What does not fit is shown once more with more room. */
+	for (i = 0; i < table->sites.nr && !seq_has_overflowed(m); i++)
+		show_spot(m, table, i, &names);
+	entry_names_free(&names);
+	return 0;
+}
+
+/* One line per spot, in the order of addresses in each module. */
+int entry_list_show(struct seq_file *m, void *unused)
+{
+	struct entry_table *table;
+	int err = 0;
+
+	seq_puts(m, "module:function:kind state action counted place\n");
+	mutex_lock(&entry_registry.lock);
+	list_for_each_entry(table, &entry_registry.tables, node) {
+		err = show_table(m, table);
+		if (err)
+			break;
+	}
+	mutex_unlock(&entry_registry.lock);
+	return err;
+}
+
+/* Sums over all modules. */
+int entry_stats_show(struct seq_file *m, void *unused)
+{
+	unsigned long modules = 0, nr = 0, exits = 0, on = 0, stuck = 0, counted = 0;
+	struct entry_table *table;
+	struct patcher_spot *spot;
+	unsigned int i;
+
+	mutex_lock(&entry_registry.lock);
+	list_for_each_entry(table, &entry_registry.tables, node)
+		modules++;
+	entry_for_each_spot(spot, table, i) {
+		nr++;
+		exits += !!(spot->data & ENTRY_EXIT);
+		on += !!(spot->data & ENTRY_ON);
+		stuck += !!(spot->data & ENTRY_STUCK);
+		counted += table->counts ? atomic_long_read(&table->counts[i]) : 0;
+	}
+	mutex_unlock(&entry_registry.lock);
+	seq_printf(m, "modules %lu\n", modules);
+	seq_printf(m, "entries %lu\n", nr - exits);
+	seq_printf(m, "exits %lu\n", exits);
+	seq_printf(m, "table_bytes %lu\n", nr * sizeof(*spot));
+	seq_printf(m, "on %lu\n", on);
+	seq_printf(m, "stuck %lu\n", stuck);
+	seq_printf(m, "counted %lu\n", counted);
+	seq_printf(m, "unwatched %lu\n", entry_unwatched());
+	return 0;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files list and stats show. */
+#ifndef ENTRY_LIST_H
+#define ENTRY_LIST_H
+
+struct seq_file;
+
+int entry_list_show(struct seq_file *m, void *unused);
+int entry_stats_show(struct seq_file *m, void *unused);
+
+#endif /* ENTRY_LIST_H */

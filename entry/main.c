@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Recorded entries and exits of functions as a module: finds the tables of its clients. */
+#include <linux/module.h>
+#include <linux/notifier.h>
+
+#include <kmarkers/patcher.h>
+#include <kmarkers/version.h>
+
+#include "files.h"
+#include "tables.h"
+
+/* COMING: before the module's init; GOING: after the last of its code ran. */
+static int on_module(struct notifier_block *nb, unsigned long event, void *data)
+{
+	if (event == MODULE_STATE_COMING)
+		entry_add_module(data);
+	else if (event == MODULE_STATE_GOING)
+		entry_drop_module(data);
+	return NOTIFY_OK;
+}
+
+/* As that of immediate values. */
+static struct notifier_block module_notifier = {
+	.notifier_call = on_module,
+	.priority = 3,
+};
+
+static int __init entry_init(void)
+{
+	int err = register_module_notifier(&module_notifier);
+
+	if (err)
+		return err;
+	err = entry_add_present();
+	if (err)
+		goto err_notifier;
+	entry_files_init();
+	return 0;
+
+err_notifier:
+	unregister_module_notifier(&module_notifier);
+	entry_drop_all();
+	return err;
+}
+
+static void __exit entry_exit(void)
+{
+	entry_files_exit();
+	unregister_module_notifier(&module_notifier);
+	entry_drop_all();
+}
+
+module_init(entry_init);
+module_exit(entry_exit);
+
+MODULE_DESCRIPTION("Recorded entries and exits of functions");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(KMARKERS_VERSION);
+MODULE_ALIAS("entry");

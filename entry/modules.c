@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Modules that were loaded before this one.  The kernel exports no list of them, but
+ * every module is linked into it, so this one is, too.
+ */
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/module.h>
+#include <linux/rculist.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <asm/pgtable.h>
+
+#include "modules.h"
+#include "registry.h"
+
+/* The head of the list is in the kernel's data, and a module in memory for modules. */
+static bool is_head(const struct list_head *node)
+{
+	return (unsigned long)node < MODULES_VADDR;
+}
+
+static struct module *module_of(struct list_head *node)
+{
+	return is_head(node) ? NULL : list_entry(node, struct module, list);
+}
+
+/*
+ * The first @most modules in the list behind this one that have been found fit to run
+ * and are not on their way out.  Return how many there are.
+ */
+static unsigned int collect_modules(struct module **modules, unsigned int most)
+{
+	struct list_head *node;
+	struct module *module;
+	unsigned int nr = 0;
+
+	rcu_read_lock();
+	for (node = READ_ONCE(THIS_MODULE->list.next); node != &THIS_MODULE->list;
+	     node = READ_ONCE(node->next)) {
+		module = module_of(node);
+		if (!module || (module->state != MODULE_STATE_LIVE &&
+				module->state != MODULE_STATE_COMING))
+			continue;
+		if (nr < most)
+			modules[nr] = module;
+		nr++;
+	}
+	rcu_read_unlock();
+	return nr;
+}
+
+/**
+ * entry_for_each_module() - call a function for each module that was loaded before
+ * @each: the function
+ *
+ * The caller's notifier of modules is registered, and waits for the registry's lock when
+ * a module is going.  A module that was seen in another state is told to it later, so it
+ * stays until the lock is released.  Modules that come during the call are not all
+ * visited, because the notifier is called for them.
+ *
+ * Context: may sleep; the registry's lock is held.
+ * Return: 0 or -ENOMEM.
+ */
+int entry_for_each_module(void (*each)(struct module *module))
+{
+	unsigned int i, most = collect_modules(NULL, 0), nr;
+	struct module **modules = kvcalloc(most ?: 1, sizeof(*modules), GFP_KERNEL);
+
+	lockdep_assert_held(&entry_registry.lock);
+	if (!modules)
+		return -ENOMEM;
+	nr = min(collect_modules(modules, most), most);
+	for (i = 0; i < nr; i++)
+		each(modules[i]);
+	kvfree(modules);
+	return 0;
+}

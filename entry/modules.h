@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Modules that were loaded before this one. */
+#ifndef ENTRY_MODULES_H
+#define ENTRY_MODULES_H
+
+struct module;
+
+int entry_for_each_module(void (*each)(struct module *module));
+
+#endif /* ENTRY_MODULES_H */

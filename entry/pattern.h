@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Patterns of the names of spots. */
+#ifndef ENTRY_PATTERN_H
+#define ENTRY_PATTERN_H
+
+#include <linux/types.h>
+
+enum {
+	ENTRY_MODULE,
+	ENTRY_FUNCTION,
+	ENTRY_KIND,
+	ENTRY_PARTS,
+};
+
+/* With its end. */
+#define ENTRY_MAX_PATTERN	256
+
+/**
+ * struct entry_pattern - what a pattern asks for
+ * @part: a pattern of the shell for each part of the name; "" for anything
+ * @text: what the parts point into
+ */
+struct entry_pattern {
+	const char *part[ENTRY_PARTS];
+	char text[ENTRY_MAX_PATTERN];
+};
+
+int entry_pattern_parse(struct entry_pattern *pattern, const char *text);
+bool entry_part_matches(const struct entry_pattern *pattern, unsigned int part, const char *name);
+
+static inline bool entry_pattern_has(const struct entry_pattern *pattern, unsigned int part)
+{
+	return *pattern->part[part];
+}
+
+#endif /* ENTRY_PATTERN_H */

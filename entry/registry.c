@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The tables of all modules. */
+#include "registry.h"
+
+struct entry_registry entry_registry = {
+	.lock = __MUTEX_INITIALIZER(entry_registry.lock),
+	.tables = LIST_HEAD_INIT(entry_registry.tables),
+};
+
+const char entry_owner[] = "entry";

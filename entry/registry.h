@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The entries and exits of functions of all clients, which all files here use. */
+#ifndef ENTRY_REGISTRY_H
+#define ENTRY_REGISTRY_H
+
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+
+#include <kmarkers/patcher.h>
+
+/* Bytes of a nop that entry.mk has the compiler write, and of the call that replaces it. */
+#define ENTRY_INSN_LEN	5
+
+/*
+ * What the data of a spot says.  The client's record says ENTRY_EXIT; the rest changes
+ * under the registry's lock, and hits read it without.
+ */
+enum {
+	ENTRY_EXIT = 0x1,	/* a way out of a function, not the way in */
+	ENTRY_ON = 0x2,		/* the instruction is the call */
+	ENTRY_STUCK = 0x4,	/* it could not be switched off */
+	ENTRY_COUNT = 0x8,	/* hits are counted: an action */
+};
+
+#define ENTRY_ACTIONS	ENTRY_COUNT
+
+/**
+ * struct entry_table - the spots of a module
+ * @node: in the list of all, which hits read
+ * @sites: what the patcher knows: the spots, sorted by address
+ * @counts: of hits, one for each spot; NULL until any has been counted
+ */
+struct entry_table {
+	struct list_head node;
+	struct patcher_table sites;
+	atomic_long_t *counts;
+};
+
+/**
+ * struct entry_registry - all tables
+ * @lock: before the patcher's
+ * @tables: struct entry_table
+ */
+struct entry_registry {
+	struct mutex lock;
+	struct list_head tables;
+};
+
+extern struct entry_registry entry_registry;
+
+/* What the patcher calls us: compared by address. */
+extern const char entry_owner[];
+
+/* A spot is on as long as there is anything to do with its hits. */
+static inline bool entry_is_wanted(const struct patcher_spot *spot)
+{
+	return spot->data & ENTRY_ACTIONS;
+}
+
+static inline void entry_set(struct patcher_spot *spot, u32 clear, u32 set)
+{
+	WRITE_ONCE(spot->data, (spot->data & ~clear) | set);
+}
+
+/* Every spot: s is a pointer to it, t to its table and i its number. */
+#define entry_for_each_spot(s, t, i)					\
+	list_for_each_entry(t, &entry_registry.tables, node)		\
+		for ((i) = 0; (i) < (t)->sites.nr && ((s) = &(t)->sites.spots[i], 1); (i)++)
+
+#endif /* ENTRY_REGISTRY_H */

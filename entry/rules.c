@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rules: a pattern, and what is done with the hits of spots that match it.  A rule also
+ * waits for spots that are to come.
+ *
+ * A change is planned first, in the data of the spots beside what is in force, so that
+ * nothing has changed if memory runs out.  Then plan and force are exchanged, and the
+ * instructions are brought in line; if that fails, they are exchanged once more.
+ */
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "names.h"
+#include "pattern.h"
+#include "registry.h"
+#include "rules.h"
+#include "switch.h"
+
+/* Where the planned actions of a spot are. */
+#define PLAN_SHIFT	16
+
+/**
+ * struct rule - what is done with the hits of which spots
+ * @node: in the list of all
+ * @action: one of ENTRY_ACTIONS
+ * @pattern: the spots
+ * @text: the same as it was given
+ */
+struct rule {
+	struct list_head node;
+	u32 action;
+	struct entry_pattern pattern;
+	char text[ENTRY_MAX_PATTERN];
+};
+
+static LIST_HEAD(rules);
+
+static struct rule *find_rule(const char *text, u32 action)
+{
+	struct rule *rule;
+
+	lockdep_assert_held(&entry_registry.lock);
+	list_for_each_entry(rule, &rules, node)
+		if (rule->action == action && !strcmp(rule->text, text))
+			return rule;
+	return NULL;
+}
+
+static bool matches(const struct rule *rule, const struct entry_names *names,
+		    const struct patcher_spot *spot)
+{
+	char function[ENTRY_MAX_FUNCTION];
+	unsigned long offset;
+
+	if (!entry_part_matches(&rule->pattern, ENTRY_KIND,
+				spot->data & ENTRY_EXIT ? "exit" : "entry"))
+		return false;
+	if (!names)
+		return true;
+	entry_function_of(function, entry_name_of(names, patcher_spot_addr(spot), &offset));
+	return entry_part_matches(&rule->pattern, ENTRY_FUNCTION, function);
+}
+
+static int plan_rule(struct entry_table *table, const struct rule *rule)
+{
+	struct patcher_spot *spot = table->sites.spots, *end = spot + table->sites.nr;
+	bool is_named = entry_pattern_has(&rule->pattern, ENTRY_FUNCTION);
+	struct entry_names names = { NULL };
+
+	if (!entry_part_matches(&rule->pattern, ENTRY_MODULE, module_name(table->sites.module)))
+		return 0;
+	if (is_named && entry_names_read(&names, table->sites.module))
+		return -ENOMEM;
+	for (; spot < end; spot++)
+		if (matches(rule, is_named ? &names : NULL, spot))
+			entry_set(spot, 0, rule->action << PLAN_SHIFT);
+	entry_names_free(&names);
+	return 0;
+}
+
+static void forget_plan(struct entry_table *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->sites.nr; i++)
+		entry_set(&table->sites.spots[i], ENTRY_ACTIONS << PLAN_SHIFT, 0);
+}
+
+static bool plans_counts(const struct entry_table *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->sites.nr; i++)
+		if (table->sites.spots[i].data & ENTRY_COUNT << PLAN_SHIFT)
+			return true;
+	return false;
+}
+
+/* Plan by all rules what is done with the spots of a table.  0 or -ENOMEM. */
+static int plan_table(struct entry_table *table)
+{
+	struct rule *rule;
+	int err = 0;
+
+	forget_plan(table);
+	list_for_each_entry(rule, &rules, node) {
+		err = plan_rule(table, rule);
+		if (err)
+			return err;
+	}
+	if (!table->counts && plans_counts(table)) {
+		/* Hits read it only once they are to be counted. */
+		table->counts = kvcalloc(table->sites.nr, sizeof(*table->counts), GFP_KERNEL);
+		err = table->counts ? 0 : -ENOMEM;
+	}
+	return err;
+}
+
+static int plan_all(void)
+{
+	struct entry_table *table;
+	int err = 0;
+
+	list_for_each_entry(table, &entry_registry.tables, node) {
+		err = plan_table(table);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+/* Exchange what is planned for a table and what is in force. */
+static void exchange_table(struct entry_table *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->sites.nr; i++) {
+		struct patcher_spot *spot = &table->sites.spots[i];
+		u32 plan = spot->data >> PLAN_SHIFT & ENTRY_ACTIONS;
+		u32 force = spot->data & ENTRY_ACTIONS;
+
+		entry_set(spot, ENTRY_ACTIONS | ENTRY_ACTIONS << PLAN_SHIFT,
+			  plan | force << PLAN_SHIFT);
+	}
+}
+
+static void exchange_all(void)
+{
+	struct entry_table *table;
+
+	list_for_each_entry(table, &entry_registry.tables, node)
+		exchange_table(table);
+}
+
+static int add_rule(struct rule *rule)
+{
+	int err;
+
+	list_add_tail(&rule->node, &rules);
+	err = plan_all();
+	if (!err) {
+		exchange_all();
+		err = entry_switch_on();
+		if (err)
+			exchange_all();
+	}
+	if (err)
+		list_del(&rule->node);
+	return err;
+}
+
+/**
+ * entry_rule_add() - do something with the hits of spots
+ * @text: the spots: see entry_pattern_parse()
+ * @action: one of ENTRY_ACTIONS
+ *
+ * Context: may sleep.
+ * Return: 0; -EINVAL for a pattern that is none; -EBUSY if there is such a rule;
+ * -ENOMEM, or what patcher_apply() returns, with nothing changed.
+ */
+int entry_rule_add(const char *text, u32 action)
+{
+	struct rule *rule = kzalloc(sizeof(*rule), GFP_KERNEL);
+	int err;
+
+	if (!rule)
+		return -ENOMEM;
+	err = entry_pattern_parse(&rule->pattern, text);
+	if (!err) {
+		strcpy(rule->text, text);
+		rule->action = action;
+		mutex_lock(&entry_registry.lock);
+		err = find_rule(text, action) ? -EBUSY : add_rule(rule);
+		mutex_unlock(&entry_registry.lock);
+	}
+	if (err)
+		kfree(rule);
+	return err;
+}
+
+static int remove_rule(struct rule *rule)
+{
+	int err;
+
+	list_del(&rule->node);
+	err = plan_all();
+	if (err) {
+		list_add_tail(&rule->node, &rules);
+		return err;
+	}
+	kfree(rule);
+	exchange_all();
+	return entry_switch_off();
+}
+
+/**
+ * entry_rule_remove() - do it no more
+ * @text: as it was given to entry_rule_add()
+ * @action: the same
+ *
+ * Context: may sleep.
+ * Return: 0; -ENOENT if there is no such rule; -ENOMEM with nothing changed; or what
+ * patcher_apply() returned for a spot that could not be switched off, for a kprobe is
+ * there: nothing is done with its hits, and the next call tries it again.
+ */
+int entry_rule_remove(const char *text, u32 action)
+{
+	struct rule *rule;
+	int err;
+
+	mutex_lock(&entry_registry.lock);
+	rule = find_rule(text, action);
+	err = rule ? remove_rule(rule) : -ENOENT;
+	mutex_unlock(&entry_registry.lock);
+	return err;
+}
+
+/* Forget all rules: nothing is done with any hit from now on. */
+void entry_rules_clear(void)
+{
+	struct rule *rule, *next;
+	struct entry_table *table;
+
+	lockdep_assert_held(&entry_registry.lock);
+	list_for_each_entry_safe(rule, next, &rules, node) {
+		list_del(&rule->node);
+		kfree(rule);
+	}
+	list_for_each_entry(table, &entry_registry.tables, node) {
+		forget_plan(table);
+		exchange_table(table);
+	}
+}
+
+/* A new table comes into the list, and under the rules.  0, -ENOMEM or an error of the patcher. */
+int entry_rules_join(struct entry_table *table)
+{
+	int err;
+
+	lockdep_assert_held(&entry_registry.lock);
+	err = plan_table(table);
+	if (err)
+		return err;
+	list_add_rcu(&table->node, &entry_registry.tables);
+	exchange_table(table);
+	err = entry_switch_on();
+	if (err)
+		entry_rules_leave(table);
+	return err;
+}
+
+/* A table goes: hits do not find it any more when a grace period has passed. */
+void entry_rules_leave(struct entry_table *table)
+{
+	lockdep_assert_held(&entry_registry.lock);
+	forget_plan(table);
+	exchange_table(table);
+	entry_switch_off();
+	list_del_rcu(&table->node);
+}

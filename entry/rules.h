@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is to be done with the hits of spots, also of those that are to come. */
+#ifndef ENTRY_RULES_H
+#define ENTRY_RULES_H
+
+#include <linux/types.h>
+
+struct entry_table;
+
+int entry_rule_add(const char *text, u32 action);
+int entry_rule_remove(const char *text, u32 action);
+void entry_rules_clear(void);
+int entry_rules_join(struct entry_table *table);
+void entry_rules_leave(struct entry_table *table);
+
+#endif /* ENTRY_RULES_H */

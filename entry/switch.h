@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Bringing the instructions of spots in line with what is to be done with their hits. */
+#ifndef ENTRY_SWITCH_H
+#define ENTRY_SWITCH_H
+
+#include <linux/types.h>
+
+int entry_switch_on(void);
+int entry_switch_off(void);
+bool entry_any_is_on(void);
+
+#endif /* ENTRY_SWITCH_H */

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The tables that modules bring and take away. */
+#include <linux/delay.h>
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "modules.h"
+#include "registry.h"
+#include "rules.h"
+#include "switch.h"
+#include "tables.h"
+
+/* Is all of an instruction in text that stays as long as the module? */
+static bool stays(struct module *module, unsigned long addr)
+{
+	unsigned long last = addr + ENTRY_INSN_LEN - 1;
+
+	return within_module_core(addr, module) && within_module_core(last, module) &&
+	       compat_module_text(module, addr) && compat_module_text(module, last);
+}
+
+static void put_spot(struct patcher_spot *to, unsigned long addr, u32 data)
+{
+	to->addr = addr - (unsigned long)&to->addr;
+	to->data = data & ENTRY_EXIT;
+}
+
+/*
+ * Move the records of text that stays to the front, and return how many they are.  Init
+ * text is freed when the module's init has returned, and then another module may have
+ * its memory: its records point at nothing from now on, also for a later load of ours.
+ */
+static unsigned int keep_those_that_stay(struct module *module, struct patcher_spot *spots,
+					 unsigned int nr)
+{
+	unsigned int i, kept = 0;
+
+	for (i = 0; i < nr; i++) {
+		unsigned long addr = patcher_spot_addr(&spots[i]);
+
+		if (stays(module, addr))
+			put_spot(&spots[kept++], addr, spots[i].data);
+	}
+	for (i = kept; i < nr; i++)
+		spots[i].addr = 0;
+	return kept;
+}
+
+static struct entry_table *find_table(const struct module *module)
+{
+	struct entry_table *table;
+
+	lockdep_assert_held(&entry_registry.lock);
+	list_for_each_entry(table, &entry_registry.tables, node)
+		if (table->sites.module == module)
+			return table;
+	return NULL;
+}
+
+static void free_table(struct entry_table *table)
+{
+	kvfree(table->counts);
+	kfree(table);
+}
+
+static int register_table(struct entry_table *table)
+{
+	int err = patcher_register(&table->sites);
+
+	if (err)
+		return err;
+	err = entry_rules_join(table);
+	if (err)
+		patcher_unregister(&table->sites);
+	return err;
+}
+
+static int add_table(struct module *module, struct patcher_spot *spots, unsigned int nr)
+{
+	struct entry_table *table;
+	int err;
+
+	nr = keep_those_that_stay(module, spots, nr);
+	if (!nr)
+		return 0;
+	table = kzalloc(sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	table->sites = (struct patcher_table) {
+		.spots = spots,
+		.nr = nr,
+		.alike.len = ENTRY_INSN_LEN,
+		.module = module,
+		.owner = entry_owner,
+	};
+	err = register_table(table);
+	if (err)
+		free_table(table);
+	return err;
+}
+
+static int find_records(struct module *module)
+{
+	struct kmarkers_span span;
+	int nr, err;
+
+	err = patcher_find_records(module, KMARKERS_SYMBOL(entry), NULL,
+				   sizeof(struct patcher_spot), &span);
+	if (err)
+		return err;
+	nr = kmarkers_span_records(&span, sizeof(struct patcher_spot));
+	return nr > 0 ? add_table(module, span.first, nr) : nr;
+}
+
+/* One that comes while we do may be found twice. */
+static void add_module(struct module *module)
+{
+	int err = find_table(module) ? 0 : find_records(module);
+
+	if (err)
+		pr_err("%s: its functions cannot be switched: error %d\n", module->name, err);
+}
+
+/**
+ * entry_add_module() - take over the spots of a module, if it has any
+ * @module: a module that is coming: none of its code runs yet
+ *
+ * A client works without us: if its table is malformed or there is no memory, or if a
+ * spot that is to be on cannot be switched, the log says so, and its spots stay nops.
+ *
+ * Context: may sleep.
+ */
+void entry_add_module(struct module *module)
+{
+	mutex_lock(&entry_registry.lock);
+	add_module(module);
+	mutex_unlock(&entry_registry.lock);
+}
+
+/**
+ * entry_add_present() - take over the spots of all modules that were loaded before
+ *
+ * Context: may sleep; the notifier of modules is registered.
+ * Return: 0 or -ENOMEM.
+ */
+int entry_add_present(void)
+{
+	int err;
+
+	mutex_lock(&entry_registry.lock);
+	err = entry_for_each_module(add_module);
+	mutex_unlock(&entry_registry.lock);
+	return err;
+}
+
+/**
+ * entry_drop_module() - forget every spot of a module
+ * @module: a module that leaves; of its code, what sets its parameters may still run
+ *
+ * Context: may sleep; waits for a grace period if there are any.
+ */
+void entry_drop_module(struct module *module)
+{
+	struct entry_table *table;
+
+	mutex_lock(&entry_registry.lock);
+	table = find_table(module);
+	if (table) {
+		entry_rules_leave(table);
+		patcher_drop(&table->sites);
+		/* Hits of other spots walk the list: nobody looks at the table afterwards. */
+		synchronize_rcu();
+		free_table(table);
+	}
+	mutex_unlock(&entry_registry.lock);
+}
+
+/*
+ * Switch everything off.  A spot that somebody else's kprobe is on cannot be: wait until
+ * it is gone, for what the spot calls must not go before.
+ */
+static void switch_all_off(void)
+{
+	bool told = false;
+
+	entry_rules_clear();
+	entry_switch_off();
+	while (entry_any_is_on()) {
+		if (!told)
+			pr_warn("waiting for a kprobe to leave\n");
+		told = true;
+		mutex_unlock(&entry_registry.lock);
+		msleep(100);
+		mutex_lock(&entry_registry.lock);
+		entry_switch_off();
+	}
+}
+
+/**
+ * entry_drop_all() - forget every spot, for this module leaves
+ *
+ * On return all spots are nops, and no task is in what they called.
+ *
+ * Context: may sleep; no table comes any more.
+ */
+void entry_drop_all(void)
+{
+	struct entry_table *table, *next;
+
+	mutex_lock(&entry_registry.lock);
+	switch_all_off();
+	list_for_each_entry_safe(table, next, &entry_registry.tables, node) {
+		list_del_rcu(&table->node);
+		patcher_unregister(&table->sites);
+		free_table(table);
+	}
+	mutex_unlock(&entry_registry.lock);
+	/* Tasks may have been preempted in entry_call(). */
+	synchronize_rcu_tasks();
+}

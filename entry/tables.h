@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The tables that modules bring and take away. */
+#ifndef ENTRY_TABLES_H
+#define ENTRY_TABLES_H
+
+struct module;
+
+void entry_add_module(struct module *module);
+int entry_add_present(void);
+void entry_drop_module(struct module *module);
+void entry_drop_all(void);
+
+#endif /* ENTRY_TABLES_H */

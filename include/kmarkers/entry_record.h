@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What entry.mk has the compiler include first into every file of a client: only
+ * assembly, so that no header of the kernel is read before the client's own lines.
+ *
+ * The compiler begins each function with "call __fentry__", and with
+ * -minstrument-return=call it writes "call __return__" before each way out of a
+ * function: returns and tail calls.  The macro named call writes a nop of 5 bytes
+ * there instead, and a record; any other call it leaves as it is.
+ *
+ * The records are found as <kmarkers/table.h> says, but for this: the head refers to no
+ * symbol of ours, so the client can be loaded without any module of ours, and holds
+ * none.  Therefore the parameter that stands for the table has the kernel's own
+ * operations of a string; it has room for no character, so that it cannot be set.
+ */
+#if !defined(KMARKERS_ENTRY_RECORD_H) && !defined(__ASSEMBLER__)
+#define KMARKERS_ENTRY_RECORD_H
+
+#include <kmarkers/table_version.h>
+
+/* struct patcher_spot, whose data is 0 for an entry and 1 for an exit. */
+asm(".macro kmarkers_entry_spot data\n"
+	".Lkmarkers_entry_\\@:\n"
+	"	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+	".pushsection .discard_kmarkers_entry, 1, \"aw\", @progbits\n"
+	"	.long .Lkmarkers_entry_\\@ - ., \\data\n"
+	".popsection\n"
+	".endm\n"
+	".macro call target:vararg\n"
+	"	.ifc \\target,__fentry__\n"
+	"	kmarkers_entry_spot 0\n"
+	"	.else\n"
+	"	.ifc \\target,__return__\n"
+	"	kmarkers_entry_spot 1\n"
+	"	.else\n"
+	"	callq \\target\n"
+	"	.endif\n"
+	"	.endif\n"
+	".endm\n");
+
+#define KMARKERS_ENTRY_TEXT_OF(x)	#x
+#define KMARKERS_ENTRY_TEXT(x)		KMARKERS_ENTRY_TEXT_OF(x)
+
+/* struct kmarkers_chunk, which is an empty struct kparam_string too; and struct kernel_param. */
+asm(".pushsection .discard_kmarkers_entry, 0, \"aw\", @progbits\n"
+	"	.balign 4\n"
+	".Lkmarkers_entry_begin:\n"
+	".popsection\n"
+	".pushsection .discard_kmarkers_entry, 2, \"aw\", @progbits\n"
+	".Lkmarkers_entry_end:\n"
+	".popsection\n"
+	".pushsection .discard_kmarkers_entry_heads, \"aw\", @progbits\n"
+	"	.balign 8\n"
+	".Lkmarkers_entry_head:\n"
+	"	.quad 0\n"
+	"	.long .Lkmarkers_entry_end - .Lkmarkers_entry_begin\n"
+	"	.short 8, " KMARKERS_ENTRY_TEXT(KMARKERS_TABLE_VERSION) "\n"
+	"	.long .Lkmarkers_entry_begin - ., 0\n"
+	".Lkmarkers_entry_name:\n"
+	"	.asciz \"kmarkers_chunk_entry\"\n"
+	".popsection\n"
+	".pushsection __param, \"a\", @progbits\n"
+	"	.balign 8\n"
+	"	.quad .Lkmarkers_entry_name, 0, param_ops_string\n"
+	"	.short 0\n"
+	"	.byte -1, 0\n"
+	"	.long 0\n"
+	"	.quad .Lkmarkers_entry_head\n"
+	".popsection\n");
+
+#endif /* KMARKERS_ENTRY_RECORD_H */

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Functions whose entries and exits are recorded.  Writing a number to the parameter pass
+ * calls them that often; storm does so on every CPU at the same time.  In each pass
+ *
+ *	te_leaf		is called twice, once by a jump from te_tail
+ *	te_many		is called once, has many arguments and several ways out
+ *	te_recurse	is called four times
+ *	te_cold		is called once, and is in another section than the others
+ *	te_plain	is called once, and is not recorded
+ *
+ * and each call checks what it was given and what it returns: see the parameter wrong.
+ */
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/smp.h>
+
+#include "plain.h"
+
+static atomic_t te_wrong = ATOMIC_INIT(0);
+
+static noinline __cold unsigned long te_cold(unsigned long value)
+{
+	barrier();
+	return value ^ 1;
+}
+
+static noinline __noclone unsigned long te_leaf(unsigned long a, unsigned long b, unsigned long c,
+				      unsigned long d, unsigned long e, unsigned long f)
+{
+	barrier();
+	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f;
+}
+
+/* Arguments are in registers where it is left. */
+static noinline __noclone unsigned long te_tail(unsigned long a, unsigned long b, unsigned long c,
+				      unsigned long d, unsigned long e, unsigned long f)
+{
+	return te_leaf(f, e, d, c, b, a);
+}
+
+static noinline __noclone unsigned __int128 te_many(unsigned long which, unsigned long value)
+{
+	if (which % 3 == 0)
+		return (unsigned __int128)value << 64 | which;
+	if (which % 3 == 1)
+		return (unsigned __int128)which << 64 | value;
+	return (unsigned __int128)te_leaf(1, 1, 1, 1, 1, 1) << 64 | 21;
+}
+
+static noinline __noclone unsigned int te_recurse(unsigned int depth)
+{
+	unsigned int below = depth ? te_recurse(depth - 1) : 0;
+
+	/* So that it is no loop. */
+	barrier();
+	return below + 1;
+}
+
+static void te_expect(bool is_so)
+{
+	if (!is_so)
+		atomic_inc(&te_wrong);
+}
+
+static void te_pass_once(unsigned long i)
+{
+	unsigned __int128 both = te_many(2 * (i % 2), i);
+
+	te_expect(te_leaf(i, 2, 3, 4, 5, 6) == i + 90);
+	te_expect(te_tail(i, 2, 3, 4, 5, 6) == 6 + 10 + 12 + 12 + 10 + 6 * i);
+	te_expect(te_recurse(3) == 4);
+	te_expect(te_plain(i) == (int)i + 1);
+	te_expect(te_cold(i) == (i ^ 1));
+	te_expect(both == (i % 2 ? (unsigned __int128)21 << 64 | 21 : (unsigned __int128)i << 64));
+}
+
+static int te_pass(const char *text, const struct kernel_param *unused)
+{
+	unsigned long i, times;
+	int err = kstrtoul(text, 0, &times);
+
+	/* te_many() calls te_leaf() in every second pass. */
+	for (i = 0; i < times && !err; i++)
+		te_pass_once(2 * i);
+	return err;
+}
+
+static unsigned long te_times;
+
+static int te_storm_thread(void *done)
+{
+	unsigned long i;
+
+	for (i = 0; i < te_times; i++) {
+		te_pass_once(2 * i);
+		if (i % 1024 == 0)
+			cond_resched();
+	}
+	complete(done);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+/* On every CPU at the same time; returns when all are done. */
+static int te_storm(const char *text, const struct kernel_param *unused)
+{
+	struct task_struct *threads[2] = { NULL };
+	struct completion done;
+	unsigned int cpu, nr = 0, i;
+	int err = kstrtoul(text, 0, &te_times);
+
+	if (err)
+		return err;
+	init_completion(&done);
+	for_each_online_cpu(cpu) {
+		if (nr == ARRAY_SIZE(threads))
+			break;
+		threads[nr] = kthread_create(te_storm_thread, &done, "te_storm");
+		if (IS_ERR(threads[nr]))
+			break;
+		kthread_bind(threads[nr], cpu);
+		wake_up_process(threads[nr++]);
+	}
+	for (i = 0; i < nr; i++)
+		wait_for_completion(&done);
+	for (i = 0; i < nr; i++)
+		kthread_stop(threads[i]);
+	return nr == min_t(unsigned int, num_online_cpus(), ARRAY_SIZE(threads)) ? 0 : -ENOMEM;
+}
+
+static DECLARE_COMPLETION(te_gone_done);
+
+static noinline void __noreturn te_gone(void)
+{
+	compat_complete_and_exit(&te_gone_done, 0);
+}
+
+static int te_goes(void *unused)
+{
+	te_gone();
+}
+
+/* Call a function that does not return. */
+static int te_never(const char *text, const struct kernel_param *unused)
+{
+	struct task_struct *thread = kthread_run(te_goes, NULL, "te_goes");
+
+	if (IS_ERR(thread))
+		return PTR_ERR(thread);
+	wait_for_completion(&te_gone_done);
+	return 0;
+}
+
+static int te_on_kprobe(struct kprobe *probe, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static struct kprobe te_kprobe;
+static bool te_has_kprobe;
+
+static int te_set_kprobe(const char *text, const struct kernel_param *unused)
+{
+	bool wanted;
+	int err = kstrtobool(text, &wanted);
+
+	if (err || wanted == te_has_kprobe)
+		return err;
+	if (!wanted) {
+		unregister_kprobe(&te_kprobe);
+	} else {
+		te_kprobe = (struct kprobe) {
+			.symbol_name = "kmarkers_test_entry:te_leaf",
+			.pre_handler = te_on_kprobe,
+		};
+		err = register_kprobe(&te_kprobe);
+	}
+	te_has_kprobe = wanted && !err;
+	return err;
+}
+
+static const struct kernel_param_ops te_pass_ops = { .set = te_pass };
+static const struct kernel_param_ops te_storm_ops = { .set = te_storm };
+static const struct kernel_param_ops te_never_ops = { .set = te_never };
+static const struct kernel_param_ops te_kprobe_ops = { .set = te_set_kprobe };
+
+module_param_cb(pass, &te_pass_ops, NULL, 0200);
+MODULE_PARM_DESC(pass, "call all functions that often");
+module_param_cb(storm, &te_storm_ops, NULL, 0200);
+MODULE_PARM_DESC(storm, "call all functions that often on every CPU");
+module_param_cb(never, &te_never_ops, NULL, 0200);
+MODULE_PARM_DESC(never, "call a function that does not return");
+module_param_cb(kprobe, &te_kprobe_ops, NULL, 0200);
+MODULE_PARM_DESC(kprobe, "1: put a kprobe on the entry of te_leaf; 0: take it away");
+module_param_named(wrong, te_wrong.counter, int, 0400);
+MODULE_PARM_DESC(wrong, "calls that gave a wrong result");
+
+static int __init te_init(void)
+{
+	te_pass_once(0);
+	return 0;
+}
+
+static void __exit te_exit(void)
+{
+	te_pass_once(0);
+}
+
+module_init(te_init);
+module_exit(te_exit);
+
+MODULE_DESCRIPTION("Functions whose entries and exits are recorded");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A file of the same module that is left to the kernel's ftrace. */
+#include <linux/module.h>
+
+#include "plain.h"
+
+noinline int te_plain(int value)
+{
+	barrier();
+	return value + 1;
+}

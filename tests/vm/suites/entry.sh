@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Recorded entries and exits of the functions of modules.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+entry=$debugfs/entry
+te=/sys/module/kmarkers_test_entry/parameters
+
+# entry_lists PATTERN: does a line of the list begin so?
+entry_lists() {
+	grep -q "^$1" "$entry/list"
+}
+
+# entry_hits KIND FUNCTION: print the sum of the hits of the test module's function
+entry_hits() {
+	awk -v name="kmarkers_test_entry:$2:$1" '$1 == name { sum += $4 } END { print sum + 0 }' "$entry/list"
+}
+
+# entry_takes ROUNDS COMMAND: one write, and how many rounds it takes
+entry_takes() {
+	before=$(stat_of rounds)
+	put "$2" "$entry/control"
+	result $? "entry control takes '$2'"
+	same "'$2' takes $1 rounds" $(($(stat_of rounds) - before)) "$1"
+}
+
+# entry_stat NAME: a number from entry/stats
+entry_stat() {
+	sed -n "s/^$1 //p" "$entry/stats"
+}
+
+# ftrace_sees: print which functions of the test module the kernel's own ftrace knows
+ftrace_sees() {
+	sed -n "s/ \[kmarkers_test_entry\]//p" "$tracing/available_filter_functions"
+}
+
+test_entry_list() {
+	entry_lists "kmarkers_test_entry:te_leaf:entry off - 0 te_leaf@+0x"
+	result $? "a function's entry is listed"
+	entry_lists "kmarkers_test_entry:te_leaf:exit off - 0 te_leaf@+0x"
+	result $? "a function's exit is listed"
+	lacks ":te_init:\|:init_module:\|:?:\|:te_plain:" "$entry/list"
+	result $? "functions in init text and of the file left to ftrace are not listed"
+	same "one entry for a function with several exits" \
+		"$(grep -c "^kmarkers_test_entry:te_many:entry " "$entry/list")" 1
+	try "a function has several exits" \
+		[ "$(grep -c "^kmarkers_test_entry:te_many:exit " "$entry/list")" -gt 1 ]
+	same "a record has 8 bytes" "$(entry_stat table_bytes)" \
+		$((8 * ($(entry_stat entries) + $(entry_stat exits))))
+	if [ -r "$tracing/available_filter_functions" ]; then
+		same "the kernel's ftrace knows only functions of a file that is left to it" \
+			"$(ftrace_sees)" te_plain
+	else
+		skip "the kernel's ftrace knows only functions of a file that is left to it" "this kernel has no function tracer"
+	fi
+}
+
+test_entry_counts() {
+	entry_takes 3 "kmarkers_test_entry:te_* count"
+	put 10 "$te/pass"
+	for expected in "te_leaf 20" "te_tail 10" "te_many 10" "te_recurse 40" "te_cold 10" "te_pass_once 10" "te_pass 1"; do
+		# shellcheck disable=SC2086 # a function and a number
+		set -- $expected
+		same "$1 counts every entry" "$(entry_hits entry "$1")" "$2"
+	done
+	# te_pass is still running when it is left by the last pass.
+	for expected in "te_leaf 20" "te_tail 10" "te_many 10" "te_recurse 40" "te_cold 10" "te_pass_once 10" "te_pass 1"; do
+		# shellcheck disable=SC2086 # a function and a number
+		set -- $expected
+		same "$1 counts every exit" "$(entry_hits exit "$1")" "$2"
+	done
+	entry_takes 3 "kmarkers_test_entry:te_* -count"
+	put 10 "$te/pass"
+	same "te_leaf counts nothing when it is off" "$(entry_hits entry te_leaf)" 20
+	same "no function gave a wrong result" "$(cat "$te/wrong")" 0
+}
+
+test_entry_never() {
+	entry_takes 3 "te_go* count"
+	put 1 "$te/never"
+	same "a function that does not return counts its entry" "$(entry_hits entry te_gone)" 1
+	same "a function that does not return counts no exit" "$(entry_hits exit te_gone)" 0
+	same "the caller of one that does not return counts its entry" "$(entry_hits entry te_goes)" 1
+	same "the caller of one that does not return counts no exit" "$(entry_hits exit te_goes)" 0
+	entry_takes 3 "te_go* -count"
+}
+
+test_entry_patterns() {
+	entry_takes 3 "kmarkers_test_entry:te_leaf:exit count"
+	before=$(entry_hits exit te_leaf)
+	entered=$(entry_hits entry te_leaf)
+	put 5 "$te/pass"
+	same "a pattern of exits counts exits" $(($(entry_hits exit te_leaf) - before)) 10
+	same "a pattern of exits counts no entries" $(($(entry_hits entry te_leaf) - entered)) 0
+	entry_takes 3 "te_[lt]* count"
+	entry_takes 0 "te_leaf count"
+	refused "a pattern that is there" "Device or resource busy" put "te_leaf count" "$entry/control"
+	entry_takes 3 "te_[lt]* -count"
+	entry_lists "kmarkers_test_entry:te_leaf:entry on count "
+	result $? "a function stays on as long as a pattern matches"
+	entry_lists "kmarkers_test_entry:te_tail:entry off - "
+	result $? "a function goes off when no pattern matches"
+	entry_takes 3 "te_leaf -count"
+	entry_takes 3 "kmarkers_test_entry:te_leaf:exit -count"
+	refused "a pattern that is not there" "No such file" put "te_leaf -count" "$entry/control"
+	for wrong in "te_leaf" "te_leaf counts" "a:b:c:d count" "te_leaf:te_leaf:enter count" " count"; do
+		refused "entry control refuses '$wrong'" "Invalid argument" put "$wrong" "$entry/control"
+	done
+	same "all functions are off" "$(entry_stat on)" 0
+}
+
+test_entry_outside() {
+	outside=/sys/module/kmarkers_entry/parameters/control
+	try "functions are switched by the parameter control" put "te_leaf count" "$outside"
+	entry_lists "kmarkers_test_entry:te_leaf:entry on count "
+	result $? "the parameter control switched them on"
+	try "functions are switched off by the parameter control" put "te_leaf -count" "$outside"
+	refused "the parameter control refuses 'te_leaf'" "Invalid argument" put "te_leaf" "$outside"
+}
+
+# A kprobe on a function that is on keeps it on, and nothing else.
+test_entry_stuck() {
+	put "kmarkers_test_entry:te_[lt]*:entry count" "$entry/control"
+	try "a kprobe comes to a function that is on" put 1 "$te/kprobe"
+	hits=$(entry_hits entry te_leaf)
+	put 5 "$te/pass"
+	same "a function with a kprobe counts every entry" $(($(entry_hits entry te_leaf) - hits)) 10
+	refused "a function with a kprobe is not switched off" "Device or resource busy" \
+		put "kmarkers_test_entry:te_[lt]*:entry -count" "$entry/control"
+	entry_lists "kmarkers_test_entry:te_tail:entry off - "
+	result $? "a function without one is switched off"
+	entry_lists "kmarkers_test_entry:te_leaf:entry on - "
+	result $? "the function with a kprobe stays on and its hits are not counted"
+	same "one function is stuck" "$(entry_stat stuck)" 1
+	put "te_tail count" "$entry/control"
+	try "another function is switched off while one is stuck" put "te_tail -count" "$entry/control"
+	rmmod kmarkers_entry &
+	try "kmarkers_entry waits for the kprobe" within 10 sh -c "dmesg | grep -q 'waiting for a kprobe'"
+	put 5 "$te/pass"
+	put 0 "$te/kprobe"
+	wait
+	lacks "^kmarkers_entry " /proc/modules
+	result $? "kmarkers_entry leaves when the kprobe has gone"
+	put 5 "$te/pass"
+	try "kmarkers_entry comes back after the kprobe" insmod /modules/kmarkers_entry.ko
+	same "no function gave a wrong result with a kprobe" "$(cat "$te/wrong")" 0
+}
+
+# toggling PATTERN: switch on and off until /tmp/stop exists
+toggling() {
+	while [ ! -e /tmp/stop ]; do
+		put "$1 count" "$entry/control"
+		put "$1 -count" "$entry/control"
+	done
+}
+
+# Every function is counted all the time; what is switched beside it must lose and add nothing.
+test_entry_storm() {
+	passes=$((20 * cycles))
+	cpus=$(grep -c "^processor" /proc/cpuinfo)
+	[ "$cpus" -le 2 ] || cpus=2
+	entry_takes 3 "kmarkers_test_entry:te_leaf count"
+	entry_takes 3 "kmarkers_test_entry:te_recurse:entry count"
+	leaf=$(entry_hits entry te_leaf)
+	left=$(entry_hits exit te_leaf)
+	recursed=$(entry_hits entry te_recurse)
+	rm -f /tmp/stop
+	batched=$(stat_of batches)
+	toggling "kmarkers_test_entry" &
+	toggling "kmarkers_test_entry:te_[mrt]*" &
+	turns=0
+	while [ $turns -lt 50 ] && [ $(($(stat_of batches) - batched)) -lt 50 ]; do
+		put "$passes" "$te/storm" || break
+		turns=$((turns + 1))
+	done
+	touch /tmp/stop
+	wait
+	echo "# $(($(stat_of batches) - batched)) batches and $turns storms meanwhile"
+	try "functions are switched while every CPU calls them" [ $(($(stat_of batches) - batched)) -ge 20 ]
+	passes=$((passes * turns))
+	same "every entry was counted once" $(($(entry_hits entry te_leaf) - leaf)) $((2 * passes * cpus))
+	same "every exit was counted once" $(($(entry_hits exit te_leaf) - left)) $((2 * passes * cpus))
+	same "every recursion was counted once" $(($(entry_hits entry te_recurse) - recursed)) $((4 * passes * cpus))
+	same "no function gave a wrong result in the storm" "$(cat "$te/wrong")" 0
+	put "kmarkers_test_entry:te_leaf -count" "$entry/control"
+	put "kmarkers_test_entry:te_recurse:entry -count" "$entry/control"
+	same "all functions are off after the storm" "$(entry_stat on)" 0
+}
+
+# Rules wait for modules; modules leave while their functions are on and are called.
+test_entry_modules() {
+	put "te_* count" "$entry/control"
+	left=0
+	while [ $left -lt 20 ] && rmmod kmarkers_test_entry && insmod /modules/kmarkers_test_entry.ko; do
+		put 3 "$te/pass"
+		[ "$(entry_hits entry te_recurse)" = $((4 + 12)) ] || break
+		left=$((left + 1))
+	done
+	same "a module that comes counts from its init on" $left 20
+	try "a module leaves while its functions are on" rmmod kmarkers_test_entry
+	lacks "^kmarkers_test_entry:" "$entry/list"
+	result $? "the list has no function of a module that left"
+	put "te_* -count" "$entry/control"
+}
+
+calling() {
+	while [ ! -e /tmp/stop ]; do
+		put 10 "$te/pass"
+	done 2>/dev/null
+}
+
+# This module comes and goes while the functions of its client are called, and on.
+test_entry_removal() {
+	try "a client is loaded without kmarkers_entry" rmmod kmarkers_entry
+	try "the client is loaded" insmod /modules/kmarkers_test_entry.ko
+	refused "the client's table is no parameter to set" "No space left" \
+		sh -c "rmmod kmarkers_test_entry; insmod /modules/kmarkers_test_entry.ko kmarkers_chunk_entry=x"
+	insmod /modules/kmarkers_test_entry.ko
+	rm -f /tmp/stop
+	calling &
+	gone=0
+	while [ $gone -lt 20 ] && insmod /modules/kmarkers_entry.ko; do
+		put "te_* count" "$entry/control"
+		while [ "$(entry_hits entry te_recurse)" = 0 ]; do
+			sleep 0.01
+		done
+		rmmod kmarkers_entry || break
+		gone=$((gone + 1))
+	done
+	touch /tmp/stop
+	wait
+	same "kmarkers_entry leaves while functions are on and called" $gone 20
+	try "kmarkers_entry comes back" insmod /modules/kmarkers_entry.ko
+	entry_lists "kmarkers_test_entry:te_leaf:entry off - 0 "
+	result $? "functions of a module that was there before are listed"
+	lacks ":te_init:\|:init_module:\|:?:" "$entry/list"
+	result $? "functions in init text that was freed are not listed"
+	same "no function gave a wrong result at last" "$(cat "$te/wrong")" 0
+	try "the client leaves" rmmod kmarkers_test_entry
+}
+
+test_entry() {
+	must insmod /modules/kmarkers_test_entry.ko || return
+	test_entry_list
+	test_entry_counts
+	test_entry_never
+	test_entry_patterns
+	test_entry_outside
+	test_entry_stuck
+	test_entry_storm
+	test_entry_modules
+	test_entry_removal
+}
