@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import rawdata
 from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result, analyse
 from kmtools.base.errors import FailedError
 from kmtools.check import aa
@@ -30,7 +31,7 @@ def clones(tmp_path: Path) -> list[Result]:
 
 
 def test_runs_share_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each process of each run has a seed of its own; only clones are judged."""
+    """Each process of each run has a seed of its own; the baseline has no row."""
     seeds: list[int] = []
 
     def write(raw: Path, *, blocks: int, processes: int, seed: int) -> None:
@@ -39,14 +40,19 @@ def test_runs_share_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(native, "measure", write)
     for number in (1, 2):
-        assert {result.benchmark for result in aa.clones(number, BLOCKS)} == set(aa.HOT)
+        assert {result.benchmark for result in aa.rows(number, BLOCKS)} == set(aa.HOT)
     assert len(seeds) == len(set(seeds)) > 2
+
+
+def at(result: Result, delta: float) -> Result:
+    """The result with another cost, known within 0.1."""
+    return replace(result, delta=delta, delta_ci=Interval(delta - 0.1, delta + 0.1))
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *runs: list[Result]) -> int:
     """Run the command with these measurements."""
     measured = iter(runs)
-    monkeypatch.setattr(aa, "clones", lambda _seed, _blocks: next(measured))
+    monkeypatch.setattr(aa, "rows", lambda _seed, _blocks: next(measured))
     return main(["check", "aa", "--runs", str(len(runs))])
 
 
@@ -66,13 +72,31 @@ def test_differences_are_in_core_cycles(
     """Where a tick is two cycles, differences are twice as large in cycles."""
     core = CoreCycles("estimated", 2.0)
     near, far = (
-        [replace(result, core=core, delta=delta, verdict="same") for result in clones]
+        [at(replace(result, core=core, verdict="same"), delta) for result in clones]
         for delta in (0.0, 0.04)
     )
     assert run(monkeypatch, near, far) == 0
     out = capsys.readouterr().out
     assert "empty-loop: A/A differences within 0.080 core cycles" in out
     assert "0 of 4 A/A clones slower or faster" in out
+
+
+@pytest.mark.parametrize(("cost", "code"), [(1.13, 0), (1.15, 1)])
+def test_runs_that_differ_fail(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    clones: list[Result],
+    cost: float,
+    code: int,
+) -> None:
+    """The clones agree, and another variant costs more in the second run than in the first."""
+    core = CoreCycles("estimated", 1.0)
+    same = [at(replace(result, core=core, verdict="same"), 0.0) for result in clones]
+    other = replace(same[0], variant="marker", is_clone=False)
+    assert run(monkeypatch, [*same, at(other, 1.0)], [*same, at(other, cost)]) == code
+    out = capsys.readouterr().out
+    assert f"{code} of 3 added costs differ from run to run" in out
+    assert ("empty-loop marker: +1.000 in one run, +1.150 in the next" in out) == bool(code)
 
 
 @pytest.mark.parametrize("words", [("--runs", "0"), ("--runs", "-1"), ("--blocks", "0")])
