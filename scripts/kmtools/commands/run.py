@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+import tempfile
 from argparse import ArgumentParser, Namespace
+from functools import partial
 from pathlib import Path
 
 from kmtools.base.errors import BAD, DONE, UNABLE, FailedError, UnableError, explain
@@ -14,7 +17,7 @@ from kmtools.base.paths import ROOT
 from kmtools.commands import Run
 from kmtools.lab import catalogue
 from kmtools.measure import bench as measuring
-from kmtools.measure import benchrun, rundir
+from kmtools.measure import benchrun, fetch, rundir
 from kmtools.measure import collect as collecting
 from kmtools.measure.bench import Bench
 from kmtools.measure.benchrun import Plan
@@ -22,7 +25,10 @@ from kmtools.report import report as reporting
 
 
 def collect(parser: ArgumentParser) -> Run:
-    """Without --raw, RUN_DIR is a folder of make bench; the tiers measured so far are merged."""
+    """Without --raw, --archive and --from, RUN_DIR is a folder of make bench; the tiers measured so
+    far are merged. --from starts nothing: it fetches what the benchmarks in debugfs have measured,
+    and is refused while they run.
+    """
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="where results go")
     parser.add_argument(
         "--raw",
@@ -32,7 +38,45 @@ def collect(parser: ArgumentParser) -> Run:
         metavar="TIER=DIR",
         help="folder of raw samples of a tier; may be repeated",
     )
-    return lambda args: collecting.tell(args.run, collecting.merge(args.run, args.raw))
+    parser.add_argument(
+        "--archive",
+        type=tier_and_folder,
+        action="append",
+        default=[],
+        metavar="TIER=FILE",
+        help="raw.tar of a machine where scripts/target/measure.sh measured",
+    )
+    parser.add_argument(
+        "--from",
+        type=tier_and_place,
+        action="append",
+        default=[],
+        dest="places",
+        metavar="TIER=PLACE",
+        help="debugfs, a folder like it, or ssh://[USER@]HOST[:PORT][/FOLDER]",
+    )
+    return run_collect
+
+
+def run_collect(args: Namespace) -> None:
+    """Fetch what is elsewhere, check all of it and merge it. Only what can be used is kept."""
+    raw = list(args.raw)
+    fetches = [(tier, partial(fetch.from_archive, path)) for tier, path in args.archive]
+    fetches += [(tier, partial(fetch.from_place, place)) for tier, place in args.places]
+    with tempfile.TemporaryDirectory(prefix="kmarkers-") as scratch:
+        for number, (tier, get) in enumerate(fetches):
+            folder = Path(scratch) / f"{number}-{tier}"
+            get(folder)
+            raw.append((tier, folder))
+        collecting.tell(args.run, collecting.merge(args.run, raw))
+        for tier, folder in raw[len(args.raw) :]:
+            shutil.copytree(folder, args.run / "raw" / tier, dirs_exist_ok=True)
+
+
+def tier_and_place(text: str) -> tuple[str, str]:
+    """Parse TIER=PLACE."""
+    tier, _ = tier_and_folder(text)
+    return tier, text.partition("=")[2]
 
 
 def tier_and_folder(text: str) -> tuple[str, Path]:

@@ -25,6 +25,9 @@ from kmtools.measure import benchrun, disturbance, hostenv, rundir, samples
 from kmtools.measure.rundir import RunError
 from kmtools.measure.samples import LOOP, Sample
 
+# In a raw folder that was measured on another machine: what scripts/target/machine.sh printed.
+MACHINE = "machine"
+
 
 @dataclass
 class RawDir:
@@ -142,6 +145,19 @@ def check_distinct(raws: Sequence[RawDir]) -> None:
         seen[key] = raw.path
 
 
+def describe_machine(raws: Sequence[RawDir]) -> dict[str, Any]:
+    """The machine of a run: this one, unless the raw folders say that it was another. RunError if
+    they name several."""
+    files = [raw.path / MACHINE for raw in raws]
+    told = [read_key_values(file) for file in files if file.exists()]
+    if not told:
+        return hostenv.describe_host()
+    names = {(one.get("cpu_model"), one.get("microcode")) for one in told}
+    if len(names) > 1 or len(told) < len(raws):
+        raise RunError(f"{files[-1]}: the raw folders are of several machines")
+    return hostenv.describe_other(told[0])
+
+
 def tier_entry(raw: RawDir) -> dict[str, Any]:
     """The entry of a tier in env.json."""
     return {
@@ -186,7 +202,7 @@ def merge(path: Path, named: Sequence[tuple[str, Path]] = ()) -> list[RawDir]:
         raise RunError(f"{path}: holds no measured tier, and no --raw names one")
     raws = [load_raw(tier, raw) for tier, raw in named or own]
     check_distinct(raws)
-    env = hostenv.describe_host()
+    env = describe_machine(raws)
     env["tiers"] = [tier_entry(raw) for raw in raws]
     if run is not None:
         env["run"] = benchrun.describe(run)

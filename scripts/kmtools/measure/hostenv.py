@@ -112,6 +112,23 @@ def date() -> str:
     return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def describe_other(told: dict[str, str]) -> dict[str, Any]:
+    """The part of env.json about another machine, which told its properties itself."""
+    cpu = {"model_name": told.get("cpu_model"), "microcode": told.get("microcode")}
+    return {
+        "schema": 1,
+        "date": told.get("date") or date(),
+        "machine": {
+            "architecture": told.get("architecture"),
+            "cpu": {**cpu, "cpu_family": told.get("cpu_family")},
+        },
+        "kernel": {"release": told.get("kernel"), "version": told.get("version")},
+        "mitigations": {},
+        "tools": {},
+        "source": source(),
+    }
+
+
 def describe_host() -> dict[str, Any]:
     """The part of env.json about the machine that collected the run."""
     tools = {name: first_line(output_of(*command)) for name, command in TOOLS.items()}

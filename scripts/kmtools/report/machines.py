@@ -80,6 +80,12 @@ def find(folder: Path) -> list[Path]:
     return sorted(path.parent for path in folder.rglob("env.json"))
 
 
+def said_in(path: Path) -> str:
+    """Why a machine has no run, as the Ansible role left it: the first and the last line."""
+    lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines() or ["?"]
+    return " ... ".join(dict.fromkeys([lines[0], lines[-1]]))
+
+
 def file_of(run: Path) -> Path:
     """The file with the samples of a run; samples.csv if there is none."""
     return next((run / name for name in SAMPLES if (run / name).exists()), run / "samples.csv")
@@ -114,6 +120,8 @@ def load(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) -> Fleet
             machines[name] = machine_of(name, env)
         except FailedError as error:
             refused[name] = str(error)
+    for path in sorted(folder.rglob("refused")):
+        refused.setdefault(str(path.parent.relative_to(folder)), said_in(path))
     if not machines and not refused:
         raise UnableError(f"{folder}: there is no run in it")
     found = columns.read(sources)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Fetches raw samples: from debugfs of this machine or, over ssh, of another, or from an archive.
+
+What another machine sends is not trusted: an archive may hold files of certain names only, and each
+of them is checked by collect.py afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tarfile
+from io import BytesIO
+from pathlib import Path
+from typing import IO
+from urllib.parse import urlsplit
+
+from kmtools.base.errors import FailedError, UnableError
+from kmtools.base.paths import ROOT
+from kmtools.measure.rundir import RunError
+
+DEBUGFS = "/sys/kernel/debug/kmarkers/bench"
+TARGET = ROOT / "scripts" / "target"
+# The files of a raw folder, in it or in the folder of a process.
+MEMBER = re.compile(r"(?:\./)?((?:process-[1-9][0-9]*/)?(?:[\w-]+\.csv|env|machine|vm\.json))")
+FOLDER = re.compile(r"\.?/?|(?:\./)?process-[1-9][0-9]*/?")
+MOST_BYTES = 2_000_000_000
+SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15")
+
+
+def script(folder: str) -> bytes:
+    """What the shell of a machine runs."""
+    machine, gather = ((TARGET / name).read_text() for name in ("machine.sh", "gather.sh"))
+    quoted = folder.replace("'", "'\\''")
+    return f"machine() (\n{machine})\nset -- '{quoted}'\n{gather}".encode()
+
+
+def shell_of(place: str) -> tuple[list[str], str]:
+    """The command that starts a shell at a place, and the folder there. A place is `debugfs`, a
+    folder, or ssh://[USER@]HOST[:PORT][/FOLDER]."""
+    if not place.startswith("ssh://"):
+        return ["sh", "-s"], DEBUGFS if place == "debugfs" else place
+    parts = urlsplit(place)
+    host = parts.hostname or ""
+    # A name that begins with a hyphen would be an option of ssh.
+    if not re.fullmatch(r"[\w.:][\w.:-]*", host) or (parts.username or "").startswith("-"):
+        raise UnableError(f"{place!r} names no host")
+    user = [] if parts.username is None else ["-l", parts.username]
+    port = [] if parts.port is None else ["-p", str(parts.port)]
+    folder = parts.path if parts.path not in ("", "/") else DEBUGFS
+    return [*SSH, *port, *user, host, "sh -s"], folder
+
+
+def unpack(stream: IO[bytes], name: str, out: Path) -> None:
+    """Write the files of an archive to a new folder; RunError for one that has no place there."""
+    size = 0
+    try:
+        with tarfile.open(fileobj=stream, mode="r:*") as archive:
+            for member in archive:
+                if member.isdir() and FOLDER.fullmatch(member.name):
+                    continue
+                match = MEMBER.fullmatch(member.name)
+                size += member.size
+                if not match or not member.isreg() or size > MOST_BYTES:
+                    raise RunError(f"{name}: {member.name!r} is no file of samples")
+                target = out / match[1]
+                target.parent.mkdir(parents=True, exist_ok=True)
+                content = archive.extractfile(member)
+                assert content is not None
+                target.write_bytes(content.read())
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise RunError(f"{name}: {error} (truncated?)") from error
+    if not (out.is_dir() and any(out.rglob("env"))):
+        raise RunError(f"{name}: it holds no samples")
+
+
+def from_archive(path: Path, out: Path) -> None:
+    """Unpack an archive that measure.sh made."""
+    try:
+        with path.open("rb") as stream:
+            unpack(stream, str(path), out)
+    except FileNotFoundError as error:
+        raise UnableError(f"{path}: there is no such file") from error
+
+
+def from_place(place: str, out: Path) -> None:
+    """Fetch what a machine has measured. FailedError holds what it said."""
+    command, folder = shell_of(place)
+    try:
+        done = subprocess.run(command, input=script(folder), capture_output=True, check=False)
+    except FileNotFoundError as error:
+        raise UnableError(f"{command[0]} is not installed") from error
+    said = done.stderr.decode(errors="replace").strip().splitlines()
+    if done.returncode:
+        raise FailedError(f"{place}: {said[-1] if said else f'exit code {done.returncode}'}")
+    unpack(BytesIO(done.stdout), place, out)

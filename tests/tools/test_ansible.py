@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The Ansible role on machines reached over ssh: all are this one, each with a folder of its own.
+One is dead, one too slow, one lies, and two are well."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import loopback
+import nativeprograms
+import pytest
+from kmtools.base.paths import ROOT
+from kmtools.cli import main
+
+PLAYBOOK = Path(sys.prefix) / "bin" / "ansible-playbook"
+PROGRAM = ROOT / "build" / "native" / "kmbench"
+# The liar's samples are in a unit that does not exist.
+LIAR = f"""#!/bin/sh
+"{PROGRAM}" "$@" || exit
+for out; do :; done
+while [ "$1" != --out ]; do shift; done
+sed -i '9s/,ticks,/,ns,/' "$2/empty-loop.csv"
+"""
+SLOW = "#!/bin/sh\nexec sleep 1000\n"
+SECONDS_OF_SLOW = 8
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[loopback.Server]:
+    """An SSH server for all tests here."""
+    if not PLAYBOOK.exists():
+        pytest.skip(f"ansible-playbook is missing: {loopback.REMEDY}")
+    nativeprograms.build()
+    with loopback.server(tmp_path_factory.mktemp("ssh")) as one:
+        yield one
+
+
+class Fleet:
+    """An inventory, and the folder of its runs."""
+
+    def __init__(self, path: Path, server: loopback.Server) -> None:
+        self.path, self.runs = path, path / "runs"
+        self.hosts: dict[str, dict[str, object]] = {}
+        self.common = {
+            "ansible_host": "127.0.0.1",
+            "ansible_user": "root",
+            "ansible_port": server.port,
+            "ansible_python_interpreter": "/usr/bin/python3",
+            "ansible_ssh_common_args": " ".join(server.options),
+            "kmarkers_checkout": str(ROOT),
+            "kmarkers_runs": str(self.runs),
+            "kmarkers_blocks": 8,
+            "kmarkers_processes": 2,
+            "kmarkers_benchmarks": ["empty-loop"],
+        }
+
+    def folder(self, name: str) -> Path:
+        """The folder of a machine."""
+        return self.path / "folders" / name
+
+    def add(self, name: str, program: str = "", **variables: object) -> None:
+        """Add a machine, with a program in the place of kmbench."""
+        (self.path / "folders").mkdir(exist_ok=True)
+        if program:
+            file = self.path / f"program-{name}"
+            file.write_text(program)
+            file.chmod(0o755)
+            variables["kmarkers_program"] = str(file)
+        self.hosts[name] = {"kmarkers_folder": str(self.folder(name)), **variables}
+
+    def play(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run the playbook of the collection."""
+        inventory = self.path / "inventory.json"
+        inventory.write_text(json.dumps({"all": {"vars": self.common, "hosts": self.hosts}}))
+        env = {
+            **os.environ,
+            "ANSIBLE_COLLECTIONS_PATH": str(ROOT),
+            "ANSIBLE_HOME": str(self.path / "ansible"),
+            "ANSIBLE_LOCALHOST_WARNING": "0",
+            "LC_ALL": "C.UTF-8",
+        }
+        command = [PLAYBOOK, "kmarkers.fleet.measure", "-i", inventory, *words]
+        return subprocess.run(
+            [str(word) for word in command],
+            cwd=self.path,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=500,
+            check=False,
+        )
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, server: loopback.Server) -> Fleet:
+    """An empty inventory."""
+    return Fleet(tmp_path, server)
+
+
+def test_dead_slow_and_lying_machines_do_not_stop_the_others(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("duckdb", reason=f"duckdb is missing: {loopback.REMEDY}")
+    fleet.add("well-1")
+    fleet.add("well-2", kmarkers_seed=7)
+    fleet.add("liar", LIAR)
+    fleet.add("slow", SLOW, kmarkers_seconds=SECONDS_OF_SLOW)
+    fleet.add("dead", ansible_port=loopback.free_port())
+    done = fleet.play()
+    assert done.returncode != 0, done.stdout
+    for name, sums in (("well-1", "unreachable=0    failed=0"), ("dead", "unreachable=1")):
+        line = next(line for line in done.stdout.splitlines() if line.startswith(f"{name} "))
+        assert sums in line, done.stdout
+    assert not list((fleet.path / "folders").iterdir())
+    listed = fleet.path / "machines"
+    listed.write_text("\n".join(fleet.hosts))
+    assert main(["fleet", str(fleet.runs), "--by", "cpu", "--machines", str(listed)]) == 1
+    out = capsys.readouterr().out
+    assert "dead: dead: there is no run of it" in out
+    assert "refused: liar: Check them, line by line: " in out
+    assert "empty-loop.csv:9: unit is 'ns', not ticks or rounds" in out
+    assert "refused: slow: Load if need be, run, unload: " in out
+    assert "       2  " in out and "one group: nothing to compare" in out
+    runs = [str(fleet.runs / name) for name in ("well-1", "well-2")]
+    assert main(["compare", *runs, "--fail-on", "missing"]) == 0
+
+
+def test_check_mode_changes_nothing(fleet: Fleet) -> None:
+    fleet.add("well")
+    done = fleet.play("--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not fleet.runs.exists() and not list((fleet.path / "folders").iterdir())
