@@ -11,9 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 
 from kmtools.analyse.rows import EXACT, SHARE, TRIM, WHOLE, Name, Row
@@ -21,6 +20,9 @@ from kmtools.analyse.slopes import CLONE_SUFFIX
 from kmtools.base.errors import FailedError
 from kmtools.measure import samples
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, Tier
+
+if TYPE_CHECKING:
+    import duckdb
 
 # So many runs are read at a time, which bounds the memory.
 BATCH = 1000
@@ -115,6 +117,8 @@ class Found:
 
 def connect() -> duckdb.DuckDBPyConnection:
     """An engine in memory, with a bound."""
+    import duckdb  # noqa: PLC0415  only commands for many machines need it
+
     engine = duckdb.connect()
     engine.execute(f"SET memory_limit='{MEMORY}'; SET preserve_insertion_order=false")
     engine.execute("SET enable_progress_bar=false")

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import ruptures
 from numpy.typing import NDArray
 
 from kmtools.analyse import changes
@@ -54,6 +53,8 @@ def proposals(values: NDArray[np.float64]) -> list[int]:
     scale = spread_of_neighbours(values) if len(values) > 2 * SEGMENT else 0.0
     if not scale:
         return []
+    import ruptures  # noqa: PLC0415  only the history of runs needs it
+
     finder = ruptures.Pelt(model="l2", min_size=SEGMENT, jump=1).fit(values / scale)
     return list(finder.predict(pen=PENALTY * math.log(len(values))))[:-1]
 
