@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include <linux/printk.h>
 
+#include <kmarkers/patcher.h>
 #include <kmarkers/version.h>
 
 #include "files.h"
@@ -17,6 +18,10 @@ MODULE_PARM_DESC(blocks, "blocks of a run at first, 1 to 100000 (default 100)");
 
 static int __init bench_init(void)
 {
+	int err = patcher_check_version(THIS_MODULE, KMARKERS_VERSION);
+
+	if (err)
+		return err;
 	bench_session.config.blocks = blocks;
 	if (bench_check_config(&bench_session.config, nr_cpu_ids)) {
 		pr_err("blocks=%u is not 1 to %u\n", blocks, BENCH_MAX_BLOCKS);

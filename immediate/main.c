@@ -82,8 +82,10 @@ static struct notifier_block module_notifier = {
 
 static int __init immediate_init(void)
 {
-	int err;
+	int err = patcher_check_version(THIS_MODULE, KMARKERS_VERSION);
 
+	if (err)
+		return err;
 	dir = debugfs_create_dir("immediate", patcher_debugfs_dir());
 	debugfs_create_file("list", 0400, dir, NULL, &imv_list_fops);
 	imv_settable_init(dir);

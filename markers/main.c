@@ -150,8 +150,10 @@ DEFINE_SHOW_ATTRIBUTE(nested);
 
 static int __init markers_init(void)
 {
-	int err;
+	int err = patcher_check_version(THIS_MODULE, KMARKERS_VERSION);
 
+	if (err)
+		return err;
 	err = marker_event_init();
 	if (err)
 		return err;

@@ -10,6 +10,7 @@
 #include <linux/string.h>
 
 #include <kmarkers/patcher.h>
+#include <kmarkers/version.h>
 
 /**
  * patcher_table_param() - refuse to set a parameter that stands for a table
@@ -113,3 +114,23 @@ int patcher_check_tables(struct module *module, const void *needs)
 	return -ENOEXEC;
 }
 EXPORT_SYMBOL_GPL(patcher_check_tables);
+
+/**
+ * patcher_check_version() - refuse a module of kmarkers that is of another version
+ * @module: the module that is being loaded
+ * @version: KMARKERS_VERSION that it was compiled with
+ *
+ * Symbol versions tell modules apart only where what they share has changed.
+ *
+ * Context: process context.
+ * Return: 0; -ENOEXEC if the versions differ, with a line in the log that names both.
+ */
+int patcher_check_version(struct module *module, const char *version)
+{
+	if (!strcmp(version, KMARKERS_VERSION))
+		return 0;
+	pr_err("%s: of version %s, loaded is version %s: unload all modules of kmarkers first\n",
+	       module->name, version, KMARKERS_VERSION);
+	return -ENOEXEC;
+}
+EXPORT_SYMBOL_GPL(patcher_check_version);

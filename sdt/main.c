@@ -144,8 +144,9 @@ static bool is_any(void *data, const char *pattern, unsigned long handler)
 
 static int __init sdt_init(void)
 {
-	int err = register_module_notifier(&module_notifier);
+	int err = patcher_check_version(THIS_MODULE, KMARKERS_VERSION);
 
+	err = err ?: register_module_notifier(&module_notifier);
 	if (err)
 		return err;
 	sdt_files_init();

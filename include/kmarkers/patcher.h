@@ -262,5 +262,6 @@ void patcher_read_stats(struct patcher_stats *stats);
 int patcher_find_records(struct module *module, const char *kind, const void *needs,
 			 unsigned int record, struct kmarkers_span *span);
 int patcher_check_tables(struct module *module, const void *needs);
+int patcher_check_version(struct module *module, const char *version);
 
 #endif /* KMARKERS_PATCHER_H */

@@ -123,8 +123,16 @@ test_costs() {
 	rmmod example_probe
 }
 
+test_versions() {
+	refused "a module of kmarkers of another version is refused" "invalid module format\|Exec format error" \
+		insmod /modules/kmarkers_test_other_version.ko
+	logged "_other_version: of version 0.9-other, loaded is version [0-9.]*: unload all modules of kmarkers"
+	result $? "the log names both versions, and what to do"
+}
+
 test_tables() {
 	test_stripped
 	test_turned_away
+	test_versions
 	test_costs
 }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A module that says that it is of kmarkers, of another version.  Loading it must fail. */
+#include <linux/module.h>
+
+#include <kmarkers/patcher.h>
+
+static int __init other_version_init(void)
+{
+	return patcher_check_version(THIS_MODULE, "0.9-other");
+}
+module_init(other_version_init);
+
+MODULE_DESCRIPTION("A module of another version");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
