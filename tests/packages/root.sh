@@ -45,11 +45,11 @@ get() {
 	apt-get -qq -y --no-install-recommends "$@"
 }
 
-# list_files: print every file that a package may leave
+# list_files: print every file that a package may leave. The key is DKMS's own, for all modules.
 list_files() {
 	find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /srv \
 		-o -path /var/cache -o -path /var/log -o -path '/var/lib/dpkg/*-old' \
-		-o -path /var/lib/apt/lists -o -name __pycache__ \) -prune -o -print | LC_ALL=C sort
+		-o -path /var/lib/apt/lists -o -path '/var/lib/dkms/mok.*' -o -name __pycache__ \) -prune -o -print | LC_ALL=C sort
 }
 
 # modules: print the modules that are installed
@@ -71,7 +71,6 @@ build() {
 # fill: install the modules where DKMS has no room for a build
 fill() {
 	mount -t tmpfs -o size=4m tmpfs "/var/lib/dkms" || return
-	cp -a /srv/keys/mok.* /var/lib/dkms/
 	get install "/srv/packages/kmarkers-dkms_${version}_all.deb"
 	code=$?
 	umount /var/lib/dkms
@@ -91,8 +90,6 @@ try "packages without a build can be purged" get purge kmarkers kmarkers-dev kma
 get install linux-headers-amd64 >/dev/null || exit
 release=$(basename /lib/modules/*-amd64)
 depmod "$release"
-[ -e /var/lib/dkms/mok.key ] || dkms generate_mok >/dev/null || exit
-mkdir -p /srv/keys && cp -a /var/lib/dkms/mok.* /srv/keys/
 list_files >/tmp/before
 
 refused "a disk that is full in the middle of a build is an error" "[Ee]rror\|No space" fill
@@ -124,6 +121,9 @@ fi
 # shellcheck disable=SC2046 # flags are words
 try "a program is built by pkg-config" gcc -O2 -o /srv/flight /srv/examples/user/flight.c \
 	$(pkg-config --cflags --libs kmarkers-user)
+# Under Secure Boot a client must be signed, too.
+try "a client is signed with DKMS's key" "/lib/modules/$release/build/scripts/sign-file" sha256 \
+	/var/lib/dkms/mok.key /var/lib/dkms/mok.pub /srv/client/example_client.ko
 mkdir -p "/lib/modules/$release/extra"
 cp /srv/client/example_client.ko "/lib/modules/$release/extra/"
 depmod "$release"
@@ -144,7 +144,7 @@ same "modules have the version of the downgrade" "$(field version)" "$version"
 find "/lib/modules/$release/updates" -name 'kmarkers_sdt.ko*' -delete
 try "packages are removed although a module is gone" get remove kmarkers kmarkers-dev kmarkers-dkms
 same "modules are gone" "$(modules)" ""
-try "packages are purged" get purge kmarkers kmarkers-dev kmarkers-dkms
+try "packages are purged" dpkg --purge kmarkers kmarkers-dev kmarkers-dkms
 list_files | diff /tmp/before - >/tmp/left
 sed 's/^/# /' /tmp/left
 try "purging leaves nothing" test ! -s /tmp/left
