@@ -65,10 +65,9 @@ static int find_marker(const struct marker_event_offer *wanted, marker_event_vis
 }
 
 /* The markers of a module that leaves are dropped before its events. */
-static void make_markers_ready(struct module *module, bool on)
+static bool make_markers_ready(struct module *module, bool on)
 {
-	if (on)
-		marker_tables_ready(module);
+	return on && marker_tables_ready(module);
 }
 
 static marker_probe_func *writer_of(const struct event_user *user)

@@ -56,8 +56,9 @@ static void come_from(struct marker_event_source *source, struct module *module)
 {
 	struct newcomers newcomers;
 
+	if (!source->ready(module, true))
+		return;
 	marker_newcomers_init(&newcomers, source);
-	source->ready(module, true);
 	source->visit(module, marker_event_note, &newcomers);
 	marker_events_settle(&newcomers.stale);
 	marker_events_settle_first(&newcomers.fresh);
@@ -67,6 +68,7 @@ static void come_from(struct marker_event_source *source, struct module *module)
  * marker_events_come() - make events of what a module has
  * @module: the module being loaded, which everybody has taken over
  *
+ * Called again when its init has run, for a source that joined in the meantime.
  * What gets no event works without; the log says why.
  *
  * Context: may sleep.
@@ -80,25 +82,6 @@ void marker_events_come(struct module *module)
 	lock_events();
 	list_for_each_entry(source, &sources, node)
 		come_from(source, module);
-	unlock_events();
-}
-
-/**
- * marker_events_live() - the same for sources that joined while the module's init ran
- * @module: the module
- *
- * Context: may sleep.
- */
-void marker_events_live(struct module *module)
-{
-	struct marker_event_source *source;
-
-	if (!marker_event_names.lock)
-		return;
-	lock_events();
-	list_for_each_entry(source, &sources, node)
-		if (source != &marker_event_markers)
-			come_from(source, module);
 	unlock_events();
 }
 

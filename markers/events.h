@@ -9,7 +9,6 @@ struct module;
 int marker_events_init(void);
 void marker_events_exit(void);
 void marker_events_come(struct module *module);
-void marker_events_live(struct module *module);
 void marker_events_go(struct module *module);
 void marker_events_gone(struct module *module);
 void marker_events_attach(struct function_marker *function);

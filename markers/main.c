@@ -116,7 +116,7 @@ static int on_ready(struct notifier_block *nb, unsigned long event, void *data)
 		if (!err)
 			marker_events_come(data);
 	} else if (event == MODULE_STATE_LIVE) {
-		marker_events_live(data);
+		marker_events_come(data);
 	} else if (event == MODULE_STATE_GOING) {
 		marker_events_gone(data);
 	}

@@ -193,15 +193,22 @@ void marker_tables_drop_records(const s32 *records)
  * @module: the module
  *
  * Context: may sleep.
+ * Return: whether it has markers, and that was not known.
  */
-void marker_tables_ready(struct module *module)
+bool marker_tables_ready(struct module *module)
 {
 	struct marker_table *table;
+	bool news = false;
 
 	mutex_lock(&marker_registry.lock);
-	list_for_each_entry(table, &marker_registry.tables, node)
-		table->ready |= table->module == module;
+	list_for_each_entry(table, &marker_registry.tables, node) {
+		if (table->module != module || table->ready)
+			continue;
+		table->ready = true;
+		news = true;
+	}
 	mutex_unlock(&marker_registry.lock);
+	return news;
 }
 
 static const struct marker *find_in(const struct marker_table *table, const char *name,

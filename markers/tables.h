@@ -12,7 +12,7 @@ struct module;
 int marker_tables_add(struct module *module, const struct kmarkers_span *span);
 void marker_tables_drop(struct module *module);
 void marker_tables_drop_records(const s32 *records);
-void marker_tables_ready(struct module *module);
+bool marker_tables_ready(struct module *module);
 const struct marker *marker_ready_find(const char *name, const char *format,
 				       struct module **module);
 unsigned int marker_tables_disconnect(probe_gone *gone, void *data);

@@ -65,15 +65,20 @@ static bool is_ready(const struct sdt_table *table)
 	return table->ready || READ_ONCE(table->sites.module->state) == MODULE_STATE_LIVE;
 }
 
-static void make_ready(struct module *module, bool on)
+static bool make_ready(struct module *module, bool on)
 {
 	struct sdt_table *table;
+	bool news = false;
 
 	mutex_lock(&sdt_registry.lock);
-	list_for_each_entry(table, &sdt_registry.tables, node)
-		if (table->sites.module == module)
-			table->ready = on;
+	list_for_each_entry(table, &sdt_registry.tables, node) {
+		if (table->sites.module != module || table->ready == on)
+			continue;
+		table->ready = on;
+		news = true;
+	}
 	mutex_unlock(&sdt_registry.lock);
+	return news;
 }
 
 static int offer_site(const struct sdt_table *table, const struct patcher_site *site,
@@ -109,14 +114,20 @@ static bool is_of(const struct patcher_site *site, const struct marker_event_off
 static int visit_table(const struct sdt_table *table, const struct marker_event_offer *only,
 		       marker_event_visitor *visit, void *data)
 {
+	const struct sdt_probe *offered = NULL;
 	unsigned int i;
 	int err = 0;
 
 	for (i = 0; i < table->sites.nr && !err; i++) {
 		const struct patcher_site *site = sdt_site(table, i);
 
-		if ((!only || is_of(site, only)) && is_asked_for(table, site))
+		/* One site after the other may be of the same probe. */
+		if (sdt_probe_of(site) == offered)
+			continue;
+		if ((!only || is_of(site, only)) && is_asked_for(table, site)) {
+			offered = sdt_probe_of(site);
 			err = offer_site(table, site, visit, data);
+		}
 	}
 	return err;
 }

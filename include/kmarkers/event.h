@@ -66,7 +66,7 @@ typedef int marker_event_visitor(void *data, const struct marker_event_offer *of
  * struct marker_event_source - what offers events
  * @node: private
  * @ready: a module has been taken over by everybody, or it leaves: then nothing of it is
- *	offered any more
+ *	offered any more.  Return whether that was not known
  * @visit: call a function for each offer of a module that is ready, or with NULL of all;
  *	a value other than 0 that it returns ends the walk, and is returned
  * @find: call a function for one offer of that system, name and format, or with NULL of any
@@ -80,7 +80,7 @@ typedef int marker_event_visitor(void *data, const struct marker_event_offer *of
  */
 struct marker_event_source {
 	struct list_head node;
-	void (*ready)(struct module *module, bool on);
+	bool (*ready)(struct module *module, bool on);
 	int (*visit)(struct module *module, marker_event_visitor *visit, void *data);
 	int (*find)(const struct marker_event_offer *wanted, marker_event_visitor *visit,
 		    void *data);

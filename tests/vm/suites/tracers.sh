@@ -146,6 +146,68 @@ events_off() {
 	! is_on fd_
 }
 
+# Hits of sdt_tsdt:io__start in two functions with the numbers 0 to 9.
+ten_probes="echo 10 >/sys/module/kmarkers_test_sdt/parameters/pass"
+
+# shows_probes TRACER: passes if the report shows each hit of the probe with its values. perf prints
+# the address of the first site as a number, until it has read the symbols of modules.
+shows_probes() {
+	shown_hits=$(grep -c "io__start: *site [^ ]*.* arg1 [^ ]* arg2 [0-9]\$" /tmp/report)
+	[ "$shown_hits" -eq 20 ] || head -n 20 /tmp/report | sed 's/^/# /'
+	same "$1 shows every hit of an SDT probe" "$shown_hits" 20
+}
+
+test_probes_in_trace_cmd() {
+	tracer trace-cmd || return
+	try "trace-cmd records an SDT probe" \
+		trace-cmd record -q -o /tmp/trace.dat -e sdt_tsdt:io__start sh -c "$ten_probes"
+	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
+	shows_probes trace-cmd
+}
+
+test_probes_in_perf() {
+	tracer perf || return
+	try "perf records an SDT probe" \
+		perf record -q -a -o /tmp/perf.data -e sdt_tsdt:io__start sh -c "$ten_probes"
+	perf script -i /tmp/perf.data >/tmp/report 2>&1
+	shows_probes perf
+	perf record -q -a -o /tmp/perf.data -e sdt_tsdt:io__start --filter 'arg2 >= 7' sh -c "$ten_probes"
+	perf script -i /tmp/perf.data >/tmp/report 2>&1
+	same "perf filters an SDT probe" "$(grep -c " arg2 [789]\$" /tmp/report) $(grep -c io__start: /tmp/report)" "6 6"
+}
+
+test_probes_in_bpftrace() {
+	bpftrace_reads_events "an SDT probe in bpftrace" || return
+	bpftrace -e 'BEGIN { printf("ready\n"); }
+		tracepoint:sdt_tsdt:io__start /args->arg2 >= 3/ { @hits = count(); @sum = sum(args->arg2); }' \
+		>/tmp/report 2>&1 &
+	tracer=$!
+	within 300 lines 1 ready
+	result $? "bpftrace attaches to the event of an SDT probe"
+	sh -c "$ten_probes"
+	kill -INT $tracer
+	wait $tracer
+	same "bpftrace counts hits of an SDT probe and adds up an argument" \
+		"$(sed -n 's/^@hits: //p; s/^@sum: //p' /tmp/report | tr '\n' ' ')" "14 84 "
+}
+
+probes_off() {
+	grep -q "^tsdt:.*:io-start off " "$debugfs/sdt/list" &&
+		lacks "^tsdt:.*:io-start \(on\|trapped\) " "$debugfs/sdt/list"
+}
+
+test_probes_in_tracers() {
+	must insmod /modules/kmarkers_test_sdt.ko || return
+	try "an SDT probe is an event for tracers" put "tsdt:::io-start event" "$debugfs/sdt/control"
+	test_probes_in_trace_cmd
+	test_probes_in_perf
+	test_probes_in_bpftrace
+	within 30 probes_off
+	result $? "no site of the probe is on after the tracers have ended"
+	try "an SDT probe is no event any more" put "tsdt:::io-start -event" "$debugfs/sdt/control"
+	rmmod kmarkers_test_sdt
+}
+
 test_tracers() {
 	must insmod /modules/kmarkers_test_events.ko || return
 	put trace "$hits/probe"
@@ -156,4 +218,5 @@ test_tracers() {
 	same "no probe is connected after the tracers have ended" "$(cat "$hits/probe")" ""
 	rmmod kmarkers_test_events
 	test_fields_in_tracers
+	test_probes_in_tracers
 }
