@@ -134,14 +134,11 @@ bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site
 	/* Whatever else it is, a breakpoint is not ours. */
 	if (READ_ONCE(state->mode) != SDT_TRAPPED)
 		return false;
-	/* Trace events take the depth for one more than that of the site, as behind a jump. */
-	preempt_disable_notrace();
 	set = rcu_dereference_raw(state->set);
 	if (set) {
 		count_hit(state, site);
 		sdt_call_handlers(set, &hit);
 	}
-	preempt_enable_notrace();
 	regs->ip = hit.ip + site->len;
 	return true;
 }

@@ -102,6 +102,8 @@ test_sdt_event_breakpoints() {
 	passes 10 "$tsdt_first"
 	same "hits of breakpoints are recorded" \
 		"$(nr_records "$tracing/trace" ": trapped: .* arg1 [0-9]\$") $(nr_records "$tracing/trace" ": small: .* arg1 [0-9]\$")" "10 20"
+	same "records of breakpoints say that preemption was not disabled" \
+		"$(nr_records "$tracing/trace" "\] [^ ][^ ][^ ]\..*: trapped: ")" 10
 	put 0 "$sdt_group/enable"
 	put "tsdt:::small -event" "$sdt_files/control"
 }
