@@ -86,7 +86,7 @@ def shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
     """Every share that a run's summary.json can give. As in 2008, the call is without the reading
     of the clock; only runs older than the variant `clock` do not say what that takes."""
     known = [row for row in entries if row["ci_lo"] is not None and row["ci_hi"] is not None]
-    known = [row for row in known if row["delta"] is None or row["delta_ci_lo"] is not None]
+    known = [row for row in known if row.get("delta") is None or row["delta_ci_lo"] is not None]
     rows = {(row["tier"], row["benchmark"], row["variant"]): row for row in known}
     for tier in REAL:
         plain = rows.get((tier, CALL, "compiled-out"))

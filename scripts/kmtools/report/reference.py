@@ -20,10 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.analyse.summary import read_summary
+from kmtools.base.files import write_whole
 from kmtools.base.paths import ROOT
 from kmtools.measure import rundir
 from kmtools.measure.rundir import RunError
 from kmtools.report import impact
+from kmtools.report import kept as keeping
 from kmtools.report.table import amount, count
 
 REFERENCE = ROOT / "results" / "reference"
@@ -203,4 +205,7 @@ def make(run: Path, out: Path) -> None:
     except KeyError as error:
         raise RunError(f"{run}: env.json lacks {error}") from error
     (out / "README.md").write_text(text, encoding="utf-8")
+    if out.resolve() == REFERENCE.resolve():
+        readme = ROOT / "README.md"
+        write_whole(readme, keeping.replaced(readme.read_text(encoding="utf-8"), summary))
     print(f"{out}: {len(entries)} results, {len(kept)} figures")

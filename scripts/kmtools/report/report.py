@@ -7,6 +7,7 @@ beside them. The same input gives the same bytes. Without numpy it prints median
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import sys
 from collections.abc import Mapping, Sequence
@@ -34,7 +35,12 @@ def report(
     env = rundir.read_env(run / "env.json")
     tiers = [one for one in rundir.tiers_of(env) if tier in (None, one.tier)]
     names = {one.tier for one in tiers}
-    every = read_samples(run / "samples.csv", rundir.tiers_of(env))
+    gc.disable()  # a million samples are no garbage, and looking for some takes as long as reading
+    try:
+        every = read_samples(run / "samples.csv", rundir.tiers_of(env))
+    finally:
+        gc.enable()
+        gc.freeze()
     samples = [sample for sample in every if sample.tier in names]
     wanted = names if tables is None else names & {*tables}
     if has_package("numpy"):

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The results of a kept run, from its summary.json alone, and what README.md says of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.density import SiteCost
+from kmtools.analyse.slopes import CLONE_SUFFIX
+from kmtools.analyse.stats import UNBOUNDED, Interval
+from kmtools.analyse.verdicts import Result
+from kmtools.report import answer
+from kmtools.report.figures.svg import minus
+
+START, END = "<!-- result: scripts/kmarkers reference -->", "<!-- end of result -->"
+Entry = Mapping[str, Any]
+
+
+def interval(entry: Entry, name: str) -> Interval | None:
+    """An interval; an end that is null is infinite, and there is none without its value."""
+    lo, hi = entry[f"{name}_lo"], entry[f"{name}_hi"]
+    return Interval(-math.inf if lo is None else lo, math.inf if hi is None else hi)
+
+
+def result_of(entry: Entry) -> Result:
+    """An entry of `results`. Its blocks are not kept."""
+    core, delta = entry.get("core_cycles"), entry["delta"]
+    made: dict[str, Any] = {
+        "ci": interval(entry, "ci"),
+        "delta_ci": None if delta is None else interval(entry, "delta_ci"),
+        "sign_ci": None if delta is None else interval(entry, "delta_sign"),
+        "cluster_ci": None if delta is None else interval(entry, "delta_cluster"),
+        "is_clone": entry["variant"] == f"{entry['baseline']}{CLONE_SUFFIX}",
+        "correlation": entry["correlation_blocks"],
+        "flagged": entry["windows_flagged"],
+        "core": CoreCycles(core["source"], core["per_tick"]) if core else None,
+        "resolution": 0.0,
+        "slopes": [],
+        "deltas": [],
+    }
+    names = [field.name for field in fields(Result)]
+    values: dict[str, Any] = {name: made.get(name, entry.get(name)) for name in names}
+    return Result(**values)
+
+
+def site_of(entry: Entry) -> SiteCost:
+    """An entry of `sites`."""
+    cost, core, ns = entry["cost"], entry["core_cycles"], entry["ns"]
+    return SiteCost(
+        tier=entry["tier"],
+        kernel=entry["kernel"],
+        benchmark=entry["benchmark"],
+        flavour=entry["flavour"],
+        unit=entry["unit"],
+        sites=entry["sites"],
+        n=entry["n"],
+        cost=cost,
+        ci=interval(entry, "ci") or UNBOUNDED,
+        pass_cost=entry["pass_cost"],
+        core=CoreCycles("estimated", core / cost) if core and cost else None,
+        ns_per_tick=ns / cost if ns and cost else None,
+    )
+
+
+def results(summary: Entry) -> tuple[list[Result], list[SiteCost]]:
+    """The results of a run and its costs of sites."""
+    costs = [site_of(entry) for entry in summary.get("sites", []) if entry["cost"] is not None]
+    return [result_of(entry) for entry in summary["results"]], costs
+
+
+def table(found: Sequence[answer.Answer]) -> Iterator[str]:
+    """The answers in Markdown."""
+    yield "| one dormant marker | costs | 95 % | verdict | then |"
+    yield "|---|---:|---|---|---|"
+    for one in found:
+        span = answer.interval(one) or "\N{EN DASH}"
+        verdict = one.verdict or "\N{EN DASH}"
+        yield f"| {one.place} | {answer.number(one)} | {span} | {verdict} | {one.then} |"
+
+
+def readme_lines(summary: Entry) -> list[str]:
+    """What README.md says of the run: the answer, its figure and its verdicts."""
+    found = answer.answers(*results(summary))
+    alt = "What one dormant site adds, hot and cold"
+    return [
+        START,
+        f"**{minus(answer.sentence(found))}**",
+        "",
+        f"![{alt}](results/reference/headline.svg)",
+        "",
+        *table(found),
+        END,
+    ]
+
+
+def replaced(text: str, summary: Entry) -> str:
+    """README.md with what it says of the run brought up to date."""
+    head, start, rest = text.partition(START)
+    _, end, tail = rest.partition(END)
+    if not start or not end:
+        raise ValueError(f"README.md lacks {START} or {END}")
+    return head + "\n".join(readme_lines(summary)) + tail
