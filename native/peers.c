@@ -25,11 +25,33 @@ BENCH_OPS(none_clone, (void)0)
 BENCH_OPS(marker_off, trace_mark(bench_peers_off, "%d %p", 1, NULL))
 BENCH_OPS(marker_on, trace_mark(bench_peers_on, "%d %p", 1, NULL))
 
+/* What a program can do without us: a flag, and a pointer to a function that may do nothing. */
+static noinline void called(int number, const void *pointer)
+{
+	barrier();
+}
+
+static void (*call)(int number, const void *pointer) = called;
+static bool flag_off, flag_on = true;
+
+#define FLAGGED(flag)							\
+do {									\
+	if (unlikely(__atomic_load_n(&(flag), __ATOMIC_RELAXED)))	\
+		called(1, NULL);					\
+} while (0)
+
+BENCH_OPS(flag_is_off, FLAGGED(flag_off))
+BENCH_OPS(flag_is_on, FLAGGED(flag_on))
+BENCH_OPS(pointer, __atomic_load_n(&call, __ATOMIC_RELAXED)(1, NULL))
+
 static const struct bench_variant own[] = {
 	BENCH_ROW("none", none),
 	BENCH_ROW("none-clone", none_clone),
 	BENCH_ROW("marker-jump-off", marker_off),
 	BENCH_ROW("marker-jump-on", marker_on),
+	BENCH_ROW("atomic-load-off", flag_is_off),
+	BENCH_ROW("atomic-load-on", flag_is_on),
+	BENCH_ROW("function-pointer-off", pointer),
 };
 
 static struct {

@@ -44,7 +44,7 @@ BUDGETS = {
     "native/place.c": 60,
     "native/progress.c": 100,
     "native/live.c": 150,
-    "native/peers.c": 150,
+    "native/peers.c": 160,
     "native/peers/lttng_ust.c": 120,
     "native/peers/lttng_events.h": 40,
     "native/peers/sdt.c": 170,
