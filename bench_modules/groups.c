@@ -37,7 +37,13 @@ const struct bench_group *const bench_groups[] = {
 #endif
 	&bench_arm_scaling,
 	&bench_arm_stall,
-#ifndef __KERNEL__
+#ifdef __KERNEL__
+	&bench_peers_dormant,
+	&bench_peers_enabled,
+#ifdef CONFIG_OPTPROBES
+	&bench_peer_kprobe_optimised,
+#endif
+#else
 	&bench_empty_loop_peers,
 #endif
 };

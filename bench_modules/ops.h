@@ -35,6 +35,12 @@ extern const struct bench_group bench_lock_pair_rwsem_write;
 extern const struct bench_group bench_arm_scaling;
 extern const struct bench_group bench_arm_stall;
 
+#ifdef __KERNEL__
+extern const struct bench_group bench_peers_dormant;
+extern const struct bench_group bench_peers_enabled;
+extern const struct bench_group bench_peer_kprobe_optimised;
+#endif
+
 #ifndef __KERNEL__
 /* The variants of this group depend on what is installed. */
 extern struct bench_group bench_empty_loop_peers;

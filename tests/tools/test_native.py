@@ -105,6 +105,7 @@ NOT_SHARED = {
     "bench_modules/live.c",
     "bench_modules/dormant.c",
     "bench_modules/sites_peers.c",
+    "bench_modules/ops_peers.c",
 }
 
 # Names of static functions that many files may share.

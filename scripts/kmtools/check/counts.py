@@ -47,6 +47,11 @@ ADDED = {
     ("xadd-prefix", "ds"): (2, 2),
     ("xadd-prefix", "lock"): (2, 2),
     ("xadd-prefix", "nop"): (3, 3),
+    ("peers-dormant", "marker-jump"): (1, 1),
+    ("peers-dormant", "static-key"): (1, 1),
+    ("peers-dormant", "tracepoint"): (1, 1),
+    ("peers-dormant", "static-call"): (1, 3),
+    ("peers-dormant", "flag"): (2, 3),
     ("function-entry", "recorded-nop"): (1, 1),
     ("function-entry", "recorded-nop-ds-lea"): (1, 1),
     ("function-entry", "recorded-nop-and-exit"): (2, 2),
@@ -65,7 +70,7 @@ ADDED = {
 # Interrupts are on in these, so a few windows have more instructions than the others.
 OPEN = "lock-pair-"
 # A hit looks its site up, and how long that takes depends on where the site is.
-SEARCHED = ("sdt-enabled", "sdt-trapped")
+SEARCHED = ("sdt-enabled", "sdt-trapped", "peers-enabled", "peer-kprobe-optimised")
 # Benchmarks that need a second CPU, which there is none of.
 NEEDS_TWO = "arm-"
 

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * peers-dormant, peers-enabled and peer-kprobe-optimised: the kernel's own ways to have
+ * code that is off, or to be called where a function begins, in an empty loop.
+ *
+ * What is enabled ends in an empty function or handler; what is called is the function of
+ * the variant "call" in other places, so that variant is what the call alone costs.
+ */
+#include <linux/delay.h>
+#include <linux/errno.h>
+#include <linux/ftrace.h>
+#include <linux/jump_label.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/static_call.h>
+
+#include <kmarkers/marker.h>
+
+#include "ops.h"
+#ifdef CONFIG_EVENT_TRACING
+#include "trace.h"
+#endif
+
+/*
+ * The nop leaves room for the jump of a kprobe.  The comment behind it keeps the compiler
+ * from making one function of several.
+ */
+#define CALLED(id, ...)							\
+static noinline __maybe_unused __VA_ARGS__ void called_##id(int number, void *pointer) \
+{									\
+	asm volatile(".byte 0x0f, 0x1f, 0x44, 0, 0	# " #id		\
+		     : : "r" (number), "r" (pointer) : "memory");	\
+}
+
+CALLED(plain, notrace)
+CALLED(int3, notrace)
+CALLED(kprobe_ftrace)
+CALLED(ftrace)
+
+static bool flag_off;
+static DEFINE_STATIC_KEY_FALSE(key_off);
+static DEFINE_STATIC_KEY_FALSE(key_on);
+DEFINE_STATIC_CALL_NULL(bench_call_off, called_plain);
+DEFINE_STATIC_CALL_NULL(bench_call_on, called_plain);
+
+#define FLAG()								\
+do {									\
+	if (unlikely(READ_ONCE(flag_off)))				\
+		called_plain(1, NULL);					\
+} while (0)
+
+#define KEY(key)							\
+do {									\
+	if (static_branch_unlikely(&(key)))				\
+		called_plain(1, NULL);					\
+} while (0)
+
+BENCH_OPS(off_none, (void)0)
+BENCH_OPS(off_clone, (void)0)
+BENCH_OPS(off_marker, trace_mark(bench_peers, "%d %p", 1, NULL))
+BENCH_OPS(off_flag, FLAG())
+BENCH_OPS(off_key, KEY(key_off))
+BENCH_OPS(off_call, static_call_cond(bench_call_off)(1, NULL))
+#ifdef CONFIG_EVENT_TRACING
+BENCH_OPS(off_tracepoint, trace_kmarkers_bench_off(1, NULL))
+#endif
+
+static const struct bench_variant idle_variants[] = {
+	BENCH_ROW("none", off_none),
+	BENCH_ROW("none-clone", off_clone),
+	BENCH_ROW("marker-jump", off_marker),
+	BENCH_ROW("flag", off_flag),
+	BENCH_ROW("static-key", off_key),
+	BENCH_ROW("static-call", off_call),
+#ifdef CONFIG_EVENT_TRACING
+	BENCH_ROW("tracepoint", off_tracepoint),
+#endif
+};
+
+const struct bench_group bench_peers_dormant = {
+	.name = "peers-dormant",
+	.variants = idle_variants,
+	.nr_variants = ARRAY_SIZE(idle_variants),
+	.loops = { 5000, 15000 },
+};
+
+BENCH_OPS(on_none, (void)0)
+BENCH_OPS(on_clone, (void)0)
+BENCH_OPS(on_plain, called_plain(1, NULL))
+BENCH_OPS(on_key, KEY(key_on))
+BENCH_OPS(on_call, static_call_cond(bench_call_on)(1, NULL))
+#ifdef CONFIG_KPROBES
+BENCH_OPS(on_int3, called_int3(1, NULL))
+#endif
+#ifdef CONFIG_KPROBES_ON_FTRACE
+BENCH_OPS(on_kprobe_ftrace, called_kprobe_ftrace(1, NULL))
+#endif
+#ifdef CONFIG_DYNAMIC_FTRACE
+BENCH_OPS(on_ftrace, called_ftrace(1, NULL))
+#endif
+
+static const struct bench_variant armed_variants[] = {
+	BENCH_ROW("none", on_none),
+	BENCH_ROW("none-clone", on_clone),
+	BENCH_ROW("call", on_plain),
+	BENCH_ROW("static-key", on_key),
+	BENCH_ROW("static-call", on_call),
+#ifdef CONFIG_KPROBES
+	BENCH_ROW("kprobe-int3", on_int3),
+#endif
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	BENCH_ROW("kprobe-ftrace", on_kprobe_ftrace),
+#endif
+#ifdef CONFIG_DYNAMIC_FTRACE
+	BENCH_ROW("ftrace-hook", on_ftrace),
+#endif
+};
+
+#ifdef CONFIG_KPROBES
+static int before(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	return 0;
+}
+
+/* A kprobe that has this is not replaced by a jump. */
+static void after(struct kprobe *kprobe, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static struct kprobe kprobes[2];
+static bool is_registered[ARRAY_SIZE(kprobes)];
+
+static int set_peer_kprobe(unsigned int nr, void *function, kprobe_post_handler_t post)
+{
+	int err;
+
+	kprobes[nr] = (struct kprobe) {
+		.addr = function, .pre_handler = before, .post_handler = post,
+	};
+	err = register_kprobe(&kprobes[nr]);
+	is_registered[nr] = !err;
+	return err;
+}
+
+static void drop_peer_kprobe(unsigned int nr)
+{
+	if (is_registered[nr])
+		unregister_kprobe(&kprobes[nr]);
+	is_registered[nr] = false;
+}
+#else
+#define set_peer_kprobe(nr, function, post)	((void)(function), 0)
+#define drop_peer_kprobe(nr)			((void)0)
+#define after				NULL
+#endif
+
+#ifdef CONFIG_DYNAMIC_FTRACE
+static void hook(unsigned long ip, unsigned long parent, struct ftrace_ops *ops,
+		 struct compat_ftrace_regs *regs)
+{
+}
+
+static struct ftrace_ops hook_ops = {
+	.func = hook,
+};
+
+static bool hook_is_on;
+
+static int add_hook(void)
+{
+	int err = ftrace_set_filter_ip(&hook_ops, (unsigned long)called_ftrace, 0, 0);
+
+	if (!err)
+		err = register_ftrace_function(&hook_ops);
+	hook_is_on = !err;
+	return err;
+}
+
+static void del_hook(void)
+{
+	if (hook_is_on)
+		unregister_ftrace_function(&hook_ops);
+	hook_is_on = false;
+}
+#else
+static int add_hook(void)
+{
+	return 0;
+}
+
+static void del_hook(void)
+{
+}
+#endif
+
+static void teardown_peers(void)
+{
+	del_hook();
+	drop_peer_kprobe(0);
+	drop_peer_kprobe(1);
+	static_branch_disable(&key_on);
+	static_call_update(bench_call_on, NULL);
+}
+
+static int setup_peers(void)
+{
+	int err;
+
+	static_branch_enable(&key_on);
+	static_call_update(bench_call_on, called_plain);
+	err = set_peer_kprobe(0, called_int3, after);
+	if (!err && IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		err = set_peer_kprobe(1, called_kprobe_ftrace, NULL);
+	if (!err)
+		err = add_hook();
+	if (err)
+		teardown_peers();
+	return err;
+}
+
+const struct bench_group bench_peers_enabled = {
+	.name = "peers-enabled",
+	.variants = armed_variants,
+	.nr_variants = ARRAY_SIZE(armed_variants),
+	.loops = { 100, 400 },
+	.setup = setup_peers,
+	.teardown = teardown_peers,
+};
+
+#ifdef CONFIG_OPTPROBES
+CALLED(optimised, notrace)
+
+#define JUMP		0xe9
+#define WAIT_MS		3000
+#define STEP_MS		20
+
+BENCH_OPS(optimised_none, called_plain(1, NULL))
+BENCH_OPS(optimised_clone, called_plain(1, NULL))
+BENCH_OPS(optimised_on, called_optimised(1, NULL))
+
+static const struct bench_variant optimised_variants[] = {
+	BENCH_ROW("call", optimised_none),
+	BENCH_ROW("call-clone", optimised_clone),
+	BENCH_ROW("kprobe-optimised", optimised_on),
+};
+
+static void teardown_optimised(void)
+{
+	drop_peer_kprobe(0);
+}
+
+/* Kprobes replace a breakpoint by a jump some time after it was set, or never. */
+static int setup_optimised(void)
+{
+	int err = set_peer_kprobe(0, called_optimised, NULL);
+	unsigned int waited;
+
+	if (err)
+		return err;
+	for (waited = 0; waited < WAIT_MS; waited += STEP_MS) {
+		if (READ_ONCE(*(u8 *)kprobes[0].addr) == JUMP)
+			return 0;
+		msleep(STEP_MS);
+	}
+	teardown_optimised();
+	return -ENODEV;
+}
+
+const struct bench_group bench_peer_kprobe_optimised = {
+	.name = "peer-kprobe-optimised",
+	.variants = optimised_variants,
+	.nr_variants = ARRAY_SIZE(optimised_variants),
+	.loops = { 100, 400 },
+	.setup = setup_optimised,
+	.teardown = teardown_optimised,
+	.lacks = "kprobes are not replaced by jumps",
+};
+#endif
