@@ -25,6 +25,7 @@
 #include "copies.h"
 #include "listings.h"
 #include "many.h"
+#include "operands.h"
 #include "process.h"
 #include "protocol.h"
 #include "pure.h"
@@ -84,6 +85,7 @@ static const struct {
 	const unsigned int *nr;
 } groups[] = {
 	{ pure_cases, &pure_nr_cases },
+	{ operands_cases, &operands_nr_cases },
 	{ run_cases, &run_nr_cases },
 	{ format_cases, &format_nr_cases },
 	{ layout_cases, &layout_nr_cases },

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The suite that reads the trace event with the tracers of a distribution.
+# The suites that read the trace event and trace notes with the tracers of a distribution.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 load_core || exit 1
 run_suite tracing
 run_suite tracers
+run_suite note_tracers
 unload_core || exit 1
 finish

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Where the arguments of notes are: every form that the assembler writes, and some that it does not. */
+#include <string.h>
+
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/ptrace.h>
+
+#include "../../sdt/operands.h"
+#include "operands.h"
+
+/* What the registers of the test point to. */
+static struct {
+	s64 before[2];
+	s64 here[4];
+} memory = { { -1, -2 }, { -300, 0x1234567890L, 7, 8 } };
+
+struct form {
+	u8 codes[13];
+	u8 len;
+	long wanted;
+};
+
+/* %rbx, %r12 and %rsp point at memory.here; %rcx is 2, %r13 is -5 and all others are 0x99887766. */
+static const struct form forms[] = {
+	{ { 8, 0x48, 0x89, 0xc8 }, 4, 2 },				/* %rcx */
+	{ { -4, 0x4c, 0x89, 0xe8 }, 4, -5 },				/* %r13 */
+	{ { 4, 0x4c, 0x89, 0xe8 }, 4, 0xfffffffb },			/* %r13, unsigned */
+	{ { -2, 0x48, 0x89, 0xf8 }, 4, 0x7766 },			/* %rdi */
+	{ { -1, 0x4c, 0x89, 0xf8 }, 4, 0x66 },				/* %r15 */
+	{ { 1, 0x4c, 0x89, 0xe8 }, 4, 0xfb },				/* %r13 */
+	{ { -8, 0x48, 0x8b, 0x03 }, 4, -300 },				/* (%rbx) */
+	{ { 4, 0x48, 0x8b, 0x03 }, 4, 0xfffffed4 },			/* (%rbx), unsigned */
+	{ { -8, 0x49, 0x8b, 0x04, 0x24 }, 5, -300 },			/* (%r12) */
+	{ { -8, 0x48, 0x8b, 0x44, 0x24, 8 }, 6, 0x1234567890L },	/* 8(%rsp) */
+	{ { 2, 0x48, 0x8b, 0x44, 0x24, 8 }, 6, 0x7890 },		/* 8(%rsp) */
+	{ { -8, 0x48, 0x8b, 0x43, 0xf8 }, 5, -2 },			/* -8(%rbx) */
+	{ { -8, 0x48, 0x8b, 0x83, 16, 0, 0, 0 }, 8, 7 },		/* 16(%rbx), in 4 bytes */
+	{ { -8, 0x48, 0x8b, 0x84, 0x24, 0xf8, 0xff, 0xff, 0xff }, 9, -2 },	/* -8(%rsp) */
+	{ { -8, 0x48, 0x8b, 0x04, 0xcb }, 5, 7 },			/* (%rbx,%rcx,8) */
+	{ { -8, 0x49, 0x8b, 0x44, 0x8c, 0x10 }, 6, 8 },			/* 16(%r12,%rcx,4) */
+	{ { -4, 0x48, 0xc7, 0xc0, 0xf9, 0xff, 0xff, 0xff }, 8, -7 },	/* $-7 */
+	{ { 4, 0x48, 0xc7, 0xc0, 0xf9, 0xff, 0xff, 0xff }, 8, 0xfffffff9 },	/* $-7, unsigned */
+	{ { -8, 0x48, 0xb8, 1, 0, 0, 0, 2, 0, 0, 0 }, 11, 0x200000001L },	/* $0x200000001 */
+	{ { 8, 0x48, 0x8b, 0x04, 0x25, 8, 0, 0, 0 }, 9, 0 },		/* 8: cannot be read */
+};
+
+static const u8 unknown[][8] = {
+	{ 3, 0x48, 0x89, 0xc8 },		/* a size that is none */
+	{ 0, 0x48, 0x89, 0xc8 },
+	{ 16, 0x48, 0x89, 0xc8 },
+	{ 8, 0x40, 0x89, 0xc8 },		/* %eax */
+	{ 8, 0x48, 0x89, 0xc9 },		/* to %rcx */
+	{ 8, 0x48, 0x8b, 0x4b, 0x08 },		/* the same, from memory */
+	{ 8, 0x48, 0x01, 0xc8 },		/* add */
+	{ 8, 0x65, 0x48, 0x8b, 0x03 },		/* %gs:(%rbx) */
+	{ 8, 0x48, 0xc7, 0xc1, 1, 0, 0, 0 },	/* $1 to %rcx */
+};
+
+static const char *fetch_forms(void)
+{
+	const unsigned long other = 0x99887766;
+	struct pt_regs regs = {
+		.r15 = other, .r14 = other, .r13 = -5, .r12 = (unsigned long)memory.here,
+		.bp = other, .bx = (unsigned long)memory.here, .r11 = other, .r10 = other,
+		.r9 = other, .r8 = other, .ax = other, .cx = 2, .dx = other, .si = other,
+		.di = other, .sp = (unsigned long)memory.here,
+	};
+	struct sdt_operand operand;
+	unsigned long value;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(forms); i++) {
+		EXPECT(sdt_operand_decode(forms[i].codes, &operand) ==
+		       forms[i].codes + forms[i].len);
+		EXPECT(!sdt_operands_fetch(forms[i].codes, 1, &regs, &value));
+		EXPECT(value == forms[i].wanted);
+	}
+	return NULL;
+}
+
+static const char *fetch_several(void)
+{
+	static const u8 codes[] = { 8, 0x48, 0x89, 0xc8, -4, 0x48, 0xc7, 0xc0, 0xf9, 0xff, 0xff,
+				    0xff, 3 };
+	struct pt_regs regs = { .cx = 6 };
+	unsigned long values[3];
+
+	EXPECT(!sdt_operands_fetch(codes, 2, &regs, values));
+	EXPECT(values[0] == 6 && values[1] == -7UL);
+	EXPECT(sdt_operands_fetch(codes, 3, &regs, values) == -EINVAL);
+	return NULL;
+}
+
+static const char *relative_to_itself(void)
+{
+	static u8 codes[] = { 8, 0x48, 0x8b, 0x05, 4, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+	struct sdt_operand operand;
+
+	EXPECT(sdt_operand_decode(codes, &operand) == codes + 8);
+	EXPECT(operand.kind == SDT_IN_MEMORY && operand.base == SDT_NO_REGISTER);
+	EXPECT(operand.value == (long)(codes + 12));
+	return NULL;
+}
+
+static const char *refuse_unknown(void)
+{
+	struct sdt_operand operand;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(unknown); i++)
+		EXPECT(!sdt_operand_decode(unknown[i], &operand));
+	return NULL;
+}
+
+const struct test_case operands_cases[] = {
+	{ "operands_are_fetched", fetch_forms, NULL },
+	{ "operands_are_fetched_in_turn", fetch_several, NULL },
+	{ "operands_relative_to_their_codes", relative_to_itself, NULL },
+	{ "operands_unknown_are_refused", refuse_unknown, NULL },
+};
+
+const unsigned int operands_nr_cases = ARRAY_SIZE(operands_cases);
