@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from kmtools.analyse import location, stats
+from kmtools.analyse import location, stats, verdicts
 from kmtools.analyse.slopes import Slope, paired
-from kmtools.analyse.stats import UNBOUNDED
+from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.check import estimators, noises
 from kmtools.cli import main
 
@@ -133,3 +133,18 @@ def test_sign_ranks_are_those_of_scipy() -> None:
     scipy = pytest.importorskip("scipy.stats", reason="python3-scipy is not installed")
     for n in range(6, 200):
         assert stats.sign_rank(n) == int(scipy.binom.ppf(0.025, n, 0.5))
+
+
+def test_the_smallest_detectable_difference_is_found_in_four_of_five_runs() -> None:
+    """Or in more; half the way from the margin to it is found less often."""
+    found = {0.5: 0, 1.0: 0}
+    for seed in range(FEW):
+        clone, variant = run("placed", 2 * seed), run("placed", 2 * seed + 1)
+        beyond = verdicts.smallest(clone.interval, estimators.MARGIN) - estimators.MARGIN
+        for share in found:
+            effect = estimators.MARGIN + share * beyond
+            there = Interval(variant.interval.lo + effect, variant.interval.hi + effect)
+            floor = clone.interval.reach
+            verdict = verdicts.decide(variant.value + effect, there, estimators.MARGIN, floor)
+            found[share] += verdict == verdicts.SLOWER
+    assert found[0.5] < 0.6 * FEW < 0.7 * FEW < found[1.0]

@@ -274,5 +274,6 @@ def test_detectable_difference_comes_from_the_clone() -> None:
     clone = {r.variant: r for r in verdicts.analyse(samples, [NATIVE])}["base-clone"]
     assert clone.is_clone and clone.delta_ci and clone.delta_ci.half_width > 0.02
     assert clone.margin and clone.noise_floor is not None
-    expected = max(clone.margin + clone.delta_ci.half_width, clone.noise_floor)
-    assert clone.detectable == pytest.approx(expected)
+    half = clone.delta_ci.half_width
+    expected = max(clone.margin + half, clone.noise_floor) + 0.8416 / 1.96 * half
+    assert clone.detectable == pytest.approx(expected, rel=1e-4)

@@ -19,11 +19,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from statistics import NormalDist
 
 from kmtools.analyse import corecycles, location, stats
 from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline, paired, slopes
-from kmtools.analyse.stats import Interval
+from kmtools.analyse.stats import CONFIDENCE, Interval
 from kmtools.measure import rundir
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
@@ -68,6 +69,10 @@ MARGINS: tuple[tuple[str, tuple[str, ...], float, float], ...] = (
     (rundir.UNIT_EMULATED, ("*",), 0.0, 0.05),
     (rundir.UNIT_INSTRUCTIONS, ("*",), 0.0, 0.0),
 )
+
+
+# How often a difference of the smallest detectable size is called slower or faster.
+POWER = 0.8
 
 
 @dataclass(frozen=True)
@@ -227,12 +232,19 @@ def tick_khz(tier: Tier) -> float | None:
     return float(khz) if known else None
 
 
+def smallest(noise: Interval, margin: float) -> float:
+    """The smallest difference that is found with a probability of POWER, in a variant as noisy as
+    the A/A clone whose interval is given. It must be beyond the margin and the noise floor by as
+    much as an estimate falls short of its truth no more often than that."""
+    short = NormalDist().inv_cdf(POWER) / NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+    return max(margin + noise.half_width, noise.reach) + short * noise.half_width
+
+
 def detectable(group: Group) -> float | None:
     """The smallest difference that could be detected in a variant as noisy as the A/A clone."""
     if group.noise is None or group.margin is None:
         return None
-    noise = group.noise.wide
-    return max(group.margin + noise.half_width, noise.reach)
+    return smallest(group.noise.wide, group.margin)
 
 
 def result_for(group: Group, variant: str) -> Result:
