@@ -27,6 +27,7 @@ COMMANDS = {
     "collect": ("run", "merge raw samples into the folder of a run"),
     "report": ("run", "statistics, table, figures and page of a run"),
     "compare": ("comparing", "what has changed from one run to others, row by row"),
+    "export": ("exporting", "a run as Parquet, OpenMetrics or a trace of its switches"),
     "fleet": ("many", "the runs of many machines, by CPU model, microcode and kernel"),
     "history": ("many", "the rows of many runs by date, and where they changed for good"),
     "impact": ("results", "what two markers cost a system call, as computed in 2008"),

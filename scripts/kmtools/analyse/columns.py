@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +34,21 @@ COLUMNS = {
     for name in samples.SAMPLE_COLUMNS
 }
 
+
+def literal(value: object) -> str:
+    """A value in SQL: a text, a list of texts, or a struct of texts."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(literal, value)) + "]"
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+# How samples.csv is read: nothing is guessed.
+CSV = (
+    "auto_detect=false, skip=1, header=true, delim=',', quote='\"', escape='\"',"
+    f" new_line='\\n', columns={literal(COLUMNS)}"
+)
 # What every line must hold; samples.py says it again, with the number of the line.
 WRONG = f"""
 SELECT DISTINCT s.run FROM s LEFT JOIN known k USING (run, tier, kernel) WHERE k.unit IS NULL
@@ -128,18 +144,40 @@ def connect() -> duckdb.DuckDBPyConnection:
 def schema_fault(source: Source) -> str:
     """Why the columns of a file are not those of the newest schema; samples.py reads older ones."""
     if source.path.suffix == ".parquet":
-        return ""
+        return parquet_fault(source.path)
     lines = samples.whole_lines(source.path)
     first, header = next(lines, "").strip(), next(lines, "").strip()
     newest = (f"# schema={samples.SCHEMA}", ",".join(samples.SAMPLE_COLUMNS))
     return "" if (first, header) == newest else "not of the newest schema"
 
 
+def parquet_fault(path: Path) -> str:
+    """Why a file is no Parquet of samples."""
+    import duckdb  # noqa: PLC0415  only commands for many machines need it
+
+    try:
+        heads = duckdb.sql(f"DESCRIBE SELECT * FROM read_parquet({literal(str(path))})").fetchall()
+    except duckdb.Error as error:
+        return f"{path}: {str(error).splitlines()[0]}"
+    return "" if {name: kind for name, kind, *_ in heads} == COLUMNS else "other columns"
+
+
+def to_parquet(taken: Iterable[samples.Sample], path: Path) -> None:
+    """Write samples as Parquet, with the columns of samples.csv."""
+    with TemporaryDirectory() as scratch, connect() as engine:
+        plain = Path(scratch) / "samples.csv"
+        samples.write_samples(plain, taken)
+        engine.execute(
+            f"COPY (SELECT * FROM read_csv({literal(str(plain))}, {CSV})) TO"
+            f" {literal(str(path))} (FORMAT parquet)",
+        )
+
+
 def strictly(source: Source) -> str:
     """What is wrong in a run, with file and line, as samples.py says it."""
     try:
         if source.path.suffix == ".parquet":
-            return f"{source.path}: a value is missing or out of range"
+            return parquet_fault(source.path) or f"{source.path}: a value is missing or wrong"
         samples.read_samples(source.path, source.tiers)
     except FailedError as error:
         return str(error)
@@ -168,14 +206,13 @@ def load(engine: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> set[st
     packed = [path for path in names if path.endswith(".parquet")]
     plain = [path for path in names if not path.endswith(".parquet")]
     if packed:
-        parts.append("SELECT * EXCLUDE (run) FROM read_parquet($packed, filename=true)")
+        parts.append("SELECT * FROM read_parquet($packed, filename=true)")
     if plain:
         parts.append(
-            "SELECT * FROM read_csv($plain, auto_detect=false, skip=1, header=true, delim=',',"
-            " quote='\"', escape='\"', new_line='\\n', columns=$columns, filename=true,"
-            " store_rejects=true, rejects_limit=1000)"
+            f"SELECT * FROM read_csv($plain, {CSV}, filename=true, store_rejects=true,"
+            " rejects_limit=1000)"
         )
-    values = {"packed": packed, "plain": plain, "columns": COLUMNS}
+    values = {"packed": packed, "plain": plain}
     texts = " UNION ALL BY NAME ".join(parts)
     for name, value in values.items():
         texts = texts.replace(f"${name}", literal(value))
@@ -197,15 +234,6 @@ def load(engine: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> set[st
     ]
     small_table(engine, "known", ("run", "tier", "kernel", "unit", "windows"), known)
     return wrong | {run for (run,) in engine.execute(WRONG).fetchall()}
-
-
-def literal(value: object) -> str:
-    """A value in SQL: a text, a list of texts, or a struct of texts."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(literal, value)) + "]"
-    return "'" + str(value).replace("'", "''") + "'"
 
 
 def read(sources: Sequence[Source]) -> Found:

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command that writes a run in the formats of other programs."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from kmtools.analyse.rows import rows_of
+from kmtools.base.errors import UnableError
+from kmtools.commands import Run
+from kmtools.commands.comparing import write
+from kmtools.measure.rundir import read_env, tiers_of
+from kmtools.measure.samples import read_samples
+from kmtools.report import exports
+from kmtools.report.comparison import samples_of
+
+
+def export(parser: ArgumentParser) -> Run:
+    """The run is checked line by line first. --parquet needs the Python package duckdb
+    (scripts/setup --fleet).
+    """
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
+    parser.add_argument("--parquet", type=Path, metavar="FILE", help="every sample")
+    parser.add_argument("--openmetrics", type=Path, metavar="FILE", help="the median of each row")
+    parser.add_argument(
+        "--trace", type=Path, metavar="FILE", help="switches, for Perfetto and chrome://tracing"
+    )
+    return run_export
+
+
+def run_export(args: Namespace) -> None:
+    """Write what was asked for."""
+    if not (args.parquet or args.openmetrics or args.trace):
+        raise UnableError("which format? --parquet, --openmetrics or --trace")
+    path = samples_of(args.run)
+    tiers = tiers_of(read_env(args.run / "env.json"))
+    samples = read_samples(path, tiers)
+    if args.openmetrics:
+        write(args.openmetrics, exports.openmetrics(rows_of(samples, tiers)))
+    if args.trace:
+        write(args.trace, exports.chrome(samples, tiers))
+    if args.parquet:
+        from kmtools.analyse import columns  # noqa: PLC0415  the others need no duckdb
+
+        columns.to_parquet(samples, args.parquet)

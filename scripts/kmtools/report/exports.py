@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A run in the formats of other programs: OpenMetrics for monitoring, and trace events of Chrome
+and Perfetto for the switches of arm-scaling. Parquet is columns.py's."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kmtools.analyse.rows import Row
+from kmtools.measure.rundir import Tier
+from kmtools.measure.samples import GAP, PART, ROUNDS, SWITCH, Sample
+
+GAP_SUFFIX, PARTS, ROUND_COUNT = "-stall", ("validate", "map", "rounds"), "-round-count"
+# The number of rounds of a switch; "rounds" is the part that they took.
+COUNT = "count"
+# The tracks of a switch: the CPU that switched, and the one that waited.
+SWITCHING, WAITING = 1, 2
+
+
+def label(text: str) -> str:
+    """The value of a label of OpenMetrics."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def openmetrics(rows: Sequence[Row]) -> str:
+    """The median cost of each row, per operation or per switch, as gauges."""
+    lines = [
+        "# TYPE kmarkers_cost gauge",
+        "# HELP kmarkers_cost Median cost of an operation or a switch, in the unit of the label.",
+    ]
+    for row in rows:
+        name = row.name
+        labels = {
+            "tier": name.tier, "kernel": row.kernel, "benchmark": name.benchmark,
+            "variant": name.variant, "measured": name.measured, "unit": row.unit,
+        }  # fmt: skip
+        if name.sites:
+            labels["sites"] = str(name.sites)
+        text = ",".join(f'{key}="{label(value)}"' for key, value in labels.items())
+        lines.append(f"kmarkers_cost{{{text}}} {row.cost!r}")
+    return "\n".join([*lines, "# EOF", ""])
+
+
+def microseconds(ticks: int, tier: Tier) -> float:
+    """Ticks as time. Emulated ticks are no time of a CPU, but the trace has no other unit."""
+    khz = float(tier.env.get("tsc_khz") or 0)
+    return ticks * 1000 / khz if khz > 0 else float(ticks)
+
+
+def switches(samples: Iterable[Sample]) -> Mapping[tuple[Any, ...], dict[str, Sample]]:
+    """The samples of each switch, by what they measured: those of one way in one block and turn."""
+    found: dict[tuple[Any, ...], dict[str, Sample]] = defaultdict(dict)
+    turns: dict[tuple[Any, ...], int] = defaultdict(int)
+    for s in samples:
+        if s.measured not in (SWITCH, PART, GAP, ROUNDS):
+            continue
+        way, what = s.variant.removesuffix(GAP_SUFFIX), s.measured
+        if s.measured == ROUNDS:
+            way, what = way.removesuffix(ROUND_COUNT), COUNT
+        if s.measured == PART:
+            way, _, what = way.rpartition("-")
+        place = (s.tier, s.kernel, s.benchmark, way, s.sites, s.process, s.block)
+        turn = turns[*place, what]
+        turns[*place, what] += 1
+        found[*place, turn][what] = s
+    return found
+
+
+def event(name: str, track: tuple[int, int], start: float, length: float, **args: object) -> Any:
+    """A complete event of the trace, in microseconds."""
+    process, thread = track
+    return {
+        "ph": "X", "name": name, "pid": process, "tid": thread, "ts": start, "dur": length,
+        "args": args,
+    }  # fmt: skip
+
+
+def of_switch(process: int, start: float, parts: Mapping[str, Sample], tier: Tier) -> list[Any]:
+    """The events of one switch: itself, its parts, and the gap of the CPU that waited. When the gap
+    began is not recorded; it is drawn from the beginning of the rounds."""
+    whole = parts.get(SWITCH) or parts[GAP]
+    length = microseconds(whole.value, tier)
+    rounds = parts[COUNT].value if COUNT in parts else None
+    args = {"sites": whole.sites, "rounds": rounds, "cpu": whole.cpu, "block": whole.block}
+    events = []
+    if SWITCH in parts:
+        events.append(event(whole.variant, (process, SWITCHING), start, length, **args))
+    at = gap_at = start
+    for name in PARTS:
+        if name in parts:
+            gap_at = at
+            took = microseconds(parts[name].value, tier)
+            events.append(event(name, (process, SWITCHING), at, took, sites=whole.sites))
+            at += took
+    if GAP in parts:
+        took = microseconds(parts[GAP].value, tier)
+        events.append(event("gap", (process, WAITING), gap_at, took, **args))
+    return events
+
+
+def chrome(samples: Iterable[Sample], tiers: Sequence[Tier]) -> str:
+    """The switches of a run as a trace: one track for the CPU that switched, one for that which
+    waited, in a group for each tier and benchmark. Switches follow each other without the pauses
+    that were between them."""
+    known = {(tier.tier, tier.kernel): tier for tier in tiers}
+    groups: dict[tuple[str, str, str], int] = {}
+    now: dict[int, float] = defaultdict(float)
+    events: list[Any] = []
+    for key, parts in switches(samples).items():
+        if SWITCH not in parts and GAP not in parts:
+            continue
+        tier, group = known[key[0], key[1]], (key[0], key[1], key[2])
+        if group not in groups:
+            groups[group] = len(groups) + 1
+            names = {SWITCHING: "the CPU that switches", WAITING: "a CPU that waits"}
+            about = {"name": f"{key[2]} ({key[0]}, {key[1]}, {tier.unit})"}
+            pid = groups[group]
+            events.append({"ph": "M", "name": "process_name", "pid": pid, "args": about})
+            events += [
+                {"ph": "M", "name": "thread_name", "pid": pid, "tid": t, "args": {"name": text}}
+                for t, text in names.items()
+            ]
+        process = groups[group]
+        new = of_switch(process, now[process], parts, tier)
+        events += new
+        now[process] = max(one["ts"] + one["dur"] for one in new)
+    return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}) + "\n"

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""kmarkers export: OpenMetrics, traces and Parquet hold what the run holds."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import manyruns
+import pytest
+from kmtools.base.paths import ROOT
+from kmtools.cli import main
+
+REFERENCE = ROOT / "results" / "reference"
+METRIC = re.compile(r'kmarkers_cost\{(?:[a-z]+="[^"\n]*",?)+\} [0-9.e+-]+')
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The switches of the first blocks of the committed run, in user space."""
+    run = tmp_path_factory.mktemp("run")
+    with gzip.open(REFERENCE / "samples.csv.gz", "rt") as stream:
+        lines = stream.readlines()
+    kept = [
+        line
+        for line in lines[1:]
+        if line.startswith("native,") and ",arm-scaling," in line and line.split(",")[5] in "01"
+    ]
+    (run / "samples.csv").write_text("".join([lines[0], *kept]))
+    env = json.loads((REFERENCE / "env.json").read_text())
+    env["tiers"] = [{**env["tiers"][0], "windows": len(kept)}]
+    (run / "env.json").write_text(json.dumps(env))
+    return run
+
+
+def test_openmetrics_has_a_gauge_for_each_row(tmp_path: Path) -> None:
+    (run,) = manyruns.write(tmp_path, 1)
+    out = tmp_path / "metrics"
+    assert main(["export", str(run), f"--openmetrics={out}"]) == 0
+    lines = out.read_text().splitlines()
+    assert lines[-1] == "# EOF" and len(lines) == 2 + 8 + 1
+    assert all(METRIC.fullmatch(line) for line in lines[2:-1])
+
+
+def test_a_trace_shows_switches_parts_and_gaps(small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "trace.json"
+    assert main(["export", str(small), f"--trace={out}"]) == 0
+    events: list[dict[str, Any]] = json.loads(out.read_text())["traceEvents"]
+    shown = [e for e in events if e["ph"] == "X"]
+    lines = (small / "samples.csv").read_text().splitlines()[1:]
+    wholes = [line for line in lines if line.split(",")[3] in ("batched", "one-by-one")]
+    found = [e for e in shown if e["name"] in ("batched", "one-by-one")]
+    assert len(found) == len(wholes) > 10
+    # Ticks of 2,596,127 kHz, as the tier's env says.
+    ticks = sorted(int(line.split(",")[9]) for line in wholes)
+    assert sorted(round(e["dur"] * 2596.127) for e in found) == ticks
+    batched = [e for e in found if e["name"] == "batched"]
+    assert all(e["args"]["rounds"] in (1, 2, 3) for e in batched)
+    assert {e["name"] for e in shown} >= {"validate", "map", "rounds", "gap"}
+    assert {e["tid"] for e in shown if e["name"] == "gap"} == {2}
+    parts = [e for e in shown if e["name"] in ("validate", "map", "rounds")]
+    assert len(parts) == 3 * len(batched)
+    assert {e["args"]["name"] for e in events if e["name"] == "thread_name"} == {
+        "the CPU that switches", "a CPU that waits",
+    }  # fmt: skip
+
+
+def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb", reason="duckdb is missing: scripts/setup --fleet installs it")
+    folder = tmp_path / "runs"
+    runs = manyruns.write(folder, 8)
+    outs = []
+    for name in ("csv", "parquet"):
+        outs.append(tmp_path / f"{name}.json")
+        assert main(["fleet", str(folder), "--by", "cpu", f"--json={outs[-1]}"]) == 0
+        for run in runs:
+            target = tmp_path / "packed" / run.name
+            target.mkdir(parents=True, exist_ok=True)
+            assert main(["export", str(run), f"--parquet={target}/samples.parquet"]) == 0
+            shutil.copy(run / "env.json", target)
+        folder = tmp_path / "packed"
+    assert outs[0].read_text() == outs[1].read_text()
+
+
+def test_a_run_that_is_wrong_is_not_exported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run,) = manyruns.write(tmp_path, 1)
+    (run / "samples.csv").write_text((run / "samples.csv").read_text()[:-5])
+    out = tmp_path / "x"
+    assert main(["export", str(run), f"--openmetrics={out}", f"--trace={out}"]) == 1
+    assert "(truncated?)" in capsys.readouterr().err and not out.exists()
+    assert main(["export", str(run)]) == 2
