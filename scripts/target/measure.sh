@@ -46,11 +46,18 @@ clean() {
 	[ ! -s "$folder/left" ]
 }
 
-# guard: wait until no process holds the other end of the pipe, then clean
+# lives: succeeds if the measuring shell runs; one that ended and was not waited for does not
+lives() {
+	read -r _ _ state _ <"/proc/$$/stat" && [ "$state" != Z ]
+}
+
+# guard: wait until the measuring shell is done or has ended, then clean. No pipe tells that: some
+# shells leave its end open in the programs that they start.
 guard() {
 	trap '' HUP INT TERM
-	# Nothing is ever written, so this ends when the measuring shell has ended.
-	read -r _ <"$folder/alive"
+	while [ ! -e "$folder/over" ] && lives; do
+		sleep 0.2
+	done
 	clean
 	rm -f "$folder/alive"
 	: >"$folder/guarded"
@@ -58,7 +65,7 @@ guard() {
 
 # job COMMAND...: run a command as the child that the guard may end; returns its exit code
 job() {
-	"$@" 8>&- &
+	"$@" &
 	child=$!
 	echo $child >"$folder/child"
 	wait $child
@@ -98,15 +105,13 @@ modules)
 	;;
 *) die "'$kind' is neither native nor modules" 2 ;;
 esac
-rm -rf "$folder/raw" "$folder/raw.tar" "$folder/guarded" "$folder/alive"
-mkdir -p "$folder/raw" && mkfifo "$folder/alive" || exit 1
+rm -rf "$folder/raw" "$folder/raw.tar" "$folder/guarded" "$folder/over"
+mkdir -p "$folder/raw" && : >"$folder/alive" || exit 1
 guard </dev/null >/dev/null 2>&1 &
-# A pipe that is open for reading and writing would never end; the guard opens the other end.
-exec 8>"$folder/alive"
 trap 'exit 1' HUP INT TERM
 "$kind" "$@"
 code=$?
-exec 8>&-
+: >"$folder/over"
 wait
 [ $code -eq 0 ] || die "measuring failed" 1
 [ ! -s "$folder/left" ] || die "still loaded: $(cat "$folder/left")" 1
