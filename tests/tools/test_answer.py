@@ -8,6 +8,7 @@ from kmtools.analyse import grade, kinds
 from kmtools.analyse.grade import Grade, Level, Reason
 from kmtools.analyse.stats import UNBOUNDED
 from kmtools.analyse.verdicts import SLOWER, UNRESOLVED
+from kmtools.base import text
 from kmtools.report import answer, opening
 from kmtools.report.answer import Answer, answers, sentence
 from verdictrows import result, site, tier
@@ -116,3 +117,14 @@ def test_no_kind_counts_a_row_of_another() -> None:
     assert [r.variant for r in kinds.of_kind(rows, kinds.ENABLED)] == [
         "none", "none-clone", "marker-jump-on",
     ]  # fmt: skip
+
+
+def test_wide_tables_are_split_at_80_columns() -> None:
+    heads = ["way", *(f"{10**n:,}" for n in range(9))]
+    rows = [["ours, a thousand at a time", *(f"{10**n:,}" for n in range(9))]]
+    lines = text.fitted(heads, rows, 78)
+    assert max(map(len, lines)) <= 78
+    assert sum(line.startswith("ours") for line in lines) > 1
+    assert all(f"{10**n:,}" in " ".join(lines).split() for n in range(9))
+    assert text.fitted(heads, rows, 500) == text.aligned([heads, *rows], range(1, 10))
+    assert max(map(len, text.wrapped("word " * 50, 80, " "))) <= 80

@@ -8,8 +8,8 @@ from itertools import groupby
 
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.stats import Interval
-from kmtools.base.text import aligned
-from kmtools.report.table import amount
+from kmtools.base.text import fitted, wrapped
+from kmtools.report.table import amount, terminal_width
 
 HEADS = ("flavour", "a site", "95 %", "core cycles", "ns", "% of the pass", "95 %", "blocks")
 
@@ -48,10 +48,11 @@ def title_of(cost: SiteCost) -> str:
 
 def render(costs: Sequence[SiteCost]) -> str:
     """All tables as text, for a terminal."""
-    lines = []
+    lines, width = [], terminal_width()
     for key, group in groupby(costs, lambda c: (c.tier, c.kernel, c.benchmark)):
         own = list(group)
-        lines += ["", f"{key[0]}, kernel {key[1]}: {title_of(own[0])}"]
-        table = aligned([list(HEADS), *rows_of(own)], right=range(1, len(HEADS)))
+        title = f"{key[0]}, kernel {key[1]}: {title_of(own[0])}"
+        lines += ["", *wrapped(title, width)]
+        table = fitted(HEADS, rows_of(own), width - 2)
         lines += [f"  {line}" for line in table]
     return "\n".join(lines)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from kmtools.analyse import switching
 from kmtools.analyse.switching import OURS, SCALING, STALL, WORDS, Point, find
-from kmtools.base.text import aligned
-from kmtools.report.table import amount
+from kmtools.base.text import fitted, wrapped
+from kmtools.report.table import amount, terminal_width
 
 
 def table_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
@@ -74,13 +74,14 @@ TABLES = (
 
 def render(points: Sequence[Point]) -> str:
     """All tables as text, for a terminal."""
-    lines = []
+    lines, width = [], terminal_width()
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
         own = switching.of_tier(points, tier, kernel)
         for title, make in TABLES:
             heads, rows = make(own)
             if rows:
-                lines += ["", f"{tier}, kernel {kernel}: {title}, {own[0].unit}"]
-                table = aligned([heads, *rows], right=range(1, len(heads)))
+                said = f"{tier}, kernel {kernel}: {title}, {own[0].unit}"
+                lines += ["", *wrapped(said, width)]
+                table = fitted(heads, rows, width - 2)
                 lines += [f"  {line}" for line in table]
     return "\n".join(lines)

@@ -13,7 +13,7 @@ from typing import TextIO
 from kmtools.analyse import verdicts
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result
-from kmtools.base.text import aligned
+from kmtools.base.text import aligned, wrapped
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS
 
 DEFAULT_WIDTH = 100
@@ -143,7 +143,7 @@ def render(results: Sequence[Result], width: int, colour: bool) -> str:
         lines += ["", f"{tier}, kernel {kernel}: {unit} per operation"]
         for _, of_benchmark in groupby(of_tier, lambda r: r.benchmark):
             rows = list(of_benchmark)
-            lines += ["", f" {group_header(rows[0])}"]
+            lines += ["", *wrapped(group_header(rows[0]), width, " ")]
             if rows[0].core:
                 lines.append(f" {rows[0].core.words()}")
             lines += [heads, *(_paint(text_of[row.key], row, colour) for row in rows)]
