@@ -33,7 +33,7 @@ static int __init noendbr_init(void)
 	if (behind)
 		entry += KMARKERS_ENDBR_LEN;
 	/* No retpoline: a call through one is a return, which is not tracked. */
-	asm volatile(ANNOTATE_RETPOLINE_SAFE
+	asm volatile(ANNOTATE_RETPOLINE_SAFE "\n"
 		     "call *%[entry]\n" : ASM_CALL_CONSTRAINT : [entry] "r" (entry)
 		     : "memory");
 	return 0;
