@@ -62,7 +62,7 @@ PARTS = (
     Part(
         "cet",
         "all that patches and traces, with indirect branches tracked",
-        "cases modules examples tables typed sdt settable events functions core kprobes bench",
+        "cases modules examples tables typed sdt settable events functions core kprobes",
         1,
         780,
     ),
