@@ -36,6 +36,8 @@ COMMANDS = {
     "reference": ("results", "make a run the one in results/reference"),
     "lab fetch": ("lab", "download and unpack test kernels"),
     "lab build": ("lab", "build modules for a test kernel"),
+    "lab add": ("lab", "add a kernel from packages or directories of your own"),
+    "lab remove": ("lab", "remove a kernel that was added"),
     "lab list": ("lab", "show the supported kernels and their state"),
     "lab clean": ("lab", "remove everything that the laboratory made"),
     "vm run": ("lab", "boot a test kernel, run a job in it, bring back its results"),

@@ -179,7 +179,8 @@ def run(names: Iterable[str], debug: bool) -> bool:
     """Run the named kernels, or all of one kind; print the table; return whether all passed."""
     require_root("building and booting test kernels")
     chosen = [catalogue.find(name).name for name in names]
-    of_kind = [entry.name for entry in catalogue.load() if bool(entry.debug) == debug]
+    listed = [entry for entry in catalogue.load() if entry.role != catalogue.ADDED]
+    of_kind = [entry.name for entry in listed if bool(entry.debug) == debug]
     outcomes = run_all(chosen or of_kind)
     print(as_text(outcomes), end="")
     if not chosen:

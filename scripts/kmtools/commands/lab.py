@@ -6,11 +6,12 @@ from __future__ import annotations
 import argparse
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import Any
 
 from kmtools.base.errors import BAD, DONE, positive
 from kmtools.base.paths import ROOT
 from kmtools.commands import Run
-from kmtools.lab import cache, catalogue, kernels
+from kmtools.lab import added, cache, catalogue, kernels
 from kmtools.lab.build import build_modules
 from kmtools.lab.emulator import TIERS
 from kmtools.lab.machine import Request, boot, report, usable_accel
@@ -30,6 +31,30 @@ def lab_build(parser: ArgumentParser) -> Run:
     return lambda args: (
         BAD if build_modules(args.name, args.src, args.out, args.make_args) else DONE
     )
+
+
+def lab_add(parser: ArgumentParser) -> Run:
+    """The kernel needs its image, its modules and its headers, each from .deb files or from a
+    directory that has boot, lib/modules and usr/src, such as the root of a system. Modules for it
+    are built with the compiler of a Debian suite. Commands that take --kernel then take NAME.
+    """
+    parser.add_argument("name", metavar="NAME", help="how it is called; not in kernels.txt")
+    kind: dict[str, Any] = {"type": Path, "nargs": "+", "metavar": "DEB|DIR"}
+    parser.add_argument("--image", required=True, help="image and modules", **kind)
+    parser.add_argument("--headers", default=[], help="headers, unless they are there too", **kind)
+    suite = catalogue.load()[0].suite
+    parser.add_argument("--suite", default=suite, help=f"whose compiler is used ({suite})")
+
+    def run(args: Namespace) -> None:
+        kernel = added.add(args.name, [*args.image, *args.headers], args.suite)
+        print(f"{kernel.name}: {kernel.release} is added")
+
+    return run
+
+
+def lab_remove(parser: ArgumentParser) -> Run:
+    parser.add_argument("name", metavar="NAME", help="as it was added")
+    return lambda args: added.remove(args.name)
 
 
 def lab_list(_: ArgumentParser) -> Run:

@@ -14,6 +14,8 @@ from kmtools.base.paths import ROOT, cache_dir
 
 CATALOGUE = ROOT / paths.CATALOGUE
 ROLES = ("gates", "matrix")
+# The role of a kernel that is not in kernels.txt, and the record of it in its tree.
+ADDED, ADDED_RECORD = "added", "entry.json"
 # "*" matches characters of versions, and a dash only in front of a digit ("-56").
 VERSION_TAIL = r"(?:[0-9a-z.+~]|-(?=[0-9]))*"
 
@@ -94,8 +96,13 @@ def parse(text: str, origin: str = "kernels.txt") -> list[Entry]:
 
 
 def load() -> list[Entry]:
-    """Read the list of kernels, debug kernels included; the first one is the default."""
-    return parse(CATALOGUE.read_text(), CATALOGUE.name)
+    """Read the list of kernels, debug kernels included; the first one is the default. Those that
+    were added are behind them."""
+    listed = parse(CATALOGUE.read_text(), CATALOGUE.name)
+    names = {entry.name for entry in listed}
+    records = sorted(cache_dir().glob(f"kernels/*/{ADDED_RECORD}"))
+    others = [Entry(**json.loads(path.read_text())) for path in records]
+    return listed + [entry for entry in others if entry.name not in names]
 
 
 def find(name: str) -> Entry:

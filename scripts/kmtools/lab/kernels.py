@@ -20,6 +20,9 @@ def ensure(entry: Entry, update: bool = False) -> Kernel:
 
     A kernel that is there stays; with `update`, a newer one replaces it.
     """
+    if entry.role == catalogue.ADDED:
+        # There is no newer one to be fetched.
+        return catalogue.require(entry.name)
     part, work = (debugkernel, "building") if entry.debug else (unpack, "fetching")
     kernel: Kernel | None = part.complete(entry)
     if kernel is not None and not update:

@@ -131,7 +131,7 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
     progress(f"{entry.name}: unpacking {candidate.package} {candidate.version}")
     with new_kernel(entry) as tree:
         extract_all(debs, tree)
-        vmlinuz = str(_find_vmlinuz(tree, release).relative_to(tree))
+        vmlinuz = str(find_vmlinuz(tree, release).relative_to(tree))
         kernel = Kernel(
             entry.name, entry.suite, candidate.package, candidate.version, release, vmlinuz
         )
@@ -150,7 +150,7 @@ def new_kernel(entry: Entry) -> Iterator[Path]:
             shutil.rmtree(objects)
 
 
-def _find_vmlinuz(tree: Path, release: str) -> Path:
+def find_vmlinuz(tree: Path, release: str) -> Path:
     """Find the bootable file, which is elsewhere since images were split."""
     for path in (tree / f"boot/vmlinuz-{release}", tree / f"usr/lib/modules/{release}/vmlinuz"):
         if path.is_file():

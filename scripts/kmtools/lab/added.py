@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Kernels that kernels.txt does not have: added from packages or directories.
+
+Such a kernel is unpacked beside the others, with a record of how it is treated: it is compiled for
+in the tree of a Debian suite, and booted by an emulator of the catalogue. No test runs in it unless
+it is named.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from kmtools.base.errors import UnableError, require_root
+from kmtools.base.paths import cache_dir
+from kmtools.lab import cache, catalogue, unpack
+from kmtools.lab.catalogue import ADDED, ADDED_RECORD, Entry, Kernel
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+# What is taken from a directory, which may be the root of a system.
+PARTS = ("boot", "usr/src", "usr/lib/modules", "lib/modules")
+KBUILD = "usr/lib/linux-kbuild-*"
+
+
+def check(name: str, sources: Sequence[Path], suite: str) -> None:
+    """Raise UnableError if the kernel cannot be added."""
+    if not NAME.fullmatch(name):
+        raise UnableError(f"{name!r} is no name: letters, digits and . _ + - make one")
+    if any(entry.name == name and entry.role != ADDED for entry in catalogue.load()):
+        raise UnableError(f"kernel {name} is in kernels.txt; choose another name")
+    for source in sources:
+        if not source.is_dir() and not (source.is_file() and source.suffix == ".deb"):
+            raise UnableError(f"{source} is neither a directory nor a .deb")
+    known = {entry.suite for entry in catalogue.load()}
+    if suite not in known:
+        raise UnableError(f"no suite {suite!r}; there are: {', '.join(sorted(known))}")
+    if not unpack.suite_dir(suite).is_dir():
+        first = next(entry.name for entry in catalogue.load() if entry.suite == suite)
+        raise UnableError(
+            f"the compiler of {suite} is not unpacked; run: scripts/kmarkers lab fetch {first}"
+        )
+
+
+def parts(source: Path) -> Iterator[str]:
+    """Yield what is taken from a directory, each place once."""
+    for name in PARTS:
+        linked = name.startswith("lib/") and (source / "lib").is_symlink()
+        if (source / name).is_dir() and not linked:
+            yield name
+    for path in source.glob(KBUILD):
+        yield str(path.relative_to(source))
+
+
+def copy(source: Path, tree: Path) -> None:
+    """Copy a directory's kernel into a tree whose lib is a link to usr/lib."""
+    names = list(parts(source))
+    if not names:
+        raise UnableError(f"{source} holds none of: {', '.join(PARTS)}")
+    with subprocess.Popen(
+        ["tar", "-C", str(source), "-cf", "-", *names], stdout=subprocess.PIPE
+    ) as packing:
+        words = ["tar", "-C", str(tree), "-xf", "-", "--keep-directory-symlink"]
+        done = subprocess.run(words, stdin=packing.stdout, capture_output=True, check=False)
+    if packing.returncode or done.returncode:
+        raise UnableError(f"{source} cannot be copied: {done.stderr.decode().strip()}")
+
+
+def release_in(tree: Path) -> str:
+    """Return the release of the one kernel in a tree; raise UnableError unless it has headers."""
+    modules = tree / "usr" / "lib" / "modules"
+    found = sorted(path.name for path in modules.glob("*") if path.is_dir())
+    built = [name for name in found if (modules / name / "build").is_symlink()]
+    built += [name for name in found if (modules / name / "build" / "Makefile").is_file()]
+    names = sorted(set(built))
+    if len(names) != 1:
+        there = ", ".join(names or found) or "none"
+        raise UnableError(f"one kernel with headers is needed in lib/modules; there: {there}")
+    if not (unpack.inside(tree, f"/usr/lib/modules/{names[0]}/build") / "Makefile").is_file():
+        raise UnableError(f"the headers of {names[0]} are missing: name them with --headers")
+    return names[0]
+
+
+def add(name: str, sources: Sequence[Path], suite: str) -> Kernel:
+    """Unpack a kernel from packages and directories; it replaces one that was added before."""
+    require_root("adding a kernel")
+    check(name, sources, suite)
+    emulator = catalogue.load()[0].qemu
+    entry = Entry(name, suite, ADDED, emulator, ADDED)
+    cache.claim()
+    with cache.locked(unpack.build_lock(name)), unpack.new_kernel(entry) as tree:
+        unpack.extract_all([path for path in sources if path.is_file()], tree)
+        for directory in filter(Path.is_dir, sources):
+            copy(directory.resolve(), tree)
+        release = release_in(tree)
+        vmlinuz = str(unpack.find_vmlinuz(tree, release).relative_to(tree))
+        kernel = Kernel(name, suite, ADDED, release, release, vmlinuz)
+        kernel.save(tree)
+        (tree / ADDED_RECORD).write_text(json.dumps(asdict(entry)) + "\n")
+    return kernel
+
+
+def remove(name: str) -> None:
+    """Remove a kernel that was added."""
+    if not any(entry.name == name and entry.role == ADDED for entry in catalogue.load()):
+        raise UnableError(f"no kernel {name!r} was added to {cache_dir()}")
+    with cache.locked(unpack.build_lock(name)):
+        shutil.rmtree(catalogue.kernel_dir(name))

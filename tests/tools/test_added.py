@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Kernels that are added from packages or directories: what is kept, and what is refused."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from kmtools.base.errors import UnableError
+from kmtools.lab import added, catalogue, unpack
+
+SUITE = catalogue.load()[0].suite
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="adding a kernel needs root")
+
+
+@pytest.fixture
+def system(laboratory: Path) -> Path:
+    """Make the root of a system with a kernel, and a suite with a compiler."""
+    unpack.suite_dir(SUITE).mkdir(parents=True)
+    root = laboratory / "system"
+    headers = root / "usr" / "src" / "headers-9.9"
+    modules = root / "usr" / "lib" / "modules" / "9.9-strange"
+    for directory in (headers, modules, root / "boot"):
+        directory.mkdir(parents=True)
+    (root / "lib").symlink_to("usr/lib")
+    (headers / "Makefile").touch()
+    (modules / "build").symlink_to("/usr/src/headers-9.9")
+    (root / "boot" / "vmlinuz-9.9-strange").write_text("kernel")
+    (root / "etc").mkdir()
+    (root / "etc" / "secret").touch()
+    return root
+
+
+def test_kernel_of_a_system_is_added_and_removed(system: Path) -> None:
+    kernel = added.add("strange", [system], SUITE)
+    assert kernel.release == "9.9-strange"
+    assert catalogue.require("strange") == kernel
+    assert kernel.image.read_text() == "kernel"
+    assert not (kernel.tree / "etc").exists()
+    assert catalogue.load()[-1].role == catalogue.ADDED
+    added.remove("strange")
+    with pytest.raises(UnableError, match="unknown kernel 'strange'"):
+        catalogue.require("strange")
+
+
+def test_name_of_the_list_is_refused(system: Path) -> None:
+    with pytest.raises(UnableError, match=r"is in kernels\.txt"):
+        added.add(catalogue.default_name(), [system], SUITE)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "suite", "reason"),
+    [
+        ("a/b", "system", SUITE, "is no name"),
+        ("x", "nothing", SUITE, "neither a directory nor a"),
+        ("x", "system", "potato", "no suite 'potato'"),
+        ("x", "system/etc", SUITE, "holds none of"),
+        ("x", "system/usr", SUITE, "the headers of 9.9-strange are missing"),
+    ],
+)
+def test_refusal_adds_nothing(
+    system: Path, laboratory: Path, name: str, path: str, suite: str, reason: str
+) -> None:
+    (system / "usr" / "boot").mkdir()
+    before = sorted((laboratory / "cache" / "kernels").iterdir())
+    with pytest.raises(UnableError, match=reason):
+        added.add(name, [laboratory / path], suite)
+    assert sorted((laboratory / "cache" / "kernels").iterdir()) == before
+
+
+def test_missing_headers_are_named(system: Path) -> None:
+    (system / "usr" / "src" / "headers-9.9" / "Makefile").unlink()
+    with pytest.raises(UnableError, match=r"the headers of 9\.9-strange are missing"):
+        added.add("strange", [system], SUITE)
