@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Measures on a machine of a fleet and leaves FOLDER/raw.tar. However it ends, also by SIGKILL or a
-# connection that breaks, a guard stops what runs and unloads the modules that this script loaded.
+# connection that breaks, a guard stops what runs. It also tries to unload the modules that this script
+# loaded; FOLDER/left names those that stay.
 #
 # usage: measure.sh native FOLDER BLOCKS PROCESSES SEED [BENCHMARK...]
 #        measure.sh modules FOLDER BLOCKS 1 SEED [BENCHMARK...]
