@@ -204,6 +204,10 @@ test_entry_modules() {
 	put "te_* -count" "$entry/control"
 }
 
+recursion_is_counted() {
+	[ "$(entry_hits entry te_recurse)" -gt 0 ]
+}
+
 calling() {
 	while [ ! -e /tmp/stop ]; do
 		put 10 "$te/pass"
@@ -222,9 +226,7 @@ test_entry_removal() {
 	gone=0
 	while [ $gone -lt 20 ] && insmod /modules/kmarkers_entry.ko; do
 		put "te_* count" "$entry/control"
-		while [ "$(entry_hits entry te_recurse)" = 0 ]; do
-			sleep 0.01
-		done
+		within 20 recursion_is_counted || break
 		rmmod kmarkers_entry || break
 		gone=$((gone + 1))
 	done
