@@ -123,15 +123,18 @@ NOKPROBE_SYMBOL(decode_mov);
 const u8 *sdt_operand_decode(const u8 *codes, struct sdt_operand *operand)
 {
 	int size = (s8)codes[0];
-	u8 rex = codes[1], op = codes[2];
+	u8 rex, op;
 
 	memset(operand, 0, sizeof(*operand));
 	operand->base = SDT_NO_REGISTER;
 	operand->index = SDT_NO_REGISTER;
 	operand->is_signed = size < 0;
 	operand->size = size < 0 ? -size : size;
-	if (operand->size > 8 || !operand->size || operand->size & (operand->size - 1) ||
-	    (rex & REX_W_MASK) != REX_W)
+	if (operand->size > 8 || !operand->size || operand->size & (operand->size - 1))
+		return NULL;
+	rex = codes[1];
+	op = codes[2];
+	if ((rex & REX_W_MASK) != REX_W)
 		return NULL;
 	if (op != 0xb8)
 		return decode_mov(codes + 3, rex, op, operand);

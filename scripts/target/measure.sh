@@ -17,10 +17,7 @@ die() {
 
 # loaded: print our modules that are loaded, the last one first
 loaded() {
-	for module in kmarkers_bench kmarkers_bench_sites kmarkers_markers kmarkers_immediate \
-		kmarkers_patcher; do
-		grep -q "^$module " /proc/modules && echo "$module"
-	done
+	sed -n 's/^\(kmarkers_[a-z_]*\) .*/\1/p' /proc/modules
 }
 
 # clean: stop what runs, put the kernel's own code back, and unload

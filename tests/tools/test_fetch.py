@@ -242,7 +242,7 @@ def test_interrupted_unpacking_leaves_nothing_that_looks_finished(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(unpack, "_find_vmlinuz", stop)
+        patch.setattr(unpack, "find_vmlinuz", stop)
         with pytest.raises(type(error)):
             kernels.ensure(ENTRY)
     assert unpack.complete(ENTRY) is None

@@ -161,8 +161,19 @@ def folder_of(tmp_path: Path, program: str) -> Path:
 
 
 def words(folder: Path, kind: str = "native") -> list[str]:
-    """A call of measure.sh."""
-    return ["sh", str(TARGET / "measure.sh"), kind, str(folder), "4", "2", "1", "empty-loop"]
+    """A call of measure.sh, with no signal ignored: this process may ignore some."""
+    return [
+        "env",
+        "--default-signal",
+        "sh",
+        str(TARGET / "measure.sh"),
+        kind,
+        str(folder),
+        "4",
+        "2",
+        "1",
+        "empty-loop",
+    ]
 
 
 def wait_for(path: Path) -> None:
@@ -194,7 +205,7 @@ def test_an_interrupted_measurement_leaves_no_process(tmp_path: Path, number: in
         wait_for(folder / "child")
         assert lives(child)
         os.kill(running.pid, number)
-        assert running.wait() != 0
+        assert running.wait(WAIT_SECONDS) != 0
     wait_for(folder / "guarded")
     until = time.monotonic() + WAIT_SECONDS
     while lives(child) and time.monotonic() < until:

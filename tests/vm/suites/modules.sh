@@ -21,7 +21,7 @@ test_module_names() {
 test_across_modules() {
 	try "second module loads and reads the value that the first one set" \
 		insmod /modules/kmarkers_test_peer.ko expect=0x1122334455667788
-	grep -q peer "$debugfs"/immediate/list
+	grep -q kmarkers_test_peer "$debugfs"/immediate/list
 	result $? "the list of values names the second module"
 	refused "first module cannot unload before the second one" "temporarily unavailable" rmmod kmarkers_test
 	try "second module unloads" rmmod kmarkers_test_peer
@@ -30,7 +30,7 @@ test_across_modules() {
 		insmod /modules/kmarkers_test_bad_init.ko
 	logged "kmarkers_test_bad_init: imv_read() in text that is freed"
 	result $? "the log says that the imv_read() is in init text"
-	same "modules that do not load leave no sites" "$(grep -c 'bad_init\|peer' "$debugfs"/immediate/list)" 0
+	same "modules that do not load leave no sites" "$(grep -c 'kmarkers_test_bad_init\|kmarkers_test_peer' "$debugfs"/immediate/list)" 0
 	grep -q test "$debugfs"/markers/list
 	result $? "the list has markers of the test module"
 	try "test module unloads" rmmod kmarkers_test
