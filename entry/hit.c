@@ -15,8 +15,6 @@
 /* Hits on a CPU that RCU does not watch, as in the idle loop: nothing was done with them. */
 static atomic_long_t unwatched;
 
-void entry_hit(unsigned long next, unsigned long caller);
-
 /*
  * The compiler knows nothing of this call: at an entry arguments are in registers, and at
  * an exit what is returned, or the arguments of a function that is jumped to.  Flags are

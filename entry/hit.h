@@ -6,6 +6,9 @@
 /* What spots call: it keeps all registers.  Not to be called from C. */
 void entry_call(void);
 
+/* What entry_call() calls: @next is behind the spot, @caller is the function's caller. */
+void entry_hit(unsigned long next, unsigned long caller);
+
 unsigned long entry_unwatched(void);
 
 #endif /* ENTRY_HIT_H */

@@ -100,9 +100,9 @@ int sdt_notes_on(void)
 }
 
 /* Is a note armed that shall not be? */
-static bool is_idle(const struct sdt_table *table, unsigned int i)
+static bool is_idle(const struct sdt_table *table, const struct sdt_state *state, unsigned int i)
 {
-	return table->notes && table->notes[i].probe && !sdt_live(sdt_set_of(&table->states[i]));
+	return table->notes && table->notes[i].probe && !sdt_live(sdt_set_of(state));
 }
 
 /* Returns how many they are; @idle has room for that many, or is NULL. */
@@ -113,7 +113,7 @@ static unsigned int collect_idle(struct kprobe **idle)
 	unsigned int i, nr = 0;
 
 	sdt_for_each_state(state, table, i) {
-		if (!is_idle(table, i))
+		if (!is_idle(table, state, i))
 			continue;
 		if (idle)
 			idle[nr] = &table->notes[i].probe->kp;
@@ -138,7 +138,7 @@ static void unregister_idle(void)
 		return;
 	}
 	sdt_for_each_state(state, table, i)
-		if (is_idle(table, i))
+		if (is_idle(table, state, i))
 			unregister_kprobe(&table->notes[i].probe->kp);
 }
 
@@ -167,7 +167,7 @@ void sdt_notes_off(void)
 	sdt_for_each_state(state, table, i) {
 		struct sdt_note *note;
 
-		if (!is_idle(table, i))
+		if (!is_idle(table, state, i))
 			continue;
 		note = &table->notes[i];
 		note->missed = sdt_note_missed(note);
