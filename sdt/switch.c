@@ -228,9 +228,12 @@ int sdt_switch_on(void)
  */
 int sdt_switch_off(void)
 {
-	int err = switch_some(true, false), other = switch_some(true, true);
+	int err, other;
 
+	/* The kprobe of a note keeps a site behind it from being switched. */
 	sdt_notes_off();
+	err = switch_some(true, false);
+	other = switch_some(true, true);
 	return err ?: other;
 }
 
