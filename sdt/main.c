@@ -87,28 +87,21 @@ static bool is_gone(void *data, const char *pattern, unsigned long handler)
 	return true;
 }
 
-static int add_notes_of(struct module *module)
-{
-	struct kmarkers_span span;
-
-	return patcher_find_records(module, KMARKERS_SYMBOL(sdtnote), &sdt_tables_need_sdt,
-				    sizeof(struct sdt_note_record), &span) ?:
-	       sdt_add_notes(module, &span);
-}
-
+/* A module whose files all have SDT_NOTES_ONLY has no table of other sites. */
 static int add_module(struct module *module)
 {
-	struct kmarkers_span span;
-	int err = patcher_find_records(module, KMARKERS_SYMBOL(sdt), &sdt_tables_need_sdt,
-				       sizeof(struct patcher_site), &span);
+	struct kmarkers_span sites, notes;
+	int err;
 
+	err = patcher_find_records(module, KMARKERS_SYMBOL(sdt), &sdt_tables_need_sdt,
+				   sizeof(struct patcher_site), &sites);
+	err = err ?: patcher_find_records(module, KMARKERS_SYMBOL(sdtnote), &sdt_tables_need_sdt,
+					  sizeof(struct sdt_note_record), &notes);
 	if (err)
 		return err;
-	if (!span.chunks)
+	if (!sites.chunks && !notes.chunks)
 		return patcher_check_tables(module, &sdt_tables_need_sdt);
-	err = sdt_add_table(module, &span);
-	if (!err)
-		err = add_notes_of(module);
+	err = sdt_add_table(module, &sites) ?: sdt_add_notes(module, &notes);
 	if (err == -EPERM)
 		pr_err("%s: SDT probe in text that is freed after init\n", module->name);
 	else if (err)
