@@ -122,11 +122,13 @@ static bool begins_instruction(unsigned long addr)
  * Is the instruction in front a conditional jump over nothing?  Then the program does not
  * pass the note if it jumps, and does the same as if it had not.
  */
-static bool is_alone(unsigned long addr)
+static bool is_alone(struct module *module, unsigned long addr)
 {
 	const u8 *before = (const u8 *)addr - 2;
 
-	return (before[0] & 0xf0) == 0x70 && !before[1] &&
+	/* What is in front of the module's text may not be mapped. */
+	return compat_module_text(module, addr - 2) &&
+	       (before[0] & 0xf0) == 0x70 && !before[1] &&
 	       begins_instruction((unsigned long)before);
 }
 
@@ -155,7 +157,7 @@ static void find_doubts(struct sdt_table *table)
 			continue;
 		if (!is_readable(record))
 			table->notes[i].doubt = unreadable;
-		else if (is_alone(patcher_site_addr(&record->site)))
+		else if (is_alone(table->sites.module, patcher_site_addr(&record->site)))
 			table->notes[i].doubt = alone_in_its_branch;
 	}
 }
