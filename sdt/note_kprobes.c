@@ -3,8 +3,11 @@
  * Kprobes at sites that are notes.  A site has one of its own while it is on; the kernel
  * joins those that are at one address, and replaces them by a jump where it can.
  */
+#include <linux/compiler.h>
+#include <linux/errno.h>
 #include <linux/kprobes.h>
 #include <linux/lockdep.h>
+#include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -51,6 +54,15 @@ static int on_kprobe(struct kprobe *kp, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(on_kprobe);
 
+/*
+ * The kernel gives nobody a kprobe in a module that leaves: its notes are about to be forgotten,
+ * which must not keep others from being switched.
+ */
+static bool is_leaving(const struct sdt_table *table, int err)
+{
+	return err == -ENOENT && READ_ONCE(table->sites.module->state) == MODULE_STATE_GOING;
+}
+
 static int arm(struct sdt_table *table, unsigned int i)
 {
 	struct sdt_note_probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
@@ -63,6 +75,10 @@ static int arm(struct sdt_table *table, unsigned int i)
 	probe->kp.addr = (kprobe_opcode_t *)patcher_site_addr(sdt_site(table, i));
 	probe->kp.pre_handler = on_kprobe;
 	err = register_kprobe(&probe->kp);
+	if (is_leaving(table, err)) {
+		kfree(probe);
+		return 0;
+	}
 	if (err) {
 		pr_info("%s: a note is not armed: no kprobe at %pS: error %d\n",
 			sdt_probe_of(sdt_site(table, i))->name, probe->kp.addr, err);
@@ -76,6 +92,8 @@ static int arm(struct sdt_table *table, unsigned int i)
 
 /**
  * sdt_notes_on() - arm each note that has handlers
+ *
+ * Those of a module that leaves stay off: what its exit function executes is not told.
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0, -ENOMEM, or what register_kprobe() returns, with a line in the log.  With
