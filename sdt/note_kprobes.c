@@ -63,6 +63,15 @@ static bool is_leaving(const struct sdt_table *table, int err)
 	return err == -ENOENT && READ_ONCE(table->sites.module->state) == MODULE_STATE_GOING;
 }
 
+static const char refused[] = "the kernel takes no kprobe at its instruction";
+
+/* Who listens to what may come must not keep a module from being loaded. */
+static bool is_coming(const struct sdt_table *table, int err)
+{
+	return err && err != -ENOMEM &&
+	       READ_ONCE(table->sites.module->state) == MODULE_STATE_COMING;
+}
+
 static int arm(struct sdt_table *table, unsigned int i)
 {
 	struct sdt_note_probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL);
@@ -83,7 +92,10 @@ static int arm(struct sdt_table *table, unsigned int i)
 		pr_info("%s: a note is not armed: no kprobe at %pS: error %d\n",
 			sdt_probe_of(sdt_site(table, i))->name, probe->kp.addr, err);
 		kfree(probe);
-		return err;
+		if (!is_coming(table, err))
+			return err;
+		table->notes[i].doubt = refused;
+		return 0;
 	}
 	table->notes[i].probe = probe;
 	table->states[i].mode = SDT_PROBED;
@@ -94,6 +106,7 @@ static int arm(struct sdt_table *table, unsigned int i)
  * sdt_notes_on() - arm each note that has handlers
  *
  * Those of a module that leaves stay off: what its exit function executes is not told.
+ * Those of a module that is being loaded, at which the kernel refuses a kprobe, become doubtful.
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0, -ENOMEM, or what register_kprobe() returns, with a line in the log.  With
@@ -108,7 +121,8 @@ int sdt_notes_on(void)
 
 	lockdep_assert_held(&sdt_registry.lock);
 	sdt_for_each_state(state, table, i) {
-		if (!table->notes || table->notes[i].probe || !sdt_live(sdt_set_of(state)))
+		if (!table->notes || table->notes[i].doubt || table->notes[i].probe ||
+		    !sdt_live(sdt_set_of(state)))
 			continue;
 		err = arm(table, i);
 		if (err)

@@ -186,7 +186,7 @@ static int fill_table(struct sdt_table *table)
  *
  * Context: may sleep; no code of @module runs yet.
  * Return: 0; -EINVAL for a malformed table; -EPERM for a site in text that does not
- * stay; -ENOMEM, or what register_kprobe() returns for a note that something waits for.
+ * stay; -ENOMEM, or what sdt_switch_on() returns.
  */
 int sdt_add_notes(struct module *module, const struct kmarkers_span *span)
 {
