@@ -14,7 +14,6 @@
 #include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/preempt.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -163,20 +162,15 @@ static int find_probe(const struct marker_event_offer *wanted, marker_event_visi
 
 /*
  * A site's handler.  A record holds the depth of disabled preemption less one, which is that of
- * the site behind a jump; in a breakpoint the depth may be none.
+ * the site: handlers are called with preemption disabled once.
  */
 static void to_event(void *user, const struct sdt_hit *hit)
 {
-	bool is_none = !(preempt_count() & PREEMPT_MASK);
 	unsigned long args[1 + SDT_MAX_ARGS];
 
 	args[0] = hit->ip;
 	memcpy(&args[1], hit->args, sizeof(hit->args));
-	if (is_none)
-		preempt_disable_notrace();
 	calls->write(user, args);
-	if (is_none)
-		preempt_enable_notrace();
 }
 
 /* All sites of the probe, which are named by what is of no site in particular. */

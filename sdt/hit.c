@@ -137,7 +137,10 @@ bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site
 	set = rcu_dereference_raw(state->set);
 	if (set) {
 		count_hit(state, site);
+		/* Once, as in sdt_fire(): records of trace events have the depth. */
+		preempt_disable_notrace();
 		sdt_call_handlers(set, &hit);
+		preempt_enable_notrace();
 	}
 	regs->ip = hit.ip + site->len;
 	return true;

@@ -8,6 +8,7 @@
 #include <linux/kprobes.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>
+#include <linux/preempt.h>
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -45,11 +46,20 @@ static int on_kprobe(struct kprobe *kp, struct pt_regs *regs)
 	};
 	/* Pairs with rcu_assign_pointer() in sdt_sets_use(). */
 	const struct sdt_set *set = rcu_dereference_raw(state->set);
+	bool in_breakpoint = in_nmi();
 
 	if (!set)
 		return 0;
 	sdt_operands_fetch(sdt_note_codes(record), hit.nr, regs, hit.args);
+	/*
+	 * Preemption is disabled once, as in sdt_fire(): the kernel does so for a kprobe that is a
+	 * jump or a callback of ftrace, and does not in a breakpoint.  There, in_nmi() is true.
+	 */
+	if (in_breakpoint)
+		preempt_disable_notrace();
 	sdt_call_handlers(set, &hit);
+	if (in_breakpoint)
+		preempt_enable_notrace();
 	return 0;
 }
 NOKPROBE_SYMBOL(on_kprobe);
