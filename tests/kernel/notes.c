@@ -16,6 +16,9 @@
 SDT_PROBE_DEFINE0(tnotes, , , behind);
 SDT_PROBE_DEFINE1(tnotes, , , alone, "int");
 SDT_PROBE_DEFINE1(tnotes, , , own, "int *");
+SDT_PROVIDER_DEFINE(tpair);
+SDT_PROBE_DEFINE0(tpair, , , first);
+SDT_PROBE_DEFINE0(tpair, , , second);
 
 void o1_notes(void);
 void o2_notes(void);
@@ -100,6 +103,14 @@ static noinline void own(void)
 	WRITE_ONCE(notes_sink, 3);
 }
 
+/* The kprobe of the note is where the jump begins. */
+static noinline void pair(void)
+{
+	SDT_PROBE_FLAVOUR(note, tpair, , , first);
+	SDT_PROBE_FLAVOUR(jump, tpair, , , second);
+	WRITE_ONCE(notes_sink, 4);
+}
+
 static int set_pass(const char *text, const struct kernel_param *unused)
 {
 	unsigned int i;
@@ -116,6 +127,7 @@ static int set_pass(const char *text, const struct kernel_param *unused)
 		return -EINVAL;
 	alone(written);
 	own();
+	pair();
 	return 0;
 }
 

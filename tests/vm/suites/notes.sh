@@ -87,6 +87,32 @@ test_notes_count() {
 	same "no kprobe is left of counting" "$(note_kprobes)" 0
 }
 
+# pair_is TEXT: is there a line of the list that begins so?
+pair_is() {
+	grep -q "^tpair:kmarkers_test_notes:pair:$1" "$debugfs/sdt/list"
+}
+
+# A jump may begin where a note has its kprobe: one pattern switches both.
+test_notes_paired() {
+	try "a note and a jump behind it are switched on" put "tpair:::* count" "$debugfs/sdt/control"
+	put others "$tnotes/pass"
+	pair_is "first probed note 1 1 " && pair_is "second on jump 1 1 "
+	result $? "both count"
+	try "a note and a jump behind it are switched off" put "tpair:::* -count" "$debugfs/sdt/control"
+	pair_is "first off note 0 1 " && pair_is "second off jump 0 1 "
+	result $? "both are off"
+}
+
+test_notes_only() {
+	try "a module with notes alone loads" insmod /modules/kmarkers_test_notes_only.ko
+	put "tonly:::* count" "$debugfs/sdt/control"
+	put 1 /sys/module/kmarkers_test_notes_only/parameters/pass
+	grep -q "^tonly:kmarkers_test_notes_only:pass:passed probed note 1 1 " "$debugfs/sdt/list"
+	result $? "its note counts"
+	put "tonly:::* -count" "$debugfs/sdt/control"
+	try "a module with notes alone unloads" rmmod kmarkers_test_notes_only
+}
+
 # Whatever is executed while notes come and go is counted at most once.
 test_notes_switched() {
 	rm -f /tmp/stop
@@ -210,6 +236,8 @@ test_notes() {
 	test_notes_doubtful
 	test_notes_arguments
 	test_notes_count
+	test_notes_paired
+	test_notes_only
 	test_notes_switched
 	test_notes_definitions
 	test_notes_neighbours

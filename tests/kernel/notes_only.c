@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A module whose SDT probes are all notes: it has no table of other sites. */
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#define SDT_NOTES_ONLY
+#include <kmarkers/sdt.h>
+
+SDT_PROVIDER_DEFINE(tonly);
+SDT_PROBE_DEFINE1(tonly, , , passed, "int");
+
+static int passes;
+
+static noinline void pass(int number)
+{
+	SDT_PROBE1(tonly, , , passed, number);
+	WRITE_ONCE(passes, number);
+}
+
+static int set_pass(const char *text, const struct kernel_param *unused)
+{
+	pass(passes + 1);
+	return 0;
+}
+
+static const struct kernel_param_ops pass_ops = {
+	.set = set_pass,
+};
+module_param_cb(pass, &pass_ops, NULL, 0200);
+MODULE_PARM_DESC(pass, "execute the note once");
+
+MODULE_DESCRIPTION("A module with notes and no other SDT probe");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
