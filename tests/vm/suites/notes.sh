@@ -108,7 +108,7 @@ test_notes_only() {
 	put "tonly:::* count" "$debugfs/sdt/control"
 	put 1 /sys/module/kmarkers_test_notes_only/parameters/pass
 	grep -q "^tonly:kmarkers_test_notes_only:pass:passed probed note 1 1 " "$debugfs/sdt/list"
-	result $? "its note counts"
+	result $? "the note of a module with notes alone counts"
 	put "tonly:::* -count" "$debugfs/sdt/control"
 	try "a module with notes alone unloads" rmmod kmarkers_test_notes_only
 }
