@@ -40,3 +40,21 @@ alike() {
 note_lines() {
 	grep "^$2.*kmarkers_test_notes.*[:=]$1_" "$notes"
 }
+
+all_kprobes=/sys/kernel/debug/kprobes/list
+
+# note_is TEXT: is there a line of the list that begins so?
+note_is() {
+	grep -q "^tnotes:kmarkers_test_notes:$1" "$debugfs/sdt/list"
+}
+
+note_kprobes() {
+	grep -c " kmarkers_test_notes " "$all_kprobes"
+}
+
+# The module is gone: so are its kprobes and its lines.
+test_notes_left() {
+	same "no kprobe is left of a module" "$(note_kprobes)" 0
+	lacks "^tnotes:" "$debugfs/sdt/list"
+	result $? "no note of the module is left"
+}

@@ -7,5 +7,9 @@
 
 load_core || exit 1
 run_suite "${KMARKERS_PART?}"
+# That part runs on an emulator with one thread.
+if [ "$KMARKERS_PART" = owners ]; then
+	run_suite note_storms
+fi
 unload_core || exit 1
 finish

@@ -4,22 +4,11 @@
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
 
-all_kprobes=/sys/kernel/debug/kprobes/list
-
-# note_is TEXT: is there a line of the list that begins so?
-note_is() {
-	grep -q "^tnotes:kmarkers_test_notes:$1" "$debugfs/sdt/list"
-}
-
 # seen_as_wanted LEVEL: succeeds if the handler was told what it should be
 seen_as_wanted() {
 	put "$1" "$tnotes/pass"
 	cat "$tnotes/seen" >/tmp/seen
 	alike /tmp/seen /tmp/wanted
-}
-
-note_kprobes() {
-	grep -c " kmarkers_test_notes " "$all_kprobes"
 }
 
 any_optimised() {
@@ -113,22 +102,6 @@ test_notes_only() {
 	try "a module with notes alone unloads" rmmod kmarkers_test_notes_only
 }
 
-# Whatever is executed while notes come and go is counted at most once.
-test_notes_switched() {
-	rm -f /tmp/stop
-	while [ ! -e /tmp/stop ]; do
-		put 20 "$tnotes/repeat"
-	done &
-	switched=0
-	while [ $switched -lt 10 ] && put "o2_loop:loop count" "$debugfs/sdt/control"; do
-		put "o2_loop:loop -count" "$debugfs/sdt/control" || break
-		switched=$((switched + 1))
-	done
-	touch /tmp/stop
-	wait
-	same "a note is switched while it is executed" $switched 10
-}
-
 test_notes_doubtful() {
 	note_is "notes_behind:behind doubtful note 0 0 "
 	result $? "a note behind the end of its function is doubtful"
@@ -204,33 +177,6 @@ test_notes_neighbours() {
 	same "no kprobe is left beside neighbours" "$(note_kprobes)" 0
 }
 
-repeating() {
-	while [ ! -e /tmp/stop ]; do
-		put 10 "$tnotes/repeat"
-	done 2>/dev/null
-}
-
-test_notes_leaving() {
-	rm -f /tmp/stop
-	try "a pattern waits for notes" put "tnotes:::* count" "$debugfs/sdt/control"
-	repeating &
-	left=0
-	while [ $left -lt 5 ] && rmmod kmarkers_test_notes; do
-		insmod /modules/kmarkers_test_notes.ko || break
-		left=$((left + 1))
-	done
-	touch /tmp/stop
-	wait
-	same "a module leaves while its notes are on and hit" $left 5
-	put 1 "$tnotes/repeat"
-	try "notes that came are on" note_is "o2_loop:loop probed note 1 [1-9]"
-	put "tnotes:::* -count" "$debugfs/sdt/control"
-	rmmod kmarkers_test_notes
-	same "no kprobe is left of a module" "$(note_kprobes)" 0
-	lacks "^tnotes:" "$debugfs/sdt/list"
-	result $? "no note of the module is left"
-}
-
 test_notes() {
 	must insmod /modules/kmarkers_test_notes.ko || return
 	test_notes_doubtful
@@ -238,8 +184,10 @@ test_notes() {
 	test_notes_count
 	test_notes_paired
 	test_notes_only
-	test_notes_switched
 	test_notes_definitions
 	test_notes_neighbours
-	test_notes_leaving
+	put "tnotes:::* count" "$debugfs/sdt/control"
+	try "a module leaves while its notes are on" rmmod kmarkers_test_notes
+	test_notes_left
+	put "tnotes:::* -count" "$debugfs/sdt/control"
 }
