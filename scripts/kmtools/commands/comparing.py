@@ -36,8 +36,8 @@ def failures(text: str) -> list[str]:
     return words
 
 
-def add_judging(parser: ArgumentParser) -> None:
-    """Add the options that say how rows are judged and shown."""
+def add_limits(parser: ArgumentParser, failing: str) -> None:
+    """Add the margin, and the verdicts that make the exit code 1; `failing` describes these."""
     parser.add_argument(
         "--margin",
         type=percent,
@@ -51,8 +51,13 @@ def add_judging(parser: ArgumentParser) -> None:
         action="extend",
         default=[],
         metavar="VERDICT,...",
-        help=f"exit with 1 if a row has it: {', '.join(comparison.FAILURES)}",
+        help=failing,
     )
+
+
+def add_judging(parser: ArgumentParser) -> None:
+    """Add the options that say how rows are judged and shown."""
+    add_limits(parser, f"exit with 1 if a row has it: {', '.join(comparison.FAILURES)}")
     parser.add_argument(
         "--whole", action="store_true", help="judge baselines and switches, too: on one machine"
     )

@@ -6,10 +6,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from kmtools.analyse import changes
 from kmtools.base.errors import BAD, DONE, UnableError
 from kmtools.commands import Run
-from kmtools.commands.comparing import add_judging, failures, percent, tell, write
+from kmtools.commands.comparing import add_judging, add_limits, tell, write
 from kmtools.report import comparison, machines
 from kmtools.report import history as histories
 
@@ -57,21 +56,7 @@ def history(parser: ArgumentParser) -> Run:
     that stays. It needs the Python packages duckdb, ruptures and scipy (scripts/setup --fleet).
     """
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="holds the runs, at any depth")
-    parser.add_argument(
-        "--margin",
-        type=percent,
-        default=changes.MARGIN,
-        metavar="PERCENT",
-        help=f"changes below it count as none (default {changes.MARGIN:g})",
-    )
-    parser.add_argument(
-        "--fail-on",
-        type=failures,
-        action="extend",
-        default=[],
-        metavar="VERDICT,...",
-        help="exit with 1 if a row has such a shift: slower, faster, changed",
-    )
+    add_limits(parser, "exit with 1 if a row has such a shift: slower, faster, changed")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all series there, too")
     return run_history
 
