@@ -2,8 +2,8 @@
 # shellcheck shell=dash
 # Job for a test kernel: runs every benchmark and writes the samples to /results.
 # /bench.conf has lines "name value" for the settings of kmarkers_bench. A line "live BLOCKS" asks for
-# the kernel's own getppid, too, and a line "start NAMES" for these benchmarks only. The variables
-# MODULES, RESULTS, CONFIG and KMLIVE name other paths, for use on a running system.
+# the kernel's own getppid, too, and a line "start PATTERNS" for benchmarks whose names match only. The
+# variables MODULES, RESULTS, CONFIG and KMLIVE name other paths, for use on a running system.
 modules=${MODULES-/modules}
 results=${RESULTS-/results}
 
@@ -14,27 +14,47 @@ for module in kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt 
 	kmarkers_bench_sites kmarkers_bench; do
 	insmod "$modules/$module.ko" || exit 1
 done
-live=0 names=
+live=0 patterns='' names=''
 while read -r name value; do
 	case $name in
 	live) live=$value ;;
-	start) names=" $value" ;;
+	start) patterns=$value ;;
 	*) echo "$name $value" >"$control" || exit 1 ;;
 	esac
 done <"${CONFIG-/bench.conf}"
 
-echo "start$names" >"$control" || exit 1
-while state=$(cat "$bench/status"); do
-	echo "bench: $state"
-	case $state in
-	running*) sleep 2 ;;
-	*) break ;;
-	esac
+for samples in "$bench"/*/samples; do
+	name=${samples%/samples}
+	name=${name##*/}
+	# Patterns are compared with names of benchmarks, not of files here.
+	set -f
+	for pattern in $patterns; do
+		# shellcheck disable=SC2254
+		case $name in
+		$pattern) names="$names $name" && break ;;
+		esac
+	done
+	set +f
 done
-case $state in
-done*) ;;
-*) exit 1 ;;
-esac
+if [ -n "$patterns" ] && [ -z "$names" ] && [ "$live" = 0 ]; then
+	echo "bench: no benchmark in this kernel matches $patterns"
+	exit 1
+fi
+
+if [ -z "$patterns" ] || [ -n "$names" ]; then
+	echo "start$names" >"$control" || exit 1
+	while state=$(cat "$bench/status"); do
+		echo "bench: $state"
+		case $state in
+		running*) sleep 2 ;;
+		*) break ;;
+		esac
+	done
+	case $state in
+	done*) ;;
+	*) exit 1 ;;
+	esac
+fi
 
 if [ "$live" -gt 0 ]; then
 	echo "bench: getppid-quiet, getppid-pressure: $live blocks, live"

@@ -43,6 +43,24 @@ def kmbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_no_process_begins_that_would_end_after_the_time(
+    kmbench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock of the test; a process takes ten seconds."""
+    monkeypatch.setenv("EXIT", "0")
+    now = [0.0]
+
+    def run_process(part: Path, *_: object) -> None:
+        part.mkdir()
+        now[0] += 10
+
+    monkeypatch.setattr(native, "run_process", run_process)
+    monkeypatch.setattr(native, "now", lambda: now[0])
+    for name, budget, processes in (("a", 5, 1), ("b", 29, 2), ("c", 30, 3), ("d", 500, 9)):
+        native.measure(kmbench / name, blocks=1, processes=9, seed=1, budget=budget)
+        assert len(list((kmbench / name).glob("process-*"))) == processes
+
+
 def measure(directory: Path) -> list[str]:
     """Measure in three processes with a block each; return the output."""
     shown: list[str] = []

@@ -17,10 +17,11 @@ from kmtools.base.paths import ROOT
 from kmtools.commands import Run
 from kmtools.lab import catalogue
 from kmtools.measure import bench as measuring
-from kmtools.measure import benchrun, fetch, rundir
+from kmtools.measure import benchrun, choice, fetch, rundir
 from kmtools.measure import collect as collecting
 from kmtools.measure.bench import Bench
 from kmtools.measure.benchrun import Plan
+from kmtools.measure.told import Events
 from kmtools.report import report as reporting
 
 
@@ -110,11 +111,35 @@ def bench(parser: ArgumentParser) -> Run:
     codes: 0 all measured, 1 a step failed, 2 a tier could not be measured here, 130 interrupted.
     """
     parser.add_argument("--kernel", help="name in kernels.txt")
-    parser.add_argument("--seed", type=int, help="order of variants (default 1)")
+    parser.add_argument("--seed", type=choice.seed, help="order of variants (default 1)")
     parser.add_argument("--host", action="store_true", help="load into the running kernel")
     parser.add_argument("--quick", action="store_true", help="few blocks, to see that it works")
     parser.add_argument("--resume", metavar="RUN", help="measure what a run in results/local lacks")
+    parser.add_argument("--tiers", type=tiers, metavar="TIER,...", help="only these tiers")
+    for name, words in (
+        ("benchmarks", "only these, such as 'density-*'"),
+        ("variants", "only these, and what they are compared with"),
+    ):
+        parser.add_argument(f"--{name}", type=choice.patterns, metavar="PATTERN,...", help=words)
+    parser.add_argument("--blocks", type=choice.blocks, help="of each benchmark, in each process")
+    parser.add_argument(
+        "--budget",
+        type=choice.budget,
+        metavar="TIME",
+        help="to measure in user space, such as 90s or 5m: no process begins that would end later",
+    )
+    parser.add_argument("--progress", metavar="FILE", help="write it there, too, as lines of JSON")
     return run_bench
+
+
+def tiers(text: str) -> list[str]:
+    """Parse a list of tiers."""
+    found = text.split(",")
+    for tier in found:
+        if tier not in rundir.TIERS:
+            known = ", ".join(rundir.TIERS)
+            raise argparse.ArgumentTypeError(f"{tier!r} is no tier; the tiers are {known}")
+    return [tier for tier in rundir.TIERS if tier in found]
 
 
 def plan(args: Namespace, was: Plan | None) -> Plan:
@@ -123,7 +148,15 @@ def plan(args: Namespace, was: Plan | None) -> Plan:
     catalogue.find(kernel)
     seed = args.seed if args.seed is not None else was.seed if was else 1
     quick = args.quick or bool(was and was.quick)
-    return measuring.plan(args.host, kernel, seed, quick)
+    names = ("tiers", *benchrun.CHOSEN)
+    chosen = {name: getattr(args, name) or (getattr(was, name) if was else None) for name in names}
+    here = measuring.HOST if args.host else measuring.HERE
+    wanted = chosen.pop("tiers") or here
+    for tier in wanted:
+        if tier not in here:
+            with_host = " with --host" if args.host else ""
+            raise UnableError(f"{tier} is not measured{with_host}, but {', '.join(here)}")
+    return measuring.plan(wanted, kernel, seed, quick, chosen)
 
 
 def begin(args: Namespace) -> benchrun.Run:
@@ -140,17 +173,21 @@ def begin(args: Namespace) -> benchrun.Run:
 def run_bench(args: Namespace) -> int:
     """Measure the missing tiers and report all of them; returns the exit code."""
     lock = alone(ROOT / "build" / "bench.lock", "another bench is running in this checkout")
-    with lock, benchrun.tidied(begin(args)) as run:
-        try:
-            return measure_and_report(run)
-        except (FailedError, OSError) as error:
-            print(f"bench: {explain(error)}", file=sys.stderr)
-            return BAD
-        finally:
-            tell(run)
+    with lock:
+        events = Events(args.progress)
+        with benchrun.tidied(begin(args)) as run:
+            code = BAD
+            try:
+                code = measure_and_report(run, events)
+            except (FailedError, OSError) as error:
+                print(f"bench: {explain(error)}", file=sys.stderr)
+            finally:
+                tell(run)
+                events.tell("end", code=code, run=str(run.path))
+    return code
 
 
-def measure_and_report(run: benchrun.Run) -> int:
+def measure_and_report(run: benchrun.Run, events: Events) -> int:
     """Measure the missing tiers; report those that are there, also after an interruption."""
     shown: set[str] = set()
 
@@ -158,7 +195,7 @@ def measure_and_report(run: benchrun.Run) -> int:
         reporting.report(run.path, tier)
         shown.add(tier)
 
-    bench = Bench(run, show)
+    bench = Bench(run, show, events)
     interrupted = False
     try:
         bench.measure()

@@ -5,21 +5,23 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from kmtools.base import processes
 from kmtools.base.errors import OBSTACLES, FailedError, UnableError, explain, require_root
 from kmtools.base.files import publish
 from kmtools.base.paths import ROOT
-from kmtools.base.progress import Progress
 from kmtools.lab import catalogue, kernels, userspace
 from kmtools.lab.build import build_modules
-from kmtools.measure import benchrun, collect, guest, native
+from kmtools.measure import benchrun, choice, collect, guest, native
 from kmtools.measure.benchrun import Plan, Run
+from kmtools.measure.told import Events, Told
 
 HERE = ("native", "vm", "icount")
 HOST = ("native", "metal")
@@ -35,6 +37,7 @@ FULL = {
 }  # fmt: skip
 # A quick run measures for 90 seconds at most. Its test kernels run no slow benchmarks.
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2}
+LIVE = ("getppid-quiet", "getppid-pressure")
 QUICK_GUEST = ("empty-loop", "memcpy-4096", "marker-enabled", "cold-branch", "getppid-copy-quiet")
 
 
@@ -51,14 +54,15 @@ def command(words: Sequence[object], what: str, env: Mapping[str, str] | None = 
 class Bench:
     """Measures the missing tiers of a run, one after the other."""
 
-    def __init__(self, run: Run, show: Callable[[str], None]) -> None:
+    def __init__(self, run: Run, show: Callable[[str], None], events: Events) -> None:
         """`show` prints the table of a tier before the next ones are measured."""
         self.run = run
         self.show = show
         self.lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
         self.guests = [tier for tier in self.lacking if tier in GUESTS]
         steps = len(self.lacking) + bool(self.lacking) + 3 * bool(self.guests)
-        self.progress = Progress(steps + 1)
+        self.events = events
+        self.progress = Told(steps + 1, events)
         self.modules = ROOT / "build" / "modules" / run.plan.kernel
 
     def build_native(self) -> None:
@@ -74,12 +78,14 @@ class Bench:
     def measure_native(self) -> None:
         """Measure on the real CPU."""
         self.progress.step("native: measuring on the real CPU")
-        amounts = self.run.plan.amounts
+        plan = self.run.plan
         native.measure(
             self.run.raw("native"),
-            blocks=amounts["native"],
-            processes=amounts["processes"],
-            seed=self.run.plan.seed,
+            blocks=plan.amounts["native"],
+            processes=plan.amounts["processes"],
+            seed=plan.seed,
+            benchmarks=choice.names(native.KMBENCH, plan.benchmarks, plan.variants),
+            budget=plan.budget or math.inf,
             show=self.progress.share,
         )
 
@@ -113,10 +119,20 @@ class Bench:
             self.run.raw(tier),
             blocks=plan.amounts[tier],
             seed=plan.seed,
-            live=plan.amounts.get(f"{tier} live", 0),
-            benchmarks=QUICK_GUEST if plan.quick else (),
+            live=self.live(tier),
+            benchmarks=self.in_kernel(),
             show=self.progress.share,
         )
+
+    def in_kernel(self) -> Sequence[str]:
+        """Patterns of the benchmarks to measure in a kernel; none for all."""
+        return self.run.plan.benchmarks or (QUICK_GUEST if self.run.plan.quick else ())
+
+    def live(self, tier: str) -> int:
+        """The blocks of the kernel's own getppid, which user space measures."""
+        wanted = self.run.plan.benchmarks
+        here = any(choice.chosen(name, wanted) for name in LIVE)
+        return self.run.plan.amounts.get(f"{tier} live", 0) if here else 0
 
     def measure_metal(self) -> None:
         """Load the modules into the running kernel, measure in it and unload them."""
@@ -126,7 +142,9 @@ class Bench:
         partial = raw.with_name("metal.partial")
         shutil.rmtree(partial, ignore_errors=True)
         config = ROOT / "build" / "bench-host.conf"
-        words = guest.settings(plan.amounts["metal"], plan.seed, plan.amounts["metal live"])
+        words = guest.settings(
+            plan.amounts["metal"], plan.seed, self.live("metal"), plan.benchmarks
+        )
         partial.mkdir(parents=True)
         config.write_text(words, encoding="ascii")
         roots = {
@@ -155,6 +173,7 @@ class Bench:
         print(f"bench: {' and '.join(tiers)} not measured: {why}", file=sys.stderr, flush=True)
         for tier in tiers:
             self.run.obstacles[tier] = {"failed": failed, "why": why}
+            self.events.tell("tier", tier=tier, measured=False, failed=failed, why=why)
         self.run.save()
         return False
 
@@ -169,6 +188,7 @@ class Bench:
             kept = self.run.set_aside(tier)
             self.give_up([tier], f"its samples are no good; they are kept in {kept}", failed=True)
             return
+        self.events.tell("tier", tier=tier, measured=True)
         if tier == "native":
             collect.tell(self.run.path, collect.merge(self.run.path))
             self.show(tier)
@@ -204,12 +224,27 @@ def gather_modules(target: Path) -> Path:
     return target
 
 
-def plan(host: bool, kernel: str, seed: int, quick: bool) -> Plan:
-    """The plan of a new run on this machine."""
-    tiers = list(HOST if host else HERE)
+def plan(
+    tiers: Sequence[str], kernel: str, seed: int, quick: bool, chosen: Mapping[str, Any]
+) -> Plan:
+    """The plan of a new run on this machine; `chosen` has the fields of CHOSEN, None or empty where
+    nothing is chosen. A number of blocks is that of each tier."""
+    blocks = chosen.get("blocks")
     amounts = {
-        name: number
+        name: blocks if blocks and name != "processes" else number
         for name, number in (QUICK if quick else FULL).items()
         if name.split()[0] in (*tiers, "processes")
     }
-    return Plan(tiers, kernel, seed, quick, amounts, benchrun.source_now(), benchrun.machine_now())
+    return Plan(
+        tiers=list(tiers),
+        kernel=kernel,
+        seed=seed,
+        quick=quick,
+        amounts=amounts,
+        benchmarks=chosen.get("benchmarks") or [],
+        variants=chosen.get("variants") or [],
+        blocks=blocks or 0,
+        budget=chosen.get("budget") or 0,
+        source=benchrun.source_now(),
+        machine=benchrun.machine_now(),
+    )

@@ -31,17 +31,26 @@ RECORD = "run.json"
 MEASURED = ("base", "bench_modules", "immediate", "include", "markers", "native", "patcher", "sdt")
 # The frequency of a CPU changes all the time, so it does not identify the machine.
 UNSTEADY = "cpu_MHz"
+CHOSEN = ("benchmarks", "variants", "blocks", "budget")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The tiers, kernel and amounts of a run; all its parts are measured under the same plan."""
+    """The tiers, kernel and amounts of a run; all its parts are measured under the same plan.
+
+    `benchmarks` and `variants` are patterns, none for all; `blocks` is the number that the user
+    chose, or 0; `budget` is the time to measure in user space in seconds, 0 for no limit.
+    """
 
     tiers: Sequence[str]
     kernel: str
     seed: int
     quick: bool
     amounts: Mapping[str, int]
+    benchmarks: Sequence[str] = field(default_factory=list)
+    variants: Sequence[str] = field(default_factory=list)
+    blocks: int = 0
+    budget: int = 0
     source: Mapping[str, Any] = field(default_factory=dict)
     machine: Mapping[str, Any] = field(default_factory=dict)
 
@@ -65,7 +74,7 @@ def machine_now() -> dict[str, Any]:
 
 def difference(was: Plan, now: Plan) -> str:
     """The difference that keeps a run from being resumed, as a sentence; empty if there is none."""
-    for name in ("tiers", "kernel", "seed", "quick", "amounts"):
+    for name in ("tiers", "kernel", "seed", "quick", "amounts", *CHOSEN):
         before, here = getattr(was, name), getattr(now, name)
         if before != here:
             return f"its {name} is {before}, and what was asked for is {here}"
@@ -164,7 +173,7 @@ def load(path: Path) -> Run:
     """Read a run from its folder."""
     try:
         record = json.loads((path / RECORD).read_text(encoding="utf-8"))
-        names = Plan.__dataclass_fields__
+        names = [key for key in Plan.__dataclass_fields__ if key in record]
         run = Run(path, Plan(**{key: record[key] for key in names}))
         run.release = str(record["release"])
         run.obstacles = dict(record["obstacles"])

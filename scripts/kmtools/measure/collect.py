@@ -21,7 +21,7 @@ from typing import Any
 
 from kmtools.base.files import write_whole
 from kmtools.base.jsonfile import read_json
-from kmtools.measure import benchrun, disturbance, hostenv, rundir, samples
+from kmtools.measure import benchrun, choice, disturbance, hostenv, rundir, samples
 from kmtools.measure.rundir import RunError
 from kmtools.measure.samples import LOOP, Sample
 
@@ -193,6 +193,14 @@ def switch_latest(run: Path) -> None:
     os.replace(fresh, link)
 
 
+def choose(raws: Sequence[RawDir], variants: Sequence[str]) -> None:
+    """Drop the samples of variants that the user did not choose."""
+    for raw in raws:
+        raw.rows = choice.only(raw.rows, variants) if variants else raw.rows
+        if not raw.rows:
+            raise RunError(f"{raw.path}: no variant matches {', '.join(variants)}")
+
+
 def merge(path: Path, named: Sequence[tuple[str, Path]] = ()) -> list[RawDir]:
     """Validate raw directories, by default those of the run, and write the run; returns them."""
     run = benchrun.load(path) if (path / benchrun.RECORD).exists() else None
@@ -201,6 +209,8 @@ def merge(path: Path, named: Sequence[tuple[str, Path]] = ()) -> list[RawDir]:
         rundir.require_run(path)
         raise RunError(f"{path}: holds no measured tier, and no --raw names one")
     raws = [load_raw(tier, raw) for tier, raw in named or own]
+    if run and not named:
+        choose(raws, run.plan.variants)
     check_distinct(raws)
     env = describe_machine(raws)
     env["tiers"] = [tier_entry(raw) for raw in raws]

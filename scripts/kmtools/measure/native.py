@@ -12,11 +12,13 @@ the next process.
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import monotonic as now
 
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import publish
@@ -71,17 +73,31 @@ def add_disturbance(env: Path, before: disturbance.Reading) -> None:
     env.write_text(text + disturbance.lines(found), encoding="utf-8")
 
 
-def measure(raw: Path, *, blocks: int, processes: int, seed: int, show: Show | None = None) -> None:
-    """Measure `blocks` blocks of every benchmark in each of `processes` processes; leave samples
-    and env of each in a folder of `raw`.
+def measure(
+    raw: Path,
+    *,
+    blocks: int,
+    processes: int,
+    seed: int,
+    benchmarks: Sequence[str] = (),
+    budget: float = math.inf,
+    show: Show | None = None,
+) -> None:
+    """Measure `blocks` blocks of every benchmark, or of some, in each of `processes` processes;
+    leave samples and env of each in a folder of `raw`.
 
     The n-th process has seed `seed` + n - 1. Processes that an earlier call completed are not run
-    again. FailedError if one fails, UnableError if nothing can be measured here.
+    again. After the first, none begins that would end after `budget` seconds if it takes as long as
+    the last. FailedError if one fails, UnableError if nothing can be measured here.
     """
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)
     parts = [directory / f"process-{number + 1}" for number in range(processes)]
+    began = last = now()
+    took = 0.0
     for number, part in enumerate(parts):
+        if number and last + took - began > budget:
+            break
 
         def tell(done: int, total: int, name: str, number: int = number) -> None:
             if show is not None:
@@ -89,5 +105,7 @@ def measure(raw: Path, *, blocks: int, processes: int, seed: int, show: Show | N
                 show(number * total + done, processes * total, text)
 
         if not part.is_dir():
-            run_process(part, ["--blocks", blocks, "--seed", seed + number], tell)
+            words = ["--blocks", blocks, "--seed", seed + number, *benchmarks]
+            run_process(part, words, tell)
+        last, took = now(), now() - last
     publish(directory, raw)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a user chooses to have measured: benchmarks and variants by pattern, and amounts.
+
+Patterns are those of a shell: `marker-*`. A chosen variant comes with the baseline of its benchmark
+and the A/A clone, without which nothing can be said about it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from kmtools.base.errors import UnableError
+from kmtools.measure.samples import Sample
+
+CLONE_SUFFIX = "-clone"
+MOST_BLOCKS, MOST_SEED = 100_000, 2**32 - 1
+# What a pattern may hold: names of benchmarks and variants, and what stands for parts of them.
+PATTERN = re.compile(r"[\w.*?\[\]!-]+")
+DURATION = re.compile(r"(\d{1,6})(s|m|h|)")
+SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def patterns(text: str) -> list[str]:
+    """Parse a list of patterns, with commas between them."""
+    found = text.split(",")
+    for one in found:
+        if not PATTERN.fullmatch(one):
+            raise argparse.ArgumentTypeError(f"{one!r} is no pattern of names such as marker-*")
+    return found
+
+
+def whole_number(text: str, most: int, least: int) -> int:
+    """Parse a whole number in a range."""
+    if not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} to {most}")
+    return int(text)
+
+
+def blocks(text: str) -> int:
+    """Parse a number of blocks."""
+    return whole_number(text, MOST_BLOCKS, 1)
+
+
+def seed(text: str) -> int:
+    """Parse a seed; the seeds of later processes follow it."""
+    return whole_number(text, MOST_SEED, 0)
+
+
+def budget(text: str) -> int:
+    """Parse a time, in seconds unless it ends in m or h; returns seconds."""
+    match = DURATION.fullmatch(text)
+    if not match or not int(match[1]):
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 90, 90s, 5m or 1h")
+    return int(match[1]) * SECONDS[match[2]]
+
+
+def chosen(name: str, wanted: Sequence[str]) -> bool:
+    """Whether a name matches one of some patterns; without patterns every name does."""
+    return not wanted or any(fnmatchcase(name, one) for one in wanted)
+
+
+def listed(text: str) -> dict[str, list[str]]:
+    """The benchmarks that kmbench lists, and the variants of each."""
+    found = {}
+    for line in text.splitlines():
+        name, _, variants = line.partition(":")
+        found[name] = variants.split()
+    return found
+
+
+def names(program: object, wanted: Sequence[str], variants: Sequence[str]) -> list[str]:
+    """The benchmarks of a program that match, in its order; those that have no such variant are
+    left out. Every pattern must match something; UnableError names one that does not."""
+    if not wanted and not variants:
+        return []
+    done = subprocess.run([str(program), "list"], capture_output=True, text=True, check=False)
+    known = listed(done.stdout)
+    for one in wanted:
+        if not any(fnmatchcase(name, one) for name in known):
+            raise UnableError(f"no benchmark in user space matches {one!r} (see {program} list)")
+    fit = {name: having for name, having in known.items() if chosen(name, wanted)}
+    for one in variants:
+        if not any(fnmatchcase(name, one) for having in fit.values() for name in having):
+            raise UnableError(f"no variant of {', '.join(fit)} matches {one!r}")
+    return [name for name, own in fit.items() if any(chosen(one, variants) for one in own)]
+
+
+def only(rows: Iterable[Sample], variants: Sequence[str]) -> list[Sample]:
+    """The samples of the chosen variants, and of what these are compared with."""
+    groups: dict[str, list[Sample]] = defaultdict(list)
+    for row in rows:
+        groups[row.benchmark].append(row)
+    kept = []
+    for own in groups.values():
+        there = {row.variant for row in own}
+        wanted = {name for name in there if chosen(name, variants)}
+        if wanted:
+            baselines = {name for name in there if f"{name}{CLONE_SUFFIX}" in there}
+            wanted |= baselines | {f"{name}{CLONE_SUFFIX}" for name in baselines}
+        kept += [row for row in own if row.variant in wanted]
+    return kept

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Progress that a program can read: one JSON object a line, in a file or a pipe.
+
+Every object has `event` and `seconds`, the time since the start. Events:
+- step: a step begins; `number` of `of`, `text`;
+- share: how far a step is; `done` of `of`, `text`;
+- tier: a tier is `measured`, or is not and `why`;
+- pilot, look: what the benchmarks in user space resolve so far; see steering.py;
+- end: the exit `code`, and the folder of the `run`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any, TextIO
+
+from kmtools.base.errors import UnableError, explain
+from kmtools.base.progress import Progress
+
+
+class Events:
+    """Writes events. A reader that is gone does not end the measurement."""
+
+    def __init__(self, path: str | None) -> None:
+        """Open the file; without a path nothing is written. UnableError if it cannot be."""
+        self._began = time.monotonic()
+        self._stream: TextIO | None = None
+        if path is None:
+            return
+        try:
+            self._stream = Path(path).open("w", encoding="utf-8")  # noqa: SIM115  kept open
+        except OSError as error:
+            raise UnableError(f"--progress {path}: {explain(error)}") from None
+
+    def tell(self, event: str, **parts: Any) -> None:
+        """Write an event."""
+        if self._stream is None:
+            return
+        seconds = round(time.monotonic() - self._began, 3)
+        line = json.dumps({"event": event, "seconds": seconds, **parts})
+        try:
+            print(line, file=self._stream, flush=True)
+        except OSError:
+            self._stream = None
+
+
+class Told(Progress):
+    """Progress that is shown and told."""
+
+    def __init__(self, total: int, events: Events) -> None:
+        """Expect `total` steps."""
+        super().__init__(total)
+        self._events = events
+
+    def step(self, text: str, usual: str = "") -> None:
+        """Announce the next step."""
+        super().step(text, usual)
+        self._events.tell("step", number=self.number, of=self.total, text=text)
+
+    def share(self, done: float, total: float, text: str) -> None:
+        """Show how far the step is."""
+        super().share(done, total, text)
+        self._events.tell("share", done=done, of=total, text=text)
