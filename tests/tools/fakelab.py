@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kmtools.lab import catalogue
-from kmtools.lab.machine import Request, Result, boot
+from kmtools.lab.machine import Request, boot
+from kmtools.lab.result import Result
 
 # A shell script that replaces QEMU and does what the test machine would do. It finds the files
 # of its serial ports and the nonce in its arguments.

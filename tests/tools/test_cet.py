@@ -16,7 +16,8 @@ from kmtools.check.suites import nothing
 from kmtools.lab import bochs, catalogue, chroot
 from kmtools.lab.apt import FetchError
 from kmtools.lab.bochs import Guest
-from kmtools.lab.machine import Request, Result, boot
+from kmtools.lab.machine import Request, boot
+from kmtools.lab.result import Result
 
 MISSED = "[    4.1] traps: Missing ENDBR: kmarkers_test_entry+0x4/0xa [kmarkers_test_noendbr]\n"
 STARTED = "# suite: boot\nok 1 an entry with ENDBR is called\nok 2 the module unloads\n"

@@ -7,15 +7,18 @@ import gzip
 import io
 import json
 import os
+import pty
 import subprocess
 import sys
 import tarfile
+import termios
+import tty
 from pathlib import Path
 
 import pytest
 from fakelab import run_fake
 from kmtools.base.errors import UnableError
-from kmtools.lab import build, catalogue, initramfs, logscan, sources
+from kmtools.lab import build, catalogue, initramfs, logscan, shell, sources
 from kmtools.lab.logscan import scan_log, with_context
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -331,3 +334,28 @@ def test_old_results_do_not_survive_a_failed_run(laboratory: Path) -> None:
     result, _ = run_fake(laboratory, "exit 1")
     assert not result.ok
     assert not (laboratory / "out/results").exists()
+
+
+def test_shell_needs_a_terminal() -> None:
+    done = subprocess.run(
+        [ROOT / "scripts" / "kmarkers", "lab", "shell"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("lab shell: a shell needs a terminal; ")
+
+
+def test_terminal_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs) as terminal:
+        monkeypatch.setattr(sys, "stdin", terminal)
+        before = termios.tcgetattr(theirs)
+        with pytest.raises(KeyboardInterrupt), shell.terminal_kept():
+            tty.setraw(theirs)
+            assert termios.tcgetattr(theirs) != before
+            raise KeyboardInterrupt
+        assert termios.tcgetattr(theirs) == before
+    os.close(ours)

@@ -15,7 +15,8 @@ from kmtools.check import secureboot as check
 from kmtools.check.suites import nothing
 from kmtools.lab import catalogue, chroot, secureboot
 from kmtools.lab.apt import FetchError
-from kmtools.lab.machine import Request, Result, boot
+from kmtools.lab.machine import Request, boot
+from kmtools.lab.result import Result
 
 GOOD = 'printf "%s\\n" "$@" >"$HERE/words"; echo quiet >"$console"; finish 0'
 

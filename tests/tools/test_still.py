@@ -13,8 +13,9 @@ from fakelab import run_fake
 from fakeqmp import ENTRY, FakeCpu, FakeMonitor
 from kmtools.lab import symbols, triage
 from kmtools.lab.look import Finding
-from kmtools.lab.machine import LOOK_LOG, Request, Result
+from kmtools.lab.machine import Request
 from kmtools.lab.qmp import Monitor, MonitorError
+from kmtools.lab.result import LOOK_LOG, Result
 from kmtools.lab.watch import LOOKS, Watch
 
 KERNEL_TEXT = ENTRY - 0x1234560

@@ -9,27 +9,21 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
 from kmtools.check import kernelsuite
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
-from kmtools.lab import catalogue, unpack
-from kmtools.lab.apt import FetchError
-from kmtools.lab.catalogue import Entry
+from kmtools.lab import catalogue
 from kmtools.lab.machine import Request
+from kmtools.lab.tracers import TRACERS_MEMORY, fetch_tracers
 
 BATCHES = 1000
 # In "make check-full".
 FEW_BATCHES = 100
 # Other code that changes text holds text_mutex most of the time, and a batch waits for it.
 SECONDS_PER_BATCH = 3.0
-# Programs that read our trace events. One that cannot be fetched is a SKIP with the reason.
-TRACERS = {"trace-cmd": "trace-cmd", "perf": "linux-perf", "bpftrace": "bpftrace"}
 # The test kernel runs the commands of this page.
 TRACING = ROOT / "Documentation" / "tracing.md"
-# bpftrace comes with a compiler of 200 MB.
-TRACERS_MEMORY = 2048
 
 
 @dataclass(frozen=True)
@@ -105,22 +99,6 @@ def suites(kernel: str, modules: Path, batches: int, parts: Iterable[Part]) -> l
 def alone(kernel: str, modules: Path) -> list[Suite]:
     """Return the suite of the modules' cases with a single CPU."""
     return suites(kernel, modules, FEW_BATCHES, ALONE)
-
-
-def fetch_tracers(entry: Entry) -> tuple[dict[Path, str], list[str]]:
-    """Return the files for the test kernel, and the reason for each program that is missing."""
-    try:
-        tree = unpack.fetch_programs(entry.suite, "tracers", list(TRACERS.values()))
-    except FetchError as error:
-        return {}, [f"tracers: {error}"]
-    files: dict[Path, str] = {}
-    missing = []
-    for name in TRACERS:
-        try:
-            files |= dict(unpack.with_libraries(tree, f"/usr/bin/{name}"))
-        except UnableError as error:
-            missing.append(f"{name}: {error}")
-    return files, missing
 
 
 def run_tracers(kernel: str, modules: Path, log: Path) -> Tally:

@@ -21,7 +21,8 @@ from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
 from kmtools.lab import bochs, catalogue, logscan
 from kmtools.lab.apt import FetchError
-from kmtools.lab.machine import Request, Result, boot
+from kmtools.lab.machine import Request, boot
+from kmtools.lab.result import Result
 
 PROCESSOR = "arrow_lake"
 # A processor with the flaw ITS: while the kernel loads a module it makes thunks for the module's

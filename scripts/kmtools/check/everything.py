@@ -25,6 +25,7 @@ from kmtools.check import (
     lint,
     matrix,
     native,
+    shell,
 )
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
@@ -154,6 +155,7 @@ def suites(kernel: str, full: bool) -> list[Suite]:
         *one_kernel,
         *boots.alone(kernel, modules),
         *boots.tracers(kernel, modules),
+        *shell.suites(kernel),
         *others[1::2],
         *(replace(suite, calm=True) for suite in storms),
     ]

@@ -20,7 +20,8 @@ from kmtools.lab.apt import FetchError
 from kmtools.lab.build import build_modules, object_dir, strip_copies
 from kmtools.lab.catalogue import Entry
 from kmtools.lab.kernels import ensure
-from kmtools.lab.machine import LOOK_LOG, Request, Result, boot, report
+from kmtools.lab.machine import Request, boot
+from kmtools.lab.result import LOOK_LOG, Result, report
 
 TESTS = ROOT / "tests" / "vm"
 JOBS = TESTS / "jobs"

@@ -22,7 +22,8 @@ from kmtools.base.paths import ROOT
 from kmtools.check.kernelsuite import JOBS, TESTS
 from kmtools.lab import catalogue, kernels
 from kmtools.lab.build import build_modules
-from kmtools.lab.machine import Request, boot, report
+from kmtools.lab.machine import Request, boot
+from kmtools.lab.result import report
 
 WORK = ROOT / "build" / "many-files"
 NAME = "kmarkers_many_files"

@@ -19,7 +19,7 @@ from kmtools.base import processes
 from kmtools.base.errors import UnableError
 from kmtools.base.files import alone
 from kmtools.base.paths import ROOT, sources, version
-from kmtools.check import boots, fresh, kernelsuite, ktap, secureboot
+from kmtools.check import fresh, kernelsuite, ktap, secureboot
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
 from kmtools.lab import bareroot, catalogue, unpack
@@ -27,6 +27,7 @@ from kmtools.lab.bareroot import Root
 from kmtools.lab.catalogue import Entry
 from kmtools.lab.kernels import ensure
 from kmtools.lab.machine import Request
+from kmtools.lab.tracers import TRACERS_MEMORY
 
 WORK = ROOT / "build" / "packages"
 SCRIPT = ROOT / "tests" / "packages" / "root.sh"
@@ -143,7 +144,7 @@ def run_boot(root: Root, entry: Entry, part: str, log: Path) -> Tally:
         settings={"KMARKERS_PART": part},
         append=ENFORCE if part == REFUSED else "",
         timeout=kernelsuite.TIMEOUT_SECONDS,
-        memory=boots.TRACERS_MEMORY,
+        memory=TRACERS_MEMORY,
         secure_boot=part == ENROLLED,
         key=modules,
     )

@@ -12,7 +12,9 @@ from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
 from kmtools.lab import catalogue, secureboot
 from kmtools.lab.apt import FetchError
-from kmtools.lab.machine import Request, Result, boot
+from kmtools.lab.machine import Request, boot
+from kmtools.lab.result import Result
+from kmtools.lab.tracers import TRACERS_MEMORY, fetch_tracers
 
 # The guest must refuse these modules, which have no signature there.
 UNSIGNED = ("kmarkers_patcher.ko", "kmarkers_test_fields_again.ko")
@@ -26,7 +28,7 @@ USUAL_SECONDS = 150
 
 def run_suites(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel that is signed, and run the suites in it."""
-    files, missing = boots.fetch_tracers(catalogue.find(kernel))
+    files, missing = fetch_tracers(catalogue.find(kernel))
     unsigned = [(modules / name, f"/unsigned/{name}") for name in UNSIGNED]
     request = Request(
         kernel=kernel,
@@ -41,7 +43,7 @@ def run_suites(kernel: str, modules: Path, log: Path) -> Tally:
         ],
         settings=SETTINGS,
         timeout=kernelsuite.TIMEOUT_SECONDS,
-        memory=boots.TRACERS_MEMORY,
+        memory=TRACERS_MEMORY,
         secure_boot=True,
     )
     tally = kernelsuite.run_alone(request, log)

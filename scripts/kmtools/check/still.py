@@ -17,8 +17,9 @@ from kmtools.check import kernelsuite
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
 from kmtools.lab import triage
-from kmtools.lab.machine import Request, Result, boot
+from kmtools.lab.machine import Request, boot
 from kmtools.lab.qmp import Monitor
+from kmtools.lab.result import Result
 
 SILENCE = 5.0
 # What must be reported of each guest; None if nothing may be reported.

@@ -28,6 +28,7 @@ from kmtools.check import (
     native,
     packages,
     secureboot,
+    shell,
     still,
 )
 from kmtools.check.ktap import Tally
@@ -117,6 +118,10 @@ def check_still(parser: ArgumentParser) -> Run:
 
 def check_tracers(parser: ArgumentParser) -> Run:
     return in_kernel(parser, boots.tracers)
+
+
+def check_shell(parser: ArgumentParser) -> Run:
+    return in_kernel(parser, lambda kernel, _: shell.suites(kernel))
 
 
 def check_secureboot(parser: ArgumentParser) -> Run:

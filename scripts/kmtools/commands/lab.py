@@ -11,10 +11,11 @@ from typing import Any
 from kmtools.base.errors import BAD, DONE, positive
 from kmtools.base.paths import ROOT
 from kmtools.commands import Run
-from kmtools.lab import added, cache, catalogue, kernels
+from kmtools.lab import added, cache, catalogue, kernels, shell, tracers
 from kmtools.lab.build import build_modules
 from kmtools.lab.emulator import TIERS
-from kmtools.lab.machine import Request, boot, report, usable_accel
+from kmtools.lab.machine import Request, boot, usable_accel
+from kmtools.lab.result import report
 
 
 def lab_fetch(parser: ArgumentParser) -> Run:
@@ -89,21 +90,11 @@ def vm_run(parser: ArgumentParser) -> Run:
     add("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
     add("--tier", choices=TIERS, default="vm", help="default: vm")
     add("--modules", type=Path, help="directory of *.ko files, copied to /modules")
-    add(
-        "--add",
-        dest="additions",
-        type=addition,
-        action="append",
-        default=[],
-        metavar="SRC:DEST",
-        help="copy one more file; may be repeated",
-    )
+    guest_options(parser, 1024)
     add("--job", type=existing_file, required=True, help="script for busybox sh in the kernel")
     add("--out", type=Path, default=ROOT / "build" / "vm", help="where logs and results go")
     add("--timeout", type=float, default=300.0, metavar="SECONDS", help="limit for all of it (300)")
-    add("--cpus", type=positive, default=2, help="number of CPUs (2)")
     add("--append", default="", help="further arguments for the kernel")
-    add("--mem", dest="memory", type=int, default=1024, metavar="MIB", help="memory (1024)")
     add("--nmi", type=float, default=0.0, metavar="HZ", help="NMIs injected per second (0)")
     add("--secure-boot", action="store_true", help="with UEFI Secure Boot; signs what is booted")
     add("--accel", choices=("tcg", "kvm"), help="accelerator (default: the best usable)")
@@ -115,6 +106,54 @@ def vm_run(parser: ArgumentParser) -> Run:
         return DONE if result.ok else BAD
 
     return run
+
+
+def lab_shell(parser: ArgumentParser) -> Run:
+    """Builds and loads the modules, all but the benchmarks. trace-cmd, perf and bpftrace of the
+    kernel's Debian are there if they can be fetched. The command ends with the shell; its exit code
+    is 1 if the kernel's log holds a warning by then.
+    """
+    default = catalogue.default_name()
+    parser.add_argument(
+        "name", nargs="?", default=default, metavar="NAME", help=f"in kernels.txt ({default})"
+    )
+    guest_options(parser, tracers.TRACERS_MEMORY)
+
+    def run(args: Namespace) -> int:
+        request = Request(
+            args.name,
+            shell.JOB,
+            shell.OUT,
+            additions=args.additions,
+            cpus=args.cpus,
+            memory=args.memory,
+        )
+        return DONE if shell.run(request).ok else BAD
+
+    return run
+
+
+def guest_options(parser: ArgumentParser, memory: int) -> None:
+    """Add the options for what a guest has: files, CPUs, memory."""
+    add = parser.add_argument
+    add(
+        "--add",
+        dest="additions",
+        type=addition,
+        action="append",
+        default=[],
+        metavar="SRC:DEST",
+        help="copy one more file; may be repeated",
+    )
+    add("--cpus", type=positive, default=2, help="number of CPUs (2)")
+    add(
+        "--mem",
+        dest="memory",
+        type=positive,
+        default=memory,
+        metavar="MIB",
+        help=f"memory ({memory})",
+    )
 
 
 def vm_accel(parser: ArgumentParser) -> Run:

@@ -15,8 +15,6 @@ import secrets
 import shlex
 import shutil
 import subprocess
-import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,17 +29,18 @@ from kmtools.lab.channel import StatusChannel
 from kmtools.lab.emulator import Emulator
 from kmtools.lab.look import Finding
 from kmtools.lab.qmp import Monitor, injecting
+from kmtools.lab.result import LOOK_LOG, Result, judge, read_log
 from kmtools.lab.secureboot import Files
 from kmtools.lab.watch import Watch
 
 POLL_SECONDS = 0.05
 SILENCE_SECONDS = 60.0
-LOOK_LOG = "look.log"
 # What comes over the serial ports, in their order.
 SERIAL_LOGS = ("console.log", "status.log", "results.tar.gz")
+# Keys such as Ctrl-C go to the guest.
+TERMINAL = ("-chardev", "stdio,id=terminal,signal=off", "-serial", "chardev:terminal")
 # The sockets of the emulator's monitor, in the scratch directory.
 WATCH_SOCKET, NMI_SOCKET = "watch", "nmi"
-LOOK_LINES = 60
 SIGNING_LOG = "signing.log"
 # How long a guest may take to power off after its exit line.
 POWEROFF_SECONDS = 15.0
@@ -90,39 +89,8 @@ class Request:
     bochs: str = ""
     # The boot is over once the console has this text.
     until: str = ""
-
-
-@dataclass
-class Result:
-    """The result of a run."""
-
-    ok: bool = False
-    reason: str = ""
-    exit_code: int | None = None
-    emulator_failed: bool = False
-    # Why the guest stood still, if it did.
-    finding: Finding | None = None
-    dirt: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    out: Path = Path()
-    results: Path | None = None
-
-    @property
-    def console(self) -> str:
-        """The kernel's log."""
-        return read_log(self.out / "console.log")
-
-    @property
-    def status(self) -> str:
-        """The output of the job."""
-        return read_log(self.out / "status.log")
-
-
-def read_log(path: Path) -> str:
-    """Read the log of a serial port."""
-    if not path.is_file():
-        return ""
-    return path.read_bytes().decode(errors="replace").replace("\r", "")
+    # Whether the guest has a fourth serial port, ttyS3, which is this process's terminal.
+    terminal: bool = False
 
 
 def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
@@ -159,7 +127,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
         stack.callback(watch.close)
         channel = StatusChannel(request.out / "status.log", nonce, show)
         result = _run(running, request, channel, watch)
-    _judge(result, request.out)
+    judge(result, request.out)
     if not result.ok and shutil.disk_usage(request.out).free < LOG_BYTES:
         raise UnableError(f"{request.out}: no space left for the logs; make room and run it again")
     return result
@@ -186,6 +154,7 @@ def _qemu(request: Request, files: Files, archive: Path, cmdline: str, scratch: 
         *("-kernel", str(files.image), "-initrd", str(archive), "-append", cmdline),
         *_serial(request.out),
         *Monitor.options(scratch / WATCH_SOCKET),
+        *(TERMINAL if request.terminal else ()),
     ]
     if request.nmi:
         command += Monitor.options(scratch / NMI_SOCKET)
@@ -292,8 +261,8 @@ def _run(running: Emulator, request: Request, channel: StatusChannel, watch: Wat
         process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", *running.command],
             env={**os.environ, **running.environment},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
+            stdin=None if request.terminal else subprocess.DEVNULL,
+            stdout=None if request.terminal else log,
             stderr=log,
         )
         try:
@@ -336,63 +305,3 @@ def _standing(finding: Finding | None, process: subprocess.Popen[bytes]) -> Find
             process.wait(ENDING_SECONDS)
             return None
     return finding
-
-
-def _judge(result: Result, out: Path) -> None:
-    """Decide whether a run is good; the results of a bad one are renamed to results.failed."""
-    console = result.console
-    result.dirt = logscan.scan_log(console)
-    error = _extract(out / "results.tar.gz", out / "results")
-    if not result.reason:
-        if result.exit_code is None:
-            result.reason = "the guest ended without an exit status"
-        elif result.exit_code != 0:
-            result.reason = f"the job failed with exit code {result.exit_code}"
-        elif result.dirt:
-            result.reason = f"the kernel log has {len(result.dirt)} faulty lines"
-        elif error:
-            result.reason = f"the results did not come through: {error}"
-    result.ok = not result.reason
-    if result.ok:
-        result.results = out / "results"
-    elif (out / "results").is_dir():
-        (out / "results").rename(out / "results.failed")
-
-
-def _extract(archive: Path, target: Path) -> str:
-    """Unpack the results of the guest; return what is wrong with them."""
-    if not archive.is_file() or archive.stat().st_size == 0:
-        return "nothing was sent"
-    target.mkdir()
-    try:
-        with tarfile.open(archive, "r:gz") as tar:
-            for member in tar:
-                path = Path(target, *Path(member.name).parts[1:])
-                if ".." in path.relative_to(target).parts:
-                    return f"unexpected name {member.name}"
-                if member.isdir():
-                    path.mkdir(parents=True, exist_ok=True)
-                elif content := tar.extractfile(member):
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(content.read())
-    except (tarfile.TarError, EOFError, OSError) as error:
-        return str(error)
-    archive.unlink()
-    return ""
-
-
-def report(result: Result) -> None:
-    """Explain a failed run on stderr."""
-    lines = [f"vm: {result.reason}"]
-    console = result.console
-    if result.dirt:
-        lines += ["vm: faults in the kernel log:", *logscan.with_context(console)]
-    if result.exit_code is None or "power off" in result.reason:
-        lines += ["vm: the kernel's last 40 lines:", *console.splitlines()[-40:]]
-    said = read_log(result.out / "qemu.log").strip()
-    if said:
-        lines += ["vm: the emulator said:", said]
-    if looked := read_log(result.out / LOOK_LOG).strip():
-        lines += ["vm: a look at its CPUs:", *looked.splitlines()[:LOOK_LINES]]
-    lines.append(f"vm: logs are in {result.out}")
-    print("\n".join(lines), file=sys.stderr)

@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection
 
 from kmtools.lab import logscan
-from kmtools.lab.machine import Result
+from kmtools.lab.result import Result
 
 MOST_RETRIES = 2
 

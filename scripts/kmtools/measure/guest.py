@@ -11,7 +11,8 @@ from pathlib import Path
 from kmtools.base.errors import FailedError
 from kmtools.base.files import publish
 from kmtools.base.paths import ROOT
-from kmtools.lab.machine import Request, boot, report
+from kmtools.lab.machine import Request, boot
+from kmtools.lab.result import report
 
 GUEST_JOB = ROOT / "scripts" / "guest" / "bench.sh"
 KMLIVE = ROOT / "build" / "native" / "kmlive"

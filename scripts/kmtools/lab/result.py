@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The result of a run in a test kernel: what the guest left, the verdict on it, and its report."""
+
+from __future__ import annotations
+
+import sys
+import tarfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kmtools.lab import logscan
+from kmtools.lab.look import Finding
+
+LOOK_LOG = "look.log"
+LOOK_LINES = 60
+
+
+@dataclass
+class Result:
+    """The result of a run."""
+
+    ok: bool = False
+    reason: str = ""
+    exit_code: int | None = None
+    emulator_failed: bool = False
+    # Why the guest stood still, if it did.
+    finding: Finding | None = None
+    dirt: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    out: Path = Path()
+    results: Path | None = None
+
+    @property
+    def console(self) -> str:
+        """The kernel's log."""
+        return read_log(self.out / "console.log")
+
+    @property
+    def status(self) -> str:
+        """The output of the job."""
+        return read_log(self.out / "status.log")
+
+
+def read_log(path: Path) -> str:
+    """Read the log of a serial port."""
+    if not path.is_file():
+        return ""
+    return path.read_bytes().decode(errors="replace").replace("\r", "")
+
+
+def judge(result: Result, out: Path) -> None:
+    """Decide whether a run is good; the results of a bad one are renamed to results.failed."""
+    console = result.console
+    result.dirt = logscan.scan_log(console)
+    error = _extract(out / "results.tar.gz", out / "results")
+    if not result.reason:
+        if result.exit_code is None:
+            result.reason = "the guest ended without an exit status"
+        elif result.exit_code != 0:
+            result.reason = f"the job failed with exit code {result.exit_code}"
+        elif result.dirt:
+            result.reason = f"the kernel log has {len(result.dirt)} faulty lines"
+        elif error:
+            result.reason = f"the results did not come through: {error}"
+    result.ok = not result.reason
+    if result.ok:
+        result.results = out / "results"
+    elif (out / "results").is_dir():
+        (out / "results").rename(out / "results.failed")
+
+
+def _extract(archive: Path, target: Path) -> str:
+    """Unpack the results of the guest; return what is wrong with them."""
+    if not archive.is_file() or archive.stat().st_size == 0:
+        return "nothing was sent"
+    target.mkdir()
+    try:
+        with tarfile.open(archive, "r:gz") as tar:
+            for member in tar:
+                path = Path(target, *Path(member.name).parts[1:])
+                if ".." in path.relative_to(target).parts:
+                    return f"unexpected name {member.name}"
+                if member.isdir():
+                    path.mkdir(parents=True, exist_ok=True)
+                elif content := tar.extractfile(member):
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(content.read())
+    except (tarfile.TarError, EOFError, OSError) as error:
+        return str(error)
+    archive.unlink()
+    return ""
+
+
+def report(result: Result) -> None:
+    """Explain a failed run on stderr."""
+    lines = [f"vm: {result.reason}"]
+    console = result.console
+    if result.dirt:
+        lines += ["vm: faults in the kernel log:", *logscan.with_context(console)]
+    if result.exit_code is None or "power off" in result.reason:
+        lines += ["vm: the kernel's last 40 lines:", *console.splitlines()[-40:]]
+    said = read_log(result.out / "qemu.log").strip()
+    if said:
+        lines += ["vm: the emulator said:", said]
+    if looked := read_log(result.out / LOOK_LOG).strip():
+        lines += ["vm: a look at its CPUs:", *looked.splitlines()[:LOOK_LINES]]
+    lines.append(f"vm: logs are in {result.out}")
+    print("\n".join(lines), file=sys.stderr)
