@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
 from dataclasses import replace
@@ -13,6 +14,7 @@ import manyruns
 import numpy as np
 import pytest
 from kmtools.analyse import rows
+from kmtools.check import fleet as check_fleet
 from kmtools.cli import main
 from kmtools.measure.rundir import read_env, tiers_of
 from kmtools.measure.samples import read_samples
@@ -179,3 +181,25 @@ def test_a_thousand_runs_need_little(tmp_path: Path) -> None:
     after = resource.getrusage(resource.RUSAGE_SELF)
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 12
     assert after.ru_maxrss < MEGABYTES * 1000
+
+
+@pytest.mark.parametrize(
+    ("seconds", "busy", "others", "megabytes", "within"),
+    [
+        (59, 100, 0.05, 500, True),
+        (61, 30, 0.05, 500, False),
+        (145, 30, 0.9, 500, True),
+        (145, 61, 0.9, 500, False),
+        (30, 30, 0.0, 2001, False),
+    ],
+)
+def test_the_clock_is_judged_only_if_nobody_else_works(
+    seconds: float, busy: float, others: float, megabytes: float, within: bool
+) -> None:
+    assert check_fleet.Cost(seconds, busy, others, megabytes).within is within
+
+
+def test_the_work_of_others_is_seen() -> None:
+    hertz = os.sysconf("SC_CLK_TCK")
+    fields = [hertz * second for second in (1, 2, 4, 80, 10, 1, 1, 1, 0, 0)]
+    assert check_fleet.used(f"cpu  {' '.join(map(str, fields))}\ncpu0 1\n") == (10.0, 100.0)

@@ -270,7 +270,9 @@ def check_estimators(parser: ArgumentParser) -> Run:
 
 
 def check_fleet(parser: ArgumentParser) -> Run:
-    """It fails if that takes more than 60 seconds or 2 GB. The machine must do nothing else."""
+    """It fails if that takes more than 60 seconds or 2 GB. If others use more than a tenth of the
+    machine meanwhile, the seconds of all processors are judged, not those of the clock.
+    """
     parser.add_argument("--runs", type=positive, default=10000, help="how many (10000)")
     return lambda args: judged(fleet.judge(args.runs))
 
