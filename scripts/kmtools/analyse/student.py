@@ -8,6 +8,7 @@ The distribution function is the closed form for whole degrees of freedom (Abram
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 
 def within(t: float, freedom: int) -> float:
@@ -23,6 +24,7 @@ def within(t: float, freedom: int) -> float:
     return (angle + sine * total) * 2 / math.pi if odd else sine * total
 
 
+@lru_cache(1000)
 def quantile(outside: float, freedom: int) -> float:
     """The t which |T| exceeds with probability `outside`, above 0 and below 1."""
     low, high = 0.0, 1.0
