@@ -80,6 +80,9 @@ check-coexist: setup ## change text beside kprobes, ftrace, live patches, CPUs t
 check-tracers: setup ## record our trace events with trace-cmd, perf and bpftrace
 	@$(KMARKERS) check tracers $(kernel)
 
+check-target: setup ## interrupt measurements of a fleet in a test kernel: no module and no change stays
+	@$(KMARKERS) check target $(kernel)
+
 check-secureboot: setup ## boot with UEFI Secure Boot: signed modules work, unsigned ones are refused
 	@$(KMARKERS) check secureboot $(kernel)
 

@@ -48,6 +48,7 @@ COMMANDS = {
     "check alone": ("check", "the modules' cases in a test kernel with one CPU"),
     "check coexist": ("check", "changes of text beside everyone else who changes it"),
     "check still": ("check", "guests that stand still are found and told apart"),
+    "check target": ("check", "what an interrupted measurement leaves on a machine"),
     "check tracers": ("check", "our trace events as trace-cmd, perf and bpftrace show them"),
     "check shell": ("check", "a shell in a test kernel, with somebody who types into it"),
     "check secureboot": ("check", "signed modules, and unsigned ones, under UEFI Secure Boot"),

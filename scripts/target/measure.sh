@@ -1,81 +1,111 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Measures on a machine of a fleet and leaves FOLDER/raw.tar. However it ends, also by SIGKILL or a
-# connection that breaks, a guard stops what runs. It also tries to unload the modules that this script
-# loaded; FOLDER/left names those that stay.
+# Measures on a machine of a fleet and leaves FOLDER/raw.tar. A guard in a session of its own does the
+# work. However this script ends, also by SIGKILL or a connection that breaks, the guard stops what
+# runs, puts the kernel's own code back, and unloads the modules that it loaded. If the guard is killed,
+# too, "clean" does that. FOLDER/left names modules that stay.
 #
 # usage: measure.sh native FOLDER BLOCKS PROCESSES SEED [BENCHMARK...]
 #        measure.sh modules FOLDER BLOCKS 1 SEED [BENCHMARK...]
+#        measure.sh clean FOLDER
 #   native   runs FOLDER/kmbench
 #   modules  loads the modules in FOLDER/modules by FOLDER/bench.sh, which unloads them again
+#   clean    ends what an earlier call with FOLDER left, and waits until that is done
 # Exit codes: 0 done, 1 a step failed, 2 nothing was started.
+
+# A step of cleaning is tried so often, ten times a second.
+most=600
 
 die() {
 	echo "measure: $1" >&2
 	exit "$2"
 }
 
+# born PROCESS: set $since to when it began, in ticks since the boot; to nothing if it has ended
+born() {
+	since=
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return
+	# The name of a program, in parentheses, may hold anything.
+	# shellcheck disable=SC2086 # it is split into words
+	set -- ${stat##*) }
+	[ "$1" = Z ] || since=${20}
+}
+
+# note FILE: write to FILE which process this shell is
+note() {
+	born $$
+	echo "$$ $since" >"$folder/$1"
+}
+
+# lives FILE: succeeds if the process that noted itself there runs
+lives() {
+	{ read -r process began <"$folder/$1"; } 2>/dev/null || return
+	born "$process"
+	[ "$since" ] && [ "$since" = "$began" ]
+}
+
 # loaded: print our modules that are loaded, the last one first
 loaded() {
-	sed -n 's/^\(kmarkers_[a-z_]*\) .*/\1/p' /proc/modules
+	sed -n 's/^\(kmarkers_[a-z0-9_]*\) .*/\1/p' /proc/modules
+}
+
+# end_job: end all processes of the job
+end_job() {
+	{ read -r process began <"$folder/job"; } 2>/dev/null || return 0
+	born "$process"
+	# Another process may have the number since.
+	if [ -z "$since" ] || [ "$since" = "$began" ]; then
+		kill -s TERM -- "-$process" 2>/dev/null
+		tries=0
+		while kill -s CONT -- "-$process" 2>/dev/null && [ $tries -lt $most ]; do
+			[ $tries -ne 50 ] || kill -s KILL -- "-$process"
+			sleep 0.1
+			tries=$((tries + 1))
+		done
+	fi
+	rm -f "$folder/job"
 }
 
 # clean: stop what runs, put the kernel's own code back, and unload
 clean() {
+	end_job
+	[ -e "$folder/loading" ] || return 0
 	control=/sys/module/kmarkers_bench/parameters/control
-	if [ -s "$folder/child" ]; then
-		kill "$(cat "$folder/child")" 2>/dev/null
-		rm -f "$folder/child"
-	fi
-	[ "$kind" = modules ] || return 0
-	if [ -w $control ]; then
-		echo stop >$control
-		echo "getppid-live original" >$control
-	fi 2>/dev/null
 	tries=0
-	while [ -n "$(loaded)" ] && [ $tries -lt 100 ]; do
+	while [ -n "$(loaded)" ] && [ $tries -lt $most ]; do
+		[ $tries -eq 0 ] || sleep 0.1
+		if [ -w $control ]; then
+			echo stop >$control
+			echo "getppid-live original" >$control
+		fi 2>/dev/null
 		for module in $(loaded); do
 			rmmod "$module" 2>/dev/null
 		done
-		[ -z "$(loaded)" ] || sleep 0.1
 		tries=$((tries + 1))
 	done
 	loaded >"$folder/left"
-	[ ! -s "$folder/left" ]
+	[ ! -s "$folder/left" ] && rm -f "$folder/loading"
 }
 
-# lives: succeeds if the measuring shell runs; one that ended and was not waited for does not
-lives() {
-	read -r _ _ state _ <"/proc/$$/stat" && [ "$state" != Z ]
-}
-
-# guard: wait until the measuring shell is done or has ended, then clean. No pipe tells that: some
-# shells leave its end open in the programs that they start.
-guard() {
-	trap '' HUP INT TERM
-	while [ ! -e "$folder/over" ] && lives; do
+# run COMMAND...: run a command as the job, in a session of its own; returns its exit code. The job
+# ends with the script that waits for it.
+run() {
+	setsid sh "$0" job "$folder" "$@" &
+	child=$!
+	while born $child && [ "$since" ]; do
+		{ [ ! -e "$folder/over" ] && lives front; } || end_job
 		sleep 0.2
 	done
-	clean
-	rm -f "$folder/alive"
-	: >"$folder/guarded"
-}
-
-# job COMMAND...: run a command as the child that the guard may end; returns its exit code
-job() {
-	"$@" &
-	child=$!
-	echo $child >"$folder/child"
 	wait $child
 	code=$?
-	rm -f "$folder/child"
+	rm -f "$folder/job"
 	return $code
 }
 
 native() {
 	number=1
 	while [ "$number" -le "$processes" ]; do
-		job "$folder/kmbench" run --blocks "$blocks" --seed $((seed + number - 1)) \
+		run "$folder/kmbench" run --blocks "$blocks" --seed $((seed + number - 1)) \
 			--out "$folder/raw/process-$number" "$@" || return 1
 		number=$((number + 1))
 	done
@@ -88,12 +118,51 @@ modules() {
 		[ $# -eq 0 ] || echo "start $*"
 	} >"$folder/bench.conf"
 	export MODULES="$folder/modules" RESULTS="$folder/raw" CONFIG="$folder/bench.conf"
-	job sh "$folder/bench.sh"
+	: >"$folder/loading"
+	run sh "$folder/bench.sh"
 }
 
+# guard COMMAND...: do it as the guard, who ends only when all is clean
+guard() {
+	# These are no longer ignored in what it runs.
+	trap : HUP INT TERM
+	note alive
+	"$@"
+	code=$?
+	clean || code=1
+	rm -f "$folder/alive"
+	exit $code
+}
+
+who=front
+[ "${1-}" != guard ] || { who=guard && shift; }
+kind=${1-} folder=${2-}
+case $kind in
+native | modules) ;;
+job)
+	note job
+	shift 2
+	exec "$@"
+	;;
+clean)
+	[ -d "$folder" ] || die "there is no folder '$folder'" 2
+	: >"$folder/over"
+	tries=0
+	while lives alive && [ $tries -lt $((3 * most)) ]; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
+	clean || die "still loaded: $(tr '\n' ' ' <"$folder/left")" 1
+	exit 0
+	;;
+*) die "'$kind' is none of native, modules and clean" 2 ;;
+esac
 [ $# -ge 5 ] || die "usage: measure.sh native|modules FOLDER BLOCKS PROCESSES SEED [BENCHMARK...]" 2
-kind=$1 folder=$2 blocks=$3 processes=$4 seed=$5
-shift 5
+blocks=$3 processes=$4 seed=$5
+if [ $who = guard ]; then
+	shift 5
+	guard "$kind" "$@"
+fi
 case $kind in
 native) [ -x "$folder/kmbench" ] || die "$folder/kmbench is not there" 2 ;;
 modules)
@@ -101,16 +170,15 @@ modules)
 	found=$(loaded)
 	[ -z "$found" ] || die "loaded already, by someone else: $(echo "$found" | tr '\n' ' ')" 2
 	;;
-*) die "'$kind' is neither native nor modules" 2 ;;
 esac
-rm -rf "$folder/raw" "$folder/raw.tar" "$folder/guarded" "$folder/over"
-mkdir -p "$folder/raw" && : >"$folder/alive" || exit 1
-guard </dev/null >/dev/null 2>&1 &
+command -v setsid >/dev/null || die "there is no setsid (package util-linux)" 2
+rm -rf "$folder/raw" "$folder/raw.tar" "$folder/over" "$folder/left"
+mkdir -p "$folder/raw" && note front || exit 1
 trap 'exit 1' HUP INT TERM
-"$kind" "$@"
+setsid sh "$0" guard "$@" </dev/null >"$folder/log" 2>&1 &
+wait $!
 code=$?
-: >"$folder/over"
-wait
+cat "$folder/log" >&2
+[ ! -s "$folder/left" ] || die "still loaded: $(tr '\n' ' ' <"$folder/left")" 1
 [ $code -eq 0 ] || die "measuring failed" 1
-[ ! -s "$folder/left" ] || die "still loaded: $(cat "$folder/left")" 1
 sh "$folder/machine.sh" >"$folder/raw/machine" && tar -C "$folder/raw" -cf "$folder/raw.tar" .

@@ -192,37 +192,89 @@ def lives(process: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupted_measurement_leaves_no_process(tmp_path: Path, number: int) -> None:
-    folder = folder_of(
+def gone(path: Path) -> None:
+    """Wait until a file is no longer there."""
+    until = time.monotonic() + WAIT_SECONDS
+    while path.exists():
+        assert time.monotonic() < until, f"{path} stays"
+        time.sleep(0.05)
+
+
+def endless(tmp_path: Path) -> Path:
+    """A folder of measure.sh with a program that does not end, and tells its process ids."""
+    return folder_of(
         tmp_path,
-        f"echo $$ >{tmp_path}/began.part\n"
+        f"sleep 1000 &\necho $$ $! >{tmp_path}/began.part\n"
         f"mv {tmp_path}/began.part {tmp_path}/began\nexec sleep 1000",
     )
+
+
+def began(tmp_path: Path, folder: Path) -> list[int]:
+    """Wait for the program; returns its processes."""
+    wait_for(tmp_path / "began")
+    wait_for(folder / "alive")
+    children = [int(word) for word in (tmp_path / "began").read_text().split()]
+    assert all(map(lives, children))
+    return children
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("whole_group", [False, True])
+def test_an_interrupted_measurement_leaves_no_process(
+    tmp_path: Path, number: int, whole_group: bool
+) -> None:
+    folder = endless(tmp_path)
     with subprocess.Popen(words(folder), start_new_session=True) as running:
-        wait_for(tmp_path / "began")
-        child = int((tmp_path / "began").read_text())
-        wait_for(folder / "child")
-        assert lives(child)
-        os.kill(running.pid, number)
+        children = began(tmp_path, folder)
+        (os.killpg if whole_group else os.kill)(running.pid, number)
         assert running.wait(WAIT_SECONDS) != 0
-    wait_for(folder / "guarded")
-    until = time.monotonic() + WAIT_SECONDS
-    while lives(child) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not lives(child) and not (folder / "raw.tar").exists()
+    gone(folder / "alive")
+    assert not any(map(lives, children)) and not (folder / "raw.tar").exists()
+
+
+def clean(folder: Path) -> int:
+    """Call measure.sh to end what is left; returns its exit code."""
+    return subprocess.run([*words(folder)[:4], "clean", str(folder)], check=False).returncode
+
+
+@pytest.mark.parametrize("guard_lives", [False, True])
+def test_clean_ends_what_a_guard_left(tmp_path: Path, guard_lives: bool) -> None:
+    """The guard is killed, too; or it lives, and clean ends the measurement."""
+    folder = endless(tmp_path)
+    with subprocess.Popen(words(folder), start_new_session=True) as running:
+        children = began(tmp_path, folder)
+        if not guard_lives:
+            guard = int((folder / "alive").read_text().split()[0])
+            os.kill(guard, signal.SIGKILL)
+            running.kill()
+            running.wait(WAIT_SECONDS)
+            assert all(map(lives, children))
+        assert clean(folder) == 0
+        assert running.wait(WAIT_SECONDS) != 0
+    assert not any(map(lives, children)) and not (folder / "raw.tar").exists()
+
+
+def test_clean_leaves_a_stranger_alone(tmp_path: Path) -> None:
+    """Another process has the number of the job since."""
+    folder = folder_of(tmp_path, "exit 0")
+    with subprocess.Popen(["sleep", "1000"], start_new_session=True) as stranger:
+        (folder / "job").write_text(f"{stranger.pid} 1\n")
+        (folder / "alive").write_text(f"{stranger.pid} 1\n")
+        assert clean(folder) == 0
+        assert lives(stranger.pid)
+        stranger.kill()
 
 
 def test_a_program_that_fails_leaves_no_archive(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "echo broken >&2; exit 3")
     done = subprocess.run(words(folder), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "broken\nmeasure: measuring failed\n")
-    assert (folder / "guarded").exists() and not (folder / "raw.tar").exists()
+    assert not (folder / "alive").exists() and not (folder / "raw.tar").exists()
 
 
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [("metal", "'metal' is neither native nor modules"), ("native", "kmbench is not there")],
+    [("metal", "'metal' is none of native, modules and clean"), ("native", "kmbench is not there")],
 )
 def test_a_wrong_call_starts_nothing(tmp_path: Path, kind: str, said: str) -> None:
     done = subprocess.run(words(tmp_path, kind), capture_output=True, text=True, check=False)

@@ -26,6 +26,7 @@ from kmtools.check import (
     matrix,
     native,
     shell,
+    target,
 )
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
@@ -156,6 +157,7 @@ def suites(kernel: str, full: bool) -> list[Suite]:
         *boots.alone(kernel, modules),
         *boots.tracers(kernel, modules),
         *shell.suites(kernel),
+        *target.suites(kernel, modules),
         *others[1::2],
         *(replace(suite, calm=True) for suite in storms),
     ]

@@ -30,6 +30,7 @@ from kmtools.check import (
     secureboot,
     shell,
     still,
+    target,
 )
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import LOGS, Suite, run_all
@@ -122,6 +123,10 @@ def check_tracers(parser: ArgumentParser) -> Run:
 
 def check_shell(parser: ArgumentParser) -> Run:
     return in_kernel(parser, lambda kernel, _: shell.suites(kernel))
+
+
+def check_target(parser: ArgumentParser) -> Run:
+    return in_kernel(parser, target.suites)
 
 
 def check_secureboot(parser: ArgumentParser) -> Run:

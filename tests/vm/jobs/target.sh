@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# What an interrupted measurement leaves on a machine of a fleet.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+run_suite target
+finish

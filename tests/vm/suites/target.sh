@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# The script that measures on a machine of a fleet is interrupted at several points, in every way.
+# Nothing of it may stay: no process, no module, no change of getppid(2).
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+folder=/tmp/target
+
+# kernel_bytes ADDRESS: print 64 bytes of the kernel's text, as /proc/kcore has them
+kernel_bytes() {
+	headers=$(od -An -v -tu2 -j 56 -N 2 /proc/kcore)
+	# Of each header: type and flags, offset in the file, address, and two more; then sizes.
+	od -An -v -tx8 -w56 -j 64 -N $((headers * 56)) /proc/kcore |
+		while read -r _ offset address _ _ size _; do
+			into=$((0x$1 - 0x$address))
+			if [ $into -ge 0 ] && [ $into -lt $((0x$size)) ]; then
+				dd if=/proc/kcore bs=1 skip=$((0x$offset + into)) count=64 2>/dev/null | od -An -v -tx1
+				break
+			fi
+		done
+}
+
+getppid_now() {
+	kernel_bytes "$(sed -n 's/ T __x64_sys_getppid$//p' /proc/kallsyms)"
+}
+
+none_loaded() {
+	! grep ^kmarkers_ /proc/modules
+}
+
+# The points at which the script is interrupted.
+at_loading() {
+	loaded kmarkers_patcher
+}
+
+at_running() {
+	grep -q ^running "$debugfs"/bench/status 2>/dev/null
+}
+
+at_unloading() {
+	loaded kmarkers_patcher && ! loaded kmarkers_bench && [ -e "$folder"/raw/env ]
+}
+
+# process_in FILE: print the process that noted itself in a file of the folder
+process_in() {
+	cut -d' ' -f1 "$folder/$1"
+}
+
+# interrupt WHOM SIGNAL POINT: send the signal at the point. While the benchmarks run, getppid(2) is
+# changed before.
+interrupt() {
+	within 120 "at_$3" || echo "# point $3 was not reached"
+	if [ "$3" = running ]; then
+		put "getppid-live immediate" /sys/module/kmarkers_bench/parameters/control
+		[ "$(getppid_now)" != "$original" ] && : >/tmp/changed
+	fi
+	kill -s "$2" "$(process_in front)"
+	if [ "$1" = all ]; then
+		kill -s "$2" "$(process_in alive)"
+		kill -s "$2" -- "-$(process_in job)" 2>/dev/null
+	fi
+}
+
+# measure POINT: start the script. It measures long enough, or ends soon.
+measure() {
+	rm -rf "$folder" /tmp/changed
+	mkdir "$folder"
+	cp /target/* "$folder"
+	ln -s /modules "$folder/modules"
+	blocks=20000
+	[ "$1" != unloading ] || blocks=1
+	sh /target/measure.sh modules "$folder" $blocks 1 1 memcpy-4096 2>/tmp/said
+}
+
+# interrupted WHOM SIGNAL POINT: measure, and interrupt it
+interrupted() {
+	interrupt "$@" &
+	! measure "$3"
+	result $? "the script fails that is interrupted by $2, $1, $3"
+	wait
+	[ "$3" != running ] || [ -e /tmp/changed ]
+	result $? "getppid(2) is changed before $2, $1, $3"
+}
+
+guard_is_done() {
+	[ ! -e "$folder"/alive ]
+}
+
+# nothing_stays WHAT
+nothing_stays() {
+	none_loaded
+	result $? "no module is loaded after $1"
+	same "getppid(2) is as before after $1" "$(getppid_now)" "$original"
+	! grep -l "$folder" /proc/[0-9]*/cmdline
+	result $? "no process is left after $1"
+}
+
+test_target() {
+	original=$(getppid_now)
+	[ "$original" ]
+	result $? "the kernel's text can be read"
+	expedite 1
+	for point in loading running unloading; do
+		for signal in TERM INT HUP KILL; do
+			interrupted script $signal $point
+			within 120 guard_is_done
+			result $? "the guard ends after $signal, $point"
+			nothing_stays "$signal, $point"
+		done
+		interrupted all KILL $point
+		[ $point = loading ] || [ -e "$folder"/alive ]
+		result $? "the guard is killed, too, $point"
+		try "cleaning succeeds after all were killed, $point" sh /target/measure.sh clean "$folder"
+		nothing_stays "cleaning, $point"
+	done
+	measure unloading
+	result $? "the script measures if nothing interrupts it"
+	[ -s "$folder"/raw.tar ] && [ ! -e "$folder"/loading ]
+	result $? "the script leaves samples"
+	nothing_stays "measuring"
+	insmod /modules/kmarkers_patcher.ko
+	refused "modules of someone else" "loaded already, by someone else: kmarkers_patcher" \
+		sh /target/measure.sh modules "$folder" 1 1 1
+	try "cleaning succeeds where nothing is left" sh /target/measure.sh clean "$folder"
+	loaded kmarkers_patcher
+	result $? "cleaning leaves modules of someone else"
+	rmmod kmarkers_patcher
+	expedite 0
+}
