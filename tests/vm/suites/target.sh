@@ -25,7 +25,7 @@ getppid_now() {
 	kernel_bytes "$(sed -n 's/ T __x64_sys_getppid$//p' /proc/kallsyms)"
 }
 
-none_loaded() {
+nothing_loaded() {
 	! grep ^kmarkers_ /proc/modules
 }
 
@@ -89,7 +89,7 @@ guard_is_done() {
 
 # nothing_stays WHAT
 nothing_stays() {
-	none_loaded
+	nothing_loaded
 	result $? "no module is loaded after $1"
 	same "getppid(2) is as before after $1" "$(getppid_now)" "$original"
 	! grep -l "$folder" /proc/[0-9]*/cmdline
