@@ -16,10 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rawdata
-from kmtools.analyse import changes, student
+from kmtools.analyse import changes
 from kmtools.analyse.changes import Change
 from kmtools.analyse.rows import EXACT, SHARE, Name, Row, rows_of
-from kmtools.analyse.stats import _T_975
 from kmtools.analyse.verdicts import FASTER, FEWER, IDENTICAL, MORE, SLOWER
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
@@ -99,12 +98,6 @@ def part(rows: Sequence[Row], which: list[int]) -> list[Row]:
 def alarms(found: Sequence[Change]) -> list[Change]:
     """The rows that changed, as the rule says."""
     return [change for change in found if change.verdict in ALARMS]
-
-
-@pytest.mark.parametrize("freedom", range(1, 31))
-def test_quantiles_are_those_of_the_table(freedom: int) -> None:
-    assert student.quantile(0.05, freedom) == pytest.approx(_T_975[freedom - 1], abs=6e-4)
-    assert student.within(student.quantile(1e-6, freedom), freedom) == pytest.approx(1 - 1e-6)
 
 
 def test_real_pairs_without_a_change_are_quiet() -> None:

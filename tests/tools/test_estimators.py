@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from kmtools.analyse import location, stats, verdicts
+from kmtools.analyse import location, stats, student, verdicts
 from kmtools.analyse.slopes import Slope, paired
 from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.check import estimators, noises
@@ -57,7 +57,7 @@ def run(kind: str, seed: int) -> location.Location:
 def test_a_wide_estimator_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(location, "student", lambda _freedom: 9.0)
+    monkeypatch.setattr(location.student, "cautious", lambda _outside, _freedom: 9.0)
     assert main(["check", "estimators", "--runs", str(FEW), "normal"]) == 1
     out = capsys.readouterr().out
     assert "wider than 1.5 times the oracle's" in out
@@ -122,7 +122,12 @@ def test_midmeans_and_quantiles_are_those_of_scipy() -> None:
         x = random.standard_cauchy(count)
         assert location.midmean(x) == pytest.approx(scipy.trim_mean(x, 0.25))
     for freedom in range(1, 31):
-        assert stats.student(freedom) == pytest.approx(scipy.t.ppf(0.975, freedom), abs=6e-4)
+        for outside in (0.05, 0.02, 0.01, 1e-6):
+            wanted = scipy.t.ppf(1 - outside / 2, freedom)
+            assert student.quantile(outside, freedom) == pytest.approx(wanted, rel=1e-6)
+    assert student.cautious(0.05, 7.9) == student.quantile(0.05, 7)
+    assert student.cautious(0.05, 0.2) == student.quantile(0.05, 1)
+    assert student.cautious(0.05, 1e9) == student.quantile(0.05, 30)
     assert noises.skewed_middle() == pytest.approx(
         scipy.lognorm(1).expect(lb=scipy.lognorm(1).ppf(0.25), ub=scipy.lognorm(1).ppf(0.75)) * 2,
         abs=1e-6,

@@ -32,12 +32,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from kmtools.analyse import student
 from kmtools.analyse.slopes import Slope
-from kmtools.analyse.stats import UNBOUNDED, Interval, student, values
+from kmtools.analyse.stats import CONFIDENCE, UNBOUNDED, Interval, values
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
+OUTSIDE = 1 - CONFIDENCE
 BATCHES = 16
 FEWEST_BLOCKS, FEWEST_BATCHES, FEWEST_PROCESSES = 4, 6, 6
 COSINES = 6
@@ -148,21 +150,22 @@ def states(x: Floats, process: Whole) -> Interval | None:
     return Interval(float(seen[~upper].mean()), float(seen[upper].mean()))
 
 
-def around(value: float, variance: float, freedom: float) -> Interval:
-    """The interval of a mean at 95 %."""
-    half = student(freedom) * math.sqrt(variance)
+def around(value: float, variance: float, freedom: float, outside: float) -> Interval:
+    """The interval of a mean, outside of which it is with a probability of `outside`."""
+    half = student.cautious(outside, freedom) * math.sqrt(variance)
     return Interval(value - half, value + half)
 
 
-def over_processes(batches: Floats, owners: Whole, value: float) -> Interval:
+def over_processes(batches: Floats, owners: Whole, value: float, outside: float) -> Interval:
     """The interval of the processes' means, each taken as one observation."""
     means = np.array([batches[owners == number].mean() for number in np.unique(owners)])
     variance = float(np.var(means, ddof=1)) / len(means)
-    return around(value, variance, len(means) - 1)
+    return around(value, variance, len(means) - 1, outside)
 
 
-def locate(x: Floats, process: Whole, layout: Whole) -> Location:
-    """The location of values in block order, of which the process and the layout are known."""
+def locate(x: Floats, process: Whole, layout: Whole, outside: float = OUTSIDE) -> Location:
+    """The location of values in block order, of which the process and the layout are known; it is
+    outside of its interval with a probability of `outside`."""
     if len(x) == 0:
         return Location(math.nan, UNBOUNDED, UNBOUNDED, None, math.nan)
     effects, in_block = layout_effects(x, layout)
@@ -176,21 +179,21 @@ def locate(x: Floats, process: Whole, layout: Whole) -> Location:
     if len(batches) < FEWEST_BATCHES:
         return Location(value, UNBOUNDED, UNBOUNDED, None, spread)
     variance, freedom = slow_variance(batches)
-    over_time = whole = around(value, variance, freedom)
+    over_time = whole = around(value, variance, freedom, outside)
     over_layouts, count, more, noise = None, len(effects), 0.0, noise_variance(rest)
     if count > 1:
         placed = float(np.var(effects, ddof=1)) / count
-        over_layouts = around(value, placed, count - 1)
+        over_layouts = around(value, placed, count - 1, outside)
         more = max(0.0, placed - noise)
         both = variance + more
         parts = variance**2 / freedom + (more**2 / (count - 1))
-        whole = around(value, both, both**2 / parts if parts else freedom)
+        whole = around(value, both, both**2 / parts if parts else freedom, outside)
     notes = []
     if 1 < len(np.unique(owners)) < FEWEST_PROCESSES:
-        whole = whole.hull(over_processes(batches, owners, value))
+        whole = whole.hull(over_processes(batches, owners, value, outside))
         notes.append(FEW_PROCESSES)
     if found := states(level, process):
-        half = student(freedom) * math.sqrt(noise + more)
+        half = student.cautious(outside, freedom) * math.sqrt(noise + more)
         whole = found.widened(half)
         notes.append(TWO_STATES)
     return Location(value, whole, over_time, over_layouts, spread, tuple(notes))
@@ -203,19 +206,21 @@ def spread_out(x: Floats, step: float) -> Floats:
     return np.asarray(x + step * (turns % 1 - 0.5))
 
 
-def stepped(x: Floats, process: Whole, layout: Whole, step: float) -> Location:
+def stepped(
+    x: Floats, process: Whole, layout: Whole, step: float, outside: float = OUTSIDE
+) -> Location:
     """The location of values of a clock that resolves `step`. If most values of a batch are the
     same step, they may all be rounded in the same way, and the interval is wider by one step."""
-    found = locate(x, process, layout)
+    found = locate(x, process, layout, outside)
     if step <= 0 or math.isnan(found.spread):
         return found
     if found.spread >= step:
-        return locate(spread_out(x, step), process, layout)
+        return locate(spread_out(x, step), process, layout, outside)
     return replace(found, interval=found.interval.widened(step), notes=(*found.notes, STEPS))
 
 
-def of_series(series: Sequence[Slope], step: float = 0.0) -> Location:
+def of_series(series: Sequence[Slope], step: float = 0.0, outside: float = OUTSIDE) -> Location:
     """The location of paired differences, of a clock that resolves `step`."""
     process = np.array([slope.process for slope in series], dtype=np.int64)
     layout = np.array([slope.layout for slope in series], dtype=np.int64)
-    return stepped(values(series), process, layout, step)
+    return stepped(values(series), process, layout, step, outside)

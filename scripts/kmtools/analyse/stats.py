@@ -32,13 +32,6 @@ CONFIDENCE = 0.95
 # Share of its usual time by which a window must be longer to be late.
 LATE = 0.1
 
-# 0.975 quantiles of Student's t for 1..30 degrees of freedom.
-_T_975 = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Interval:
@@ -129,12 +122,6 @@ def sign_interval(series: Sequence[Slope]) -> Interval:
     index = max(1, int(sign_rank(effective) * (n + 1) / (effective + 1)))
     ordered = np.sort(values(series))
     return Interval(float(ordered[index - 1]), float(ordered[n - index]))
-
-
-def student(freedom: float) -> float:
-    """The 0.975 quantile of Student's t for whole degrees of freedom, at least one; a fraction is
-    rounded down, and no more than 30 are used."""
-    return _T_975[max(1, min(int(freedom), len(_T_975))) - 1]
 
 
 def clock_resolution(samples: Sequence[Sample]) -> float:

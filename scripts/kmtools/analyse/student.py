@@ -10,6 +10,9 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+# Degrees of freedom of an estimated variance: no more are used, because they are estimates, too.
+MOST_FREEDOM = 30
+
 
 def within(t: float, freedom: int) -> float:
     """The probability that |T| is at most `t`, with `freedom` degrees of freedom, 1 or more."""
@@ -34,3 +37,9 @@ def quantile(outside: float, freedom: int) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if 1 - within(middle, freedom) > outside else (low, middle)
     return high
+
+
+def cautious(outside: float, freedom: float) -> float:
+    """The quantile for degrees of freedom that are estimated: a fraction is rounded down, and at
+    least one and no more than MOST_FREEDOM are used."""
+    return quantile(outside, max(1, min(int(freedom), MOST_FREEDOM)))
