@@ -50,14 +50,14 @@ def test_rare_states_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(kind: str, seed: int) -> location.Location:
-    x = noises.KINDS[kind](np.random.default_rng(seed))
+    x = noises.KINDS[kind](np.random.default_rng(seed), noises.LENGTH)
     return location.locate(x, noises.PROCESS, noises.LAYOUT)
 
 
 def test_a_wide_estimator_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(location.student, "cautious", lambda _outside, _freedom: 9.0)
+    monkeypatch.setattr(student, "cautious", lambda _outside, _freedom: 9.0)
     assert main(["check", "estimators", "--runs", str(FEW), "normal"]) == 1
     out = capsys.readouterr().out
     assert "wider than 1.5 times the oracle's" in out

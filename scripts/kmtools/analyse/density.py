@@ -98,11 +98,13 @@ def over_sites(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
     return fitted
 
 
-def place_of(series: Sequence[Slope], exact: bool, resolution: float) -> tuple[float, Interval]:
+def place_of(
+    series: Sequence[Slope], exact: bool, resolution: float, outside: float = location.OUTSIDE
+) -> tuple[float, Interval]:
     """The location of slopes and its interval, by the rule of verdicts.py."""
     if exact and series:
         return stats.middle(series), stats.exact_interval(series)
-    found = location.of_series(series, resolution)
+    found = location.of_series(series, resolution, outside)
     return found.value, found.interval
 
 
@@ -110,7 +112,8 @@ def cost_of(baseline: Result, flavour: str, counted: Mapping[int, Result], tier:
     """The cost of a site of one flavour."""
     passes = {0: baseline.slopes, **{sites: r.slopes for sites, r in counted.items()}}
     series, exact = over_sites(passes), baseline.unit == UNIT_INSTRUCTIONS
-    cost, interval = place_of(series, exact, baseline.resolution / max(counted))
+    step = baseline.resolution / max(counted)
+    cost, interval = place_of(series, exact, step, baseline.outside)
     khz = str(tier.env.get("tsc_khz", ""))
     timed = baseline.unit == UNIT_TSC and KHZ.fullmatch(khz)
     return SiteCost(

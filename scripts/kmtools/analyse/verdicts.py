@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from statistics import NormalDist
 
-from kmtools.analyse import corecycles, location, stats
+from kmtools.analyse import corecycles, location, looks, stats
 from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline, paired, slopes
-from kmtools.analyse.stats import CONFIDENCE, Interval
+from kmtools.analyse.stats import Interval
 from kmtools.measure import rundir
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
@@ -105,6 +105,7 @@ class Result:
     flags: Mapping[str, int]
     resolution: float
     core: CoreCycles | None
+    outside: float
     slopes: Sequence[Slope] = field(repr=False)
     deltas: Sequence[Slope] = field(repr=False)
 
@@ -163,14 +164,19 @@ class Difference:
 
 
 def difference(
-    variant: Sequence[Slope], baseline: Sequence[Slope], exact: bool, resolution: float = 0.0
+    variant: Sequence[Slope],
+    baseline: Sequence[Slope],
+    exact: bool,
+    resolution: float = 0.0,
+    outside: float = location.OUTSIDE,
 ) -> Difference:
-    """Location of the paired differences with its intervals, for a clock of this resolution."""
+    """Location of the paired differences with its intervals, for a clock of this resolution; the
+    intervals miss it with a probability of `outside`."""
     deltas = paired(variant, baseline)
     if exact and deltas:
         interval = stats.exact_interval(deltas)
         return Difference(deltas, stats.middle(deltas), interval, interval, interval)
-    found = location.of_series(deltas, resolution)
+    found = location.of_series(deltas, resolution, outside)
     return Difference(
         deltas, found.value, found.interval, found.over_time, found.over_layouts, found.notes
     )
@@ -189,6 +195,7 @@ class Group:
     noise: Difference | None
     resolution: float
     core: CoreCycles | None
+    outside: float
 
 
 def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
@@ -200,13 +207,16 @@ def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
     resolution = stats.clock_resolution(samples)
     baseline = find_baseline(fitted)
     core = corecycles.ratio_of(tier, samples)
+    outside = looks.outside_of(tier.env, samples, location.OUTSIDE)
     margin = noise = None
     if baseline is not None:
         margin = margin_for(tier.unit, benchmark, stats.middle(fitted[baseline]), core)
         noise = difference(
-            fitted[baseline + CLONE_SUFFIX], fitted[baseline], tier.exact, resolution
+            fitted[baseline + CLONE_SUFFIX], fitted[baseline], tier.exact, resolution, outside
         )
-    return Group(tier, benchmark, per_variant, fitted, baseline, margin, noise, resolution, core)
+    return Group(
+        tier, benchmark, per_variant, fitted, baseline, margin, noise, resolution, core, outside
+    )
 
 
 def judge(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
@@ -232,11 +242,12 @@ def tick_khz(tier: Tier) -> float | None:
     return float(khz) if known else None
 
 
-def smallest(noise: Interval, margin: float) -> float:
+def smallest(noise: Interval, margin: float, outside: float = location.OUTSIDE) -> float:
     """The smallest difference that is found with a probability of POWER, in a variant as noisy as
-    the A/A clone whose interval is given. It must be beyond the margin and the noise floor by as
-    much as an estimate falls short of its truth no more often than that."""
-    short = NormalDist().inv_cdf(POWER) / NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+    the A/A clone whose interval is given, which misses with a probability of `outside`. It must be
+    beyond the margin and the noise floor by as much as an estimate falls short of its truth no more
+    often than that."""
+    short = NormalDist().inv_cdf(POWER) / NormalDist().inv_cdf(1 - outside / 2)
     return max(margin + noise.half_width, noise.reach) + short * noise.half_width
 
 
@@ -244,7 +255,7 @@ def detectable(group: Group) -> float | None:
     """The smallest difference that could be detected in a variant as noisy as the A/A clone."""
     if group.noise is None or group.margin is None:
         return None
-    return smallest(group.noise.wide, group.margin)
+    return smallest(group.noise.wide, group.margin, group.outside)
 
 
 def result_for(group: Group, variant: str) -> Result:
@@ -257,7 +268,8 @@ def result_for(group: Group, variant: str) -> Result:
         if exact and len({slope.value for slope in fitted}) > 1:
             note = "blocks disagree"
     elif group.baseline is not None:
-        diff = difference(fitted, group.slopes[group.baseline], exact, group.resolution)
+        base = group.slopes[group.baseline]
+        diff = difference(fitted, base, exact, group.resolution, group.outside)
         verdict, note = judge(group, variant, diff)
     if not fitted:
         verdict, note = UNRESOLVED, "every window is flagged"
@@ -288,6 +300,7 @@ def result_for(group: Group, variant: str) -> Result:
         flags=stats.count_flags(windows),
         resolution=group.resolution,
         core=group.core,
+        outside=group.outside,
         slopes=fitted,
         deltas=diff.deltas if diff else [],
     )

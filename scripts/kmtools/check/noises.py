@@ -19,10 +19,22 @@ Random = np.random.Generator
 
 PROCESSES, BLOCKS, LAYOUTS = 16, 128, 8
 LENGTH = PROCESSES * BLOCKS
-PROCESS = np.repeat(np.arange(PROCESSES), BLOCKS)
-LAYOUT = np.arange(LENGTH) % LAYOUTS
+
+
+def process_of(length: int) -> NDArray[np.int64]:
+    """The process of each block."""
+    return np.arange(length) // BLOCKS
+
+
+def layout_of(length: int) -> NDArray[np.int64]:
+    """The layout of each block."""
+    return np.arange(length) % LAYOUTS
+
+
+PROCESS, LAYOUT = process_of(LENGTH), layout_of(LENGTH)
 
 NORMAL = NormalDist()
+PIECE = 512
 # The first kind of several modes: where they are, and how likely each is.
 MODES, SHARES, NARROW = (0.0, 3.0, 8.0), (0.6, 0.25, 0.15), 0.3
 # A clock that advances in steps: the cost that a variant adds to a window, in steps. Windows have
@@ -44,67 +56,75 @@ def modal_middle() -> float:
     return 2 * ((0.75 - first) * MODES[1] + NARROW * noise)
 
 
-def white(random: Random) -> Floats:
-    return random.standard_normal(LENGTH)
+def white(random: Random, length: int = LENGTH) -> Floats:
+    return random.standard_normal(length)
 
 
-def skewed(random: Random) -> Floats:
-    return np.asarray(np.exp(white(random)) - skewed_middle())
+def skewed(random: Random, length: int = LENGTH) -> Floats:
+    return np.asarray(np.exp(white(random, length)) - skewed_middle())
 
 
-def modal(random: Random) -> Floats:
-    modes = random.choice(MODES, LENGTH, p=SHARES)
-    return np.asarray(modes + NARROW * white(random) - modal_middle())
+def modal(random: Random, length: int = LENGTH) -> Floats:
+    modes = random.choice(MODES, length, p=SHARES)
+    return np.asarray(modes + NARROW * white(random, length) - modal_middle())
 
 
-def tailed(random: Random) -> Floats:
+def tailed(random: Random, length: int = LENGTH) -> Floats:
     """One block in ten is far away, on either side."""
-    far = np.where(random.random(LENGTH) < 0.1, 20 * random.pareto(1.2, LENGTH), 0.0)
-    return np.asarray(white(random) + far * random.choice((-1.0, 1.0), LENGTH))
+    far = np.where(random.random(length) < 0.1, 20 * random.pareto(1.2, length), 0.0)
+    return np.asarray(white(random, length) + far * random.choice((-1.0, 1.0), length))
 
 
-def autoregressive(random: Random, alike: float) -> Floats:
+def autoregressive(random: Random, length: int = LENGTH, *, alike: float) -> Floats:
     """Of unit variance; `alike` is the correlation of neighbouring blocks, 0.8 or more."""
-    shocks = white(random)
+    shocks = white(random, length)
     shocks[1:] *= math.sqrt(1 - alike * alike)
-    fade = alike ** np.arange(LENGTH)
-    return np.asarray(fade * np.cumsum(shocks / fade))
+    fade = alike ** np.arange(1, min(length, PIECE) + 1)
+    last, pieces = 0.0, []
+    # In pieces, because the powers of a whole run are too small for a number.
+    for piece in np.array_split(shocks, math.ceil(length / PIECE)):
+        own = fade[: len(piece)]
+        pieces.append(own * (last + np.cumsum(piece / own)))
+        last = pieces[-1][-1]
+    return np.concatenate(pieces)
 
 
-def neighbour(random: Random, dwell: int) -> Floats:
+def neighbour(random: Random, length: int = LENGTH, *, dwell: int) -> Floats:
     """Something else on the machine comes and goes, and stays for `dwell` blocks on average."""
-    changes = random.random(LENGTH) < 1 / dwell
+    changes = random.random(length) < 1 / dwell
     state = (np.cumsum(changes) + random.integers(2)) % 2
-    return white(random) + 3 * (state - 0.5)
+    return white(random, length) + 3 * (state - 0.5)
 
 
-def drifting(random: Random) -> Floats:
+def drifting(random: Random, length: int = LENGTH) -> Floats:
     """Both costs drift far, and the variant's a little apart from the baseline's, around zero."""
-    drift, apart = (np.cumsum(white(random)) / math.sqrt(LENGTH) for _ in range(2))
+    drift, apart = (np.cumsum(white(random, length)) / math.sqrt(length) for _ in range(2))
     baseline = 10 * drift
-    variant = baseline + 0.05 * (apart - apart.mean()) + white(random)
+    variant = baseline + 0.05 * (apart - apart.mean()) + white(random, length)
     return np.asarray(variant - baseline)
 
 
-def placed(random: Random, process: float, layout: float) -> Floats:
+def placed(random: Random, length: int = LENGTH, *, process: float, layout: float) -> Floats:
     """Every process and every layout adds something of its own."""
-    of_process = process * random.standard_normal(PROCESSES)
+    of_process = process * random.standard_normal(length // BLOCKS)
     of_layout = layout * random.standard_normal(LAYOUTS)
-    return np.asarray(white(random) + of_process[PROCESS] + of_layout[LAYOUT])
+    return np.asarray(
+        white(random, length) + of_process[process_of(length)] + of_layout[layout_of(length)]
+    )
 
 
-def stepping(random: Random) -> Floats:
+def stepping(random: Random, length: int = LENGTH) -> Floats:
     """Windows begin anywhere between two steps of the clock."""
     lengths = []
     for window in (WINDOW + COST, WINDOW):
-        start = random.random(LENGTH)
-        end = start + window + JITTER * white(random)
+        start = random.random(length)
+        end = start + window + JITTER * white(random, length)
         lengths.append(np.floor(end) - np.floor(start))
     return np.asarray(lengths[0] - lengths[1] - COST)
 
 
 STEPPING = "stepping"
-KINDS: dict[str, Callable[[Random], Floats]] = {
+KINDS: dict[str, Callable[[Random, int], Floats]] = {
     "normal": white,
     "skewed": skewed,
     "modal": modal,

@@ -195,7 +195,7 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
         reporting.report(run.path, tier)
         shown.add(tier)
 
-    bench = Bench(run, show, events)
+    bench = Bench(run, show, events, steering())
     interrupted = False
     try:
         bench.measure()
@@ -213,6 +213,16 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
     if any(obstacle["failed"] for obstacle in run.obstacles.values()):
         return BAD
     return DONE if whole and not benchrun.describe(run)["missing"] else UNABLE
+
+
+def steering() -> measuring.Steering | None:
+    """What decides how long to measure in user space; None without numpy."""
+    if not reporting.has_package("numpy"):
+        return None
+    from kmtools.analyse import looks  # noqa: PLC0415  numpy may be missing
+    from kmtools.analyse.steering import Steering  # noqa: PLC0415
+
+    return measuring.Steering(Steering, looks.MOST)
 
 
 def tell(run: benchrun.Run) -> None:

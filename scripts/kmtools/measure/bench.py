@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import math
 import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from kmtools.base import processes
 from kmtools.base.errors import OBSTACLES, FailedError, UnableError, explain, require_root
 from kmtools.base.files import publish
 from kmtools.base.paths import ROOT
+from kmtools.base.progress import INDENT
 from kmtools.lab import catalogue, kernels, userspace
 from kmtools.lab.build import build_modules
 from kmtools.measure import benchrun, choice, collect, guest, native
@@ -37,6 +38,8 @@ FULL = {
 }  # fmt: skip
 # A quick run measures for 90 seconds at most. Its test kernels run no slow benchmarks.
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2}
+# The time to measure in user space, unless another is chosen: make bench shall take five minutes.
+BUDGET_SECONDS = 150
 LIVE = ("getppid-quiet", "getppid-pressure")
 QUICK_GUEST = ("empty-loop", "memcpy-4096", "marker-enabled", "cold-branch", "getppid-copy-quiet")
 
@@ -51,17 +54,30 @@ def command(words: Sequence[object], what: str, env: Mapping[str, str] | None = 
         raise FailedError(f"{what} failed: exit code {code}")
 
 
+@dataclass(frozen=True)
+class Steering:
+    """What looks at a run in user space while it lasts: `begin` takes the number of processes
+    foreseen and where to tell events and lines; there are at most `most` processes."""
+
+    begin: Callable[[int, Callable[..., None], Callable[[str], None]], native.Steer]
+    most: int
+
+
 class Bench:
     """Measures the missing tiers of a run, one after the other."""
 
-    def __init__(self, run: Run, show: Callable[[str], None], events: Events) -> None:
-        """`show` prints the table of a tier before the next ones are measured."""
+    def __init__(
+        self, run: Run, show: Callable[[str], None], events: Events, steering: Steering | None
+    ) -> None:
+        """`show` prints the table of a tier before the next ones are measured. Without `steering`
+        the number of processes in user space is fixed."""
         self.run = run
         self.show = show
         self.lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
         self.guests = [tier for tier in self.lacking if tier in GUESTS]
         steps = len(self.lacking) + bool(self.lacking) + 3 * bool(self.guests)
         self.events = events
+        self.steering = steering
         self.progress = Told(steps + 1, events)
         self.modules = ROOT / "build" / "modules" / run.plan.kernel
 
@@ -79,15 +95,25 @@ class Bench:
         """Measure on the real CPU."""
         self.progress.step("native: measuring on the real CPU")
         plan = self.run.plan
+        processes, steer = plan.amounts["processes"], None
+        if self.steering is not None and not plan.quick:
+            steer = self.steering.begin(processes, self.events.tell, self.say)
+            processes = self.steering.most
         native.measure(
             self.run.raw("native"),
             blocks=plan.amounts["native"],
-            processes=plan.amounts["processes"],
+            processes=processes,
             seed=plan.seed,
             benchmarks=choice.names(native.KMBENCH, plan.benchmarks, plan.variants),
-            budget=plan.budget or math.inf,
+            budget=plan.budget or BUDGET_SECONDS,
+            steer=steer,
             show=self.progress.share,
         )
+
+    def say(self, text: str) -> None:
+        """Print a line about the step that runs."""
+        self.progress.close()
+        print(f"{INDENT}{text}", flush=True)
 
     def install_rest(self) -> None:
         """Install the packages for test kernels and the page; later steps name the missing ones."""

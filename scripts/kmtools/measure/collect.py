@@ -121,9 +121,9 @@ def load_process(raw: RawDir, path: Path, process: int, blocks: Counter[str]) ->
             blocks[file.stem] = max(blocks[file.stem], block + 1)
 
 
-def load_raw(name: str, path: Path) -> RawDir:
-    """Validate a whole raw directory."""
-    count = len(list(path.glob("process-*")))
+def load_raw(name: str, path: Path, most: int | None = None) -> RawDir:
+    """Validate a whole raw directory, or its first processes, `most` of them."""
+    count = len(list(path.glob("process-*"))) if most is None else most
     parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
     if count and list(path.glob("*.csv")):
         raise RunError(f"{path}: CSV files both in it and in folders of processes")

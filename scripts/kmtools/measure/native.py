@@ -16,6 +16,7 @@ import math
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic as now
@@ -34,10 +35,16 @@ CPU = re.compile(r"^cpu=(\d+)$", re.MULTILINE)
 NO_CPU = -1
 
 Show = Callable[[float, float, str], None]
+# Told the folder of the processes and how many have ended, it returns the benchmarks of the next
+# one, None for the same as before and none to end.
+Steer = Callable[[Path, int], Sequence[str] | None]
+STEERED = "looks=1\n"
 
 
-def run_process(part: Path, words: list[object], show: Callable[[int, int, str], None]) -> None:
-    """Run kmbench once and leave its samples in `part`, unless it fails."""
+def run_process(
+    part: Path, words: list[object], show: Callable[[int, int, str], None], more: str = ""
+) -> None:
+    """Run kmbench once and leave its samples in `part`, unless it fails; `more` goes to its env."""
     partial = part.with_name(f"{part.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     said = []
@@ -61,16 +68,17 @@ def run_process(part: Path, words: list[object], show: Callable[[int, int, str],
         raise UnableError(f"nothing can be measured in user space here: {why}")
     if process.returncode:
         raise FailedError(f"kmbench failed: {why}")
-    add_disturbance(partial / "env", before)
+    add_to(partial / "env", before, more)
     publish(partial, part)
 
 
-def add_disturbance(env: Path, before: disturbance.Reading) -> None:
-    """Add what happened on the CPU of a process to its description. The process has ended."""
+def add_to(env: Path, before: disturbance.Reading, more: str) -> None:
+    """Add what happened on the CPU of a process, and more lines, to its description. The process
+    has ended."""
     text = env.read_text(encoding="utf-8")
     match = CPU.search(text)
     found = disturbance.between(before, disturbance.read(), int(match[1]) if match else NO_CPU)
-    env.write_text(text + disturbance.lines(found), encoding="utf-8")
+    env.write_text(text + disturbance.lines(found) + more, encoding="utf-8")
 
 
 def measure(
@@ -82,13 +90,15 @@ def measure(
     benchmarks: Sequence[str] = (),
     budget: float = math.inf,
     show: Show | None = None,
-) -> None:
+    steer: Steer | None = None,
+) -> int:
     """Measure `blocks` blocks of every benchmark, or of some, in each of `processes` processes;
     leave samples and env of each in a folder of `raw`.
 
     The n-th process has seed `seed` + n - 1. Processes that an earlier call completed are not run
     again. After the first, none begins that would end after `budget` seconds if it takes as long as
-    the last. FailedError if one fails, UnableError if nothing can be measured here.
+    the last. `steer` is asked after each process. Returns the number of processes. FailedError if
+    one fails, UnableError if nothing can be measured here.
     """
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)
@@ -96,7 +106,9 @@ def measure(
     began = last = now()
     took = 0.0
     for number, part in enumerate(parts):
-        if number and last + took - began > budget:
+        done = number
+        if number and not part.is_dir() and last + took - began > budget:
+            print(f"native: the time is out after {number} processes", file=sys.stderr, flush=True)
             break
 
         def tell(done: int, total: int, name: str, number: int = number) -> None:
@@ -106,6 +118,13 @@ def measure(
 
         if not part.is_dir():
             words = ["--blocks", blocks, "--seed", seed + number, *benchmarks]
-            run_process(part, words, tell)
+            run_process(part, words, tell, "" if steer is None else STEERED)
+        done = number + 1
+        following = steer(directory, done) if steer is not None else None
+        if following is not None:
+            benchmarks = following
+            if not benchmarks:
+                break
         last, took = now(), now() - last
     publish(directory, raw)
+    return done

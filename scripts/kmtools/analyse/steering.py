@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Decides after some processes in user space which benchmarks are measured further.
+
+A benchmark goes on until no row of it is unresolved, or until the time is out. looks.py says at
+which numbers of processes this is looked at. Benchmarks without verdicts, which time switches of
+sites, end with the first look.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kmtools.analyse import looks, verdicts
+from kmtools.analyse.stats import Interval
+from kmtools.analyse.verdicts import UNRESOLVED, Result
+from kmtools.measure import collect
+
+Tell = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the processes so far show: the benchmarks with unresolved rows, and counts of rows."""
+
+    unresolved: Sequence[str]
+    open_rows: int
+    rows: int
+
+
+def results_of(raw: Path, processes: int) -> list[Result]:
+    """The results of the first processes of a folder."""
+    data = collect.load_raw("native", raw, processes)
+    return verdicts.analyse(data.rows, [data.tier])
+
+
+def look_at(results: Sequence[Result]) -> Look:
+    """Which benchmarks have unresolved rows."""
+    judged = [r for r in results if r.delta is not None and not r.is_clone]
+    still = [r for r in judged if r.verdict == UNRESOLVED]
+    return Look(list(dict.fromkeys(r.benchmark for r in still)), len(still), len(judged))
+
+
+def foreseen(clone: Result, processes: int) -> float | None:
+    """The smallest difference that so many processes will find with the usual power, if they are
+    as noisy as those of the pilot; None if the pilot is too short. What layouts add does not
+    shrink."""
+    if clone.time_ci is None or clone.margin is None or math.isinf(clone.time_ci.half_width):
+        return None
+    over_layouts = clone.layout_ci.half_width if clone.layout_ci else 0.0
+    over_time = clone.time_ci.half_width * math.sqrt(looks.PILOT / processes)
+    half = math.hypot(over_time, over_layouts)
+    outside = looks.outside_after(processes)
+    return verdicts.smallest(Interval(-half, half), clone.margin, outside)
+
+
+def say_pilot(results: Sequence[Result], processes: int, tell: Tell, say: Tell) -> None:
+    """Announce what the run can find."""
+    found: dict[str, float] = {}
+    for clone in (r for r in results if r.is_clone):
+        smallest = foreseen(clone, processes)
+        if smallest is not None:
+            found[clone.benchmark] = round(smallest, 3)
+    tell("pilot", processes=processes, detectable=found)
+    if not found:
+        return
+    ordered = sorted(found, key=lambda name: found[name])
+    low, middle, high = ordered[0], ordered[len(ordered) // 2], ordered[-1]
+    unit = results[0].unit
+    say(
+        f"pilot: {processes} processes will find (in four of five runs) differences of"
+        f" {found[low]:.2g} {unit} in {low}, {found[middle]:.2g} in {middle}, {found[high]:.2g} in"
+        f" {high}"
+    )
+
+
+class Steering:
+    """Says after each process what to measure next; one for a run in user space."""
+
+    def __init__(self, planned: int, tell: Tell, say: Callable[[str], Any]) -> None:
+        """`planned` is the number of processes foreseen; `tell` takes events, `say` lines."""
+        self._planned = planned
+        self._tell = tell
+        self._say = say
+
+    def __call__(self, raw: Path, processes: int) -> list[str] | None:
+        """The benchmarks to go on with; None if they stay the same, none if all is resolved."""
+        if processes == looks.PILOT:
+            say_pilot(results_of(raw, processes), self._planned, self._tell, self._say)
+        if processes not in looks.LOOKS:
+            return None
+        look = look_at(results_of(raw, processes))
+        resolved = look.rows - look.open_rows
+        self._tell(
+            "look",
+            processes=processes,
+            rows=look.rows,
+            resolved=resolved,
+            unresolved=list(look.unresolved),
+        )
+        self._say(f"after {processes} processes {resolved} of {look.rows} rows are resolved")
+        return list(look.unresolved)
