@@ -67,11 +67,11 @@ def test_intervals_hold_the_cost_of_a_site(tmp_path: Path) -> None:
 
 def test_a_block_without_all_passes_has_no_slope() -> None:
     passes = {
-        0: [Slope(0, 0, Fraction(5)), Slope(1, 1, Fraction(5))],
-        1: [Slope(0, 0, Fraction(7))],
-        4: [Slope(0, 0, Fraction(13)), Slope(1, 1, Fraction(9))],
+        0: [Slope.of(0, 0, Fraction(5)), Slope.of(1, 1, Fraction(5))],
+        1: [Slope.of(0, 0, Fraction(7))],
+        4: [Slope.of(0, 0, Fraction(13)), Slope.of(1, 1, Fraction(9))],
     }
-    assert density.over_sites(passes) == [Slope(0, 0, Fraction(2))]
+    assert density.over_sites(passes) == [Slope.of(0, 0, Fraction(2))]
 
 
 def test_other_benchmarks_and_emulated_ticks_have_none(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_unknown_kinds_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def slopes_of(values: list[float], process: int = 1) -> list[Slope]:
-    return [Slope(i, i % 4, Fraction(x), process) for i, x in enumerate(values)]
+    return [Slope.of(i, i % 4, Fraction(x), process) for i, x in enumerate(values)]
 
 
 def test_few_blocks_bound_nothing() -> None:

@@ -36,11 +36,11 @@ def window(variant: str, block: int, loops: int, value: int, **more: object) -> 
 
 
 def series(values: Sequence[float] | NDArray[np.float64], layouts: int = 4) -> list[Slope]:
-    return [Slope(i, i % layouts, Fraction(float(x))) for i, x in enumerate(values)]
+    return [Slope.of(i, i % layouts, Fraction(float(x))) for i, x in enumerate(values)]
 
 
 def zeros(like: Sequence[Slope]) -> list[Slope]:
-    return [Slope(slope.block, slope.layout, Fraction(0)) for slope in like]
+    return [Slope.of(slope.block, slope.layout, Fraction(0)) for slope in like]
 
 
 def test_slope_of_two_points_is_exact_and_signed() -> None:
@@ -87,8 +87,12 @@ def test_a_variant_whose_windows_are_all_flagged_is_not_lost() -> None:
 
 
 def test_differences_are_taken_inside_a_block() -> None:
-    variant = [Slope(0, 0, Fraction(5)), Slope(2, 2, Fraction(9))]
-    baseline = [Slope(0, 0, Fraction(3)), Slope(1, 1, Fraction(100)), Slope(2, 2, Fraction(10))]
+    variant = [Slope.of(0, 0, Fraction(5)), Slope.of(2, 2, Fraction(9))]
+    baseline = [
+        Slope.of(0, 0, Fraction(3)),
+        Slope.of(1, 1, Fraction(100)),
+        Slope.of(2, 2, Fraction(10)),
+    ]
     assert [(d.block, int(d.value)) for d in paired(variant, baseline)] == [(0, 2), (2, -1)]
 
 

@@ -31,10 +31,15 @@ MOST_STEPS = 8
 
 def whole_step(values: NDArray[np.int64]) -> float:
     """The largest whole number that divides nearly all values."""
-    for step in range(LONGEST, 1, -1):
-        if np.mean(values % step == 0) >= AGREE:
-            return float(step)
-    return 1.0
+    found = 1
+    out = np.zeros(LONGEST + 1, dtype=bool)
+    for step in range(2, LONGEST + 1):
+        if not out[step] and np.mean(values % step == 0) >= AGREE:
+            found = step
+        else:
+            # What divides too few, no multiple of it divides nearly all.
+            out[step::step] = True
+    return float(found)
 
 
 def steps_in(gaps: Floats, step: float) -> Floats:

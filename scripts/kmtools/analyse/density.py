@@ -94,7 +94,7 @@ def over_sites(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
         if len(points) == len(passes):
             value = fit_slope([(sites, slope.value) for sites, slope in points.items()])
             if value is not None:
-                fitted.append(Slope(block, layout, value, process))
+                fitted.append(Slope.of(block, layout, value, process))
     return fitted
 
 

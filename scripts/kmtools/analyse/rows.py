@@ -164,7 +164,7 @@ def loop_rows(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> list[Row
     baseline = find_baseline(fitted) or ""
     process = {sample.block: sample.process for sample in samples}
     step = 0.0 if tier.exact else stats.clock_resolution(samples)
-    base = {slope.block: float(slope.value) for slope in fitted.get(baseline, [])}
+    base = {slope.block: slope.top / slope.bottom for slope in fitted.get(baseline, [])}
     rows = []
     for variant, series in sorted(fitted.items()):
         name = Name(tier.tier, benchmark, variant)
@@ -178,7 +178,7 @@ def loop_rows(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> list[Row
                 s.block,
                 s.layout,
                 process[s.block],
-                float(s.value) / (1 if whole else base[s.block]),
+                s.top / s.bottom / (1 if whole else base[s.block]),
             )
             for s in series
             if whole or base.get(s.block)

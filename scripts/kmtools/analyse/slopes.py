@@ -8,22 +8,33 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from kmtools.measure.samples import Sample
 
 CLONE_SUFFIX = "-clone"
 
 
-@dataclass(frozen=True)
-class Slope:
-    """One variant in one block: cost per operation, signed."""
+class Slope(NamedTuple):
+    """One variant in one block: cost per operation, signed, as a quotient of whole numbers. It is
+    exact, and not reduced: a report holds a million."""
 
     block: int
     layout: int
-    value: Fraction
+    top: int
+    bottom: int = 1
     process: int = 1
+
+    @classmethod
+    def of(cls, block: int, layout: int, value: Fraction, process: int = 1) -> Slope:
+        """The slope with this value."""
+        return cls(block, layout, value.numerator, value.denominator, process)
+
+    @property
+    def value(self) -> Fraction:
+        """The value, reduced."""
+        return Fraction(self.top, self.bottom)
 
 
 def fit_slope(points: Sequence[tuple[int, int | Fraction]]) -> Fraction | None:
@@ -50,10 +61,17 @@ def slopes(samples: Iterable[Sample]) -> dict[str, list[Slope]]:
             place = (sample.variant, sample.block, sample.layout, sample.process)
             points[place].append((sample.size, sample.value))
     fitted: dict[str, list[Slope]] = defaultdict(list)
-    for (variant, block, layout, process), several in sorted(points.items()):
-        slope = fit_slope(several)
-        if slope is not None:
-            fitted[variant].append(Slope(block, layout, slope, process))
+    for variant, block, layout, process in sorted(points):
+        several = points[variant, block, layout, process]
+        if len(several) == 2:
+            (x, y), (last_x, last_y) = several
+            top, bottom = last_y - y, last_x - x
+        else:
+            slope = fit_slope(several)
+            top, bottom = slope.as_integer_ratio() if slope is not None else (0, 0)
+        if bottom:
+            sign = -1 if bottom < 0 else 1
+            fitted[variant].append(Slope(block, layout, sign * top, sign * bottom, process))
     return dict(fitted)
 
 
@@ -65,9 +83,14 @@ def find_baseline(variants: Iterable[str]) -> str | None:
 
 def paired(variant: Sequence[Slope], baseline: Sequence[Slope]) -> list[Slope]:
     """Variant minus baseline in every block that has both."""
-    reference = {(slope.block, slope.layout): slope.value for slope in baseline}
-    return [
-        replace(slope, value=slope.value - reference[slope.block, slope.layout])
-        for slope in variant
-        if (slope.block, slope.layout) in reference
-    ]
+    reference = {(slope.block, slope.layout): slope for slope in baseline}
+    deltas = []
+    for block, layout, top, bottom, process in variant:
+        if (base := reference.get((block, layout))) is None:
+            continue
+        if bottom == base.bottom:
+            deltas.append(Slope(block, layout, top - base.top, bottom, process))
+        else:
+            both = top * base.bottom - base.top * bottom
+            deltas.append(Slope(block, layout, both, bottom * base.bottom, process))
+    return deltas

@@ -63,7 +63,7 @@ UNBOUNDED = Interval(-math.inf, math.inf)
 
 def values(series: Sequence[Slope]) -> Floats:
     """The values of a series as floats, in block order."""
-    return np.array([float(slope.value) for slope in series], dtype=np.float64)
+    return np.array([slope.top / slope.bottom for slope in series], dtype=np.float64)
 
 
 def middle(series: Sequence[Slope]) -> float:
@@ -96,7 +96,7 @@ def correlation_time(series: Sequence[Slope]) -> float:
     that of independent blocks without ties: 1 for independent blocks, more if neighbours resemble
     each other. It is never below 1, though many ties would allow that."""
     medians = layout_medians(series)
-    signs = np.array([np.sign(float(s.value) - medians[s.layout]) for s in series])
+    signs = np.sign(values(series) - np.array([medians[slope.layout] for slope in series]))
     n = len(signs)
     energy = float(np.dot(signs, signs))
     if n < 8 or energy == 0:

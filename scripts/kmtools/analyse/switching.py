@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from typing import Any
 
 from kmtools.analyse import stats
@@ -71,7 +70,7 @@ class Point:
 def point_of(series: Sequence[Sample]) -> Point:
     """The median of switches of one kind."""
     one = series[0]
-    values = [Slope(s.block, s.layout, Fraction(s.value)) for s in series]
+    values = [Slope(s.block, s.layout, s.value) for s in series]
     return Point(
         one.tier, one.kernel, one.benchmark, one.variant, one.measured, one.size, one.unit,
         len(series), stats.middle(values), stats.sign_interval(values),

@@ -117,7 +117,7 @@ def load_process(raw: RawDir, path: Path, process: int, blocks: Counter[str]) ->
             cycles = None if raw.tier.emulated else sample.core_cycles
             raw.dropped_cycles += cycles != sample.core_cycles
             block = first + sample.block
-            raw.rows.append(replace(sample, block=block, core_cycles=cycles))
+            raw.rows.append(sample._replace(block=block, core_cycles=cycles))
             blocks[file.stem] = max(blocks[file.stem], block + 1)
 
 

@@ -12,11 +12,10 @@ import gzip
 import io
 import re
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from kmtools.base.files import write_whole
 from kmtools.measure.rundir import RunError, Tier
@@ -25,15 +24,15 @@ SCHEMA = 2
 LOOP, SWITCH, PART, GAP, ROUNDS = MEASURED = ("loop", "switch", "part", "gap", "rounds")
 TICKS, UNIT_ROUNDS = "ticks", "rounds"
 LAYOUTS, FLAGS = 4, ("", "preempted", "migrated", "preempted|migrated")
-window_of = attrgetter("tier", "kernel", "benchmark", "variant", "block", "loops")
 # No counter of a machine gives more.
 LARGEST = 2**64 - 1
 LONGEST = len(f"-{LARGEST}")
+# Digits of a row; few rows have more, and int() takes long for very many.
+LARGEST_ROW = 120
 WHOLE, NUMBER = re.compile(r"[0-9]+"), re.compile(r"-?[0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """One line of samples.csv, in the order of its columns."""
 
     tier: str
@@ -60,13 +59,14 @@ class Sample:
 
 
 Row = Mapping[str, str]
-SAMPLE_COLUMNS = tuple(field.name for field in fields(Sample))
+SAMPLE_COLUMNS = Sample._fields
 RAW_COLUMNS = SAMPLE_COLUMNS[3:]
 # The columns of schema 1, whose samples.csv has no line with the schema.
 OLD_RAW_COLUMNS = (
     "benchmark", "variant", "layout", "block", "position", "cpu", "loops", "tsc", "cycles",
     "instructions", "flags",
 )  # fmt: skip
+UNIT = RAW_COLUMNS.index("unit")
 RAW = {SCHEMA: RAW_COLUMNS, 1: OLD_RAW_COLUMNS}
 WHOLE_RUN = {SCHEMA: SAMPLE_COLUMNS, 1: ("tier", "kernel", *OLD_RAW_COLUMNS)}
 
@@ -86,8 +86,10 @@ def whole_lines(path: Path) -> Iterator[str]:
         raise RunError(f"{path}:{number + 1}: {error}") from error
 
 
-def read_rows(path: Path, known: Mapping[int, Sequence[str]]) -> Iterator[tuple[str, int, Row]]:
-    """Yield the place, the schema and the fields of each row of a file."""
+def read_rows(
+    path: Path, known: Mapping[int, Sequence[str]]
+) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the number of the line, the schema and the fields of each row of a file."""
     lines = whole_lines(path)
     first = next(lines, "").strip()
     named = re.fullmatch(r"# schema=(\d+)", first)
@@ -102,12 +104,14 @@ def read_rows(path: Path, known: Mapping[int, Sequence[str]]) -> Iterator[tuple[
         lacks = [column for column in known[schema] if column not in header.split(",")]
         why = f"lacks {', '.join(lacks)}" if lacks else f"is not {','.join(known[schema])}"
         raise RunError(f"{path}:{before}: header of schema {schema} {why}")
-    reader = csv.reader(lines)
-    for row in reader:
-        where = f"{path}:{reader.line_num + before}"
-        if len(row) != len(known[schema]):
-            raise RunError(f"{where}: {len(row)} fields, not {len(known[schema])}")
-        yield where, schema, dict(zip(known[schema], row, strict=True))
+    reader, width = csv.reader(lines), len(known[schema])
+    try:
+        for row in reader:
+            if len(row) != width:
+                raise RunError(f"{path}:{reader.line_num + before}: {len(row)} fields, not {width}")
+            yield reader.line_num + before, schema, row
+    except csv.Error as error:
+        raise RunError(f"{path}:{reader.line_num + before}: {error}") from error
 
 
 def from_schema_1(row: Row, tier: Tier, where: str) -> Row:
@@ -187,17 +191,60 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
     )
 
 
+def quickly(row: Sequence[str], like: Sample) -> Sample | None:
+    """A row of samples.csv that differs from an earlier one in plain numbers alone; None if it must
+    be looked at field by field."""
+    loop = like.loops is not None
+    core = row[14]
+    cells = (row[2], *row[6:10], row[10 if loop else 11], row[12], core or "0")
+    digits = "".join(cells)
+    plain = len(digits) < LARGEST_ROW and digits.isascii() and digits.isdecimal() and all(cells)
+    if not plain or row[11 if loop else 10] or (like.core_cycles is None) != (not core):
+        return None
+    process, layout, block, position, cpu, size, value, cycles = numbers = [*map(int, cells)]
+    if not process or not size or layout >= LAYOUTS or max(numbers) > LARGEST:
+        return None
+    return Sample(
+        like.tier, like.kernel, process, like.benchmark, like.variant, like.measured, layout, block,
+        position, cpu, size if loop else None, None if loop else size, value, like.unit,
+        cycles if core else None, like.flags,
+    )  # fmt: skip
+
+
+class Maker:
+    """Makes samples of the rows of samples.csv. It remembers one of each kind: a million are read
+    in seconds, and the words in them are kept once."""
+
+    def __init__(self, path: Path) -> None:
+        """`path` is for the text of errors."""
+        self._path = path
+        self._kinds: dict[tuple[str, ...], Sample] = {}
+
+    def make(self, row: Sequence[str], tier: Tier, number: int) -> Sample:
+        """The sample in the row at line `number`; RunError if a field is wrong."""
+        kind = (row[0], row[1], row[3], row[4], row[5], row[13], row[14] and "core", row[15])
+        like = self._kinds.get(kind)
+        if like is not None and (found := quickly(row, like)) is not None:
+            return found
+        named = dict(zip(SAMPLE_COLUMNS, row, strict=True))
+        sample = make_sample(named, tier, f"{self._path}:{number}")
+        self._kinds[kind] = sample
+        return sample
+
+
 def read_raw(path: Path, tier: Tier, process: int) -> Iterator[tuple[str, Sample]]:
     """The samples of one raw file, and the place of each. The tier decides the unit of ticks."""
-    for where, schema, raw in read_rows(path, RAW):
-        units = {TICKS: tier.unit, UNIT_ROUNDS: UNIT_ROUNDS}
+    maker, units = Maker(path), {TICKS: tier.unit, UNIT_ROUNDS: UNIT_ROUNDS}
+    for number, schema, raw in read_rows(path, RAW):
+        where = f"{path}:{number}"
         if schema == 1:
-            row = from_schema_1(raw, tier, where)
-        elif raw["unit"] not in units:
-            raise RunError(f"{where}: unit is {raw['unit']!r}, not {TICKS} or {UNIT_ROUNDS}")
+            named = dict(zip(OLD_RAW_COLUMNS, raw, strict=True))
+            sample = make_sample(from_schema_1(named, tier, where), tier, where)
+        elif raw[UNIT] not in units:
+            raise RunError(f"{where}: unit is {raw[UNIT]!r}, not {TICKS} or {UNIT_ROUNDS}")
         else:
-            row = {**raw, "process": str(process), "unit": units[raw["unit"]]}
-        sample = make_sample(row, tier, where)
+            raw[UNIT] = units[raw[UNIT]]
+            sample = maker.make([tier.tier, tier.kernel, str(process), *raw], tier, number)
         if sample.benchmark != path.stem:
             raise RunError(f"{where}: benchmark {sample.benchmark!r} in a file of {path.stem!r}")
         yield where, sample
@@ -206,21 +253,28 @@ def read_raw(path: Path, tier: Tier, process: int) -> Iterator[tuple[str, Sample
 def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
     """The samples of samples.csv in the order of the file; `tiers` are those of env.json."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
-    samples = []
-    loops: set[object] = set()
-    for where, schema, row in read_rows(path, WHOLE_RUN):
-        tier = known.get((row["tier"], row["kernel"]))
+    samples, maker = [], Maker(path)
+    seen: dict[tuple[str, ...], set[int]] = defaultdict(set)
+    for number, schema, row in read_rows(path, WHOLE_RUN):
+        tier = known.get((row[0], row[1]))
         if tier is None:
-            raise RunError(f"{where}: env.json has no tier {row['tier']!r} of {row['kernel']!r}")
-        whole = from_schema_1(row, tier, where) if schema == 1 else row
-        sample = make_sample(whole, tier, where)
+            raise RunError(f"{path}:{number}: env.json has no tier {row[0]!r} of {row[1]!r}")
+        if schema == 1:
+            where, named = f"{path}:{number}", dict(zip(WHOLE_RUN[1], row, strict=True))
+            sample = make_sample(from_schema_1(named, tier, where), tier, where)
+        else:
+            sample = maker.make(row, tier, number)
         if tier.emulated and sample.core_cycles is not None:
-            raise RunError(f"{where}: core_cycles of an emulated CPU: {sample.core_cycles}")
+            cycles = f"core_cycles of an emulated CPU: {sample.core_cycles}"
+            raise RunError(f"{path}:{number}: {cycles}")
         # Loops alone: a block may hold several switches of the same sites.
-        window = window_of(sample)
-        if sample.loops and window in loops:
-            raise RunError(f"{where}: {sample.variant} at {sample.loops} loops again in a block")
-        loops.add(window)
+        if sample.loops:
+            windows = seen[sample.tier, sample.kernel, sample.benchmark, sample.variant]
+            window = sample.block * (LARGEST + 1) + sample.loops
+            if window in windows:
+                again = f"{sample.variant} at {sample.loops} loops again in a block"
+                raise RunError(f"{path}:{number}: {again}")
+            windows.add(window)
         samples.append(sample)
     counts = Counter((sample.tier, sample.kernel) for sample in samples)
     for key, tier in known.items():
@@ -233,9 +287,8 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
 
 def write_samples(path: Path, samples: Iterable[Sample]) -> None:
     """Write samples.csv, in one step."""
-    cells = attrgetter(*SAMPLE_COLUMNS[:-1])
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(SAMPLE_COLUMNS)
-    writer.writerows((*cells(sample), "|".join(sample.flags)) for sample in samples)
+    writer.writerows((*sample[:-1], "|".join(sample.flags)) for sample in samples)
     write_whole(path, f"# schema={SCHEMA}\n{stream.getvalue()}")
