@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,23 @@ def test_nothing_to_measure_is_no_failure(kmbench: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("SAYS", "SKIP all benchmarks: no live patching here")
     with pytest.raises(UnableError, match="no live patching here"):
         measure(kmbench)
+
+
+def test_the_cpu_that_measures_is_left_alone(
+    kmbench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a process says is read on another CPU than the last, on which it measures."""
+    monkeypatch.setenv("EXIT", "0")
+    allowed, seen = os.sched_getaffinity(0), []
+    between = []
+    native.measure(
+        kmbench / "native",
+        blocks=1,
+        processes=1,
+        seed=1,
+        show=lambda *_: seen.append(os.sched_getaffinity(0)),
+        ended=lambda *_: between.append(os.sched_getaffinity(0)),
+    )
+    if len(allowed) > 1:
+        assert seen == [allowed - {max(allowed)}]
+    assert between == [allowed] and os.sched_getaffinity(0) == allowed

@@ -9,12 +9,15 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TextIO
+
+from kmtools.base.screen import Lines, Screen, can_redraw, has_screen
 
 INDENT = " " * 11
 # Seconds between two lines: on a terminal, where a line is written over, and in a log.
-TERMINAL_SECONDS, LOG_SECONDS = 0.2, 15.0
+TERMINAL_SECONDS, LOG_SECONDS = 0.5, 15.0
 
 
 def duration(seconds: float) -> str:
@@ -28,7 +31,7 @@ class Line:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout
-        self.terminal = self.stream.isatty()
+        self.terminal = can_redraw(self.stream)
         self._open = False
 
     def write(self, text: str) -> None:
@@ -68,7 +71,43 @@ class Progress:
         self._began = clock()
         self._first: tuple[float, float] | None = None
         self._shown = self._began
-        self.close = self._line.close
+        self._step = self._far = ""
+        self._screen: Screen | None = None
+        self._kept: list[str] = []
+
+    def close(self) -> None:
+        """Remove what would be written over."""
+        self._line.close()
+
+    def say(self, text: str) -> None:
+        """Print a line that stays; while the screen is drawn, after that."""
+        if self._screen:
+            self._kept.append(text)
+        else:
+            self._line.keep(text)
+
+    @contextmanager
+    def watched(self, rows: Lines | None) -> Iterator[None]:
+        """Show rows under the step meanwhile, on the whole screen of a terminal. They are drawn
+        when the step is shown anew, at most twice a second."""
+        if rows is None or not has_screen(self._line.stream):
+            yield
+            return
+
+        def lines(width: int, height: int) -> list[tuple[str, str]]:
+            return [(self._step, "1"), (self._far, ""), *rows(width, height - 2)]
+
+        self._far = ""
+        self._screen = Screen(self._line.stream, lines)
+        try:
+            self._screen.open()
+            yield
+        finally:
+            self._screen.close()
+            self._screen = None
+            for text in self._kept:
+                self._line.keep(text)
+            self._kept = []
 
     def step(self, text: str, usual: str = "") -> None:
         """Announce the next step, and how long it usually takes if its parts cannot be counted."""
@@ -77,7 +116,8 @@ class Progress:
         self._shown = self._clock()
         hint = f" (usually {usual})" if usual else ""
         elapsed = self._shown - self._began
-        self._line.keep(f"[{self.number}/{self.total}] {elapsed:4.0f} s  {text}{hint}")
+        self._step = f"[{self.number}/{self.total}] {elapsed:4.0f} s  {text}{hint}"
+        self._line.keep(self._step)
 
     def share(self, done: float, total: float, text: str) -> None:
         """Show how far the step is, and estimate the rest by the pace since the first call."""
@@ -89,4 +129,8 @@ class Progress:
         rest = ""
         if done > already:
             rest = f"; about {duration((now - start) * (total - done) / (done - already))} left"
-        self._line.write(f"{INDENT}{100 * done / total:3.0f} %, {text}{rest}")
+        self._far = f"{INDENT}{100 * done / total:3.0f} %, {text}{rest}"
+        if self._screen:
+            self._screen.draw()
+        else:
+            self._line.write(self._far)

@@ -195,7 +195,7 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
         reporting.report(run.path, tier)
         shown.add(tier)
 
-    bench = Bench(run, show, events, steering())
+    bench = Bench(run, show, events, steering(), reporting.resolving)
     interrupted = False
     try:
         bench.measure()

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from kmtools.base import processes
 from kmtools.base.errors import OBSTACLES, FailedError, UnableError, explain, require_root
@@ -54,6 +54,19 @@ def command(words: Sequence[object], what: str, env: Mapping[str, str] | None = 
         raise FailedError(f"{what} failed: exit code {code}")
 
 
+class Rows(Protocol):
+    """What is known of a tier while it is measured; see resolving.py."""
+
+    def at(self, benchmark: str) -> None:
+        """Note the benchmark that is measured in a guest."""
+
+    def add(self, folder: Path, process: int) -> None:
+        """Judge the samples of one more process."""
+
+    def lines(self, width: int, height: int) -> list[tuple[str, str]]:
+        """Return lines for a terminal, each with a colour."""
+
+
 @dataclass(frozen=True)
 class Steering:
     """What looks at a run in user space while it lasts: `begin` takes the number of processes
@@ -67,12 +80,19 @@ class Bench:
     """Measures the missing tiers of a run, one after the other."""
 
     def __init__(
-        self, run: Run, show: Callable[[str], None], events: Events, steering: Steering | None
+        self,
+        run: Run,
+        show: Callable[[str], None],
+        events: Events,
+        steering: Steering | None,
+        rows: Callable[[str], Rows | None],
     ) -> None:
         """`show` prints the table of a tier before the next ones are measured. Without `steering`
-        the number of processes in user space is fixed."""
+        the number of processes in user space is fixed. `rows` makes what a terminal shows while a
+        tier is measured, None for a line alone."""
         self.run = run
         self.show = show
+        self.rows = rows
         self.lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
         self.guests = [tier for tier in self.lacking if tier in GUESTS]
         steps = len(self.lacking) + bool(self.lacking) + 3 * bool(self.guests)
@@ -99,21 +119,24 @@ class Bench:
         if self.steering is not None and not plan.quick:
             steer = self.steering.begin(processes, self.events.tell, self.say)
             processes = self.steering.most
-        native.measure(
-            self.run.raw("native"),
-            blocks=plan.amounts["native"],
-            processes=processes,
-            seed=plan.seed,
-            benchmarks=choice.names(native.KMBENCH, plan.benchmarks, plan.variants),
-            budget=plan.budget or BUDGET_SECONDS,
-            steer=steer,
-            show=self.progress.share,
-        )
+        rows = self.rows("native")
+        with self.progress.watched(rows.lines if rows else None):
+            native.measure(
+                self.run.raw("native"),
+                blocks=plan.amounts["native"],
+                processes=processes,
+                seed=plan.seed,
+                benchmarks=choice.names(native.KMBENCH, plan.benchmarks, plan.variants),
+                budget=plan.budget or BUDGET_SECONDS,
+                steer=steer,
+                show=self.progress.share,
+                ended=rows.add if rows else None,
+                say=self.say,
+            )
 
     def say(self, text: str) -> None:
         """Print a line about the step that runs."""
-        self.progress.close()
-        print(f"{INDENT}{text}", flush=True)
+        self.progress.say(f"{INDENT}{text}")
 
     def install_rest(self) -> None:
         """Install the packages for test kernels and the page; later steps name the missing ones."""
@@ -138,17 +161,25 @@ class Bench:
         plan = self.run.plan
         usual = "1 to 2 minutes" if tier == "vm" and not plan.quick else "half a minute"
         self.progress.step(f"{tier}: booting {plan.kernel} and measuring in it", usual)
-        guest.measure(
-            tier,
-            plan.kernel,
-            self.modules,
-            self.run.raw(tier),
-            blocks=plan.amounts[tier],
-            seed=plan.seed,
-            live=self.live(tier),
-            benchmarks=self.in_kernel(),
-            show=self.progress.share,
-        )
+        rows = self.rows(tier)
+
+        def show(done: float, total: float, benchmark: str) -> None:
+            if rows is not None:
+                rows.at(benchmark)
+            self.progress.share(done, total, benchmark)
+
+        with self.progress.watched(rows.lines if rows else None):
+            guest.measure(
+                tier,
+                plan.kernel,
+                self.modules,
+                self.run.raw(tier),
+                blocks=plan.amounts[tier],
+                seed=plan.seed,
+                live=self.live(tier),
+                benchmarks=self.in_kernel(),
+                show=show,
+            )
 
     def in_kernel(self) -> Sequence[str]:
         """Patterns of the benchmarks to measure in a kernel; none for all."""

@@ -13,11 +13,13 @@ the next process.
 from __future__ import annotations
 
 import math
+import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic as now
 
@@ -41,6 +43,19 @@ Steer = Callable[[Path, int], Sequence[str] | None]
 STEERED = "looks=1\n"
 
 
+@contextmanager
+def elsewhere() -> Iterator[None]:
+    """Leave the last CPU to kmbench, which measures there, if there is another. It must have been
+    started before, because it would inherit this."""
+    allowed = os.sched_getaffinity(0)
+    if len(allowed) > 1:
+        os.sched_setaffinity(0, allowed - {max(allowed)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
 def run_process(
     part: Path, words: list[object], show: Callable[[int, int, str], None], more: str = ""
 ) -> None:
@@ -53,12 +68,13 @@ def run_process(
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
             assert process.stderr is not None
-            for raw in process.stderr:
-                line = raw.decode(errors="replace").strip()
-                if match := BENCHMARK.match(line):
-                    show(int(match[1]), int(match[2]), match[3])
-                else:
-                    said.append(line)
+            with elsewhere():
+                for raw in process.stderr:
+                    line = raw.decode(errors="replace").strip()
+                    if match := BENCHMARK.match(line):
+                        show(int(match[1]), int(match[2]), match[3])
+                    else:
+                        said.append(line)
         finally:
             process.kill()
     # Lines about skipped parts do not explain a failure.
@@ -90,15 +106,18 @@ def measure(
     benchmarks: Sequence[str] = (),
     budget: float = math.inf,
     show: Show | None = None,
+    ended: Callable[[Path, int], None] | None = None,
     steer: Steer | None = None,
+    say: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True),
 ) -> int:
     """Measure `blocks` blocks of every benchmark, or of some, in each of `processes` processes;
     leave samples and env of each in a folder of `raw`.
 
     The n-th process has seed `seed` + n - 1. Processes that an earlier call completed are not run
     again. After the first, none begins that would end after `budget` seconds if it takes as long as
-    the last. `steer` is asked after each process. Returns the number of processes. FailedError if
-    one fails, UnableError if nothing can be measured here.
+    the last. `ended` receives the folder and the number of each, when no other runs, and then
+    `steer` is asked. `say` takes a line. Returns the number of processes. FailedError if one fails,
+    UnableError if nothing can be measured here.
     """
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)
@@ -108,17 +127,20 @@ def measure(
     for number, part in enumerate(parts):
         done = number
         if number and not part.is_dir() and last + took - began > budget:
-            print(f"native: the time is out after {number} processes", file=sys.stderr, flush=True)
+            say(f"native: the time is out after {number} processes")
             break
 
         def tell(done: int, total: int, name: str, number: int = number) -> None:
             if show is not None:
                 text = f"process {number + 1} of {processes}, {name}"
-                show(number * total + done, processes * total, text)
+                counted, every = number * total + done, processes * total
+                show(max(counted, every * min(1.0, (now() - began) / budget)), every, text)
 
         if not part.is_dir():
             words = ["--blocks", blocks, "--seed", seed + number, *benchmarks]
             run_process(part, words, tell, "" if steer is None else STEERED)
+        if ended is not None:
+            ended(part, number + 1)
         done = number + 1
         following = steer(directory, done) if steer is not None else None
         if following is not None:

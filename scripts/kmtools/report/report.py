@@ -14,7 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kmtools.base.screen import wants_colour
 from kmtools.measure import rundir
+from kmtools.measure.bench import Rows
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample, read_samples
 from kmtools.report import medians
@@ -55,6 +57,15 @@ def report(
     return False
 
 
+def resolving(tier: str) -> Rows | None:
+    """The rows of a tier that is being measured; None without numpy."""
+    if not has_package("numpy"):
+        return None
+    from kmtools.report.resolving import Resolving  # noqa: PLC0415
+
+    return Resolving(tier)
+
+
 def _judge(
     run: Path,
     env: Mapping[str, Any],
@@ -82,7 +93,7 @@ def _judge(
         shown = [result for result in results if result.tier in wanted]
         graded = grade.grades(env, [one for one in tiers if one.tier in wanted], results)
         print(opening.render(answer.answers(results, sites), graded, table.terminal_width()))
-        print(table.render(shown, table.terminal_width(), table.wants_colour(sys.stdout)))
+        print(table.render(shown, table.terminal_width(), wants_colour(sys.stdout)))
         if points := [point for point in switches if point.tier in wanted]:
             print(switchtable.render(points))
         if costs := [cost for cost in sites if cost.tier in wanted]:

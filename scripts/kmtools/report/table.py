@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import math
-import os
 import shutil
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import TextIO
 
 from kmtools.analyse import verdicts
 from kmtools.analyse.stats import Interval
@@ -32,11 +30,6 @@ COLOURS = {
 def terminal_width() -> int:
     """The width to use; COLUMNS overrides the width of the terminal."""
     return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
-
-
-def wants_colour(stream: TextIO) -> bool:
-    """Whether to use colour: on a terminal, unless NO_COLOR or TERM=dumb is set."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def amount(value: float | None, signed: bool = False) -> str:

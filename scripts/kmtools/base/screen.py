@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The whole screen of a terminal, drawn over and over; what was there before comes back."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO
+
+# The other screen, without a cursor and without lines that continue on the next one; and back.
+ENTER, LEAVE = "\033[?1049h\033[?25l\033[?7l", "\033[?7h\033[?25h\033[?1049l"
+HOME, REST_OF_LINE, REST = "\033[H", "\033[K", "\033[J"
+# Terminals that cannot be drawn over, and those that have no other screen.
+PLAIN, ONE_SCREEN = ("", "dumb", "unknown"), ("linux", "vt100", "vt220")
+USUAL = os.terminal_size((80, 24))
+
+# Lines for a width and a height: each a text and the code of its colour, or nothing.
+Lines = Callable[[int, int], Sequence[tuple[str, str]]]
+
+
+def can_redraw(stream: TextIO) -> bool:
+    """Whether text on a terminal can be written over."""
+    return stream.isatty() and os.environ.get("TERM", "") not in PLAIN
+
+
+def has_screen(stream: TextIO) -> bool:
+    """Whether the whole screen can be drawn, and be given back."""
+    return can_redraw(stream) and os.environ["TERM"] not in ONE_SCREEN
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Whether to use colour: on a terminal, unless NO_COLOR or TERM=dumb is set."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+class Screen:
+    """Draws lines when it is told to, when the size changes, and after the job was stopped."""
+
+    def __init__(self, stream: TextIO, lines: Lines) -> None:
+        """Take nothing yet."""
+        self._stream, self._lines = stream, lines
+        self._before: dict[int, Any] = {}
+
+    def open(self) -> None:
+        """Take the screen, and the signals that concern it, until close(). What interrupts this
+        must lead to close(), too."""
+        handlers = {signal.SIGWINCH: self._resized, signal.SIGTSTP: self._stopped}
+        for number, handler in handlers.items():
+            self._before[number] = signal.signal(number, handler)
+        self._stream.flush()
+        self._say(ENTER)
+        self.draw()
+
+    def _say(self, text: str) -> None:
+        # Not through the stream: a signal may come while it writes.
+        os.write(self._stream.fileno(), text.encode(errors="replace"))
+
+    def draw(self) -> None:
+        """Draw all lines, as far as the terminal has room."""
+        try:
+            columns, rows = os.get_terminal_size(self._stream.fileno())
+        except OSError:
+            columns, rows = USUAL
+        columns, rows = columns or USUAL.columns, rows or USUAL.lines
+        colour = wants_colour(self._stream)
+        shown = []
+        for text, code in [*self._lines(columns, rows)][:rows]:
+            cut = text[:columns]
+            shown.append(REST_OF_LINE + (f"\033[{code}m{cut}\033[0m" if code and colour else cut))
+        self._say(HOME + "\r\n".join(shown) + REST)
+
+    def close(self) -> None:
+        """Give the screen and the signals back."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._say(LEAVE)
+
+    def _resized(self, *_: object) -> None:
+        self.draw()
+
+    def _stopped(self, *_: object) -> None:
+        """Give the screen back for as long as the job is stopped."""
+        self._say(LEAVE)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        self._say(ENTER)
+        self.draw()

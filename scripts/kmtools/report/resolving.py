@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The rows of a tier while it is measured: each benchmark and variant, and what is known of it.
+
+Numbers are judged by the rule of verdicts.py from the processes that have ended; the report judges
+them again from all. They are made between two processes, when no window is timed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kmtools.analyse import corecycles, kinds, location, looks, stats, verdicts
+from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline, slopes
+from kmtools.base.errors import FailedError
+from kmtools.measure import collect
+from kmtools.measure.rundir import Tier
+from kmtools.measure.samples import LOOP, Sample
+from kmtools.report.table import COLOURS, amount
+
+DECIDED = (verdicts.SLOWER, verdicts.FASTER, verdicts.EQUIVALENT, verdicts.IDENTICAL)
+RESOLVING, MEASURING, MEASURED = "resolving", "measuring", "measured"
+# Widths: a verdict, a number; and those below which one number is shown, and none.
+WORD, NUMBER, NARROW, NARROWEST = 10, 9, 60, 44
+# Blocks of a later process have higher numbers.
+MANY = 1_000_000
+
+
+@dataclass
+class Row:
+    """What is known of a variant: added cost and half the width of its interval, as text."""
+
+    verdict: str
+    added: str = ""
+    half: str = ""
+
+
+@dataclass
+class Resolving:
+    """The rows of one tier."""
+
+    tier: str
+    rows: dict[tuple[str, str], Row] = field(default_factory=dict)
+    unit: str = ""
+    _slopes: dict[str, dict[str, list[Slope]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(list))
+    )
+
+    def at(self, benchmark: str) -> None:
+        """A benchmark of a guest is being measured; its numbers come when all are."""
+        for row in self.rows.values():
+            row.verdict = MEASURED
+        self.rows[benchmark, ""] = Row(MEASURING)
+
+    def add(self, folder: Path, process: int) -> None:
+        """Judge again with the samples of a process; samples that are no good are refused later."""
+        try:
+            tier = collect.describe(self.tier, folder)
+            files = [collect.read_raw(path, tier, process) for path in sorted(folder.glob("*.csv"))]
+        except FailedError:
+            return
+        for samples in files:
+            if samples[0].measured == LOOP:
+                self._judge(tier, samples[0].benchmark, samples)
+
+    def _judge(self, tier: Tier, benchmark: str, samples: list[Sample]) -> None:
+        """Judge the variants of a benchmark. The ratio of the clocks and the step of one are those
+        of the last process."""
+        known = self._slopes[benchmark]
+        for variant, series in slopes(samples).items():
+            first = series[0].process * MANY
+            known[variant] += [slope._replace(block=first + slope.block) for slope in series]
+        baseline = find_baseline(known)
+        if baseline is None:
+            return
+        step, core = stats.clock_resolution(samples), corecycles.ratio_of(tier, samples)
+        margin = verdicts.margin_for(tier.unit, benchmark, stats.middle(known[baseline]), core)
+        outside = location.OUTSIDE
+        if looks.LINE in tier.env:
+            outside = looks.outside_after(len({slope.process for slope in known[baseline]}))
+        noise = verdicts.difference(
+            known[baseline + CLONE_SUFFIX], known[baseline], tier.exact, step, outside
+        )
+        group = verdicts.Group(
+            tier, benchmark, {}, known, baseline, margin, noise, step, core, outside
+        )
+        self.unit = "core cycles" if core else tier.unit
+        scale = core.per_tick if core else 1.0
+        for variant in sorted(set(known) - {baseline, baseline + CLONE_SUFFIX}):
+            found = verdicts.difference(known[variant], known[baseline], tier.exact, step, outside)
+            verdict, _ = verdicts.judge(group, variant, found)
+            self.rows[benchmark, variant] = Row(
+                verdict if verdict in DECIDED else RESOLVING,
+                amount(found.delta * scale, signed=True),
+                amount(found.wide.half_width * scale),
+            )
+
+    def lines(self, width: int, height: int) -> list[tuple[str, str]]:
+        """The rows that there is room for, dormant sites first, and how many there are."""
+        if not self.rows:
+            return [("", ""), ("Rows come when the first process has ended.", "2")]
+        order = sorted(self.rows, key=lambda key: kinds.KINDS.index(kinds.kind_of(*key)))
+        room = max(0, height - 3)
+        shown = [(self._line(key, width), self._colour(key)) for key in order[:room]]
+        done = sum(row.verdict not in (RESOLVING, MEASURING) for row in self.rows.values())
+        told = f"{done} of {len(order)} rows {'measured' if not self.unit else 'resolved'}"
+        more = f"; {len(order) - room} have no room here" if len(order) > room else ""
+        head = self._cells(width, "adds", "±", self.unit and f"in {self.unit}")
+        return [(head, "2"), *shown, ("", ""), (told + more, "")]
+
+    def _cells(self, width: int, added: str, half: str, name: str, verdict: str = "") -> str:
+        """A line: a name, numbers, a verdict."""
+        numbers = f"{added:>{NUMBER}} " if width >= NARROW else ""
+        numbers += f"{half:>{NUMBER}} " if width >= NARROWEST else ""
+        rest = f" {numbers} {verdict:{WORD}}"
+        room = max(1, width - len(rest))
+        return f"{name[:room]:{room}}{rest}".rstrip()
+
+    def _line(self, key: tuple[str, str], width: int) -> str:
+        row = self.rows[key]
+        return self._cells(width, row.added, row.half, " ".join(key).strip(), row.verdict)
+
+    def _colour(self, key: tuple[str, str]) -> str:
+        return COLOURS.get(self.rows[key].verdict, "2" if not self.unit else "")

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A terminal of a test: a program's screen, keys and size."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import termios
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+SECONDS = 60.0
+TOKEN = re.compile(r"\x1b\[(\??)([\d;]*)([A-Za-z])|\x1b\[?[?\d;]*$|[\r\n]|[^\x1b\r\n]+|\x1b")
+
+
+class Terminal:
+    """Runs a program on a terminal; `screen` has what is in sight, `said` all that was written."""
+
+    def __init__(self, words: Sequence[str], env: Mapping[str, str], size: tuple[int, int]) -> None:
+        """`size` is width and height."""
+        self.said, self.colours, self.beyond = "", 0, 0
+        self.other, self.cursor, self.wraps = False, True, True
+        self._left, self._x, self._y = "", 0, 0
+        self.lines: dict[int, str] = {}
+        self.status: int | None = None
+        self.pid, self._fd = pty.fork()
+        if not self.pid:
+            os.execve(words[0], list(words), dict(env))
+        self.resize(*size)
+
+    def resize(self, width: int, height: int) -> None:
+        """Change the size; the kernel sends SIGWINCH."""
+        self.width = width
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+
+    def press(self, keys: str) -> None:
+        """Type."""
+        os.write(self._fd, keys.encode())
+
+    @property
+    def screen(self) -> str:
+        """The lines in sight."""
+        return "\n".join(self.lines.get(y, "") for y in range(max(self.lines, default=-1) + 1))
+
+    def until(self, done: Callable[[], bool]) -> None:
+        """Read until something is so."""
+        end = time.monotonic() + SECONDS
+        while not done():
+            assert time.monotonic() < end, f"it did not come to that:\n{self.screen}"
+            self._read()
+
+    def ended(self) -> int:
+        """Read to the end; returns the exit code."""
+        self.until(lambda: self.status is not None)
+        assert self.status is not None
+        return os.waitstatus_to_exitcode(self.status)
+
+    def close(self) -> None:
+        """End the program."""
+        if self.status is None:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self._fd)
+
+    def _read(self) -> None:
+        if not select.select([self._fd], [], [], 0.2)[0]:
+            return
+        try:
+            self._take(os.read(self._fd, 65536).decode(errors="replace"))
+        except OSError:  # the program has ended
+            self.status = os.waitpid(self.pid, 0)[1]
+
+    def _take(self, text: str) -> None:
+        self.said += text
+        text, self._left = self._left + text, ""
+        for match in TOKEN.finditer(text):
+            if match[3]:
+                self._control(match[1], match[2], match[3])
+            elif match[0].startswith("\x1b"):
+                self._left = match[0]
+            elif match[0] == "\r":
+                self._x = 0
+            elif match[0] == "\n":
+                self._y += 1
+            else:
+                self._put(match[0])
+
+    def _control(self, private: str, number: str, letter: str) -> None:
+        if private:
+            names = {"1049": "other", "25": "cursor", "7": "wraps"}
+            setattr(self, names[number], letter == "h")
+        if (private, number) == ("?", "1049"):
+            self.lines, self._x, self._y = {}, 0, 0
+        elif letter == "H":
+            self._x = self._y = 0
+        elif letter == "K":
+            self.lines[self._y] = self.lines.get(self._y, "")[: self._x]
+        elif letter == "J":
+            self.lines = {y: line for y, line in self.lines.items() if y <= self._y}
+        elif letter == "m":
+            self.colours += 1
+
+    def _put(self, text: str) -> None:
+        line = self.lines.get(self._y, "").ljust(self._x)
+        self.lines[self._y] = line[: self._x] + text + line[self._x + len(text) :]
+        self._x += len(text)
+        self.beyond = max(self.beyond, self._x - self.width)
