@@ -26,6 +26,7 @@
 #include "listings.h"
 #include "many.h"
 #include "operands.h"
+#include "prefixes.h"
 #include "process.h"
 #include "protocol.h"
 #include "pure.h"
@@ -94,6 +95,7 @@ static const struct {
 	{ test_cases, &test_nr_cases },
 	{ protocol_cases, &protocol_nr_cases },
 	{ engine_cases, &engine_nr_cases },
+	{ prefixes_cases, &prefixes_nr_cases },
 	{ start_cases, &start_nr_cases },
 	{ process_cases, &process_nr_cases },
 	{ fork_cases, &fork_nr_cases },

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Cases of prefixes that are exchanged while a thread stands at their instruction. */
+#ifndef TESTS_NATIVE_PREFIXES_H
+#define TESTS_NATIVE_PREFIXES_H
+
+#include "../common/test.h"
+
+extern const struct test_case prefixes_cases[];
+extern const unsigned int prefixes_nr_cases;
+
+#endif /* TESTS_NATIVE_PREFIXES_H */
