@@ -31,7 +31,24 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 #endif
 
 /* An argument as a value: an array is a pointer. */
-#define __SDT_NOTE_VALUE(a)		((void)0, (a))
+#define __SDT_NOTE_RAW(a)		((void)0, (a))
+
+/*
+ * The type of an argument.  gcc gives a bit-field a type of its own, which is none of those
+ * that are named here: it is passed as a long long.  A pointer remains what it is, and what
+ * is no integer does not compile.
+ */
+#define __SDT_NOTE_TYPE(a)						\
+	__typeof__(_Generic(__SDT_NOTE_RAW(a),				\
+		 _Bool: (_Bool)0, char: (char)0, signed char: (signed char)0, \
+		 unsigned char: (unsigned char)0, short: (short)0,	\
+		 unsigned short: (unsigned short)0, int: 0, unsigned int: 0U, \
+		 long: 0L, unsigned long: 0UL, long long: 0LL,		\
+		 unsigned long long: 0ULL,				\
+		 float: (void)0, double: (void)0,			\
+		 long double: (void)0, default: 1 ? __SDT_NOTE_RAW(a) : 0LL))
+
+#define __SDT_NOTE_VALUE(a)		((__SDT_NOTE_TYPE(a))(a))
 
 #define __SDT_NOTE_SIZE(a)						\
 	_Generic(__SDT_NOTE_VALUE(a),					\

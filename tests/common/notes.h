@@ -11,8 +11,16 @@ struct notes_frame {
 	u8 text[4];
 };
 
+struct notes_bits {
+	unsigned int a : 3;
+	int b : 5;
+	u64 c : 40;
+	bool d : 1;
+};
+
 extern long notes_sink;
 extern int notes_global;
+extern struct notes_bits notes_bits;
 
 void notes_fill(struct notes_frame *frame, long seed);
 

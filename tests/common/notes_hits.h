@@ -19,6 +19,7 @@ SDT_PROBE_DECLARE(tnotes, , , constants);
 SDT_PROBE_DECLARE(tnotes, , , stack);
 SDT_PROBE_DECLARE(tnotes, , , indexed);
 SDT_PROBE_DECLARE(tnotes, , , global);
+SDT_PROBE_DECLARE(tnotes, , , bits);
 SDT_PROBE_DECLARE(tnotes, , , many);
 SDT_PROBE_DECLARE(tnotes, , , nested);
 SDT_PROBE_DECLARE(tnotes, , , loop);
@@ -78,6 +79,12 @@ static noinline void NAMED(stack)(long seed)
 static noinline void NAMED(global)(void)
 {
 	NOTE(global, notes_global);
+	WRITE_ONCE(notes_sink, notes_global);
+}
+
+static noinline void NAMED(bits)(void)
+{
+	NOTE(bits, notes_bits.a, notes_bits.b, notes_bits.c, notes_bits.d);
 	WRITE_ONCE(notes_sink, notes_global);
 }
 
@@ -144,6 +151,7 @@ void NAMED(notes)(void)
 	NAMED(constants)();
 	NAMED(stack)(2);
 	NAMED(global)();
+	NAMED(bits)();
 	NAMED(many)(-4);
 	NAMED(copies)(1);
 	NAMED(loop)(3);

@@ -12,12 +12,14 @@ SDT_PROBE_DEFINE3(tnotes, , , constants, "int", "long", "unsigned int");
 SDT_PROBE_DEFINE4(tnotes, , , stack, "long", "s16", "u8", "int");
 SDT_PROBE_DEFINE2(tnotes, , , indexed, "long", "s16");
 SDT_PROBE_DEFINE1(tnotes, , , global, "int");
+SDT_PROBE_DEFINE4(tnotes, , , bits, "unsigned int", "int", "u64", "bool");
 SDT_PROBE_DEFINE7(tnotes, , , many, "long", "long", "long", "long", "long", "long", "long");
 SDT_PROBE_DEFINE2(tnotes, , , nested, "int", "int");
 SDT_PROBE_DEFINE1(tnotes, , , loop, "int");
 
 long notes_sink;
 int notes_global = -12345678;
+struct notes_bits notes_bits = { .a = 5, .b = -3, .c = 0xabcdef0123, .d = true };
 
 noinline void notes_fill(struct notes_frame *frame, long seed)
 {

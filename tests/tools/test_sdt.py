@@ -142,6 +142,7 @@ constants -7 78187493530 5
 stack -400000000000 -5000 251 -3000
 indexed -400000000000 -4000
 global -12345678
+bits 5 -3 737894400291 1
 many -4 -3 -2 -1 0 1 2
 many 3 4 5 6 7 8 9
 many 10 11 -4 -3 -2 -1 0
@@ -259,6 +260,8 @@ def test_sites_that_lead_to_one_place_are_refused(tmp_path: Path) -> None:
         "SDT_PROBE2(p, m, f, two, 1, (struct s){ 1 });",
         "SDT_PROBE_FLAVOUR(unknown, p, , , none);",
         "SDT_PROBE_FLAVOUR(note, p, m, f, two, 1);",
+        'SDT_PROBE_FLAVOUR(note, p, m, f, two, (struct s){ 1 }, "");',
+        'SDT_PROBE_FLAVOUR(note, p, m, f, two, 1.0, "");',
     ],
 )
 def test_what_is_wrong_does_not_compile(compiler: str, body: str, tmp_path: Path) -> None:

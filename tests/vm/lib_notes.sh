@@ -4,6 +4,7 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
+# shellcheck disable=SC2034 # for the scripts that source this
 tnotes=/sys/module/kmarkers_test_notes/parameters
 notes=$debugfs/sdt/notes
 # shellcheck disable=SC2034 # for the scripts that source this
@@ -18,6 +19,7 @@ constants -7 78187493530 5
 stack -400000000000 -5000 251 -3000
 indexed -400000000000 -4000
 global -12345678
+bits 5 -3 737894400291 1
 many -4 -3 -2 -1 0 1 2
 many 3 4 5 6 7 8 9
 many 10 11 -4 -3 -2 -1 0
