@@ -93,35 +93,47 @@ static void release_sets(void)
 	sdt_sets_keep();
 }
 
-/* How many notes of a table match that cannot be armed; the log says why.  Others are counted, too. */
-static unsigned int report_doubtful(const struct sdt_table *table,
-				    const struct sdt_pattern *pattern, unsigned int *others)
+/* Of so many notes that a pattern matches the log says why they are not armed. */
+#define MAX_REPORTED	8
+
+/**
+ * struct matches - how many sites a pattern matches
+ * @doubtful: of notes that cannot be armed
+ * @others: of all others
+ */
+struct matches {
+	unsigned int doubtful;
+	unsigned int others;
+};
+
+static void report_doubtful(const struct sdt_table *table, const struct sdt_pattern *pattern,
+			    struct matches *matches)
 {
-	unsigned int i, doubtful = 0;
+	unsigned int i;
 
 	for (i = 0; i < table->sites.nr; i++) {
 		if (!sdt_pattern_matches(pattern, table, sdt_site(table, i)))
 			continue;
-		if (!sdt_note_is_doubtful(table, i)) {
-			++*others;
-			continue;
-		}
-		doubtful++;
-		pr_info("%s: a note is not armed: %s\n", sdt_probe_of(sdt_site(table, i))->name,
-			table->notes[i].doubt);
+		if (!sdt_note_is_doubtful(table, i))
+			matches->others++;
+		else if (matches->doubtful++ < MAX_REPORTED)
+			pr_info("%s: a note is not armed: %s\n",
+				sdt_probe_of(sdt_site(table, i))->name, table->notes[i].doubt);
 	}
-	return doubtful;
 }
 
 /* Refuse what matches nothing but notes that cannot be armed. */
 static int check_doubtful(const struct sdt_pattern *pattern)
 {
-	unsigned int doubtful = 0, others = 0;
+	struct matches matches = {};
 	struct sdt_table *table;
 
 	list_for_each_entry(table, &sdt_registry.tables, node)
-		doubtful += report_doubtful(table, pattern, &others);
-	return doubtful && !others ? -EINVAL : 0;
+		report_doubtful(table, pattern, &matches);
+	if (matches.doubtful > MAX_REPORTED)
+		pr_info("%u more notes are not armed: the file sdt/notes says why\n",
+			matches.doubtful - MAX_REPORTED);
+	return matches.doubtful && !matches.others ? -EINVAL : 0;
 }
 
 static int attach(struct attachment *attachment)

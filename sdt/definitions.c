@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What other tracers have to be told to trace a note: kprobe_events, perf and bpftrace. */
 #include <linux/elf.h>
+#include <linux/fs.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -29,7 +30,7 @@ struct definition {
 	const u8 *codes;
 	unsigned int number;
 	const char *module;
-	struct kmarkers_extent function;
+	const struct kmarkers_extent *function;
 	unsigned long addr;
 };
 
@@ -140,7 +141,7 @@ static void show_bpftrace(struct seq_file *m, const struct definition *definitio
 	unsigned int i;
 
 	seq_printf(m, "bpftrace -e 'kprobe:%s:%s+%lu { printf(\"%s_%u", definition->module,
-		   definition->function.name, definition->addr - definition->function.start,
+		   definition->function->name, definition->addr - definition->function->start,
 		   definition->probe->name, definition->number);
 	for (i = 0; i < definition->probe->nr; i++) {
 		codes = sdt_operand_decode(codes, &operand);
@@ -158,8 +159,8 @@ static void show_bpftrace(struct seq_file *m, const struct definition *definitio
 /* perf finds the file of a module by itself if the module is installed. */
 static void show_by_name(struct seq_file *m, const struct definition *definition)
 {
-	const char *function = definition->function.name, *module = definition->module;
-	unsigned long offset = definition->addr - definition->function.start;
+	const char *function = definition->function->name, *module = definition->module;
+	unsigned long offset = definition->addr - definition->function->start;
 
 	if (has_index(definition)) {
 		seq_puts(m, "# kprobe_events and perf know no address of two registers\n");
@@ -179,7 +180,7 @@ static void show_by_name(struct seq_file *m, const struct definition *definition
 /* Others would take the first function of the name. */
 static void show_by_address(struct seq_file *m, const struct definition *definition)
 {
-	seq_printf(m, "# several functions are named %s\n", definition->function.name);
+	seq_printf(m, "# several functions are named %s\n", definition->function->name);
 	if (has_index(definition))
 		return;
 	seq_printf(m, "p:%s/%s_%u 0x%lx", definition->probe->provider->name,
@@ -188,45 +189,126 @@ static void show_by_address(struct seq_file *m, const struct definition *definit
 	seq_putc(m, '\n');
 }
 
-static void show_note(struct seq_file *m, const struct sdt_table *table, unsigned int i,
-		      unsigned int number)
+/**
+ * struct cursor - the note that is shown while the file is read
+ * @table: its table
+ * @i: its number there
+ * @function: the symbol that it is in; of size 0 if that is not known
+ * @namesakes: how many functions of the module have that name
+ * @place: its name
+ */
+struct cursor {
+	const struct sdt_table *table;
+	unsigned int i;
+	struct kmarkers_extent function;
+	unsigned int namesakes;
+	struct sdt_place place;
+};
+
+/* Looking up a function takes long, and notes are in the order of addresses. */
+static void name_note(struct cursor *cursor)
 {
-	const struct sdt_note_record *record = sdt_note_record(table, i);
+	const struct sdt_table *table = cursor->table;
+	const struct patcher_site *site = sdt_site(table, cursor->i);
+	struct kmarkers_extent *function = &cursor->function;
+	unsigned long addr = patcher_site_addr(site);
+
+	if (addr - function->start < function->size) {
+		sdt_name_next(&cursor->place, table, site, addr - function->start);
+		return;
+	}
+	sdt_name_site(&cursor->place, table, site);
+	if (kmarkers_find_extent(addr, function))
+		function->size = 0;
+	else
+		cursor->namesakes = count_functions(table->sites.module, function->name);
+}
+
+static int show_note(struct seq_file *m, void *v)
+{
+	struct cursor *cursor = v;
+	const struct sdt_table *table = cursor->table;
+	const struct sdt_note_record *record = sdt_note_record(table, cursor->i);
+	const struct sdt_place *place = &cursor->place;
 	struct definition definition = {
 		.probe = sdt_probe_of(&record->site),
 		.codes = sdt_note_codes(record),
-		.number = number,
+		.number = table->number + cursor->i,
 		.module = module_name(table->sites.module),
+		.function = &cursor->function,
 		.addr = patcher_site_addr(&record->site),
 	};
-	struct sdt_place place;
 
-	sdt_name_site(&place, table, &record->site);
-	seq_printf(m, "# %s:%s:%s:%s %s@+0x%lx missed %lu\n", place.part[SDT_PROVIDER],
-		   place.part[SDT_MODULE], place.part[SDT_FUNCTION], place.part[SDT_NAME],
-		   place.function, place.offset, sdt_note_missed(&table->notes[i]));
-	if (sdt_note_is_doubtful(table, i)) {
-		seq_printf(m, "# doubtful: %s\n", table->notes[i].doubt);
-		return;
-	}
-	if (kmarkers_find_extent(definition.addr, &definition.function))
+	name_note(cursor);
+	seq_printf(m, "# %s:%s:%s:%s %s@+0x%lx missed %lu\n", place->part[SDT_PROVIDER],
+		   place->part[SDT_MODULE], place->part[SDT_FUNCTION], place->part[SDT_NAME],
+		   place->function, place->offset, sdt_note_missed(&table->notes[cursor->i]));
+	if (sdt_note_is_doubtful(table, cursor->i))
+		seq_printf(m, "# doubtful: %s\n", table->notes[cursor->i].doubt);
+	else if (!cursor->function.size)
 		seq_puts(m, "# its function has no name\n");
-	else if (count_functions(table->sites.module, definition.function.name) == 1)
+	else if (cursor->namesakes == 1)
 		show_by_name(m, &definition);
 	else
 		show_by_address(m, &definition);
+	return 0;
+}
+
+/* The first note from one on; NULL behind the last one. */
+static struct cursor *find_note(struct cursor *cursor, loff_t skip)
+{
+	list_for_each_entry_from(cursor->table, &sdt_registry.tables, node) {
+		unsigned int nr = cursor->table->notes ? cursor->table->sites.nr : 0;
+
+		if (cursor->i + skip < nr) {
+			cursor->i += skip;
+			return cursor;
+		}
+		skip -= nr - cursor->i;
+		cursor->i = 0;
+	}
+	return NULL;
+}
+
+/* Modules may have come and gone since the last read. */
+static void *start_notes(struct seq_file *m, loff_t *pos)
+{
+	struct cursor *cursor = m->private;
+
+	mutex_lock(&sdt_registry.lock);
+	memset(cursor, 0, sizeof(*cursor));
+	cursor->table = list_first_entry(&sdt_registry.tables, struct sdt_table, node);
+	return find_note(cursor, *pos);
+}
+
+static void *next_note(struct seq_file *m, void *v, loff_t *pos)
+{
+	++*pos;
+	return find_note(v, 1);
+}
+
+static void stop_notes(struct seq_file *m, void *v)
+{
+	mutex_unlock(&sdt_registry.lock);
+}
+
+static const struct seq_operations operations = {
+	.start = start_notes,
+	.next = next_note,
+	.stop = stop_notes,
+	.show = show_note,
+};
+
+static int open_notes(struct inode *inode, struct file *file)
+{
+	return seq_open_private(file, &operations, sizeof(struct cursor));
 }
 
 /* A comment, and a line for each language that can say it, for each note. */
-int sdt_notes_show(struct seq_file *m, void *unused)
-{
-	struct sdt_table *table;
-	unsigned int i, number = 0;
-
-	mutex_lock(&sdt_registry.lock);
-	list_for_each_entry(table, &sdt_registry.tables, node)
-		for (i = 0; table->notes && i < table->sites.nr; i++)
-			show_note(m, table, i, number++);
-	mutex_unlock(&sdt_registry.lock);
-	return 0;
-}
+const struct file_operations sdt_notes_fops = {
+	.owner = THIS_MODULE,
+	.open = open_notes,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = seq_release_private,
+};

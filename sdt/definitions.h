@@ -3,8 +3,8 @@
 #ifndef SDT_DEFINITIONS_H
 #define SDT_DEFINITIONS_H
 
-struct seq_file;
+#include <linux/fs.h>
 
-int sdt_notes_show(struct seq_file *m, void *unused);
+extern const struct file_operations sdt_notes_fops;
 
 #endif /* SDT_DEFINITIONS_H */

@@ -14,7 +14,6 @@
 #include "list.h"
 
 DEFINE_SHOW_ATTRIBUTE(sdt_list);
-DEFINE_SHOW_ATTRIBUTE(sdt_notes);
 
 static struct dentry *dir;
 

@@ -12,6 +12,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
+#include <linux/string.h>
 
 #include <kmarkers/search.h>
 
@@ -78,11 +79,11 @@ static __always_inline unsigned long addr_of_record(const void *records, unsigne
 	return patcher_site_addr(&((const struct sdt_note_record *)records)[i].site);
 }
 
-/* The notes behind the first byte of a function, before its end, belong to it. */
+/* The notes from the first byte of a function to its end belong to it. */
 static void trust_notes_in(struct sdt_table *table, const Elf_Sym *function)
 {
 	const void *records = table->sites.sites;
-	unsigned int i = kmarkers_lower_bound(records, table->sites.nr, function->st_value + 1,
+	unsigned int i = kmarkers_lower_bound(records, table->sites.nr, function->st_value,
 					      addr_of_record);
 
 	for (; i < table->sites.nr; i++) {
@@ -92,6 +93,13 @@ static void trust_notes_in(struct sdt_table *table, const Elf_Sym *function)
 	}
 }
 
+/* What the kernel's build puts in front of functions has symbols that begin so: it is none. */
+static bool is_function(const struct mod_kallsyms *syms, const Elf_Sym *symbol)
+{
+	return ELF_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
+	       strncmp(syms->strtab + symbol->st_name, "__pfx_", strlen("__pfx_"));
+}
+
 /* The module's table of symbols stays as it is until its init function has run. */
 static void find_functions(struct sdt_table *table)
 {
@@ -99,8 +107,7 @@ static void find_functions(struct sdt_table *table)
 	unsigned int i;
 
 	for (i = 1; i < syms->num_symtab; i++)
-		if (ELF_ST_TYPE(syms->symtab[i].st_info) == STT_FUNC &&
-		    syms->symtab[i].st_shndx != SHN_UNDEF)
+		if (is_function(syms, &syms->symtab[i]))
 			trust_notes_in(table, &syms->symtab[i]);
 }
 

@@ -64,6 +64,21 @@ void sdt_name_site(struct sdt_place *place, const struct sdt_table *table,
 	name_function(place, site);
 }
 
+/**
+ * sdt_name_next() - what another site of the same function is called
+ * @place: filled in for a site of the function; changed
+ * @table: the table of the other site
+ * @site: that site
+ * @offset: of the other site in the function
+ */
+void sdt_name_next(struct sdt_place *place, const struct sdt_table *table,
+		   const struct patcher_site *site, unsigned long offset)
+{
+	name_probe(place, table, sdt_probe_of(site));
+	place->offset = offset;
+	place->part[SDT_FUNCTION] = given_or(place->part[SDT_FUNCTION], place->function);
+}
+
 static bool part_matches(const struct sdt_pattern *pattern, const struct sdt_place *place,
 			 unsigned int part)
 {

@@ -56,5 +56,7 @@ bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_tab
 			 const struct patcher_site *site);
 void sdt_name_site(struct sdt_place *place, const struct sdt_table *table,
 		   const struct patcher_site *site);
+void sdt_name_next(struct sdt_place *place, const struct sdt_table *table,
+		   const struct patcher_site *site, unsigned long offset);
 
 #endif /* SDT_PATTERN_H */

@@ -85,6 +85,7 @@ struct sdt_note {
  * @notes: one for each of them, if they are notes, or NULL
  * @targets: of the sites that can be jumps, sorted by address
  * @nr_targets: how many
+ * @number: of its first note among the notes of all modules; stays as it is
  * @ready: the module has been taken over by everybody, and does not leave
  */
 struct sdt_table {
@@ -95,6 +96,7 @@ struct sdt_table {
 	struct sdt_note *notes;
 	struct sdt_target *targets;
 	unsigned int nr_targets;
+	unsigned int number;
 	bool ready;
 };
 

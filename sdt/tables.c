@@ -168,10 +168,27 @@ static int add_sites(struct sdt_table *table)
 	return err;
 }
 
+/* A table of which a note has one of the numbers from @first on, or NULL. */
+static const struct sdt_table *find_number(unsigned int first, unsigned int nr)
+{
+	const struct sdt_table *table;
+
+	list_for_each_entry(table, &sdt_registry.tables, node)
+		if (table->notes && table->number < first + nr &&
+		    first < table->number + table->sites.nr)
+			return table;
+	return NULL;
+}
+
 /* Notes are nothing to the patcher: they are no instructions. */
 static int add_notes(struct sdt_table *table)
 {
-	int err = join_table(table);
+	const struct sdt_table *other;
+	int err;
+
+	while ((other = find_number(table->number, table->sites.nr)))
+		table->number = other->number + other->sites.nr;
+	err = join_table(table);
 
 	/* Hits of other sites may look at the table, as those of its own that were on. */
 	if (err)

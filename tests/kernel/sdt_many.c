@@ -3,7 +3,6 @@
  * Ten thousand SDT probes, many:::p0000 to many:::p9999; writing a number to the
  * parameter pass passes all of them that often.
  */
-#include <linux/build_bug.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -13,36 +12,11 @@
 #include <kmarkers/sdt.h>
 
 #include "each.h"
+#include "many_probes.h"
 
 SDT_PROVIDER_DEFINE(many);
 
-static_assert(sizeof(struct sdt_probe) == 48 && offsetof(struct sdt_probe, nr) == 40);
-
-/*
- * What SDT_PROBE_DEFINE1(many, , , p0000, "int") defines, and so on to p9999: repeated
- * by the assembler, which is much faster than a compiler.
- */
-asm(".pushsection .data, \"aw\", @progbits\n"
-	".Lmany_types:	.asciz \"int\"\n"
-	".Lmany_empty:	.asciz \"\"\n"
-	".Lmany_names:\n"
-	"	.set many_n, 0\n"
-	"	.rept 10000\n"
-	"	.byte 'p', '0' + many_n / 1000, '0' + many_n / 100 % 10\n"
-	"	.byte '0' + many_n / 10 % 10, '0' + many_n % 10, 0\n"
-	"	.set many_n, many_n + 1\n"
-	"	.endr\n"
-	"	.balign 8\n"
-	".Lmany_probes:\n"
-	"	.set many_n, 0\n"
-	"	.rept 10000\n"
-	"	.quad sdt_provider_many, .Lmany_empty, .Lmany_empty\n"
-	"	.quad .Lmany_names + 6 * many_n, .Lmany_types, 1\n"
-	"	.set many_n, many_n + 1\n"
-	"	.endr\n"
-	".popsection\n");
-
-#define PROBE		".Lmany_probes + 48 * many_n"
+MANY_PROBES("sdt_provider_many");
 
 /* A thousand sites as SDT_PROBE1(many, , , p0000, value) makes them: what is at 3 runs while on. */
 #define PASS(n)								\
@@ -50,10 +24,10 @@ static noinline void pass_##n(int value)				\
 {									\
 	asm volatile("	.set many_n, " #n " * 1000\n"			\
 		     "	.rept 1000\n"					\
-		     __SDT_INSN_OF(PROBE, KMARKERS_BRANCH("3f"))	\
+		     __SDT_INSN_OF(MANY_PROBE, KMARKERS_BRANCH("3f"))	\
 		     "	jmp 4f\n"					\
 		     "3:	leaq 3b(%%rip), %%rsi\n"		\
-		     "	leaq " PROBE "(%%rip), %%rdi\n"			\
+		     "	leaq " MANY_PROBE "(%%rip), %%rdi\n"			\
 		     "	movslq %3, %%rdx\n"				\
 		     "	xorl %%eax, %%eax\n"				\
 		     "	call sdt_fire\n"				\

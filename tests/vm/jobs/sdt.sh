@@ -8,5 +8,6 @@ load_core || exit 1
 run_suite sdt
 run_suite sdt_events
 run_suite notes
+run_suite notes_many
 unload_core || exit 1
 finish

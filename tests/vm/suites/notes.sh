@@ -103,7 +103,10 @@ test_notes_only() {
 }
 
 test_notes_doubtful() {
-	note_is "notes_behind:behind doubtful note 0 0 "
+	same "notes that functions begin with are not doubtful" \
+		"$(grep -c "^tnotes:.*:notes_first:first off note 0 0 notes_first@+0x0 " "$debugfs/sdt/list")" 2
+	# Its address is that of what stands behind the function.
+	note_is "__pfx_notes_first:behind doubtful note 0 0 "
 	result $? "a note behind the end of its function is doubtful"
 	note_is "alone:alone doubtful note 0 0 "
 	result $? "a note that is all of a branch is doubtful"
@@ -114,6 +117,9 @@ test_notes_doubtful() {
 		lacks "tnotes/${probe}_" "$notes"
 		result $? "the note $probe has no definition"
 	done
+	refused "a note is not promoted" "Invalid argument" put "loop promote" "$debugfs/sdt/control"
+	logged "kmarkers_sdt: loop: not promoted: it is a note, which is no instruction"
+	result $? "the log says that a note is no instruction"
 }
 
 # define LEVEL: give kprobe_events what the file says for it
@@ -177,6 +183,24 @@ test_notes_neighbours() {
 	same "no kprobe is left beside neighbours" "$(note_kprobes)" 0
 }
 
+# definition_numbers: print the numbers in the names of all definitions, in the file's order
+definition_numbers() {
+	sed -n 's/^p:[^ ]*_\([0-9]*\) .*/\1/p' "$notes"
+}
+
+test_notes_numbers() {
+	insmod /modules/kmarkers_test_notes_only.ko
+	same "no two definitions have one number" "$(definition_numbers | sort | uniq -d)" ""
+	grep "^p:tonly" "$notes" >/tmp/definition
+	try "the other module with notes leaves" rmmod kmarkers_test_notes
+	same "a definition stays as it is when another module leaves" \
+		"$(grep "^p:tonly" "$notes")" "$(cat /tmp/definition)"
+	insmod /modules/kmarkers_test_notes.ko
+	same "no two definitions have one number when it returns" "$(definition_numbers | sort | uniq -d)" ""
+	try "the definition is of a module with notes alone" grep -q "^p:tonly/passed_[0-9]* " /tmp/definition
+	rmmod kmarkers_test_notes_only
+}
+
 test_notes() {
 	must insmod /modules/kmarkers_test_notes.ko || return
 	test_notes_doubtful
@@ -184,6 +208,7 @@ test_notes() {
 	test_notes_count
 	test_notes_paired
 	test_notes_only
+	test_notes_numbers
 	test_notes_definitions
 	test_notes_neighbours
 	put "tnotes:::* count" "$debugfs/sdt/control"

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Ten thousand notes, each of a probe of its own, nmany:::p0000 to nmany:::p9999, in a hundred
+ * functions; writing a number to the parameter pass passes all of them that often.  Of twenty
+ * more, nmany:::lost, what follows is no instruction of their function.
+ */
+#include <linux/build_bug.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#include <kmarkers/sdt.h>
+
+#include "each.h"
+#include "many_probes.h"
+
+SDT_PROVIDER_DEFINE(nmany);
+SDT_PROBE_DEFINE0(nmany, , , lost);
+
+MANY_PROBES("sdt_provider_nmany");
+
+/* A note at a label, of a probe with arguments, and where these are. */
+#define NOTE_AT(label, probe, nr, codes)				\
+	KMARKERS_RECORD(sdtnote,					\
+	"	.long " label " - ., " probe " - .\n"			\
+	"	.byte 0, 4\n"						\
+	"	.short " nr " << " __stringify(SDT_ARGS_SHIFT) "\n"	\
+	"	.long 9f - .\n")					\
+	"	.pushsection " KMARKERS_SECTION(sdtnote) "_codes, \"aw\", @progbits\n" \
+	"9:\n"								\
+	codes								\
+	"	.popsection\n"
+
+static_assert(SDT_NOTE == 4);
+
+/* A hundred sites as SDT_PROBE1(nmany, , , p0000, value) makes them, of the flavour note. */
+#define PASS(n)								\
+static noinline void pass_##n(int value)				\
+{									\
+	asm volatile("	.set many_n, (1" #n " - 100) * 100\n"		\
+		     "	.rept 100\n"					\
+		     "1:\n"						\
+		     NOTE_AT("1b", MANY_PROBE, "1", "	.byte -4\n	movq %%rbx, %%rax\n") \
+		     /* A nop of 5 bytes, which the kernel can replace by a jump. */ \
+		     "	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"		\
+		     "	.set many_n, many_n + 1\n"			\
+		     "	.endr\n"					\
+		     : : "b" (value));					\
+}
+
+#define HUNDRED(n)	EACH_2(PASS, n)
+
+EACH_1(HUNDRED)
+
+asm(".pushsection .text, \"ax\"\n"
+	"	.type notes_lost, @function\n"
+	"notes_lost:\n"
+	"	jmp notes_lost\n"
+	"1:	.size notes_lost, . - notes_lost\n"
+	"	.skip 16, 0xcc\n"
+	"	.rept 20\n"
+	NOTE_AT("1b", "sdt_nmany___lost", "0", "")
+	"	.endr\n"
+	".popsection\n");
+
+#define NAME(n)		pass_##n,
+#define NAMES(n)	EACH_2(NAME, n)
+
+static void (*const passes[])(int value) = {
+	EACH_1(NAMES)
+};
+
+static int pass(const char *text, const struct kernel_param *unused)
+{
+	unsigned int i, times;
+	int err = kstrtouint(text, 0, &times);
+
+	for (; !err && times; times--)
+		for (i = 0; i < ARRAY_SIZE(passes); i++)
+			passes[i](times);
+	return err;
+}
+
+static const struct kernel_param_ops pass_ops = {
+	.set = pass,
+};
+module_param_cb(pass, &pass_ops, NULL, 0200);
+MODULE_PARM_DESC(pass, "pass all notes that often");
+
+MODULE_DESCRIPTION("Ten thousand notes");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
