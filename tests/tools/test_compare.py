@@ -155,7 +155,8 @@ def test_the_exit_code_says_whether_a_row_fails(
     assert main(["compare", *runs]) == 0
     out = capsys.readouterr().out
     line = next(line for line in out.splitlines() if "marker-immediate" in line)
-    assert line.startswith("native  memcpy-4096") and line.endswith("slower")
+    assert line.startswith("  marker-immediate  ") and line.endswith("slower")
+    assert "\nnative memcpy-4096, TSC cycles\n" in out
     assert main(["compare", *runs, "--fail-on", "costlier"]) == 1
     assert main(["compare", *runs, "--fail-on", "faster,missing"]) == 0
     assert main(["compare", *runs, "--fail-on", "changed", "--margin", "2 %"]) == 0
@@ -198,6 +199,13 @@ def test_every_form_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[
         main(["compare", str(a), str(b), "--format=text"])
     assert main(["compare", str(a), str(b), f"--json={tmp_path}/none/x"]) == 2
     assert "there is no folder" in capsys.readouterr().err
+
+
+def test_no_line_is_wider_than_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """All rows of the committed run: names of 60 characters, costs of nine digits, notes."""
+    assert main(["compare", str(REFERENCE), str(REFERENCE), "--all"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 300 and max(map(len, lines)) <= 80
 
 
 def test_names_of_a_run_are_no_markup(tmp_path: Path) -> None:

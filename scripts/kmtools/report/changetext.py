@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 
 from kmtools.analyse import changes
 from kmtools.analyse.changes import NOT_JUDGED, Change
@@ -18,6 +19,9 @@ from kmtools.report.table import amount
 QUIET = (EQUIVALENT, IDENTICAL, UNRESOLVED, NOT_JUDGED)
 HEADS = ("tier", "benchmark", "variant", "A", "B", "unit", "change", "interval", "verdict")
 NUMBERS = {3, 4, 6, 7}
+# For a terminal: its width, and what the columns below the name of a benchmark are.
+WIDTH = 80
+COLUMNS = "variant: cost in A, in B, change, its interval, verdict"
 
 
 def percent(value: float | None) -> str:
@@ -79,6 +83,20 @@ def outcome(comparison: Comparison) -> str:
     return f"{comparison.failed} rows fail ({words})" if comparison.failed else f"no row is {words}"
 
 
+def grouped(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows for a terminal, below a line for each benchmark. Where a line is longer than WIDTH,
+    the numbers of that benchmark stand below the names of its variants."""
+    lines: list[str] = []
+    for head, several in groupby(rows, key=lambda row: (row[0], row[1], row[5])):
+        own = list(several)
+        rest = [["  " + row[2], *row[3:5], *row[6:]] for row in own]
+        made = aligned(rest, {1, 2, 3, 4})
+        if max(map(len, made)) > WIDTH:
+            made = [line for name, *cells in rest for line in (name, f"    {'  '.join(cells)}")]
+        lines += ["", f"{head[0]} {head[1]}, {head[2]}", *made]
+    return lines
+
+
 def terminal(comparison: Comparison, everything: bool = False) -> str:
     """The comparison for a terminal."""
     lines: list[str] = []
@@ -88,7 +106,7 @@ def terminal(comparison: Comparison, everything: bool = False) -> str:
         lines += [f"{line}." for line in reading(comparison, pair)]
         rows = [cells(change) for change in chosen(comparison, pair, everything)]
         if rows:
-            lines += ["", *aligned([HEADS, *rows], NUMBERS)]
+            lines += ["", COLUMNS, *grouped(rows)]
         lines += ["", sums(pair), ""]
     return "\n".join([*lines, outcome(comparison)])
 
