@@ -46,6 +46,48 @@ def test_openmetrics_has_a_gauge_for_each_row(tmp_path: Path) -> None:
     assert all(METRIC.fullmatch(line) for line in lines[2:-1])
 
 
+def test_another_program_reads_openmetrics(tmp_path: Path) -> None:
+    """The parser of Prometheus reads each row, also if a name is hostile."""
+    parser = pytest.importorskip(
+        "prometheus_client.openmetrics.parser",
+        reason="prometheus_client is missing: scripts/setup --fleet installs it",
+    )
+    (run,) = manyruns.write(tmp_path, 1)
+    hostile = 'a\\\\b}"""" 9'
+    samples = run / "samples.csv"
+    samples.write_text(samples.read_text().replace(",marker-jump,", f',"{hostile}",'))
+    out = tmp_path / "metrics"
+    assert main(["export", str(run), f"--openmetrics={out}"]) == 0
+    (family,) = parser.text_string_to_metric_families(out.read_text())
+    assert (family.name, family.type, len(family.samples)) == ("kmarkers_cost", "gauge", 8)
+    names = {sample.labels["variant"] for sample in family.samples}
+    assert 'a\\\\b}"" 9' in names and "marker-generic" in names
+    costs = {(s.labels["benchmark"], s.labels["variant"]): s.value for s in family.samples}
+    assert costs["getppid-quiet", "base"] == pytest.approx(297, abs=1)
+    with pytest.raises(ValueError, match="EOF"):
+        list(parser.text_string_to_metric_families(out.read_text()[:-6]))
+
+
+def test_events_of_a_track_are_nested(small: Path, tmp_path: Path) -> None:
+    """A viewer shows an event within another or beside it, and has numbers for all it needs."""
+    out = tmp_path / "trace.json"
+    assert main(["export", str(small), f"--trace={out}"]) == 0
+    tracks: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    for e in json.loads(out.read_text())["traceEvents"]:
+        assert e["ph"] in "XM" and isinstance(e["pid"], int) and isinstance(e["name"], str)
+        if e["ph"] == "X":
+            assert e["ts"] >= 0 and e["dur"] >= 0
+            tracks.setdefault((e["pid"], e["tid"]), []).append((e["ts"], -e["dur"]))
+    assert len(tracks) == 2
+    for events in tracks.values():
+        open_until: list[float] = []
+        for start, length in sorted(events):
+            while open_until and open_until[-1] <= start + 1e-6:
+                open_until.pop()
+            assert not open_until or start - length <= open_until[-1] + 1e-6
+            open_until.append(start - length)
+
+
 def test_a_trace_shows_switches_parts_and_gaps(small: Path, tmp_path: Path) -> None:
     out = tmp_path / "trace.json"
     assert main(["export", str(small), f"--trace={out}"]) == 0

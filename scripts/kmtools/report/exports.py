@@ -84,7 +84,8 @@ def of_switch(process: int, start: float, parts: Mapping[str, Sample], tier: Tie
     whole = parts.get(SWITCH) or parts[GAP]
     length = microseconds(whole.value, tier)
     rounds = parts[COUNT].value if COUNT in parts else None
-    args = {"sites": whole.sites, "rounds": rounds, "cpu": whole.cpu, "block": whole.block}
+    # The CPU that switched. Which of the others waited is not recorded.
+    args = {"sites": whole.sites, "rounds": rounds, "switched_by": whole.cpu, "block": whole.block}
     events = []
     if SWITCH in parts:
         events.append(event(whole.variant, (process, SWITCHING), start, length, **args))
