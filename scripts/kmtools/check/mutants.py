@@ -23,23 +23,26 @@ from pathlib import Path
 from kmtools.base import processes
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
-from kmtools.check import ktap
+from kmtools.check import ktap, target
 from kmtools.lab.build import build_modules, strip_copies
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.userspace import make
 
 TABLE = Path(__file__).with_name("mutations.txt")
 HEAD = re.compile(
-    r"([\w-]+): (.+)\n(user|sanitized|kernel)((?: \w+)*): ((?:.*,\n)*[^;\n]+)(?:; model (\S+))?\n"
+    r"([\w-]+): (.+)\n(user|sanitized|kernel|tools)((?: \w+)*): "
+    r"((?:.*,\n)*[^;\n]+)(?:; model (\S+))?\n"
 )
 SCRATCH = ROOT / "build" / "mutants"
 TREE = SCRATCH / "tree"
 PARTS = (
     *("base", "patcher", "immediate", "markers", "sdt", "entry", "bench_modules", "native"),
     *("include", "tests", "Kbuild", "kmarkers.mk", "entry.mk", "examples"),
+    # What the tests of the tools read.
+    *("scripts", "results", "pyproject.toml", "kernels.txt"),
 )
 BATCHES = 5000
-HANG_SECONDS = 30.0
+HANG_SECONDS, TOOLS_SECONDS = 30.0, 600.0
 # A guest that stands still is ended much earlier. A slow guest must not count as caught.
 BOOT_SECONDS = 1200.0
 SANITIZE = "-fsanitize=address -O1 -fno-omit-frame-pointer"
@@ -55,6 +58,7 @@ class Ground(Enum):
     USER = "user"
     SANITIZED = "sanitized"
     KERNEL = "kernel"
+    TOOLS = "tools"
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,9 @@ def copy_sources() -> None:
     """Copy the sources anew, and remove everything that an earlier run built from mutants."""
     shutil.rmtree(SCRATCH, ignore_errors=True)
     TREE.mkdir(parents=True)
-    leave_out = shutil.ignore_patterns("*.o", "*.ko", "*.cmd", "*.mod", "*.mod.c", "__pycache__")
+    leave_out = shutil.ignore_patterns(
+        *("*.o", "*.ko", "*.cmd", "*.mod", "*.mod.c", "__pycache__", "local")
+    )
     for part in PARTS:
         source = ROOT / part
         if source.is_dir():
@@ -186,6 +192,25 @@ def run_user(mutant: Mutant, ground: Ground, log: Path) -> list[str]:
     return caught
 
 
+def run_tools(mutant: Mutant, log: Path) -> list[str]:
+    """Run the named tests of tests/tools; return those that fail, and how."""
+    caught = []
+    for test in mutant.tests:
+        one = log.with_name(f"{log.stem}-{test.replace(':', '-')}.log")
+        one.unlink(missing_ok=True)
+        # Nothing compiled of the code as it was may be taken for that of the mutant.
+        words = ["-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+        place = ["-c", TREE / "pyproject.toml", TREE / "tests" / "tools" / test]
+        code = exit_code([sys.executable, *words, *place], one, TOOLS_SECONDS)
+        if code == 0 and re.search(r"\d skipped", one.read_text()):
+            raise MutantError(f"{test} is skipped on this machine")
+        if code not in (0, 1, None):
+            raise MutantError(f"{test} cannot be run, see {one}")
+        if reason := how(code, ["it"] if code == 1 else []):
+            caught.append(f"{test} {reason}")
+    return caught
+
+
 def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     """Run the named tests in a test kernel; return those that fail, and how."""
     modules = SCRATCH / "modules"
@@ -198,7 +223,10 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         job=TREE / "tests" / "vm" / "jobs" / "mutant.sh",
         out=log.with_suffix(""),
         modules=modules,
-        additions=[(TREE / "tests" / "vm", "/tests")],
+        additions=[
+            (TREE / "tests" / "vm", "/tests"),
+            *((TREE / "scripts" / name, f"/target/{Path(name).name}") for name in target.FILES),
+        ],
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
         # Only a kernel that preempts itself preempts a task inside a run.
         append="preempt=full",
@@ -225,6 +253,8 @@ def run_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     log.unlink(missing_ok=True)
     if mutant.ground is Ground.KERNEL:
         return run_kernel(mutant, kernel, log)
+    if mutant.ground is Ground.TOOLS:
+        return run_tools(mutant, log)
     return run_user(mutant, mutant.ground, log)
 
 

@@ -5,6 +5,11 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
+if [ "${KMARKERS_SUITES:-}" = target ]; then
+	# It loads the modules itself.
+	run_suite target
+	finish
+fi
 load_core || exit 1
 insmod /modules/kmarkers_test.ko batches=50 || exit 1
 for case in ${KMARKERS_CASES?}; do
