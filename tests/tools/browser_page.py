@@ -66,6 +66,7 @@ FLAWS = {
     "said": ("", "", "<script>console.error('no')</script>", "console: no"),
     "wrong": ("", "", "<script>nothing()</script>", "console: nothing is not defined"),
     "focus": ("a { outline: none }", "", "", "keyboard: the focus cannot be seen"),
+    "printed": ("@media print { .answer { color: #999999 } }", "", "", "print: contrast: <p>"),
     "mute": ("", "", '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">', "axe: image-alt"),
 }
 

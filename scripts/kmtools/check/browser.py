@@ -6,7 +6,7 @@ usage: browser.py [--brief] PAGE...
   --brief  one screen only
 
 It runs with the Python of build/page, which scripts/setup --page makes. Each width is shown light
-and dark, as it is opened and with all its parts unfolded.
+and dark, as it is opened, with all its parts unfolded, and as it is printed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def keyboard(page: Any) -> Iterator[str]:
 
 
 def on_screen(context: Any, path: Path, size: tuple[int, int], axe: str) -> Iterator[str]:
-    """What is wrong on one screen, also to axe-core if its source is given."""
+    """What is wrong on one screen, also to axe-core, of which this is the source."""
     page, said = context.new_page(), []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
@@ -86,13 +86,16 @@ def on_screen(context: Any, path: Path, size: tuple[int, int], axe: str) -> Iter
         name = f"{path.stem}-{size[0]}-{'dark' if scheme else 'light'}"
         page.screenshot(path=Path(shots) / f"{name}.png")
         page.screenshot(path=Path(shots) / f"{name}-whole.png", full_page=True)
+        page.emulate_media(media="print")
+        page.screenshot(path=Path(shots) / f"{name}-print.png", full_page=True)
+        page.emulate_media(media="screen")
     yield from keyboard(page)
-    if axe:
-        yield from violations(page, axe, colours=True)
+    yield from violations(page, axe, colours=True)
     page.evaluate(UNFOLD)
     yield from page.evaluate(look)
-    if axe:
-        yield from violations(page, axe, colours=False)
+    yield from violations(page, axe, colours=False)
+    page.emulate_media(media="print")
+    yield from (f"print: {line}" for line in page.evaluate(look))
     if page.evaluate("document.querySelectorAll('*').length") > MOST_NODES:
         yield f"size: more than {MOST_NODES} nodes"
     yield from (f"console: {text}" for text in said)
@@ -108,8 +111,7 @@ def look_at(browser: Any, path: Path, axe: str, brief: bool) -> Iterator[str]:
             context = browser.new_context(
                 viewport={"width": width, "height": height}, color_scheme=scheme
             )
-            last = brief or (width, scheme) == (SCREENS[-1][0], SCHEMES[-1])
-            for line in on_screen(context, path, (width, height), axe if last else ""):
+            for line in on_screen(context, path, (width, height), axe):
                 yield f"{width} {scheme}: {line}"
             context.close()
             if brief:

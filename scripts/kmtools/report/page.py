@@ -27,6 +27,7 @@ from kmtools.report.figures.svg import COLOURS, minus
 from kmtools.report.markup import escape, figure, folded, section, table, verdict
 from kmtools.report.sections import Run
 
+NO_BREAK = "\N{NO-BREAK SPACE}%"
 CSS = Path(__file__).resolve().parent / "report.css"
 HEADLINE = "headline"
 
@@ -87,7 +88,7 @@ def first_screen(run: Run, graded: Sequence[tuple[Tier, Grade]]) -> str:
     found = answer.answers(run.results, run.sites)
     best = answer.best_tier(run.results)
     own = [(t, g) for t, g in graded if (t.tier, t.kernel) == best] or list(graded[:1])
-    parts = [f'<p class="answer">{escape(answer.sentence(found))}</p>']
+    parts = [f'<p class="answer">{escape(answer.sentence(found).replace(" %", NO_BREAK))}</p>']
     old = next((one.then for one in found if one.place == "In hot code"), "")
     parts += [f"<p class='then-line'>Then: {escape(old)}.</p>"] if old else []
     parts += [grade_html(tier, one) for tier, one in own]

@@ -16,9 +16,10 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.text import aligned
+from kmtools.base.text import aligned, wrapped
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
 from kmtools.report.figures.curves import MARKS, Chart, Curve
+from kmtools.report.table import terminal_width
 
 DORMANT, ENABLED = "dormant", "enabled"
 LEAST_RATE, MOST_RATE = 1.0, 1e8
@@ -167,7 +168,14 @@ def table(found: Sequence[Cost], rate: float) -> list[str]:
                 f"{less}{share:.2g} %" if share <= 100 else "more than a CPU",
             ]
         )
-    return aligned(rows, (2, 3, 4))
+    # Where lines are narrow, a row has two: the mechanism, and its numbers.
+    lines = aligned(rows, (2, 3, 4))
+    if max(map(len, lines)) + 2 <= terminal_width():
+        return lines
+    names = [f"{state:8} {name}" for state, name, *_ in rows]
+    numbers = aligned([row[2:] for row in rows], (0, 1, 2))
+    pairs = zip(names, numbers, strict=True)
+    return [line for name, number in pairs for line in (name, f"    {number}")]
 
 
 def text(found: Sequence[Cost], rate: float) -> str:
@@ -179,7 +187,9 @@ def text(found: Sequence[Cost], rate: float) -> str:
     for tier, kernel in dict.fromkeys((cost.tier, cost.kernel) for cost in found):
         own = [cost for cost in found if (cost.tier, cost.kernel) == (tier, kernel)]
         lines += [f"{tier}, kernel {kernel}", *(f"  {line}" for line in table(own, rate)), ""]
-        lines += [best_words(own, state, rate) for state in (DORMANT, ENABLED)] + [""]
+        for state in (DORMANT, ENABLED):
+            lines += wrapped(best_words(own, state, rate), terminal_width())
+        lines.append("")
     return "\n".join(lines[:-1])
 
 

@@ -102,7 +102,10 @@ class Resolving:
             return [("", ""), ("Rows come when the first process has ended.", "2")]
         order = sorted(self.rows, key=lambda key: kinds.KINDS.index(kinds.kind_of(*key)))
         room = max(0, height - 3)
-        shown = [(self._line(key, width), self._colour(key)) for key in order[:room]]
+        # What is still open has room first.
+        first = set(sorted(order, key=lambda key: self.rows[key].verdict != RESOLVING)[:room])
+        keys = [key for key in order if key in first]
+        shown = [(self._line(key, width), self._colour(key)) for key in keys]
         done = sum(row.verdict not in (RESOLVING, MEASURING) for row in self.rows.values())
         told = f"{done} of {len(order)} rows {'measured' if not self.unit else 'resolved'}"
         more = f"; {len(order) - room} have no room here" if len(order) > room else ""
@@ -115,7 +118,12 @@ class Resolving:
         numbers += f"{half:>{NUMBER}} " if width >= NARROWEST else ""
         rest = f" {numbers} {verdict:{WORD}}"
         room = max(1, width - len(rest))
-        return f"{name[:room]:{room}}{rest}".rstrip()
+        cut = (
+            name
+            if len(name) <= room
+            else f"{name[: room // 2 - 1]}~{name[len(name) - (room + 1) // 2 :]}"
+        )
+        return f"{cut:{room}.{room}}{rest}".rstrip()
 
     def _line(self, key: tuple[str, str], width: int) -> str:
         row = self.rows[key]

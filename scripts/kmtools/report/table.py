@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
 from kmtools.analyse import verdicts
@@ -15,6 +15,8 @@ from kmtools.base.text import aligned, wrapped
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS
 
 DEFAULT_WIDTH = 100
+# Characters of a note that stands in its row.
+SHORT = 24
 COLOURS = {
     verdicts.SLOWER: "33",
     verdicts.FASTER: "36",
@@ -68,9 +70,16 @@ def in_core_cycles(result: Result) -> str:
     return amount(result.core.of(result.delta), signed=True) if result.core else "-"
 
 
-def verdict_words(result: Result) -> str:
-    """The verdict with its note."""
-    return f"{result.verdict} ({result.note})" if result.note else result.verdict
+def long_notes(results: Sequence[Result]) -> dict[str, int]:
+    """The notes that are too long for a row, each with a number."""
+    found = dict.fromkeys(result.note for result in results if len(result.note) > SHORT)
+    return {note: number for number, note in enumerate(found, 1)}
+
+
+def verdict_words(result: Result, numbers: Mapping[str, int]) -> str:
+    """The verdict with its note, or with the number of the note."""
+    note = f"[{numbers[result.note]}]" if result.note in numbers else f"({result.note})"
+    return f"{result.verdict} {note}" if result.note else result.verdict
 
 
 Column = tuple[str, bool, Callable[[Result], str]]
@@ -85,18 +94,21 @@ COLUMNS: tuple[Column, ...] = (
     ("added, core", True, in_core_cycles),
     ("n", True, lambda r: str(r.n)),
     ("flagged", True, lambda r: f"{r.flagged}/{r.windows}"),
-    ("verdict", False, verdict_words),
 )
 DROPS = ("95 % interval", "flagged", "n", "added, core", "median", "95 % interval ")
 
 
-def fitting_lines(results: Sequence[Result], width: int) -> list[str]:
-    """The heads and a line for each result, with the columns that fit in the width."""
+def fitting_lines(results: Sequence[Result], width: int, numbers: Mapping[str, int]) -> list[str]:
+    """The heads and a line for each result, with the columns that fit in the width; `numbers` are
+    those of long notes."""
     known = any(result.core for result in results)
     columns = [column for column in COLUMNS if known or column[2] is not in_core_cycles]
     for dropped in (*DROPS, None):
-        heads = [title.strip() for title, _, _ in columns]
-        rows = [[cell(result) for _, _, cell in columns] for result in results]
+        heads = [*(title.strip() for title, _, _ in columns), "verdict"]
+        rows = [
+            [*(cell(result) for _, _, cell in columns), verdict_words(result, numbers)]
+            for result in results
+        ]
         lines = aligned([heads, *rows], [n for n, (_, right, _) in enumerate(columns) if right])
         if dropped is None or 2 + max(map(len, lines)) <= width:
             break
@@ -129,9 +141,7 @@ def render(results: Sequence[Result], width: int, colour: bool) -> str:
     """The whole table as text."""
     if not results:
         return "no results"
-    heads, *texts = fitting_lines(results, width)
-    text_of = dict(zip((result.key for result in results), texts, strict=True))
-    lines: list[str] = []
+    lines, numbers = [], long_notes(results)
     for (tier, kernel, unit), of_tier in groupby(results, lambda r: (r.tier, r.kernel, r.unit)):
         lines += ["", f"{tier}, kernel {kernel}: {unit} per operation"]
         for _, of_benchmark in groupby(of_tier, lambda r: r.benchmark):
@@ -139,5 +149,9 @@ def render(results: Sequence[Result], width: int, colour: bool) -> str:
             lines += ["", *wrapped(group_header(rows[0]), width, " ")]
             if rows[0].core:
                 lines.append(f" {rows[0].core.words()}")
-            lines += [heads, *(_paint(text_of[row.key], row, colour) for row in rows)]
+            heads, *texts = fitting_lines(rows, width, numbers)
+            lines.append(heads)
+            lines += [_paint(text, row, colour) for text, row in zip(texts, rows, strict=True)]
+    for note, number in numbers.items():
+        lines += ["", *wrapped(f"[{number}] {note}", width, " ")]
     return "\n".join(lines[1:])
