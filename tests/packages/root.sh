@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Runs as root in a bare Debian: installs, upgrades and removes the packages as their users do.
 # /srv/packages holds the packages, /srv/next those of a later version, /srv/examples the examples.
-# Prints KTAP. What the test kernel gets is left in /srv/modules, with the key that DKMS made.
+# Prints KTAP. What the test kernel gets is left in /srv/modules, with the key that DKMS made; what a
+# kernel gets that is installed later is left in /srv/modules-later.
 #
 # usage: root.sh VERSION NEXT
 version=$1 next=$2
@@ -47,7 +48,7 @@ get() {
 
 # list_files: print every file that a package may leave. The key is DKMS's own, for all modules.
 list_files() {
-	find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /srv \
+	find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /srv -o -path /run \
 		-o -path /var/cache -o -path /var/log -o -path '/var/lib/dpkg/*-old' \
 		-o -path /var/lib/apt/lists -o -path '/var/lib/dkms/mok.*' -o -name __pycache__ \) -prune -o -print | LC_ALL=C sort
 }
@@ -66,6 +67,36 @@ field() {
 build() {
 	make -C "/lib/modules/$release/build" M="$1" \
 		KMARKERS="$(pkg-config --variable=kmarkers kmarkers)" modules
+}
+
+# deliver DIRECTORY: build a client, and leave what a test kernel gets there. Under Secure Boot a
+# client must be signed, too.
+deliver() {
+	rm -rf /srv/client
+	cp -r /srv/examples/client /srv/client
+	try "an outside client for $release is built by pkg-config and the line of its Kbuild file" build /srv/client
+	! grep -q "undefined\|WARNING" /tmp/said
+	result $? "the build for $release has no warning"
+	if grep -q "^CONFIG_MODVERSIONS=y" "/lib/modules/$release/build/.config"; then
+		modprobe --dump-modversions /srv/client/example_client.ko >/tmp/versions
+		grep -q patcher_ /tmp/versions || grep -q marker_ /tmp/versions
+		result $? "the client for $release has symbol versions of the modules"
+	fi
+	try "a client for $release is signed with DKMS's key" "/lib/modules/$release/build/scripts/sign-file" \
+		sha256 /var/lib/dkms/mok.key /var/lib/dkms/mok.pub /srv/client/example_client.ko
+	mkdir -p "/lib/modules/$release/extra" "$1"
+	cp /srv/client/example_client.ko "/lib/modules/$release/extra/"
+	depmod "$release"
+	cp -r "/lib/modules/$release/updates" "/lib/modules/$release/extra" "/lib/modules/$release"/modules.* "$1"
+	cp /var/lib/dkms/mok.key /var/lib/dkms/mok.pub /var/lib/dpkg/info/kmarkers-dkms.prerm "$1"
+	echo "$release" >"$1/release"
+	rm -r "/lib/modules/$release/extra"
+	depmod "$release"
+}
+
+# packages: print the packages that are installed
+packages() {
+	dpkg-query -W -f '${Package}\n'
 }
 
 # fill: install the modules where DKMS has no room for a build
@@ -109,30 +140,10 @@ try "man page is there" test -e /usr/share/man/man9/kmarkers-immediate.9.gz
 refused "headers of another kernel are missing" "headers" dkms build "kmarkers/$version" -k 9.9.9-other
 same "modules stay as they were" "$(modules)" "$wanted"
 
-cp -r /srv/examples/client /srv/client
-try "an outside client is built by pkg-config and the line of its Kbuild file" build /srv/client
-! grep -q "undefined\|WARNING" /tmp/said
-result $? "the build has no warning"
-if grep -q "^CONFIG_MODVERSIONS=y" "/lib/modules/$release/build/.config"; then
-	modprobe --dump-modversions /srv/client/example_client.ko >/tmp/versions
-	grep -q patcher_ /tmp/versions || grep -q marker_ /tmp/versions
-	result $? "the client has symbol versions of the modules"
-fi
 # shellcheck disable=SC2046 # flags are words
 try "a program is built by pkg-config" gcc -O2 -o /srv/flight /srv/examples/user/flight.c \
 	$(pkg-config --cflags --libs kmarkers-user)
-# Under Secure Boot a client must be signed, too.
-try "a client is signed with DKMS's key" "/lib/modules/$release/build/scripts/sign-file" sha256 \
-	/var/lib/dkms/mok.key /var/lib/dkms/mok.pub /srv/client/example_client.ko
-mkdir -p "/lib/modules/$release/extra"
-cp /srv/client/example_client.ko "/lib/modules/$release/extra/"
-depmod "$release"
-mkdir -p /srv/modules
-cp -r "/lib/modules/$release/updates" "/lib/modules/$release/extra" "/lib/modules/$release"/modules.* /srv/modules/
-cp /var/lib/dkms/mok.key /var/lib/dkms/mok.pub /var/lib/dpkg/info/kmarkers-dkms.prerm /srv/modules/
-echo "$release" >/srv/modules/release
-rm -r "/lib/modules/$release/extra"
-depmod "$release"
+deliver /srv/modules
 
 try "packages are upgraded" get install /srv/next/*.deb
 same "modules have the version of the upgrade" "$(field version)" "$next"
@@ -140,11 +151,27 @@ same "the older sources are gone" "$(ls -d /usr/src/kmarkers-*)" "/usr/src/kmark
 try "packages are downgraded" get install --allow-downgrades /srv/packages/*.deb
 same "modules have the version of the downgrade" "$(field version)" "$version"
 
+packages | LC_ALL=C sort >/tmp/packages
+older=$release
+try "headers of another kernel are installed" get install linux-headers-rt-amd64
+release=$(basename /lib/modules/*-rt-amd64)
+same "modules are built for a kernel that is installed later" "$(modules)" "$wanted"
+dkms uninstall "kmarkers/$version" -k "$release" >/dev/null
+same "the modules of that kernel are taken away" "$(modules)" ""
+try "modules are built at boot for a kernel that lacks them" dkms autoinstall -k "$release"
+same "the modules of that kernel are back" "$(modules)" "$wanted"
+deliver /srv/modules-later
+release=$older
+
 # As after a removal that was interrupted.
 find "/lib/modules/$release/updates" -name 'kmarkers_sdt.ko*' -delete
 try "packages are removed although a module is gone" get remove kmarkers kmarkers-dev kmarkers-dkms
-same "modules are gone" "$(modules)" ""
+same "modules of all kernels are gone" "$(find /lib/modules -name 'kmarkers*')" ""
 try "packages are purged" dpkg --purge kmarkers kmarkers-dev kmarkers-dkms
+# shellcheck disable=SC2046 # packages are words
+dpkg --purge $(packages | LC_ALL=C sort | LC_ALL=C comm -13 /tmp/packages -) >/dev/null 2>&1
+# depmod wrote into it.
+rm -rf /lib/modules/*-rt-amd64
 list_files | diff /tmp/before - >/tmp/left
 sed 's/^/# /' /tmp/left
 try "purging leaves nothing" test ! -s /tmp/left

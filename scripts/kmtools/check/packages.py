@@ -4,7 +4,7 @@
 In a bare root tests/packages/root.sh does what users do with packages; a later version is made of
 the same sources. What DKMS built there is booted in the kernel of the same Debian three times:
 without Secure Boot, with firmware that has DKMS's key, and with a kernel that demands signatures
-and has no such key.
+and has no such key. What DKMS built for a kernel that was installed later is booted in that one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13"}
 MODPROBE, BASH = "/usr/sbin/modprobe", "/usr/bin/bash"
 USUAL_SECONDS = 600
 # Each boot: its settings, and words for the kernel.
-PLAIN, ENROLLED, REFUSED = "plain", "enrolled", "refused"
+PLAIN, ENROLLED, REFUSED, LATER = "plain", "enrolled", "refused", "later"
 ENFORCE = "module.sig_enforce=1"
 
 
@@ -113,9 +113,10 @@ def run_root(root: Root, suite: str, log: Path) -> Tally:
     return tally
 
 
-def entry_of(suite: str) -> Entry:
-    """Return the kernel of a Debian that its headers are for."""
-    return next(e for e in catalogue.load() if e.suite == suite and e.role == "gates")
+def entry_of(suite: str, part: str = PLAIN) -> Entry:
+    """Return the kernel of a Debian that its headers are for, or the one installed later."""
+    entry = next(e for e in catalogue.load() if e.suite == suite and e.role == "gates")
+    return catalogue.find(f"{entry.name}-rt") if part == LATER else entry
 
 
 def host_files(root: Root) -> list[tuple[Path, str]]:
@@ -126,10 +127,17 @@ def host_files(root: Root) -> list[tuple[Path, str]]:
     return [*own, *unpack.with_libraries(root.path, BASH)]
 
 
-def run_boot(root: Root, entry: Entry, part: str, log: Path) -> Tally:
-    """Boot the kernel with what was installed in a root."""
-    modules = root.path / "srv" / "modules"
-    release = (modules / "release").read_text().strip()
+def run_boot(root: Root, suite: str, part: str, log: Path) -> Tally:
+    """Boot a kernel with what was installed for it in a root."""
+    modules = root.path / "srv" / ("modules-later" if part == LATER else "modules")
+    entry, record = entry_of(suite, part), modules / "release"
+    if not record.is_file():
+        return Tally(failed=[f"{part}: no modules were built for it"])
+    kernel, release = ensure(entry), record.read_text().strip()
+    if kernel.release != release:
+        why = f"the test kernel is {kernel.release}, the headers are for {release}: "
+        advice = f"run scripts/kmarkers lab fetch --update {entry.name}"
+        return Tally(skipped=[f"boot {part}: {why}{advice}"])
     request = Request(
         kernel=entry.name,
         job=kernelsuite.JOBS / "packages.sh",
@@ -154,22 +162,11 @@ def run_boot(root: Root, entry: Entry, part: str, log: Path) -> Tally:
 def run(suite: str, log: Path) -> Tally:
     """Test the packages in a Debian, and in its kernel."""
     log.write_text("")
-    entry = entry_of(suite)
     with installed(suite) as root:
         provide(root, log)
         tally = run_root(root, suite, log)
-        record = root.path / "srv" / "modules" / "release"
-        if not record.is_file():
-            return tally
-        kernel, release = ensure(entry), record.read_text().strip()
-        if kernel.release != release:
-            why = f"the test kernel is {kernel.release}, the headers are for {release}: "
-            tally.skipped.append(
-                f"boots: {why}run scripts/kmarkers lab fetch --update {entry.name}"
-            )
-            return tally
-        for part in (PLAIN, ENROLLED, REFUSED):
-            tally.add(run_boot(root, entry, part, log))
+        for part in (PLAIN, ENROLLED, REFUSED, LATER):
+            tally.add(run_boot(root, suite, part, log))
     return tally
 
 
