@@ -8,6 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -281,6 +283,71 @@ def test_symbol_versions_are_kept(tmp_path: Path) -> None:
     script = ROOT / "packaging" / "keep-symvers"
     subprocess.run([script, tmp_path / "kernel"], cwd=tmp_path, check=True)
     assert (tmp_path / "kernel" / "Module.symvers").read_text() == "0x1\tpatcher_apply\n"
+
+
+def clone(place: Path) -> Path:
+    """Make a clone of the last commit that has the programs and pages which are built here."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    tree = place / "tree"
+    subprocess.run(
+        ["git", "-c", f"safe.directory={ROOT}", "clone", "-q", str(ROOT), str(tree)], check=True
+    )
+    for name in ("native/kmbench", "native/libkmarkers.a", "man"):
+        (tree / "build" / name).parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["cp", "-r", ROOT / "build" / name, tree / "build" / name], check=True)
+    return tree
+
+
+def installed_by(tree: Path, libdir: str) -> set[str]:
+    """Return the files that scripts/install puts into a system; pages without their suffix .gz."""
+    root = tree.parent / "root"
+    words = (tree / "scripts" / "install", "command", "dev", "dkms")
+    zsh = "/usr/share/zsh/site-functions"
+    good(*words, DESTDIR=root, PREFIX="/usr", LIBDIR=libdir, ZSHDIR=zsh)
+    return {f"/{name}" for name in files(root)}
+
+
+def without(tools: Sequence[str]) -> str:
+    """Return which of some programs is missing, with the remedy; empty if none is."""
+    missing = [tool for tool in tools if not shutil.which(tool)]
+    return f"{missing[0]} is missing: run scripts/setup --packages" if missing else ""
+
+
+@PAGES
+@pytest.mark.skipif(bool(without(["rpmbuild"])), reason=without(["rpmbuild"]))
+def test_rpm_packages_hold_what_is_installed(tmp_path: Path, programs: None) -> None:
+    tree = clone(tmp_path)
+    packages = good(tree / "scripts" / "package", "rpm").split()
+    assert len(packages) == 3
+    # Licences and links for debuggers are added by rpmbuild.
+    query = "[%{FILEMODES:perms} %{FILENAMES}\n]"
+    listed = good("rpm", "-qp", "--qf", query, *packages).splitlines()
+    paths = [line.partition(" ")[2] for line in listed if not line.startswith("d")]
+    added = ("/usr/share/licenses/", "/usr/lib/.build-id/")
+    held = [path.removesuffix(".gz") for path in paths if not path.startswith(added)]
+    assert len(held) == len(set(held))
+    assert set(held) == installed_by(tree, "/usr/lib64")
+
+
+@PAGES
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user for makepkg")
+@pytest.mark.skipif(bool(without(["makepkg", "pacman"])), reason=without(["makepkg", "pacman"]))
+def test_arch_packages_hold_what_is_installed(programs: None) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        tree = clone(Path(name))
+        wanted = installed_by(tree, "/usr/lib")
+        subprocess.run(["chown", "-R", "nobody", name], check=True)
+        script = tree / "scripts" / "package"
+        as_nobody = ("setpriv", "--reuid=nobody", "--clear-groups")
+        packages = good(*as_nobody, script, "arch", HOME=name).split()
+        assert len(packages) == 2
+        held = []
+        for package in packages:
+            with tarfile.open(package) as tar:
+                found = [f"/{member.name}" for member in tar if not member.isdir()]
+            held += [path.removesuffix(".gz") for path in found if not path.startswith("/.")]
+        assert sorted(held) == sorted(wanted)
 
 
 @pytest.mark.parametrize(
