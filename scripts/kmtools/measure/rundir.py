@@ -78,6 +78,20 @@ def tier_order(tier: str) -> int:
     return TIERS.index(tier) if tier in TIERS else len(TIERS)
 
 
+# What every command that reads env.json relies on.
+OBJECT = (dict, None)
+ENV = {
+    "tiers": [
+        {
+            "tier": TIERS, "kernel": str, "env?": {"*": str}, "vm?": OBJECT,
+            "windows?": (int, None), "cycle_fields_dropped?": (int, None),
+        }
+    ],
+    "machine?": {"cpu": dict}, "kernel?": dict, "source?": dict,
+    "run?": {"missing?": [{"tier": str, "why": str}]},
+}  # fmt: skip
+
+
 def require_run(run: Path) -> None:
     """Raise UnableError unless the folder of a run is there."""
     if not run.is_dir():
@@ -87,7 +101,7 @@ def require_run(run: Path) -> None:
 def read_env(path: Path) -> dict[str, Any]:
     """env.json of a run."""
     require_run(path.parent)
-    env: dict[str, Any] = read_json(path, {"tiers": [{"tier": str, "kernel": str}]})
+    env: dict[str, Any] = read_json(path, ENV)
     return env
 
 

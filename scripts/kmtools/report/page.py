@@ -142,16 +142,22 @@ def excluded_section(env: Mapping[str, Any], results: Sequence[Result]) -> str:
     return section("excluded", "What was left out", [f"<ul>{lines}</ul>", without_successor()])
 
 
+def cpu_of(env: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is known of the processor of a run."""
+    return (env.get("machine") or {}).get("cpu") or {}
+
+
 def env_section(env: Mapping[str, Any], graded: Sequence[tuple[Tier, Grade]]) -> str:
     """The conditions of the run, in short and in full, and every tier's grade."""
-    cpu, kernel = env["machine"]["cpu"], env["kernel"]
-    changes = " + changes" if env["source"].get("dirty") else ""
+    cpu, kernel = cpu_of(env), env.get("kernel") or {}
+    source = env.get("source") or {}
+    changes = " + changes" if source.get("dirty") else ""
     short = [
         ("CPU", cpu.get("model_name")),
         ("microcode", cpu.get("microcode")),
         ("hypervisor", "yes" if cpu.get("hypervisor") else "no"),
         ("kernel", f"{kernel.get('release')} {kernel.get('version')}"),
-        ("source", f"{env['source'].get('commit')}{changes}"),
+        ("source", f"{source.get('commit')}{changes}"),
         ("date", env.get("date")),
     ]
     short += [
@@ -194,7 +200,7 @@ def render(run: Run) -> str:
         excluded_section(run.env, run.results),
         env_section(run.env, graded),
     ]
-    cpu = run.env["machine"]["cpu"].get("model_name")
+    cpu = cpu_of(run.env).get("model_name")
     style = COLOURS.read_text(encoding="utf-8") + CSS.read_text(encoding="utf-8")
     return "\n".join(
         [

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Two hundred damaged runs: each is refused with the file named, or its page is plain text."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import rawdata
+from kmtools.cli import main
+
+RUNS = 200
+WORDS = (b"nan", b"-1", b"1e99", b"9" * 40, b"<script>alert(1)</script>", b"", b'"', b"\0", b"\xff",
+         b"\r", b",", b"\n", b"null", b"{", b"]", b"0", b"native", b"\xe2\x80\xae")  # fmt: skip
+LOOP = rawdata.Bench("empty-loop", {"none": 1.0, "none-clone": 1.0, "x": 2.0})
+
+
+def damaged(text: bytes, rng: random.Random) -> bytes:
+    """The bytes of a file with one damage: cut, a field or a byte replaced, a line doubled."""
+    kind = rng.randrange(5)
+    if kind == 0:
+        return text[: rng.randrange(len(text))]
+    if kind == 1:
+        fields = list(re.finditer(rb"[^,\n\":{}\[\] ]+", text))
+        field = rng.choice(fields)
+        return text[: field.start()] + rng.choice(WORDS) + text[field.end() :]
+    if kind == 2:
+        at = rng.randrange(len(text))
+        return text[:at] + bytes([rng.randrange(256)]) + text[at + 1 :]
+    lines = text.split(b"\n")
+    at = rng.randrange(len(lines))
+    if kind == 3:
+        return b"\n".join([*lines[:at], lines[at], *lines[at:]])
+    return b"\n".join([*lines[:at], *lines[at + 1 :]])
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sound")
+    raw = rawdata.write_tier(folder / "raw", 8, 1, [LOOP], emulated="0")
+    assert main(["collect", str(folder / "run"), f"--raw=native={raw}"]) == 0
+    return folder / "run"
+
+
+def test_a_damaged_run_is_refused_or_escaped(
+    sound: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An exception of ours that is not an error message would end main() here."""
+    ends = {0: 0, 1: 0}
+    for seed in range(RUNS):
+        rng = random.Random(seed)
+        run = tmp_path / str(seed)
+        shutil.copytree(sound, run)
+        file = run / rng.choice(["samples.csv", "samples.csv", "env.json"])
+        file.write_bytes(damaged(file.read_bytes(), rng))
+        capsys.readouterr()
+        code = main(["report", str(run)])
+        said = capsys.readouterr().err
+        assert code in ends, (seed, said)
+        ends[code] += 1
+        if code:
+            assert file.name in said and "Traceback" not in said, (seed, said)
+            where = file.name == "env.json" or re.search(r"samples\.csv:\d+: |truncated", said)
+            assert where, (seed, said)
+        else:
+            page = (run / "report.html").read_text()
+            assert "<script" not in page, seed
+        shutil.rmtree(run)
+    assert min(ends.values()) > 10
+
+
+@pytest.mark.parametrize("part", ["machine", "kernel", "source", "date"])
+def test_what_is_not_known_of_the_machine_is_no_error(
+    sound: Path, tmp_path: Path, part: str
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(sound, run)
+    env = json.loads((run / "env.json").read_text())
+    del env[part]
+    (run / "env.json").write_text(json.dumps(env))
+    assert main(["report", str(run)]) == 0
+    assert (run / "report.html").is_file()
