@@ -73,8 +73,8 @@ class Fleet:
             variables["kmarkers_program"] = str(file)
         self.hosts[name] = {"kmarkers_folder": str(self.folder(name)), **variables}
 
-    def play(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run the playbook of the collection."""
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """Start the playbook of the collection, in a session of its own."""
         inventory = self.path / "inventory.json"
         inventory.write_text(json.dumps({"all": {"vars": self.common, "hosts": self.hosts}}))
         env = {
@@ -85,15 +85,21 @@ class Fleet:
             "LC_ALL": "C.UTF-8",
         }
         command = [PLAYBOOK, "kmarkers.fleet.measure", "-i", inventory, *words]
-        return subprocess.run(
+        return subprocess.Popen(
             [str(word) for word in command],
             cwd=self.path,
             env=env,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=500,
-            check=False,
+            start_new_session=True,
         )
+
+    def play(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run the playbook to its end."""
+        with self.start(*words) as playing:
+            out, error = playing.communicate(timeout=500)
+            return subprocess.CompletedProcess(playing.args, playing.returncode, out, error)
 
 
 @pytest.fixture

@@ -183,12 +183,12 @@ def test_missing_module_is_named_with_what_brings_it() -> None:
 def test_pytest_that_ends_badly_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, failed: list[str]
 ) -> None:
-    def command(words: list[str], log: Path) -> int:
+    def command(words: list[str], log: Path, env: object) -> int:
         log.with_suffix(".xml").write_text("<t><testcase classname='c' name='n'/></t>")
         return code
 
     monkeypatch.setattr(processes, "run", command)
-    assert everything.scripts(tmp_path / "scripts.log") == Tally(1, failed)
+    assert suites_of_check.scripts(tmp_path / "scripts.log") == Tally(1, failed)
 
 
 def test_nothing_is_built_without_root(monkeypatch: pytest.MonkeyPatch) -> None:

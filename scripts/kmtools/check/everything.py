@@ -6,15 +6,12 @@ from __future__ import annotations
 import importlib.util
 import multiprocessing
 import shutil
-import sys
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kmtools.base import processes
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
 from kmtools.check import (
@@ -29,7 +26,7 @@ from kmtools.check import (
     target,
 )
 from kmtools.check.ktap import Tally
-from kmtools.check.suites import Suite
+from kmtools.check.suites import Suite, scripts
 from kmtools.lab import catalogue
 
 if TYPE_CHECKING:
@@ -43,30 +40,6 @@ WAIT_SECONDS = 1.0
 PAGE_SECONDS = 45
 BROWSER = Path("build/page/bin/python")
 KERNEL_SECONDS = 227
-
-
-def scripts(log: Path, *files: str) -> Tally:
-    """Run the Python tests, or those of some files, and count them from pytest's own record."""
-    record = log.with_suffix(".xml")
-    record.unlink(missing_ok=True)
-    code = processes.run(
-        [sys.executable, "-m", "pytest", "-q", f"--junitxml={record}", *files], log
-    )
-    tally = Tally()
-    if not record.is_file():
-        tally.failed.append("pytest did not run")
-        return tally
-    for case in ElementTree.parse(record).iter("testcase"):
-        name = f"{case.get('classname')}.{case.get('name')}"
-        if case.find("failure") is not None or case.find("error") is not None:
-            tally.failed.append(name)
-        elif (skip := case.find("skipped")) is not None:
-            tally.skipped.append(f"{name}: {skip.get('message')}")
-        else:
-            tally.passed += 1
-    if code and not tally.failed:
-        tally.failed.append(f"pytest: exit code {code}")
-    return tally
 
 
 def without(module: str, package: str) -> str:

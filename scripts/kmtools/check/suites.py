@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import sys
 import threading
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,6 +74,30 @@ def run_ktap(words: Sequence[object], log: Path, env: Mapping[str, str] | None =
     tally = ktap.parse(lines)
     if code and not tally.failed:
         tally.failed.append(f"{Path(str(words[0])).name}: exit code {code}")
+    return tally
+
+
+def scripts(log: Path, *files: str, env: Mapping[str, str] | None = None) -> Tally:
+    """Run the Python tests, or those of some files, and count them from pytest's own record."""
+    record = log.with_suffix(".xml")
+    record.unlink(missing_ok=True)
+    code = processes.run(
+        [sys.executable, "-m", "pytest", "-q", f"--junitxml={record}", *files], log, env
+    )
+    tally = Tally()
+    if not record.is_file():
+        tally.failed.append("pytest did not run")
+        return tally
+    for case in ElementTree.parse(record).iter("testcase"):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        if case.find("failure") is not None or case.find("error") is not None:
+            tally.failed.append(name)
+        elif (skip := case.find("skipped")) is not None:
+            tally.skipped.append(f"{name}: {skip.get('message')}")
+        else:
+            tally.passed += 1
+    if code and not tally.failed:
+        tally.failed.append(f"pytest: exit code {code}")
     return tally
 
 

@@ -89,6 +89,9 @@ class Request:
     bochs: str = ""
     # The boot is over once the console has this text.
     until: str = ""
+    # A port of this machine's loopback interface that leads to port 22 of the guest's e1000; 0 for
+    # no network. Nothing else can be reached from the guest.
+    ssh_port: int = 0
     # Whether the guest has a fourth serial port, ttyS3, which is this process's terminal.
     terminal: bool = False
 
@@ -158,6 +161,9 @@ def _qemu(request: Request, files: Files, archive: Path, cmdline: str, scratch: 
     ]
     if request.nmi:
         command += Monitor.options(scratch / NMI_SOCKET)
+    if request.ssh_port:
+        forwarded = f"hostfwd=tcp:127.0.0.1:{request.ssh_port}-:22"
+        command += ["-nic", f"user,model=e1000,restrict=on,{forwarded}"]
     if request.control:
         command += Monitor.options(request.control)
     return replace(qemu, command=tuple(command))

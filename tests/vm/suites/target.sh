@@ -77,10 +77,10 @@ measure() {
 interrupted() {
 	interrupt "$@" &
 	! measure "$3"
-	result $? "the script fails that is interrupted by $2, $1, $3"
+	result $? "the script fails that is interrupted by $2 to $1 while $3"
 	wait
 	[ "$3" != running ] || [ -e /tmp/changed ]
-	result $? "getppid(2) is changed before $2, $1, $3"
+	result $? "getppid(2) is changed before $2 to $1 while $3"
 }
 
 guard_is_done() {
@@ -101,18 +101,18 @@ test_target() {
 	[ "$original" ]
 	result $? "the kernel's text can be read"
 	expedite 1
-	for point in loading running unloading; do
-		for signal in TERM INT HUP KILL; do
-			interrupted script $signal $point
+	for point in ${KMARKERS_POINTS:-loading running unloading}; do
+		for signal in ${KMARKERS_SIGNALS:-TERM INT HUP KILL}; do
+			interrupted script "$signal" "$point"
 			within 120 guard_is_done
-			result $? "the guard ends after $signal, $point"
-			nothing_stays "$signal, $point"
+			result $? "the guard ends after $signal while $point"
+			nothing_stays "$signal while $point"
 		done
-		interrupted all KILL $point
-		[ $point = loading ] || [ -e "$folder"/alive ]
-		result $? "the guard is killed, too, $point"
-		try "cleaning succeeds after all were killed, $point" sh /target/measure.sh clean "$folder"
-		nothing_stays "cleaning, $point"
+		interrupted all KILL "$point"
+		[ "$point" = loading ] || [ -e "$folder"/alive ]
+		result $? "the guard is killed, too, while $point"
+		try "cleaning succeeds after all were killed while $point" sh /target/measure.sh clean "$folder"
+		nothing_stays "cleaning of $point"
 	done
 	measure unloading
 	result $? "the script measures if nothing interrupts it"

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The Ansible role on three machines: two of user space, and a test kernel that loads modules. For
+the suite fleet-KERNEL of kmarkers check target, which names the kernel and its modules."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import loopback
+import pytest
+from kmtools.check import ktap, target
+from kmtools.cli import main
+from kmtools.lab.machine import boot
+from kmtools.lab.result import Result
+from test_ansible import Fleet, server  # noqa: F401  a fixture
+
+WAIT_SECONDS = 300.0
+LOAD = "patcher immediate markers sdt bench_sites bench"
+
+
+@dataclass
+class Guest:
+    """A test kernel that can be reached, and the options of ssh for that."""
+
+    port: int
+    options: list[str]
+    said: list[str] = field(default_factory=list)
+    result: Result | None = None
+
+    def command(self, text: str) -> subprocess.CompletedProcess[str]:
+        """Run a command in its shell."""
+        words = ["ssh", *self.options, "-p", str(self.port), "root@127.0.0.1", text]
+        return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
+    """Boot the machine; afterwards its own tests must have passed."""
+    path = tmp_path_factory.mktemp("guest")
+    key = path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    words = ["BatchMode=yes", "StrictHostKeyChecking=accept-new", "IdentitiesOnly=yes",
+             f"UserKnownHostsFile={path}/known"]  # fmt: skip
+    options = [word for option in words for word in ("-o", option)]
+    one = Guest(loopback.free_port(), [*options, "-i", str(key)])
+    modules = Path(os.environ["KMARKERS_MODULES"])
+    kernel = os.environ["KMARKERS_KERNEL"]
+    request = target.machine(kernel, modules, path, key.with_suffix(".pub"), one.port)
+
+    def run() -> None:
+        one.result = boot(request, one.said.append)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        until = time.monotonic() + WAIT_SECONDS
+        while not loopback.answers(one.port):
+            assert thread.is_alive() and time.monotonic() < until, "\n".join(one.said)
+            time.sleep(1)
+        yield one
+    finally:
+        one.command(": >/tmp/over")
+        thread.join()
+    assert one.result is not None and one.result.ok, one.result and one.result.reason
+    assert ktap.parse(one.said).failed == []
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, server: loopback.Server, guest: Guest) -> Fleet:  # noqa: F811
+    """Two machines of user space and the guest."""
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    for name in LOAD.split():
+        shutil.copy(Path(os.environ["KMARKERS_MODULES"]) / f"kmarkers_{name}.ko", modules)
+    found = Fleet(tmp_path, server)
+    found.add("user-1")
+    found.add("user-2", kmarkers_seed=7)
+    found.hosts["guest"] = {
+        "kmarkers_folder": "/var/tmp/kmarkers",
+        "kmarkers_kind": "modules",
+        "kmarkers_tier": "vm",
+        "kmarkers_modules": str(modules),
+        "ansible_port": guest.port,
+        "ansible_ssh_common_args": " ".join(guest.options),
+        # The guest has no server of sftp. Connections end with the play.
+        "ansible_ssh_transfer_method": "piped",
+        "ansible_ssh_args": "",
+        "ansible_pipelining": True,
+        "kmarkers_seconds": 600,
+    }
+    return found
+
+
+def test_three_machines(fleet: Fleet, guest: Guest, capsys: pytest.CaptureFixture[str]) -> None:
+    done = fleet.play()
+    assert done.returncode == 0, done.stdout + done.stderr
+    env = json.loads((fleet.runs / "guest" / "env.json").read_text())
+    assert [(tier["tier"], tier["unit"]) for tier in env["tiers"]] == [("vm", "ticks (emulated)")]
+    assert env["kernel"]["release"] == guest.command("uname -r").stdout.strip()
+    names = fleet.path / "names"
+    names.write_text("\n".join(fleet.hosts))
+    # The groups are named, and numbers of two tiers are not compared.
+    assert main(["fleet", str(fleet.runs), "--by", "cpu", "--machines", str(names)]) == 1
+    said = capsys.readouterr()
+    assert "       2  " in said.out and "       1  QEMU" in said.out
+    assert "have no row in common" in said.err
+    assert guest.command("ls /var/tmp; grep ^kmarkers_ /proc/modules").stdout == ""
