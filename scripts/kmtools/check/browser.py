@@ -25,6 +25,8 @@ LOOK = HERE / "look.js"
 # Width and height of the screens.
 SCREENS = ((360, 740), (768, 1024), (1440, 900))
 SCHEMES = ("light", "dark")
+# A4 with usual margins.
+PAPER = {"width": 718, "height": 1000}
 BROWSERS = ("chromium", "chromium-browser")
 MOST_NODES, MOST_BYTES = 12_000, 1_500_000
 UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
@@ -91,11 +93,14 @@ def on_screen(context: Any, path: Path, size: tuple[int, int], axe: str) -> Iter
         page.emulate_media(media="screen")
     yield from keyboard(page)
     yield from violations(page, axe, colours=True)
+    page.emulate_media(media="print")
+    page.set_viewport_size(PAPER)
+    yield from (f"print: {line}" for line in page.evaluate(look))
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": size[0], "height": size[1]})
     page.evaluate(UNFOLD)
     yield from page.evaluate(look)
     yield from violations(page, axe, colours=False)
-    page.emulate_media(media="print")
-    yield from (f"print: {line}" for line in page.evaluate(look))
     if page.evaluate("document.querySelectorAll('*').length") > MOST_NODES:
         yield f"size: more than {MOST_NODES} nodes"
     yield from (f"console: {text}" for text in said)
