@@ -7,7 +7,7 @@
 #include <linux/processor.h>
 #include <linux/timekeeping.h>
 
-#include "bench.h"
+#include <kmarkers/bench.h>
 #include "bystander.h"
 #include "platform.h"
 

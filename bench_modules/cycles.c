@@ -14,7 +14,7 @@
 #include <linux/sort.h>
 #include <linux/stringify.h>
 
-#include "bench.h"
+#include <kmarkers/bench.h>
 #include "cycles.h"
 #include "platform.h"
 

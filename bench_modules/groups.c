@@ -5,7 +5,7 @@
 #include "groups.h"
 #include "ops.h"
 
-const struct bench_group *const bench_groups[] = {
+const struct bench_group *bench_groups[] = {
 	&bench_empty_loop,
 	&bench_memcpy_4096,
 	&bench_density_empty,
@@ -48,4 +48,4 @@ const struct bench_group *const bench_groups[] = {
 #endif
 };
 
-const unsigned int bench_nr_groups = ARRAY_SIZE(bench_groups);
+unsigned int bench_nr_groups = ARRAY_SIZE(bench_groups);

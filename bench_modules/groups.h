@@ -3,9 +3,10 @@
 #ifndef BENCH_MODULES_GROUPS_H
 #define BENCH_MODULES_GROUPS_H
 
-#include "bench.h"
+#include <kmarkers/bench.h>
 
-extern const struct bench_group *const bench_groups[];
-extern const unsigned int bench_nr_groups;
+/* In a program of others, the groups that it registered before main(). */
+extern const struct bench_group *bench_groups[];
+extern unsigned int bench_nr_groups;
 
 #endif /* BENCH_MODULES_GROUPS_H */

@@ -3,7 +3,7 @@
 #ifndef BENCH_MODULES_OPS_H
 #define BENCH_MODULES_OPS_H
 
-#include "bench.h"
+#include <kmarkers/bench.h>
 
 extern const struct bench_group bench_empty_loop;
 extern const struct bench_group bench_memcpy_4096;

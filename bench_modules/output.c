@@ -6,8 +6,9 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 
-#include "bench.h"
+#include <kmarkers/bench.h>
 #include "output.h"
+#include "platform.h"
 
 const char *const bench_cycles_names[] = {
 	[BENCH_CYCLES_NONE] = "none",

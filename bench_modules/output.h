@@ -3,7 +3,7 @@
 #ifndef BENCH_MODULES_OUTPUT_H
 #define BENCH_MODULES_OUTPUT_H
 
-#include "bench.h"
+#include <kmarkers/bench.h>
 
 struct seq_file;
 

@@ -18,6 +18,5 @@ u64 bench_read_cycles(void);
 
 /* Number of switches of the running thread so far; a window in which it grows was disturbed. */
 u64 bench_count_switches(void);
-void bench_pause(void);
 
 #endif /* BENCH_MODULES_PLATFORM_H */

@@ -6,7 +6,7 @@
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 
-#include "bench.h"
+#include <kmarkers/bench.h>
 #include "cycles.h"
 #include "platform.h"
 #include "run.h"

@@ -3,7 +3,7 @@
 #ifndef BENCH_MODULES_RUN_H
 #define BENCH_MODULES_RUN_H
 
-#include "bench.h"
+#include <kmarkers/bench.h>
 
 int bench_check_config(const struct bench_config *config, u32 nr_cpus);
 unsigned int bench_planned(const struct bench_group *group, const struct bench_config *config);

@@ -6,7 +6,7 @@
 #include <linux/mutex.h>
 #include <linux/types.h>
 
-#include "bench.h"
+#include <kmarkers/bench.h>
 #include "control.h"
 
 struct task_struct;

@@ -11,7 +11,7 @@
 
 #include <kmarkers/hypervisor.h>
 
-#include "../bench_modules/bench.h"
+#include <kmarkers/bench.h>
 #include "../bench_modules/platform.h"
 
 static int counter = -1;

@@ -8,7 +8,7 @@
 
 #include <kmarkers/hypervisor.h>
 
-#include "../bench_modules/bench.h"
+#include <kmarkers/bench.h>
 #include "../bench_modules/output.h"
 #include "../bench_modules/platform.h"
 #include "machine.h"

@@ -22,6 +22,7 @@
 #include "peers.h"
 #include "place.h"
 #include "progress.h"
+#include "registered.h"
 
 #define EXIT_USAGE		2
 #define EXIT_SKIP		4
@@ -343,8 +344,10 @@ int main(int argc, char **argv)
 {
 	struct options options = { .config = { .blocks = 200, .seed = 1 } };
 	const char *command = argc > 1 ? argv[1] : "";
-	int err = 0;
+	int err = native_registered_check();
 
+	if (err)
+		return exit_code(err);
 	if (!strcmp(command, "run") || !strcmp(command, "env")) {
 		err = parse_options(argc - 1, argv + 1, &options);
 		if (!err)

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../bench_modules/bench.h"
+#include <kmarkers/bench.h>
 #include "progress.h"
 
 #define INTERVAL_MS	200

@@ -7,7 +7,7 @@
 #ifndef NATIVE_PEERS_PEER_H
 #define NATIVE_PEERS_PEER_H
 
-#include "../../bench_modules/bench.h"
+#include <kmarkers/bench.h>
 
 /**
  * struct bench_peer - the variants of a peer; the shared object defines bench_peer

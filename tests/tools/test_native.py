@@ -16,7 +16,7 @@ SHARED_DIRS = ("base", "patcher", "immediate", "markers", "sdt", "bench_modules"
 
 # Lines that each file may have. A shim that outgrows its budget is looked at, and so is a new one.
 BUDGETS = {
-    "native/Makefile": 160,
+    "native/Makefile": 165,
     # Replacements for files of the modules.
     "native/text.c": 255,
     "native/shadow.c": 50,
@@ -38,7 +38,9 @@ BUDGETS = {
     # Notes of modules, which a program has none of.
     "native/notes.c": 15,
     # Programs, which exist in user space only.
-    "native/main.c": 362,
+    "native/main.c": 366,
+    "native/own_groups.c": 10,
+    "native/registered.c": 120,
     "native/output.c": 80,
     "native/machine.c": 110,
     "native/place.c": 60,
@@ -52,7 +54,7 @@ BUDGETS = {
 OWN_HEADER_LINES = 40
 SHIM_HEADER_LINES = 90
 # All of native/include/ together.
-SHIM_LINES = 560
+SHIM_LINES = 570
 COPIED_LINES = 10
 
 # Files that need data of the kernel; Documentation/native.md says why for each.

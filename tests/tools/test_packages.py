@@ -69,7 +69,8 @@ def built_modules() -> list[str]:
 def programs() -> None:
     """Build what is installed, except for the modules."""
     good("make", "-s", "native")
-    good("make", "-s", "-C", "native", ROOT / "build" / "native" / "libkmarkers.a")
+    libraries = [ROOT / "build" / "native" / f"lib{name}.a" for name in ("kmarkers", "kmbench")]
+    good("make", "-s", "-C", "native", *libraries)
     good("scripts/man")
 
 

@@ -54,7 +54,7 @@ def steer(
 ) -> native.Steer:
     """Steering of processes that a test writes."""
 
-    def run_process(part: Path, words: list[object], _: object, more: str) -> None:
+    def run_process(part: Path, words: list[object], _: object, more: str, *__: object) -> None:
         write_process(part, int(str(words[3])), [str(word) for word in words[4:]], more)
 
     monkeypatch.setattr(native, "run_process", run_process)

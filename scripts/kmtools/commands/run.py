@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -128,8 +130,22 @@ def bench(parser: ArgumentParser) -> Run:
         metavar="TIME",
         help="to measure in user space, such as 90s or 5m: no process begins that would end later",
     )
+    parser.add_argument(
+        "--program",
+        type=program,
+        metavar="FILE",
+        help="measure with a program linked with libkmbench.a, in user space alone",
+    )
     parser.add_argument("--progress", metavar="FILE", help="write it there, too, as lines of JSON")
     return run_bench
+
+
+def program(text: str) -> str:
+    """Parse the path of a program."""
+    path = Path(text).resolve()
+    if not (path.is_file() and os.access(path, os.X_OK)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no program that can be run")
+    return str(path)
 
 
 def tiers(text: str) -> list[str]:
@@ -150,11 +166,13 @@ def plan(args: Namespace, was: Plan | None) -> Plan:
     quick = args.quick or bool(was and was.quick)
     names = ("tiers", *benchrun.CHOSEN)
     chosen = {name: getattr(args, name) or (getattr(was, name) if was else None) for name in names}
-    here = measuring.HOST if args.host else measuring.HERE
+    here: Sequence[str] = measuring.HOST if args.host else measuring.HERE
+    if chosen["program"]:
+        here = ("native",)
     wanted = chosen.pop("tiers") or here
     for tier in wanted:
         if tier not in here:
-            with_host = " with --host" if args.host else ""
+            with_host = " with --host" if args.host else " with --program" if len(here) == 1 else ""
             raise UnableError(f"{tier} is not measured{with_host}, but {', '.join(here)}")
     return measuring.plan(wanted, kernel, seed, quick, chosen)
 

@@ -102,7 +102,10 @@ class Bench:
         self.modules = ROOT / "build" / "modules" / run.plan.kernel
 
     def build_native(self) -> None:
-        """Build the user-space programs from the modules' sources."""
+        """Build the user-space programs from the modules' sources, unless another one measures."""
+        if self.run.plan.program:
+            self.progress.step(f"measuring with {self.run.plan.program}")
+            return
         self.progress.step("building kmbench", "20 s the first time")
         try:
             command(userspace.make("bench"), "building kmbench")
@@ -115,6 +118,7 @@ class Bench:
         """Measure on the real CPU."""
         self.progress.step("native: measuring on the real CPU")
         plan = self.run.plan
+        program = Path(plan.program) if plan.program else native.KMBENCH
         processes, steer = plan.amounts["processes"], None
         if self.steering is not None and not plan.quick:
             steer = self.steering.begin(processes, self.events.tell, self.say)
@@ -126,9 +130,10 @@ class Bench:
                 blocks=plan.amounts["native"],
                 processes=processes,
                 seed=plan.seed,
-                benchmarks=choice.names(native.KMBENCH, plan.benchmarks, plan.variants),
+                benchmarks=choice.names(program, plan.benchmarks, plan.variants),
                 budget=plan.budget or BUDGET_SECONDS,
                 steer=steer,
+                program=program,
                 show=self.progress.share,
                 ended=rows.add if rows else None,
                 say=self.say,
@@ -302,6 +307,7 @@ def plan(
         variants=chosen.get("variants") or [],
         blocks=blocks or 0,
         budget=chosen.get("budget") or 0,
-        source=benchrun.source_now(),
+        program=chosen.get("program") or "",
+        source=benchrun.source_now(chosen.get("program") or ""),
         machine=benchrun.machine_now(),
     )

@@ -31,7 +31,7 @@ RECORD = "run.json"
 MEASURED = ("base", "bench_modules", "immediate", "include", "markers", "native", "patcher", "sdt")
 # The frequency of a CPU changes all the time, so it does not identify the machine.
 UNSTEADY = "cpu_MHz"
-CHOSEN = ("benchmarks", "variants", "blocks", "budget")
+CHOSEN = ("benchmarks", "variants", "blocks", "budget", "program")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ class Plan:
     """The tiers, kernel and amounts of a run; all its parts are measured under the same plan.
 
     `benchmarks` and `variants` are patterns, none for all; `blocks` is the number that the user
-    chose, or 0; `budget` is the time to measure in user space in seconds, 0 for no limit.
+    chose, or 0; `budget` is the time to measure in user space in seconds, 0 for the usual one;
+    `program` has benchmarks of its own, or is empty.
     """
 
     tiers: Sequence[str]
@@ -51,13 +52,14 @@ class Plan:
     variants: Sequence[str] = field(default_factory=list)
     blocks: int = 0
     budget: int = 0
+    program: str = ""
     source: Mapping[str, Any] = field(default_factory=dict)
     machine: Mapping[str, Any] = field(default_factory=dict)
 
 
-def source_now() -> dict[str, Any]:
-    """The commit of the sources, and a hash of the measured ones."""
-    digest = hashlib.sha256()
+def source_now(program: str = "") -> dict[str, Any]:
+    """The commit of the sources, and a hash of the measured ones and of a program of others."""
+    digest = hashlib.sha256(Path(program).read_bytes() if program else b"")
     for part in MEASURED:
         for path in sorted(sources(ROOT / part)):
             content = (ROOT / part / path).read_bytes()

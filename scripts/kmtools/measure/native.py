@@ -57,14 +57,19 @@ def elsewhere() -> Iterator[None]:
 
 
 def run_process(
-    part: Path, words: list[object], show: Callable[[int, int, str], None], more: str = ""
+    part: Path,
+    words: list[object],
+    show: Callable[[int, int, str], None],
+    more: str = "",
+    program: Path | None = None,
 ) -> None:
-    """Run kmbench once and leave its samples in `part`, unless it fails; `more` goes to its env."""
+    """Run kmbench, or another program that is used like it, once and leave its samples in `part`,
+    unless it fails; `more` goes to its env."""
     partial = part.with_name(f"{part.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     said = []
     before = disturbance.read()
-    command = [str(word) for word in (KMBENCH, "run", *words, "--out", partial)]
+    command = [str(word) for word in (program or KMBENCH, "run", *words, "--out", partial)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
             assert process.stderr is not None
@@ -109,6 +114,7 @@ def measure(
     ended: Callable[[Path, int], None] | None = None,
     steer: Steer | None = None,
     say: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True),
+    program: Path | None = None,
 ) -> int:
     """Measure `blocks` blocks of every benchmark, or of some, in each of `processes` processes;
     leave samples and env of each in a folder of `raw`.
@@ -116,8 +122,8 @@ def measure(
     The n-th process has seed `seed` + n - 1. Processes that an earlier call completed are not run
     again. After the first, none begins that would end after `budget` seconds if it takes as long as
     the last. `ended` receives the folder and the number of each, when no other runs, and then
-    `steer` is asked. `say` takes a line. Returns the number of processes. FailedError if one fails,
-    UnableError if nothing can be measured here.
+    `steer` is asked. `say` takes a line. `program` measures, or else kmbench. Returns the number of
+    processes. FailedError if one fails, UnableError if nothing can be measured here.
     """
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)
@@ -138,7 +144,7 @@ def measure(
 
         if not part.is_dir():
             words = ["--blocks", blocks, "--seed", seed + number, *benchmarks]
-            run_process(part, words, tell, "" if steer is None else STEERED)
+            run_process(part, words, tell, "" if steer is None else STEERED, program)
         if ended is not None:
             ended(part, number + 1)
         done = number + 1

@@ -12,17 +12,40 @@
  * such as reading the clock, cancels out.
  *
  * Adding a variant is a BENCH_OPS() and a BENCH_ROW(); adding a group is a
- * struct bench_group and a line in groups.c.
+ * struct bench_group and a line in groups.c, or BENCH_GROUP() in a program of its own,
+ * which links with libkmbench.a and is then used like kmbench:
+ *
+ *	static unsigned long hash;
+ *
+ *	BENCH_OPS(plain, hash = hash * 31 + 7)
+ *	BENCH_OPS(clone, hash = hash * 31 + 7)
+ *	BENCH_OPS(marked, trace_mark(hashed, "%lu", hash); hash = hash * 31 + 7)
+ *
+ *	static const struct bench_variant variants[] = {
+ *		BENCH_ROW("plain", plain),
+ *		BENCH_ROW("plain-clone", clone),
+ *		BENCH_ROW("marked", marked),
+ *	};
+ *
+ *	BENCH_GROUP(hash_group,
+ *		.name = "hash",
+ *		.variants = variants,
+ *		.nr_variants = 3,
+ *		.loops = { 2000, 6000 })
+ *
+ * Loop counts are such that a window takes 10 to 30 microseconds.
  */
-#ifndef BENCH_MODULES_BENCH_H
-#define BENCH_MODULES_BENCH_H
+#ifndef KMARKERS_BENCH_H
+#define KMARKERS_BENCH_H
 
 #include <linux/compiler.h>
 #include <linux/irqflags.h>
 #include <linux/sched.h>
 #include <linux/types.h>
 
-#include "platform.h"
+#ifndef __KERNEL__
+#include <linux/noinline.h>
+#endif
 
 struct bench_sample;
 
@@ -128,6 +151,33 @@ struct bench_result {
 	struct bench_config config;
 };
 
+/* Let others run; called between windows. */
+void bench_pause(void);
+
+#ifndef __KERNEL__
+/**
+ * bench_register() - add a group to the benchmarks of a program
+ * @group: the group; it stays where it is
+ *
+ * Context: before main() begins.  A group that cannot be used is named when the program
+ * runs, and nothing is measured.
+ */
+void bench_register(const struct bench_group *group);
+
+/**
+ * BENCH_GROUP() - define a group and register it
+ * @id: name of the variable
+ *
+ * The other arguments are the fields of struct bench_group.
+ */
+#define BENCH_GROUP(id, ...)						\
+static const struct bench_group id = { __VA_ARGS__ };			\
+static void __attribute__((constructor)) id##_register(void)		\
+{									\
+	bench_register(&id);						\
+}
+#endif
+
 /*
  * Read the time stamp counter between two LFENCE, which wait for all instructions
  * before them and let none after them begin (Intel SDM vol. 2; on AMD if LFENCE is
@@ -141,13 +191,19 @@ static __always_inline u64 bench_tsc(void)
 	return low | (u64)high << 32;
 }
 
-/* Let the code that follows begin 16 * @layout bytes into a cache line. */
+/**
+ * BENCH_ALIGN() - let the code that follows begin 16 * @layout bytes into a cache line
+ * @layout: a number below BENCH_LAYOUTS
+ */
 #define BENCH_ALIGN(layout)						\
 	asm volatile(".p2align 6\n\t.rept 16 * " #layout "\n\tnop\n\t.endr")
 
-/*
- * Disable interrupts while no other task is waiting to run: if one were, enabling
- * preemption in the window would take an instruction or two more.
+/**
+ * BENCH_BEGIN() - disable interrupts while no other task is waiting to run
+ * @irqs: variable for local_irq_restore()
+ *
+ * If a task were waiting, enabling preemption in the window would take an instruction or
+ * two more.
  */
 #define BENCH_BEGIN(irqs)						\
 do {									\
@@ -158,7 +214,10 @@ do {									\
 	bench_pause();							\
 } while (1)
 
-/* A window around a loop of the statements. */
+/**
+ * BENCH_WINDOW() - a window around a loop of the statements
+ * @layout: the layout of the loop
+ */
 #define BENCH_WINDOW(layout, ...)					\
 do {									\
 	start = bench_tsc();						\
@@ -170,7 +229,11 @@ do {									\
 	end = bench_tsc();						\
 } while (0)
 
-/* A variant at one layout: a window in which interrupts are off. */
+/**
+ * BENCH_OP() - a variant at one layout: a window in which interrupts are off
+ * @id: the variant
+ * @layout: the layout
+ */
 #define BENCH_OP(id, layout, ...)					\
 static noinline u64 id##_##layout(u32 loops)				\
 {									\
@@ -184,7 +247,11 @@ static noinline u64 id##_##layout(u32 loops)				\
 	return end - start;						\
 }
 
-/* The same with interrupts on, for statements that may sleep. */
+/**
+ * BENCH_OP_OPEN() - the same with interrupts on, for statements that may sleep
+ * @id: the variant
+ * @layout: the layout
+ */
 #define BENCH_OP_OPEN(id, layout, ...)					\
 static noinline u64 id##_##layout(u32 loops)				\
 {									\
@@ -195,9 +262,13 @@ static noinline u64 id##_##layout(u32 loops)				\
 	return end - start;						\
 }
 
-/*
- * A variant at one layout, with a window around each pass, after preparation that is not
- * timed.  The asm without code keeps the making of @start in front of the statements:
+/**
+ * BENCH_OP_EACH() - a variant at one layout, with a window around each pass
+ * @id: the variant
+ * @layout: the layout
+ * @prepare: done before each pass, and not timed
+ *
+ * The asm without code keeps the making of @start in front of the statements:
  * behind them it would be in the window, in some variants and not in others.
  */
 #define BENCH_OP_EACH(id, layout, prepare, ...)				\
@@ -221,25 +292,43 @@ static noinline u64 id##_##layout(u32 loops)				\
 	return total;							\
 }
 
+/**
+ * BENCH_OPS() - a variant at every layout, with interrupts off
+ * @id: the variant, for BENCH_ROW(); the statements follow
+ */
 #define BENCH_OPS(id, ...)						\
 	BENCH_OP(id, 0, __VA_ARGS__)					\
 	BENCH_OP(id, 1, __VA_ARGS__)					\
 	BENCH_OP(id, 2, __VA_ARGS__)					\
 	BENCH_OP(id, 3, __VA_ARGS__)
 
+/**
+ * BENCH_OPS_OPEN() - a variant at every layout, with interrupts on
+ * @id: the variant, for BENCH_ROW(); the statements follow
+ */
 #define BENCH_OPS_OPEN(id, ...)						\
 	BENCH_OP_OPEN(id, 0, __VA_ARGS__)				\
 	BENCH_OP_OPEN(id, 1, __VA_ARGS__)				\
 	BENCH_OP_OPEN(id, 2, __VA_ARGS__)				\
 	BENCH_OP_OPEN(id, 3, __VA_ARGS__)
 
+/**
+ * BENCH_OPS_EACH() - a variant at every layout, with a window around each pass
+ * @id: the variant, for BENCH_ROW(); the statements follow
+ * @prepare: done before each pass, and not timed
+ */
 #define BENCH_OPS_EACH(id, prepare, ...)				\
 	BENCH_OP_EACH(id, 0, prepare, __VA_ARGS__)			\
 	BENCH_OP_EACH(id, 1, prepare, __VA_ARGS__)			\
 	BENCH_OP_EACH(id, 2, prepare, __VA_ARGS__)			\
 	BENCH_OP_EACH(id, 3, prepare, __VA_ARGS__)
 
+/**
+ * BENCH_ROW() - the entry of a variant in the array of its group
+ * @label: its name
+ * @id: what BENCH_OPS() made
+ */
 #define BENCH_ROW(label, id)						\
 	{ .name = label, .op = { id##_0, id##_1, id##_2, id##_3 } }
 
-#endif /* BENCH_MODULES_BENCH_H */
+#endif /* KMARKERS_BENCH_H */

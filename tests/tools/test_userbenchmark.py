@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A program outside this tree has benchmarks of its own, measured and judged like all others."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from fakebench import Machine
+from kmtools.base.paths import ROOT
+from kmtools.measure import bench, native
+from kmtools.report import report
+
+BUILT = ROOT / "build" / "native"
+LIBRARIES = (BUILT / "libkmbench.a", BUILT / "libkmarkers.a")
+FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Werror", "-D_GNU_SOURCE")
+EXAMPLE = ROOT / "examples" / "user-benchmark" / "hash.c"
+HEAD = """
+#include <linux/kernel.h>
+#include <kmarkers/bench.h>
+static unsigned long x;
+BENCH_OPS(a, x++)
+BENCH_OPS(b, x++)
+"""
+GROUP = """
+static const struct bench_variant v%(id)s[] = { %(rows)s };
+BENCH_GROUP(group%(id)s, .name = %(name)s, .variants = v%(id)s, .nr_variants = %(nr)s,
+            .loops = { %(loops)s })
+"""
+ROWS = 'BENCH_ROW("a", a), BENCH_ROW("a-clone", b)'
+
+
+def group(**changed: str) -> str:
+    """A group that can be used, unless something is changed."""
+    words = {"id": "1", "name": '"mine"', "rows": ROWS, "nr": "2", "loops": "1000, 2000"}
+    return GROUP % {**words, **changed}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _libraries() -> None:
+    """Build the libraries."""
+    subprocess.run(["make", "-s", "-C", ROOT / "native", *LIBRARIES], check=True)
+
+
+def build(source: Path, program: Path) -> Path:
+    """Compile and link a program outside this tree."""
+    include = (f"-I{ROOT / 'native' / 'include'}", f"-I{ROOT / 'include'}")
+    words = ["gcc", *FLAGS, *include, "-o", str(program), str(source), *map(str, LIBRARIES)]
+    done = subprocess.run(
+        [*words, "-lurcu-bp", "-lpthread"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+def test_the_example_gets_verdicts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = build(Path(shutil.copy(EXAMPLE, tmp_path / "hash.c")), tmp_path / "hash")
+    measure, shown = native.measure, report.report
+    machine = Machine(tmp_path, monkeypatch)
+    monkeypatch.setattr(native, "measure", measure)
+    monkeypatch.setattr(report, "report", shown)
+    monkeypatch.setattr(bench, "BUDGET_SECONDS", 10_000)
+    words = ("--program", str(program), "--blocks", "32", "--variants", "marked,counted")
+    assert machine.bench(*words) == 0, capsys.readouterr().err
+    (run,) = machine.runs()
+    summary = json.loads((run / "summary.json").read_text())
+    rows = {row["variant"]: row for row in summary["results"]}
+    assert set(rows) == {"plain", "plain-clone", "marked", "counted"}
+    assert {row["benchmark"] for row in rows.values()} == {"example-hash"}
+    # A locked addition takes longer than the whole step. On a busy machine no verdict is given.
+    assert rows["counted"]["verdict"] in ("slower", "withheld")
+    assert rows["counted"]["delta_ci_lo"] > 0.25
+    assert rows["plain"]["verdict"] == "baseline" and rows["plain-clone"]["noise_floor"] is not None
+    assert (
+        len({row.split(",")[6] for row in (run / "samples.csv").read_text().splitlines()[2:]}) > 1
+    )
+    assert "kmbench" not in machine.done and "root" not in machine.done
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        ("", "0 benchmarks are registered, not 1 to 64"),
+        (group(name='"m m"'), "benchmark m m: its name is not of letters"),
+        (group(name="0"), "benchmark (null): its name is not"),
+        (group(nr="1"), "benchmark mine: it has not 2 to 32 variants"),
+        (group(nr="33"), "it has not 2 to 32 variants"),
+        (group(rows='BENCH_ROW("a", a), BENCH_ROW("b", b)'), "its second variant is not"),
+        (group(rows='BENCH_ROW("a", a), BENCH_ROW("a", b)'), "two variants have one name"),
+        (group(rows='BENCH_ROW("a", a), BENCH_ROW("", b)'), "a variant has no name"),
+        (group(rows='BENCH_ROW("a", a), { .name = "a-clone" }'), "a variant lacks a layout"),
+        (group(loops="2000, 1000"), "its loop counts do not ascend"),
+        (group(loops="0, 1000"), "its loop counts do not ascend"),
+        (group() + group(id="2"), "benchmark mine: its name is registered twice"),
+    ],
+)  # fmt: skip
+def test_a_group_that_cannot_be_used_is_named(tmp_path: Path, groups: str, said: str) -> None:
+    source = tmp_path / "own.c"
+    use = "unsigned long use(void);\nunsigned long use(void) { return a_0(1) + b_0(1)"
+    for number in range(1, 4):
+        use += f" + a_{number}(1) + b_{number}(1)"
+    source.write_text(f"{HEAD}{groups}\n{use}; }}\n")
+    program = build(source, tmp_path / "own")
+    for command in ("list", "run"):
+        done = subprocess.run([program, command], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--program", "/no/such"), "'/no/such' is no program that can be run"),
+        (("--program", "/etc/passwd"), "'/etc/passwd' is no program"),
+        (("--program", "/bin/true", "--tiers", "vm"), "vm is not measured with --program, but nat"),
+    ],
+)
+def test_a_bad_program_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    machine = Machine(tmp_path, monkeypatch)
+    try:
+        code: object = machine.bench(*words)
+    except SystemExit as error:
+        code = error.code
+    assert code == 2
+    assert said in capsys.readouterr().err
+    assert machine.done == [] and machine.runs() == []
