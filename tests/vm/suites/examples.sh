@@ -1,8 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The modules of examples/: example_client with a marker and example_probe, loaded in either order.
+# The modules of examples/: example_client with a marker and example_probe, loaded in either order;
+# example_entry, whose functions are recorded.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
+
+# works_counted COUNT: succeeds if at least so many entries of the example's work were counted
+works_counted() {
+	[ "$(sed -n 's/^example_entry:example_work:entry on count \([0-9]*\) .*/\1/p' "$debugfs/entry/list")" -ge "$1" ]
+}
+
+test_example_entry() {
+	try "a module with recorded functions loads" insmod /modules/example_entry.ko
+	try "functions of the example are switched on" put "example_entry: count" "$debugfs/entry/control"
+	try "20 entries of the work of the example are counted" within 5 works_counted 20
+	try "the module with recorded functions unloads while they are on" rmmod example_entry
+	try "the pattern of the example is taken away" put "example_entry: -count" "$debugfs/entry/control"
+}
 
 test_examples() {
 	try "probe loads before its marker exists" insmod /modules/example_probe.ko
@@ -23,4 +37,5 @@ test_examples() {
 	try "probe loads after its marker" insmod /modules/example_probe.ko
 	try "marked module unloads while its probe is registered" rmmod example_client
 	try "probe unloads after the marked module" rmmod example_probe
+	test_example_entry
 }
