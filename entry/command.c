@@ -7,6 +7,7 @@
 #include <kmarkers/words.h>
 
 #include "command.h"
+#include "events.h"
 #include "registry.h"
 #include "rules.h"
 
@@ -15,14 +16,26 @@ static const struct {
 	u32 action;
 } commands[] = {
 	{ "count", ENTRY_COUNT },
+	{ "event", ENTRY_EVENT },
 };
+
+static int run_command(const char *pattern, u32 action, bool off)
+{
+	int err;
+
+	if (off)
+		return entry_rule_remove(pattern, action);
+	err = action == ENTRY_EVENT ? entry_events_make() : 0;
+	return err ?: entry_rule_add(pattern, action);
+}
 
 /**
  * entry_command_run() - do what a line asks for
  * @line: "PATTERN ACTION" or "PATTERN -ACTION", with one space between them; modified
  *
  * Context: may sleep.
- * Return: 0, -EINVAL for anything else, or as entry_rule_add() and entry_rule_remove().
+ * Return: 0, -EINVAL for anything else, or as entry_rule_add(), entry_rule_remove() and
+ * entry_events_make().
  */
 int entry_command_run(char *line)
 {
@@ -35,7 +48,6 @@ int entry_command_run(char *line)
 	off = words[1][0] == '-';
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
 		if (!strcmp(words[1] + off, commands[i].word))
-			return off ? entry_rule_remove(words[0], commands[i].action) :
-				     entry_rule_add(words[0], commands[i].action);
+			return run_command(words[0], commands[i].action, off);
 	return -EINVAL;
 }

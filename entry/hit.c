@@ -9,6 +9,7 @@
 
 #include <kmarkers/search.h>
 
+#include "events.h"
 #include "hit.h"
 #include "registry.h"
 
@@ -76,12 +77,14 @@ static struct entry_table *find_spot(unsigned long addr, unsigned int *found)
 	return NULL;
 }
 
-static void act(struct entry_table *table, unsigned int i)
+static void act(struct entry_table *table, unsigned int i, unsigned long addr, unsigned long caller)
 {
 	u32 data = READ_ONCE(table->sites.spots[i].data);
 
 	if (data & ENTRY_COUNT)
 		atomic_long_inc(&table->counts[i]);
+	if (data & ENTRY_EVENT)
+		entry_events_hit(data & ENTRY_EXIT, addr, caller);
 }
 
 /**
@@ -93,6 +96,7 @@ static void act(struct entry_table *table, unsigned int i)
  */
 notrace void entry_hit(unsigned long next, unsigned long caller)
 {
+	unsigned long addr = next - ENTRY_INSN_LEN;
 	struct entry_table *table;
 	unsigned int i;
 
@@ -100,9 +104,9 @@ notrace void entry_hit(unsigned long next, unsigned long caller)
 	if (!rcu_is_watching()) {
 		atomic_long_inc(&unwatched);
 	} else {
-		table = find_spot(next - ENTRY_INSN_LEN, &i);
+		table = find_spot(addr, &i);
 		if (table)
-			act(table, i);
+			act(table, i, addr, caller);
 	}
 	preempt_enable_notrace();
 }

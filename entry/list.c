@@ -11,6 +11,21 @@
 #include "names.h"
 #include "registry.h"
 
+/* What is done with the hits. */
+static const char *actions_of(const struct patcher_spot *spot)
+{
+	switch (spot->data & ENTRY_ACTIONS) {
+	case ENTRY_COUNT | ENTRY_EVENT:
+		return "count,event";
+	case ENTRY_COUNT:
+		return "count";
+	case ENTRY_EVENT:
+		return "event";
+	default:
+		return "-";
+	}
+}
+
 static void show_spot(struct seq_file *m, const struct entry_table *table, unsigned int i,
 		      const struct entry_names *names)
 {
@@ -23,7 +38,7 @@ static void show_spot(struct seq_file *m, const struct entry_table *table, unsig
 	seq_printf(m, "%s:%s:%s %s %s %lu %s@+0x%lx\n", module_name(table->sites.module), function,
 		   spot->data & ENTRY_EXIT ? "exit" : "entry",
 		   spot->data & ENTRY_ON ? "on" : "off",
-		   spot->data & ENTRY_COUNT ? "count" : "-",
+		   actions_of(spot),
 		   table->counts ? atomic_long_read(&table->counts[i]) : 0, name, offset);
 }
 

@@ -6,6 +6,7 @@
 #include <kmarkers/patcher.h>
 #include <kmarkers/version.h>
 
+#include "events.h"
 #include "files.h"
 #include "tables.h"
 
@@ -46,6 +47,7 @@ err_notifier:
 static void __exit entry_exit(void)
 {
 	entry_files_exit();
+	entry_events_exit();
 	unregister_module_notifier(&module_notifier);
 	entry_drop_all();
 }

@@ -22,30 +22,38 @@ enum {
 	ENTRY_ON = 0x2,		/* the instruction is the call */
 	ENTRY_STUCK = 0x4,	/* it could not be switched off */
 	ENTRY_COUNT = 0x8,	/* hits are counted: an action */
+	ENTRY_EVENT = 0x10,	/* hits are records of a trace event: an action */
 };
 
-#define ENTRY_ACTIONS	ENTRY_COUNT
+#define ENTRY_ACTIONS	(ENTRY_COUNT | ENTRY_EVENT)
+
+/* Entries and exits. */
+#define ENTRY_KINDS	2
 
 /**
  * struct entry_table - the spots of a module
  * @node: in the list of all, which hits read
  * @sites: what the patcher knows: the spots, sorted by address
  * @counts: of hits, one for each spot; NULL until any has been counted
+ * @ready: everybody has taken over the module, so there are events of it
  */
 struct entry_table {
 	struct list_head node;
 	struct patcher_table sites;
 	atomic_long_t *counts;
+	bool ready;
 };
 
 /**
  * struct entry_registry - all tables
  * @lock: before the patcher's
  * @tables: struct entry_table
+ * @users: who gets the records of the event of each kind, entries first
  */
 struct entry_registry {
 	struct mutex lock;
 	struct list_head tables;
+	struct list_head users[ENTRY_KINDS];
 };
 
 extern struct entry_registry entry_registry;
@@ -56,7 +64,10 @@ extern const char entry_owner[];
 /* A spot is on as long as there is anything to do with its hits. */
 static inline bool entry_is_wanted(const struct patcher_spot *spot)
 {
-	return spot->data & ENTRY_ACTIONS;
+	if (spot->data & ENTRY_COUNT)
+		return true;
+	return spot->data & ENTRY_EVENT &&
+	       !list_empty(&entry_registry.users[!!(spot->data & ENTRY_EXIT)]);
 }
 
 static inline void entry_set(struct patcher_spot *spot, u32 clear, u32 set)

@@ -4,8 +4,9 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-insmod /modules/kmarkers_patcher.ko && insmod /modules/kmarkers_entry.ko || exit 1
+load_core || exit 1
 run_suite entry_many
 run_suite entry
-rmmod kmarkers_entry && rmmod kmarkers_patcher || exit 1
+run_suite entry_events
+unload_core || exit 1
 finish

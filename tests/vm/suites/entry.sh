@@ -1,34 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Recorded entries and exits of the functions of modules.
-# shellcheck source=tests/vm/lib.sh
-. /tests/lib.sh
-
-entry=$debugfs/entry
-te=/sys/module/kmarkers_test_entry/parameters
-
-# entry_lists PATTERN: does a line of the list begin so?
-entry_lists() {
-	grep -q "^$1" "$entry/list"
-}
-
-# entry_hits KIND FUNCTION: print the sum of the hits of the test module's function
-entry_hits() {
-	awk -v name="kmarkers_test_entry:$2:$1" '$1 == name { sum += $4 } END { print sum + 0 }' "$entry/list"
-}
-
-# entry_takes ROUNDS COMMAND: one write, and how many rounds it takes
-entry_takes() {
-	before=$(stat_of rounds)
-	put "$2" "$entry/control"
-	result $? "entry control takes '$2'"
-	same "'$2' takes $1 rounds" $(($(stat_of rounds) - before)) "$1"
-}
-
-# entry_stat NAME: a number from entry/stats
-entry_stat() {
-	sed -n "s/^$1 //p" "$entry/stats"
-}
+# shellcheck source=tests/vm/lib_entry.sh
+. /tests/lib_entry.sh
 
 # ftrace_sees: print which functions of the test module the kernel's own ftrace knows
 ftrace_sees() {
@@ -147,14 +121,6 @@ test_entry_stuck() {
 	same "no function gave a wrong result with a kprobe" "$(cat "$te/wrong")" 0
 }
 
-# toggling PATTERN: switch on and off until /tmp/stop exists
-toggling() {
-	while [ ! -e /tmp/stop ]; do
-		put "$1 count" "$entry/control"
-		put "$1 -count" "$entry/control"
-	done
-}
-
 # Every function is counted all the time; what is switched beside it must lose and add nothing.
 test_entry_storm() {
 	passes=$((20 * cycles))
@@ -242,11 +208,25 @@ test_entry_removal() {
 	try "the client leaves" rmmod kmarkers_test_entry
 }
 
+# A task may stand between two nops, so nobody writes a call over them.
+test_entry_two() {
+	put "two_nops count" "$entry/control"
+	insmod /modules/kmarkers_test_entry_two.ko
+	result $? "a module whose nop is two instructions loads"
+	logged "kmarkers_test_entry_two: its functions cannot be switched: error -22"
+	result $? "the log says that its functions cannot be switched"
+	lacks "^kmarkers_test_entry_two:" "$entry/list"
+	result $? "a function whose nop is two instructions is not listed"
+	rmmod kmarkers_test_entry_two
+	put "two_nops -count" "$entry/control"
+}
+
 test_entry() {
 	must insmod /modules/kmarkers_test_entry.ko || return
 	test_entry_list
 	test_entry_counts
 	test_entry_never
+	test_entry_two
 	test_entry_patterns
 	test_entry_outside
 	test_entry_stuck

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hits as trace events: a source of two events, one of entries and one of exits, which each
+ * module with recorded functions offers.
+ *
+ * Functions whose hits are to be records are on only while somebody has the event of their
+ * kind on.  Meanwhile this module stays: it is what writes the records.
+ *
+ * What makes events is in kmarkers_markers, which we do without until the first event is
+ * asked for.
+ */
+#include <linux/errno.h>
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <kmarkers/event.h>
+
+#include "events.h"
+#include "registry.h"
+#include "switch.h"
+
+#define SYSTEM	"kmarkers_function"
+#define FORMAT	"function %ps caller %pS"
+
+static const char *const names[ENTRY_KINDS] = { "entry", "exit" };
+
+/**
+ * struct record_user - who gets the records of an event
+ * @node: in the registry's list of those of a kind, which hits read
+ * @rcu: to be freed when no hit can see it
+ * @to: what is passed to write()
+ */
+struct record_user {
+	struct list_head node;
+	struct rcu_head rcu;
+	void *to;
+};
+
+/* Set by the first command that asks for events, and by that alone. */
+static const struct marker_event_calls *calls;
+
+/* This module leaves: nothing is offered any more.  Guarded by the registry's lock. */
+static bool closed;
+
+/* The modules that were there when we joined are those that run. */
+static bool is_ready(const struct entry_table *table)
+{
+	return table->ready || READ_ONCE(table->sites.module->state) == MODULE_STATE_LIVE;
+}
+
+static bool make_ready(struct module *module, bool on)
+{
+	struct entry_table *table;
+	bool news = false;
+
+	mutex_lock(&entry_registry.lock);
+	list_for_each_entry(table, &entry_registry.tables, node) {
+		if (table->sites.module != module || table->ready == on)
+			continue;
+		table->ready = on;
+		news = true;
+	}
+	mutex_unlock(&entry_registry.lock);
+	return news;
+}
+
+static bool is_wanted(const struct marker_event_offer *wanted, unsigned int kind)
+{
+	return !wanted || (!strcmp(wanted->system, SYSTEM) && !strcmp(wanted->name, names[kind]) &&
+			   (!wanted->format || !strcmp(wanted->format, FORMAT)));
+}
+
+static int offer_table(const struct entry_table *table, const struct marker_event_offer *wanted,
+		       marker_event_visitor *visit, void *data)
+{
+	struct marker_event_offer offer = {
+		.system = SYSTEM, .format = FORMAT,
+		.place = module_name(table->sites.module), .module = table->sites.module,
+	};
+	unsigned int kind;
+	int err = 0;
+
+	for (kind = 0; kind < ENTRY_KINDS && !err; kind++) {
+		offer.name = names[kind];
+		if (is_wanted(wanted, kind))
+			err = visit(data, &offer);
+	}
+	return err;
+}
+
+static int offer_all(struct module *module, const struct marker_event_offer *wanted,
+		     marker_event_visitor *visit, void *data)
+{
+	struct entry_table *table;
+	int err = 0;
+
+	mutex_lock(&entry_registry.lock);
+	list_for_each_entry(table, &entry_registry.tables, node) {
+		if (closed || (module && table->sites.module != module) || !is_ready(table))
+			continue;
+		err = offer_table(table, wanted, visit, data);
+		if (err)
+			break;
+	}
+	mutex_unlock(&entry_registry.lock);
+	return err;
+}
+
+static int visit_events(struct module *module, marker_event_visitor *visit, void *data)
+{
+	return offer_all(module, NULL, visit, data);
+}
+
+static int find_event(const struct marker_event_offer *wanted, marker_event_visitor *visit,
+		      void *data)
+{
+	return offer_all(NULL, wanted, visit, data);
+}
+
+static struct list_head *users_of(const struct marker_event_offer *event)
+{
+	return &entry_registry.users[!strcmp(event->name, names[ENTRY_KINDS - 1])];
+}
+
+static int add_user(struct record_user *user, struct list_head *users)
+{
+	int err;
+
+	mutex_lock(&entry_registry.lock);
+	list_add_rcu(&user->node, users);
+	err = entry_switch_on();
+	if (err)
+		list_del_rcu(&user->node);
+	mutex_unlock(&entry_registry.lock);
+	return err;
+}
+
+static int connect_event(const struct marker_event_offer *event, void *to)
+{
+	struct record_user *user;
+	int err = -ENOMEM;
+
+	if (!try_module_get(THIS_MODULE))
+		return -ENODEV;
+	user = kzalloc(sizeof(*user), GFP_KERNEL);
+	if (user) {
+		user->to = to;
+		err = add_user(user, users_of(event));
+	}
+	if (!err)
+		return 0;
+	if (user)
+		kfree_rcu(user, rcu);
+	module_put(THIS_MODULE);
+	return err;
+}
+
+/* Hits of a function that stays on, for a kprobe is there, find no user. */
+static int disconnect_event(const struct marker_event_offer *event, void *to)
+{
+	struct list_head *users = users_of(event);
+	struct record_user *user;
+	bool found = false;
+
+	mutex_lock(&entry_registry.lock);
+	list_for_each_entry(user, users, node) {
+		found = user->to == to;
+		if (found)
+			break;
+	}
+	if (found) {
+		list_del_rcu(&user->node);
+		entry_switch_off();
+	}
+	mutex_unlock(&entry_registry.lock);
+	if (found) {
+		kfree_rcu(user, rcu);
+		module_put(THIS_MODULE);
+	}
+	return 0;
+}
+
+static struct marker_event_source source = {
+	.ready = make_ready,
+	.visit = visit_events,
+	.find = find_event,
+	.connect = connect_event,
+	.disconnect = disconnect_event,
+};
+
+/**
+ * entry_events_make() - let there be trace events of hits, from now on
+ *
+ * Context: may sleep; one call at a time.
+ * Return: 0; -ENODEV without kmarkers_markers; -ENOENT if this kernel has no events for
+ * modules.
+ */
+int entry_events_make(void)
+{
+	const struct marker_event_calls *found;
+	int err;
+
+	if (calls)
+		return 0;
+	found = symbol_get(marker_event_calls);
+	if (!found) {
+		pr_info("no trace events of functions without kmarkers_markers\n");
+		return -ENODEV;
+	}
+	err = found->join(&source);
+	if (err) {
+		symbol_put(marker_event_calls);
+		return err;
+	}
+	calls = found;
+	return calls->update(&source);
+}
+
+/* No command will come, and nobody has an event on: that holds this module. */
+void entry_events_exit(void)
+{
+	if (!calls)
+		return;
+	mutex_lock(&entry_registry.lock);
+	closed = true;
+	mutex_unlock(&entry_registry.lock);
+	/* The modules stay, and what they offered goes. */
+	calls->update(&source);
+	calls->leave(&source);
+	symbol_put(marker_event_calls);
+}
+
+/**
+ * entry_events_hit() - write a record for everybody who wants it
+ * @is_exit: of which event
+ * @addr: the spot
+ * @caller: what the function returns to
+ *
+ * Context: any, NMI included, with preemption disabled once, where RCU watches.
+ */
+notrace void entry_events_hit(bool is_exit, unsigned long addr, unsigned long caller)
+{
+	const struct list_head *users = &entry_registry.users[is_exit], *node;
+	const unsigned long args[] = { addr, caller };
+
+	/* Open-coded for the same reason as in patcher_sites_find(). */
+	for (node = READ_ONCE(users->next); node != users; node = READ_ONCE(node->next))
+		calls->write(list_entry(node, struct record_user, node)->to, args);
+}
+NOKPROBE_SYMBOL(entry_events_hit);

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Functions for tests of recorded entries and exits.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+entry=$debugfs/entry
+# shellcheck disable=SC2034 # for the scripts that source this
+te=/sys/module/kmarkers_test_entry/parameters
+
+# entry_lists PATTERN: does a line of the list begin so?
+entry_lists() {
+	grep -q "^$1" "$entry/list"
+}
+
+# entry_hits KIND FUNCTION: print the sum of the hits of the test module's function
+entry_hits() {
+	awk -v name="kmarkers_test_entry:$2:$1" '$1 == name { sum += $4 } END { print sum + 0 }' "$entry/list"
+}
+
+# entry_takes ROUNDS COMMAND: one write, and how many rounds it takes
+entry_takes() {
+	before=$(stat_of rounds)
+	put "$2" "$entry/control"
+	result $? "entry control takes '$2'"
+	same "'$2' takes $1 rounds" $(($(stat_of rounds) - before)) "$1"
+}
+
+# entry_stat NAME: a number from entry/stats
+entry_stat() {
+	sed -n "s/^$1 //p" "$entry/stats"
+}
+
+# toggling PATTERN: switch on and off until /tmp/stop exists
+toggling() {
+	while [ ! -e /tmp/stop ]; do
+		put "$1 count" "$entry/control"
+		put "$1 -count" "$entry/control"
+	done
+}
