@@ -21,6 +21,7 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/smp.h>
+#include <asm/nmi.h>
 
 #include "plain.h"
 
@@ -188,10 +189,43 @@ static int te_set_kprobe(const char *text, const struct kernel_param *unused)
 	return err;
 }
 
+/* NMIs of unknown origin, which called te_in_nmi(). */
+static atomic_t te_nmis = ATOMIC_INIT(0);
+static bool te_takes_nmis;
+
+static noinline __noclone int te_in_nmi(int value)
+{
+	barrier();
+	return value + 1;
+}
+
+static int te_on_nmi(unsigned int type, struct pt_regs *regs)
+{
+	atomic_inc(&te_nmis);
+	te_expect(te_in_nmi(1) == 2);
+	return NMI_HANDLED;
+}
+
+static int te_set_nmi(const char *text, const struct kernel_param *unused)
+{
+	bool wanted;
+	int err = kstrtobool(text, &wanted);
+
+	if (err || wanted == te_takes_nmis)
+		return err;
+	if (wanted)
+		err = register_nmi_handler(NMI_UNKNOWN, te_on_nmi, 0, "kmarkers_test_entry");
+	else
+		unregister_nmi_handler(NMI_UNKNOWN, "kmarkers_test_entry");
+	te_takes_nmis = wanted && !err;
+	return err;
+}
+
 static const struct kernel_param_ops te_pass_ops = { .set = te_pass };
 static const struct kernel_param_ops te_storm_ops = { .set = te_storm };
 static const struct kernel_param_ops te_never_ops = { .set = te_never };
 static const struct kernel_param_ops te_kprobe_ops = { .set = te_set_kprobe };
+static const struct kernel_param_ops te_nmi_ops = { .set = te_set_nmi };
 
 module_param_cb(pass, &te_pass_ops, NULL, 0200);
 MODULE_PARM_DESC(pass, "call all functions that often");
@@ -201,6 +235,10 @@ module_param_cb(never, &te_never_ops, NULL, 0200);
 MODULE_PARM_DESC(never, "call a function that does not return");
 module_param_cb(kprobe, &te_kprobe_ops, NULL, 0200);
 MODULE_PARM_DESC(kprobe, "1: put a kprobe on the entry of te_leaf; 0: take it away");
+module_param_cb(nmi, &te_nmi_ops, NULL, 0200);
+MODULE_PARM_DESC(nmi, "1: handle NMIs of unknown origin, and call te_in_nmi in each; 0: do not");
+module_param_named(nmis, te_nmis.counter, int, 0400);
+MODULE_PARM_DESC(nmis, "how many there were");
 module_param_named(wrong, te_wrong.counter, int, 0400);
 MODULE_PARM_DESC(wrong, "calls that gave a wrong result");
 

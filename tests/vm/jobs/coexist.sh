@@ -10,6 +10,7 @@ run_suite "${KMARKERS_PART?}"
 # That part runs on an emulator with one thread.
 if [ "$KMARKERS_PART" = owners ]; then
 	run_suite note_storms
+	run_suite entry_owners
 fi
 unload_core || exit 1
 finish

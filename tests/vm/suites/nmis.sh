@@ -2,10 +2,35 @@
 # shellcheck shell=dash
 # shellcheck source=tests/vm/lib_storms.sh
 . /tests/lib_storms.sh
+# shellcheck source=tests/vm/lib_entry.sh
+. /tests/lib_entry.sh
 
 # nmis_of CPU: print how many NMIs it has taken
 nmis_of() {
 	awk -v field=$(($1 + 2)) '$1 == "NMI:" { print $field }' /proc/interrupts
+}
+
+nmis_called() {
+	[ "$(cat "$te/nmis")" -ge 50 ]
+}
+
+# A recorded function that NMIs call is counted, and another one that they call is switched meanwhile.
+test_entry_in_nmis() {
+	must insmod /modules/kmarkers_test_entry.ko || return
+	rm -f /tmp/stop
+	put "te_in_nmi count" "$entry/control"
+	toggling "kmarkers_test_entry:te_on_nmi" &
+	put 1 "$te/nmi"
+	try "50 NMIs call recorded functions" within 60 nmis_called
+	put 0 "$te/nmi"
+	touch /tmp/stop
+	wait
+	echo "# $(cat "$te/nmis") NMIs called a recorded function"
+	same "each entry in an NMI is counted" "$(entry_hits entry te_in_nmi)" "$(cat "$te/nmis")"
+	same "each exit in an NMI is counted" "$(entry_hits exit te_in_nmi)" "$(cat "$te/nmis")"
+	same "no function gave a wrong result in an NMI" "$(cat "$te/wrong")" 0
+	put "te_in_nmi -count" "$entry/control"
+	rmmod kmarkers_test_entry
 }
 
 # Storms while the emulator sends non-maskable interrupts all the time.
@@ -28,4 +53,5 @@ test_nmis() {
 	same "no site that an NMI executed gave a wrong value or called a wrong number of handlers" "$(noise_of wrong)" 0
 	try "the module of noise unloads" within 5 rmmod kmarkers_test_noise
 	rmmod kmarkers_test
+	test_entry_in_nmis
 }

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Recorded functions are switched while the kernel's ftrace traces another function of the same
+# module, and a live patch replaces it.
+# shellcheck source=tests/vm/lib_entry.sh
+. /tests/lib_entry.sh
+
+plain_patch=/sys/kernel/livepatch/kmarkers_test_entry_patch
+
+# pass_switched PASSES: call all functions while some are switched; sets $passed to how often, and
+# $switched to the batches meanwhile
+pass_switched() {
+	rm -f /tmp/stop
+	batched=$(stat_of batches)
+	toggling "kmarkers_test_entry:te_[mrt]*" &
+	passed=0
+	while [ $passed -lt 200 ] && [ $(($(stat_of batches) - batched)) -lt 20 ]; do
+		put "$1" "$te/pass"
+		passed=$((passed + 1))
+	done
+	switched=$(($(stat_of batches) - batched))
+	touch /tmp/stop
+	wait
+	passed=$((passed * $1))
+}
+
+# traced_plain: print how many calls of te_plain the kernel's ftrace has traced
+traced_plain() {
+	sed -n 's:^# entries-in-buffer/entries-written\: [0-9]*/\([0-9]*\) .*:\1:p;6q' "$tracing/trace"
+}
+
+test_entry_beside_ftrace() {
+	put te_plain "$tracing/set_ftrace_filter"
+	put function "$tracing/current_tracer"
+	echo >"$tracing/trace"
+	hits=$(entry_hits entry te_leaf)
+	pass_switched 5
+	try "functions are switched beside the kernel's ftrace" [ "$switched" -ge 2 ]
+	same "the kernel's ftrace traces each call while functions of the same module are switched" \
+		"$(traced_plain)" "$passed"
+	same "each entry is counted while the kernel's ftrace traces the same module" \
+		$(($(entry_hits entry te_leaf) - hits)) $((2 * passed))
+	put nop "$tracing/current_tracer"
+	put "" "$tracing/set_ftrace_filter"
+	refused "the kernel's ftrace traces no recorded function" "Invalid argument" put te_leaf "$tracing/set_ftrace_filter"
+}
+
+patch_is_in() {
+	[ "$(cat "$plain_patch/enabled")" = 1 ] && [ "$(cat "$plain_patch/transition")" = 0 ]
+}
+
+patch_leaves() {
+	rmmod kmarkers_test_entry_patch 2>/dev/null
+}
+
+test_entry_beside_livepatch() {
+	if ! [ -e /modules/kmarkers_test_entry_patch.ko ]; then
+		skip "functions are switched beside a live patch" "this kernel has none"
+		return
+	fi
+	refused "a live patch of a recorded function" "" insmod /modules/kmarkers_test_entry_patch.ko function=te_leaf
+	try "the live patch finds no place in a recorded function" \
+		logged "failed to find location for function 'te_leaf'"
+	try "a live patch of another function of the module" insmod /modules/kmarkers_test_entry_patch.ko
+	try "the live patch is in place" within 30 patch_is_in
+	hits=$(entry_hits entry te_leaf)
+	calls=$(cat /sys/module/kmarkers_test_entry_patch/parameters/calls)
+	pass_switched 5
+	try "functions are switched beside a live patch" [ "$switched" -ge 2 ]
+	same "the live patch replaces each call while functions of the same module are switched" \
+		$(($(cat /sys/module/kmarkers_test_entry_patch/parameters/calls) - calls)) "$passed"
+	same "each entry is counted while the same module has a live patch" \
+		$(($(entry_hits entry te_leaf) - hits)) $((2 * passed))
+	put 0 "$plain_patch/enabled"
+	try "the live patch leaves" within 30 patch_leaves
+}
+
+test_entry_owners() {
+	must insmod /modules/kmarkers_test_entry.ko || return
+	put "te_leaf count" "$entry/control"
+	if [ -r "$tracing/available_filter_functions" ]; then
+		test_entry_beside_ftrace
+	else
+		skip "functions are switched beside the kernel's ftrace" "this kernel has no function tracer"
+	fi
+	test_entry_beside_livepatch
+	same "no function gave a wrong result beside other owners" "$(cat "$te/wrong")" 0
+	put "te_leaf -count" "$entry/control"
+	rmmod kmarkers_test_entry
+}
