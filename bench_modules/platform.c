@@ -4,6 +4,7 @@
 #include <asm/cpufeature.h>
 #include <asm/msr.h>
 
+#include <kmarkers/bench.h>
 #include <kmarkers/hypervisor.h>
 
 #include "platform.h"
