@@ -21,7 +21,7 @@ try() {
 	shift
 	"$@" >/tmp/said 2>&1
 	code=$?
-	[ $code = 0 ] || tail -n 15 /tmp/said | sed 's/^/# /'
+	[ $code = 0 ] || tail -n 15 /tmp/said /var/lib/dkms/kmarkers/*/build/make.log 2>/dev/null | sed 's/^/# /'
 	result $code "$name"
 }
 
@@ -99,13 +99,12 @@ packages() {
 	dpkg-query -W -f '${Package}\n'
 }
 
-# fill: install the modules where DKMS has no room for a build
+# shellcheck disable=SC2016 # for the other shell
+# fill: install the modules where DKMS has no room for a build. The mount vanishes with its namespace.
 fill() {
-	mount -t tmpfs -o size=4m tmpfs "/var/lib/dkms" || return
-	get install "/srv/packages/kmarkers-dkms_${version}_all.deb"
-	code=$?
-	umount /var/lib/dkms
-	return $code
+	unshare --mount sh -e -c 'mount -t tmpfs -o size=4m tmpfs /var/lib/dkms
+		exec apt-get -qq -y --no-install-recommends install "$1"' \
+		fill "/srv/packages/kmarkers-dkms_${version}_all.deb"
 }
 
 export DEBIAN_FRONTEND=noninteractive
