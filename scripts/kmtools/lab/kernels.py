@@ -57,13 +57,13 @@ def fetch(names: list[str], update: bool = False) -> None:
 
 
 def show_list() -> None:
-    """Print every supported kernel, its version and its state."""
-    rows = [("NAME", "SUITE", "VERSION", "STATE", "QEMU")]
+    """Print every supported kernel, its version, and its release if it is unpacked."""
+    rows = [("NAME", "SUITE", "VERSION", "UNPACKED", "QEMU")]
     for entry in catalogue.load():
         kernel = catalogue.unpacked(entry.name)
         version = kernel.version if kernel else on_mirror(entry)
-        state = f"unpacked ({kernel.release})" if kernel else "not unpacked"
-        rows.append((entry.name, entry.suite, version, state, entry.qemu))
+        release = kernel.release if kernel else "no"
+        rows.append((entry.name, entry.suite, version, release, entry.qemu))
     print("\n".join(aligned(rows)))
 
 
