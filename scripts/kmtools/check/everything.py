@@ -58,8 +58,8 @@ def no_browser() -> str:
 
 
 def look_at_page(log: Path) -> Tally:
-    """Look at the page in a browser."""
-    return scripts(log, "tests/tools/browser_page.py")
+    """Look at the page in a browser, and measure what a large one costs."""
+    return scripts(log, "tests/tools/browser_page.py", "tests/tools/page_cost.py")
 
 
 def in_kernel(kernel: str, built: Event, log: Path) -> Tally:
