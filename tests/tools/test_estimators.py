@@ -61,7 +61,8 @@ def test_a_wide_estimator_fails(
     assert main(["check", "estimators", "--runs", str(FEW), "normal"]) == 1
     out = capsys.readouterr().out
     assert "wider than 1.5 times the oracle's" in out
-    assert out.endswith("0 passed, 1 failed\n")
+    # A run that stops by itself may be wider.
+    assert out.endswith("1 passed, 1 failed\n")
 
 
 def test_a_median_does_not_resolve_a_fifth_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from kmtools.base.paths import ROOT, version
 
+LIBRARIES = ("libkmarkers.a", "libkmbench.a")
 HEADERS = sorted((ROOT / "include" / "kmarkers").glob("*.h"))
 MANUALS = [
     path for path in HEADERS if re.search(r"^ \* (OVERVIEW|EXAMPLE)$", path.read_text(), re.M)
@@ -152,7 +153,8 @@ def test_what_is_installed_is_removed(tmp_path: Path, programs: None) -> None:
     share = "usr/share/kmarkers"
     assert {f"{share}/include/kmarkers/{path.name}" for path in HEADERS} <= there
     assert {f"usr/share/man/man9/kmarkers-{path.stem}.9" for path in MANUALS} <= there
-    names = ("bin/kmarkers", "bin/kmbench", "lib/libkmarkers.a", "lib/pkgconfig/kmarkers.pc")
+    libraries = [f"lib/{name}" for name in LIBRARIES]
+    names = ("bin/kmarkers", "bin/kmbench", *libraries, "lib/pkgconfig/kmarkers.pc")
     assert {f"usr/{name}" for name in names} <= there
     assert not [name for name in there if "__pycache__" in name]
     good("scripts/install", "--remove", *parts, DESTDIR=tmp_path, PREFIX="/usr")
@@ -294,7 +296,7 @@ def clone(place: Path) -> Path:
     subprocess.run(
         ["git", "-c", f"safe.directory={ROOT}", "clone", "-q", str(ROOT), str(tree)], check=True
     )
-    for name in ("native/kmbench", "native/libkmarkers.a", "man"):
+    for name in ("native/kmbench", *(f"native/{name}" for name in LIBRARIES), "man"):
         (tree / "build" / name).parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(["cp", "-r", ROOT / "build" / name, tree / "build" / name], check=True)
     return tree
