@@ -2,7 +2,7 @@
 /*
  * Twenty thousand functions, many_0 to many_19999, and many_pass(), which calls each once:
  * repeated by the assembler, which is much faster than a compiler.  MANY_ENTRY is what a
- * function begins with.
+ * function begins with; nothing comes before it, since nothing else than many_pass() calls one.
  */
 #ifndef TEST_ENTRY_MANY_H
 #define TEST_ENTRY_MANY_H
@@ -19,7 +19,6 @@ asm(".pushsection .text\n"
 	"	.balign 16\n"
 	"	.type many_\\n, @function\n"
 	"many_\\n:\n"
-	"	.byte 0xf3, 0x0f, 0x1e, 0xfa\n"
 	"	" MANY_ENTRY "\n"
 	"	" ASM_RET "\n"
 	"	.size many_\\n, . - many_\\n\n"

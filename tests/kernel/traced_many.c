@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The same twenty thousand functions, which the kernel's own ftrace knows. */
+#define MANY_ENTRY						\
+	"1: call __fentry__\n"					\
+	".pushsection __mcount_loc, \"a\", @progbits\n"		\
+	"	.quad 1b\n"					\
+	".popsection"
+
+#include "entry/many.h"
+
+MODULE_DESCRIPTION("Twenty thousand functions that the kernel's ftrace knows");
