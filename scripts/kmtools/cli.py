@@ -19,6 +19,7 @@ from importlib import import_module
 from kmtools.base.errors import BAD, DONE, OBSTACLES, UNABLE, FailedError, UnableError, explain
 from kmtools.base.paths import CATALOGUE, ROOT, version
 from kmtools.base.processes import interruptible
+from kmtools.base.text import terminal_width, wrapped
 from kmtools.commands import Run
 
 # Each command: its module in kmtools.commands, which has a function of its name, and its help.
@@ -78,7 +79,18 @@ def listing(prefix: str = "") -> str:
     """The commands whose names begin with a word, a line for each."""
     names = [name for name in COMMANDS if name.startswith(prefix)]
     width = max(map(len, names), default=0)
-    return "\n".join(f"  {name:{width}}  {COMMANDS[name][1]}" for name in names)
+    lines = (
+        wrapped(f"{name:{width}}  {COMMANDS[name][1]}", terminal_width(), "  ", " " * (width + 2))
+        for name in names
+    )
+    return "\n".join(line for several in lines for line in several)
+
+
+def description(text: str) -> str:
+    """Paragraphs, filled for the terminal."""
+    paragraphs = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+    filled = (wrapped(paragraph, terminal_width(), hanging="") for paragraph in paragraphs)
+    return "\n\n".join("\n".join(lines) for lines in filled)
 
 
 def named(words: Sequence[str]) -> str | None:
@@ -149,7 +161,7 @@ def execute(name: str, words: Sequence[str]) -> int:
     more = listing(f"{name} ")
     parser = argparse.ArgumentParser(
         prog=f"kmarkers {name}",
-        description="\n\n".join(filter(None, [about, inspect.getdoc(describe)])),
+        description=description("\n\n".join([about, inspect.getdoc(describe) or ""])).rstrip(),
         epilog=f"further commands:\n{more}" if more else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -78,5 +78,19 @@ def write(folder: Path, count: int) -> list[Path]:
     return [maker.write(number) for number in range(count)]
 
 
+def dated(folder: Path, count: int, since: int, name: str = "run") -> None:
+    """Runs of one machine, of which those from `since` on have the costlier variant; folders
+    are named `name` and a number."""
+    maker = Maker(folder)
+    for number in range(count):
+        later = number >= since
+        run = maker.write(2 * number + later)
+        env = json.loads((run / "env.json").read_text())
+        env["date"] = f"2026-01-{number + 1:02}T00:00:00Z"
+        (run / "env.json").write_text(json.dumps(env))
+        # Names do not tell the order; the dates do.
+        run.rename(folder / f"{name}-{(number * 7) % count:02}")
+
+
 if __name__ == "__main__":
     write(Path(sys.argv[1]), int(sys.argv[2]))

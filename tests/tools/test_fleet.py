@@ -122,22 +122,9 @@ def test_what_is_no_folder_of_runs_is_refused(
         assert said in error
 
 
-def dated(folder: Path, count: int, since: int | None) -> None:
-    """Runs of one machine, of which those from `since` on have the costlier variant."""
-    maker = manyruns.Maker(folder)
-    for number in range(count):
-        later = since is not None and number >= since
-        run = maker.write(2 * number + later)
-        env = json.loads((run / "env.json").read_text())
-        env["date"] = f"2026-01-{number + 1:02}T00:00:00Z"
-        (run / "env.json").write_text(json.dumps(env))
-        # Names do not tell the order; the dates do.
-        run.rename(folder / f"run-{(number * 7) % count:02}")
-
-
 def test_history_finds_the_day(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
-    dated(tmp_path / "runs", 25, 14)
+    manyruns.dated(tmp_path / "runs", 25, 14)
     out = tmp_path / "out.json"
     words = ["history", str(tmp_path / "runs"), f"--json={out}"]
     assert main([*words, "--fail-on", "slower"]) == 1

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every table for a terminal fits in 80 columns, also with long names and long notes."""
+"""What a command says fits in 80 columns, also with long names and long notes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import manyruns
 import pages
 import pytest
+from kmtools.cli import COMMANDS as ALL
 from kmtools.cli import main
 
 COMMANDS = (
@@ -16,7 +18,10 @@ COMMANDS = (
     ["impact", "RUN"],
     ["rates", "RUN"],
     ["lab", "list"],
+    ["sites"],
+    ["sites", "marker-jump", "sdt-breakpoint"],
 )
+CPU = "AMD EPYC 9965 192-Core Processor, engineering sample of the second stepping"
 
 
 @pytest.fixture(scope="module")
@@ -24,18 +29,70 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pages.make_reference(tmp_path_factory.mktemp("width"))
 
 
+@pytest.fixture
+def columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def too_long(text: str) -> list[str]:
+    return [line for line in text.splitlines() if len(line) > 80]
+
+
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_tables_fit_in_80_columns(
     reference: Path,
     words: list[str],
     capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    columns: None,
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
     capsys.readouterr()
     assert main([str(reference) if word == "RUN" else word for word in words]) == 0
-    lines = capsys.readouterr().out.replace(str(reference), "RUN").splitlines()
+    said = capsys.readouterr().out.replace(str(reference), "RUN")
+    lines = said.splitlines()
     assert len(lines) > 3
-    assert [line for line in lines if len(line) > 80] == []
+    assert too_long(said) == []
     if words[0] == "report":
         assert any(line.startswith(" [1] ") for line in lines)
+
+
+@pytest.mark.parametrize("words", [[], ["lab"], ["vm"], *map(str.split, ALL)], ids=" ".join)
+def test_help_fits_in_80_columns(
+    words: list[str], capsys: pytest.CaptureFixture[str], columns: None
+) -> None:
+    try:
+        assert main([*words, "--help"]) == 0
+    except SystemExit as error:
+        assert error.code == 0
+    said = capsys.readouterr().out
+    assert said.startswith("usage: kmarkers")
+    assert too_long(said) == []
+
+
+def test_runs_of_many_fit_in_80_columns(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    columns: None,
+) -> None:
+    """Groups and runs of long names, a machine that is dead, one that is refused, and a shift."""
+    for package in ("duckdb", "ruptures", "scipy"):
+        pytest.importorskip(package, reason=f"{package} is missing: scripts/setup --fleet")
+    monkeypatch.setattr(manyruns, "CPUS", [(CPU, "0x0b10004d"), (f"{CPU} 2", "0x0b10004e")])
+    folder, listed = tmp_path / "runs", tmp_path / "machines"
+    maker = manyruns.Maker(folder)
+    for number in range(12):
+        path = maker.write(number)
+        path.rename(folder / f"a-machine-with-quite-a-long-name-in-the-third-hall-{number:02}")
+    cut = folder / "a-machine-with-quite-a-long-name-in-the-third-hall-03" / "samples.csv"
+    cut.write_text(cut.read_text()[:-20])
+    listed.write_text("a-machine-that-is-dead " + " ".join(p.name for p in folder.iterdir()))
+    assert main(["fleet", str(folder), "--machines", str(listed)]) == 1
+    said = capsys.readouterr().out.replace(str(folder), "RUNS")
+    assert "dead: a-machine" in said and "refused: a-machine" in said
+    assert too_long(said) == []
+    days = tmp_path / "days"
+    manyruns.dated(days, 25, 14, "a-day-of-the-machine-in-the-second-hall-on-the-left-hand-side")
+    assert main(["history", str(days)]) == 0
+    said = capsys.readouterr().out
+    assert "1 shifts" in said and said.count("a-day-of") == 1
+    assert too_long(said) == []

@@ -3,8 +3,17 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Container, Sequence
+
+# Columns, where nothing says how many there are.
+DEFAULT_WIDTH = 100
+
+
+def terminal_width() -> int:
+    """The width to use, in columns; COLUMNS overrides the width of the terminal."""
+    return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[str]:
@@ -19,10 +28,14 @@ def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[s
     ]
 
 
-def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    """A line in as many as it takes; those after the first are indented further."""
+def wrapped(text: str, width: int, indent: str = "", hanging: str = "  ") -> list[str]:
+    """A line in as many as it takes; those after the first are indented further, by `hanging`."""
     return textwrap.wrap(
-        text, width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + hanging,
+        break_on_hyphens=False,
     )
 
 

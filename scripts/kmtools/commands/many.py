@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from kmtools.base.errors import BAD, DONE, UnableError
+from kmtools.base.text import terminal_width, wrapped
 from kmtools.commands import Run
 from kmtools.commands.comparing import add_judging, add_limits, tell, write
 from kmtools.report import comparison, machines
@@ -40,7 +41,8 @@ def run_fleet(args: Namespace) -> int:
             raise UnableError(f"--by: {word!r} is not one of {', '.join(machines.PROPERTIES)}")
     expected = args.machines.read_text(encoding="utf-8").split() if args.machines else []
     whole = machines.load(args.folder, by, expected)
-    print("\n".join([*machines.table(whole), *whole.faults, ""]))
+    faults = [part for line in whole.faults for part in wrapped(line, terminal_width())]
+    print("\n".join([*machines.table(whole), *faults, ""]))
     runs = machines.sides(whole, args.against)
     if len(runs) < 2:
         print("one group: nothing to compare")

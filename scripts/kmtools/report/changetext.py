@@ -11,7 +11,7 @@ from kmtools.analyse import changes
 from kmtools.analyse.changes import NOT_JUDGED, Change
 from kmtools.analyse.rows import EXACT
 from kmtools.analyse.verdicts import EQUIVALENT, IDENTICAL, UNRESOLVED
-from kmtools.base.text import aligned
+from kmtools.base.text import aligned, wrapped
 from kmtools.report.comparison import Comparison, Pair, remarks
 from kmtools.report.table import amount
 
@@ -101,8 +101,8 @@ def terminal(comparison: Comparison, everything: bool = False) -> str:
     """The comparison for a terminal."""
     lines: list[str] = []
     for pair in comparison.pairs:
-        lines += [f"A: {pair.a.name}", f"B: {pair.b.name}"]
-        lines += [line for run in (pair.a, pair.b) for line in remarks(run)]
+        said = [f"A: {pair.a.name}", f"B: {pair.b.name}", *remarks(pair.a), *remarks(pair.b)]
+        lines += [part for line in said for part in wrapped(line, WIDTH)]
         lines += [f"{line}." for line in reading(comparison, pair)]
         rows = [cells(change) for change in chosen(comparison, pair, everything)]
         if rows:

@@ -15,7 +15,7 @@ from kmtools.analyse.rows import Row
 from kmtools.analyse.summary import ends, number
 from kmtools.analyse.trends import Shift
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.text import aligned
+from kmtools.base.text import aligned, terminal_width, wrapped
 from kmtools.measure.rundir import read_env, tiers_of
 from kmtools.report.changetext import percent
 from kmtools.report.machines import file_of, find
@@ -57,9 +57,25 @@ def load(folder: Path, margin: float) -> History:
     return History([n for _, n in usable], [d for d, _ in usable], rows, shifts, refused)
 
 
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The table. Where lines are narrow, a row has more than one: its run, the variant, its
+    numbers."""
+    lines, width = aligned(rows, {5, 6}), terminal_width()
+    if max(map(len, lines)) <= width:
+        return lines
+    lines = []
+    for row in rows:
+        run, variant, numbers = ("  ".join(part) for part in (row[:2], row[2:5], row[5:]))
+        parts = (run, f"  {variant}", f"    {numbers}")
+        lines += [line for part in parts for line in wrapped(part, width, hanging="      ")]
+    return lines
+
+
 def terminal(history: History) -> str:
     """The shifts as a table."""
-    lines = [f"refused: {name}: {why}" for name, why in sorted(history.refused.items())]
+    refused = sorted(history.refused.items())
+    width = terminal_width()
+    lines = [part for name, why in refused for part in wrapped(f"refused: {name}: {why}", width)]
     heads = ("since run", "date", "tier", "benchmark", "variant", "change", "interval", "verdict")
     rows = [
         (
@@ -70,7 +86,7 @@ def terminal(history: History) -> str:
         for s in sorted(history.shifts, key=lambda s: (s.at, s.row.name.order))
     ]  # fmt: skip
     if rows:
-        lines += aligned([heads, *rows], {5, 6})
+        lines += table([heads, *rows])
     lines.append(f"{len(history.names)} runs, {len(history.rows)} rows, {len(rows)} shifts")
     return "\n".join(lines)
 

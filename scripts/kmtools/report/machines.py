@@ -19,7 +19,7 @@ from kmtools.analyse import columns
 from kmtools.analyse.columns import Found, Source
 from kmtools.analyse.rows import WHOLE
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.text import aligned
+from kmtools.base.text import aligned, terminal_width, wrapped
 from kmtools.measure.rundir import read_env, require_run, tiers_of
 from kmtools.report.comparison import Compared
 
@@ -156,4 +156,10 @@ def sides(fleet: Fleet, against: str | None = None) -> list[Compared]:
 def table(fleet: Fleet) -> list[str]:
     """The groups as a table."""
     heads = ("machines", "cpu, microcode, kernel of the group")
-    return aligned([heads, *((str(len(m)), name) for name, m in fleet.groups.items())], {0})
+    rows = ((str(len(members)), name) for name, members in fleet.groups.items())
+    width, indent = terminal_width(), " " * (len(heads[0]) + 2)
+    return [
+        part
+        for line in aligned([heads, *rows], {0})
+        for part in wrapped(line, width, hanging=indent)
+    ]

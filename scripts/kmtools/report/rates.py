@@ -16,10 +16,9 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.text import aligned, wrapped
+from kmtools.base.text import aligned, terminal_width, wrapped
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
 from kmtools.report.figures.curves import MARKS, Chart, Curve
-from kmtools.report.table import terminal_width
 
 DORMANT, ENABLED = "dormant", "enabled"
 LEAST_RATE, MOST_RATE = 1.0, 1e8

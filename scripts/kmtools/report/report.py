@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.base.screen import wants_colour
+from kmtools.base.text import terminal_width
 from kmtools.measure import rundir
 from kmtools.measure.bench import Rows
 from kmtools.measure.rundir import Tier
@@ -92,8 +93,8 @@ def _judge(
     if wanted:
         shown = [result for result in results if result.tier in wanted]
         graded = grade.grades(env, [one for one in tiers if one.tier in wanted], results)
-        print(opening.render(answer.answers(results, sites), graded, table.terminal_width()))
-        print(table.render(shown, table.terminal_width(), wants_colour(sys.stdout)))
+        print(opening.render(answer.answers(results, sites), graded, terminal_width()))
+        print(table.render(shown, terminal_width(), wants_colour(sys.stdout)))
         if points := [point for point in switches if point.tier in wanted]:
             print(switchtable.render(points))
         if costs := [cost for cost in sites if cost.tier in wanted]:

@@ -8,8 +8,8 @@ from itertools import groupby
 
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.stats import Interval
-from kmtools.base.text import fitted, wrapped
-from kmtools.report.table import amount, terminal_width
+from kmtools.base.text import fitted, terminal_width, wrapped
+from kmtools.report.table import amount
 
 HEADS = ("flavour", "a site", "95 %", "core cycles", "ns", "% of the pass", "95 %", "blocks")
 

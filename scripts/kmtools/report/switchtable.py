@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from kmtools.analyse import switching
 from kmtools.analyse.switching import OURS, SCALING, STALL, WORDS, Point, find
-from kmtools.base.text import fitted, wrapped
-from kmtools.report.table import amount, terminal_width
+from kmtools.base.text import fitted, terminal_width, wrapped
+from kmtools.report.table import amount
 
 
 def table_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
@@ -14,7 +13,6 @@ from kmtools.analyse.verdicts import Result
 from kmtools.base.text import aligned, wrapped
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS
 
-DEFAULT_WIDTH = 100
 # Characters of a note that stands in its row.
 SHORT = 24
 COLOURS = {
@@ -27,11 +25,6 @@ COLOURS = {
     verdicts.UNRESOLVED: "2",
     verdicts.WITHHELD: "2",
 }
-
-
-def terminal_width() -> int:
-    """The width to use; COLUMNS overrides the width of the terminal."""
-    return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
 
 
 def amount(value: float | None, signed: bool = False) -> str:
