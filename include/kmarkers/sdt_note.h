@@ -48,7 +48,12 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 		 float: (void)0, double: (void)0,			\
 		 long double: (void)0, default: 1 ? __SDT_NOTE_RAW(a) : 0LL))
 
+/* sparse takes the 0 beside a pointer for a mistake. */
+#ifdef __CHECKER__
+#define __SDT_NOTE_VALUE(a)		__SDT_NOTE_RAW(a)
+#else
 #define __SDT_NOTE_VALUE(a)		((__SDT_NOTE_TYPE(a))(a))
+#endif
 
 #define __SDT_NOTE_SIZE(a)						\
 	_Generic(__SDT_NOTE_VALUE(a),					\
