@@ -39,10 +39,13 @@ getppid_was_switched() {
 }
 
 test_host() {
-	for file in /lib/modules/*/updates/dkms/kmarkers_*.ko; do
-		name=$(basename "$file" .ko)
+	# A Debian may compress modules.
+	for file in /lib/modules/*/updates/dkms/kmarkers_*.ko*; do
+		name=$(basename "${file%.xz}" .ko)
+		read_it="cat"
+		[ "$file" = "${file%.xz}" ] || read_it=xzcat
 		for kbuild in /host/*/Kbuild; do
-			! grep -q "^obj-m.* $name\.o" "$kbuild" || cp "$file" "${kbuild%/Kbuild}/"
+			! grep -q "^obj-m.* $name\.o" "$kbuild" || $read_it "$file" >"${kbuild%/Kbuild}/$name.ko"
 		done
 	done
 	mkdir -p /host/build/venv/bin
