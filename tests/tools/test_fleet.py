@@ -71,8 +71,13 @@ def test_a_model_that_costs_a_percent_more_is_found(
 
 
 def test_dead_slow_and_lying_machines_are_named(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # No line is long enough to be wrapped.
+    monkeypatch.setenv("COLUMNS", "1000")
     names = [path.name for path in sorted(folder.iterdir())]
     listed = tmp_path / "machines"
     listed.write_text("".join(f"{name}\n" for name in [*names, "machine-dead"]))
