@@ -14,6 +14,17 @@ from numpy.typing import NDArray
 LOOPS = (2000, 12000)
 LAYOUTS = 4
 
+# The beginning of a script that takes the place of kmbench: what it is told about a process.
+READ_OPTIONS = r"""#!/bin/sh
+while [ $# -gt 0 ]; do
+    case $1 in
+    --seed) seed=$2 ;;
+    --out) out=$2 ;;
+    esac
+    shift
+done
+"""
+
 
 @dataclass
 class Noise:

@@ -38,20 +38,15 @@ except KeyboardInterrupt:
 print("measured" if done else "not measured")
 """
 # A process that has samples ready, says so, and goes on when it is told.
-FAKE = r"""#!/bin/sh
-while [ $# -gt 0 ]; do
-    case $1 in
-    --seed) seed=$2 ;;
-    --out) out=$2 ;;
-    esac
-    shift
-done
-mkdir -p "$out" && cp "$HERE/part-$seed/"* "$out"
+FAKE = (
+    rawdata.READ_OPTIONS
+    + r"""mkdir -p "$out" && cp "$HERE/part-$seed/"* "$out"
 sleep "${WAIT:-0}"
 echo "kmbench: [1/2] empty-loop: 1 of 1 windows in 0.6 s" >&2
 read -r _ <"$HERE/go"
 echo "kmbench: [2/2] memcpy-4096: 1 of 1 windows in 0.6 s" >&2
 """
+)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+import rawdata
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.measure import collect, native, samples
 
@@ -14,15 +15,9 @@ HEAD = f"# schema=2\n{','.join(samples.RAW_COLUMNS)}\n"
 
 
 # A kmbench that writes a block; in the process with seed 2 it runs what the test says.
-FAKE = r"""#!/bin/sh
-while [ $# -gt 0 ]; do
-    case $1 in
-    --seed) seed=$2 ;;
-    --out) out=$2 ;;
-    esac
-    shift
-done
-echo "$seed" >>"$HERE/ran"
+FAKE = (
+    rawdata.READ_OPTIONS
+    + r"""echo "$seed" >>"$HERE/ran"
 mkdir -p "$out" && printf 'seed=%s\nkernel=k\n' "$seed" >"$out/env"
 printf '%s' "$HEAD" >"$out/b.csv"
 [ "$seed" = 2 ] && [ "$EXIT" != 0 ] && { echo "kmbench: $SAYS" >&2; exit "$EXIT"; }
@@ -30,6 +25,7 @@ echo "b,none,loop,0,0,1,0,10,,$seed,ticks,," >>"$out/b.csv"
 echo "b,none,loop,0,0,1,0,20,,$seed,ticks,,preempted" >>"$out/b.csv"
 echo "kmbench: [1/1] b: 1 of 1 windows in 0.0 s" >&2
 """
+)
 
 
 @pytest.fixture
