@@ -94,21 +94,27 @@ def verdicts(terminal: Terminal) -> dict[str, str]:
     return {name: verdict for name, verdict in rows if name.startswith(("empty", "memcpy"))}
 
 
+def shown(terminal: Terminal, *patterns: str) -> None:
+    """Wait until all of these are in sight: a terminal hands a screen over in pieces."""
+    terminal.until(lambda: all(re.search(each, terminal.screen, re.M) for each in patterns))
+
+
 def test_rows_resolve_in_place(terminal: Terminal, here: Path) -> None:
-    terminal.until(lambda: "Rows come when" in terminal.screen)
+    shown(terminal, "Rows come when")
     assert terminal.other and not terminal.cursor
     go_on(here)
-    terminal.until(lambda: "process 2 of 4" in terminal.screen)
-    first = verdicts(terminal)
-    assert len(first) == 4 and first["empty-loop marker-generic"] == "slower"
+    shown(terminal, "process 2 of 4", r"^empty-loop marker-generic .* slower$")
+    terminal.until(lambda: len(verdicts(terminal)) == 4)
     go_on(here)
-    terminal.until(lambda: "process 3 of 4" in terminal.screen)
-    assert re.search(r"\d+ %, process 3 of 4, empty-loop; about \d+ s left", terminal.screen)
-    assert re.search(r"empty-loop marker-generic +\+1\.\d{3} +0\.\d\d\d  slower", terminal.screen)
-    assert re.search(r"^\d of 4 rows resolved$", terminal.screen, re.M)
+    shown(
+        terminal,
+        r"\d+ %, process 3 of 4, empty-loop; about \d+ s left",
+        r"empty-loop marker-generic +\+1\.\d{3} +0\.\d\d\d  slower",
+        r"^\d of 4 rows resolved$",
+    )
     assert terminal.screen.count("measuring on the real CPU") == 1
     go_on(here)
-    terminal.until(lambda: "process 4 of 4" in terminal.screen)
+    shown(terminal, "process 4 of 4")
     go_on(here)
     assert terminal.ended() == 0
     assert "measured" in terminal.screen and not terminal.other and terminal.cursor
@@ -131,7 +137,7 @@ def test_another_size_is_heeded_at_once(terminal: Terminal, here: Path) -> None:
         assert max(map(len, terminal.screen.splitlines())) <= width
         assert len(terminal.screen.splitlines()) <= height
         assert terminal.beyond <= 0
-    assert "4 of 4 rows resolved; 3" in terminal.screen
+    shown(terminal, "4 of 4 rows resolved; 3")
 
 
 @pytest.mark.parametrize("end", ["\x03", "SIGTERM"])

@@ -210,6 +210,7 @@ def test_program_of_a_user_builds_by_pkg_config(tmp_path: Path, programs: None) 
         assert "License: GPL-2.0-only" in (prefix / f"lib/pkgconfig/{name}.pc").read_text()
 
 
+@PAGES
 def test_symbol_versions_are_those_of_the_kernel(tmp_path: Path, programs: None) -> None:
     good("scripts/install", "dev", PREFIX=tmp_path, DESTDIR="")
     mine = tmp_path / "lib" / "kmarkers" / "6.1.0-mine" / "Module.symvers"
