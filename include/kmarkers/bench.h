@@ -49,7 +49,7 @@
 
 struct bench_sample;
 
-#define BENCH_LAYOUTS		4
+#define BENCH_LAYOUTS		8
 #define BENCH_LOOP_COUNTS	2
 #define BENCH_MAX_VARIANTS	32
 #define BENCH_MAX_BLOCKS	100000
@@ -192,11 +192,41 @@ static __always_inline u64 bench_tsc(void)
 }
 
 /**
- * BENCH_ALIGN() - let the code that follows begin 16 * @layout bytes into a cache line
+ * BENCH_ALIGN() - let the code that follows begin 8 * @layout bytes into a cache line
  * @layout: a number below BENCH_LAYOUTS
  */
 #define BENCH_ALIGN(layout)						\
-	asm volatile(".p2align 6\n\t.rept 16 * " #layout "\n\tnop\n\t.endr")
+	asm volatile(".p2align 6\n\t.rept 8 * " #layout "\n\tnop\n\t.endr")
+
+/**
+ * BENCH_ALIGN_HEAD() - let the loop with BENCH_HEAD() begin 8 * @layout bytes into a cache line
+ * @layout: a number below BENCH_LAYOUTS
+ *
+ * Between the two the compiler places what the loop needs, more of it for some variants than
+ * for others.  8801f is the next head in the output, also where the compiler copies the loop.
+ * If the compiler aligned the head too, GNU as would search for ever: the kernel's flags tell
+ * it not to, and BENCH_NO_ALIGN does elsewhere.  Clang's assembler cannot compute the length;
+ * with it the place is that of what precedes the loop.
+ */
+/**
+ * BENCH_HEAD() - the first statement of the loop that BENCH_ALIGN_HEAD() places
+ */
+#ifdef __clang__
+#define BENCH_ALIGN_HEAD(layout)	BENCH_ALIGN(layout)
+#define BENCH_HEAD()			do { } while (0)
+#else
+#define BENCH_ALIGN_HEAD(layout)					\
+	asm volatile(".p2align 6\n\t"					\
+		     ".skip (8 * " #layout " - (8801f - 8800f)) & 63, 0x90\n8800:")
+#define BENCH_HEAD()	asm volatile("8801:")
+#endif
+
+#if defined(__KERNEL__) || defined(__clang__)
+#define BENCH_NO_ALIGN
+#else
+#define BENCH_NO_ALIGN							\
+	__attribute__((optimize("align-loops=1", "align-jumps=1", "align-labels=1")))
+#endif
 
 /**
  * BENCH_BEGIN() - disable interrupts while no other task is waiting to run
@@ -216,14 +246,15 @@ do {									\
 
 /**
  * BENCH_WINDOW() - a window around a loop of the statements
- * @layout: the layout of the loop
+ * @layout: where in a cache line the loop begins, in units of 8 bytes
  */
 #define BENCH_WINDOW(layout, ...)					\
 do {									\
 	start = bench_tsc();						\
-	BENCH_ALIGN(layout);						\
+	BENCH_ALIGN_HEAD(layout);					\
 	for (i = 0; i < loops; i++) {					\
-		__VA_ARGS__;						\
+		BENCH_HEAD();						\
+		{ __VA_ARGS__; }					\
 		barrier();						\
 	}								\
 	end = bench_tsc();						\
@@ -235,7 +266,7 @@ do {									\
  * @layout: the layout
  */
 #define BENCH_OP(id, layout, ...)					\
-static noinline u64 id##_##layout(u32 loops)				\
+static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 {									\
 	unsigned long irqs;						\
 	u64 start, end;							\
@@ -253,7 +284,7 @@ static noinline u64 id##_##layout(u32 loops)				\
  * @layout: the layout
  */
 #define BENCH_OP_OPEN(id, layout, ...)					\
-static noinline u64 id##_##layout(u32 loops)				\
+static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 {									\
 	u64 start, end;							\
 	u32 i;								\
@@ -272,7 +303,7 @@ static noinline u64 id##_##layout(u32 loops)				\
  * behind them it would be in the window, in some variants and not in others.
  */
 #define BENCH_OP_EACH(id, layout, prepare, ...)				\
-static noinline u64 id##_##layout(u32 loops)				\
+static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 {									\
 	unsigned long irqs;						\
 	u64 start, total = 0;						\
@@ -293,24 +324,31 @@ static noinline u64 id##_##layout(u32 loops)				\
 }
 
 /**
+ * BENCH_AT_EACH_LAYOUT() - the functions of a variant, id_0 to id_7
+ * @op: BENCH_OP(), BENCH_OP_OPEN() or BENCH_OP_EACH()
+ * @id: the variant; what @op takes follows
+ */
+#define BENCH_AT_EACH_LAYOUT(op, id, ...)				\
+	op(id, 0, __VA_ARGS__)						\
+	op(id, 1, __VA_ARGS__)						\
+	op(id, 2, __VA_ARGS__)						\
+	op(id, 3, __VA_ARGS__)						\
+	op(id, 4, __VA_ARGS__)						\
+	op(id, 5, __VA_ARGS__)						\
+	op(id, 6, __VA_ARGS__)						\
+	op(id, 7, __VA_ARGS__)
+
+/**
  * BENCH_OPS() - a variant at every layout, with interrupts off
  * @id: the variant, for BENCH_ROW(); the statements follow
  */
-#define BENCH_OPS(id, ...)						\
-	BENCH_OP(id, 0, __VA_ARGS__)					\
-	BENCH_OP(id, 1, __VA_ARGS__)					\
-	BENCH_OP(id, 2, __VA_ARGS__)					\
-	BENCH_OP(id, 3, __VA_ARGS__)
+#define BENCH_OPS(id, ...)	BENCH_AT_EACH_LAYOUT(BENCH_OP, id, __VA_ARGS__)
 
 /**
  * BENCH_OPS_OPEN() - a variant at every layout, with interrupts on
  * @id: the variant, for BENCH_ROW(); the statements follow
  */
-#define BENCH_OPS_OPEN(id, ...)						\
-	BENCH_OP_OPEN(id, 0, __VA_ARGS__)				\
-	BENCH_OP_OPEN(id, 1, __VA_ARGS__)				\
-	BENCH_OP_OPEN(id, 2, __VA_ARGS__)				\
-	BENCH_OP_OPEN(id, 3, __VA_ARGS__)
+#define BENCH_OPS_OPEN(id, ...)	BENCH_AT_EACH_LAYOUT(BENCH_OP_OPEN, id, __VA_ARGS__)
 
 /**
  * BENCH_OPS_EACH() - a variant at every layout, with a window around each pass
@@ -318,10 +356,7 @@ static noinline u64 id##_##layout(u32 loops)				\
  * @prepare: done before each pass, and not timed
  */
 #define BENCH_OPS_EACH(id, prepare, ...)				\
-	BENCH_OP_EACH(id, 0, prepare, __VA_ARGS__)			\
-	BENCH_OP_EACH(id, 1, prepare, __VA_ARGS__)			\
-	BENCH_OP_EACH(id, 2, prepare, __VA_ARGS__)			\
-	BENCH_OP_EACH(id, 3, prepare, __VA_ARGS__)
+	BENCH_AT_EACH_LAYOUT(BENCH_OP_EACH, id, prepare, __VA_ARGS__)
 
 /**
  * BENCH_ROW() - the entry of a variant in the array of its group
@@ -329,6 +364,9 @@ static noinline u64 id##_##layout(u32 loops)				\
  * @id: what BENCH_OPS() made
  */
 #define BENCH_ROW(label, id)						\
-	{ .name = label, .op = { id##_0, id##_1, id##_2, id##_3 } }
+	{								\
+		.name = label,						\
+		.op = { id##_0, id##_1, id##_2, id##_3, id##_4, id##_5, id##_6, id##_7 } \
+	}
 
 #endif /* KMARKERS_BENCH_H */

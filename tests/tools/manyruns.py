@@ -16,7 +16,7 @@ COSTS = {
     "memcpy-4096": {"none": 75.0, "none-clone": 75.0, "marker-jump": 75.1, "marker-generic": 75.4},
     "getppid-quiet": {"base": 297.0, "base-clone": 297.0, "jump": 297.4, "immediate": 298.0},
 }
-PROCESSES, BLOCKS, LOOPS, LAYOUTS = 4, 8, (1000, 5000), 4
+PROCESSES, BLOCKS, LOOPS, LAYOUTS = 4, 8, (1000, 5000), 8
 CPUS = (("AMD EPYC", "0x1000065"), ("Intel Xeon", "0x2b000603"))
 KERNELS = ("6.1.0-test", "6.12.0-test")
 # The machines of the second CPU model take one percent more for this variant.

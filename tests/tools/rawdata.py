@@ -12,7 +12,7 @@ from kmtools.measure import samples
 from numpy.typing import NDArray
 
 LOOPS = (2000, 12000)
-LAYOUTS = 4
+LAYOUTS = 8
 
 # The beginning of a script that takes the place of kmbench: what it is told about a process.
 READ_OPTIONS = r"""#!/bin/sh

@@ -12,6 +12,7 @@ import pytest
 from fakebench import Machine
 from kmtools.base.paths import ROOT
 from kmtools.measure import bench, native
+from kmtools.measure.samples import LAYOUTS
 from kmtools.report import report
 
 BUILT = ROOT / "build" / "native"
@@ -102,7 +103,7 @@ def test_the_example_gets_verdicts(
 def test_a_group_that_cannot_be_used_is_named(tmp_path: Path, groups: str, said: str) -> None:
     source = tmp_path / "own.c"
     use = "unsigned long use(void);\nunsigned long use(void) { return a_0(1) + b_0(1)"
-    for number in range(1, 4):
+    for number in range(1, LAYOUTS):
         use += f" + a_{number}(1) + b_{number}(1)"
     source.write_text(f"{HEAD}{groups}\n{use}; }}\n")
     program = build(source, tmp_path / "own")

@@ -14,10 +14,12 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from kmtools.measure.samples import LAYOUTS
+
 Floats = NDArray[np.float64]
 Random = np.random.Generator
 
-PROCESSES, BLOCKS, LAYOUTS = 16, 128, 8
+PROCESSES, BLOCKS = 16, 128
 LENGTH = PROCESSES * BLOCKS
 
 
