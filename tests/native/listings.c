@@ -242,7 +242,7 @@ static u64 op(u32 loops)
 	return loops / 6 + 40 + (calls++ >> 4 & 1 ? loops : 0);
 }
 
-#define OPS	{ op, op, op, op }
+#define OPS	{ [0 ... BENCH_LAYOUTS - 1] = op }
 
 static const struct bench_variant variants[] = { { "first", OPS }, { "second", OPS } };
 

@@ -27,6 +27,9 @@ static const char *converts_cycles(void)
 	return NULL;
 }
 
+/* The initialiser of a variant that is the same code at every layout. */
+#define AT_EACH_LAYOUT(op)	{ [0 ... BENCH_LAYOUTS - 1] = op }
+
 static bool stop_never(void)
 {
 	return false;
@@ -50,20 +53,20 @@ static u64 count_second(u32 loops)
 static const char *randomises_blocks(void)
 {
 	static const struct bench_variant variants[] = {
-		{ "a", { count_first, count_first, count_first, count_first } },
-		{ "b", { count_second, count_second, count_second, count_second } },
-		{ "c", { count_first, count_first, count_first, count_first } },
+		{ "a", AT_EACH_LAYOUT(count_first) },
+		{ "b", AT_EACH_LAYOUT(count_second) },
+		{ "c", AT_EACH_LAYOUT(count_first) },
 	};
 	static const struct bench_group group = {
 		.name = "g", .variants = variants, .nr_variants = 3, .loops = { 10, 20 },
 	};
-	struct bench_config config = { .blocks = 12, .seed = 5 };
+	struct bench_config config = { .blocks = 24, .seed = 5 };
 	unsigned int seen[3][3] = { 0 }, layouts[BENCH_LAYOUTS] = { 0 }, i;
 	struct bench_result result = { 0 };
 
 	EXPECT(!bench_alloc_result(&group, &config, &result));
 	EXPECT(!bench_run_group(&group, &result, stop_never));
-	EXPECT(result.nr == 12 * 3 * 2 && result.nr == result.planned);
+	EXPECT(result.nr == 24 * 3 * 2 && result.nr == result.planned);
 	for (i = 0; i < result.nr; i++) {
 		const struct bench_sample *s = &result.samples[i];
 
@@ -72,7 +75,7 @@ static const char *randomises_blocks(void)
 		layouts[s->layout]++;
 	}
 	for (i = 0; i < 9; i++)
-		EXPECT(seen[i / 3][i % 3] == 12 / 3 * 2);
+		EXPECT(seen[i / 3][i % 3] == 24 / 3 * 2);
 	for (i = 0; i < BENCH_LAYOUTS; i++)
 		EXPECT(layouts[i] == result.nr / BENCH_LAYOUTS);
 	bench_free_result(&result);
@@ -117,9 +120,9 @@ static u64 suffer_both(u32 loops)
 static const char *flags_disturbed_windows(void)
 {
 	static const struct bench_variant variants[] = {
-		{ "migrates", { migrate, migrate, migrate, migrate } },
-		{ "preempted", { be_preempted, be_preempted, be_preempted, be_preempted } },
-		{ "both", { suffer_both, suffer_both, suffer_both, suffer_both } },
+		{ "migrates", AT_EACH_LAYOUT(migrate) },
+		{ "preempted", AT_EACH_LAYOUT(be_preempted) },
+		{ "both", AT_EACH_LAYOUT(suffer_both) },
 	};
 	static const u32 flags[] = {
 		BENCH_MIGRATED, BENCH_PREEMPTED, BENCH_MIGRATED | BENCH_PREEMPTED,
