@@ -14,7 +14,7 @@ from pathlib import Path
 import rawdata
 from kmtools.cli import main
 
-BLOCKS, PROCESSES, LOOPS = 12, 3, (500, 3000)
+BLOCKS, PROCESSES, LOOPS = 16, 3, (500, 3000)
 TIMED: Mapping[str, Mapping[str, float]] = {
     "empty-loop": {
         "none": 1.0, "none-clone": 1.0, "marker-jump": 1.9, "marker-generic": 2.2,
