@@ -148,7 +148,7 @@ clean: ## remove what was built, but not the test kernels and the tools that wer
 		-o -name '*.mod' -o -name '*.mod.c' -o -name '*.cmd' -o -name '*.o.d' \
 		-o -name Module.symvers -o -name modules.order \) -exec rm -f {} +
 	[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name lab ! -name venv ! -name lint \
-		! -name setup.lock -exec rm -rf {} +
+		! -name peers ! -name setup.lock -exec rm -rf {} +
 
 lab-clean: ## remove the test kernels
 	$(KMARKERS) lab clean

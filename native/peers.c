@@ -86,7 +86,7 @@ static const struct bench_peer *load_peer(const char *name, const char *package)
 	slash = strrchr(path, '/');
 	snprintf(slash + 1, 32, "%s.so", name);
 	if (access(path, R_OK)) {
-		fprintf(stderr, "kmbench: SKIP %s: not built in (apt-get install %s, make native)\n",
+		fprintf(stderr, "kmbench: SKIP %s: not built in (%s: scripts/setup, make native)\n",
 			name, package);
 		return NULL;
 	}

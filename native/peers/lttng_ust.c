@@ -17,6 +17,9 @@
 
 #include "peer.h"
 
+/* Empty where the packages are installed. */
+#define LTTNG_LIBDIR	LTTNG_ROOT "/usr/lib/x86_64-linux-gnu"
+
 #define PATIENCE_MS	10000
 #define RETRY_MS	100
 
@@ -68,6 +71,24 @@ static bool create_session(void)
 	return lttng("create --snapshot kmbench-%d");
 }
 
+/* Let the commands be found, and what they need, where scripts/setup unpacked them. */
+static void use_unpacked(void)
+{
+	static const struct {
+		const char *name, *value;
+	} settings[] = {
+		{ "PATH", LTTNG_ROOT "/usr/bin:/usr/sbin:/usr/bin:/sbin:/bin" },
+		{ "LD_LIBRARY_PATH", LTTNG_LIBDIR },
+		{ "LTTNG_CONSUMERD64_BIN", LTTNG_LIBDIR "/lttng/libexec/lttng-consumerd" },
+		{ "LTTNG_CONSUMERD64_LIBDIR", LTTNG_LIBDIR },
+		{ "LTTNG_SESSION_CONFIG_XSD_PATH", LTTNG_ROOT "/usr/share/xml/lttng/" },
+	};
+	unsigned int i;
+
+	for (i = 0; *LTTNG_ROOT && i < sizeof(settings) / sizeof(*settings); i++)
+		setenv(settings[i].name, settings[i].value, 1);
+}
+
 /* Is the tracepoint on?  The daemon enables it through a thread of LTTng in this process. */
 static bool is_enabled(void)
 {
@@ -95,6 +116,7 @@ static void switch_off(void)
 
 static const char *switch_on(void)
 {
+	use_unpacked();
 	if (system("command -v lttng lttng-sessiond >/dev/null"))
 		return "no lttng command (apt-get install lttng-tools)";
 	start_daemon();

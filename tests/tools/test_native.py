@@ -47,7 +47,7 @@ BUDGETS = {
     "native/progress.c": 100,
     "native/live.c": 150,
     "native/peers.c": 160,
-    "native/peers/lttng_ust.c": 120,
+    "native/peers/lttng_ust.c": 140,
     "native/peers/lttng_events.h": 40,
     "native/peers/sdt.c": 170,
 }
@@ -266,7 +266,8 @@ def test_a_peer_is_built_where_its_header_is(present: list[str], tmp_path: Path)
         header.touch()
     out = tmp_path / "out"
     compiler = f"CC=gcc -nostdinc -I{tmp_path / 'include'}"
-    words = ["make", "-n", "-C", str(ROOT / "native"), f"OUT={out}", compiler, "peers"]
+    words = ["make", "-n", "-C", str(ROOT / "native"), f"OUT={out}", compiler, "PEER_LIBS="]
+    words.append("peers")
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert [peer for peer in PEERS if f"-o {out / peer} " in done.stdout] == present

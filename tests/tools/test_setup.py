@@ -27,11 +27,15 @@ go() {
 case $program in
 dpkg-query) [ -e "${!#}" ] && printf installed ;;
 dpkg) go configure; rm -f install.fail ;;
+dpkg-deb) mkdir -p "$OLDPWD/${!#}/usr/lib" ;;
 apt-get)
-    while [ "${1#-}" != "$1" ]; do [ "$1" != -o ] || shift; shift; done
+    would=
+    while [ "${1#-}" != "$1" ]; do [ "$1" != -o ] || shift; [ "$1" != -s ] || would=1; shift; done
     verb=$1
     shift
+    [ ! "$would" ] || { printf 'Inst %s (1)\n' "$@"; exit; }
     go "$verb" "$@"
+    [ "$verb" != download ] || { cd "$OLDPWD" && touch "${@/%/_1_amd64.deb}"; exit; }
     for name; do
         [ ! -e "$verb.kill" ] || [ "$name" != make ] || kill -KILL $PPID $$
         [ "${name#-}" != "$name" ] || touch "$name"
@@ -50,6 +54,9 @@ if (state / "lab.kill").exists():
 """
 
 
+PEERS = "setup: unpacking the tracers to compare with into build/peers\n"
+
+
 class Checkout:
     """A directory with scripts/setup, and a machine that lacks all packages."""
 
@@ -61,7 +68,7 @@ class Checkout:
             path.mkdir(parents=True)
         shutil.copy(ROOT / "scripts/setup", self.dir / "scripts/setup")
         (self.dir / "scripts/kmarkers").write_text(LAB)
-        for name in ("apt-get", "dpkg-query", "dpkg"):
+        for name in ("apt-get", "dpkg-query", "dpkg", "dpkg-deb"):
             (programs / name).write_text(FAKE)
             (programs / name).chmod(0o755)
         where = f"{programs}:{os.environ['PATH']}"
@@ -101,17 +108,17 @@ def test_missing_packages_are_installed_once(checkout: Checkout) -> None:
     assert checkout.run("--bench") == (
         0,
         "setup: installing gcc libc6-dev make liburcu-dev python3 python3-numpy"
-        " mount busybox-static xz-utils\nsetup: ready\n",
+        f" mount busybox-static xz-utils\n{PEERS}setup: ready\n",
     )
     assert checkout.run("--bench") == (0, "setup: ready\n")
-    assert checkout.log == ["update", "install"]
+    assert checkout.log == ["update", "install", "download"]
     assert checkout.run("6.1")[0] == 0
-    assert checkout.log[2:] == ["update", "install", "lab"]
+    assert checkout.log[3:] == ["update", "install", "lab"]
 
 
 def test_packages_for_the_first_table_are_installed_first(checkout: Checkout) -> None:
     first = "setup: installing gcc libc6-dev make liburcu-dev python3 python3-numpy\n"
-    assert checkout.run("--native") == (0, f"{first}setup: ready\n")
+    assert checkout.run("--native") == (0, f"{first}{PEERS}setup: ready\n")
     rest = "setup: installing mount busybox-static xz-utils\n"
     assert checkout.run("--bench") == (0, f"{rest}setup: ready\n")
     assert checkout.run("--native") == (0, "setup: ready\n")
@@ -145,7 +152,7 @@ def test_an_interrupted_dpkg_is_completed(checkout: Checkout) -> None:
     said = "E: dpkg was interrupted, you must manually run 'dpkg --configure -a'"
     (checkout.state / "install.fail").write_text(f"{said}\n")
     assert checkout.run("--bench")[0] == 0
-    assert checkout.log == ["update", "install", "configure", "install"]
+    assert checkout.log == ["update", "install", "configure", "install", "download"]
 
 
 def test_a_full_disk_is_reported_as_apt_says_it(checkout: Checkout) -> None:
@@ -164,6 +171,29 @@ def test_unreadable_package_lists_give_only_a_warning(checkout: Checkout) -> Non
     assert "some package lists could not be read: E: x  404  Not Found" in said
 
 
+def test_tracers_to_compare_with_may_be_missing(checkout: Checkout) -> None:
+    """Setup succeeds without them and names the reason; the next run tries again."""
+    fail = checkout.state / "download.fail"
+    fail.write_text("E: Unable to fetch some archives\n")
+    code, said = checkout.run("--bench")
+    assert (code, said.splitlines()[-1]) == (0, "setup: ready")
+    out = "LTTng-UST and sys/sdt.h are left out of the comparison: E: Unable to fetch some archives"
+    assert f"setup: {out}\n" in said
+    assert not list((checkout.dir / "build").glob("peers*"))
+    fail.unlink()
+    assert checkout.run("--bench") == (0, f"{PEERS}setup: ready\n")
+    assert (checkout.dir / "build/peers/usr/lib").is_dir()
+    assert checkout.run("--bench") == (0, "setup: ready\n")
+
+
+def test_tracers_that_are_installed_are_not_unpacked(checkout: Checkout) -> None:
+    for name in ("liblttng-ust-dev", "lttng-tools", "systemtap-sdt-dev"):
+        (checkout.state / name).touch()
+    code, said = checkout.run("--bench")
+    assert code == 0 and PEERS not in said
+    assert not (checkout.dir / "build/peers").exists()
+
+
 def test_a_second_setup_waits_for_the_first(checkout: Checkout) -> None:
     gate = checkout.state / "install.wait"
     os.mkfifo(gate)
@@ -177,7 +207,7 @@ def test_a_second_setup_waits_for_the_first(checkout: Checkout) -> None:
         first.communicate()
     assert (first.returncode, second.returncode) == (0, 0)
     assert said == "setup: ready\n"
-    assert checkout.log == ["update", "install"]
+    assert checkout.log == ["update", "install", "download"]
 
 
 def test_without_root_missing_packages_are_named(checkout: Checkout) -> None:
@@ -220,7 +250,7 @@ def test_a_full_disk_gives_one_line(checkout: Checkout) -> None:
     assert "No space left on device" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     shutil.rmtree(checkout.dir / "build")
-    assert checkout.run("--bench") == (0, "setup: ready\n")
+    assert checkout.run("--bench") == (0, f"{PEERS}setup: ready\n")
 
 
 def test_an_unknown_option_is_refused(checkout: Checkout) -> None:
