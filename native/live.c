@@ -17,6 +17,7 @@
 #include <linux/seq_file.h>
 #include <linux/vmalloc.h>
 
+#include "attach.h"
 #include "../bench_modules/output.h"
 #include "../bench_modules/run.h"
 #include "../bench_modules/getppid.h"
@@ -126,8 +127,10 @@ int main(int argc, char **argv)
 	cpu_set_t one;
 	int err = 0;
 
+	if (argc == 2 && !strcmp(argv[1], "attach"))
+		return native_attach();
 	if (argc != 4 || atoi(argv[1]) < 1 || atoi(argv[1]) > BENCH_MAX_BLOCKS) {
-		fprintf(stderr, "usage: kmlive BLOCKS SEED DIR\n");
+		fprintf(stderr, "usage: kmlive BLOCKS SEED DIR | kmlive attach\n");
 		return 2;
 	}
 	config.blocks = atoi(argv[1]);

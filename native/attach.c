@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * "kmlive attach": attaches BPF programs that do nothing to what the benchmarks
+ * peer-bpf-* run, with system calls alone.  What cannot be attached is named, and its
+ * benchmark is skipped.  A process in the background keeps the programs attached until it
+ * gets a signal; its number is printed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/btf.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attach.h"
+
+#define TYPES		"/sys/kernel/btf/vmlinux"
+#define PMU		"/sys/bus/event_source/devices/kprobe/type"
+#define MOST_TYPES	(64 << 20)
+
+static int bpf(int command, union bpf_attr *attr)
+{
+	int result = syscall(SYS_bpf, command, attr, sizeof(*attr));
+
+	return result < 0 ? -errno : result;
+}
+
+/* Load "r0 = 0; exit". */
+static int load(int type, int attach_type, unsigned int function)
+{
+	static const struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr = {
+		.prog_type = type,
+		.insns = (unsigned long)code,
+		.insn_cnt = sizeof(code) / sizeof(*code),
+		.license = (unsigned long)"GPL",
+	};
+
+	attr.expected_attach_type = attach_type;
+	attr.attach_btf_id = function;
+	return bpf(BPF_PROG_LOAD, &attr);
+}
+
+/* Attach a program to a raw tracepoint, or where its types say. */
+static int attach(int program, const char *tracepoint)
+{
+	union bpf_attr attr = { .raw_tracepoint.name = (unsigned long)tracepoint };
+
+	if (program < 0)
+		return program;
+	attr.raw_tracepoint.prog_fd = program;
+	return bpf(BPF_RAW_TRACEPOINT_OPEN, &attr);
+}
+
+static int attach_tracepoint(void)
+{
+	return attach(load(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0), "kmarkers_bench_bpf");
+}
+
+/* How many bytes follow a type in the kernel's types. */
+static unsigned long extra_bytes(const struct btf_type *type)
+{
+	unsigned long members = BTF_INFO_VLEN(type->info);
+
+	switch (BTF_INFO_KIND(type->info)) {
+	case BTF_KIND_INT:
+	case BTF_KIND_VAR:
+	case 17:	/* a tag of a declaration */
+		return 4;
+	case BTF_KIND_ARRAY:
+		return sizeof(struct btf_array);
+	case BTF_KIND_ENUM:
+	case BTF_KIND_FUNC_PROTO:
+		return 8 * members;
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+	case BTF_KIND_DATASEC:
+	case 19:	/* an enumeration of 64 bits */
+		return 12 * members;
+	default:
+		return 0;
+	}
+}
+
+/* The number of the type of a function, or an error. */
+static int find_function(const char *types, const char *name)
+{
+	const struct btf_header *head = (const void *)types;
+	const char *strings = types + head->hdr_len + head->str_off;
+	const char *at = types + head->hdr_len + head->type_off, *end = at + head->type_len;
+	int number;
+
+	for (number = 1; at < end; number++) {
+		const struct btf_type *type = (const void *)at;
+
+		if (BTF_INFO_KIND(type->info) == BTF_KIND_FUNC &&
+		    !strcmp(strings + type->name_off, name))
+			return number;
+		at += sizeof(*type) + extra_bytes(type);
+	}
+	return -ENOENT;
+}
+
+static int read_types(char *types)
+{
+	int file = open(TYPES, O_RDONLY | O_CLOEXEC);
+	size_t length = 0;
+	ssize_t got;
+
+	if (file < 0)
+		return -errno;
+	while ((got = read(file, types + length, MOST_TYPES - length)) > 0)
+		length += got;
+	close(file);
+	if (got < 0)
+		return -errno;
+	return length > sizeof(struct btf_header) && length < MOST_TYPES ? 0 : -EINVAL;
+}
+
+static int attach_fentry(void)
+{
+	char *types = malloc(MOST_TYPES);
+	int function = types ? read_types(types) : -ENOMEM;
+
+	if (!function)
+		function = find_function(types, "int_sqrt");
+	free(types);
+	if (function < 0)
+		return function;
+	return attach(load(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, function), NULL);
+}
+
+static int read_type(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	int type = -ENOENT;
+
+	if (file && fscanf(file, "%d", &type) != 1)
+		type = -EINVAL;
+	if (file)
+		fclose(file);
+	return type;
+}
+
+static int attach_kprobe(void)
+{
+	struct perf_event_attr attr = {
+		.type = read_type(PMU),
+		.size = sizeof(attr),
+		.kprobe_func = (unsigned long)"kmarkers_bench_bpf_kprobe",
+	};
+	int program, event;
+
+	if ((int)attr.type < 0)
+		return attr.type;
+	program = load(BPF_PROG_TYPE_KPROBE, 0, 0);
+	if (program < 0)
+		return program;
+	event = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (event < 0 || ioctl(event, PERF_EVENT_IOC_SET_BPF, program) ||
+	    ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
+		return -errno;
+	return event;
+}
+
+static const struct {
+	const char *name;
+	int (*attach)(void);
+} peers[] = {
+	{ "peer-bpf-raw-tracepoint", attach_tracepoint },
+	{ "peer-bpf-fentry", attach_fentry },
+	{ "peer-bpf-kprobe", attach_kprobe },
+};
+
+int native_attach(void)
+{
+	unsigned int i;
+	pid_t child;
+	int err;
+
+	for (i = 0; i < sizeof(peers) / sizeof(*peers); i++) {
+		err = peers[i].attach();
+		if (err < 0)
+			fprintf(stderr, "kmlive: SKIP %s: %s\n", peers[i].name, strerror(-err));
+	}
+	fflush(stderr);
+	child = fork();
+	if (child < 0) {
+		perror("kmlive: fork");
+		return 1;
+	}
+	if (child) {
+		printf("%d\n", child);
+		return 0;
+	}
+	/* Whoever waits for the number waits until this is closed. */
+	close(STDOUT_FILENO);
+	close(STDERR_FILENO);
+	for (;;)
+		pause();
+}
