@@ -142,21 +142,20 @@ static void teardown_pages(void)
 	teardown_cold();
 }
 
-#define GROUP(label, id, fewer, more, begin, end, ...)			\
+#define GROUP(label, id, begin, end, ...)				\
 {									\
 	.name = label,							\
 	.variants = id##_variants,					\
 	.nr_variants = ARRAY_SIZE(id##_variants),			\
-	.loops = { fewer, more },					\
 	.setup = begin,							\
 	.teardown = end,						\
 	__VA_ARGS__							\
 }
 
 const struct bench_group bench_cold_branch =
-	GROUP("cold-branch", serialised, 64, 320, setup_cold, teardown_cold);
+	GROUP("cold-branch", serialised, setup_cold, teardown_cold);
 const struct bench_group bench_cold_branch_overlapped =
-	GROUP("cold-branch-overlapped", overlapped, 500, 1500, setup_cold, teardown_cold);
+	GROUP("cold-branch-overlapped", overlapped, setup_cold, teardown_cold);
 const struct bench_group bench_cold_branch_pages =
-	GROUP("cold-branch-pages", pages, 64, 320, setup_pages, teardown_pages,
+	GROUP("cold-branch-pages", pages, setup_pages, teardown_pages,
 	      .lacks = "no huge pages for its buffer, or no real CPU");

@@ -77,12 +77,10 @@ const struct bench_group bench_density_empty = {
 	.name = "density-empty",
 	.variants = empty_variants,
 	.nr_variants = ARRAY_SIZE(empty_variants),
-	.loops = { 3000, 8000 },
 };
 
 const struct bench_group bench_density_full = {
 	.name = "density-full",
 	.variants = full_variants,
 	.nr_variants = ARRAY_SIZE(full_variants),
-	.loops = { 1000, 3000 },
 };

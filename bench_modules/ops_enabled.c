@@ -383,7 +383,6 @@ const struct bench_group bench_marker_enabled = {
 	.name = "marker-enabled",
 	.variants = enabled_variants,
 	.nr_variants = ARRAY_SIZE(enabled_variants),
-	.loops = { 200, 1000 },
 	.setup = setup_enabled,
 	.teardown = teardown_enabled,
 	.arms = true,

@@ -181,5 +181,4 @@ const struct bench_group bench_function_entry = {
 	.name = "function-entry",
 	.variants = entry_variants,
 	.nr_variants = ARRAY_SIZE(entry_variants),
-	.loops = { 400, 1200 },
 };

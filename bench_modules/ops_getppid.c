@@ -48,7 +48,6 @@ const struct bench_group bench_getppid_quiet = {
 	.name = GETPPID_NAME "-quiet",
 	.variants = quiet_variants,
 	.nr_variants = ARRAY_SIZE(quiet_variants),
-	.loops = { 50, 250 },
 };
 
 BENCH_OPS_EACH(pressure_out, evict(), getppid_work())
@@ -84,7 +83,7 @@ const struct bench_group bench_getppid_pressure = {
 	.name = GETPPID_NAME "-pressure",
 	.variants = pressure_variants,
 	.nr_variants = ARRAY_SIZE(pressure_variants),
-	.loops = { 2, 18 },
+	.loops = { 2, 8, 18 },
 	.setup = setup_getppid,
 	.teardown = teardown_getppid,
 };

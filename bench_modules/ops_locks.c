@@ -58,7 +58,6 @@ const struct bench_group bench_lock_pair_##id = {			\
 	.name = "lock-pair-" label,					\
 	.variants = id##_variants,					\
 	.nr_variants = ARRAY_SIZE(id##_variants),			\
-	.loops = { 200, 800 },						\
 	.setup = setup_locks,						\
 }
 

@@ -44,7 +44,6 @@ const struct bench_group bench_empty_loop = {
 	.name = "empty-loop",
 	.variants = empty_variants,
 	.nr_variants = ARRAY_SIZE(empty_variants),
-	.loops = { 15000, 45000 },
 };
 
 static u8 copy_from[4096] __aligned(4096), copy_to[4096] __aligned(4096);
@@ -88,7 +87,6 @@ const struct bench_group bench_memcpy_4096 = {
 	.name = "memcpy-4096",
 	.variants = memcpy_variants,
 	.nr_variants = ARRAY_SIZE(memcpy_variants),
-	.loops = { 200, 600 },
 };
 
 /* Memory is read, and the sum goes through it, so that passes wait for one another. */
@@ -115,5 +113,4 @@ const struct bench_group bench_nop_encodings = {
 	.name = "nop-encodings",
 	.variants = work_variants,
 	.nr_variants = ARRAY_SIZE(work_variants),
-	.loops = { 1000, 4000 },
 };

@@ -81,7 +81,6 @@ const struct bench_group bench_peers_dormant = {
 	.name = "peers-dormant",
 	.variants = idle_variants,
 	.nr_variants = ARRAY_SIZE(idle_variants),
-	.loops = { 5000, 15000 },
 };
 
 BENCH_OPS(on_none, (void)0)
@@ -223,7 +222,6 @@ const struct bench_group bench_peers_enabled = {
 	.name = "peers-enabled",
 	.variants = armed_variants,
 	.nr_variants = ARRAY_SIZE(armed_variants),
-	.loops = { 100, 400 },
 	.setup = setup_peers,
 	.teardown = teardown_peers,
 };
@@ -271,7 +269,6 @@ const struct bench_group bench_peer_kprobe_optimised = {
 	.name = "peer-kprobe-optimised",
 	.variants = optimised_variants,
 	.nr_variants = ARRAY_SIZE(optimised_variants),
-	.loops = { 100, 400 },
 	.setup = setup_optimised,
 	.teardown = teardown_optimised,
 	.lacks = "kprobes are not replaced by jumps",

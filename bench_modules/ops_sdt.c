@@ -64,7 +64,6 @@ const struct bench_group bench_sdt_dormant = {
 	.name = "sdt-dormant",
 	.variants = off_variants,
 	.nr_variants = ARRAY_SIZE(off_variants),
-	.loops = { 5000, 15000 },
 };
 
 BENCH_OPS(on_none, (void)0)
@@ -142,7 +141,6 @@ const struct bench_group bench_sdt_enabled = {
 	.name = "sdt-enabled",
 	.variants = on_variants,
 	.nr_variants = ARRAY_SIZE(on_variants),
-	.loops = { 200, 1000 },
 	.setup = setup_sdt,
 	.teardown = teardown_sdt,
 };
@@ -151,7 +149,6 @@ const struct bench_group bench_sdt_trapped = {
 	.name = "sdt-trapped",
 	.variants = trap_variants,
 	.nr_variants = ARRAY_SIZE(trap_variants),
-	.loops = { 4, 20 },
 	.setup = setup_sdt,
 	.teardown = teardown_sdt,
 };

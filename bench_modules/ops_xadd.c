@@ -44,7 +44,6 @@ const struct bench_group bench_xadd_prefix = {
 	.name = "xadd-prefix",
 	.variants = xadd_variants,
 	.nr_variants = ARRAY_SIZE(xadd_variants),
-	.loops = { 500, 2000 },
 };
 
 /* The other CPU's part between two readings of its clock. */
@@ -77,7 +76,6 @@ const struct bench_group bench_xadd_prefix_contended = {
 	.name = "xadd-prefix-contended",
 	.variants = xadd_variants,
 	.nr_variants = ARRAY_SIZE(xadd_variants),
-	.loops = { 50, 200 },
 	.setup = start_contending,
 	.teardown = stop_contending,
 	.lacks = "no second CPU",

@@ -73,19 +73,35 @@ static int compare_slopes(const void *a, const void *b)
 }
 
 /*
- * The slope of two windows, in thousandths of a tick per loop.  The windows of a variant
- * in a block are neighbours.
+ * The slope of the windows of a variant in a block, which are neighbours: the straight line
+ * with the least squares, in thousandths of a tick per loop.
  */
-static s64 slope(const struct bench_sample *pair)
+static s64 slope(const struct bench_sample *windows)
 {
-	s64 ticks = pair[1].value - pair[0].value;
-	s64 loops = (s64)pair[1].size - pair[0].size;
+	s64 top = 0, bottom = 0, ticks = 0, loops = 0;
+	unsigned int i;
 
-	if (loops < 0) {
-		ticks = -ticks;
-		loops = -loops;
+	for (i = 0; i < BENCH_LOOP_COUNTS; i++) {
+		ticks += (s64)windows[i].value;
+		loops += windows[i].size;
 	}
-	return div64_s64(ticks * 1000, loops);
+	for (i = 0; i < BENCH_LOOP_COUNTS; i++) {
+		s64 away = (s64)windows[i].size * BENCH_LOOP_COUNTS - loops;
+
+		top += away * ((s64)windows[i].value * BENCH_LOOP_COUNTS - ticks);
+		bottom += away * away;
+	}
+	return div64_s64(top * 1000, bottom);
+}
+
+static bool is_disturbed(const struct bench_sample *windows)
+{
+	unsigned int i;
+
+	for (i = 0; i < BENCH_LOOP_COUNTS; i++)
+		if (windows[i].flags)
+			return true;
+	return false;
 }
 
 static void show_milli(struct seq_file *m, s64 milli)
@@ -102,15 +118,15 @@ static unsigned int collect_slopes(const struct bench_result *result, unsigned i
 	unsigned int i, count = 0;
 
 	*disturbed = 0;
-	for (i = 0; i + 1 < nr; i += BENCH_LOOP_COUNTS) {
-		const struct bench_sample *pair = &result->samples[i];
+	for (i = 0; i + BENCH_LOOP_COUNTS <= nr; i += BENCH_LOOP_COUNTS) {
+		const struct bench_sample *windows = &result->samples[i];
 
-		if (pair->variant != variant)
+		if (windows->variant != variant)
 			continue;
-		if (pair[0].flags || pair[1].flags)
+		if (is_disturbed(windows))
 			(*disturbed)++;
 		else
-			slopes[count++] = slope(pair);
+			slopes[count++] = slope(windows);
 	}
 	return count;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Measuring a group: the order in which variants run, and taking their samples. */
 #include <linux/errno.h>
+#include <linux/printk.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/string.h>
@@ -8,8 +9,15 @@
 
 #include <kmarkers/bench.h>
 #include "cycles.h"
+#include "loops.h"
 #include "platform.h"
 #include "run.h"
+
+/*
+ * Windows begin up to so many cycles later than they would, at random: a clock that advances
+ * in steps would otherwise be read at the same place of a step.  Steps are at most that long.
+ */
+#define MOST_DITHER	1024
 
 /* Next number of splitmix64 (Steele, Lea, Flood, 2014): any seed gives a good sequence. */
 static u64 next_random(u64 *state)
@@ -35,7 +43,8 @@ static void permute(u8 *items, unsigned int n, u64 *state)
 }
 
 /**
- * struct plan - the order of variants and layouts, determined by the seed alone
+ * struct plan - the order of variants, layouts and loop counts, determined by the seed alone
+ * @loops: loop counts of each variant, ascending
  * @state: state of the random sequence
  * @rows: permutation of the Latin square's rows
  * @columns: permutation of its columns
@@ -47,6 +56,7 @@ static void permute(u8 *items, unsigned int n, u64 *state)
  * each square.
  */
 struct plan {
+	u32 loops[BENCH_MAX_VARIANTS][BENCH_LOOP_COUNTS];
 	u64 state;
 	u8 rows[BENCH_MAX_VARIANTS];
 	u8 columns[BENCH_MAX_VARIANTS];
@@ -70,12 +80,15 @@ static u8 planned_variant(const struct plan *plan, unsigned int n, u32 block, un
 	return plan->symbols[(plan->rows[block % n] + plan->columns[position]) % n];
 }
 
-static void take_sample(bench_op *op, u64 ratio, struct bench_sample *sample)
+/* Take a sample.  Return 0, or -ERANGE if the TSC went back. */
+static int take_sample(bench_op *op, u64 ratio, struct bench_sample *sample)
 {
 	unsigned int cpu = raw_smp_processor_id();
 	u64 switches = bench_count_switches();
 
 	sample->value = op(sample->size);
+	if ((s64)sample->value < 0)
+		return -ERANGE;
 	sample->cycles = sample->value * ratio >> BENCH_CYCLES_SHIFT;
 	sample->cpu = cpu;
 	sample->flags = 0;
@@ -83,38 +96,52 @@ static void take_sample(bench_op *op, u64 ratio, struct bench_sample *sample)
 		sample->flags |= BENCH_PREEMPTED;
 	if (raw_smp_processor_id() != cpu)
 		sample->flags |= BENCH_MIGRATED;
+	return 0;
+}
+
+/* Run a variant once per loop count, in random order; store the samples if @samples is given. */
+static int run_variant(const struct bench_group *group, struct plan *plan, u64 ratio,
+		       struct bench_sample sample, struct bench_sample *samples)
+{
+	bench_op *op = group->variants[sample.variant].op[sample.layout];
+	int err = group->select ? group->select(sample.variant) : 0;
+	u8 order[BENCH_LOOP_COUNTS];
+	unsigned int i;
+
+	permute(order, BENCH_LOOP_COUNTS, &plan->state);
+	for (i = 0; i < BENCH_LOOP_COUNTS && !err; i++) {
+		sample.size = plan->loops[sample.variant][order[i]];
+		bench_dither(next_random(&plan->state) % MOST_DITHER);
+		err = take_sample(op, ratio, &sample);
+		if (err)
+			pr_err("%s: the TSC went back\n", group->name);
+		else if (samples)
+			samples[i] = sample;
+	}
+	return err;
 }
 
 /* Run every variant once per loop count; store the samples if @samples is given. */
 static int run_block(const struct bench_group *group, struct plan *plan, u32 block,
 		      struct bench_sample *samples)
 {
-	unsigned int position, i, n = group->nr_variants;
 	u8 layout = plan->layouts[block % BENCH_LAYOUTS];
+	unsigned int position, n = group->nr_variants;
 	u64 ratio = bench_cycles_ratio();
+	int err = 0;
 
-	for (position = 0; position < n; position++) {
-		u8 variant = planned_variant(plan, n, block, position);
-		unsigned int first = next_random(&plan->state) & 1;
-		int err = group->select ? group->select(variant) : 0;
+	for (position = 0; position < n && !err; position++) {
+		struct bench_sample sample = {
+			.block = block,
+			.variant = planned_variant(plan, n, block, position),
+			.layout = layout,
+			.position = position,
+		};
 
-		if (err)
-			return err;
-		for (i = 0; i < BENCH_LOOP_COUNTS; i++) {
-			struct bench_sample sample = {
-				.block = block,
-				.size = group->loops[i ^ first],
-				.variant = variant,
-				.layout = layout,
-				.position = position,
-			};
-
-			take_sample(group->variants[variant].op[layout], ratio, &sample);
-			if (samples)
-				samples[position * BENCH_LOOP_COUNTS + i] = sample;
-		}
+		err = run_variant(group, plan, ratio, sample,
+				  samples ? samples + position * BENCH_LOOP_COUNTS : NULL);
 	}
-	return 0;
+	return err;
 }
 
 static unsigned int samples_per_block(const struct bench_group *group)
@@ -135,6 +162,20 @@ static u32 blocks_of(const struct bench_group *group, const struct bench_config 
 unsigned int bench_planned(const struct bench_group *group, const struct bench_config *config)
 {
 	return blocks_of(group, config) * samples_per_block(group);
+}
+
+static int find_loops(const struct bench_group *group, struct plan *plan)
+{
+	unsigned int variant;
+	int err = 0;
+
+	for (variant = 0; variant < group->nr_variants && !err; variant++) {
+		err = group->select ? group->select(variant) : 0;
+		if (!err)
+			err = bench_find_loops(group, variant, plan->loops[variant]);
+		bench_pause();
+	}
+	return err;
 }
 
 /* Run every layout of every variant once, so that code and data are warm. */
@@ -176,7 +217,7 @@ static int run_blocks(const struct bench_group *group, struct bench_result *resu
 	int err = 0;
 
 	if (!group->block)
-		err = warm_up(group, &plan);
+		err = find_loops(group, &plan) ?: warm_up(group, &plan);
 	for (block = 0; block < nr && !err; block++) {
 		if (should_stop())
 			return -EINTR;

@@ -150,7 +150,6 @@ struct bench_group bench_empty_loop_peers = {
 	.name = "empty-loop-peers",
 	.variants = rows,
 	.nr_variants = MAX_ROWS,
-	.loops = { 200, 1000 },
 	.setup = setup,
 	.teardown = teardown,
 };

@@ -31,5 +31,4 @@ static const struct bench_variant variants[] = {
 BENCH_GROUP(example_hash,
 	.name = "example-hash",
 	.variants = variants,
-	.nr_variants = ARRAY_SIZE(variants),
-	.loops = { 1000, 3000 })
+	.nr_variants = ARRAY_SIZE(variants))

@@ -30,10 +30,9 @@
  *	BENCH_GROUP(hash_group,
  *		.name = "hash",
  *		.variants = variants,
- *		.nr_variants = 3,
- *		.loops = { 2000, 6000 })
+ *		.nr_variants = 3)
  *
- * Loop counts are such that a window takes 10 to 30 microseconds.
+ * How often a window runs the code is found on the machine: it takes 10 to 30 microseconds.
  */
 #ifndef KMARKERS_BENCH_H
 #define KMARKERS_BENCH_H
@@ -50,7 +49,7 @@
 struct bench_sample;
 
 #define BENCH_LAYOUTS		8
-#define BENCH_LOOP_COUNTS	2
+#define BENCH_LOOP_COUNTS	3
 #define BENCH_MAX_VARIANTS	32
 #define BENCH_MAX_BLOCKS	100000
 
@@ -82,7 +81,8 @@ struct bench_variant {
  * @name: name of the benchmark, and of its directory
  * @variants: baseline, A/A clone, then the others
  * @nr_variants: how many
- * @loops: loop counts of every variant, ascending
+ * @loops: loop counts of every variant, ascending.  All 0: those of each variant are found
+ *	before the first block, so that windows take 10 to 30 microseconds
  * @setup: allocates what the variants need; may be NULL; returns 0 or an error
  * @teardown: undoes @setup; may be NULL
  * @select: called before the windows of a variant; may be NULL; returns 0 or an error

@@ -2,8 +2,12 @@
 /* Runs of benchmarks: the order of the samples, their flags and their unit. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <time.h>
 
 #include "../../bench_modules/cycles.h"
+#include "../../bench_modules/loops.h"
 #include "../../bench_modules/platform.h"
 #include "../../bench_modules/run.h"
 #include "runs.h"
@@ -49,7 +53,29 @@ static u64 count_second(u32 loops)
 	return 5 * loops + 7;
 }
 
-/* Each variant has each position equally often, and each layout is used equally often. */
+/* Windows so far, and the smallest and the largest delay before one. */
+static struct {
+	unsigned int nr;
+	u32 least, most;
+} delays;
+
+void __real_bench_dither(u32 turns);
+void __wrap_bench_dither(u32 turns);
+
+void __wrap_bench_dither(u32 turns)
+{
+	delays.nr++;
+	if (turns < delays.least)
+		delays.least = turns;
+	if (turns > delays.most)
+		delays.most = turns;
+	__real_bench_dither(turns);
+}
+
+/*
+ * Each variant has each position equally often, and each layout is used equally often.  Each
+ * loop count comes first, second and last.  Windows begin up to 1024 cycles later.
+ */
 static const char *randomises_blocks(void)
 {
 	static const struct bench_variant variants[] = {
@@ -58,28 +84,127 @@ static const char *randomises_blocks(void)
 		{ "c", AT_EACH_LAYOUT(count_first) },
 	};
 	static const struct bench_group group = {
-		.name = "g", .variants = variants, .nr_variants = 3, .loops = { 10, 20 },
+		.name = "g", .variants = variants, .nr_variants = 3, .loops = { 10, 15, 20 },
 	};
 	struct bench_config config = { .blocks = 24, .seed = 5 };
-	unsigned int seen[3][3] = { 0 }, layouts[BENCH_LAYOUTS] = { 0 }, i;
+	unsigned int seen[3][3] = { 0 }, layouts[BENCH_LAYOUTS] = { 0 }, places[3][3] = { 0 }, i;
 	struct bench_result result = { 0 };
 
+	delays.nr = delays.most = 0;
+	delays.least = ~0U;
 	EXPECT(!bench_alloc_result(&group, &config, &result));
 	EXPECT(!bench_run_group(&group, &result, stop_never));
-	EXPECT(result.nr == 24 * 3 * 2 && result.nr == result.planned);
+	EXPECT(delays.nr == (24 + BENCH_LAYOUTS) * 3 * 3);
+	EXPECT(delays.least < 64 && delays.most >= 960 && delays.most < 1024);
+	EXPECT(result.nr == 24 * 3 * 3 && result.nr == result.planned);
 	for (i = 0; i < result.nr; i++) {
 		const struct bench_sample *s = &result.samples[i];
 
 		EXPECT(s->value == (s->variant == 1 ? 5 : 3) * s->size + 7);
 		seen[s->variant][s->position]++;
 		layouts[s->layout]++;
+		places[i % 3][s->size / 5 - 2]++;
 	}
 	for (i = 0; i < 9; i++)
-		EXPECT(seen[i / 3][i % 3] == 24 / 3 * 2);
+		EXPECT(places[i / 3][i % 3] > 24 * 3 / 6);
+	for (i = 0; i < 9; i++)
+		EXPECT(seen[i / 3][i % 3] == 24 / 3 * 3);
 	for (i = 0; i < BENCH_LAYOUTS; i++)
 		EXPECT(layouts[i] == result.nr / BENCH_LAYOUTS);
 	bench_free_result(&result);
 	EXPECT(calls[0] && calls[1]);
+	return NULL;
+}
+
+/* A clock that the measured code moves: a pass takes @pass picoseconds. */
+static struct {
+	bool used, stands;
+	u64 ns, pass;
+	unsigned int spoilt;	/* every so many windows are longer by 100 us; 0 for none */
+	unsigned int windows;
+} moved;
+
+int __real_clock_gettime(clockid_t id, struct timespec *now);
+int __wrap_clock_gettime(clockid_t id, struct timespec *now);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *now)
+{
+	if (!moved.used)
+		return __real_clock_gettime(id, now);
+	now->tv_sec = moved.ns / 1000000000;
+	now->tv_nsec = moved.ns % 1000000000;
+	return 0;
+}
+
+static u64 tsc_step = 1;
+
+static u64 pass_time(u32 loops)
+{
+	if (!moved.stands)
+		moved.ns += 30 + loops * moved.pass / 1000;
+	if (moved.spoilt && moved.windows++ % moved.spoilt)
+		moved.ns += 100000;
+	return loops * tsc_step;
+}
+
+static const struct bench_variant timed[] = { { "a", AT_EACH_LAYOUT(pass_time) } };
+static const struct bench_group to_find = { .name = "g", .variants = timed, .nr_variants = 1 };
+
+static int find(u64 pass, unsigned int spoilt, u32 *loops)
+{
+	int err;
+
+	moved.pass = pass;
+	moved.spoilt = spoilt;
+	moved.windows = 0;
+	moved.used = true;
+	err = bench_find_loops(&to_find, 0, loops);
+	moved.used = false;
+	return err;
+}
+
+/* Windows take 10 to 30 us, or as little as three different numbers of passes can. */
+static const char *finds_loop_counts(void)
+{
+	static const u64 passes[] = { 250, 777, 1000, 4096, 39999, 433000, 5000000, 2000000000 };
+	u32 loops[BENCH_LOOP_COUNTS], again[BENCH_LOOP_COUNTS];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(passes); i++) {
+		EXPECT(!find(passes[i], 0, loops));
+		EXPECT(loops[0] && loops[0] < loops[1] && loops[1] < loops[2]);
+		EXPECT(loops[0] * passes[i] >= 9900000);
+		EXPECT(loops[2] * passes[i] <= 30000000 || loops[2] <= 12);
+		/* Seven layouts of eight are disturbed. */
+		EXPECT(!find(passes[i], 8, again));
+		EXPECT(!memcmp(loops, again, sizeof(loops)));
+	}
+	EXPECT(loops[0] == 1 && loops[2] == 3);
+	return NULL;
+}
+
+/* Clocks that stand still or go back are named, and there are no numbers. */
+static const char *refuses_clocks_that_stand(void)
+{
+	static const struct bench_group fixed = {
+		.name = "g", .variants = timed, .nr_variants = 1, .loops = { 1, 2, 3 },
+	};
+	struct bench_config config = { .blocks = 4, .seed = 5 };
+	struct bench_result result = { 0 };
+	u32 loops[BENCH_LOOP_COUNTS];
+	int err[3];
+
+	moved.stands = true;
+	err[0] = find(1000, 0, loops);
+	moved.stands = false;
+	tsc_step = 0;
+	err[1] = find(1000, 0, loops);
+	tsc_step = -1;
+	EXPECT(!bench_alloc_result(&fixed, &config, &result));
+	err[2] = bench_run_group(&fixed, &result, stop_never);
+	tsc_step = 1;
+	EXPECT(err[0] == -ETIME && err[1] == -ERANGE && err[2] == -ERANGE && !result.nr);
+	bench_free_result(&result);
 	return NULL;
 }
 
@@ -96,6 +221,7 @@ int __wrap_sched_getcpu(void)
 	return fake_cpu ? (int)on_cpu : __real_sched_getcpu();
 }
 
+#define QUIETEST	5
 #define QUIET		10
 #define DISTURBED	20
 
@@ -129,7 +255,7 @@ static const char *flags_disturbed_windows(void)
 	};
 	static const struct bench_group group = {
 		.name = "g", .variants = variants, .nr_variants = ARRAY_SIZE(variants),
-		.loops = { QUIET, DISTURBED },
+		.loops = { QUIETEST, QUIET, DISTURBED },
 	};
 	struct bench_config config = { .blocks = 6, .seed = 5 };
 	struct bench_result result = { 0 };
@@ -155,6 +281,8 @@ static const char *flags_disturbed_windows(void)
 
 const struct test_case run_cases[] = {
 	{ "run_randomises_blocks", randomises_blocks, NULL },
+	{ "run_finds_loop_counts", finds_loop_counts, NULL },
+	{ "run_refuses_clocks_that_stand", refuses_clocks_that_stand, NULL },
 	{ "run_flags_disturbed_windows", flags_disturbed_windows, NULL },
 	{ "run_converts_cycles", converts_cycles, NULL },
 };

@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import signal
+import statistics
 import subprocess
 import time
 from pathlib import Path
@@ -50,8 +51,27 @@ def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
     for name, seed in (("a", 5), ("b", 5), ("c", 6)):
         kmbench("run", "-b", 8, "-s", seed, "-o", tmp_path / name, "empty-loop")
         rows = collect.load_raw("native", tmp_path / name).rows
-        orders.append([(row.variant, row.layout, row.loops) for row in rows])
+        counts: dict[str, list[int]] = {}
+        for row in rows:
+            counts.setdefault(row.variant, []).append(row.size)
+        ranks = {variant: sorted(set(several)) for variant, several in counts.items()}
+        assert {len(several) for several in ranks.values()} == {3}
+        orders.append([(r.variant, r.layout, ranks[r.variant].index(r.size)) for r in rows])
     assert orders[0] == orders[1] != orders[2]
+
+
+def test_windows_take_10_to_30_microseconds(tmp_path: Path) -> None:
+    """Of cheap and of dear variants alike. Windows that are cut are longer, a CPU whose speed
+    changes makes some a little shorter."""
+    kmbench("run", "-b", 16, "-o", tmp_path / "raw", "marker-enabled")
+    khz = int(env_of(tmp_path / "raw")["tsc_khz"])
+    windows: dict[tuple[str, int], list[float]] = {}
+    for row in collect.load_raw("native", tmp_path / "raw").rows:
+        windows.setdefault((row.variant, row.size), []).append(1000 * row.value / khz)
+    usual = [statistics.median(several) for several in windows.values()]
+    assert len(usual) >= 3 * 14
+    inside = [8 <= took <= 36 for took in usual]
+    assert sum(inside) >= 0.9 * len(usual), sorted(usual)
 
 
 def test_processes_have_their_stack_and_heap_at_different_places() -> None:

@@ -36,7 +36,7 @@ ROWS = 'BENCH_ROW("a", a), BENCH_ROW("a-clone", b)'
 
 def group(**changed: str) -> str:
     """A group that can be used, unless something is changed."""
-    words = {"id": "1", "name": '"mine"', "rows": ROWS, "nr": "2", "loops": "1000, 2000"}
+    words = {"id": "1", "name": '"mine"', "rows": ROWS, "nr": "2", "loops": "1000, 2000, 3000"}
     return GROUP % {**words, **changed}
 
 
@@ -95,8 +95,9 @@ def test_the_example_gets_verdicts(
         (group(rows='BENCH_ROW("a", a), BENCH_ROW("a", b)'), "two variants have one name"),
         (group(rows='BENCH_ROW("a", a), BENCH_ROW("", b)'), "a variant has no name"),
         (group(rows='BENCH_ROW("a", a), { .name = "a-clone" }'), "a variant lacks a layout"),
-        (group(loops="2000, 1000"), "its loop counts do not ascend"),
-        (group(loops="0, 1000"), "its loop counts do not ascend"),
+        (group(loops="2000, 1000, 3000"), "its three loop counts do not ascend"),
+        (group(loops="0, 1000, 2000"), "its three loop counts do not ascend"),
+        (group(loops="1000, 3000"), "its three loop counts do not ascend"),
         (group() + group(id="2"), "benchmark mine: its name is registered twice"),
     ],
 )  # fmt: skip

@@ -112,7 +112,7 @@ def cost_of(baseline: Result, flavour: str, counted: Mapping[int, Result], tier:
     """The cost of a site of one flavour."""
     passes = {0: baseline.slopes, **{sites: r.slopes for sites, r in counted.items()}}
     series, exact = over_sites(passes), baseline.unit == UNIT_INSTRUCTIONS
-    step = baseline.resolution / max(counted)
+    step = max(r.resolution for r in (baseline, *counted.values())) / max(counted)
     cost, interval = place_of(series, exact, step, baseline.outside)
     khz = str(tier.env.get("tsc_khz", ""))
     timed = baseline.unit == UNIT_TSC and KHZ.fullmatch(khz)

@@ -163,7 +163,7 @@ def loop_rows(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> list[Row
     fitted = slopes(samples)
     baseline = find_baseline(fitted) or ""
     process = {sample.block: sample.process for sample in samples}
-    step = 0.0 if tier.exact else stats.clock_resolution(samples)
+    steps = {} if tier.exact else stats.clock_resolution(samples)
     base = {slope.block: slope.top / slope.bottom for slope in fitted.get(baseline, [])}
     rows = []
     for variant, series in sorted(fitted.items()):
@@ -185,7 +185,8 @@ def loop_rows(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> list[Row
         ]
         if blocks:
             kind = WHOLE if whole else SHARE
-            rows.append(make_row(name, tier, kind, baseline, cost, blocks, step / abs(cost or 1)))
+            step = steps.get(variant, 0.0) / abs(cost or 1)
+            rows.append(make_row(name, tier, kind, baseline, cost, blocks, step))
     return rows
 
 

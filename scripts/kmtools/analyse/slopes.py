@@ -7,7 +7,7 @@ A slope is in the tier's unit per operation. This file uses the standard library
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -50,29 +50,50 @@ def fit_slope(points: Sequence[tuple[int, int | Fraction]]) -> Fraction | None:
     return Fraction(n * sum(x * y for x, y in points) - sum_x * sum_y, denominator)
 
 
-def slopes(samples: Iterable[Sample]) -> dict[str, list[Slope]]:
-    """Slopes of every variant of one benchmark, ordered by block.
+# The windows without a flag of each variant, block, layout and process: passes and value.
+Points = Mapping[tuple[str, int, int, int], Sequence[tuple[int, int]]]
 
-    Flagged windows are left out; a block with fewer than two loop counts left for a variant has no
-    slope of it."""
+
+def points_of(samples: Iterable[Sample]) -> Points:
+    """The windows of a benchmark from which slopes are made. Flagged ones are left out."""
     points: dict[tuple[str, int, int, int], list[tuple[int, int]]] = defaultdict(list)
     for sample in samples:
         if not sample.flags:
             place = (sample.variant, sample.block, sample.layout, sample.process)
             points[place].append((sample.size, sample.value))
-    fitted: dict[str, list[Slope]] = defaultdict(list)
-    for variant, block, layout, process in sorted(points):
-        several = points[variant, block, layout, process]
-        if len(several) == 2:
-            (x, y), (last_x, last_y) = several
-            top, bottom = last_y - y, last_x - x
-        else:
-            slope = fit_slope(several)
-            top, bottom = slope.as_integer_ratio() if slope is not None else (0, 0)
+    return points
+
+
+def line(points: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """The least-squares slope as a quotient, whose bottom is 0 below two different x."""
+    if len(points) == 2:
+        (x, y), (last_x, last_y) = points
+        return (last_y - y, last_x - x) if last_x >= x else (y - last_y, x - last_x)
+    n = len(points)
+    sum_x = sum_y = sum_xx = sum_xy = 0
+    for x, y in points:
+        sum_x += x
+        sum_y += y
+        sum_xx += x * x
+        sum_xy += x * y
+    return n * sum_xy - sum_x * sum_y, n * sum_xx - sum_x * sum_x
+
+
+def fitted(points: Points) -> dict[str, list[Slope]]:
+    """Slopes of every variant of one benchmark, ordered by block; a block with fewer than two loop
+    counts left for a variant has no slope of it."""
+    found: dict[str, list[Slope]] = defaultdict(list)
+    for place in sorted(points):
+        variant, block, layout, process = place
+        top, bottom = line(points[place])
         if bottom:
-            sign = -1 if bottom < 0 else 1
-            fitted[variant].append(Slope(block, layout, sign * top, sign * bottom, process))
-    return dict(fitted)
+            found[variant].append(Slope(block, layout, top, bottom, process))
+    return dict(found)
+
+
+def slopes(samples: Iterable[Sample]) -> dict[str, list[Slope]]:
+    """Slopes of every variant of one benchmark, ordered by block."""
+    return fitted(points_of(samples))
 
 
 def find_baseline(variants: Iterable[str]) -> str | None:

@@ -124,17 +124,26 @@ def sign_interval(series: Sequence[Slope]) -> Interval:
     return Interval(float(ordered[index - 1]), float(ordered[n - index]))
 
 
-def clock_resolution(samples: Sequence[Sample]) -> float:
-    """One step of the clock, as a cost per operation.
+def clock_resolution(samples: Sequence[Sample]) -> dict[str, float]:
+    """One step of the clock, as a cost per operation of each variant of a benchmark.
 
     A TSC that software scales or emulates advances in steps of many ticks. Two windows then resolve
-    costs only to a step divided by the difference of their loop counts. 0 if there are too few
-    windows to find the step. Flagged windows are left out."""
+    costs only to a step divided by the difference of their loop counts; where processes have other
+    counts, the least difference holds. 0 if there are too few windows to find the step. Flagged
+    windows are left out."""
     kept = [sample for sample in samples if not sample.flags]
-    loops = {sample.size for sample in kept}
-    if len(kept) < 20 or len(loops) < 2:
-        return 0.0
-    return clock_step([sample.value for sample in kept]) / (max(loops) - min(loops))
+    loops: dict[tuple[str, int], set[int]] = defaultdict(set)
+    for sample in kept:
+        loops[sample.variant, sample.process].add(sample.size)
+    spans: dict[str, int] = {}
+    for (variant, _), counts in loops.items():
+        if len(counts) > 1:
+            span = max(counts) - min(counts)
+            spans[variant] = min(span, spans.get(variant, span))
+    if len(kept) < 20 or not spans:
+        return {}
+    step = clock_step([sample.value for sample in kept])
+    return {variant: step / span for variant, span in spans.items()}
 
 
 def exact_interval(series: Sequence[Slope]) -> Interval:

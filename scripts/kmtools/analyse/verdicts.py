@@ -9,6 +9,8 @@ variant is
   noise floor,
 - equivalent when its whole interval lies inside the margin and the noise floor does too,
 - unresolved otherwise: finding no difference is not finding that there is none.
+A variant whose windows are not on a line over their loop counts has no such verdict: it is
+withheld, see linearity.py.
 The clone itself is judged by the margin alone, so that it can fail. Instruction counts are exact
 and compared as integers: identical, more or fewer.
 """
@@ -21,9 +23,16 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from statistics import NormalDist
 
-from kmtools.analyse import corecycles, location, looks, stats
+from kmtools.analyse import corecycles, linearity, location, looks, stats
 from kmtools.analyse.corecycles import CoreCycles
-from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline, paired, slopes
+from kmtools.analyse.slopes import (
+    CLONE_SUFFIX,
+    Slope,
+    find_baseline,
+    fitted,
+    paired,
+    points_of,
+)
 from kmtools.analyse.stats import Interval
 from kmtools.measure import rundir
 from kmtools.measure.rundir import Tier
@@ -193,9 +202,19 @@ class Group:
     baseline: str | None
     margin: float | None
     noise: Difference | None
-    resolution: float
+    resolution: Mapping[str, float]
     core: CoreCycles | None
     outside: float
+    bends: Mapping[str, Sequence[Slope]] = field(default_factory=dict)
+
+    def resolves(self, variant: str) -> float:
+        """What the clock resolves of the difference between a variant and the baseline."""
+        return resolves(self.resolution, variant, self.baseline)
+
+
+def resolves(resolution: Mapping[str, float], variant: str, baseline: str | None) -> float:
+    """What the clock resolves of a difference, of what it resolves of each variant."""
+    return max(resolution.get(name or variant, 0.0) for name in (variant, baseline))
 
 
 def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
@@ -203,20 +222,22 @@ def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
     per_variant: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         per_variant[sample.variant].append(sample)
-    fitted = slopes(samples)
+    points = points_of(samples)
+    slopes = fitted(points)
     resolution = stats.clock_resolution(samples)
-    baseline = find_baseline(fitted)
+    baseline = find_baseline(slopes)
     core = corecycles.ratio_of(tier, samples)
     outside = looks.outside_of(tier.env, samples, location.OUTSIDE)
     margin = noise = None
     if baseline is not None:
-        margin = margin_for(tier.unit, benchmark, stats.middle(fitted[baseline]), core)
-        noise = difference(
-            fitted[baseline + CLONE_SUFFIX], fitted[baseline], tier.exact, resolution, outside
-        )
+        margin = margin_for(tier.unit, benchmark, stats.middle(slopes[baseline]), core)
+        clone = baseline + CLONE_SUFFIX
+        step = resolves(resolution, clone, baseline)
+        noise = difference(slopes[clone], slopes[baseline], tier.exact, step, outside)
     return Group(
-        tier, benchmark, per_variant, fitted, baseline, margin, noise, resolution, core, outside
-    )
+        tier, benchmark, per_variant, slopes, baseline, margin, noise, resolution, core, outside,
+        linearity.bends(points),
+    )  # fmt: skip
 
 
 def judge(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
@@ -258,30 +279,50 @@ def detectable(group: Group) -> float | None:
     return smallest(group.noise.wide, group.margin, group.outside)
 
 
+def straight(group: Group, variant: str, verdict: str, note: str) -> tuple[str, str]:
+    """Verdict and note of a variant, of whose windows the note says if they are not on a line. A
+    time that is no cost of an operation has no verdict; the A/A clone keeps its own, which is
+    evidence."""
+    series = group.bends.get(variant, [])
+    if group.tier.exact:
+        bend = linearity.exact_bend(series)
+    else:
+        cost, step = stats.middle(group.slopes.get(variant, [])), group.resolution.get(variant, 0.0)
+        bend = linearity.bend_of(series, cost, group.margin or 0.0, step, group.outside)
+    if bend is None:
+        return verdict, note
+    judged = (
+        verdict in (SLOWER, FASTER, EQUIVALENT) and variant != (group.baseline or "") + CLONE_SUFFIX
+    )
+    note = "; ".join(filter(None, (linearity.note(bend), note)))
+    return WITHHELD if judged else verdict, note
+
+
 def result_for(group: Group, variant: str) -> Result:
     """The result of one variant."""
-    fitted, windows = group.slopes.get(variant, []), group.samples[variant]
+    series, windows = group.slopes.get(variant, []), group.samples[variant]
     exact = group.tier.exact
     diff, verdict, note = None, NO_BASELINE, ""
     if variant == group.baseline:
         verdict = BASELINE
-        if exact and len({slope.value for slope in fitted}) > 1:
+        if exact and len({slope.value for slope in series}) > 1:
             note = "blocks disagree"
     elif group.baseline is not None:
         base = group.slopes[group.baseline]
-        diff = difference(fitted, base, exact, group.resolution, group.outside)
+        diff = difference(series, base, exact, group.resolves(variant), group.outside)
         verdict, note = judge(group, variant, diff)
-    if not fitted:
+    if not series:
         verdict, note = UNRESOLVED, "every window is flagged"
+    verdict, note = straight(group, variant, verdict, note)
     return Result(
         tier=group.tier.tier,
         kernel=group.tier.kernel,
         benchmark=group.benchmark,
         variant=variant,
         unit=group.tier.unit,
-        n=len(diff.deltas) if diff else len(fitted),
-        median=stats.middle(fitted),
-        ci=stats.exact_interval(fitted) if exact and fitted else stats.sign_interval(fitted),
+        n=len(diff.deltas) if diff else len(series),
+        median=stats.middle(series),
+        ci=stats.exact_interval(series) if exact and series else stats.sign_interval(series),
         baseline=group.baseline,
         delta=diff.delta if diff else None,
         delta_ci=diff.wide if diff else None,
@@ -293,15 +334,15 @@ def result_for(group: Group, variant: str) -> Result:
         verdict=verdict,
         is_clone=group.baseline is not None and variant == group.baseline + CLONE_SUFFIX,
         note=note,
-        correlation=1.0 if exact else stats.correlation_time(diff.deltas if diff else fitted),
+        correlation=1.0 if exact else stats.correlation_time(diff.deltas if diff else series),
         windows=len(windows),
         flagged=sum(1 for window in windows if window.flags),
         late=stats.count_late(windows, tick_khz(group.tier)),
         flags=stats.count_flags(windows),
-        resolution=group.resolution,
+        resolution=group.resolves(variant),
         core=group.core,
         outside=group.outside,
-        slopes=fitted,
+        slopes=series,
         deltas=diff.deltas if diff else [],
     )
 

@@ -49,8 +49,8 @@ difference beyond the noise floor.</li>
 all runs (MARGINS in scripts/kmtools/analyse/verdicts.py, with its history), and so does the noise
 floor.</li>
 <li><b>unresolved</b>: neither. Finding no difference is not finding that there is none.</li>
-<li><b>withheld</b>: the numbers of this benchmark are poor; the note has the reason and what to do
-next.</li>
+<li><b>withheld</b>: the numbers of this benchmark are poor, or the windows of this row are not on
+a straight line over their loop counts; the note says which.</li>
 <li><b>identical</b>: exact counts that do not differ by one instruction.</li>
 </ul>
 """

@@ -74,20 +74,21 @@ class Resolving:
         baseline = find_baseline(known)
         if baseline is None:
             return
-        step, core = stats.clock_resolution(samples), corecycles.ratio_of(tier, samples)
+        steps, core = stats.clock_resolution(samples), corecycles.ratio_of(tier, samples)
         margin = verdicts.margin_for(tier.unit, benchmark, stats.middle(known[baseline]), core)
         outside = location.OUTSIDE
         if looks.LINE in tier.env:
             outside = looks.outside_after(len({slope.process for slope in known[baseline]}))
-        noise = verdicts.difference(
-            known[baseline + CLONE_SUFFIX], known[baseline], tier.exact, step, outside
-        )
+        clone = baseline + CLONE_SUFFIX
+        step = verdicts.resolves(steps, clone, baseline)
+        noise = verdicts.difference(known[clone], known[baseline], tier.exact, step, outside)
         group = verdicts.Group(
-            tier, benchmark, {}, known, baseline, margin, noise, step, core, outside
+            tier, benchmark, {}, known, baseline, margin, noise, steps, core, outside
         )
         self.unit = "core cycles" if core else tier.unit
         scale = core.per_tick if core else 1.0
-        for variant in sorted(set(known) - {baseline, baseline + CLONE_SUFFIX}):
+        for variant in sorted(set(known) - {baseline, clone}):
+            step = group.resolves(variant)
             found = verdicts.difference(known[variant], known[baseline], tier.exact, step, outside)
             verdict, _ = verdicts.judge(group, variant, found)
             self.rows[benchmark, variant] = Row(

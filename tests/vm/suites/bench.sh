@@ -8,8 +8,8 @@ not_running() {
 	grep -q "^\(idle\|done\|stopped\|failed\) " "$bench"/status
 }
 
-# summary_of BENCHMARK: print from its samples what its summary must say. The two windows of a
-# variant in a block are neighbours, and a block with a flag is left out.
+# summary_of BENCHMARK: print from its samples what its summary must say. The three windows of
+# a variant in a block are neighbours, and a block with a flag is left out.
 summary_of() {
 	awk -F '[, ]' '
 		function milli(x) {
@@ -17,14 +17,24 @@ summary_of() {
 			size = x < 0 ? -x : x
 			return sprintf(" %s%d.%03d", x < 0 ? "-" : "", int(size / 1000), size % 1000)
 		}
-		FNR == NR && /^[^#b]/ && !half { half = 1; ticks = $10; loops = $8; flags = $13; next }
 		FNR == NR && /^[^#b]/ {
-			half = 0
-			if (flags $13) {
-				disturbed[$2]++
+			ticks[++taken] = $10
+			loops[taken] = $8
+			flags = flags $13
+			if (taken < 3)
 				next
+			disturbed[$2] += flags != ""
+			good = flags == ""
+			flags = ""
+			top = bottom = taken = 0
+			for (i = 1; i <= 3; i++) {
+				away = 3 * loops[i] - loops[1] - loops[2] - loops[3]
+				top += away * (3 * ticks[i] - ticks[1] - ticks[2] - ticks[3])
+				bottom += away * away
 			}
-			x = int(($10 - ticks) * 1000 / ($8 - loops))
+			x = int(top * 1000 / bottom)
+		}
+		FNR == NR && /^[^#b]/ && good {
 			for (i = n[$2]++; i > 0 && slope[$2, i - 1] > x; i--)
 				slope[$2, i] = slope[$2, i - 1]
 			slope[$2, i] = x
@@ -108,8 +118,8 @@ test_bench() {
 	try "the benchmarks that were named end" within 60 not_running
 	grep -q '^done - \([0-9]*\)/\1$' "$bench"/status
 	result $? "status says that every window was measured"
-	# 3 blocks of 2 windows of each variant; the first line of the summary is its head.
-	samples=$((6 * ($(wc -l <"$bench"/empty-loop/summary) - 1)))
+	# 3 blocks of 3 windows of each variant; the first line of the summary is its head.
+	samples=$((9 * ($(wc -l <"$bench"/empty-loop/summary) - 1)))
 	same "samples has all windows of 3 blocks" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" $samples
 	tail -n +2 "$bench"/empty-loop/summary >/tmp/summary
 	same "the summary agrees with the samples" "$(summary_of empty-loop)" "$(cat /tmp/summary)"

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Whether the windows of a variant are on a straight line over their loop counts.
+
+A slope is the cost of an operation only if they are. In each block with three windows, the bend is
+the slope over the two larger counts minus that over the two smaller ones. A variant is bent if the
+whole interval of its bends, by location.py, lies beyond what its cost may be wrong by.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from kmtools.analyse import location
+from kmtools.analyse.slopes import Points, Slope
+
+# Share of the cost of an operation that a bend may be, where the margin is smaller.
+SHARE = 0.01
+
+
+def bends(points: Points) -> dict[str, list[Slope]]:
+    """The bends of every variant of one benchmark, ordered by block."""
+    found: dict[str, list[Slope]] = defaultdict(list)
+    for place in sorted(place for place, windows in points.items() if len(windows) == 3):
+        variant, block, layout, process = place
+        (x, x_value), (y, y_value), (z, z_value) = sorted(points[place])
+        below, above = y - x, z - y
+        if below and above:
+            top = (z_value - y_value) * below - (y_value - x_value) * above
+            found[variant].append(Slope(block, layout, top, below * above, process))
+    return dict(found)
+
+
+def bend_of(
+    series: Sequence[Slope], cost: float, margin: float, resolution: float, outside: float
+) -> float | None:
+    """How much more an operation costs in long windows than in short ones, in the unit of `cost`;
+    None if the windows may be on a line. `resolution` is that of a slope."""
+    if not series:
+        return None
+    # Each of the two slopes is over about half of the loops that a whole one is over.
+    found = location.of_series(series, 2 * resolution, outside)
+    most = max(margin, SHARE * abs(cost))
+    beyond = found.interval.lo > most or found.interval.hi < -most
+    return found.value if beyond else None
+
+
+def exact_bend(series: Sequence[Slope]) -> float | None:
+    """The largest bend of exact counts; None if all are on a line."""
+    worst = max(series, key=lambda bend: abs(bend.value), default=None)
+    return float(worst.value) if worst is not None and worst.top else None
+
+
+def note(bend: float) -> str:
+    """What a bend is, in words."""
+    return f"not on a line: an operation costs {bend:+.3g} in long windows against short ones"
