@@ -77,6 +77,9 @@ check-mutants: setup ## break the code on purpose, and check that a test fails e
 check-coexist: setup ## change text beside kprobes, ftrace, live patches, CPUs that go offline, NMIs
 	@$(KMARKERS) check coexist $(kernel)
 
+soak: setup ## let everything that changes text go on at once for an hour, checked each minute (SECONDS=7200)
+	@$(KMARKERS) check soak $(call option,SECONDS,--seconds) $(kernel)
+
 check-tracers: setup ## record our trace events with trace-cmd, perf and bpftrace
 	@$(KMARKERS) check tracers $(kernel)
 

@@ -48,6 +48,7 @@ COMMANDS = {
     "check native": ("check", "the C cases in user space, also under three sanitizers"),
     "check alone": ("check", "the modules' cases in a test kernel with one CPU"),
     "check coexist": ("check", "changes of text beside everyone else who changes it"),
+    "check soak": ("check", "everything that changes text at once, for an hour or longer"),
     "check still": ("check", "guests that stand still are found and told apart"),
     "check target": ("check", "what an interrupted measurement leaves on a machine"),
     "check tracers": ("check", "our trace events as trace-cmd, perf and bpftrace show them"),

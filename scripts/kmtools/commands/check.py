@@ -29,6 +29,7 @@ from kmtools.check import (
     packages,
     secureboot,
     shell,
+    soak,
     still,
     target,
 )
@@ -115,6 +116,21 @@ def check_coexist(parser: ArgumentParser) -> Run:
 
 def check_still(parser: ArgumentParser) -> Run:
     return in_kernel(parser, still.suites)
+
+
+def check_soak(parser: ArgumentParser) -> Run:
+    """A fault of each kind is made first, to see that the checks find it. Then modules, CPUs,
+    kprobes, ftrace and live patches come and go, two processes arm probes, and memory is short. The
+    text, the counts, the memory and the log are checked after each minute.
+    """
+    parser.add_argument("--seconds", type=positive, default=soak.SECONDS, help="how long (3600)")
+    parser.add_argument("--part", choices=soak.PARTS, help="only this one")
+    add_kernel(parser)
+    return lambda args: ended(
+        kernelsuite.check_one(
+            args.kernel, partial(soak.suites, seconds=args.seconds, part=args.part)
+        )
+    )
 
 
 def check_tracers(parser: ArgumentParser) -> Run:

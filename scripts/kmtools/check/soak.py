@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Lets everything that changes text go on at once, for an hour or longer, and checks each minute
+that nothing is left of it.
+
+A short boot comes first, in which a fault of each kind is made on purpose: each check must fail for
+its fault, and no other check may. One thread of the emulator runs all CPUs, because with several
+threads a CPU may go on with a breakpoint that memory does not hold.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from kmtools.base.progress import Line
+from kmtools.check import kernelsuite, ktap
+from kmtools.check.ktap import Tally
+from kmtools.check.suites import Suite
+from kmtools.lab import triage
+from kmtools.lab.machine import Request, boot
+from kmtools.lab.result import Result, report
+
+SECONDS = 3600
+PARTS = ("faults", "rounds")
+# What a boot and its end may take beside the rounds, on a machine that does much else. The run is
+# over after that, whatever happens.
+AROUND_SECONDS = 900.0
+# In MB. The less there is, the sooner it is used up.
+MEMORY = 512
+TOLD = "# soak: "
+
+# The faults that are made on purpose, and which check of the round must fail.
+FAULTS = {
+    "byte": "no byte is left",
+    "count": "no count of entries, exits, SDT probes and records is lost",
+    "marker": "no count of a marker is lost",
+    "owner": "no owner of text is left",
+    "leak": "the kernel's memory does not grow",
+    "log": "the kernel's log has no fault",
+}
+FAULT_ROUND_SECONDS, FAULTS_SECONDS = 8, 600
+# The memory is compared from the second round on.
+FIRST_FAULT = 3
+
+
+def request(kernel: str, modules: Path, out: Path, seconds: int, **settings: object) -> Request:
+    """Return the boot of a soak."""
+    return Request(
+        kernel=kernel,
+        job=kernelsuite.JOBS / "soak.sh",
+        out=out,
+        modules=modules,
+        additions=[(kernelsuite.TESTS, "/tests")],
+        settings={"KMARKERS_SECONDS": seconds, **settings},
+        append="preempt=full",
+        timeout=seconds + AROUND_SECONDS,
+        memory=MEMORY,
+        one_thread=True,
+    )
+
+
+def tell(line: str) -> None:
+    """Print what has happened so far, which the guest says after each round."""
+    if line.startswith(TOLD):
+        Line().keep(f"  {line.removeprefix('# ')}")
+
+
+def run(kernel: str, modules: Path, seconds: int, log: Path) -> Tally:
+    """Soak for so many seconds."""
+    asked = request(kernel, modules, log.with_suffix(""), seconds)
+    result = boot(asked, tell)
+    log.write_text(result.status)
+    tally = ktap.parse(result.status.splitlines())
+    if not result.ok:
+        report(result)
+        names = [module.stem.replace("-", "_") for module in modules.glob("*.ko")]
+        crash = triage.emulators_crash(result, names)
+        tally.failed.append(f"{result.reason} ({crash})" if crash else result.reason)
+    return tally
+
+
+def fault_rounds() -> dict[int, str]:
+    """Return the kind of fault of each round that has one."""
+    return dict(enumerate(FAULTS, FIRST_FAULT))
+
+
+def judge_faults(result: Result) -> Tally:
+    """Judge a soak with faults: of each round exactly the check for its fault must fail."""
+    said = ktap.parse(result.status.splitlines())
+    wanted = {f"round {number}: {FAULTS[kind]}" for number, kind in fault_rounds().items()}
+    tally = Tally(skipped=said.skipped)
+    for name in sorted(wanted):
+        tally.judge(name in said.failed, f"a fault made on purpose is not found: {name}")
+    tally.failed += [name for name in said.failed if name not in wanted]
+    tally.judge(result.exit_code is not None, f"the guest did not end: {result.reason}")
+    return tally
+
+
+def run_faults(kernel: str, modules: Path, log: Path) -> Tally:
+    """Soak shortly, with a fault of each kind."""
+    kinds = fault_rounds()
+    # The number of rounds ends it.
+    seconds = FAULTS_SECONDS
+    asked = request(
+        kernel,
+        modules,
+        log.with_suffix(""),
+        seconds,
+        KMARKERS_ROUND=FAULT_ROUND_SECONDS,
+        KMARKERS_ROUNDS=max(kinds),
+        KMARKERS_FAULTS=" ".join(f"{number}:{kind}" for number, kind in kinds.items()),
+    )
+    result = boot(asked)
+    log.write_text(result.status)
+    return judge_faults(result)
+
+
+def suites(kernel: str, modules: Path, seconds: int, part: str | None = None) -> list[Suite]:
+    """Return the parts of `make soak`, or only one of them."""
+    obstacle = kernelsuite.obstacle(kernel)
+    faults = Suite(
+        f"soak-faults-{kernel}",
+        partial(run_faults, kernel, modules),
+        "a fault of each kind made on purpose is found",
+        obstacle,
+        180,
+    )
+    soak = Suite(
+        f"soak-{seconds}-{kernel}",
+        partial(run, kernel, modules, seconds),
+        f"everything that changes text at once, for {seconds} s",
+        obstacle,
+        seconds + 60,
+    )
+    return [
+        suite for name, suite in zip(PARTS, (faults, soak), strict=True) if part in (None, name)
+    ]

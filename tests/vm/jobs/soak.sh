@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Everything at once, for as long as the host says.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+load_core || exit 1
+run_suite soak
+sed 's/^/# patcher /' "$debugfs/patcher/stats"
+unload_core || exit 1
+finish

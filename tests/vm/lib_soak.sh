@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# What goes on during a soak, and what must be so between its rounds.
+# shellcheck source=tests/vm/lib_togglers.sh
+. /tests/lib_togglers.sh
+# shellcheck source=tests/vm/lib_storms.sh
+. /tests/lib_storms.sh
+# shellcheck source=tests/vm/lib_entry.sh
+. /tests/lib_entry.sh
+# shellcheck source=tests/vm/lib_fields.sh
+. /tests/lib_fields.sh
+
+sdt=$debugfs/sdt
+tsdt=/sys/module/kmarkers_test_sdt/parameters
+hundred=/sys/module/kmarkers_test_hundred/parameters
+recorder=$tracing/instances/soak
+# They stay loaded. The others come and go.
+residents="kmarkers_test kmarkers_test_core kmarkers_test_entry kmarkers_test_sdt kmarkers_test_hundred"
+visitors="example_typed kmarkers_test_fields kmarkers_test_sdt_more kmarkers_test_notes kmarkers_test_events"
+# Those that can share the counters of the patcher, and leave all values as they were.
+storm_cases="patcher_storm_of_jumps patcher_storm_of_kinds patcher_storm_of_traps markers_storm
+	markers_storm_exactly_once typed_storm_exactly_once sdt_storm_exactly_once core_text_storm"
+# How much memory of the kernel a soak may take between its second round and its end.
+most_growth_kb=1024
+# What each turn hits.
+hits_each=20
+
+# Everything of two kinds of probes and a hundred markers; the other process arms parts of the same.
+toggle_arms() {
+	put "kmarkers_test_entry count" "$entry/control"
+	put "tsdt:::* event" "$sdt/control"
+	put "many_0?? trace" "$markers_dir/control"
+	put "many_0?? -trace" "$markers_dir/control"
+	put "tsdt:::* -event" "$sdt/control"
+	put "kmarkers_test_entry -count" "$entry/control"
+}
+markers_dir=$debugfs/markers
+
+toggle_parts() {
+	put "kmarkers_test_entry:te_[mrt]* count" "$entry/control"
+	put "tsdt_write:trapped count" "$sdt/control"
+	put "tsdt_write:trapped promote" "$sdt/control"
+	put 1 "$own/many_007/enable"
+	put 1 "$own/many_042/enable"
+	put 0 "$own/many_042/enable"
+	put 0 "$own/many_007/enable"
+	put "tsdt_write:trapped -promote" "$sdt/control"
+	put "tsdt_write:trapped -count" "$sdt/control"
+	put "kmarkers_test_entry:te_[mrt]* -count" "$entry/control"
+}
+
+hit_all() {
+	put "$hits_each" "$te/pass" && put "$hits_each" "$tsdt/pass" && put "$hits_each" "$hundred/pass"
+}
+
+# All who keep a CPU busy leave time for others. Where CPUs take turns, a CPU that waits for another
+# waits until the turn of that one ends, and a busy one has a long turn.
+toggle_hits() {
+	hit_all && sleep 0.3
+}
+
+toggle_others() {
+	hit_all && sleep 0.3
+}
+
+# A call in the kernel's own getppid is redirected, and restored.
+toggle_redirect() {
+	command_core redirect "$getppid" "$callee" || return
+	until command_core restore; do
+		sleep 0.1
+	done
+}
+
+toggle_visitors() {
+	for visitor in $visitors; do
+		insmod "/modules/$visitor.ko" && rmmod "$visitor" || return
+	done
+}
+
+# One case at a time, in turn.
+toggle_storms() {
+	[ "$storms_left" ] || storms_left=$storm_cases
+	# shellcheck disable=SC2086 # they are words
+	set -- $storms_left
+	storms_now=$1
+	shift
+	storms_left=$*
+	run_case "$storms_now" >&2 && sleep 5 && return
+	echo "$storms_now failed" >&2
+	return 1
+}
+storms_left=
+
+# meminfo NAME: print a line of /proc/meminfo in kB
+meminfo() {
+	sed -n "s/^$1: *\([0-9]*\) kB/\1/p" /proc/meminfo
+}
+
+# Fill what is free but for 32 MB, so that the kernel has to reclaim.
+toggle_memory() {
+	dd if=/dev/zero of=/pressure/file bs=1M count=$(($(meminfo MemAvailable) / 1024 - 32)) 2>/dev/null
+	now=$(meminfo MemFree)
+	[ "$now" -gt "$(cat /tmp/least_kb)" ] || echo "$now" >/tmp/least_kb
+	rm /pressure/file
+	sleep 3
+}
+
+# Arm what counts during a round, and note what is counted so far.
+arm_counters() {
+	put "kmarkers_test_entry:te_leaf count" "$entry/control"
+	put "tsdt:::io-start count" "$sdt/control"
+	put "many_00? count" "$markers_dir/control"
+	put 1 "$recorder/events/kmarkers/many_099/enable"
+	echo >"$recorder/trace"
+	before=$(counted)
+}
+
+disarm_counters() {
+	put 0 "$recorder/events/kmarkers/many_099/enable"
+	put "many_00? -count" "$markers_dir/control"
+	put "tsdt:::io-start -count" "$sdt/control"
+	put "kmarkers_test_entry:te_leaf -count" "$entry/control"
+}
+
+# records_written: print how many records the instance was given, kept or not
+records_written() {
+	sed -n 's:^# entries-in-buffer/entries-written\: [0-9]*/\([0-9]*\) .*:\1:p;6q' "$recorder/trace"
+}
+
+# counted: print the hits of entries, of exits, of an SDT probe's two sites, and the records
+counted() {
+	echo "$(entry_hits entry te_leaf) $(entry_hits exit te_leaf)" \
+		"$(awk '/^tsdt:.*:io-start / { sum += $5 } END { print sum + 0 }' "$sdt/list")" \
+		"$(records_written)"
+}
+
+# counted_since COUNTED: print the differences
+counted_since() {
+	# shellcheck disable=SC2046,SC2086 # they are numbers
+	set -- $1 $(counted)
+	echo "$(($5 - $1)) $(($6 - $2)) $(($7 - $3)) $(($8 - $4))"
+}
+
+# marker_counts: print what the ten markers counted, each number once
+marker_counts() {
+	cat "$markers_dir"/many_00?/stats | sed -n 's/^hits //p' | sort -u
+}
+
+# text_now: print the bytes of every site, and of the kernel's two functions that are changed. Of a
+# typed marker's stub only the entry counts: what it jumps past keeps the last probe.
+text_now() {
+	awk '$2 ~ /^__marker_stub_/ { split($2, part, "+"); if (part[1] == stub) next; stub = part[1] }
+		{ print }' "$debugfs/patcher/sites"
+	for function in "$getppid" "$getpid"; do
+		ask bytes "$(add "$(address "$function")" 0)" 64
+	done
+}
+
+# owners_now: print all else that changes text: modules, probes, traced functions; and the CPUs
+owners_now() {
+	cut -d" " -f1 /proc/modules | sort
+	cat /sys/kernel/debug/kprobes/list "$tracing/enabled_functions" "$tracing/uprobe_events" \
+		"$tracing/kprobe_events" "$tracing/current_tracer" /sys/devices/system/cpu/online
+}
+
+# unchanged WHAT: succeeds if WHAT_now prints what it printed at the beginning
+unchanged() {
+	"${1}_now" >"/tmp/$1.now"
+	cmp -s "/tmp/$1.now" "/tmp/$1.first" && return
+	diff "/tmp/$1.first" "/tmp/$1.now" | sed 's/^/# /' | head -n 20
+	return 1
+}
+
+# used_kb: print how much memory the kernel itself uses, without what it could drop
+used_kb() {
+	cat "$debugfs/markers/list" >/dev/null
+	echo 3 >/proc/sys/vm/drop_caches
+	for shrink in /sys/kernel/slab/*/shrink; do
+		[ -w "$shrink" ] && echo 1 >"$shrink"
+	done 2>/dev/null
+	awk '/^(SUnreclaim|VmallocUsed|Percpu|KernelStack|PageTables):/ { sum += $2 } END { print sum }' \
+		/proc/meminfo
+}
+
+# grew_little: succeeds if the kernel uses little more memory than after the second round
+grew_little() {
+	used=$(used_kb)
+	[ "$((used - first_kb))" -le "$most_growth_kb" ]
+}

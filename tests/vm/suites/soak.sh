@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Everything at once, in rounds. After each round all of it stops, and the text, the counts, the
+# memory and the log must be what they are to be. KMARKERS_SECONDS is how long the rounds take in
+# all. KMARKERS_FAULTS names faults to be made, ROUND:KIND each, so that the checks are seen to fail.
+# shellcheck source=tests/vm/lib_soak.sh
+. /tests/lib_soak.sh
+
+seconds=${KMARKERS_SECONDS:-60}
+round_seconds=${KMARKERS_ROUND:-45}
+most_rounds=${KMARKERS_ROUNDS:-1000000}
+
+uptime() {
+	cut -d. -f1 /proc/uptime
+}
+
+# total NAME: print how many turns worked in all rounds so far
+total() {
+	cat "/tmp/total.$1"
+}
+
+# add_turns: add the turns of a round to those of all rounds
+add_turns() {
+	for each in $activities; do
+		echo $(($(total "$each") + $(cat "/tmp/turns.$each"))) >"/tmp/total.$each"
+		echo $(($(cat "/tmp/failed.$each") + $(cat "/tmp/vain.$each"))) >"/tmp/failed.$each"
+	done
+}
+
+start_all() {
+	for each in $activities; do
+		echo 0 >"/tmp/total.$each"
+		echo 0 >"/tmp/failed.$each"
+	done
+}
+
+live_patches() {
+	cat /tmp/total.livepatch 2>/dev/null || echo 0
+}
+
+# tell_all: print what has happened so far
+tell_all() {
+	loads=$(($(total client) + $(total marker) + $(total stranger) + rounds))
+	loads=$((loads + $(total visitors) * $(echo "$visitors" | wc -w)))
+	echo "# soak: $(($(uptime) - begin)) of $seconds s, round $rounds: $(stat_of batches) batches," \
+		"$(stat_of sites) sites switched, $(stat_of hits) breakpoints met ($(stat_of stale) stale)," \
+		"$loads modules loaded, $(total cpu) CPUs went and came," \
+		"$(($(total arms) * armed + $(total parts) * parts)) probes armed by two processes," \
+		"$(total probes) kprobes and uprobes, $(total tracer) times ftrace," \
+		"$(live_patches) live patches, $(total redirect) calls redirected," \
+		"$(total storms) storms, $(total memory) times little memory"
+}
+
+# make_fault KIND: do what a check must find
+make_fault() {
+	case $1 in
+	byte) put "kmarkers_test_entry:te_cold count" "$entry/control" ;;
+	count) put 1 "$te/pass" ;;
+	marker)
+		# Hits that no activity made, but not of the event that is recorded.
+		put 0 "$recorder/events/kmarkers/many_099/enable"
+		put 1 "$hundred/pass"
+		;;
+	owner) add_probe left "$getpid" "$call" ;;
+	leak)
+		for leaf in $(seq 4000); do
+			: >"/tmp/leak.$leaf"
+		done
+		;;
+	log) insmod /modules/kmarkers_test_warn.ko ;;
+	esac
+}
+
+end_fault() {
+	case $1 in
+	byte) put "kmarkers_test_entry:te_cold -count" "$entry/control" ;;
+	owner) remove_probe left ;;
+	leak) rm /tmp/leak.* ;;
+	log) rmmod kmarkers_test_warn ;;
+	esac 2>/dev/null
+}
+
+# fault_of ROUND: print the kind of fault that is made in this round
+fault_of() {
+	for fault in ${KMARKERS_FAULTS:-}; do
+		[ "${fault%:*}" != "$1" ] || echo "${fault#*:}"
+	done
+}
+
+# run_round SECONDS: everything at once for so long; all of it has ended on return
+run_round() {
+	insmod /modules/kmarkers_test_noise.ko changes=1 probes=1
+	: >/tmp/background
+	arm_counters
+	for each in $activities; do
+		in_background "$each" "toggle_$each"
+	done
+	end=$(($(uptime) + $1))
+	while [ "$(uptime)" -lt "$end" ]; do
+		sleep 5
+		echo "# $((seconds + begin - $(uptime))) s left"
+	done
+	rm /tmp/background
+	wait
+	add_turns
+	! loaded kmarkers_test_livepatch || remove_late_livepatch
+	noise_wrong=$(noise_of wrong)
+	within 5 rmmod kmarkers_test_noise
+}
+
+# check_round: what must be so after each round
+check_round() {
+	hits=$(($(cat /tmp/turns.hits) + $(cat /tmp/turns.others)))
+	kind=$(fault_of "$rounds")
+	make_fault "$kind"
+	result 0 "round $rounds: the kernel's log has no fault"
+	n=$((hits * hits_each))
+	same "round $rounds: no count of entries, exits, SDT probes and records is lost" \
+		"$(counted_since "$before")" "$((2 * n)) $((2 * n)) $((2 * n)) $n"
+	same "round $rounds: no count of a marker is lost" "$(marker_counts)" "$n"
+	same "round $rounds: no interrupt and no function saw a wrong value" \
+		"$noise_wrong $(cat "$te/wrong")" "0 0"
+	disarm_counters
+	try "round $rounds: no byte is left" unchanged text
+	try "round $rounds: no owner of text is left" unchanged owners
+	[ "$rounds" -gt 2 ] || first_kb=$(used_kb)
+	try "round $rounds: the kernel's memory does not grow" within 1 grew_little
+	echo "# memory of the kernel: $used kB, $((used - first_kb)) kB more than at first"
+	same "round $rounds: no storm failed" "$(cat /tmp/vain.storms)" 0
+	[ "$(cat /tmp/vain.storms)" = 0 ] || sed 's/^/# /' /tmp/why.storms
+	end_fault "$kind"
+	log_is_clean
+	tell_all
+}
+
+prepare_soak() {
+	for module in $residents; do
+		insmod "/modules/$module.ko" || return 1
+	done
+	put 10 /sys/module/kmarkers_test/parameters/batches
+	mkdir -p "$recorder" /pressure
+	mount -t tmpfs -o size=100% tmpfs /pressure
+	meminfo MemFree >/tmp/least_kb
+	# Some hundred functions. To trace all takes half a minute, in which nobody else changes text.
+	put "vfs_*" "$tracing/set_ftrace_filter"
+	prepare_togglers && expedite 1
+}
+
+test_soak() {
+	must prepare_soak || return
+	find_togglers
+	activities="$togglers arms parts hits others redirect visitors storms memory"
+	start_all
+	armed=$(($(grep -c "^kmarkers_test_entry:" "$entry/list") + $(grep -c "^tsdt:" "$sdt/list") + 100))
+	parts=$(($(grep -c "^kmarkers_test_entry:te_[mrt]" "$entry/list") + 3))
+	arm_counters
+	disarm_counters
+	text_now >/tmp/text.first
+	owners_now >/tmp/owners.first
+	begin=$(uptime)
+	rounds=0
+	while left=$((begin + seconds - $(uptime))) && [ $left -gt 0 ] && [ $rounds -lt "$most_rounds" ]; do
+		rounds=$((rounds + 1))
+		[ $left -lt "$round_seconds" ] || left=$round_seconds
+		run_round "$left"
+		check_round
+	done
+	for each in $activities; do
+		total "$each" >"/tmp/turns.$each"
+		cat "/tmp/failed.$each" >"/tmp/vain.$each"
+	done
+	# shellcheck disable=SC2086 # they are words
+	went_on $activities
+	[ "$(cat /tmp/least_kb)" -lt 65536 ]
+	result $? "memory was short: $(cat /tmp/least_kb) kB were free at least"
+	expedite 0
+	put "" "$tracing/set_ftrace_filter"
+	for module in $residents; do
+		rmmod "$module"
+	done
+	lacks "^kmarkers_test" /proc/modules
+	result $? "all modules of the tests unload"
+}
