@@ -19,7 +19,7 @@ from importlib import import_module
 from kmtools.base.errors import BAD, DONE, OBSTACLES, UNABLE, FailedError, UnableError, explain
 from kmtools.base.paths import CATALOGUE, ROOT, version
 from kmtools.base.processes import interruptible
-from kmtools.base.text import terminal_width, wrapped
+from kmtools.base.text import printable, terminal_width, wrapped
 from kmtools.commands import Run
 
 # Each command: its module in kmtools.commands, which has a function of its name, and its help.
@@ -111,7 +111,7 @@ def main(words: Sequence[str] | None = None) -> int:
                 return execute(name, words[len(name.split()) :])
             return usage(words)
     except FailedError as error:
-        print(f"{name}: {error}", file=sys.stderr)
+        tell(name, str(error))
         return BAD
     except BrokenPipeError:
         sys.stderr.close()
@@ -124,10 +124,16 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"{name}: needs the Python package {package}: run {setup}", file=sys.stderr)
         return UNABLE
     except OBSTACLES as error:
-        print(f"{name}: {explain(error)}", file=sys.stderr)
+        tell(name, explain(error))
         return UNABLE
     except KeyboardInterrupt as error:
         return 128 + int(error.args[0] if error.args else signal.SIGINT)
+
+
+def tell(name: str, error: str) -> None:
+    """Print an error, which may hold what another machine sent."""
+    lines = [printable(line) for line in error.split("\n")]
+    print(f"{name}: " + "\n".join(lines), file=sys.stderr)
 
 
 def usage(words: Sequence[str]) -> int:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kmtools.analyse import stats, student
+from kmtools.analyse import placing, stats, student
 from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Name, Row
 from kmtools.analyse.stats import CONFIDENCE, UNBOUNDED, Interval
 from kmtools.analyse.verdicts import FEWER, IDENTICAL, MORE, UNRESOLVED, decide
@@ -52,6 +52,11 @@ class Change:
     margin: float
     verdict: str
     note: str = ""
+
+    @property
+    def comparable(self) -> bool:
+        """Whether both runs have the row, and alike."""
+        return self.verdict not in (MISSING, NEW, NOT_COMPARABLE)
 
 
 def choose(rows: Sequence[Row], kernel: str) -> Row | None:
@@ -145,17 +150,26 @@ def exact_change(a: Row, b: Row) -> tuple[float, Interval, str, str]:
     return percent, interval, verdict, note if steady else "blocks disagree"
 
 
+def unlike(a: Row, b: Row) -> str:
+    """Why the rows of two runs cannot be compared; empty if they can."""
+    if a.unit != b.unit:
+        return f"A in {a.unit}, B in {b.unit}"
+    if a.kind != b.kind:
+        return "only one of them has a baseline"
+    if placing.differ(a.places, b.places):
+        return "A at {}, B at {}".format(*placing.said(a.places, b.places))
+    return ""
+
+
 def lacking(a: Row | None, b: Row | None, margin: float) -> Change | None:
-    """The row that only one run has, or whose units differ."""
+    """The row that only one run has, or whose units or code layouts differ."""
     row = a or b
     assert row is not None
     verdict, note = (MISSING, "only in A") if b is None else (NEW, "only in B")
     if a is not None and b is not None:
-        if a.unit == b.unit and a.kind == b.kind:
+        verdict, note = NOT_COMPARABLE, unlike(a, b)
+        if not note:
             return None
-        verdict, note = NOT_COMPARABLE, f"A in {a.unit}, B in {b.unit}"
-        if a.unit == b.unit:
-            note = "only one of them has a baseline"
     return Change(row.name, row.unit, a, b, row.kind, None, UNBOUNDED, None, margin, verdict, note)
 
 

@@ -2,13 +2,15 @@
 """The rows of thousands of runs, computed by DuckDB.
 
 The numbers are those of rows.py, but here a run is one cluster: a machine is what differs. A run
-that DuckDB finds something wrong in is read again by samples.py, which names file and line.
+that DuckDB finds something wrong in is read again by samples.py, which names file and line; if it
+finds nothing, as in a run of an older schema, DuckDB reads what it has written.
 """
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kmtools.analyse import placing
 from kmtools.analyse.rows import EXACT, SHARE, TRIM, WHOLE, Name, Row
 from kmtools.analyse.slopes import CLONE_SUFFIX
 from kmtools.base.errors import FailedError
 from kmtools.measure import samples
-from kmtools.measure.rundir import UNIT_INSTRUCTIONS, Tier
+from kmtools.measure.rundir import UNIT_INSTRUCTIONS, RunError, Tier
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,11 +31,15 @@ if TYPE_CHECKING:
 # So many runs are read at a time, which bounds the memory.
 BATCH = 1000
 MEMORY = "1GB"
+# The largest number that DuckDB reads.
+MOST = 2**63 - 1
 WHOLE_NUMBERS = {"process", "layout", "block", "position", "cpu", "loops", "sites", "value"}
 COLUMNS = {
     name: "BIGINT" if name in WHOLE_NUMBERS or name == "core_cycles" else "VARCHAR"
     for name in samples.SAMPLE_COLUMNS
 }
+
+HEADER = (f"# schema={samples.SCHEMA}", ",".join(samples.SAMPLE_COLUMNS))
 
 
 def literal(value: object) -> str:
@@ -52,10 +59,12 @@ CSV = (
 # What every line must hold; samples.py says it again, with the number of the line.
 WRONG = f"""
 SELECT DISTINCT s.run FROM s LEFT JOIN known k USING (run, tier, kernel) WHERE k.unit IS NULL
-  OR s.unit <> CASE WHEN measured = 'rounds' THEN 'rounds' ELSE k.unit END
-  OR measured NOT IN {samples.MEASURED} OR coalesce(flags, '') NOT IN {samples.FLAGS}
-  OR layout NOT BETWEEN 0 AND {samples.LAYOUTS - 1} OR process < 1 OR process IS NULL
-  OR block < 0 OR block IS NULL OR value IS NULL OR coalesce(benchmark, '') = ''
+  OR s.unit IS DISTINCT FROM CASE WHEN measured = 'rounds' THEN 'rounds' ELSE k.unit END
+  OR coalesce(measured, '') NOT IN {samples.MEASURED} OR coalesce(flags, '') NOT IN {samples.FLAGS}
+  OR coalesce(layout, -1) NOT BETWEEN 0 AND {samples.LAYOUTS - 1} OR process < 1 OR process IS NULL
+  OR block < 0 OR block IS NULL OR value < 0 OR value IS NULL OR coalesce(benchmark, '') = ''
+  OR position < 0 OR position IS NULL OR cpu < 0 OR cpu IS NULL OR core_cycles < 0
+  OR (k.emulated AND core_cycles IS NOT NULL)
   OR coalesce(variant, '') = '' OR (measured = 'loop') <> (loops IS NOT NULL)
   OR (measured = 'loop') = (sites IS NOT NULL) OR coalesce(loops, sites) < 1
 UNION SELECT run FROM (
@@ -63,14 +72,41 @@ UNION SELECT run FROM (
   FROM known k LEFT JOIN s USING (run, tier, kernel) GROUP BY ALL) WHERE n = 0 OR n <> planned
 """
 
+# What str.isprintable() is false for.
+WRONG_NAMES = r"""
+SELECT run FROM (SELECT DISTINCT run, benchmark, variant FROM s)
+  WHERE regexp_matches(replace(benchmark || variant, ' ', ''), '[\pC\pZ]')
+"""
+# DuckDB takes 1.5, +1 and a comma too many. The samples, written as they should be, then have
+# another length than the file.
+LENGTH = " + ".join(f"coalesce(strlen({name}::VARCHAR), 0)" for name in COLUMNS)
+WRONG_LENGTH = f"""
+SELECT run FROM s WHERE size IS NOT NULL
+  GROUP BY run, size HAVING sum({LENGTH} + {len(COLUMNS)}) <> size
+"""
+
+# A variant in a block, flagged windows too: whether a window is there twice is seen here.
+WINDOWS = """
+CREATE OR REPLACE TEMP TABLE windows AS
+  SELECT run, tier, kernel, unit, benchmark, variant, block, min(layout) AS layout,
+    min(process) AS process, count(*) > count(DISTINCT loops) AS again,
+    min(layout) < max(layout) OR min(process) < max(process) AS torn,
+    regr_slope(value::DOUBLE, loops::DOUBLE) FILTER (coalesce(flags, '') = '') AS cost,
+    min(loops) FILTER (coalesce(flags, '') = '') < max(loops) FILTER (coalesce(flags, '') = '')
+      AS sloped
+  FROM s WHERE measured = 'loop'
+  GROUP BY run, tier, kernel, unit, benchmark, variant, block
+"""
+WRONG_BLOCKS = """
+SELECT run FROM windows GROUP BY run, tier, kernel, benchmark, block
+  HAVING bool_or(again OR torn) OR min(layout) < max(layout) OR min(process) < max(process)
+"""
+
 BLOCKS = f"""
 CREATE OR REPLACE TEMP TABLE blocks AS
 WITH fitted AS (
-  SELECT run, tier, kernel, unit, benchmark, variant, block, any_value(layout) AS layout,
-    any_value(process) AS process, regr_slope(value::DOUBLE, loops::DOUBLE) AS cost
-  FROM s WHERE measured = 'loop' AND coalesce(flags, '') = ''
-  GROUP BY run, tier, kernel, unit, benchmark, variant, block
-  HAVING count(DISTINCT loops) > 1
+  SELECT run, tier, kernel, unit, benchmark, variant, block, layout, process, cost
+  FROM windows WHERE sloped
 ), baselines AS (
   SELECT a.run, a.tier, a.kernel, a.benchmark, min(a.variant) AS baseline
   FROM (SELECT DISTINCT run, tier, kernel, benchmark, variant FROM fitted) a
@@ -105,11 +141,12 @@ WITH ordered AS (
   SELECT run, tier, kernel, unit, benchmark, variant, kind, baseline, process, avg(value) AS value
   FROM layouts GROUP BY ALL
 ), costs AS (
-  SELECT run, tier, kernel, benchmark, variant, median(cost) AS cost, count(*) AS blocks
+  SELECT run, tier, kernel, benchmark, variant, median(cost) AS cost, count(*) AS blocks,
+    bit_or(1::BIGINT << layout) AS places
   FROM blocks GROUP BY ALL
 )
-SELECT run, tier, kernel, unit, benchmark, variant, kind, baseline, any_value(cost),
-  any_value(blocks), avg(value) FROM processes
+SELECT run, tier, kernel, unit, benchmark, variant, kind, baseline, any_value(places),
+  any_value(cost), any_value(blocks), avg(value) FROM processes
 JOIN costs USING (run, tier, kernel, benchmark, variant) GROUP BY ALL ORDER BY ALL
 """
 
@@ -143,22 +180,25 @@ def connect() -> duckdb.DuckDBPyConnection:
 
 def schema_fault(source: Source) -> str:
     """Why the columns of a file are not those of the newest schema; samples.py reads older ones."""
+    if not source.tiers:
+        return "env.json has no tier"
     if source.path.suffix == ".parquet":
         return parquet_fault(source.path)
     lines = samples.whole_lines(source.path)
     first, header = next(lines, "").strip(), next(lines, "").strip()
-    newest = (f"# schema={samples.SCHEMA}", ",".join(samples.SAMPLE_COLUMNS))
-    return "" if (first, header) == newest else "not of the newest schema"
+    return "" if (first, header) == HEADER else "not of the newest schema"
 
 
 def parquet_fault(path: Path) -> str:
     """Why a file is no Parquet of samples."""
     import duckdb  # noqa: PLC0415  only commands for many machines need it
 
-    try:
-        heads = duckdb.sql(f"DESCRIBE SELECT * FROM read_parquet({literal(str(path))})").fetchall()
-    except duckdb.Error as error:
-        return f"{path}: {str(error).splitlines()[0]}"
+    with TemporaryDirectory() as scratch:
+        ((link, _),) = links([Source("", path, ())], Path(scratch)).items()
+        try:
+            heads = duckdb.sql(f"DESCRIBE SELECT * FROM read_parquet({literal(link)})").fetchall()
+        except duckdb.Error as error:
+            return f"{path}: {str(error).splitlines()[0].replace(link, str(path))}"
     return "" if {name: kind for name, kind, *_ in heads} == COLUMNS else "other columns"
 
 
@@ -173,15 +213,13 @@ def to_parquet(taken: Iterable[samples.Sample], path: Path) -> None:
         )
 
 
-def strictly(source: Source) -> str:
-    """What is wrong in a run, with file and line, as samples.py says it."""
-    try:
-        if source.path.suffix == ".parquet":
-            return parquet_fault(source.path) or f"{source.path}: a value is missing or wrong"
-        samples.read_samples(source.path, source.tiers)
-    except FailedError as error:
-        return str(error)
-    return f"{source.path}: cannot be read by columns; collect it again"
+def written(source: Source, path: Path) -> Source:
+    """Write the samples of a run as they should be; RunError names file and line of what is wrong
+    in them."""
+    if source.path.suffix == ".parquet":
+        raise RunError(parquet_fault(source.path) or f"{source.path}: a value is missing or wrong")
+    samples.write_samples(path, samples.read_samples(source.path, source.tiers))
+    return Source(source.name, path, source.tiers)
 
 
 def small_table(
@@ -198,28 +236,56 @@ def small_table(
     )
 
 
-def load(engine: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> set[str]:
-    """Make the table s of the samples of some runs; returns the runs in which a line is wrong."""
-    names = {str(source.path): source.name for source in sources}
-    small_table(engine, "files", ("filename", "run"), list(names.items()))
-    parts, wrong = [], set()
-    packed = [path for path in names if path.endswith(".parquet")]
-    plain = [path for path in names if not path.endswith(".parquet")]
-    if packed:
-        parts.append("SELECT * FROM read_parquet($packed, filename=true)")
-    if plain:
-        parts.append(
-            f"SELECT * FROM read_csv($plain, {CSV}, filename=true, store_rejects=true,"
-            " rejects_limit=1000)"
+def links(sources: Sequence[Source], scratch: Path) -> dict[str, int]:
+    """Make a link to each file of samples, and return the number of its run. DuckDB looks for
+    patterns in names, and knows UTF-8 alone; the names of runs may hold anything."""
+    names = {}
+    for number, source in enumerate(sources):
+        packed = [end for end in (".parquet", ".csv.gz") if source.path.name.endswith(end)]
+        link = scratch / f"{number}{packed[0] if packed else '.csv'}"
+        link.symlink_to(source.path.absolute())
+        names[str(link)] = number
+    return names
+
+
+def size_of(path: Path) -> int | None:
+    """The bytes of the lines behind the header; None if the file does not tell."""
+    if path.suffix == ".parquet":
+        return None
+    size = path.stat().st_size
+    if path.suffix == ".gz":
+        with path.open("rb") as stream:
+            stream.seek(-4, os.SEEK_END)
+            size = int.from_bytes(stream.read(), "little")
+    return size - sum(len(line) + 1 for line in HEADER)
+
+
+def load(
+    engine: duckdb.DuckDBPyConnection, sources: Sequence[Source], strict: bool = True
+) -> set[int]:
+    """Make the table windows of some runs; returns the numbers of those in which a line is wrong,
+    if `strict` also of those that are not written as they should be."""
+    with TemporaryDirectory() as scratch:
+        names = links(sources, Path(scratch))
+        files = [
+            (path, number, size_of(sources[number].path) if strict else None)
+            for path, number in names.items()
+        ]
+        small_table(engine, "files", ("filename", "run", "size"), files)
+        packed = [path for path in names if path.endswith(".parquet")]
+        plain = [path for path in names if not path.endswith(".parquet")]
+        parts, wrong = [], set()
+        if packed:
+            parts.append(f"SELECT * FROM read_parquet({literal(packed)}, filename=true)")
+        if plain:
+            parts.append(
+                f"SELECT * FROM read_csv({literal(plain)}, {CSV}, filename=true,"
+                " store_rejects=true, rejects_limit=1000)"
+            )
+        engine.execute(
+            "CREATE OR REPLACE TEMP TABLE s AS SELECT * EXCLUDE (filename) FROM"
+            f" ({' UNION ALL BY NAME '.join(parts)}) JOIN files USING (filename)"
         )
-    values = {"packed": packed, "plain": plain}
-    texts = " UNION ALL BY NAME ".join(parts)
-    for name, value in values.items():
-        texts = texts.replace(f"${name}", literal(value))
-    engine.execute(
-        f"CREATE OR REPLACE TEMP TABLE s AS SELECT * EXCLUDE (filename) FROM ({texts})"
-        " JOIN files USING (filename)"
-    )
     if plain:
         rejects = engine.execute(
             "SELECT DISTINCT file_path FROM reject_errors JOIN reject_scans"
@@ -228,47 +294,70 @@ def load(engine: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> set[st
         wrong = {names[path] for (path,) in rejects if path in names}
         engine.execute("DROP TABLE reject_errors; DROP TABLE reject_scans")
     known = [
-        (source.name, tier.tier, tier.kernel, tier.unit, tier.windows)
-        for source in sources
+        (number, tier.tier, tier.kernel, tier.unit, tier.emulated, tier.windows)
+        for number, source in enumerate(sources)
         for tier in source.tiers
     ]
-    small_table(engine, "known", ("run", "tier", "kernel", "unit", "windows"), known)
-    return wrong | {run for (run,) in engine.execute(WRONG).fetchall()}
+    heads = ("run", "tier", "kernel", "unit", "emulated", "windows")
+    small_table(engine, "known", heads, known)
+    engine.execute(WINDOWS)
+    for query in (WRONG, WRONG_NAMES, WRONG_LENGTH, WRONG_BLOCKS):
+        wrong |= {run for (run,) in engine.execute(query).fetchall()}
+    return wrong
 
 
 def read(sources: Sequence[Source]) -> Found:
     """The estimates of all rows of all runs, and the runs that are refused."""
-    found, fit = Found(), []
+    found = Found()
+    fit: list[Source] = []
+    others: list[Source] = []
     for source in sources:
         try:
             fault = schema_fault(source)
         except FailedError as error:
             fault = str(error)
-        if fault:
-            found.refused[source.name] = strictly(source)
-        else:
-            fit.append(source)
-    with connect() as engine:
+        (others if fault else fit).append(source)
+    with connect() as engine, TemporaryDirectory() as scratch:
         for first in range(0, len(fit), BATCH):
             batch = fit[first : first + BATCH]
-            by_name = {source.name: source for source in batch}
-            for name in sorted(load(engine, batch)):
-                found.refused[name] = strictly(by_name[name])
-            refused = literal([name for name in by_name if name in found.refused])
-            if refused != "[]":
-                engine.execute(f"DELETE FROM s WHERE list_contains({refused}, run)")
-            engine.execute(BLOCKS)
-            found.entries += engine.execute(ESTIMATES).fetchall()
+            refused = load(engine, batch)
+            take(engine, batch, refused, found)
+            others += [batch[number] for number in sorted(refused)]
+        for source in others:
+            try:
+                again = written(source, Path(scratch) / "samples.csv")
+            except FailedError as error:
+                found.refused[source.name] = str(error)
+                continue
+            if load(engine, [again], strict=False):
+                found.refused[source.name] = f"{source.path}: a number is above {MOST}"
+            else:
+                take(engine, [again], set(), found)
     return found
 
 
-def merged(entries: Iterable[tuple[Any, ...]], kernels: bool = False) -> list[Row]:
-    """The rows of some runs as if they were one run, whose processes are the runs. With `kernels`
-    the rows of each kernel are apart."""
+def take(
+    engine: duckdb.DuckDBPyConnection,
+    batch: Sequence[Source],
+    refused: Collection[int],
+    found: Found,
+) -> None:
+    """Add the estimates of the runs that were loaded, without the refused ones."""
+    if refused:
+        engine.execute(f"DELETE FROM windows WHERE list_contains({sorted(refused)}, run)")
+    engine.execute(BLOCKS)
+    entries = engine.execute(ESTIMATES).fetchall()
+    found.entries += [(batch[number].name, *rest) for number, *rest in entries]
+
+
+def merged(entries: Sequence[tuple[Any, ...]]) -> list[Row]:
+    """The rows of some runs as if they were one run, whose processes are the runs. If one of them
+    has a row in several kernels, the rows of each kernel are apart."""
+    apart = len({(entry[0], *placing.key_of(entry)) for entry in entries}) < len(entries)
     groups: Mapping[tuple[Any, ...], list[tuple[Any, ...]]] = defaultdict(list)
     for entry in entries:
         _, tier, kernel, unit, benchmark, variant, kind, baseline, *_ = entry
-        key = (tier, kernel if kernels else "", unit, benchmark, variant, kind, baseline)
+        key = (tier, kernel if apart else "", unit, benchmark, variant, kind, baseline)
         groups[key].append(entry)
     rows = []
     for key, several in groups.items():
@@ -290,6 +379,7 @@ def merged(entries: Iterable[tuple[Any, ...]], kernels: bool = False) -> list[Ro
                 0.0,
                 float(values.min()),
                 float(values.max()),
+                placing.of_bits(several[0][placing.BITS]) if kind != EXACT else frozenset(),
             )
         )
     return sorted(rows, key=lambda row: (row.name.order, row.kernel))

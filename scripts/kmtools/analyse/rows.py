@@ -73,6 +73,8 @@ class Row:
     resolution: float = 0.0
     lo: float = 0.0
     hi: float = 0.0
+    # The code layouts it was measured at; none for counts.
+    places: frozenset[int] = frozenset()
 
     @property
     def is_clone(self) -> bool:
@@ -145,6 +147,7 @@ def make_row(
     return Row(
         name, tier.kernel, tier.unit, kind, baseline, cost, len(blocks), processes,
         estimates(blocks), by_layout(blocks), resolution,
+        places=frozenset(block.layout for block in blocks),
     )  # fmt: skip
 
 

@@ -16,6 +16,14 @@ def terminal_width() -> int:
     return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
 
 
+def printable(text: str) -> str:
+    """A text in which what a terminal would not show as a character, or would obey, is an escape
+    sequence."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
+
+
 def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[str]:
     """The lines of a table; the columns that `right` holds are aligned to the right."""
     sizes = [max(map(len, column)) for column in zip(*rows, strict=True)]

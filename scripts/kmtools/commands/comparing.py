@@ -80,7 +80,7 @@ def compare(parser: ArgumentParser) -> Run:
 
 def run_compare(args: Namespace) -> int:
     """Compare, print and write what was asked for; returns the exit code."""
-    runs = [comparison.load(path) for path in (args.a, *args.b)]
+    runs = comparison.load_all([args.a, *args.b])
     found = comparison.compare(runs, args.margin, args.fail_on, args.whole)
     tell(args, found)
     return BAD if found.failed else DONE

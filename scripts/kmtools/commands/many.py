@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from kmtools.base.errors import BAD, DONE, UnableError
-from kmtools.base.text import terminal_width, wrapped
+from kmtools.base.text import printable, terminal_width, wrapped
 from kmtools.commands import Run
 from kmtools.commands.comparing import add_judging, add_limits, tell, write
 from kmtools.report import comparison, machines
@@ -33,15 +33,21 @@ def fleet(parser: ArgumentParser) -> Run:
     return run_fleet
 
 
+def names(path: Path) -> list[str]:
+    """The names in a file, one a line; bytes that are no UTF-8 are those of a folder's name."""
+    lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    return [line.strip() for line in lines if line.strip()]
+
+
 def run_fleet(args: Namespace) -> int:
     """Compare the groups of a folder; returns the exit code."""
     by = [word.strip() for word in args.by.split(",")]
     for word in by:
         if word not in machines.PROPERTIES:
             raise UnableError(f"--by: {word!r} is not one of {', '.join(machines.PROPERTIES)}")
-    expected = args.machines.read_text(encoding="utf-8").split() if args.machines else []
+    expected = names(args.machines) if args.machines else []
     whole = machines.load(args.folder, by, expected)
-    faults = [part for line in whole.faults for part in wrapped(line, terminal_width())]
+    faults = [part for line in whole.faults for part in wrapped(printable(line), terminal_width())]
     print("\n".join([*machines.table(whole), *faults, ""]))
     runs = machines.sides(whole, args.against)
     if len(runs) < 2:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import tarfile
+from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import IO
@@ -17,6 +19,7 @@ from urllib.parse import urlsplit
 
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
+from kmtools.base.text import printable
 from kmtools.measure.rundir import RunError
 
 DEBUGFS = "/sys/kernel/debug/kmarkers/bench"
@@ -25,6 +28,8 @@ TARGET = ROOT / "scripts" / "target"
 MEMBER = re.compile(r"(?:\./)?((?:process-[1-9][0-9]*/)?(?:[\w-]+\.csv|env|machine|vm\.json))")
 FOLDER = re.compile(r"\.?/?|(?:\./)?process-[1-9][0-9]*/?")
 MOST_BYTES = 2_000_000_000
+# A clock that differs by more is wrong.
+CLOCK = timedelta(hours=1)
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15")
 
 
@@ -74,6 +79,29 @@ def unpack(stream: IO[bytes], name: str, out: Path) -> None:
         raise RunError(f"{name}: it holds no samples")
 
 
+def set_right(file: Path, name: str, fresh: bool) -> None:
+    """Replace the date that a machine told if its clock is wrong: if it is later than now or, where
+    the machine told it just now, also if it is earlier. The history of runs relies on it."""
+    try:
+        lines, now = file.read_text(encoding="utf-8").splitlines(), datetime.now(UTC)
+    except (FileNotFoundError, UnicodeDecodeError):
+        return
+    for number, line in enumerate(lines):
+        if not line.startswith("date="):
+            continue
+        told = line.removeprefix("date=")
+        try:
+            late = datetime.fromisoformat(told.replace("Z", "+00:00")) - now
+            right = -CLOCK < late < CLOCK if fresh else late < CLOCK
+        except (ValueError, TypeError):
+            right = False
+        if not right:
+            lines[number] = f"date={now:%Y-%m-%dT%H:%M:%SZ}\nclock_said={told}"
+            wrong = f"collect: {name}: its clock says {told}; the run has the date of this machine"
+            print(printable(wrong), file=sys.stderr)
+    file.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
 def from_archive(path: Path, out: Path) -> None:
     """Unpack an archive that measure.sh made."""
     try:
@@ -81,6 +109,7 @@ def from_archive(path: Path, out: Path) -> None:
             unpack(stream, str(path), out)
     except FileNotFoundError as error:
         raise UnableError(f"{path}: there is no such file") from error
+    set_right(out / "machine", str(path), fresh=False)
 
 
 def from_place(place: str, out: Path) -> None:
@@ -94,3 +123,4 @@ def from_place(place: str, out: Path) -> None:
     if done.returncode:
         raise FailedError(f"{place}: {said[-1] if said else f'exit code {done.returncode}'}")
     unpack(BytesIO(done.stdout), place, out)
+    set_right(out / "machine", place, fresh=True)

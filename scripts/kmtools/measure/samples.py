@@ -166,6 +166,9 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
         raise RunError(f"{where}: unit is {row['unit']!r}, not {unit!r} as of {measured!r}")
     if not row["benchmark"] or not row["variant"]:
         raise RunError(f"{where}: benchmark or variant is empty")
+    for column in ("benchmark", "variant"):
+        if not row[column].isprintable():
+            raise RunError(f"{where}: {column} cannot be printed: {row[column]!a}")
     if row["flags"] not in FLAGS:
         raise RunError(f"{where}: flags is {row['flags']!r}, not nothing{' or '.join(FLAGS)}")
     layout = number("layout")
@@ -253,8 +256,11 @@ def read_raw(path: Path, tier: Tier, process: int) -> Iterator[tuple[str, Sample
 def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
     """The samples of samples.csv in the order of the file; `tiers` are those of env.json."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
+    if not known:
+        raise RunError(f"{path}: env.json has no tier")
     samples, maker = [], Maker(path)
     seen: dict[tuple[str, ...], set[int]] = defaultdict(set)
+    places: dict[tuple[str, str, str, int], tuple[int, int]] = {}
     for number, schema, row in read_rows(path, WHOLE_RUN):
         tier = known.get((row[0], row[1]))
         if tier is None:
@@ -275,6 +281,10 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
                 again = f"{sample.variant} at {sample.loops} loops again in a block"
                 raise RunError(f"{path}:{number}: {again}")
             windows.add(window)
+            place = (sample.layout, sample.process)
+            block = (sample.tier, sample.kernel, sample.benchmark, sample.block)
+            if places.setdefault(block, place) != place:
+                raise RunError(f"{path}:{number}: block {sample.block} changes layout or process")
         samples.append(sample)
     counts = Counter((sample.tier, sample.kernel) for sample in samples)
     for key, tier in known.items():

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import html
 import math
+import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
 from kmtools.analyse import changes
-from kmtools.analyse.changes import NOT_JUDGED, Change
+from kmtools.analyse.changes import NOT_COMPARABLE, NOT_JUDGED, Change
 from kmtools.analyse.rows import EXACT
 from kmtools.analyse.verdicts import EQUIVALENT, IDENTICAL, UNRESOLVED
 from kmtools.base.text import aligned, wrapped
@@ -16,11 +19,13 @@ from kmtools.report.comparison import Comparison, Pair, remarks
 from kmtools.report.table import amount
 
 # Rows that need no look unless all rows are asked for.
-QUIET = (EQUIVALENT, IDENTICAL, UNRESOLVED, NOT_JUDGED)
+QUIET = (EQUIVALENT, IDENTICAL, UNRESOLVED, NOT_JUDGED, NOT_COMPARABLE)
 HEADS = ("tier", "benchmark", "variant", "A", "B", "unit", "change", "interval", "verdict")
 NUMBERS = {3, 4, 6, 7}
 # For a terminal: its width, and what the columns below the name of a benchmark are.
 WIDTH = 80
+# What may begin or end markup in Markdown.
+MARKUP = re.compile(r"[\\`*_|\[\]#@~]")
 COLUMNS = "variant: cost in A, in B, change, its interval, verdict"
 
 
@@ -69,10 +74,11 @@ def reading(comparison: Comparison, pair: Pair) -> list[str]:
     lines = [f"margin {comparison.margin:g} %, the same for all rows"]
     smallest = changes.smallest(pair.changes)
     if smallest is not None:
-        lines.append(f"half of the rows could show a change of {smallest:.2g} %")
+        lines.append(f"half of the rows could show a change of {amount(smallest)} %")
     if any(change.kind == EXACT for change in pair.changes):
         lines.append("instructions are compared as numbers, without a margin")
-    return lines
+    why = Counter(c.note for c in pair.changes if c.verdict == NOT_COMPARABLE)
+    return lines + [f"{count} rows are {NOT_COMPARABLE}: {note}" for note, count in why.items()]
 
 
 def outcome(comparison: Comparison) -> str:
@@ -111,9 +117,9 @@ def terminal(comparison: Comparison, everything: bool = False) -> str:
     return "\n".join([*lines, outcome(comparison)])
 
 
-def escape(cell: str) -> str:
-    """A cell of a table in Markdown."""
-    return cell.replace("|", "\\|")
+def escape(text: str) -> str:
+    """A text in Markdown, also in a cell of a table: nothing in it is markup."""
+    return MARKUP.sub(r"\\\g<0>", html.escape(text, quote=False))
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -126,9 +132,9 @@ def markdown(comparison: Comparison, everything: bool = False) -> str:
     """The comparison in Markdown, as a comment on a change would show it."""
     lines: list[str] = []
     for pair in comparison.pairs:
-        lines += [f"## {pair.b.name} against {pair.a.name}", ""]
-        lines += [f"- {line}" for run in (pair.a, pair.b) for line in remarks(run)]
-        lines += [f"- {line}" for line in (*reading(comparison, pair), sums(pair))]
+        lines += [f"## {escape(pair.b.name)} against {escape(pair.a.name)}", ""]
+        said = [*remarks(pair.a), *remarks(pair.b), *reading(comparison, pair), sums(pair)]
+        lines += [f"- {escape(line)}" for line in said]
         rows = [cells(change) for change in chosen(comparison, pair, everything)]
         lines += ["", *(table(rows) if rows else ["No row changed."]), ""]
     return "\n".join([*lines, outcome(comparison), ""])

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kmtools.analyse import changes
-from kmtools.analyse.changes import MISSING, Change
+from kmtools.analyse.changes import MISSING, NOT_COMPARABLE, Change
 from kmtools.analyse.rows import Row, rows_of
 from kmtools.analyse.verdicts import FASTER, FEWER, MORE, SLOWER, UNRESOLVED
+from kmtools.base.text import printable
 from kmtools.measure.rundir import RunError, is_quick, missing_of, read_env, require_run, tiers_of
 from kmtools.measure.samples import read_samples
 
@@ -20,6 +21,8 @@ CHANGED = (SLOWER, FASTER, MORE, FEWER)
 # What --fail-on can name, and the verdicts it stands for.
 FAILURES = {
     **{verdict: (verdict,) for verdict in (*CHANGED, UNRESOLVED, MISSING)},
+    # What the first run showed is not shown by the other.
+    MISSING: (MISSING, NOT_COMPARABLE),
     "changed": CHANGED,
     "costlier": (SLOWER, MORE),
 }
@@ -32,6 +35,7 @@ class Compared:
     name: str
     env: dict[str, Any]
     rows: Sequence[Row]
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,8 @@ def load(run: Path) -> Compared:
     path = samples_of(run)
     env = read_env(run / "env.json")
     tiers = tiers_of(env)
-    return Compared(run.resolve().name, env, rows_of(read_samples(path, tiers), tiers))
+    name = printable(run.resolve().name)
+    return Compared(name, env, rows_of(read_samples(path, tiers), tiers))
 
 
 def remarks(run: Compared) -> list[str]:
@@ -88,7 +93,21 @@ def remarks(run: Compared) -> list[str]:
     lines = (
         [f"{run.name} is a quick run: few blocks, so wide intervals"] if is_quick(run.env) else []
     )
-    return lines + [f"{run.name}: {line}" for line in missing_of(run.env)]
+    lines += [run.note] if run.note else []
+    return lines + [f"{run.name}: {printable(line)}" for line in missing_of(run.env)]
+
+
+def load_all(paths: Sequence[Path]) -> list[Compared]:
+    """Runs that are compared. Those that have the same name are named by their paths."""
+    runs = [load(path) for path in paths]
+    first = paths[0].resolve()
+    names = Counter(run.name for run in runs)
+    found: list[Compared] = []
+    for path, run in zip(paths, runs, strict=True):
+        name = printable(str(path)) if names[run.name] > 1 else run.name
+        same = f"A and B are the same run, {name}" if found and path.resolve() == first else ""
+        found.append(replace(run, name=name, note=same))
+    return found
 
 
 def compare(
@@ -97,13 +116,16 @@ def compare(
     fail_on: Collection[str] = (),
     wholes: bool = False,
 ) -> Comparison:
-    """Each run beside the first; RunError if one has no row in common with it."""
+    """Each run beside the first; RunError if no row of it can be compared."""
     first, others = runs[0], runs[1:]
     pairs = []
     for other in others:
         found = changes.compare(first.rows, other.rows, margin, wholes, len(others))
         if not any(change.a and change.b for change in found):
             raise RunError(f"{first.name} and {other.name} have no row in common")
+        if not any(change.comparable for change in found):
+            why = "; ".join(sorted({change.note for change in found if change.a and change.b}))
+            raise RunError(f"no row of {first.name} and {other.name} can be compared: {why}")
         pairs.append(Pair(first, other, found))
     failing = frozenset(verdict for word in fail_on for verdict in FAILURES[word])
     return Comparison(pairs, margin, failing)

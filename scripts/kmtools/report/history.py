@@ -6,55 +6,82 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from kmtools.analyse import columns, trends
+from kmtools.analyse import columns, placing, trends
 from kmtools.analyse.columns import Source
 from kmtools.analyse.rows import Row
 from kmtools.analyse.summary import ends, number
 from kmtools.analyse.trends import Shift
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.text import aligned, terminal_width, wrapped
-from kmtools.measure.rundir import read_env, tiers_of
+from kmtools.base.text import aligned, printable, terminal_width, wrapped
+from kmtools.measure.rundir import RunError, read_env, tiers_of
 from kmtools.report.changetext import percent
 from kmtools.report.machines import file_of, find
+
+# So many refused runs are named where none can be used.
+MOST = 5
 
 
 @dataclass(frozen=True)
 class History:
-    """Runs by date, the rows over them, their shifts, and the runs that are refused."""
+    """Runs by date, the rows over them, their shifts, the runs that are refused, and those that
+    were measured at other code layouts than the newest."""
 
     names: Sequence[str]
     dates: Sequence[str]
     rows: Sequence[Row]
     shifts: Sequence[Shift]
     refused: dict[str, str]
+    left_out: dict[str, str]
+
+
+def moment(env: dict[str, Any], path: Path) -> datetime:
+    """When a run was measured; RunError if env.json does not tell."""
+    text = str(env.get("date") or "")
+    try:
+        when = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
+        raise RunError(f"{path}: date is {text!r}, not like 2026-01-31T12:00:00Z") from error
 
 
 def load(folder: Path, margin: float) -> History:
     """Read the runs of a folder. Only rows that all usable runs have make a trend."""
-    dated, refused = [], {}
-    for path in find(folder):
-        name = str(path.relative_to(folder))
+    dated, runs = [], find(folder)
+    refused = dict(runs.unreadable)
+    for name, path in runs.paths.items():
+        file = path / "env.json"
         try:
-            env = read_env(path / "env.json")
-            dated.append(
-                (str(env.get("date") or ""), name, Source(name, file_of(path), tiers_of(env)))
-            )
+            env = read_env(file)
+            source = Source(name, file_of(path), tiers_of(env))
+            dated.append((moment(env, file), name, env["date"], source))
         except FailedError as error:
             refused[name] = str(error)
     dated.sort(key=lambda entry: entry[:2])
     found = columns.read([source for *_, source in dated])
     refused.update(found.refused)
-    usable = [(date, name) for date, name, _ in dated if name not in refused]
+    usable = [(name, date) for _, name, date, _ in dated if name not in refused]
     if not usable:
-        raise UnableError(f"{folder}: no run in it can be used")
-    place = {name: number for number, (_, name) in enumerate(usable)}
+        raise UnableError(f"{folder}: no run in it can be used{reasons(refused)}")
+    place = {name: number for number, (name, _) in enumerate(usable)}
     entries = sorted(found.entries, key=lambda entry: place[entry[0]])
+    left_out = placing.others(entries, placing.newest(entries), "the newest run")
+    entries = [entry for entry in entries if entry[0] not in left_out]
+    usable = [(name, date) for name, date in usable if name not in left_out]
     rows = [row for row in columns.merged(entries) if len(row.values) == len(usable)]
     shifts = trends.trends(rows, margin)
-    return History([n for _, n in usable], [d for d, _ in usable], rows, shifts, refused)
+    return History([n for n, _ in usable], [d for _, d in usable], rows, shifts, refused, left_out)
+
+
+def reasons(refused: dict[str, str]) -> str:
+    """Why runs are refused, a line for each of the first ones."""
+    lines = [f"{name}: {why}" for name, why in sorted(refused.items())]
+    more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
+    return "".join(f"\n  {line}" for line in lines[:MOST] + more)
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -73,14 +100,17 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def terminal(history: History) -> str:
     """The shifts as a table."""
-    refused = sorted(history.refused.items())
-    width = terminal_width()
-    lines = [part for name, why in refused for part in wrapped(f"refused: {name}: {why}", width)]
+    said = [f"refused: {name}: {why}" for name, why in sorted(history.refused.items())]
+    for why, names in groupby(history.left_out.items(), key=lambda item: item[1]):
+        several = [name for name, _ in names]
+        to = f" to {several[-1]}" if len(several) > 1 else ""
+        said.append(f"left out: {several[0]}{to}: {why}")
+    lines = [part for line in said for part in wrapped(printable(line), terminal_width())]
     heads = ("since run", "date", "tier", "benchmark", "variant", "change", "interval", "verdict")
     rows = [
         (
-            history.names[s.at], history.dates[s.at], s.row.name.tier, s.row.name.benchmark,
-            s.row.name.variant, percent(s.percent),
+            printable(history.names[s.at]), history.dates[s.at], s.row.name.tier,
+            s.row.name.benchmark, s.row.name.variant, percent(s.percent),
             f"[{s.interval.lo:+.2f}, {s.interval.hi:+.2f}]", s.verdict,
         )
         for s in sorted(history.shifts, key=lambda s: (s.at, s.row.name.order))
@@ -116,5 +146,11 @@ def as_json(history: History) -> str:
             }
         )
     runs = [{"run": n, "date": d} for n, d in zip(history.names, history.dates, strict=True)]
-    whole = {"schema": 1, "runs": runs, "refused": history.refused, "rows": rows}
+    whole = {
+        "schema": 1,
+        "runs": runs,
+        "refused": history.refused,
+        "left_out": history.left_out,
+        "rows": rows,
+    }
     return json.dumps(whole, indent=1) + "\n"

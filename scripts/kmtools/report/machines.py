@@ -7,6 +7,7 @@ costs SLOW times the median of its group or more.
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from kmtools.analyse import columns
+from kmtools.analyse import columns, placing
 from kmtools.analyse.columns import Found, Source
 from kmtools.analyse.rows import WHOLE
-from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.text import aligned, terminal_width, wrapped
+from kmtools.base.errors import FailedError, UnableError, explain
+from kmtools.base.text import aligned, printable, terminal_width, wrapped
 from kmtools.measure.rundir import read_env, require_run, tiers_of
 from kmtools.report.comparison import Compared
 
@@ -71,18 +72,43 @@ def machine_of(name: str, env: Mapping[str, Any]) -> Machine:
     cpu = (env.get("machine") or {}).get("cpu") or {}
     kernel = (env.get("kernel") or {}).get("release")
     texts = (cpu.get("model_name"), cpu.get("microcode"), kernel)
-    return Machine(name, *(str(text or NOTHING) for text in texts))
+    return Machine(name, *(printable(str(text or NOTHING)) for text in texts))
 
 
-def find(folder: Path) -> list[Path]:
-    """The folders of runs in a folder, at any depth."""
+@dataclass(frozen=True)
+class Runs:
+    """The folders of runs in a folder by name, why some have no run, and why others cannot be
+    looked into."""
+
+    paths: Mapping[str, Path]
+    said: Mapping[str, str]
+    unreadable: Mapping[str, str]
+
+
+def find(folder: Path) -> Runs:
+    """The folders of runs in a folder, at any depth. Links to folders are not followed."""
     require_run(folder)
-    return sorted(path.parent for path in folder.rglob("env.json"))
+    paths, said, unreadable = {}, {}, {}
+
+    def keep(error: OSError) -> None:
+        unreadable[str(Path(error.filename).relative_to(folder))] = explain(error)
+
+    for path, folders, files in os.walk(folder, onerror=keep):
+        folders.sort()
+        name = str(Path(path).relative_to(folder))
+        if "env.json" in files:
+            paths[name] = Path(path)
+        if "refused" in files:
+            said[name] = said_in(Path(path) / "refused")
+    return Runs(dict(sorted(paths.items())), said, unreadable)
 
 
 def said_in(path: Path) -> str:
     """Why a machine has no run, as the Ansible role left it: the first and the last line."""
-    lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines() or ["?"]
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines() or ["?"]
+    except OSError as error:
+        lines = [explain(error)]
     return " ... ".join(dict.fromkeys([lines[0], lines[-1]]))
 
 
@@ -96,7 +122,7 @@ def slow_ones(found: Found, groups: Mapping[str, Sequence[str]]) -> dict[str, fl
     whole: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
     group_of = {name: group for group, names in groups.items() for name in names}
     for entry in found.entries:
-        run, tier, _, unit, benchmark, variant, kind, _, cost, *_ = entry
+        run, tier, _, unit, benchmark, variant, kind, _, _, cost, *_ = entry
         if kind == WHOLE:
             whole[group_of[run], tier, unit, benchmark, variant][run] = cost
     times: dict[str, list[float]] = defaultdict(list)
@@ -111,21 +137,23 @@ def slow_ones(found: Found, groups: Mapping[str, Sequence[str]]) -> dict[str, fl
 
 def load(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) -> Fleet:
     """Read all runs of a folder. `expected` names the machines that must have left one."""
-    sources, machines, refused = [], {}, {}
-    for path in find(folder):
-        name = str(path.relative_to(folder))
+    runs = find(folder)
+    sources, machines, refused = [], {}, dict(runs.unreadable)
+    for name, path in runs.paths.items():
         try:
             env = read_env(path / "env.json")
             sources.append(Source(name, file_of(path), tiers_of(env)))
             machines[name] = machine_of(name, env)
         except FailedError as error:
             refused[name] = str(error)
-    for path in sorted(folder.rglob("refused")):
-        refused.setdefault(str(path.parent.relative_to(folder)), said_in(path))
+    refused = {**runs.said, **refused}
     if not machines and not refused:
         raise UnableError(f"{folder}: there is no run in it")
     found = columns.read(sources)
     found.refused.update(refused)
+    wanted = placing.usual(found.entries)
+    found.refused.update(placing.others(found.entries, wanted, "most runs"))
+    found.entries = [entry for entry in found.entries if entry[0] not in found.refused]
     groups: dict[str, list[str]] = defaultdict(list)
     for machine in machines.values():
         if machine.name not in found.refused:

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs of other code layouts, with strange names, and with lines that one reader would take."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import xml.etree.ElementTree as ElementTree
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+
+import manyruns
+import pytest
+from kmtools.analyse import placing
+from kmtools.base.errors import FailedError
+from kmtools.base.paths import ROOT
+from kmtools.cli import main
+from kmtools.measure import fetch
+from kmtools.measure.rundir import read_env, tiers_of
+from kmtools.measure.samples import SAMPLE_COLUMNS, read_samples
+
+REMEDY = "scripts/setup --fleet installs it"
+pytest.importorskip("duckdb", reason=f"Python's duckdb is missing: {REMEDY}")
+columns = pytest.importorskip("kmtools.analyse.columns")
+REFERENCE = ROOT / "results" / "reference"
+# What a field may hold; most of it is wrong in most columns.
+TEXTS = (
+    "", "-1", "0", "8", "1", "x", "1.5", "+1", "007", "0x1", "1e3", "1_0", " 1", "1 ", "\u0661",
+    "nan", "inf", '"a"', "a|b", " ", "preempted", "loop", "switch", "rounds", "native", "vm",
+    "TSC cycles", "none", "none-clone", "\u00e9", "\t1", "\x1b[31m", "a\u202eb", "a\u00a0b",
+    "99999999999999999999",
+)  # fmt: skip
+TAILS = (",", "\r", " ", '"', "\0")
+NAMES = (
+    "a[1]",
+    "**",
+    "*",
+    "{a,b}",
+    "q?",
+    "quo'te",
+    "two\nlines",
+    "\x1b[31mred",
+    "$plain",
+    "\udcff",
+)
+
+
+def changed_layouts(folder: Path, numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write runs of an older version, which had four layouts."""
+    with monkeypatch.context() as four:
+        four.setattr(manyruns, "LAYOUTS", 4)
+        maker = manyruns.Maker(folder)
+        for number in numbers:
+            maker.write(number)
+
+
+def test_runs_of_other_layouts_are_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed_layouts(tmp_path, range(1), monkeypatch)
+    new = manyruns.Maker(tmp_path).write(4)
+    old = tmp_path / "machine-00000"
+    assert main(["compare", str(old), str(new)]) == 1
+    why = "A at 4 code layouts, B at 8"
+    assert f"no row of {old.name} and {new.name} can be compared: {why}" in capsys.readouterr().err
+
+
+def test_rows_of_other_layouts_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One benchmark was measured at other layouts; the other one is compared."""
+    a, b = manyruns.write(tmp_path, 2)
+    text = (b / "samples.csv").read_text().splitlines(keepends=True)
+    for number, line in enumerate(text):
+        cells = line.split(",")
+        if cells[3:4] == ["getppid-quiet"]:
+            cells[6] = str(int(cells[6]) % 4)
+        text[number] = ",".join(cells)
+    (b / "samples.csv").write_text("".join(text))
+    out = tmp_path / "out.json"
+    words = ["compare", str(a), str(b), f"--json={out}"]
+    assert main([*words, "--fail-on", "faster"]) == 0
+    said = capsys.readouterr().out
+    assert "4 rows are not comparable: A at 8 code layouts, B at 4." in said
+    assert "getppid-quiet" not in said
+    rows = json.loads(out.read_text())["pairs"][0]["rows"]
+    lost = {row["benchmark"] for row in rows if row["verdict"] == "not comparable"}
+    assert lost == {"getppid-quiet"} and "slower" in {row["verdict"] for row in rows}
+    assert main([*words, "--fail-on", "missing"]) == 1
+
+
+def test_counts_have_no_layouts() -> None:
+    assert placing.differ({0, 1}, {0, 2}) and not placing.differ(set(), {0})
+    assert placing.said({0, 1}, {0, 2}) == ("code layouts 0, 1", "0, 2")
+
+
+def test_a_machine_of_other_layouts_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    manyruns.write(tmp_path, 6)
+    shutil.rmtree(tmp_path / "machine-00003")
+    changed_layouts(tmp_path, range(3, 4), monkeypatch)
+    assert main(["fleet", str(tmp_path), "--by", "cpu"]) == 1
+    why = "it was measured at 4 code layouts, most runs at 8"
+    out = capsys.readouterr().out
+    assert f"refused: machine-00003: {why}" in out and "B: Intel Xeon (2 runs)" in out
+
+
+def test_history_begins_anew_with_other_layouts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
+    manyruns.dated(tmp_path / "runs", 12, 99)
+    first = [path for path in tmp_path.glob("runs/*") if "-01-0" in (path / "env.json").read_text()]
+    changed_layouts(tmp_path / "old", range(9), monkeypatch)
+    for path, old in zip(sorted(first), sorted((tmp_path / "old").iterdir()), strict=True):
+        shutil.copy(old / "samples.csv", path)
+        kernel = json.loads((old / "env.json").read_text())["tiers"][0]["kernel"]
+        env = json.loads((path / "env.json").read_text())
+        env["tiers"][0]["kernel"] = kernel
+        (path / "env.json").write_text(json.dumps(env))
+    out = tmp_path / "out.json"
+    assert main(["history", str(tmp_path / "runs"), "--fail-on=changed", f"--json={out}"]) == 0
+    said = capsys.readouterr().out
+    assert "3 runs, 8 rows, 0 shifts" in said
+    assert "it was measured at 4 code layouts, the newest run at 8" in " ".join(said.split())
+    whole = json.loads(out.read_text())
+    assert len(whole["left_out"]) == 9 and not whole["refused"] and len(whole["runs"]) == 3
+
+
+@pytest.mark.parametrize("date", ["", "yesterday", "2026-13-01T00:00:00Z"])
+def test_a_run_without_a_date_has_no_place_in_a_history(
+    tmp_path: Path, date: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
+    manyruns.dated(tmp_path, 3, 99)
+    path = tmp_path / "run-00" / "env.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "date": date}))
+    assert main(["history", str(tmp_path)]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert f"date is {date!r}, not like 2026-01-31T12:00:00Z" in out and "2 runs, 8 rows" in out
+
+
+def test_a_run_with_two_kernels_counts_once(tmp_path: Path) -> None:
+    """Two kernels of one tier are two rows, not two runs."""
+    (run,) = manyruns.write(tmp_path, 1)
+    env, file = json.loads((run / "env.json").read_text()), run / "samples.csv"
+    (tier,) = env["tiers"]
+    body = file.read_text().splitlines(keepends=True)
+    more = [line.replace(tier["kernel"], "other") for line in body[2:]]
+    file.write_text("".join([*body, *more]))
+    env["tiers"].append({**tier, "kernel": "other"})
+    (run / "env.json").write_text(json.dumps(env))
+    tiers = tiers_of(read_env(run / "env.json"))
+    found = columns.merged(columns.read([columns.Source("x", file, tiers)]).entries)
+    assert len(found) == 16 and {len(row.values) for row in found} == {1}
+    assert {row.kernel for row in found} == {tier["kernel"], "other"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_folders_are_only_names(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pattern in a name matches no other run, and no name is obeyed by a terminal or a file."""
+    manyruns.write(tmp_path / "runs", 6)
+    shutil.move(tmp_path / "runs" / "machine-00001", tmp_path / "runs" / name)
+    kinds = ("json", "junit", "html", "markdown")
+    words = [f"--{kind}={tmp_path / kind}" for kind in kinds]
+    assert main(["fleet", str(tmp_path / "runs"), "--by", "cpu", *words]) == 0
+    assert "Intel Xeon (3 runs)" in capsys.readouterr().out
+    runs = [str(tmp_path / "runs" / one) for one in (name, "machine-00003")]
+    assert main(["compare", *runs, *words]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+    ElementTree.parse(tmp_path / "junit")
+    for kind in kinds:
+        assert "\x1b" not in (tmp_path / kind).read_text(encoding="utf-8")
+
+
+def test_markup_in_names_is_text(tmp_path: Path) -> None:
+    a, b = manyruns.write(tmp_path, 2)
+    link = "[x](y)`*_"
+    for run in (a, b):
+        file = run / "samples.csv"
+        file.write_text(file.read_text().replace("marker-jump", link))
+    assert main(["compare", str(a), str(b), "--all", f"--markdown={tmp_path / 'md'}"]) == 0
+    assert "\\[x\\](y)\\`\\*\\_" in (tmp_path / "md").read_text()
+
+
+def test_runs_of_one_name_are_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder, number in (("yesterday", 0), ("today", 4)):
+        manyruns.Maker(tmp_path).write(number).rename((tmp_path / folder).with_suffix(".run"))
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder).with_suffix(".run").rename(tmp_path / folder / "run")
+    runs = [str(tmp_path / folder / "run") for folder in ("yesterday", "today")]
+    assert main(["compare", *runs]) == 0
+    out = capsys.readouterr().out.replace("\n  ", "")
+    assert "yesterday/run" in out and "today/run" in out
+    assert main(["compare", runs[0], runs[0]]) == 0
+    assert "A and B are the same run" in capsys.readouterr().out
+
+
+def spoiled(run: Path, change: tuple[int, str]) -> None:
+    """Change a line of samples.csv: a field of it, or what stands behind its last field."""
+    column, text = change
+    file = run / "samples.csv"
+    lines = file.read_text().splitlines(keepends=True)
+    number = 2 + 7 * (column + 1)
+    cells = lines[number].rstrip("\n").split(",")
+    if column < len(cells):
+        cells[column] = text
+    lines[number] = ",".join(cells) + (text if column == len(cells) else "") + "\n"
+    file.write_text("".join(lines), newline="")
+
+
+def test_both_readers_refuse_the_same_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What samples.py refuses is refused among many runs, too, and the message names the line."""
+    monkeypatch.setattr(manyruns, "PROCESSES", 1)
+    changes = [*product(range(len(SAMPLE_COLUMNS)), TEXTS)]
+    changes += [(len(SAMPLE_COLUMNS), tail) for tail in TAILS]
+    sources, wanted = [], {}
+    maker = manyruns.Maker(tmp_path)
+    for number, change in enumerate(changes):
+        run = maker.write(number)
+        spoiled(run, change)
+        tiers = tiers_of(read_env(run / "env.json"))
+        sources.append(columns.Source(run.name, run / "samples.csv", tiers))
+        try:
+            read_samples(run / "samples.csv", tiers)
+        except FailedError as error:
+            wanted[run.name] = str(error)
+    assert 400 < len(wanted) < len(changes)
+    assert columns.read(sources).refused == wanted
+
+
+def test_a_window_twice_is_refused_among_many(tmp_path: Path) -> None:
+    (run,) = manyruns.write(tmp_path, 1)
+    lines = (run / "samples.csv").read_text().splitlines(keepends=True)
+    lines[20] = lines[10]
+    (run / "samples.csv").write_text("".join(lines))
+    tiers = tiers_of(read_env(run / "env.json"))
+    found = columns.read([columns.Source("x", run / "samples.csv", tiers)])
+    assert ":21: " in found.refused["x"] and "again in a block" in found.refused["x"]
+
+
+def test_a_block_has_one_layout_and_one_process(tmp_path: Path) -> None:
+    (run,) = manyruns.write(tmp_path, 1)
+    spoiled(run, (6, "7"))
+    tiers = tiers_of(read_env(run / "env.json"))
+    found = columns.read([columns.Source("x", run / "samples.csv", tiers)])
+    assert "changes layout or process" in found.refused["x"]
+
+
+def test_an_older_schema_is_read_among_many() -> None:
+    """The committed run is of schema 1, and compressed."""
+    tiers = tiers_of(read_env(REFERENCE / "env.json"))
+    found = columns.read([columns.Source("x", REFERENCE / "samples.csv.gz", tiers)])
+    assert found.refused == {} and len(found.entries) > 150
+
+
+def test_a_folder_that_cannot_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Root may read anything, so the refusal is made up; loops of links are real."""
+    manyruns.write(tmp_path, 4)
+    loop = tmp_path / "machine-00003" / "samples.csv"
+    loop.unlink()
+    loop.symlink_to(loop.name)
+    (tmp_path / "machine-00002" / "again").symlink_to(tmp_path)
+    walk = columns.os.walk
+
+    def blind(top: Path, onerror: object) -> object:
+        onerror(PermissionError(13, "Permission denied", f"{top}/machine-00009"))  # type: ignore[operator]
+        return walk(top)
+
+    monkeypatch.setattr("kmtools.report.machines.os.walk", blind)
+    assert main(["fleet", str(tmp_path), "--by", "kernel"]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "refused: machine-00009: " in out and "Permission denied" in out
+    assert "refused: machine-00003: " in out and "2 6.1.0-test" in out
+
+
+@pytest.mark.parametrize(
+    ("told", "fresh", "right"),
+    [
+        ("now", True, True),
+        ("1970-01-01T00:00:09Z", True, False),
+        ("1970-01-01T00:00:09Z", False, True),
+        ("2999-01-01T00:00:00Z", False, False),
+        ("soon", True, False),
+    ],
+)
+def test_a_clock_that_is_wrong_dates_no_run(
+    tmp_path: Path, told: str, fresh: bool, right: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    said = now if told == "now" else told
+    file = tmp_path / "machine"
+    file.write_text(f"kernel=x\ndate={said}\n")
+    fetch.set_right(file, "host", fresh)
+    text = file.read_text()
+    assert (f"date={said}\n" in text and "clock_said" not in text) is right
+    assert (f"clock_said={said}\n" in text and f"date={now[:14]}" in text) is not right
+    assert (f"its clock says {said}" in capsys.readouterr().err) is not right
