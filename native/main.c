@@ -61,6 +61,7 @@ static void show_env(FILE *file, const struct bench_config *config)
 	fprintf(file, "cpu=%u\n", config->cpu);
 	fprintf(file, "seed=%llu\n", config->seed);
 	native_place_show(file, config->seed);
+	native_peers_show(file);
 }
 
 static int last_allowed_cpu(void)
@@ -183,7 +184,7 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 	unsigned int i;
 	int err = 0;
 
-	/* env is written first, to find out before measuring if nothing can be written. */
+	/* env is written first, to find out if nothing can be, and last, with what is lacking. */
 	if (dir && (native_output_open(dir) || write_env(dir, config)))
 		return -EIO;
 	native_progress_plan(count_groups(groups));
@@ -196,7 +197,7 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 		if (err == -ENODEV && count_groups(groups) > 1)
 			err = 0;
 	}
-	return err;
+	return err || !dir ? err : write_env(dir, config);
 }
 
 static void list_groups(void)

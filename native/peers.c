@@ -57,6 +57,7 @@ static const struct bench_variant own[] = {
 static struct {
 	const char *name, *package;
 	const struct bench_peer *peer;
+	const char *why;	/* why it, or only its row that is on, cannot be measured */
 	bool on;
 } peers[] = {
 	{ "peer-lttng-ust", "liblttng-ust-dev" },
@@ -74,12 +75,14 @@ static void probe(void *probe_private, void *call_private, const char *fmt, va_l
 }
 
 /* Load the shared object of a peer from the program's directory. */
-static const struct bench_peer *load_peer(const char *name, const char *package)
+static const struct bench_peer *load_peer(const char *name, const char *package,
+					  const char **why)
 {
 	char path[PATH_MAX + 32], *slash;
 	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
 	void *object;
 
+	*why = "its program is not found";
 	if (length < 0)
 		return NULL;
 	path[length] = 0;
@@ -88,11 +91,15 @@ static const struct bench_peer *load_peer(const char *name, const char *package)
 	if (access(path, R_OK)) {
 		fprintf(stderr, "kmbench: SKIP %s: not built in (%s: scripts/setup, make native)\n",
 			name, package);
+		*why = "its package is missing";
 		return NULL;
 	}
+	*why = "its libraries cannot be loaded";
 	object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!object)
 		fprintf(stderr, "kmbench: SKIP %s: %s\n", name, dlerror());
+	else
+		*why = NULL;
 	return object ? dlsym(object, "bench_peer") : NULL;
 }
 
@@ -103,13 +110,29 @@ void native_peers_load(void)
 	memcpy(rows, own, sizeof(own));
 	for (i = 0; i < ARRAY_SIZE(peers); i++) {
 		if (!peers[i].peer)
-			peers[i].peer = load_peer(peers[i].name, peers[i].package);
+			peers[i].peer = load_peer(peers[i].name, peers[i].package,
+						  &peers[i].why);
 		if (!peers[i].peer)
 			continue;
 		rows[nr++] = peers[i].peer->off;
 		rows[nr++] = peers[i].peer->on;
 	}
 	bench_empty_loop_peers.nr_variants = nr;
+}
+
+void native_peers_show(FILE *file)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(peers); i++) {
+		if (!peers[i].why)
+			continue;
+		fprintf(file, "lacks:%s:%s-on=%s\n", bench_empty_loop_peers.name, peers[i].name,
+			peers[i].why);
+		if (!peers[i].peer)
+			fprintf(file, "lacks:%s:%s-off=%s\n", bench_empty_loop_peers.name,
+				peers[i].name, peers[i].why);
+	}
 }
 
 /* Use the rows of peers that are off, and of peers that can be switched on. */
@@ -124,6 +147,7 @@ static int setup(void)
 		rows[nr++] = peers[i].peer->off;
 		why = peers[i].peer->switch_on();
 		peers[i].on = !why;
+		peers[i].why = why;
 		if (why)
 			fprintf(stderr, "kmbench: SKIP %s: %s\n", peers[i].peer->on.name, why);
 		else

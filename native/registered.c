@@ -25,6 +25,10 @@ void native_peers_load(void)
 {
 }
 
+void native_peers_show(FILE *file)
+{
+}
+
 static bool is_name(const char *name)
 {
 	const char *at = name;

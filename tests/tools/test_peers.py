@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from kmtools.base.paths import ROOT
-from kmtools.measure import collect
-from nativeprograms import EXIT_INTERRUPTED, KMBENCH, NATIVE, kmbench, run
+from kmtools.measure import collect, rundir
+from nativeprograms import EXIT_INTERRUPTED, KMBENCH, NATIVE, env_of, kmbench, run
 
 pytestmark = pytest.mark.usefixtures("native_programs")
 
@@ -30,6 +30,11 @@ def test_a_missing_peer_is_named(tmp_path: Path) -> None:
     assert "SKIP peer-sdt" in done.stderr
     assert "systemtap-sdt-dev" in done.stderr
     assert "liblttng-ust-dev" in done.stderr
+    raw = tmp_path / "raw"
+    run(program, "run", "-b", 2, "-o", raw, "empty-loop-peers")
+    lacking = rundir.lacking([collect.load_raw("native", raw).tier])
+    for row in ("peer-lttng-ust-off", "peer-lttng-ust-on", "peer-sdt-off", "peer-sdt-on"):
+        assert any(f"empty-loop-peers {row}: its package is missing" in line for line in lacking)
     own = "marker-jump-off marker-jump-on atomic-load-off atomic-load-on function-pointer-off"
     assert f"empty-loop-peers: none none-clone {own}\n" in done.stdout
 
@@ -61,6 +66,7 @@ def test_a_peer_is_measured(peer: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     measured = {row.variant for row in collect.load_raw("native", raw).rows}
     assert f"{peer}-off" in measured
+    assert (f"lacks:empty-loop-peers:{peer}-on" in env_of(raw)) == (f"{peer}-on" not in measured)
     skipped = re.search(rf"^kmbench: SKIP {peer}-on: \S.*$", done.stderr, re.MULTILINE)
     assert (f"{peer}-on" in measured) == (skipped is None)
 
@@ -76,6 +82,10 @@ def test_a_peer_that_cannot_be_switched_on_is_named(peer: str, tmp_path: Path) -
     measured = {row.variant for row in collect.load_raw("native", raw).rows}
     assert f"{peer}-off" in measured
     assert f"{peer}-on" not in measured
+    env = env_of(raw)
+    assert (
+        env[f"lacks:empty-loop-peers:{peer}-on"] and f"lacks:empty-loop-peers:{peer}-off" not in env
+    )
 
 
 def interrupted_at_a_terminal(raw: Path) -> None:

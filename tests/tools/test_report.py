@@ -236,6 +236,22 @@ def test_a_quick_run_and_its_missing_tiers_are_marked(
     assert not (tmp_path / "kept").exists()
 
 
+def test_what_could_not_be_measured_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A row that a machine lacks stands below the table and in the page, with the reason."""
+    lacks = {"lacks:peers:probe-on": "no perf <events>", "lacks:peer-fprobe": "no fprobe"}
+    raw = rawdata.write_tier(tmp_path / "native", 24, 1, [NOPS], emulated="0", **lacks)
+    run = tmp_path / "run"
+    assert main(["collect", str(run), f"--raw=native={raw}"]) == 0
+    assert main(["report", str(run)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    page = (run / "report.html").read_text(encoding="utf-8")
+    for row in ("peers probe-on: no perf <events>", "peer-fprobe: no fprobe"):
+        assert re.search(rf"not measured: native, kernel \S+: {re.escape(row)}", shown)
+        assert row.replace("<", "&lt;").replace(">", "&gt;") in page
+
+
 def test_one_tier_is_shown_and_no_file_is_written(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,7 +6,7 @@ This file uses the standard library alone, so that collecting needs nothing else
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,9 @@ from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.jsonfile import read_json
 
 TIERS = ("native", "metal", "vm", "icount")
+
+# How a line of env begins that names what could not be measured.
+LACKS = "lacks:"
 
 UNIT_TSC = "TSC cycles"
 UNIT_GUEST = "TSC cycles (guest)"
@@ -116,6 +119,17 @@ def missing_of(env: Mapping[str, Any]) -> list[str]:
     for entry in (env.get("run") or {}).get("missing") or []:
         tiers.setdefault(str(entry["why"]), []).append(str(entry["tier"]))
     return [f"not measured: {' and '.join(names)}, because {why}" for why, names in tiers.items()]
+
+
+def lacking(tiers: Sequence[Tier]) -> list[str]:
+    """The benchmarks and variants that a machine could not measure, each with the reason. Their
+    programs say so in lines `lacks:BENCHMARK=why` or `lacks:BENCHMARK:VARIANT=why` of env."""
+    return [
+        f"{tier.tier}, kernel {tier.kernel}: {key[len(LACKS) :].replace(':', ' ')}: {why}"
+        for tier in tiers
+        for key, why in sorted(tier.env.items())
+        if key.startswith(LACKS)
+    ]
 
 
 def warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:

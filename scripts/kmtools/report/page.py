@@ -20,7 +20,7 @@ from kmtools.analyse.published import ALIASES, read_table
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
 from kmtools.base.files import write_whole
-from kmtools.measure.rundir import Tier, warnings
+from kmtools.measure.rundir import Tier, lacking, tiers_of, warnings
 from kmtools.report import answer, headline, sections
 from kmtools.report.figures import panels, rows
 from kmtools.report.figures.svg import COLOURS, minus
@@ -133,6 +133,7 @@ def excluded_section(env: Mapping[str, Any], results: Sequence[Result]) -> str:
         " not be typical."
         for name, count in often.items()
     ]
+    items += [f"Not measured: {line}." for line in lacking(tiers_of(env))]
     if alone := panels.lonely(results):
         items.append(f"Without an A/A clone, hence not compared: {', '.join(alone)}.")
     dropped = sum(entry.get("cycle_fields_dropped") or 0 for entry in env["tiers"])

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.base.screen import wants_colour
-from kmtools.base.text import terminal_width
+from kmtools.base.text import terminal_width, wrapped
 from kmtools.measure import rundir
 from kmtools.measure.bench import Rows
 from kmtools.measure.rundir import Tier
@@ -95,6 +95,8 @@ def _judge(
         graded = grade.grades(env, [one for one in tiers if one.tier in wanted], results)
         print(opening.render(answer.answers(results, sites), graded, terminal_width()))
         print(table.render(shown, terminal_width(), wants_colour(sys.stdout)))
+        for line in rundir.lacking([one for one in tiers if one.tier in wanted]):
+            print("\n".join(wrapped(f"not measured: {line}", terminal_width(), " ")))
         if points := [point for point in switches if point.tier in wanted]:
             print(switchtable.render(points))
         if costs := [cost for cost in sites if cost.tier in wanted]:
