@@ -109,7 +109,6 @@ NOT_SHARED = {
     "bench_modules/dormant.c",
     "bench_modules/sites_peers.c",
     "bench_modules/ops_peers.c",
-    "bench_modules/ops_callers.c",
 }
 
 # Names of static functions that many files may share.
