@@ -80,6 +80,9 @@ check-coexist: setup ## change text beside kprobes, ftrace, live patches, CPUs t
 soak: setup ## let everything that changes text go on at once for an hour, checked each minute (SECONDS=7200)
 	@$(KMARKERS) check soak $(call option,SECONDS,--seconds) $(kernel)
 
+check-processors: setup ## run tests on models of processors, with mitigations, CPUs, preemption models (K=6.1; MISSING=1)
+	@$(KMARKERS) check processors $(call option,K,--kernel) $(call flag,MISSING,--missing)
+
 check-tracers: setup ## record our trace events with trace-cmd, perf and bpftrace
 	@$(KMARKERS) check tracers $(kernel)
 

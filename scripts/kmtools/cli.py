@@ -56,6 +56,7 @@ COMMANDS = {
     "check secureboot": ("check", "signed modules, and unsigned ones, under UEFI Secure Boot"),
     "check cet": ("check", "control-flow enforcement: indirect branch tracking, shadow stacks"),
     "check matrix": ("check", "the tests inside every kernel of kernels.txt"),
+    "check processors": ("check", "kernels on models of processors, in rows of a table"),
     "check mutants": ("check", "the code broken on purpose, and the test that notices"),
     "check fuzz": ("check", "every fuzz target for a while"),
     "check coverage": ("check", "line coverage of the pure parts; 1 below 90 %"),

@@ -33,7 +33,8 @@ the compiler, objtool or modpost. Seconds are for building, booting and testing.
 
 Two features of newer processors were never run, because neither QEMU nor Bochs has them: FRED,
 which delivers breakpoints in another way, and INVLPGB. `make check-cet` runs indirect branch
-tracking and shadow stacks.
+tracking and shadow stacks. The last table has other processors, mitigations, numbers of CPUs and
+preemption models.
 """
 
 
@@ -135,7 +136,7 @@ def update_row(page: Path, one: Outcome) -> bool:
         return False
     head, *sections = re.split(r"^(?=## )", page.read_text(), flags=re.M)
     for number, section in enumerate(sections):
-        if f"\n| {one.kernel} | " in section:
+        if f"\n| {one.kernel} | " in section and "\n| kernel | version |" in section:
             sections[number] = _with_row(section, one)
             page.write_text((head + "".join(sections)).rstrip("\n") + "\n")
             return True

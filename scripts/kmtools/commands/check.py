@@ -27,6 +27,7 @@ from kmtools.check import (
     mutants,
     native,
     packages,
+    processors,
     secureboot,
     shell,
     soak,
@@ -165,6 +166,24 @@ def check_matrix(parser: ArgumentParser) -> Run:
     parser.add_argument("names", nargs="*", metavar="NAME", help="in kernels.txt (default: all)")
     parser.add_argument("--debug", action="store_true", help="the kernels that look for faults")
     return lambda args: judged(matrix.run(args.names, args.debug))
+
+
+def check_processors(parser: ArgumentParser) -> Run:
+    """The logs of each row are in build/processors/. Their table in Documentation/kernels.md is
+    written after each row; a row that is not run keeps its last result.
+    """
+    parser.add_argument("numbers", nargs="*", type=positive, metavar="ROW", help="numbers of rows")
+    parser.add_argument("--kernel", action="append", default=[], help="only rows of this kernel")
+    parser.add_argument("--missing", action="store_true", help="only rows that were never run")
+    parser.add_argument("--table", action="store_true", help="run nothing, write the table anew")
+
+    def run(args: Namespace) -> int:
+        if args.table:
+            processors.keep({})
+            return DONE
+        return ended(processors.run(processors.wanted(args.kernel, args.numbers, args.missing)))
+
+    return run
 
 
 def check_mutants(parser: ArgumentParser) -> Run:

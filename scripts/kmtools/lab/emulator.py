@@ -82,8 +82,11 @@ def _probe_key(emulator: Emulator) -> str:
     return f"{emulator.version}; host {platform.release()}; {cpu[1].strip() if cpu else ''}"
 
 
-def accelerator_options(accel: str, tier: str, cpus: int, one_thread: bool = False) -> list[str]:
-    """Return QEMU's options for an accelerator and a tier; `one_thread` runs all CPUs in one."""
+def accelerator_options(
+    accel: str, tier: str, cpus: int, one_thread: bool = False, model: str = "max"
+) -> list[str]:
+    """Return QEMU's options for an accelerator and a tier; `one_thread` runs all CPUs in one.
+    `model` is the emulated processor."""
     if tier == "icount":
         # One instruction takes one nanosecond of virtual time; nothing else advances it.
         return [
@@ -94,7 +97,7 @@ def accelerator_options(accel: str, tier: str, cpus: int, one_thread: bool = Fal
     if accel == "kvm":
         return ["-accel", "kvm", "-cpu", "host", "-smp", str(cpus)]
     threads = "single" if one_thread else "multi"
-    return ["-accel", f"tcg,thread={threads}", "-cpu", "max", "-smp", str(cpus)]
+    return ["-accel", f"tcg,thread={threads}", "-cpu", model, "-smp", str(cpus)]
 
 
 def quoted(path: Path) -> str:

@@ -85,6 +85,8 @@ class Request:
     signed: bool = True
     # A directory with DKMS's key, which then takes the place of one that is made for this boot.
     key: Path | None = None
+    # A processor that QEMU emulates; by default one that has all it can emulate.
+    model: str = "max"
     # A processor that Bochs emulates, for what QEMU's lack; slow, and without a monitor.
     bochs: str = ""
     # The boot is over once the console has this text.
@@ -147,7 +149,7 @@ def _qemu(request: Request, files: Files, archive: Path, cmdline: str, scratch: 
     """Return QEMU with the options of a boot."""
     qemu = emulator.choose(catalogue.find(request.kernel).qemu)
     options = emulator.accelerator_options(
-        _accel(request), request.tier, request.cpus, request.one_thread
+        _accel(request), request.tier, request.cpus, request.one_thread, request.model
     )
     command = [
         *qemu.command,

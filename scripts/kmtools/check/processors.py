@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs tests inside kernels on several processors, with mitigations, numbers of CPUs and preemption
+models, and keeps the results in a table of Documentation/kernels.md.
+
+A row that never ran says so. A row keeps its result until it runs again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kmtools.base.errors import OBSTACLES, explain, require_root
+from kmtools.base.paths import ROOT
+from kmtools.base.progress import duration
+from kmtools.check import kernelsuite, ktap, matrix, pairs
+from kmtools.check.ktap import Tally
+from kmtools.check.pairs import Row
+from kmtools.lab import catalogue
+from kmtools.lab.kernels import ensure
+from kmtools.lab.machine import Request
+from kmtools.lab.result import report
+
+LOGS = ROOT / "build" / "processors"
+TITLE = "Processors, mitigations, CPUs, preemption models"
+COMMAND = "make check-processors"
+HEAD = ("kernel", "processor", "mitigations", "CPUs", "preemption")
+RESULTS = ("the kernel's own words", "passed", "failed", "skipped", "seconds", "day")
+NOT_RUN = "**not run**"
+INTRODUCTION = f"""\
+`{COMMAND}` runs these rows. Each two values of two columns are together in a row, if
+they can be. The tests are in short form; with 4 and 8 CPUs they are fewer, and one thread of the
+emulator runs all CPUs. The processors are models of QEMU. The kernel's own words say what it does
+about branches that others can train; they come from /sys/devices/system/cpu/vulnerabilities. Each
+row tests that it has its number of CPUs and its preemption model. {NOT_RUN} marks a row that was
+never run. No emulator here has FRED or INVLPGB.
+"""
+# Processors that no emulator here has.
+NOWHERE = (("any", "with FRED", "any", "any", "any"), ("any", "with INVLPGB", "any", "any", "any"))
+
+SUITES = "cases typed sdt entry core functions"
+# With more CPUs than this, CPUs starve: fewer tests, and one thread of the emulator for all.
+MOST_THREADS = 2
+FEW_SUITES = "cases sdt entry"
+SETTINGS = {"KMARKERS_BATCHES": 30, "KMARKERS_CYCLES": 3}
+TIMEOUT_SECONDS = 900.0
+USUAL_SECONDS = 150.0
+
+FLAW = re.compile(r"# (?:spectre_v2|retbleed|spec_rstack_overflow): (?:Mitigation: )?([^;]*)")
+# What the kernel says of a processor that has not the flaw, and its advice.
+UNTOLD = ("Not affected",)
+
+Results = Mapping[tuple[str, ...], Sequence[str]]
+
+
+def request(row: Row, modules: Path, out: Path) -> Request:
+    """Return the boot of a row."""
+    many = row.cpus > MOST_THREADS
+    settings = {
+        **SETTINGS,
+        "KMARKERS_SUITES": FEW_SUITES if many else SUITES,
+        "KMARKERS_CPUS": row.cpus,
+        "KMARKERS_PREEMPTION": row.preemption,
+    }
+    return Request(
+        kernel=row.kernel,
+        job=kernelsuite.JOBS / "row.sh",
+        out=out,
+        modules=modules,
+        additions=[(kernelsuite.TESTS, "/tests"), (kernelsuite.READER, "/examples")],
+        settings=settings,
+        append=row.append,
+        cpus=row.cpus,
+        accel="tcg",
+        model=row.model,
+        one_thread=many,
+        timeout=TIMEOUT_SECONDS,
+    )
+
+
+def own_words(status: str) -> str:
+    """Return what the kernel says of the processor's flaws, shortened."""
+    said = [words.strip() for words in FLAW.findall(status)]
+    return "; ".join(dict.fromkeys(words for words in said if words not in UNTOLD)) or "none needed"
+
+
+def run_row(row: Row, modules: Path) -> tuple[Tally, list[str]]:
+    """Boot one row; return its tally and the cells of its results."""
+    out = LOGS / "-".join(row.cells).replace(" ", "-")
+    retries: list[str] = []
+    result = kernelsuite.boot_patiently(request(row, modules, out), retries)
+    kernelsuite.tell_retries(retries)
+    tally = ktap.parse(result.status.splitlines())
+    if not result.ok:
+        report(result)
+        if not (result.exit_code and tally.failed):
+            tally.failed.append(result.reason)
+    failed = f"**{len(tally.failed)} FAILED**" if tally.failed else "0"
+    cells = [own_words(result.status), str(tally.passed), failed, str(len(tally.skipped))]
+    return tally, [*cells, f"{result.seconds:.0f}", f"{datetime.now(UTC):%Y-%m-%d}"]
+
+
+def known_results(page: Path) -> dict[tuple[str, ...], list[str]]:
+    """Return the results of the rows on the page that were run."""
+    known = {}
+    wanted = {tuple(row.cells) for row in pairs.table()}
+    section = page.read_text().partition(f"## {TITLE}\n")[2].partition("\n## ")[0]
+    for line in section.splitlines():
+        cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
+        if NOT_RUN not in cells and (row := tuple(cells[: len(HEAD)])) in wanted:
+            known[row] = cells[len(HEAD) :]
+    return known
+
+
+def as_markdown(rows: Sequence[Row], results: Results) -> str:
+    """Return the section of the page."""
+    lines = [
+        INTRODUCTION,
+        "| " + " | ".join((*HEAD, *RESULTS)) + " |",
+        "|" + " --- |" * (len(HEAD) + 1) + " ---: |" * (len(RESULTS) - 2) + " --- |",
+    ]
+    missing = 0
+    for cells in [*(tuple(row.cells) for row in rows), *NOWHERE]:
+        found = results.get(cells)
+        missing += found is None and cells not in NOWHERE
+        shown = found or [NOT_RUN, *["-"] * (len(RESULTS) - 1)]
+        lines.append("| " + " | ".join((*cells, *shown)) + " |")
+    told = f"{len(rows) - missing} of {len(rows)} rows were run."
+    return "\n".join([*lines, "", told]) + "\n"
+
+
+def build(kernel: str) -> Tally:
+    """Build the modules for a kernel."""
+    ensure(catalogue.find(kernel))
+    LOGS.mkdir(parents=True, exist_ok=True)
+    return kernelsuite.build(kernel, kernelsuite.MODULES / kernel, LOGS / f"build-{kernel}.log")
+
+
+def wanted(kernels: Iterable[str], numbers: Iterable[int], only_missing: bool) -> list[Row]:
+    """Return the rows to run: all, those of some kernels, some by number, or those not run yet."""
+    rows = pairs.table()
+    known = known_results(matrix.PAGE) if only_missing else {}
+    some = {rows[number - 1] for number in numbers if 0 < number <= len(rows)}
+    return [
+        row
+        for row in rows
+        if (not kernels or row.kernel in kernels)
+        and (not some or row in some)
+        and tuple(row.cells) not in known
+    ]
+
+
+def run(rows: Sequence[Row]) -> Tally:
+    """Run rows, and write the page after each."""
+    require_root("building and booting test kernels")
+    total, built = Tally(), dict[str, Tally]()
+    for number, row in enumerate(rows, 1):
+        place = f"[{number}/{len(rows)}] {' '.join(row.cells)}"
+        left = duration(USUAL_SECONDS * (len(rows) - number + 1))
+        print(f"{place} (about {left} left) ...", flush=True)
+        try:
+            if row.kernel not in built:
+                built[row.kernel] = build(row.kernel)
+                total.add(built[row.kernel])
+            if built[row.kernel].failed:
+                continue
+            tally, cells = run_row(row, kernelsuite.MODULES / row.kernel)
+        except OBSTACLES as error:
+            total.failed.append(f"{' '.join(row.cells)}: {explain(error)}")
+            print(f"{place}: {explain(error)}", flush=True)
+            continue
+        print(f"{place}: {tally.closing_line()} in {cells[-2]} s; {cells[0]}", flush=True)
+        for name in tally.failed:
+            print(f"  FAILED {name}")
+        total.add(tally)
+        keep({tuple(row.cells): cells})
+    return total
+
+
+def keep(new: Results) -> None:
+    """Write the section of the page, with new results of some rows."""
+    results = {**known_results(matrix.PAGE), **new}
+    matrix.write_section(matrix.PAGE, TITLE, as_markdown(pairs.table(), results))

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The rows of processors: which there are, how they boot, and how the page keeps their results."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fakelab import fake_emulator
+from kmtools.check import kernelsuite, matrix, pairs, processors
+from kmtools.check.pairs import Row
+from kmtools.lab import catalogue, emulator
+
+ROW = Row("6.1", "EPYC", "off", 4, "full")
+FOUND = ["Retpolines; untrained return thunk", "9", "0", "0", "80", "2026-11-24"]
+
+
+def test_each_pair_that_can_be_is_in_a_row() -> None:
+    rows = pairs.table()
+    wanted = set().union(*(row.pairs for row in pairs.all_rows()))
+    assert wanted == set().union(*(row.pairs for row in rows))
+    assert len(rows) < len(pairs.all_rows()) / 5
+    assert rows == pairs.table()
+    for row in rows:
+        others = (other.pairs for other in rows if other != row)
+        assert row.pairs - set().union(*others), f"{row} adds no pair"
+
+
+def test_no_row_is_impossible() -> None:
+    for row in pairs.all_rows():
+        assert row.preemption in pairs.KERNELS[row.kernel]
+        if row.mitigations == pairs.CALL_DEPTH:
+            assert row.kernel not in ("5.10", "6.1") and row.model == "Skylake-Server"
+    assert {row.preemption for row in pairs.all_rows() if row.kernel == "7.2"} == {"full", "lazy"}
+
+
+def test_kernels_are_of_the_catalogue() -> None:
+    for kernel in pairs.KERNELS:
+        assert not catalogue.find(kernel).debug
+
+
+def test_a_row_boots_what_it_says(tmp_path: Path) -> None:
+    asked = processors.request(ROW, tmp_path, tmp_path)
+    assert asked.append == "mitigations=off preempt=full"
+    assert (asked.cpus, asked.model, asked.one_thread) == (4, "EPYC", True)
+    two = processors.request(replace(ROW, cpus=2, preemption=pairs.AS_BUILT), tmp_path, tmp_path)
+    assert two.append == "mitigations=off" and not two.one_thread
+    options = emulator.accelerator_options("tcg", "vm", 4, True, asked.model)
+    assert options[options.index("-cpu") + 1] == "EPYC"
+
+
+def test_what_the_kernel_says() -> None:
+    status = (
+        "# spectre_v2: Mitigation: Retpolines; IBPB: disabled; STIBP: disabled\n"
+        "# retbleed: Mitigation: untrained return thunk; SMT disabled\n"
+        "# spec_rstack_overflow: Not affected\n"
+    )
+    assert processors.own_words(status) == "Retpolines; untrained return thunk"
+    assert processors.own_words("# retbleed: Not affected\n") == "none needed"
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a page without the table."""
+    page = tmp_path / "kernels.md"
+    page.write_text("# Kernels\n\n## Stock kernels\n\nsome\n")
+    monkeypatch.setattr(matrix, "PAGE", page)
+    return page
+
+
+def test_a_row_that_never_ran_says_so(page: Path) -> None:
+    processors.keep({})
+    text = page.read_text()
+    rows = pairs.table()
+    assert text.startswith("# Kernels\n\n## Stock kernels\n\nsome\n")
+    assert f"0 of {len(rows)} rows were run." in text
+    for row in rows:
+        assert f"| {' | '.join(row.cells)} | {processors.NOT_RUN} |" in text
+    for name in ("FRED", "INVLPGB"):
+        assert f"| with {name} | any | any | any | {processors.NOT_RUN} |" in text
+
+
+def test_a_row_keeps_its_result(page: Path) -> None:
+    rows = pairs.table()
+    processors.keep({tuple(rows[0].cells): FOUND})
+    processors.keep({tuple(rows[1].cells): FOUND})
+    known = processors.known_results(page)
+    assert known == {tuple(row.cells): FOUND for row in rows[:2]}
+    assert processors.wanted([], [], only_missing=True) == rows[2:]
+    assert processors.wanted([], [1, 3], only_missing=True) == [rows[2]]
+    assert {row.kernel for row in processors.wanted(["5.10"], [], only_missing=False)} == {"5.10"}
+
+
+def test_the_page_has_the_rows() -> None:
+    text = matrix.PAGE.read_text()
+    lines = [line for line in text.splitlines() if line.count(" | ") == 10]
+    shown = [tuple(line.strip("| ").split(" | ")[:5]) for line in lines[1:]]
+    wanted = [tuple(row.cells) for row in pairs.table()]
+    assert [cells for cells in shown if cells in wanted] == wanted
+
+
+@pytest.mark.parametrize(("verdict", "failed"), [("ok", "0"), ("not ok", "**1 FAILED**")])
+def test_the_result_of_a_row(laboratory: Path, verdict: str, failed: str) -> None:
+    monkey = pytest.MonkeyPatch()
+    monkey.setattr(processors, "LOGS", laboratory / "logs")
+    said = f'printf "{verdict} 1 x\\n1..1\\n" >"$status"; finish {int(verdict != "ok")}\n'
+    (laboratory / "modules").mkdir()
+    (laboratory / "modules" / "x.ko").touch()
+    row = replace(ROW, kernel=catalogue.default_name())
+    with monkey.context(), fake_emulator(laboratory, said):
+        tally, cells = processors.run_row(row, laboratory / "modules")
+    monkey.undo()
+    assert len(tally.failed) == (verdict != "ok")
+    assert cells[2] == failed
+    assert kernelsuite.JOBS.joinpath("row.sh").is_file()

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# A row of the table of processors: a machine that is what the row says, and suites in short form.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+flaws=/sys/devices/system/cpu/vulnerabilities
+preemption=/sys/kernel/debug/sched/preempt
+
+for flaw in spectre_v2 retbleed spec_rstack_overflow indirect_target_selection; do
+	[ ! -r $flaws/$flaw ] || echo "# $flaw: $(cat $flaws/$flaw)"
+done
+sed -n 's/^model name.*: /# processor: /p;T;q' /proc/cpuinfo
+same "the machine has the row's number of CPUs" "$(nproc)" "${KMARKERS_CPUS:?}"
+if [ -r $preemption ]; then
+	same "the kernel has the row's preemption model" \
+		"$(sed 's/.*(\(.*\)).*/\1/' $preemption)" "${KMARKERS_PREEMPTION:?}"
+else
+	same "the kernel's preemption model is as it was built" "${KMARKERS_PREEMPTION:?}" "as built"
+fi
+try "the modules load" load_core
+for suite in ${KMARKERS_SUITES:?}; do
+	run_suite "$suite"
+done
+try "the modules unload" unload_core
+finish
