@@ -19,61 +19,105 @@
 #include "bystander.h"
 #include "bystander_thread.h"
 #include "ops.h"
+#include "run.h"
 #include "sites.h"
 #include "sites_module.h"
 
 #ifdef __KERNEL__
 #define MOST_ONE_BY_ONE	10000
-#define WAYS_HERE	SITES_WAYS
+#define MOST_BLOCKS	8
 #else
 #define MOST_ONE_BY_ONE	1000
-#define WAYS_HERE	(SITES_ONE_BY_ONE + 1)
+/* There are many processes. */
+#define MOST_BLOCKS	2
 #endif
 
 /* The batch size of most interest in user space, as ten thousand is in the kernel. */
 #define EXTRA_SIZE	4096
 #define STALL_SIZE	10000
+#define LARGE		100000
 
-static const u32 sizes[] = { 1, 10, 100, 1000, EXTRA_SIZE, 10000, SITES_MOST };
-
-/* The largest size of each way: ways that take seconds are not measured at the largest sizes. */
-static const u32 most[SITES_WAYS] = {
-	[SITES_BATCHED] = SITES_MOST,
-	[SITES_CHUNKED] = SITES_MOST,
-	[SITES_ONE_BY_ONE] = MOST_ONE_BY_ONE,
-	[SITES_KEY_ONE] = SITES_KEYS,
-	[SITES_KEYS_MANY] = SITES_KEYS,
-	[SITES_STOP_MACHINE] = SITES_MOST,
+static const u32 sizes[] = {
+	1, 10, 100, 1000, EXTRA_SIZE, 10000, LARGE,
+#if SITES_MOST > LARGE
+	SITES_MOST,
+#endif
 };
 
-/* Variants of arm-scaling after the first ones, which are time and stall of each way. */
 enum {
-	VALIDATE = 2 * WAYS_HERE,
-	MAP,
-	ROUNDS,
-	ROUND_COUNT,
+	BATCHED, BATCHED_OFF, BATCHED_GAP,
+	CHUNKED, CHUNKED_OFF, CHUNKED_GAP,
+	ONE_BY_ONE, ONE_BY_ONE_GAP,
+#ifdef __KERNEL__
+	KEY_ONE, KEY_ONE_GAP,
+	KEYS_MANY, KEYS_MANY_GAP,
+	STOPPED, STOPPED_OFF, STOPPED_GAP,
+#else
+	STORES, BY_HAND,
+#endif
+	VALIDATE, MAP, ROUNDS, ROUND_COUNT,
 };
 
 static const struct bench_variant scaling_variants[] = {
-	{ .name = "batched", .measured = BENCH_SWITCH },
-	{ .name = "batched-stall", .measured = BENCH_GAP },
-	{ .name = "batched-chunk-1000", .measured = BENCH_SWITCH },
-	{ .name = "batched-chunk-1000-stall", .measured = BENCH_GAP },
-	{ .name = "one-by-one", .measured = BENCH_SWITCH },
-	{ .name = "one-by-one-stall", .measured = BENCH_GAP },
+	[BATCHED] = { .name = "batched", .measured = BENCH_SWITCH },
+	[BATCHED_OFF] = { .name = "batched-off", .measured = BENCH_SWITCH },
+	[BATCHED_GAP] = { .name = "batched-stall", .measured = BENCH_GAP },
+	[CHUNKED] = { .name = "batched-chunk-1000", .measured = BENCH_SWITCH },
+	[CHUNKED_OFF] = { .name = "batched-chunk-1000-off", .measured = BENCH_SWITCH },
+	[CHUNKED_GAP] = { .name = "batched-chunk-1000-stall", .measured = BENCH_GAP },
+	[ONE_BY_ONE] = { .name = "one-by-one", .measured = BENCH_SWITCH },
+	[ONE_BY_ONE_GAP] = { .name = "one-by-one-stall", .measured = BENCH_GAP },
 #ifdef __KERNEL__
-	{ .name = "static-key-one", .measured = BENCH_SWITCH },
-	{ .name = "static-key-one-stall", .measured = BENCH_GAP },
-	{ .name = "static-keys-many", .measured = BENCH_SWITCH },
-	{ .name = "static-keys-many-stall", .measured = BENCH_GAP },
-	{ .name = "stop-machine", .measured = BENCH_SWITCH },
-	{ .name = "stop-machine-stall", .measured = BENCH_GAP },
+	[KEY_ONE] = { .name = "static-key-one", .measured = BENCH_SWITCH },
+	[KEY_ONE_GAP] = { .name = "static-key-one-stall", .measured = BENCH_GAP },
+	[KEYS_MANY] = { .name = "static-keys-many", .measured = BENCH_SWITCH },
+	[KEYS_MANY_GAP] = { .name = "static-keys-many-stall", .measured = BENCH_GAP },
+	[STOPPED] = { .name = "stop-machine", .measured = BENCH_SWITCH },
+	[STOPPED_OFF] = { .name = "stop-machine-off", .measured = BENCH_SWITCH },
+	[STOPPED_GAP] = { .name = "stop-machine-stall", .measured = BENCH_GAP },
+#else
+	[STORES] = { .name = "stores-alone", .measured = BENCH_SWITCH },
+	[BY_HAND] = { .name = "rounds-by-hand", .measured = BENCH_SWITCH },
 #endif
-	{ .name = "batched-validate", .measured = BENCH_PART },
-	{ .name = "batched-map", .measured = BENCH_PART },
-	{ .name = "batched-rounds", .measured = BENCH_PART },
-	{ .name = "batched-round-count", .measured = BENCH_ROUNDS },
+	[VALIDATE] = { .name = "batched-validate", .measured = BENCH_PART },
+	[MAP] = { .name = "batched-map", .measured = BENCH_PART },
+	[ROUNDS] = { .name = "batched-rounds", .measured = BENCH_PART },
+	[ROUND_COUNT] = { .name = "batched-round-count", .measured = BENCH_ROUNDS },
 };
+
+#define PARTS	4	/* VALIDATE to ROUND_COUNT */
+#define NONE	0xff
+/**
+ * struct way - how one way is measured
+ * @way: the way
+ * @most: its largest size: ways that take seconds are not measured at the largest sizes
+ * @on: variant of the time to switch sites on
+ * @off: that of the time to switch them off again, or NONE
+ * @gap: that of the longest gap while they are switched on, or NONE
+ * @turns: sites are switched on in one block and off in the next, because it takes long
+ */
+struct way {
+	enum sites_way way;
+	u32 most;
+	u8 on, off, gap;
+	bool turns;
+};
+
+static const struct way ways[] = {
+	{ SITES_BATCHED, SITES_MOST, BATCHED, BATCHED_OFF, BATCHED_GAP },
+	{ SITES_CHUNKED, LARGE, CHUNKED, CHUNKED_OFF, CHUNKED_GAP },
+	{ SITES_ONE_BY_ONE, MOST_ONE_BY_ONE, ONE_BY_ONE, NONE, ONE_BY_ONE_GAP },
+#ifdef __KERNEL__
+	{ SITES_KEY_ONE, SITES_KEYS, KEY_ONE, NONE, KEY_ONE_GAP, .turns = true },
+	{ SITES_KEYS_MANY, SITES_KEYS, KEYS_MANY, NONE, KEYS_MANY_GAP, .turns = true },
+	{ SITES_STOP_MACHINE, LARGE, STOPPED, STOPPED_OFF, STOPPED_GAP },
+#else
+	{ SITES_STORES, SITES_MOST, STORES, NONE, NONE },
+	{ SITES_BY_HAND, 1, BY_HAND, NONE, NONE },
+#endif
+};
+
+#define MOST_CASES	(ARRAY_SIZE(ways) * ARRAY_SIZE(sizes))
 
 enum {
 	STALL_IDLE,
@@ -205,76 +249,93 @@ static void put_parts(struct sink *sink, u32 nr, const struct window *window,
 	put_sample(sink, ROUND_COUNT, nr, after->rounds - before->rounds);
 }
 
-static bool has_size(enum sites_way way, u32 nr)
+static bool has_size(const struct way *way, u32 nr)
 {
-	return nr <= most[way] && (nr != EXTRA_SIZE || way == SITES_BATCHED);
+	return nr <= way->most && (nr != EXTRA_SIZE || way->way == SITES_BATCHED);
 }
 
-static int measure_size(struct sink *sink, enum sites_way way, u32 nr, bool on)
+/* Number of samples of a size. */
+static unsigned int samples_of(const struct way *way)
+{
+	return 1 + (way->off != NONE) + (way->gap != NONE) + (way->way == SITES_BATCHED) * PARTS;
+}
+
+static int measure_on(struct sink *sink, const struct way *way, u32 nr)
 {
 	struct patcher_stats before, after;
 	struct window window;
 	int err;
 
 	patcher_read_stats(&before);
-	err = take_window(way, nr, on, &window);
+	err = take_window(way->way, nr, !way->turns || !(sink->block & 1), &window);
 	patcher_read_stats(&after);
-	put_sample(sink, 2 * way, nr, window.ticks);
-	put_sample(sink, 2 * way + 1, nr, window.gap);
-	if (way == SITES_BATCHED)
+	put_sample(sink, way->on, nr, window.ticks);
+	if (way->gap != NONE)
+		put_sample(sink, way->gap, nr, window.gap);
+	if (way->way == SITES_BATCHED)
 		put_parts(sink, nr, &window, &before, &after);
 	bench_pause();
 	return err;
 }
 
-/* Static keys take long, so they are switched on in one block and off in the next. */
-static bool takes_turns(enum sites_way way)
+static int measure_off(struct sink *sink, const struct way *way, u32 nr)
 {
-	return way == SITES_KEY_ONE || way == SITES_KEYS_MANY;
-}
+	struct window window;
+	int err;
 
-static int measure_way(struct sink *sink, enum sites_way way)
-{
-	unsigned int i;
-	int err = 0;
-
-	for (i = 0; i < ARRAY_SIZE(sizes) && !err; i++) {
-		if (!has_size(way, sizes[i]))
-			continue;
-		err = measure_size(sink, way, sizes[i], !takes_turns(way) || !(sink->block & 1));
-		if (!err && way == SITES_ONE_BY_ONE)
-			err = sites->set(SITES_BATCHED, sizes[i], false);
-		else if (!err && !takes_turns(way))
-			err = measure_size(sink, way, sizes[i], false);
-	}
+	if (way->way == SITES_ONE_BY_ONE)
+		return sites->set(SITES_BATCHED, nr, false);
+	if (way->off == NONE)
+		return 0;
+	err = take_window(way->way, nr, false, &window);
+	put_sample(sink, way->off, nr, window.ticks);
+	bench_pause();
 	return err;
 }
 
-/* Number of switches of each size in a block. */
-static unsigned int switches(enum sites_way way)
+/* The cases that a block measures, each a way and a size: list them, and return their number. */
+static unsigned int list_cases(u8 cases[MOST_CASES])
 {
-	return way == SITES_ONE_BY_ONE || takes_turns(way) ? 1 : 2;
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < MOST_CASES; i++)
+		if (has_size(&ways[i / ARRAY_SIZE(sizes)], sizes[i % ARRAY_SIZE(sizes)]))
+			cases[nr++] = i;
+	return nr;
 }
 
 static unsigned int scaling_samples(void)
 {
-	unsigned int i, way, sum = 0;
+	unsigned int nr, sum = 0;
+	u8 cases[MOST_CASES];
 
-	for (way = 0; way < WAYS_HERE; way++)
-		for (i = 0; i < ARRAY_SIZE(sizes); i++)
-			if (has_size(way, sizes[i]))
-				sum += switches(way) * (way == SITES_BATCHED ? 6 : 2);
+	for (nr = list_cases(cases); nr; nr--)
+		sum += samples_of(&ways[cases[nr - 1] / ARRAY_SIZE(sizes)]);
 	return sum;
 }
 
-/* Measure every way, beginning with another one in each block. */
+/*
+ * Measure every size of every way, in random order: each finds what another one left in the
+ * caches.  Before the first block all sites are switched on and off unseen.
+ */
 static int scaling_block(u32 block, struct bench_sample *samples)
 {
 	struct sink sink = { .next = samples, .block = block };
+	u8 cases[MOST_CASES];
+	unsigned int nr;
 	int err = 0;
 
-	for (; sink.position < WAYS_HERE && !err; sink.position++)
-		err = measure_way(&sink, (sink.position + block) % WAYS_HERE);
+	if (!block)
+		err = sites->set(SITES_BATCHED, SITES_MOST, true) ?:
+		      sites->set(SITES_BATCHED, SITES_MOST, false);
+	for (nr = list_cases(cases); nr && !err; nr--, sink.position++) {
+		unsigned int pick = bench_random(nr);
+		const struct way *way = &ways[cases[pick] / ARRAY_SIZE(sizes)];
+		u32 size = sizes[cases[pick] % ARRAY_SIZE(sizes)];
+
+		cases[pick] = cases[nr - 1];
+		err = measure_on(&sink, way, size) ?: measure_off(&sink, way, size);
+	}
 	return err;
 }
 
@@ -287,7 +348,7 @@ const struct bench_group bench_arm_scaling = {
 	.teardown = teardown_arm,
 	.block = scaling_block,
 	.block_samples = scaling_samples,
-	.most_blocks = 8,
+	.most_blocks = MOST_BLOCKS,
 	.most_seconds = 40,
 };
 

@@ -29,6 +29,20 @@ static u64 next_random(u64 *state)
 	return z ^ (z >> 31);
 }
 
+/* The sequence of the run: there is one at a time. */
+static u64 *sequence;
+
+/**
+ * bench_random() - a random number below @below, from the sequence of the run
+ * @below: not 0
+ *
+ * Context: in the block function of a group.
+ */
+u32 bench_random(u32 below)
+{
+	return next_random(sequence) % below;
+}
+
 /* Make a random permutation of 0 .. n-1 (Fisher and Yates). */
 static void permute(u8 *items, unsigned int n, u64 *state)
 {
@@ -216,6 +230,7 @@ static int run_blocks(const struct bench_group *group, struct bench_result *resu
 	u64 start = ktime_get_ns();
 	int err = 0;
 
+	sequence = &plan.state;
 	if (!group->block)
 		err = find_loops(group, &plan) ?: warm_up(group, &plan);
 	for (block = 0; block < nr && !err; block++) {

@@ -42,9 +42,7 @@ static u8 *buffer;
 static noinline __used notrace void sites_text(void)
 {
 	asm volatile("bench_first_site:\n\t"
-		     ".rept " __stringify(SITES_MOST) "\n\t"
-		     ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
-		     ".endr");
+		     ".fill " __stringify(SITES_MOST) ", 5, 0x00441f0f");
 }
 
 static void fill_records(void)
@@ -153,6 +151,14 @@ static int set_stopped(u32 nr, bool on)
 	return bench_peers_stop_and_write(&stores);
 }
 
+/* The stores of the last batch again; there was one of all sites. */
+static int set_stored(u32 nr)
+{
+	struct sites_stores stores = { .pokes = pokes, .nr = nr };
+
+	return bench_peers_store(&stores);
+}
+
 static int set(enum sites_way way, u32 nr, bool on)
 {
 	switch (way) {
@@ -164,6 +170,8 @@ static int set(enum sites_way way, u32 nr, bool on)
 		return set_one_by_one(nr, on);
 	case SITES_STOP_MACHINE:
 		return set_stopped(nr, on);
+	case SITES_STORES:
+		return set_stored(nr);
 	default:
 		return bench_peers_set(way, nr, on);
 	}

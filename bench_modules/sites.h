@@ -5,7 +5,12 @@
 
 #include <linux/types.h>
 
-#define SITES_MOST	100000	/* number of sites of ours */
+/* Number of sites of ours.  A small machine has no memory in its kernel for a million. */
+#ifdef __KERNEL__
+#define SITES_MOST	100000
+#else
+#define SITES_MOST	1000000
+#endif
 #define SITES_KEYS	10000	/* most sites that are switched by static keys */
 
 /* How to switch sites from a nop to a jump and back. */
@@ -16,6 +21,8 @@ enum sites_way {
 	SITES_KEY_ONE,		/* sites of one static key */
 	SITES_KEYS_MANY,	/* sites of as many static keys */
 	SITES_STOP_MACHINE,	/* the stores of a batch, in a buffer, under stop_machine() */
+	SITES_STORES,		/* the stores of a batch through a second mapping, and no more */
+	SITES_BY_HAND,		/* the rounds and the mapping of a batch, with one store in each */
 	SITES_WAYS,
 };
 

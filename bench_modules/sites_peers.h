@@ -17,4 +17,7 @@ int bench_peers_set(enum sites_way way, u32 nr, bool on);
 void bench_peers_put_back(void);
 int bench_peers_stop_and_write(struct sites_stores *stores);
 
+/* Map a buffer, make the stores of a batch in it and unmap it; in a program only. */
+int bench_peers_store(struct sites_stores *stores);
+
 #endif /* BENCH_MODULES_SITES_PEERS_H */

@@ -1,12 +1,84 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* sites_peers.h for a program, which has neither static keys nor stop_machine(). */
+/*
+ * sites_peers.h for a program, which has neither static keys nor stop_machine(): what a
+ * batch cannot do without, by hand, in shared memory that is mapped a second time.
+ */
 #include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <linux/compiler.h>
+
+#include <kmarkers/patcher.h>
 
 #include "../bench_modules/sites_peers.h"
+#include "sync.h"
+
+#define INSN		5
+#define PAGE_BYTES	4096UL
+#define REGION_BYTES	(((size_t)SITES_MOST * INSN + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1))
+#define ROUNDS		3
+
+static unsigned char *region;
+
+/* Map the pages of @nr sites a second time, writable, as patcher_text_map() does. */
+static unsigned char *map(size_t bytes)
+{
+	unsigned char *view;
+
+	if (!region) {
+		region = mmap(NULL, REGION_BYTES, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		if (region == MAP_FAILED) {
+			region = NULL;
+			return NULL;
+		}
+	}
+	view = mremap(region, 0, bytes, MREMAP_MAYMOVE);
+	if (view == MAP_FAILED)
+		return NULL;
+	mprotect(view, bytes, PROT_READ | PROT_WRITE);
+	madvise(view, bytes, MADV_POPULATE_READ);
+	return view;
+}
+
+int bench_peers_store(struct sites_stores *stores)
+{
+	size_t bytes = ((size_t)stores->nr * INSN + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	struct patcher_poke *pokes = stores->pokes;
+	unsigned char *view = map(bytes);
+	u32 i;
+
+	if (!view)
+		return -ENOMEM;
+	for (i = 0; i < stores->nr; i++)
+		pokes[i].alias = view + i * INSN;
+	for (i = 0; i < stores->nr; i++)
+		WRITE_ONCE(*pokes[i].alias, 0xcc);
+	for (i = 0; i < stores->nr; i++)
+		memcpy(pokes[i].alias + 1, pokes[i].new + 1, pokes[i].len - 1);
+	for (i = 0; i < stores->nr; i++)
+		WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
+	munmap(view, bytes);
+	return 0;
+}
+
+static int by_hand(void)
+{
+	unsigned char *view = map(PAGE_BYTES);
+	int i, err = view ? 0 : -ENOMEM;
+
+	for (i = 0; i < ROUNDS && !err; i++) {
+		*(volatile unsigned char *)view = i;
+		err = native_sync_threads() ? -EOPNOTSUPP : 0;
+	}
+	if (view)
+		munmap(view, PAGE_BYTES);
+	return err;
+}
 
 int bench_peers_set(enum sites_way way, u32 nr, bool on)
 {
-	return -EINVAL;
+	return way == SITES_BY_HAND ? by_hand() : -EINVAL;
 }
 
 void bench_peers_put_back(void)

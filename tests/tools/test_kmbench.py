@@ -74,6 +74,28 @@ def test_windows_take_10_to_30_microseconds(tmp_path: Path) -> None:
     assert sum(inside) >= 0.9 * len(usual), sorted(usual)
 
 
+def test_sites_are_switched_in_random_order(tmp_path: Path) -> None:
+    """Sizes and ways are mixed, anew in each block and with each seed; on and off are apart; a
+    million sites take three rounds."""
+    orders = []
+    for seed in (1, 2):
+        assert kmbench("run", "-b", 9, "-s", seed, "-o", tmp_path / str(seed), "arm-scaling")
+        rows = collect.load_raw("native", tmp_path / str(seed)).rows
+        rounds = {row.size: row.value for row in rows if row.variant == "batched-round-count"}
+        assert set(rounds.values()) == {3} and 1_000_000 in rounds
+        assert {row.size for row in rows if row.variant == "batched-off"} == set(rounds)
+        for block in range(2):
+            own = [row for row in rows if row.block == block and row.measured == "switch"]
+            places = {(row.position, row.variant.removesuffix("-off"), row.size) for row in own}
+            order = [(variant, size) for _, variant, size in sorted(places)]
+            assert len(order) == len({position for position, _, _ in places})
+            sizes = [size for variant, size in order if variant == "batched"]
+            orders.append((order, sizes == sorted(sizes)))
+        assert max(row.block for row in rows) == 1
+    assert len({tuple(order) for order, _ in orders}) == 4
+    assert not all(ascending for _, ascending in orders)
+
+
 def test_processes_have_their_stack_and_heap_at_different_places() -> None:
     """The places of 16 processes that follow each other are all different, and kept in env."""
     places = []

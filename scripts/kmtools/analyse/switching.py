@@ -22,6 +22,7 @@ SCALING, STALL = "arm-scaling", "arm-stall"
 STALL_SUFFIX = "-stall"
 ROUND_COUNT = "batched-round-count"
 OURS = "batched"
+STORES, BY_HAND = "stores-alone", "rounds-by-hand"
 PARTS = ("batched-validate", "batched-map", "batched-rounds")
 WORDS = {
     "batched": "ours, one batch",
@@ -31,6 +32,11 @@ WORDS = {
     "static-keys-many": "a static key for each",
     "stop-machine": "stop_machine (in a buffer)",
     "idle": "nothing",
+    "batched-off": "ours, one batch, off again",
+    "batched-chunk-1000-off": "ours, a thousand at a time, off again",
+    "stop-machine-off": "stop_machine (in a buffer), off again",
+    "stores-alone": "a map and the stores alone",
+    "rounds-by-hand": "a map and three rounds by hand",
 }
 
 
@@ -105,10 +111,33 @@ def rounds_of_any(points: Sequence[Point]) -> float | None:
     return max((p.median for p in points if p.measured == ROUNDS), default=None)
 
 
-def per_site(points: Sequence[Point]) -> float | None:
-    """Ticks per site of a batch of 4,096."""
-    found = find(points, SCALING, OURS, 4096)
-    return found.median / found.sites if found else None
+def further(points: Sequence[Point], way: str, fewer: int, more: int) -> float | None:
+    """What a further site takes: the slope between two sizes."""
+    low, high = (find(points, SCALING, way, sites) for sites in (fewer, more))
+    return (high.median - low.median) / (more - fewer) if low and high else None
+
+
+def quotient(ours: float | None, other: float | None) -> float | None:
+    """Ours as a multiple of the other; None if either is not known."""
+    return ours / other if ours is not None and other and other > 0 else None
+
+
+def against_stores(points: Sequence[Point]) -> float | None:
+    """A further site of a batch against the stores that it needs: three, in three passes over the
+    sites, through a second mapping of the same kind."""
+    return quotient(*(further(points, way, 1000, 10_000) for way in (OURS, STORES)))
+
+
+def against_rounds(points: Sequence[Point]) -> float | None:
+    """A batch of one site against a map, three rounds and an unmap."""
+    ours, other = (find(points, SCALING, way, 1) for way in (OURS, BY_HAND))
+    return quotient(ours.median if ours else None, other.median if other else None)
+
+
+def at_a_million(points: Sequence[Point]) -> float | None:
+    """A further site beyond a hundred thousand against one beyond a thousand."""
+    sizes = ((100_000, 1_000_000), (1000, 100_000))
+    return quotient(*(further(points, OURS, *two) for two in sizes))
 
 
 def times_ours(way: str) -> Measure:
@@ -149,7 +178,9 @@ class Promise:
 
 PROMISES = (
     Promise("native", "rounds of a batch of any size", rounds_of_any, True, 3),
-    Promise("native", "ticks per site of a batch of 4,096", per_site, True, 60),
+    Promise("native", "a further site, in stores that it needs", against_stores, True, 2.5),
+    Promise("native", "one site, in maps with three rounds", against_rounds, True, 1.3),
+    Promise("native", "a further site at a million, in those before", at_a_million, True, 1.5),
     Promise("vm", "rounds of a batch of any size", rounds_of_any, True, 3),
     Promise("vm", "times as long: one static key", times_ours("static-key-one"), False, 25),
     Promise("vm", "times as long: many static keys", times_ours("static-keys-many"), False, 25),

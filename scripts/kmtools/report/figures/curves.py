@@ -14,6 +14,8 @@ from kmtools.report.figures.svg import SIZE, SMALL, Drawing, shortened, width_of
 
 HEIGHT, APART = 210.0, 15.0
 MARKS = ("disc", "square", "up", "diamond", "ring", "right", "left")
+# As many as there are marks; the tables have the others.
+DRAWN = tuple(WORDS)[: len(MARKS)]
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ def curve_of(points: Sequence[Point], way: str) -> Curve | None:
     own = sorted((p for p in points if p.way == way), key=lambda p: p.sites)
     if not own:
         return None
-    index = list(WORDS).index(way)
+    index = DRAWN.index(way)
     places = []
     for point in own:
         middle = max(point.median, 1.0)
@@ -144,7 +146,7 @@ def switching(points: Sequence[Point]) -> list[Chart]:
         ("Longest gap meanwhile of a CPU that executes no site",
          [p for p in scaling if p.measured == GAP]),
     ):  # fmt: skip
-        curves = [curve for way in WORDS if (curve := curve_of(own, way))]
+        curves = [curve for way in DRAWN if (curve := curve_of(own, way))]
         if curves:
             charts.append(Chart(title, "sites", own[0].unit, curves))
     return charts
