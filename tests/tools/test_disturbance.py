@@ -66,6 +66,20 @@ def test_counters_of_processes_are_added(tmp_path: Path) -> None:
     assert disturbance.total([{"interrupts": "4"}, {}]) == {}
 
 
+@pytest.mark.parametrize(
+    ("rates", "spread"),
+    [
+        (("2000000", "2000002"), "0.000001"),
+        (("2000000", "2100000", "2000000"), "0.050000"),
+        (("2000000", ""), None),
+        (("2000000", "0"), None),
+    ],
+)
+def test_the_rate_of_the_clock_is_compared(rates: tuple[str, ...], spread: str | None) -> None:
+    found = disturbance.total([{"tsc_khz": rate} for rate in rates])
+    assert found.get("tsc_khz_spread") == spread
+
+
 @pytest.mark.usefixtures("native_programs")
 def test_a_process_that_measured_has_its_counters(tmp_path: Path) -> None:
     native.run_process(tmp_path / "part", ["--blocks", 2, "empty-loop"], lambda *_: None)
@@ -104,6 +118,8 @@ def test_long_windows_are_late_by_a_tenth() -> None:
         ({"seconds": "100", "others_seconds": "9"}, 0, Level.FAIR, "CPU for 9 % of the time"),
         ({"seconds": "100", "others_seconds": "40"}, 0, Level.POOR, "CPU for 40 % of the time"),
         ({"seconds": "0", "steal_seconds": "0"}, 0, Level.GOOD, ""),
+        ({"tsc_khz_spread": "0.009"}, 0, Level.GOOD, ""),
+        ({"tsc_khz_spread": "0.031"}, 0, Level.POOR, "differed by 3.1 % from one process"),
         ({}, 2, Level.FAIR, "2.0 % of the timed windows over a microsecond late"),
         ({}, 11, Level.POOR, "11.0 % of the timed windows"),
     ],

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import rawdata
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.measure import collect, native, samples
+from kmtools.measure import collect, disturbance, native, samples
 
 HEAD = f"# schema=2\n{','.join(samples.RAW_COLUMNS)}\n"
 
@@ -38,6 +39,43 @@ def kmbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, value in (("HERE", tmp_path), ("HEAD", HEAD), ("SAYS", "no room"), ("EXIT", 1)):
         monkeypatch.setenv(name, str(value))
     return tmp_path
+
+
+@pytest.mark.parametrize(("sleeps", "measured"), [(0, True), (1, True), (2, True), (3, False)])
+def test_a_process_whose_machine_was_suspended_measures_again(
+    kmbench: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    sleeps: int,
+    measured: bool,
+) -> None:
+    """Its samples are not used; a machine that sleeps all the time is named."""
+    monkeypatch.setenv("EXIT", "0")
+    said: list[str] = []
+    left = [sleeps]
+    read = disturbance.read
+
+    def drowsy() -> disturbance.Reading:
+        ran = (kmbench / "ran").read_text().split() if (kmbench / "ran").exists() else []
+        return replace(read(), asleep=100.0 * min(len(ran), left[0]))
+
+    monkeypatch.setattr(disturbance, "read", drowsy)
+    if not measured:
+        with pytest.raises(FailedError, match="suspended while kmbench measured"):
+            native.measure(kmbench / "raw", blocks=1, processes=1, seed=5, say=said.append)
+        assert not (kmbench / "raw").exists()
+    else:
+        native.measure(kmbench / "raw", blocks=1, processes=1, seed=5, say=said.append)
+        assert len(collect.load_raw("native", kmbench / "raw").rows) == 2
+    assert (kmbench / "ran").read_text().split() == ["5"] * min(3, sleeps + 1)
+    assert said == [
+        "native: the machine was suspended while kmbench measured; it measures again"
+    ] * (min(2, sleeps))
+
+
+def test_a_machine_that_did_not_sleep_is_awake() -> None:
+    before = disturbance.read()
+    assert not disturbance.slept(before, disturbance.read())
+    assert disturbance.slept(before, replace(before, asleep=before.asleep + 1))
 
 
 def test_no_process_begins_that_would_end_after_the_time(

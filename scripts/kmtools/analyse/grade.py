@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import Any
 
 from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SLOWER, WITHHELD, Result
-from kmtools.measure import rundir
+from kmtools.measure import disturbance, rundir
 from kmtools.measure.rundir import Tier
 
 # Shares of the timed windows with a flag.
@@ -28,6 +28,9 @@ MUCH_STEAL, TOO_MUCH_STEAL = 0.005, 0.05
 MUCH_OTHER, TOO_MUCH_OTHER = 0.05, 0.25
 # Share of the benchmarks whose A/A clone may be beyond the margin.
 FEW_CLONES = 1 / 3
+# By how much the rate of the clock may differ from one process to another. It is measured within a
+# few parts in a million.
+STEADY = 0.01
 NO_HYPERVISOR = ("", "0", "no", "none")
 SLOW_KERNEL = ("CONFIG_KASAN", "CONFIG_DEBUG_PAGEALLOC")
 
@@ -113,6 +116,19 @@ def clock(known: Evidence) -> Reason | None:
         return None
     words = "a time stamp counter that is not invariant, so cycles differ in length"
     return Reason(Level.POOR, words, "another machine")
+
+
+def rate(known: Evidence) -> Reason | None:
+    """A time stamp counter whose rate was another one in another process: the machine was moved, or
+    its clock was set."""
+    try:
+        spread = float(known.tier.env[disturbance.RATE_SPREAD])
+    except (KeyError, ValueError):
+        return None
+    if known.tier.emulated or spread <= STEADY:
+        return None
+    words = f"a clock whose rate differed by {100 * spread:.1f} % from one process to another"
+    return Reason(Level.POOR, words, "run it again, and do not move the machine meanwhile")
 
 
 def hypervisor(known: Evidence) -> Reason | None:
@@ -219,8 +235,8 @@ def noise_floor(known: Evidence) -> Reason | None:
 
 
 TIMED: tuple[Check, ...] = (
-    emulated, clock, disturbed, late, steal, others, unequal_clones, noise_floor, debug_kernel,
-    governor, hypervisor,
+    emulated, clock, rate, disturbed, late, steal, others, unequal_clones, noise_floor,
+    debug_kernel, governor, hypervisor,
 )  # fmt: skip
 # The checks of exact counts, which time cannot disturb.
 EXACT: tuple[Check, ...] = ()

@@ -19,16 +19,21 @@ PROC = Path("/proc")
 SUMMED = ("seconds", "steal_seconds", "others_seconds", "interrupts", "page_faults", "switches")
 # Fields of a CPU's line in /proc/stat, in ticks of the kernel: those in which programs run.
 RUNNING, STEAL = (0, 1, 2), 7
+SHORTEST_SLEEP = 0.5
+# The rate of the clock in the env of a process, and how much it differs among those of a tier.
+RATE, RATE_SPREAD = "tsc_khz", "tsc_khz_spread"
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The counters of all CPUs by their number, and those of all children that have ended."""
+    """The counters of all CPUs by their number, those of all children that have ended, and for how
+    long the machine was suspended since it was started."""
 
     at: float
     times: Mapping[int, tuple[float, ...]]
     interrupts: Mapping[int, int]
     children: resource.struct_rusage
+    asleep: float = 0.0
 
 
 def read_times(text: str, tick: float) -> dict[int, tuple[float, ...]]:
@@ -71,7 +76,14 @@ def read() -> Reading:
         read_times(_text("stat"), tick),
         read_interrupts(_text("interrupts")),
         resource.getrusage(resource.RUSAGE_CHILDREN),
+        time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic(),
     )
+
+
+def slept(before: Reading, after: Reading) -> bool:
+    """Whether the machine was suspended meanwhile. Its clocks are read one after the other, and a
+    program may have to wait between them; a suspended machine sleeps for longer."""
+    return after.asleep - before.asleep > SHORTEST_SLEEP
 
 
 def between(before: Reading, after: Reading, cpu: int) -> dict[str, float]:
@@ -103,11 +115,16 @@ def lines(found: Mapping[str, float]) -> str:
 
 
 def total(parts: list[Mapping[str, str]]) -> dict[str, str]:
-    """The sums of the counters of several env files; only those that all of them have."""
+    """The sums of the counters of several env files, and the spread of the clock's rate as a share
+    of it; only of what all of them have."""
     sums = {}
     for name in SUMMED:
         try:
             sums[name] = f"{round(sum(float(part[name]) for part in parts), 2):.10g}"
         except (KeyError, ValueError):
             continue
+    rates = [part.get(RATE, "") for part in parts]
+    if all(rate.isdecimal() and int(rate) for rate in rates):
+        least, most = min(map(int, rates)), max(map(int, rates))
+        sums[RATE_SPREAD] = f"{(most - least) / least:.6f}"
     return sums

@@ -20,6 +20,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic as now
 
@@ -35,6 +36,9 @@ BENCHMARK = re.compile(r"kmbench: \[(\d+)/(\d+)\] ([\w-]+): ")
 # The CPU on which it measured, in its env.
 CPU = re.compile(r"^cpu=(\d+)$", re.MULTILINE)
 NO_CPU = -1
+
+# How often a process may measure whose machine is suspended meanwhile.
+TURNS = 3
 
 Show = Callable[[float, float, str], None]
 # Told the folder of the processes and how many have ended, it returns the benchmarks of the next
@@ -54,6 +58,10 @@ def elsewhere() -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, allowed)
+
+
+class SuspendedError(FailedError):
+    """The machine was suspended while a process measured."""
 
 
 def run_process(
@@ -89,6 +97,8 @@ def run_process(
         raise UnableError(f"nothing can be measured in user space here: {why}")
     if process.returncode:
         raise FailedError(f"kmbench failed: {why}")
+    if disturbance.slept(before, disturbance.read()):
+        raise SuspendedError("the machine was suspended while kmbench measured")
     add_to(partial / "env", before, more)
     publish(partial, part)
 
@@ -100,6 +110,18 @@ def add_to(env: Path, before: disturbance.Reading, more: str) -> None:
     match = CPU.search(text)
     found = disturbance.between(before, disturbance.read(), int(match[1]) if match else NO_CPU)
     env.write_text(text + disturbance.lines(found) + more, encoding="utf-8")
+
+
+def run_awake(run: Callable[[], None], say: Callable[[str], None]) -> None:
+    """Run a process, and again if the machine was suspended meanwhile. `say` takes a line."""
+    for turn in range(1, TURNS + 1):
+        try:
+            return run()
+        except SuspendedError as error:
+            if turn == TURNS:
+                raise
+            say(f"native: {error}; it measures again")
+    return None
 
 
 def measure(
@@ -144,7 +166,8 @@ def measure(
 
         if not part.is_dir():
             words = ["--blocks", blocks, "--seed", seed + number, *benchmarks]
-            run_process(part, words, tell, "" if steer is None else STEERED, program)
+            more = "" if steer is None else STEERED
+            run_awake(partial(run_process, part, words, tell, more, program), say)
         if ended is not None:
             ended(part, number + 1)
         done = number + 1
