@@ -31,7 +31,7 @@ bench: ## set up, build, measure in every tier, report (QUICK=1: a short run; RE
 
 # What could not be set up is named, and the tests that need it are skipped.
 check check-full:
-	@$(if $(filter %-full,$@),scripts/setup --lint; scripts/setup --page; scripts/setup --fresh; scripts/setup --fleet;) scripts/setup $(call name) || \
+	@$(if $(filter %-full,$@),scripts/setup --lint; scripts/setup --tools; scripts/setup --page; scripts/setup --fresh; scripts/setup --fleet;) scripts/setup $(call name) || \
 		echo "$@: what could not be set up is left out" >&2
 	@$(KMARKERS) check $(if $(filter %-full,$@),--full) $(kernel)
 check: ## run all tests that a machine without special hardware can run, in a short form
@@ -59,7 +59,8 @@ check-debug: setup ## run the tests inside kernels built to look for faults
 check-native: setup ## run the tests in user space alone, also under three sanitizers
 	@$(KMARKERS) check native
 
-fuzz: setup ## fuzz parsers, tables and emulator, FUZZ_SECONDS each (default 60)
+fuzz: ## fuzz parsers, tables and emulator, FUZZ_SECONDS each (default 60)
+	@scripts/setup --tools
 	@$(KMARKERS) check fuzz
 
 coverage: setup ## measure the line coverage of the pure parts; fail below 90 %

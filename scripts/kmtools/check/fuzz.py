@@ -22,7 +22,7 @@ FUZZ = ROOT / "build" / "fuzz"
 SECONDS = 60
 MAX_BYTES = 2048
 FLAGS = "-O1 -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
-PACKAGES = "apt-get install clang libclang-rt-14-dev"
+REMEDY = "scripts/setup --tools installs it"
 PROGRESS = re.compile(r"#(\d+)\s+DONE\s+cov: (\d+)")
 
 
@@ -54,12 +54,12 @@ def run_target(name: str, seconds: int) -> Tally:
 def fuzz(targets: Sequence[str], seconds: int) -> Tally:
     """Fuzz targets, as many at a time as there are CPUs."""
     if shutil.which("clang") is None:
-        raise UnableError(f"clang is missing: {PACKAGES}")
+        raise UnableError(f"clang is missing: {REMEDY}")
     LOGS.mkdir(parents=True, exist_ok=True)
     log = LOGS / "fuzz-build.log"
     log.unlink(missing_ok=True)
     if not build(log):
-        raise FailedError(f"building failed, see {log}; is libclang-rt installed? ({PACKAGES})")
+        raise FailedError(f"building failed, see {log}; is libclang-rt installed? ({REMEDY})")
     total = Tally()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for tally in pool.map(run_target, targets, [seconds] * len(targets)):
