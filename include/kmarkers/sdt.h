@@ -99,6 +99,7 @@
 #include <linux/types.h>
 #include <kmarkers/arguments.h>
 #include <kmarkers/branch.h>
+#include <kmarkers/sdt_kind.h>
 #include <kmarkers/table.h>
 
 /* Referred to by every table of sites; its value is unused. */
@@ -200,20 +201,37 @@ void sdt_fire(const struct sdt_probe *probe, unsigned long here, ...);
 #define SDT_PROBE_DECLARE(prov, mod, func, probe)			\
 	__SDT_DECLARE(sdt_##prov##_##mod##_##func##_##probe)
 
+/* Where code may be anywhere, clang takes the address for a constant only of what is not exported. */
+#if defined(__clang__) && defined(__PIC__)
+#define __SDT_LOCAL			__attribute__((__visibility__("hidden")))
+#else
+#define __SDT_LOCAL
+#endif
+
 #define __SDT_DECLARE(id)						\
-	extern struct sdt_probe id;					\
+	extern struct sdt_probe id __SDT_LOCAL;				\
 	extern char __sdt_args_##id[];					\
+	__SDT_DECLARE_KINDS(id);					\
 	void __sdt_check_##id(int, ...)
 
 /* The array is never there: its length is the number of arguments, and one. */
-#define __SDT_DEFINE(id, prov, mod, func, probe, args, list)		\
+#define __SDT_DEFINE(id, prov, mod, func, probe, args, list...)	\
 	__SDT_DECLARE(id);						\
 	extern char __sdt_args_##id[(args) + 1];			\
+	__SDT_DEFINE_KINDS_##args(id, ## list)			\
 	struct sdt_probe id = {						\
 		.provider = &(prov), .module = mod, .function = func,	\
-		.name = probe, .types = list, .nr = args,		\
+		.name = probe, .types = __SDT_LIST_##args(list), .nr = args, \
 	}
 
+#define __SDT_LIST_0()			""
+#define __SDT_LIST_1(t)			t
+#define __SDT_LIST_2(t, u...)		t "," __SDT_LIST_1(u)
+#define __SDT_LIST_3(t, u...)		t "," __SDT_LIST_2(u)
+#define __SDT_LIST_4(t, u...)		t "," __SDT_LIST_3(u)
+#define __SDT_LIST_5(t, u...)		t "," __SDT_LIST_4(u)
+#define __SDT_LIST_6(t, u...)		t "," __SDT_LIST_5(u)
+#define __SDT_LIST_7(t, u...)		t "," __SDT_LIST_6(u)
 
 /**
  * SDT_PROBE_DEFINE0() - define a probe without arguments, in one file
@@ -224,7 +242,7 @@ void sdt_fire(const struct sdt_probe *probe, unsigned long here, ...);
  */
 #define SDT_PROBE_DEFINE0(prov, mod, func, probe)			\
 	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, 0, "")
+		     #mod, #func, #probe, 0)
 /**
  * SDT_PROBE_DEFINE1() - the same with one argument, of which the types are strings
  */
@@ -236,37 +254,37 @@ void sdt_fire(const struct sdt_probe *probe, unsigned long here, ...);
  */
 #define SDT_PROBE_DEFINE2(prov, mod, func, probe, t0, t1)		\
 	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, 2, t0 "," t1)
+		     #mod, #func, #probe, 2, t0, t1)
 /**
  * SDT_PROBE_DEFINE3() - the same with three arguments, of which the types are strings
  */
 #define SDT_PROBE_DEFINE3(prov, mod, func, probe, t0, t1, t2)		\
 	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, 3, t0 "," t1 "," t2)
+		     #mod, #func, #probe, 3, t0, t1, t2)
 /**
  * SDT_PROBE_DEFINE4() - the same with four arguments, of which the types are strings
  */
 #define SDT_PROBE_DEFINE4(prov, mod, func, probe, t0, t1, t2, t3)	\
 	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, 4, t0 "," t1 "," t2 "," t3)
+		     #mod, #func, #probe, 4, t0, t1, t2, t3)
 /**
  * SDT_PROBE_DEFINE5() - the same with five arguments, of which the types are strings
  */
 #define SDT_PROBE_DEFINE5(prov, mod, func, probe, t0, t1, t2, t3, t4)	\
 	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, 5, t0 "," t1 "," t2 "," t3 "," t4)
+		     #mod, #func, #probe, 5, t0, t1, t2, t3, t4)
 /**
  * SDT_PROBE_DEFINE6() - the same with six arguments, of which the types are strings
  */
 #define SDT_PROBE_DEFINE6(prov, mod, func, probe, t0, t1, t2, t3, t4, t5) \
 	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, 6, t0 "," t1 "," t2 "," t3 "," t4 "," t5)
+		     #mod, #func, #probe, 6, t0, t1, t2, t3, t4, t5)
 /**
  * SDT_PROBE_DEFINE7() - the same with seven arguments, of which the types are strings
  */
 #define SDT_PROBE_DEFINE7(prov, mod, func, probe, t0, t1, t2, t3, t4, t5, t6) \
 	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, 7, t0 "," t1 "," t2 "," t3 "," t4 "," t5 "," t6)
+		     #mod, #func, #probe, 7, t0, t1, t2, t3, t4, t5, t6)
 
 #ifdef SDT_NOTES_ONLY
 #define SDT_FLAVOUR	note
@@ -342,5 +360,6 @@ void sdt_fire(const struct sdt_probe *probe, unsigned long here, ...);
 		   __MARKER_COUNT(args), ## args)
 
 #include <kmarkers/sdt_site.h>
+#include <kmarkers/sdt_bsd.h>
 
 #endif /* KMARKERS_SDT_H */

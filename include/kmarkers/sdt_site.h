@@ -144,6 +144,7 @@ __SDT_EAGER(7)
 	_Static_assert(__builtin_types_compatible_p(__typeof__(__sdt_args_##id), \
 						    char[(n) + 1]),	\
 		       "the probe was defined with another number of arguments"); \
+	__SDT_CHECK_KINDS_##n(id, ## args)				\
 	if (0)								\
 		__sdt_check_##id(0, ## args)
 

@@ -171,7 +171,7 @@ SDT_PROBE_DEFINE7(notes, , , registers, "long", "long", "long", "long", "long", 
 SDT_PROBE_DEFINE7(notes, , , sizes, "char", "unsigned char", "short", "unsigned short", "int",
 		  "unsigned int", "bool");
 SDT_PROBE_DEFINE3(notes, , , constants, "int", "long", "unsigned long");
-SDT_PROBE_DEFINE4(notes, , , stack, "int", "long", "short", "char *");
+SDT_PROBE_DEFINE4(notes, , , stack, "int", "long", "short", "char");
 SDT_PROBE_DEFINE2(notes, , , nested, "int", "int");
 
 static volatile long sink;

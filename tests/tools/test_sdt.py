@@ -26,6 +26,8 @@ SDT_PROVIDER_DEFINE(p);
 SDT_PROVIDER_DECLARE(elsewhere);
 SDT_PROBE_DEFINE0(p, , , none);
 SDT_PROBE_DEFINE2(p, m, f, two, "int", "char *");
+SDT_PROBE_DEFINE2(p, m, f, longs, "long", "long");
+SDT_PROBE_DEFINE2(p, m, f, others, "uintptr_t", "struct s");
 SDT_PROBE_DECLARE(elsewhere, , , declared);
 """
 
@@ -34,11 +36,11 @@ SOURCE = (
     HEAD
     + """
 void empty(long a, long b) { }
-void jump(long a, long b) { SDT_PROBE2(p, m, f, two, a, b); }
-void breakpoint(long a, long b) { SDT_PROBE_FLAVOUR(breakpoint, p, m, f, two, a, b); }
-void nop(long a, long b) { SDT_PROBE_FLAVOUR(nop, p, m, f, two, a, b); }
-void split(long a, long b) { SDT_PROBE_FLAVOUR(split, p, m, f, two, a, b); }
-void swapped(long a, long b) { SDT_PROBE_FLAVOUR(nop, p, m, f, two, b, a); }
+void jump(long a, char *b) { SDT_PROBE2(p, m, f, two, a, b); }
+void breakpoint(long a, char *b) { SDT_PROBE_FLAVOUR(breakpoint, p, m, f, two, a, b); }
+void nop(long a, char *b) { SDT_PROBE_FLAVOUR(nop, p, m, f, two, a, b); }
+void split(long a, char *b) { SDT_PROBE_FLAVOUR(split, p, m, f, two, a, b); }
+void swapped(long a, long b) { SDT_PROBE_FLAVOUR(nop, p, m, f, longs, b, a); }
 void declared(long a, long b) { SDT_PROBE1(elsewhere, , , declared, a); }
 """
 )
@@ -58,7 +60,7 @@ def compiled(compiler: str, source: str, where: Path) -> subprocess.CompletedPro
 def compiler(request: pytest.FixtureRequest) -> str:
     """A compiler that is here."""
     if not shutil.which(request.param):
-        pytest.skip(f"no {request.param}: apt-get install {request.param}")
+        pytest.skip(f"no {request.param}: scripts/setup --tools installs clang")
     return str(request.param)
 
 
@@ -262,10 +264,56 @@ def test_sites_that_lead_to_one_place_are_refused(tmp_path: Path) -> None:
         "SDT_PROBE_FLAVOUR(note, p, m, f, two, 1);",
         'SDT_PROBE_FLAVOUR(note, p, m, f, two, (struct s){ 1 }, "");',
         'SDT_PROBE_FLAVOUR(note, p, m, f, two, 1.0, "");',
+        'SDT_PROBE2(p, m, f, two, "", "");',
+        'SDT_PROBE2(p, m, f, two, &number, "");',
+        "SDT_PROBE2(p, m, f, two, 1, number);",
+        "SDT_PROBE2(p, m, f, two, 1, 5);",
+        "SDT_PROBE_FLAVOUR(breakpoint, p, m, f, two, 1, 5);",
+        "SDT_PROBE_FLAVOUR(note, p, m, f, two, 1, number);",
+        "SDT_PROBE2(p, m, f, longs, number, f);",
+        "SDT_PROBE2(p, m, f, longs, number, 1.5);",
+        "SDT_PROBE_FLAVOUR(nop, p, m, f, others, number, 1.5f);",
+        "SDT_PROBE1(elsewhere, , , declared, 1.5);",
     ],
 )
 def test_what_is_wrong_does_not_compile(compiler: str, body: str, tmp_path: Path) -> None:
-    """A number of arguments that is not the probe's, what is no word, what is not there."""
-    frame = HEAD + 'struct s { int a; };\nvoid f(void) { SDT_PROBE2(p, m, f, two, 1, ""); %s }\n'
+    """A number of arguments that is not the probe's, what is no word, what is not there, a pointer
+    for an integer and an integer for a pointer."""
+    frame = HEAD + "struct s { int a; };\nint number;\n"
+    frame += 'void f(void) { SDT_PROBE2(p, m, f, two, number, ""); %s }\n'
     assert compiled(compiler, frame % "", tmp_path).returncode == 0
     assert compiled(compiler, frame % body, tmp_path).returncode != 0
+
+
+def test_a_pointer_is_no_integer(tmp_path: Path) -> None:
+    """And the compiler says so."""
+    source = f"{HEAD}void f(char *text) {{ SDT_PROBE2(p, m, f, two, text, text); }}\n"
+    done = compiled("gcc", source, tmp_path)
+    assert done.returncode != 0
+    assert done.stderr.count("error:") == done.stderr.count("says integer where a pointer is") == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "SDT_PROBE2(p, m, f, two, number, array);",
+        "SDT_PROBE2(p, m, f, two, word, 0);",
+        "SDT_PROBE2(p, m, f, two, truth, NULL);",
+        "SDT_PROBE2(p, m, f, two, BLUE, (void *)word);",
+        "SDT_PROBE2(p, m, f, two, bits.a, &number);",
+        "SDT_PROBE2(p, m, f, longs, 'a', number);",
+        "SDT_PROBE2(p, m, f, others, &number, word);",
+        "SDT_PROBE2(p, m, f, others, word, &number);",
+        "SDT_PROBE2(elsewhere, , , declared, &number, word);",
+        "SDT_PROBE2(elsewhere, , , declared, word, f);",
+    ],
+)
+@pytest.mark.parametrize("flavour", ["jump", "split", "note"])
+def test_what_is_right_compiles(compiler: str, flavour: str, body: str, tmp_path: Path) -> None:
+    """Integers of any size, pointers of any type, and 0 is both; of other types, anything."""
+    frame = f"#define SDT_FLAVOUR {flavour}\n{HEAD}"
+    frame += "enum { BLUE } colour;\nstruct { unsigned int a : 3; } bits;\n"
+    frame += "int number; unsigned long word; bool truth; char array[4];\n"
+    done = compiled(compiler, f"{frame}void f(void) {{ {body} }}\n", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr

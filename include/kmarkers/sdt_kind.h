@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Whether an argument is what the type in the definition of its probe says: of a pointer and
+ * an integer the compiler finds out which of the two a string names.  Of other types, and of a
+ * probe that is only declared, nothing is known.
+ */
+#ifndef KMARKERS_SDT_KIND_H
+#define KMARKERS_SDT_KIND_H
+
+/* sparse does not know that these are constants. */
+#if defined(__CHECKER__)
+#define __SDT_KIND(t)			__SDT_KIND_ANY
+#else
+#define __SDT_KIND(t)							\
+	(__SDT_IS_POINTER(t) ? __SDT_KIND_POINTER :			\
+	 __SDT_IS_INTEGER(t) ? __SDT_KIND_INTEGER : __SDT_KIND_ANY)
+#endif
+
+#define __SDT_KIND_ANY			1
+#define __SDT_KIND_INTEGER		2
+#define __SDT_KIND_POINTER		3
+
+/* Its last character is a star. */
+#define __SDT_IS_POINTER(t)						\
+	(sizeof(t) > 1 && !__builtin_memcmp((t) + sizeof(t) - 2, "*", 1))
+
+#define __SDT_IS(t, name)		(!__builtin_strcmp(t, name))
+#define __SDT_IS_INTEGER(t)						\
+	(__SDT_IS(t, "char") || __SDT_IS(t, "signed char") ||		\
+	 __SDT_IS(t, "unsigned char") || __SDT_IS(t, "short") ||	\
+	 __SDT_IS(t, "unsigned short") || __SDT_IS(t, "int") ||		\
+	 __SDT_IS(t, "unsigned int") || __SDT_IS(t, "unsigned") ||	\
+	 __SDT_IS(t, "long") || __SDT_IS(t, "unsigned long") ||		\
+	 __SDT_IS(t, "long long") || __SDT_IS(t, "unsigned long long") ||	\
+	 __SDT_IS(t, "bool") || __SDT_IS(t, "_Bool") ||			\
+	 __SDT_IS(t, "u8") || __SDT_IS(t, "s8") ||			\
+	 __SDT_IS(t, "u16") || __SDT_IS(t, "s16") ||			\
+	 __SDT_IS(t, "u32") || __SDT_IS(t, "s32") ||			\
+	 __SDT_IS(t, "u64") || __SDT_IS(t, "s64") ||			\
+	 __SDT_IS(t, "uint8_t") || __SDT_IS(t, "int8_t") ||		\
+	 __SDT_IS(t, "uint16_t") || __SDT_IS(t, "int16_t") ||		\
+	 __SDT_IS(t, "uint32_t") || __SDT_IS(t, "int32_t") ||		\
+	 __SDT_IS(t, "uint64_t") || __SDT_IS(t, "int64_t") ||		\
+	 __SDT_IS(t, "size_t") || __SDT_IS(t, "ssize_t") ||		\
+	 __SDT_IS(t, "off_t") || __SDT_IS(t, "pid_t") ||		\
+	 __SDT_IS(t, "uid_t") || __SDT_IS(t, "gid_t"))
+
+/* Arrays that are never there: the length of each is the kind of an argument. */
+#define __SDT_DECLARE_KINDS(id)						\
+	extern char __sdt_kind_1_##id[], __sdt_kind_2_##id[], __sdt_kind_3_##id[], \
+		    __sdt_kind_4_##id[], __sdt_kind_5_##id[], __sdt_kind_6_##id[], \
+		    __sdt_kind_7_##id[]
+
+#define __SDT_DEFINE_KIND(id, n, t)	extern char __sdt_kind_##n##_##id[__SDT_KIND(t)];
+#define __SDT_DEFINE_KINDS_0(id)
+#define __SDT_DEFINE_KINDS_1(id, t)	__SDT_DEFINE_KIND(id, 1, t)
+#define __SDT_DEFINE_KINDS_2(id, t, u...) __SDT_DEFINE_KIND(id, 2, t) __SDT_DEFINE_KINDS_1(id, u)
+#define __SDT_DEFINE_KINDS_3(id, t, u...) __SDT_DEFINE_KIND(id, 3, t) __SDT_DEFINE_KINDS_2(id, u)
+#define __SDT_DEFINE_KINDS_4(id, t, u...) __SDT_DEFINE_KIND(id, 4, t) __SDT_DEFINE_KINDS_3(id, u)
+#define __SDT_DEFINE_KINDS_5(id, t, u...) __SDT_DEFINE_KIND(id, 5, t) __SDT_DEFINE_KINDS_4(id, u)
+#define __SDT_DEFINE_KINDS_6(id, t, u...) __SDT_DEFINE_KIND(id, 6, t) __SDT_DEFINE_KINDS_5(id, u)
+#define __SDT_DEFINE_KINDS_7(id, t, u...) __SDT_DEFINE_KIND(id, 7, t) __SDT_DEFINE_KINDS_6(id, u)
+
+/* What is passed: a 0 is either. */
+#define __SDT_PASSED(a)							\
+	(__builtin_classify_type(a) == __builtin_classify_type((void *)0) ? \
+	 __SDT_KIND_POINTER : __SDT_KIND_INTEGER)
+#define __SDT_IS_ZERO(a)						\
+	__builtin_types_compatible_p(__typeof__(1 ? (void *)(unsigned long)(a) : (int *)0), int *)
+
+/* An array of unknown length is compatible with any. */
+#define __SDT_HAS_KIND(id, n, kind)					\
+	__builtin_types_compatible_p(__typeof__(__sdt_kind_##n##_##id), char[kind])
+
+/* 1 to 5 are integers of all kinds and pointers. */
+#define __SDT_IS_WORD(a)						\
+	(__builtin_classify_type(a) >= 1 && __builtin_classify_type(a) <= 5)
+
+#define __SDT_CHECK_KIND(id, n, a)					\
+	_Static_assert(__SDT_IS_WORD(a), "an argument is neither an integer nor a pointer"); \
+	_Static_assert(__SDT_HAS_KIND(id, n, __SDT_KIND_ANY) ||		\
+		       __SDT_HAS_KIND(id, n, __SDT_PASSED(a)) || __SDT_IS_ZERO(a), \
+		       "the definition of the probe says integer where a pointer is, or pointer where an integer is");
+#define __SDT_CHECK_KINDS_0(id)
+#define __SDT_CHECK_KINDS_1(id, a)	__SDT_CHECK_KIND(id, 1, a)
+#define __SDT_CHECK_KINDS_2(id, a, b...) __SDT_CHECK_KIND(id, 2, a) __SDT_CHECK_KINDS_1(id, b)
+#define __SDT_CHECK_KINDS_3(id, a, b...) __SDT_CHECK_KIND(id, 3, a) __SDT_CHECK_KINDS_2(id, b)
+#define __SDT_CHECK_KINDS_4(id, a, b...) __SDT_CHECK_KIND(id, 4, a) __SDT_CHECK_KINDS_3(id, b)
+#define __SDT_CHECK_KINDS_5(id, a, b...) __SDT_CHECK_KIND(id, 5, a) __SDT_CHECK_KINDS_4(id, b)
+#define __SDT_CHECK_KINDS_6(id, a, b...) __SDT_CHECK_KIND(id, 6, a) __SDT_CHECK_KINDS_5(id, b)
+#define __SDT_CHECK_KINDS_7(id, a, b...) __SDT_CHECK_KIND(id, 7, a) __SDT_CHECK_KINDS_6(id, b)
+
+#endif /* KMARKERS_SDT_KIND_H */
