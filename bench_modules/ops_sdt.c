@@ -2,8 +2,8 @@
 /*
  * sdt-dormant and sdt-enabled: a probe with two arguments in an empty loop, in the
  * flavours of <kmarkers/sdt.h> and in other forms that were discussed in 2015; off, and
- * with a handler that does nothing.  In a program there is the flavour note, too; what
- * arms it is another program, so it is only measured while it is off.
+ * with a handler that does nothing.  A note is only measured while it is off: in a program
+ * another program arms it, and in the kernel a kprobe, which peer-kprobe-optimised measures.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -41,9 +41,7 @@ BENCH_OPS(off_split, SITE(split, off))
 BENCH_OPS(off_func_ptr, FORM_FUNC_PTR(form_off, i))
 BENCH_OPS(off_global_gate, FORM_GLOBAL_GATE(form_off, i))
 BENCH_OPS(off_decoder_call, FORM_DECODER_CALL(form_off, i))
-#ifndef __KERNEL__
 BENCH_OPS(off_note, SITE(note, off))
-#endif
 
 static const struct bench_variant off_variants[] = {
 	BENCH_ROW("none", off_none),
@@ -55,9 +53,7 @@ static const struct bench_variant off_variants[] = {
 	BENCH_ROW("sdt-func-ptr", off_func_ptr),
 	BENCH_ROW("sdt-global-gate", off_global_gate),
 	BENCH_ROW("sdt-decoder-call", off_decoder_call),
-#ifndef __KERNEL__
 	BENCH_ROW("sdt-note", off_note),
-#endif
 };
 
 const struct bench_group bench_sdt_dormant = {

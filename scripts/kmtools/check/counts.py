@@ -41,6 +41,7 @@ ADDED = {
     ("sdt-dormant", "sdt-breakpoint"): (1, 3),
     ("sdt-dormant", "sdt-nop"): (1, 3),
     ("sdt-dormant", "sdt-split"): (2, 4),
+    ("sdt-dormant", "sdt-note"): (0, 0),
     ("sdt-dormant", "sdt-func-ptr"): (3, 3),
     ("sdt-dormant", "sdt-global-gate"): (2, 3),
     ("xadd-prefix", "plain"): (2, 2),
