@@ -68,6 +68,8 @@ PARTS = (
         780,
     ),
     Part("cet-two", "the same on two CPUs, in part", "typed sdt", 2, 300),
+    Part("cet-sdt", "SDT probes as trace events and as notes", "sdt_events notes", 1, 400),
+    Part("cet-entry", "recorded functions", "entry", 1, 300),
 )
 
 
