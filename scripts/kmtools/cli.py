@@ -34,6 +34,7 @@ COMMANDS = {
     "impact": ("results", "what two markers cost a system call, as computed in 2008"),
     "rates": ("results", "at which rate of events each mechanism takes 1 % of a CPU"),
     "sites": ("results", "bytes of a site in each form, and what the compiler makes of it"),
+    "macro": ("macro", "what a kernel of your own costs a whole program, boot by boot"),
     "reference": ("results", "make a run the one in results/reference"),
     "lab fetch": ("lab", "download and unpack test kernels"),
     "lab build": ("lab", "build modules for a test kernel"),
@@ -71,7 +72,7 @@ COMMANDS = {
 }
 
 # These work on results alone; the others need a checkout.
-ANYWHERE = {"collect", "report", "compare", "impact", "rates"}
+ANYWHERE = {"collect", "report", "compare", "impact", "rates", "macro"}
 
 # Packages that few commands need; requirements-fleet.txt names them.
 EXTRAS = ("duckdb", "ruptures", "scipy")

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Compares times of a command between kernels, with boots as the unit that varies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, variance
+
+from kmtools.analyse.student import cautious
+from kmtools.measure.macro import Time
+
+FEWEST = 2
+OUTSIDE = 0.05
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The time of a label over that of the first; without an interval where boots are too few."""
+
+    label: str
+    boots: int
+    runs: int
+    seconds: float
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def by_label(times: Sequence[Time]) -> dict[str, list[float]]:
+    """For each label, in order of appearance, the mean logarithm of the times of each boot."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for one in times:
+        found.setdefault(one.label, {}).setdefault(one.boot, []).append(math.log(one.seconds))
+    return {label: [fmean(logs) for logs in boots.values()] for label, boots in found.items()}
+
+
+def half_width(base: Sequence[float], other: Sequence[float]) -> float:
+    """Half the interval of the difference of two means, after Welch."""
+    parts = [variance(logs) / len(logs) for logs in (base, other)]
+    if not sum(parts):
+        return 0.0
+    freedom = sum(parts) ** 2 / sum(
+        part**2 / (len(logs) - 1) for part, logs in zip(parts, (base, other), strict=True)
+    )
+    return cautious(OUTSIDE, freedom) * math.sqrt(sum(parts))
+
+
+def ratios(times: Sequence[Time]) -> list[Ratio]:
+    """Every label, compared with the first."""
+    logs = by_label(times)
+    found = []
+    for label, own in logs.items():
+        runs = sum(one.label == label for one in times)
+        row = Ratio(label, len(own), runs, math.exp(fmean(own)))
+        base = next(iter(logs.values()))
+        if own is not base:
+            apart = fmean(own) - fmean(base)
+            row = Ratio(row.label, row.boots, row.runs, row.seconds, math.exp(apart))
+            if min(len(own), len(base)) >= FEWEST:
+                half = half_width(base, own)
+                ends = math.exp(apart - half), math.exp(apart + half)
+                row = Ratio(row.label, row.boots, row.runs, row.seconds, row.ratio, *ends)
+        found.append(row)
+    return found
+
+
+def text(times: Sequence[Time]) -> list[list[str]]:
+    """The table of all labels."""
+    lines = [["kernel", "boots", "runs", "seconds", "ratio", "95 % interval"]]
+    for row in ratios(times):
+        ratio = "-" if row.ratio is None else f"{row.ratio:.4f}"
+        span = "two boots of each are needed" if row.ratio else "-"
+        if row.low is not None and row.high is not None:
+            span = f"[{row.low:.4f}, {row.high:.4f}]"
+        amounts = [str(row.boots), str(row.runs), f"{row.seconds:.3f}"]
+        lines.append([row.label, *amounts, ratio, span])
+    return lines

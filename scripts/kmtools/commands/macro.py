@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command that times whole programs under kernels that only a user can boot."""
+
+from __future__ import annotations
+
+import random
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from kmtools.analyse import boots
+from kmtools.base.errors import UnableError
+from kmtools.base.text import aligned
+from kmtools.commands import Run
+from kmtools.measure.macro import Time, read, record
+
+RUNS = 20
+
+
+def macro(parser: ArgumentParser) -> Run:
+    """With --label, COMMAND is timed in this boot, which is recorded under that name; without, the
+    names in FILE are compared, the others with the first. Boot each kernel several times, in random
+    order: the name printed last is that of the next. For LOCK prefixes boot a kernel before 7.3 on
+    one CPU (maxcpus=1), with and without noreplace-smp.
+    """
+    parser.add_argument("--times", type=Path, metavar="FILE", required=True, help="times so far")
+    parser.add_argument("--label", help="name of what is booted now, such as noreplace-smp")
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"runs of COMMAND ({RUNS})")
+    parser.add_argument("command", nargs="*", metavar="COMMAND", help="after --, with its words")
+    return run_macro
+
+
+def next_label(times: Sequence[Time]) -> str:
+    """One of the names with the fewest boots, at random."""
+    counts = {label: len(logs) for label, logs in boots.by_label(times).items()}
+    fewest = min(counts.values())
+    return random.choice([label for label, count in counts.items() if count == fewest])
+
+
+def run_macro(args: Namespace) -> None:
+    """Record a boot, and compare what there is."""
+    if bool(args.label) != bool(args.command):
+        raise UnableError("--label and a COMMAND go together: --label NAME -- COMMAND...")
+    if args.runs < 1:
+        raise UnableError(f"--runs {args.runs}: at least one run is needed")
+    if args.label:
+        times = record(args.times, args.label, args.runs, args.command)
+    else:
+        times = read(args.times)
+    if not times:
+        raise UnableError(
+            f"{args.times}: there are no times; --label NAME -- COMMAND... records some"
+        )
+    print("\n".join(aligned(boots.text(times), range(1, 5))))
+    if args.label:
+        print(f"boot next: {next_label(times)}, or a kernel without a name here")

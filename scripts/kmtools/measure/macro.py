@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Times a whole command under kernels that only a user can build or boot.
+
+What a treatment of the whole kernel costs, such as other LOCK prefixes or nops at all entries, no
+module can measure. Each kernel is booted several times; in each boot the command is timed several
+times, and the times go to one file. Boots are what differs at random, not runs in one of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from time import perf_counter
+
+from kmtools.base.errors import FailedError, UnableError
+from kmtools.base.files import write_whole
+
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+COLUMNS = ["label", "boot", "kernel", "seconds"]
+
+
+@dataclass(frozen=True)
+class Time:
+    """How long the command took once."""
+
+    label: str
+    boot: str
+    kernel: str
+    seconds: float
+
+
+def read(path: Path) -> list[Time]:
+    """The times of a file; none if there is no such file."""
+    if not path.exists():
+        return []
+    lines = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+    if not lines or lines[0] != COLUMNS:
+        raise FailedError(f"{path}:1: not a file of times")
+    times = []
+    for number, line in enumerate(lines[1:], 2):
+        try:
+            label, boot, kernel, seconds = line
+            times.append(Time(label, boot, kernel, float(seconds)))
+        except ValueError as error:
+            raise FailedError(f"{path}:{number}: not {','.join(COLUMNS)}") from error
+        if not times[-1].seconds > 0:
+            raise FailedError(f"{path}:{number}: a time is not above 0")
+    return times
+
+
+def write(path: Path, times: Sequence[Time]) -> None:
+    """Write all times."""
+    text = StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    rows.writerows([one.label, one.boot, one.kernel, f"{one.seconds:.6f}"] for one in times)
+    write_whole(path, text.getvalue())
+
+
+def once(command: Sequence[str]) -> float:
+    """Run the command, and return the seconds that it took."""
+    start = perf_counter()
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False
+        )
+    except OSError as error:
+        raise UnableError(f"{command[0]}: {error.strerror}") from error
+    if done.returncode:
+        raise FailedError(f"{' '.join(command)}: exit code {done.returncode}; no time is kept")
+    return perf_counter() - start
+
+
+def record(path: Path, label: str, runs: int, command: Sequence[str]) -> list[Time]:
+    """Time the command in this boot, once more than `runs`: the first time is dropped, since it
+    fills the caches. Return all times of the file."""
+    times, boot = read(path), BOOT.read_text(encoding="ascii").strip()
+    if other := next((one.label for one in times if one.boot == boot and one.label != label), ""):
+        raise UnableError(f"this boot was recorded as {other}; {label} needs a boot of its own")
+    once(command)
+    kernel = os.uname().release
+    times += [Time(label, boot, kernel, once(command)) for _ in range(runs)]
+    write(path, times)
+    return times

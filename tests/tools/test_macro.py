@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Times of whole programs under kernels that a user boots: recording and comparing them."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import pytest
+from kmtools.analyse import boots
+from kmtools.cli import main
+from kmtools.measure import macro
+from kmtools.measure.macro import Time
+
+TRUTH = 1.03
+
+
+def simulated(chance: random.Random, truth: float, labels: int = 2) -> list[Time]:
+    """Eight boots of each label; a boot moves all of its times by about 1 %."""
+    times = []
+    for number in range(labels * 8):
+        label = number % labels
+        boot = chance.gauss(0, 0.01) + (math.log(truth) if label else 0)
+        times += [
+            Time(f"k{label}", f"b{number}", "6.1", math.exp(boot + chance.gauss(0, 0.002)))
+            for _ in range(5)
+        ]
+    return times
+
+
+def test_the_interval_is_of_boots_and_not_of_runs() -> None:
+    """It covers the truth in about 95 of 100 files; taking runs for boots, it would in half."""
+    chance, covered = random.Random(1), 0
+    for _ in range(400):
+        row = boots.ratios(simulated(chance, TRUTH))[1]
+        assert row.low is not None and row.high is not None
+        covered += row.low <= TRUTH <= row.high
+    assert 0.92 <= covered / 400 <= 0.99
+
+
+def test_one_boot_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    macro.write(tmp_path / "t", [Time("a", "1", "6.1", 2.0), Time("b", "2", "6.1", 3.0)])
+    assert main(["macro", "--times", str(tmp_path / "t")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["a", "1", "1", "2.000", "-", "-"]
+    assert lines[2].split()[:5] == ["b", "1", "1", "3.000", "1.5000"]
+    assert lines[2].endswith("two boots of each are needed")
+
+
+def test_a_boot_is_recorded_once_under_one_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command runs once more than is kept; another name needs another boot."""
+    file, ran, boot = tmp_path / "times.csv", tmp_path / "ran", tmp_path / "boot"
+    boot.write_text("one\n")
+    monkeypatch.setattr(macro, "BOOT", boot)
+    words = ["--runs", "3", "--", "sh", "-c", f"echo >>{ran}"]
+    assert main(["macro", "--times", str(file), "--label", "lock", *words]) == 0
+    assert len(macro.read(file)) == 3 and len(ran.read_text()) == 4
+    assert "boot next: lock" in capsys.readouterr().out
+    before = file.read_bytes()
+    assert main(["macro", "--times", str(file), "--label", "nop", *words]) == 2
+    assert "this boot was recorded as lock" in capsys.readouterr().err
+    assert file.read_bytes() == before
+    boot.write_text("two\n")
+    assert main(["macro", "--times", str(file), "--label", "nop", *words]) == 0
+    assert [one.label for one in macro.read(file)] == ["lock"] * 3 + ["nop"] * 3
+    boot.write_text("three\n")
+    assert main(["macro", "--times", str(file), "--label", "nop", *words]) == 0
+    assert "boot next: lock" in capsys.readouterr().out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--label", "x"], 2, "--label and a COMMAND go together"),
+        (["--", "true"], 2, "--label and a COMMAND go together"),
+        ([], 2, "there are no times"),
+        (["--label", "x", "--", "false"], 1, "false: exit code 1; no time is kept"),
+        (["--label", "x", "--", "/no/such"], 2, "/no/such: No such file or directory"),
+        (["--label", "x", "--runs", "0", "--", "true"], 2, "at least one run is needed"),
+    ],
+)
+def test_what_cannot_be_recorded_is_named(
+    words: list[str], code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "times.csv"
+    assert main(["macro", "--times", str(file), *words]) == code
+    assert said in capsys.readouterr().err
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a,b\n", 1),
+        ("label,boot,kernel,seconds\na,1,6.1,x\n", 2),
+        ("label,boot,kernel,seconds\na,1,6.1,0\n", 2),
+    ],
+)
+def test_a_broken_file_is_named_with_its_line(
+    text: str, line: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "times.csv"
+    file.write_text(text)
+    assert main(["macro", "--times", str(file)]) == 1
+    assert f"{file}:{line}: " in capsys.readouterr().err
