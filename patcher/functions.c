@@ -121,19 +121,29 @@ static unsigned long call_target(unsigned long addr)
 	return addr + KMARKERS_CALL_LEN + displacement;
 }
 
+/* Find where a function begins. Its extent holds a name, which is too large for two on a stack. */
+static noinline int find_start(const char *name, unsigned long *start)
+{
+	struct kmarkers_extent extent;
+	int err = resolve_function(name, &extent);
+
+	*start = err ? 0 : extent.start;
+	return err;
+}
+
 /*
- * Is there a direct call to @callee at @addr?  On IBT builds a direct call may skip
+ * Is there a direct call to the function at @callee at @addr?  On IBT builds a direct call may skip
  * the ENDBR.  A kernel that counts its calls (retbleed=stuff) lets them go to the
  * padding before the function, where it has put the counting.  A call with a
  * breakpoint on it counts as a call: patcher_vet() refuses it later and says whose
  * breakpoint it is.
  */
-static bool calls(unsigned long addr, const struct kmarkers_extent *callee)
+static bool calls(unsigned long addr, unsigned long callee)
 {
 	u8 opcode = READ_ONCE(*(u8 *)addr);
 
 	return (opcode == KMARKERS_CALL || opcode == KMARKERS_INT3) &&
-	       call_target(addr) - (callee->start - PADDING) <= PADDING + KMARKERS_ENDBR_LEN;
+	       call_target(addr) - (callee - PADDING) <= PADDING + KMARKERS_ENDBR_LEN;
 }
 
 /**
@@ -147,17 +157,17 @@ static bool calls(unsigned long addr, const struct kmarkers_extent *callee)
  */
 int patcher_find_call(const char *function, const char *callee, unsigned long *offset)
 {
-	struct kmarkers_extent extent, target;
-	unsigned long at;
+	struct kmarkers_extent extent;
+	unsigned long target, at;
 	int err;
 
 	patcher_lock();
-	err = patcher_find_function(function, &extent) ?: resolve_function(callee, &target);
+	err = patcher_find_function(function, &extent) ?: find_start(callee, &target);
 	patcher_unlock();
 	if (err)
 		return err;
 	for (at = 0; at + KMARKERS_CALL_LEN <= extent.size; at++) {
-		if (calls(extent.start + at, &target)) {
+		if (calls(extent.start + at, target)) {
 			*offset = at;
 			return 0;
 		}
