@@ -88,7 +88,7 @@ class FakeMirror:
         monkeypatch.setenv("MIRROR", str(self.dir))
         monkeypatch.setenv("KMARKERS_CACHE", str(self.cache))
         source = Source("mirror://m", "s", ("main",))
-        monkeypatch.setattr(apt, "machine_mirror", lambda: Mirror(source, source))
+        monkeypatch.setattr(apt, "mirror_of", lambda suite: Mirror(source, source))
         # Only root can make device nodes, so fetching needs root.
         monkeypatch.setattr("os.geteuid", lambda: 0)
         monkeypatch.setattr("os.mknod", lambda path, *_: Path(path).touch())

@@ -31,6 +31,7 @@ class Builder:
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.mirror = FakeMirror(root, monkeypatch)
         self.compiled: list[str] = []
+        self.configured: list[str] = []
         self.during: Callable[[], None] = lambda: None
         self.offer("1")
         monkeypatch.setattr(debugkernel, "have_qemu", lambda entry: True)
@@ -54,7 +55,8 @@ class Builder:
         assert (tree / "usr/bin/make").is_file()
         source = binds[0][0] / "linux"
         assert (source / "Makefile").is_file()
-        if "tinyconfig" in command:
+        if {"tinyconfig", "defconfig"} & set(command):
+            self.configured.append(command[-1])
             (source / ".config").write_text("")
         elif "all" in command:
             self.compiled.append(source.parents[2].name)
@@ -69,6 +71,19 @@ class Builder:
 def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builder:
     """Return a machine that builds debug kernels."""
     return Builder(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("role", "begins_with"), [("debug:kasan", "tinyconfig"), (catalogue.UPSTREAM, "defconfig")]
+)
+def test_configuration_is_made_from_that_of_the_role(
+    builder: Builder, role: str, begins_with: str
+) -> None:
+    entry = Entry("k-built", "s", "linux-source-1", "emulator", role)
+    kernel = kernels.ensure(entry)
+    assert builder.configured == [begins_with]
+    parts = [file.read_text() for file in debugkernel.fragments(entry)]
+    assert (kernel.tree / debugkernel.RECORD).read_text() == "".join(parts)
 
 
 def unfinished(builder: Builder) -> list[Path]:

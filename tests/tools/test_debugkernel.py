@@ -47,7 +47,8 @@ def test_debug_kernel_is_built_again_for_other_options(
 
 
 DEBUG_KERNELS = [entry for entry in catalogue.load() if entry.debug]
-# The options that each debug kernel must have; without one of them it finds fewer faults.
+UPSTREAM_KERNELS = [entry for entry in catalogue.load() if entry.role == catalogue.UPSTREAM]
+# The options that each kernel must have; without one of them a debug kernel finds fewer faults.
 REQUIRED = {
     "base": """SMP PREEMPT HOTPLUG_CPU RANDOMIZE_BASE MODULES MODULE_UNLOAD KALLSYMS KALLSYMS_ALL
         JUMP_LABEL KPROBES FTRACE FUNCTION_TRACER DYNAMIC_FTRACE KPROBE_EVENTS PERF_EVENTS BUG
@@ -58,6 +59,8 @@ REQUIRED = {
         DEBUG_NOTIFIERS SCHED_STACK_END_CHECK DEBUG_WX PTDUMP_DEBUGFS""",
     "kcsan": "KCSAN DEBUG_LIST",
     "clang": "CC_IS_CLANG LD_IS_LLD",
+    "upstream": """MODULES MODULE_UNLOAD KALLSYMS_ALL KPROBES FTRACE FUNCTION_TRACER
+        DYNAMIC_FTRACE KPROBE_EVENTS HIST_TRIGGERS DEBUG_FS LIVEPATCH""",
 }
 
 
@@ -70,15 +73,21 @@ def test_debug_part_looks_for_what_it_is_there_for(part: str) -> None:
 
 def test_every_debug_part_is_known() -> None:
     used = {part for entry in DEBUG_KERNELS for part in entry.debug}
-    assert used == set(kernelsuite.APPEND) == set(REQUIRED) - {"base"}
+    assert used == set(kernelsuite.APPEND) == set(REQUIRED) - {"base", "upstream"}
     assert {file.stem for file in debugkernel.FRAGMENTS.glob("*.config")} == set(REQUIRED)
     assert {"kasan", "kcsan", "clang"} <= used
 
 
 def test_every_debug_kernel_has_its_fragments() -> None:
-    for entry in DEBUG_KERNELS:
+    for entry in DEBUG_KERNELS + UPSTREAM_KERNELS:
         wanted = debugkernel.wanted_options(debugkernel.fragments(entry))
         assert wanted["CONFIG_MODULES"] == "y"
+
+
+def test_every_longterm_kernel_is_built_as_upstream_has_it() -> None:
+    stable = {entry.name for entry in catalogue.load() if entry.role == "gates"}
+    assert {entry.name for entry in UPSTREAM_KERNELS} == {f"{name}-upstream" for name in stable}
+    assert all(debugkernel.fragments(entry)[1:] == [] for entry in UPSTREAM_KERNELS)
 
 
 def test_source_that_cannot_be_unpacked_is_told(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from fakelab import run_fake
 from kmtools.base.errors import UnableError
-from kmtools.lab import build, catalogue, initramfs, logscan, shell, sources
+from kmtools.lab import build, catalogue, initramfs, logscan, shell
 from kmtools.lab.logscan import scan_log, with_context
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -89,71 +89,6 @@ def test_guest_finds_the_same_dirt(tmp_path: Path) -> None:
 def test_context_surrounds_the_fault() -> None:
     shown = with_context("a\nb\nc\nWARNING: x\nd\n" + "e\n" * 30, before=1, after=1)
     assert shown == ["c", "WARNING: x", "d"]
-
-
-def test_one_line_sources() -> None:
-    text = """\
-# deb mirror://commented bookworm main
-deb [arch=amd64 signed-by=/keys/a.gpg] mirror://a/debian bookworm main contrib # note
-deb-src mirror://a/debian bookworm main
-deb mirror://b/security bookworm-security main
-"""
-    assert sources.parse_one_line(text) == [
-        sources.Source("mirror://a/debian", "bookworm", ("main", "contrib"), "/keys/a.gpg"),
-        sources.Source("mirror://b/security", "bookworm-security", ("main",)),
-    ]
-
-
-def test_deb822_sources() -> None:
-    text = """\
-Types: deb deb-src
-# a comment inside a stanza
-URIs: mirror://a/debian
-Suites: bookworm
- bookworm-updates
-Components: main
-Signed-By: /keys/a.gpg
-
-Types: deb
-Enabled: no
-URIs: mirror://off
-Suites: bookworm
-Components: main
-
-Types: deb-src
-URIs: mirror://src
-Suites: bookworm
-Components: main
-"""
-    assert sources.parse_deb822(text) == [
-        sources.Source("mirror://a/debian", "bookworm", ("main",), "/keys/a.gpg"),
-        sources.Source("mirror://a/debian", "bookworm-updates", ("main",), "/keys/a.gpg"),
-    ]
-
-
-def test_mirror_is_chosen_among_others() -> None:
-    found = [
-        sources.Source("mirror://vendor", "bookworm", ("tools",)),
-        sources.Source("mirror://a", "bookworm", ("main",), "/keys/a.gpg"),
-        sources.Source("mirror://s", "bookworm-security", ("main",)),
-    ]
-    mirror = sources.choose(found, "bookworm")
-    assert mirror.candidates("trixie") == [
-        [
-            "deb [signed-by=/keys/a.gpg] mirror://a trixie main",
-            "deb mirror://s trixie-security main",
-        ],
-        ["deb [signed-by=/keys/a.gpg] mirror://a trixie main"],
-    ]
-    assert [line.split()[-2] for line in mirror.candidates("experimental")[0]] == [
-        "sid",
-        "experimental",
-    ]
-
-
-def test_machine_without_archive_is_told() -> None:
-    with pytest.raises(UnableError, match="no archive for bookworm"):
-        sources.choose([sources.Source("mirror://v", "bookworm", ("tools",))], "bookworm")
 
 
 def test_catalogue_is_well_formed() -> None:

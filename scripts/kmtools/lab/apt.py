@@ -17,7 +17,7 @@ from kmtools.base.errors import UnableError
 from kmtools.base.paths import cache_dir
 from kmtools.base.processes import captured
 from kmtools.lab.catalogue import Entry
-from kmtools.lab.sources import Mirror, machine_mirror
+from kmtools.lab.sources import Mirror, mirror_of
 
 LISTS_KEPT_SECONDS = 3600
 
@@ -107,7 +107,7 @@ class PrivateApt:
         self.archives.mkdir(parents=True, exist_ok=True)
         (self.dir / "status").touch()
         missing: list[NotOnMirrorError] = []
-        for lines in (mirror or machine_mirror()).candidates(self.suite):
+        for lines in (mirror or mirror_of(self.suite)).candidates(self.suite):
             if missing:
                 progress(f"{missing[0]}\n{self.suite}: trying without its security part")
             (self.dir / "sources.list").write_text("\n".join(lines) + "\n")

@@ -13,7 +13,8 @@ from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT, cache_dir
 
 CATALOGUE = ROOT / paths.CATALOGUE
-ROLES = ("gates", "matrix")
+UPSTREAM = "upstream"
+ROLES = ("gates", "matrix", UPSTREAM)
 # The role of a kernel that is not in kernels.txt, and the record of it in its tree.
 ADDED, ADDED_RECORD = "added", "entry.json"
 # "*" matches characters of versions, and a dash only in front of a digit ("-56").
@@ -32,9 +33,16 @@ class Entry:
 
     @property
     def debug(self) -> tuple[str, ...]:
-        """The fragments of its configuration if the kernel is built here, else nothing."""
+        """What it is built to find, if it is a debug kernel, else nothing."""
         kind, _, parts = self.role.partition(":")
         return tuple(filter(None, parts.split("+"))) if kind == "debug" else ()
+
+    @property
+    def fragments(self) -> tuple[str, ...]:
+        """The files of its configuration, without their ending, if the kernel is built here."""
+        if self.role == UPSTREAM:
+            return (UPSTREAM,)
+        return ("base", *self.debug) if self.debug else ()
 
     def matches(self, package: str) -> bool:
         """Tell whether an image package name fits this line."""

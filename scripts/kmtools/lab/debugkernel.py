@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds kernels that look for faults, from the distribution's kernel source.
+"""Builds kernels from the distribution's kernel source.
 
-The configuration is tinyconfig with the fragments in scripts/debug. An option whose dependencies
-are not met is dropped without a message, so every line of a fragment is looked up in the final
-configuration.
+The configuration of one that looks for faults is tinyconfig with the fragments in scripts/debug,
+that of an upstream kernel is the kernel's own defconfig with upstream.config. An option whose
+dependencies are not met is dropped without a message, so every line of a fragment is looked up in
+the final configuration.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from kmtools.base.paths import ROOT, cache_dir
 from kmtools.base.processes import captured
 from kmtools.lab import chroot
 from kmtools.lab.apt import PrivateApt, compare_versions, progress
-from kmtools.lab.catalogue import Entry, Kernel, unpacked
+from kmtools.lab.catalogue import UPSTREAM, Entry, Kernel, unpacked
 from kmtools.lab.unpack import (
     BUILD_TOOLS,
     ensure_suite,
@@ -46,7 +47,7 @@ RECORD = "fragments"
 
 def fragments(entry: Entry) -> list[Path]:
     """Return the files of an entry's configuration."""
-    files = [FRAGMENTS / f"{part}.config" for part in ("base", *entry.debug)]
+    files = [FRAGMENTS / f"{part}.config" for part in entry.fragments]
     for file in files:
         if not file.is_file():
             raise UnableError(f"kernel {entry.name}: there is no {file.relative_to(ROOT)}")
@@ -66,7 +67,7 @@ def missing_options(wanted: dict[str, str], config: str) -> list[str]:
 
 
 def complete(entry: Entry) -> Kernel | None:
-    """Return a debug kernel if it is built with the present configuration."""
+    """Return such a kernel if it is built with the present configuration."""
     kernel = unpacked(entry.name)
     if kernel is None or kernel.package != entry.image:
         return None
@@ -140,7 +141,7 @@ def _compile(entry: Entry, tree: Path, suite: Path, make_args: Sequence[str]) ->
             raise UnableError(f"kernel {entry.name}: make {' '.join(words)} failed, see {log}")
 
     progress(f"{entry.name}: configuring")
-    make("tinyconfig")
+    make("defconfig" if entry.role == UPSTREAM else "tinyconfig")
     wanted = wanted_options(fragments(entry)) | {"CONFIG_LOCALVERSION": f'"-{entry.name}"'}
     with (source / ".config").open("a") as config:
         config.writelines(f"{name}={to}\n" for name, to in wanted.items())

@@ -23,7 +23,7 @@ def ensure(entry: Entry, update: bool = False) -> Kernel:
     if entry.role == catalogue.ADDED:
         # There is no newer one to be fetched.
         return catalogue.require(entry.name)
-    part, work = (debugkernel, "building") if entry.debug else (unpack, "fetching")
+    part, work = (debugkernel, "building") if entry.fragments else (unpack, "fetching")
     kernel: Kernel | None = part.complete(entry)
     if kernel is not None and not update:
         return kernel
@@ -45,7 +45,7 @@ def fetch(names: list[str], update: bool = False) -> None:
     with contextlib.suppress(OSError):
         cache.claim()
     for entry in entries:
-        part = debugkernel if entry.debug else unpack
+        part = debugkernel if entry.fragments else unpack
         before = part.complete(entry)
         started = time.monotonic()
         kernel = ensure(entry, update)
@@ -73,7 +73,7 @@ def on_mirror(entry: Entry) -> str:
     if not apt.has_lists:
         return "?"
     try:
-        if entry.debug:
+        if entry.fragments:
             return apt.version(entry.image)
         return apt.candidates(entry)[0].version
     except NotOnMirrorError:

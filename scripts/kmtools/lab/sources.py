@@ -1,18 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds the mirror in the apt configuration of this machine."""
+"""Finds the archive of a suite: the mirror in the apt configuration of this machine if the machine
+runs the distribution of that suite, else the archive that every machine can reach."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email import message_from_string
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
+from kmtools.base.paths import cache_dir
 
 APT_DIR = Path("/etc/apt")
 OS_RELEASE = Path("/etc/os-release")
+DEBIAN, UBUNTU = "debian", "ubuntu"
+# Where a machine of another distribution finds the archives, and the keys that signed them.
+DEBIAN_URI = "http://deb.debian.org/debian"
+DEBIAN_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+UBUNTU_URI = "http://archive.ubuntu.com/ubuntu"
+# Debian 13 has a package of Ubuntu's keys, which is unpacked beside the compilers.
+UBUNTU_KEYS_SUITE, UBUNTU_KEYS_PACKAGE = "trixie", "ubuntu-keyring"
+UBUNTU_KEYS_TREE = f"{UBUNTU_KEYS_SUITE}-{UBUNTU_KEYS_PACKAGE}"
 
 
 @dataclass(frozen=True)
@@ -91,14 +101,19 @@ def read_all(apt_dir: Path = APT_DIR) -> list[Source]:
     return found
 
 
-def codename(os_release: Path = OS_RELEASE) -> str:
+def os_field(name: str) -> str:
+    """Return what /etc/os-release says about this machine."""
+    match = re.search(rf'^{name}="?([a-z]+)', OS_RELEASE.read_text(), re.M)
+    return match[1] if match else ""
+
+
+def codename() -> str:
     """Return the machine's own suite."""
-    match = re.search(r'^VERSION_CODENAME="?([a-z]+)', os_release.read_text(), re.M)
-    return match[1] if match else "stable"
+    return os_field("VERSION_CODENAME") or "stable"
 
 
 def choose(sources: Iterable[Source], own: str) -> Mirror:
-    """Choose the Debian archive and its security part from all sources."""
+    """Choose the archive and its security part from all sources of a machine."""
     with_main = [source for source in sources if "main" in source.components]
     archives = [s for s in with_main if s.suite in (own, "stable", "testing", "unstable", "sid")]
     security = [s for s in with_main if s.suite in (f"{own}-security", "stable-security")]
@@ -108,5 +123,42 @@ def choose(sources: Iterable[Source], own: str) -> Mirror:
 
 
 def machine_mirror() -> Mirror:
-    """Return the mirror that this machine uses."""
-    return choose(read_all(), codename())
+    """Return the mirror of Debian that this machine uses, or Debian's own archive if the machine
+    runs another distribution."""
+    if os_field("ID") == DEBIAN:
+        return choose(read_all(), codename())
+    if not Path(DEBIAN_KEYS).is_file():
+        raise UnableError(
+            f"the keys of Debian's archive are missing: {DEBIAN_KEYS}; run scripts/setup"
+        )
+    archive = Source(DEBIAN_URI, "stable", ("main",), DEBIAN_KEYS)
+    return Mirror(archive, replace(archive, uri=f"{DEBIAN_URI}-security"))
+
+
+@dataclass(frozen=True)
+class UbuntuMirror:
+    """Ubuntu's archive, which has all parts of a suite."""
+
+    uri: str
+    keys: Path
+
+    def candidates(self, suite: str) -> list[list[str]]:
+        """Return the one source list for a suite such as ubuntu-noble."""
+        name = suite.removeprefix(f"{UBUNTU}-")
+        head = f"deb [signed-by={self.keys}] {self.uri}"
+        return [[f"{head} {name}{end} main universe" for end in ("", "-updates", "-security")]]
+
+
+def is_ubuntu(suite: str) -> bool:
+    """Tell whether a suite is one of Ubuntu's archive."""
+    return suite.startswith(f"{UBUNTU}-")
+
+
+def mirror_of(suite: str) -> Mirror | UbuntuMirror:
+    """Return where a suite comes from."""
+    if not is_ubuntu(suite):
+        return machine_mirror()
+    own = os_field("ID") == UBUNTU
+    uri = choose(read_all(), codename()).archive.uri if own else UBUNTU_URI
+    keys = "usr/share/keyrings/ubuntu-archive-keyring.gpg"
+    return UbuntuMirror(uri, cache_dir() / "suites" / UBUNTU_KEYS_TREE / keys)

@@ -24,6 +24,7 @@ from kmtools.base.errors import UnableError, require_root
 from kmtools.base.files import alone
 from kmtools.base.paths import cache_dir
 from kmtools.base.processes import captured
+from kmtools.lab import sources
 from kmtools.lab.apt import Candidate, NotOnMirrorError, PrivateApt, compare_versions, progress
 from kmtools.lab.cache import locked
 from kmtools.lab.catalogue import Entry, Kernel, kernel_dir, unpacked
@@ -98,6 +99,8 @@ def make(entry: Entry, there: Kernel | None) -> Kernel:
     """Unpack the newest kernel of an entry that can still be downloaded."""
     with fetching(NEEDED_BYTES):
         progress(f"{entry.name}: asking the mirror for {entry.suite}")
+        if sources.is_ubuntu(entry.suite):
+            _unpack_ubuntu_keys()
         apt = PrivateApt(entry.suite)
         apt.update(anew=there is not None)
         problems = []
@@ -117,13 +120,26 @@ def make(entry: Entry, there: Kernel | None) -> Kernel:
     )
 
 
+def _unpack_ubuntu_keys() -> None:
+    """Unpack the keys of Ubuntu's archive."""
+    if suite_dir(sources.UBUNTU_KEYS_TREE).is_dir():
+        return
+    apt = PrivateApt(sources.UBUNTU_KEYS_SUITE)
+    apt.update()
+    debs = apt.download([sources.UBUNTU_KEYS_PACKAGE])
+    with new_tree(suite_dir(sources.UBUNTU_KEYS_TREE)) as tree:
+        extract_all(debs, tree)
+
+
 def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Kernel:
     """Download and unpack one candidate, its headers and, if need be, its suite."""
     release = candidate.release
     # Up to 7.1 the image is one package, later it is split by content.
     parts = [f"linux-{kind}-{release}" for kind in ("image", "binary", "modules", "base")]
     image = apt.names(parts)
-    closure = apt.closure([f"linux-headers-{release}", *BUILD_TOOLS])
+    # Debian's headers depend on their compiler, Ubuntu's do not.
+    compiler = ("gcc",) if sources.is_ubuntu(entry.suite) else ()
+    closure = apt.closure([f"linux-headers-{release}", *BUILD_TOOLS, *compiler])
     own = [name for name in closure if name.startswith(KERNEL_PREFIXES)]
     debs = apt.download(sorted({*own, *image}))
     ensure_suite(apt, apt.suite, [name for name in closure if name not in own])

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which archive a suite comes from, on machines of Debian and of other distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from kmtools.base.errors import UnableError
+from kmtools.lab import sources
+
+
+def test_one_line_sources() -> None:
+    text = """\
+# deb mirror://commented bookworm main
+deb [arch=amd64 signed-by=/keys/a.gpg] mirror://a/debian bookworm main contrib # note
+deb-src mirror://a/debian bookworm main
+deb mirror://b/security bookworm-security main
+"""
+    assert sources.parse_one_line(text) == [
+        sources.Source("mirror://a/debian", "bookworm", ("main", "contrib"), "/keys/a.gpg"),
+        sources.Source("mirror://b/security", "bookworm-security", ("main",)),
+    ]
+
+
+def test_deb822_sources() -> None:
+    text = """\
+Types: deb deb-src
+# a comment inside a stanza
+URIs: mirror://a/debian
+Suites: bookworm
+ bookworm-updates
+Components: main
+Signed-By: /keys/a.gpg
+
+Types: deb
+Enabled: no
+URIs: mirror://off
+Suites: bookworm
+Components: main
+
+Types: deb-src
+URIs: mirror://src
+Suites: bookworm
+Components: main
+"""
+    assert sources.parse_deb822(text) == [
+        sources.Source("mirror://a/debian", "bookworm", ("main",), "/keys/a.gpg"),
+        sources.Source("mirror://a/debian", "bookworm-updates", ("main",), "/keys/a.gpg"),
+    ]
+
+
+def test_mirror_is_chosen_among_others() -> None:
+    found = [
+        sources.Source("mirror://vendor", "bookworm", ("tools",)),
+        sources.Source("mirror://a", "bookworm", ("main",), "/keys/a.gpg"),
+        sources.Source("mirror://s", "bookworm-security", ("main",)),
+    ]
+    mirror = sources.choose(found, "bookworm")
+    assert mirror.candidates("trixie") == [
+        [
+            "deb [signed-by=/keys/a.gpg] mirror://a trixie main",
+            "deb mirror://s trixie-security main",
+        ],
+        ["deb [signed-by=/keys/a.gpg] mirror://a trixie main"],
+    ]
+    assert [line.split()[-2] for line in mirror.candidates("experimental")[0]] == [
+        "sid",
+        "experimental",
+    ]
+
+
+def test_machine_without_archive_is_told() -> None:
+    with pytest.raises(UnableError, match="no archive for bookworm"):
+        sources.choose([sources.Source("mirror://v", "bookworm", ("tools",))], "bookworm")
+
+
+UBUNTU = """ID=ubuntu
+VERSION_CODENAME=noble
+ID_LIKE=debian
+"""
+UBUNTU_SOURCES = "deb mirror://u noble main universe\ndeb mirror://u noble-security main\n"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Return a function that makes this a machine of a distribution with these sources of apt."""
+    monkeypatch.setattr(sources, "OS_RELEASE", tmp_path / "os-release")
+    monkeypatch.setattr(sources, "DEBIAN_KEYS", str(tmp_path / "keys"))
+    monkeypatch.setattr(sources.read_all, "__defaults__", (tmp_path,))
+
+    def become(release: str, listed: str) -> None:
+        (tmp_path / "os-release").write_text(release)
+        (tmp_path / "sources.list").write_text(listed)
+
+    return become
+
+
+def test_suites_of_debian_come_from_debian(
+    tmp_path: Path, machine: Callable[[str, str], None]
+) -> None:
+    machine(UBUNTU, UBUNTU_SOURCES)
+    with pytest.raises(UnableError, match=r"keys of Debian's archive are missing.*scripts/setup"):
+        sources.mirror_of("bookworm")
+    (tmp_path / "keys").touch()
+    assert sources.mirror_of("bookworm").candidates("bookworm")[0] == [
+        f"deb [signed-by={tmp_path}/keys] http://deb.debian.org/debian bookworm main",
+        f"deb [signed-by={tmp_path}/keys] http://deb.debian.org/debian-security "
+        "bookworm-security main",
+    ]
+    machine("ID=debian\nVERSION_CODENAME=trixie\n", "deb mirror://d trixie main\n")
+    assert sources.mirror_of("bookworm").candidates("bookworm") == [
+        ["deb mirror://d bookworm main"]
+    ]
+
+
+def test_suites_of_ubuntu_come_from_ubuntu(machine: Callable[[str, str], None]) -> None:
+    for release, listed, uri in (
+        (UBUNTU, UBUNTU_SOURCES, "mirror://u"),
+        ("ID=debian\n", "deb mirror://d stable main\n", "http://archive.ubuntu.com/ubuntu"),
+    ):
+        machine(release, listed)
+        (lines,) = sources.mirror_of("ubuntu-jammy").candidates("ubuntu-jammy")
+        heads = [line.rpartition("] ")[2] for line in lines]
+        parts = ("jammy", "jammy-updates", "jammy-security")
+        assert heads == [f"{uri} {part} main universe" for part in parts]
+        # Nothing is taken that Ubuntu's keys have not signed.
+        assert all("[signed-by=/" in line for line in lines)
