@@ -146,6 +146,9 @@ lint: ## run checkpatch, sparse, shellcheck, ruff, mypy; check floors, circles, 
 	@scripts/setup --lint
 	@$(KMARKERS) check lint $(foreach tool,$(value TOOLS),$(call quoted,$(tool)))
 
+clangd: setup ## write compile_commands.json, for clangd and other editors (K=...)
+	@$(KMARKERS) lab commands $(kernel)
+
 setup: ## install what is missing and fetch the default test kernel
 	@scripts/setup $(call name)
 
@@ -156,6 +159,7 @@ clean: ## remove what was built, but not the test kernels and the tools that wer
 		-o -name Module.symvers -o -name modules.order \) -exec rm -f {} +
 	[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name lab ! -name venv ! -name lint \
 		! -name peers ! -name setup.lock -exec rm -rf {} +
+	rm -f compile_commands.json
 
 lab-clean: ## remove the test kernels
 	$(KMARKERS) lab clean

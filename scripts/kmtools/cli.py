@@ -41,6 +41,7 @@ COMMANDS = {
     "lab add": ("lab", "add a kernel from packages or directories of your own"),
     "lab remove": ("lab", "remove a kernel that was added"),
     "lab shell": ("lab", "a shell in a test kernel with the modules loaded, and tracers"),
+    "lab commands": ("lab", "write compile_commands.json, for clangd and other editors"),
     "lab list": ("lab", "show the supported kernels and their state"),
     "lab clean": ("lab", "remove everything that the laboratory made"),
     "vm run": ("lab", "boot a test kernel, run a job in it, bring back its results"),

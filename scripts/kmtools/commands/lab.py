@@ -11,7 +11,7 @@ from typing import Any
 from kmtools.base.errors import BAD, DONE, positive
 from kmtools.base.paths import ROOT
 from kmtools.commands import Run
-from kmtools.lab import added, cache, catalogue, kernels, shell, tracers
+from kmtools.lab import added, cache, catalogue, database, kernels, shell, tracers
 from kmtools.lab.build import build_modules
 from kmtools.lab.emulator import TIERS
 from kmtools.lab.machine import Request, boot, usable_accel
@@ -56,6 +56,14 @@ def lab_add(parser: ArgumentParser) -> Run:
 def lab_remove(parser: ArgumentParser) -> Run:
     parser.add_argument("name", metavar="NAME", help="as it was added")
     return lambda args: added.remove(args.name)
+
+
+def lab_commands(parser: ArgumentParser) -> Run:
+    """The modules are built for a test kernel, and the commands of that build are written as this
+    machine sees their paths; those of the programs are behind them.
+    """
+    parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
+    return lambda args: print(database.write(args.kernel))
 
 
 def lab_list(_: ArgumentParser) -> Run:
