@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import manyruns
 import pytest
 from kmtools.base.paths import ROOT
+from kmtools.lab import catalogue
 
 CI = ROOT / "ci"
 CALL = re.compile(r'compare\.sh" "\$RUN_A" "\$RUN_B" "\$OUT" \$OPTIONS')
@@ -52,3 +54,49 @@ def test_action_and_template_call_the_step() -> None:
         assert len(CALL.findall(text)) == 1 and "scripts/setup" in text
     defaults = {line.strip() for line in (CI / "action.yml").read_text().splitlines()}
     assert {"default: comparison", "default: --fail-on costlier"} <= defaults
+
+
+def test_templates_run_every_part() -> None:
+    usage = (CI / "test.sh").read_text()
+    listed = re.search(r"^# usage: ci/test\.sh (\S+)", usage, re.M)
+    assert listed
+    parts = listed[1].split("|")
+    for name in ("tests-github.yml", "tests-gitlab.yml"):
+        text = (CI / name).read_text()
+        found = re.search(r"(?:part|PART): \[(.*)\]", text)
+        assert found and found[1].split(", ") == parts
+        assert "ci/test.sh $" in text
+    for part in parts:
+        assert re.search(rf"^\d:{part}[ )|]", usage, re.M)
+
+
+def test_a_part_sets_up_and_tests(tmp_path: Path) -> None:
+    for name in ("scripts/setup", "scripts/kmarkers"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f'#!/bin/sh\necho {name} "$@"\nexit ${{FAILS:-0}}\n')
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "ci").mkdir()
+    shutil.copy(CI / "test.sh", tmp_path / "ci")
+    shutil.copy(ROOT / "kernels.txt", tmp_path)
+
+    def said(*words: str, **env: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [tmp_path / "ci" / "test.sh", *words],
+            env={**os.environ, **env},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+    default = catalogue.parse((ROOT / "kernels.txt").read_text())[0].name
+    for words, option, test in (
+        (["lint"], "--lint", "lint"),
+        (["native"], "--native", "native"),
+        (["vm"], default, f"matrix {default}"),
+        (["vm", "5.10"], "5.10", "matrix 5.10"),
+    ):
+        assert said(*words) == (0, f"scripts/setup {option}\nscripts/kmarkers check {test}\n")
+    # What cannot be set up is not tested.
+    assert said("vm", FAILS="2") == (2, f"scripts/setup {default}\n")
+    assert said("all")[0] == said()[0] == said("lint", "5.10")[0] == 2
