@@ -205,3 +205,18 @@ def test_an_installed_command_works_on_the_checkout_that_it_is_called_in(tmp_pat
     assert lost.stderr.startswith(f"lab list: {tmp_path} is no checkout of kmarkers: clone it")
     found = called(ROOT / "tests" / "tools", "check", "house", "--help")
     assert found.returncode == 0 and "floors, circles" in found.stdout
+
+
+def test_command_starts_at_once() -> None:
+    """The time for which a processor works: how long that takes on a busy machine says nothing."""
+    python = "/usr/bin/python3" if Path("/usr/bin/python3").is_file() else sys.executable
+    seconds = []
+    for _ in range(7):
+        process = subprocess.Popen(
+            [python, ROOT / "scripts" / "kmarkers", "--help"], stdout=subprocess.DEVNULL
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        seconds.append(used.ru_utime + used.ru_stime)
+    assert min(seconds) <= 0.15

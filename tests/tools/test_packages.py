@@ -253,20 +253,31 @@ def test_installed_command_needs_no_checkout(tmp_path: Path, programs: None) -> 
     assert "is no checkout of kmarkers" in refused.stderr
 
 
-@pytest.mark.parametrize(
-    ("line", "wanted"),
-    [
-        (["kmarkers", "la"], ["lab"]),
-        (["kmarkers", "lab", "f"], ["fetch"]),
-        (["kmarkers", "vm", "run", "--ker"], ["--kernel"]),
-        (["kmarkers", "report", "--no-f"], ["--no-figures"]),
-    ],
-)
+COMPLETED = [
+    (["kmarkers", "la"], ["lab"]),
+    (["kmarkers", "lab", "f"], ["fetch"]),
+    (["kmarkers", "vm", "run", "--ker"], ["--kernel"]),
+    (["kmarkers", "report", "--no-f"], ["--no-figures"]),
+]
+
+
+@pytest.mark.parametrize(("line", "wanted"), COMPLETED)
 def test_bash_completes(line: list[str], wanted: list[str]) -> None:
     words = " ".join(f"'{word}'" for word in line)
     script = f"PATH={ROOT}/scripts:$PATH; . packaging/kmarkers.bash; COMP_WORDS=({words}); "
     script += f'COMP_CWORD={len(line) - 1}; _kmarkers; printf "%s\\n" "${{COMPREPLY[@]}}"'
     assert good("bash", "-c", script).split() == wanted
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is missing: run scripts/setup --packages")
+@pytest.mark.parametrize(("line", "wanted"), COMPLETED)
+def test_zsh_completes(line: list[str], wanted: list[str]) -> None:
+    # In the place of what offers words, functions that print them.
+    script = 'compadd() { print -l -- ${(P)2} }; _files() { }; words=("$@") CURRENT=$# '
+    script += f"PREFIX=${{@[-1]}}; PATH={ROOT}/scripts:$PATH; "
+    script += "complete() { . packaging/kmarkers.zsh }; complete"
+    offered = good("zsh", "-f", "-c", script, "zsh", *line).split()
+    assert [word for word in offered if word.startswith(line[-1])] == wanted
 
 
 @PAGES
@@ -352,18 +363,3 @@ def test_arch_packages_hold_what_is_installed(programs: None) -> None:
                 found = [f"/{member.name}" for member in tar if not member.isdir()]
             held += [path.removesuffix(".gz") for path in found if not path.startswith("/.")]
         assert sorted(held) == sorted(wanted)
-
-
-@pytest.mark.parametrize(
-    ("modules", "code"),
-    [("", 0), ("ext4 1000 1 - Live 0x0\n", 0), ("kmarkers_patcher 9000 0 - Live 0x0\n", 1)],
-)
-def test_loaded_modules_are_not_removed(tmp_path: Path, modules: str, code: int) -> None:
-    (tmp_path / "proc").mkdir()
-    (tmp_path / "proc" / "modules").write_text(modules)
-    done = run("sh", "debian/kmarkers-dkms.prerm", "remove", KMARKERS_ROOT=tmp_path)
-    assert done.returncode == code
-    assert ("nothing is removed" in done.stderr) == bool(code)
-    assert (
-        run("sh", "debian/kmarkers-dkms.prerm", "upgrade", KMARKERS_ROOT=tmp_path).returncode == 0
-    )

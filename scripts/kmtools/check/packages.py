@@ -87,8 +87,17 @@ def installed(suite: str) -> Iterator[Root]:
             root.remove()
 
 
-def provide(root: Root, log: Path) -> None:
-    """Put packages, examples and the script into a root."""
+def clean(packages: Iterable[Path], log: Path) -> Tally:
+    """Judge packages by the rules of Debian."""
+    words = ("--allow-root", "--display-info", "--fail-on", "error,warning,info")
+    tally = Tally()
+    code = processes.run(["lintian", *words, *packages], log)
+    tally.judge(code == 0, f"lintian finds faults in the packages, see {log}")
+    return tally
+
+
+def provide(root: Root, log: Path) -> list[Path]:
+    """Put packages, examples and the script into a root; return the packages."""
     places = {"packages": make(ROOT, log), "next": make_later(log)}
     for name, packages in places.items():
         (root.path / "srv" / name).mkdir()
@@ -96,6 +105,7 @@ def provide(root: Root, log: Path) -> None:
             shutil.copy(package, root.path / "srv" / name)
     shutil.copytree(ROOT / "examples", root.path / "srv" / "examples")
     shutil.copy(SCRIPT, root.path / "srv" / "root.sh")
+    return places["packages"]
 
 
 def run_root(root: Root, suite: str, log: Path) -> Tally:
@@ -150,7 +160,7 @@ def run_boot(root: Root, suite: str, part: str, log: Path) -> Tally:
             *(host_files(root) if part == PLAIN else []),
         ],
         settings={"KMARKERS_PART": part},
-        append=ENFORCE if part == REFUSED else "",
+        append=ENFORCE if part in (ENROLLED, REFUSED) else "",
         timeout=kernelsuite.TIMEOUT_SECONDS,
         memory=TRACERS_MEMORY,
         secure_boot=part == ENROLLED,
@@ -163,8 +173,8 @@ def run(suite: str, log: Path) -> Tally:
     """Test the packages in a Debian, and in its kernel."""
     log.write_text("")
     with installed(suite) as root:
-        provide(root, log)
-        tally = run_root(root, suite, log)
+        tally = clean(provide(root, log), log.with_suffix(".lintian.log"))
+        tally.add(run_root(root, suite, log))
         for part in (PLAIN, ENROLLED, REFUSED, LATER):
             tally.add(run_boot(root, suite, part, log))
     return tally

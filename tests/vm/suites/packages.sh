@@ -27,7 +27,43 @@ prerm_removes() {
 	sh /prerm remove
 }
 
+# undescribed: print the parameters of loaded modules that no text describes
+undescribed() {
+	for file in /sys/module/kmarkers_*/parameters/*; do
+		module=${file#/sys/module/}
+		module="${module%%/*} ${file##*/}"
+		grep -qx "$module" "$installed/described" || echo "$module"
+	done
+}
+
+# unload_all: unload our modules; those that nobody uses come first
+unload_all() {
+	while unused=$(sed -n 's/^\(kmarkers_[a-z_]*\) [0-9]* 0 .*/\1/p' /proc/modules) && [ "$unused" ]; do
+		probe -r "$(echo "$unused" | head -n 1)" || break
+	done
+	! grep -q ^kmarkers_ /proc/modules
+}
+
+# load_examples: do at boot what the examples of the package say, as systemd does
+load_examples() {
+	mkdir -p /etc/modprobe.d
+	cp "$installed/examples/modprobe.conf" /etc/modprobe.d/kmarkers.conf
+	sed '/^#/d' "$installed/examples/modules-load.conf" | while read -r module; do
+		[ ! "$module" ] || probe "$module" || return
+	done
+}
+
+# options_are_used: succeeds if every option of the example is the value of its parameter
+options_are_used() {
+	sed -n 's/^options //p' /etc/modprobe.d/kmarkers.conf >/tmp/options
+	[ -s /tmp/options ] || return
+	while read -r module option; do
+		[ "$(cat "/sys/module/$module/parameters/${option%%=*}")" = "${option#*=}" ] || return
+	done </tmp/options
+}
+
 test_packages() {
+	installed=$(echo /lib/modules/*)
 	if [ "$KMARKERS_PART" = refused ]; then
 		refused "modules whose key is not enrolled" "Key was rejected\|Required key not available" probe example_client
 		! grep -q ^kmarkers_ /proc/modules
@@ -57,10 +93,26 @@ test_packages() {
 	refused "removing the package while modules are loaded" "kmarkers_patcher.*unload them first" prerm_removes
 	try "modprobe unloads the client and all that it needed" probe -r example_client
 	try "modprobe unloads SDT probes" probe -r kmarkers_sdt
-	# Those that nobody uses come first.
-	while unused=$(sed -n 's/^\(kmarkers_[a-z_]*\) [0-9]* 0 .*/\1/p' /proc/modules) && [ "$unused" ]; do
-		probe -r "$(echo "$unused" | head -n 1)" || break
+	try "no module stays" unload_all
+
+	try "modules are loaded at boot as the examples say" load_examples
+	loaded kmarkers_markers
+	result $? "the module of the example is loaded"
+	for module in $core; do
+		probe "$module" || break
 	done
-	! grep -q ^kmarkers_ /proc/modules
-	result $? "no module stays"
+	same "every parameter is described" "$(undescribed)" ""
+	try "parameters are those of the example" options_are_used
+	rm /etc/modprobe.d/kmarkers.conf
+	try "all modules are unloaded" unload_all
+
+	[ -d "$installed/next" ] || return 0
+	must probe kmarkers_patcher || return
+	! insmod "$installed/next/kmarkers_immediate.ko"
+	result $? "a module of a later version is refused"
+	logged "kmarkers_immediate: of version .*, loaded is version .*: unload all modules of kmarkers first"
+	result $? "the log says which versions do not fit"
+	try "the module of the older version is unloaded" unload_all
+	try "modules of the later version are loaded without older ones" insmod "$installed/next/kmarkers_patcher.ko"
+	try "modules of the later version are unloaded" unload_all
 }

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the scripts of the Debian packages say and do while modules are loaded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from kmtools.base.paths import ROOT
+
+
+def call(
+    script: Path | str, action: str, root: Path, **names: str
+) -> subprocess.CompletedProcess[str]:
+    """Call a script as dpkg does, on a system whose /proc and /sys are below a root."""
+    return subprocess.run(
+        ["sh", ROOT / "debian" / script, action],
+        env={**os.environ, "KMARKERS_ROOT": str(root), **names},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_upgrade_beside_loaded_modules_says_what_must_happen(tmp_path: Path) -> None:
+    loaded = tmp_path / "sys" / "module" / "kmarkers_patcher" / "version"
+    loaded.parent.mkdir(parents=True)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in (("dkms", "kmarkers/2.0, 6.1: installed"), ("dpkg-query", "2.0-1")):
+        (programs / name).write_text(f"#!/bin/sh\necho '{text}'\n")
+        (programs / name).chmod(0o755)
+    names = {"PATH": f"{programs}:{os.environ['PATH']}"}
+    names["DPKG_MAINTSCRIPT_PACKAGE"] = "kmarkers-dkms"
+    for version_there, said in (
+        ("1.0", "modules of version 1.0 are loaded; unload them, or boot again, to use version"),
+        ("2.0", ""),
+    ):
+        loaded.write_text(f"{version_there}\n")
+        done = call("kmarkers-dkms.postinst", "configure", tmp_path, **names)
+        assert done.returncode == 0
+        assert said in done.stderr and bool(done.stderr) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("modules", "code"),
+    [("", 0), ("ext4 1000 1 - Live 0x0\n", 0), ("kmarkers_patcher 9000 0 - Live 0x0\n", 1)],
+)
+def test_loaded_modules_are_not_removed(tmp_path: Path, modules: str, code: int) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc" / "modules").write_text(modules)
+    done = call("kmarkers-dkms.prerm", "remove", tmp_path)
+    assert done.returncode == code
+    assert ("nothing is removed" in done.stderr) == bool(code)
+    assert call("kmarkers-dkms.prerm", "upgrade", tmp_path).returncode == 0
+    # dpkg then calls the script that configures. It builds again only what was removed.
+    script = (ROOT / "debian" / "kmarkers-dkms.postinst").read_text()
+    (tmp_path / "postinst").write_text(script.replace("#DEBHELPER#", "echo built"))
+    said = call(tmp_path / "postinst", "abort-remove", tmp_path)
+    assert (said.returncode, said.stdout) == (0, "" if code else "built\n")
