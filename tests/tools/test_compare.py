@@ -117,9 +117,10 @@ def test_real_pairs_without_a_change_are_quiet() -> None:
     assert rash > len(pairs) / 20
 
 
-def test_a_percent_is_found_in_real_data() -> None:
+@pytest.mark.parametrize("variant", ["marker-jump", "marker-generic"])
+def test_a_percent_is_found_in_real_data(variant: str) -> None:
     """One percent more in a row that is steady, in each of the real pairs."""
-    name = Name("native", "memcpy-4096", "marker-jump")
+    name = Name("native", "memcpy-4096", variant)
     found = 0
     for a, b in halves():
         more = [replace(row, values=row.values * (1.01 if row.name == name else 1)) for row in b]

@@ -27,8 +27,9 @@ from kmtools.measure.rundir import Tier, tier_order
 from kmtools.measure.samples import LOOP, Sample
 
 SHARE, WHOLE, EXACT = "share", "whole", "exact"
-# A tenth of the blocks is left out at either end: rare events do not move the mean then.
-TRIM = 0.1
+# A fifth of the blocks is left out at either end: on a machine that does other work, many blocks are
+# slow. The median, which leaves out more, would be a multiple of the clock's step.
+TRIM = 0.2
 # A run with one process is cut into at most so many stretches.
 STRETCHES = 8
 
@@ -98,7 +99,7 @@ class Block:
 
 
 def trimmed(values: Sequence[float]) -> float:
-    """The mean without the tenth at either end, at least one value of three or more."""
+    """The mean without the fifth at either end, at least one value of three or more."""
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     cut = math.ceil(len(ordered) * TRIM) if len(ordered) > 2 else 0
     return float(np.mean(ordered[cut : len(ordered) - cut]))
