@@ -13,7 +13,7 @@ from kmtools.cli import main
 
 REFERENCE = ROOT / "results" / "reference"
 EVIL = "<script>alert('1')</script>&<b>"
-NAMES = {"none": 1.0, "none-clone": 1.0, EVIL: 9.0, "-": 2.0, "é\u202e": 3.0}
+NAMES = {"none": 1.0, "none-clone": 1.0, EVIL: 9.0, "-": 2.0, "é\u05d0": 3.0}
 HOSTILE = rawdata.Bench("empty-loop", NAMES)
 
 
@@ -33,5 +33,55 @@ def make_hostile(root: Path) -> Path:
     long = rawdata.Bench("getppid-quiet", {one: 1.0, f"{one}-clone": 1.0, other: 9.0})
     raw = rawdata.write_tier(root / "raw", 12, 1, [HOSTILE, long], emulated="0", cpu_model=EVIL)
     assert main(["collect", str(root / "run"), f"--raw=native={raw}"]) == 0
+    assert main(["report", str(root / "run")]) == 0
+    return root / "run"
+
+
+# What kernels measure and programs do not.
+KERNEL_ONLY = {
+    "marker-enabled": (
+        "kprobe-on-probe tracepoint tracepoint-2-probes tracepoint-8-probes marker-event"
+        " trace-event"
+    ),
+    "peers-dormant": "none none-clone marker-jump flag static-key static-call tracepoint",
+    "peers-enabled": (
+        "none none-clone call static-key static-call kprobe-int3 kprobe-ftrace ftrace-hook"
+        " tracepoint marker-jump"
+    ),
+    "peer-kprobe-optimised": "call call-clone kprobe-optimised",
+    "getppid-copy-quiet": "compiled-out compiled-out-clone generic immediate",
+    "getppid-copy-pressure": "compiled-out compiled-out-clone generic immediate",
+    "lock-pair-rwsem-read": "no-probes no-probes-clone sdt-func-ptr sdt-breakpoint sdt-jump",
+    "lock-pair-rwsem-write": "no-probes no-probes-clone sdt-func-ptr sdt-breakpoint sdt-jump",
+}
+
+
+def benchmarks_of(listed: str) -> dict[str, list[str]]:
+    """Benchmarks and their variants, from what kmbench lists; those of switches are left out."""
+    lines = (line.split(": ") for line in listed.splitlines())
+    return {name: own.split() for name, own in lines if not name.startswith("arm-")}
+
+
+def make_whole(root: Path, listed: str) -> Path:
+    """A run with all benchmarks in the tiers of make bench, where no row is equivalent."""
+    programs, kernels = benchmarks_of(listed), benchmarks_of(listed)
+    for name, more in KERNEL_ONLY.items():
+        kernels.setdefault(name, []).extend(more.split())
+
+    def write(tier: str, names: dict[str, list[str]], exact: bool, **env: str) -> str:
+        benches = []
+        for name, variants in names.items():
+            costs = {v: 40.0 if v.endswith("-clone") or n == 0 else 50.0 + n
+                     for n, v in enumerate(variants)}  # fmt: skip
+            benches.append(rawdata.Bench(name, costs))
+        path = rawdata.write_tier(root / tier, 24, 1, benches, exact=exact, **env)
+        return f"--raw={tier}={path}"
+
+    tiers = [
+        write("native", programs, False, emulated="0"),
+        write("vm", kernels, False, emulated="1"),
+        write("icount", kernels, True, emulated="1"),
+    ]
+    assert main(["collect", str(root / "run"), *tiers]) == 0
     assert main(["report", str(root / "run")]) == 0
     return root / "run"

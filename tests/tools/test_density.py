@@ -124,7 +124,7 @@ def test_the_figure_shows_whole_intervals() -> None:
     ends = [(panel.axis.share(row.lo), panel.axis.share(row.hi)) for row in panel.rows]
     assert 0 < ends[0][0] < ends[0][1] < 1
     assert ends[1] == (0, 1), "an interval without ends goes from end to end"
-    assert [row.words for row in panel.rows] == ["+1.000 ± 9.000", "+0.500"]
+    assert [row.words for row in panel.rows] == ["+1.000 ± 9.000", "+0.500, unbounded"]
     assert "; 0 and 64 sites; " in sitetable.title_of(costs[0])
 
 

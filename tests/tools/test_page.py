@@ -8,11 +8,16 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
+import nativeprograms
 import pages
 import pytest
 import rawdata
+from kmtools.analyse.summary import read_summary
 from kmtools.cli import main
+from kmtools.measure.rundir import read_env
+from kmtools.report import reference as keeping
 from kmtools.report.figures import svg
+from kmtools.report.markup import LEFT_OUT
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +57,31 @@ def test_the_page_is_small(reference: Path) -> None:
     assert len(text.encode()) <= 1_500_000 and len(parsed.tags) <= 12_000
 
 
+def test_the_kept_figures_and_tables_are_those_that_the_kept_samples_give(reference: Path) -> None:
+    kept = sorted(pages.REFERENCE.glob("*.svg"))
+    changed = [
+        path.name
+        for path in kept
+        if path.read_bytes() != (reference / "figures" / path.name).read_bytes()
+    ]
+    assert kept and not changed, "run scripts/kmarkers reference"
+    summary = read_summary(reference)
+    entries = summary["results"] + summary["switching"]
+    stems = [stem for stem in keeping.FIGURES if pages.REFERENCE / f"{stem}.svg" in kept]
+    text = keeping.render(read_env(reference / "env.json"), entries, stems)
+    assert text == (pages.REFERENCE / "README.md").read_text()
+
+
+def test_a_page_of_all_benchmarks_is_small_and_whole(tmp_path: Path, native_programs: None) -> None:
+    """Room is left for the switches of two tiers, which this run lacks."""
+    run = pages.make_whole(tmp_path, nativeprograms.kmbench("list").stdout)
+    text = (run / "report.html").read_text()
+    parsed = Tags()
+    parsed.feed(text)
+    assert len(text.encode()) <= 1_300_000 and len(parsed.tags) <= 11_000
+    assert LEFT_OUT not in text
+
+
 Change = Callable[[str], str]
 
 
@@ -72,6 +102,8 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "of 9000 digits": (with_value("9" * 9000), "value is above"),
     "short line": (lambda text: text + "x,y\n", "fields"),
     "empty": (lambda text: "", "lacks"),
+    "text turned around": (lambda text: text.replace("none", "n\u202ene"), "cannot be printed"),
+    "a bell": (lambda text: text.replace("none", "n\x07ne"), "cannot be printed"),
     "broken lines": (lambda text: text.replace("none", "n\x1bne\n"), "fields"),
 }
 

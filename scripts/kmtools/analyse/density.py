@@ -11,16 +11,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 from kmtools.analyse import location, stats
 from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.slopes import Slope, fit_slope
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.verdicts import BASELINE, Result
+from kmtools.analyse.verdicts import BASELINE, FASTER, SLOWER, UNRESOLVED, WITHHELD, Result
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 
 BENCHMARKS = ("density-*", "cold-icache-*")
@@ -30,7 +31,8 @@ KHZ = re.compile(r"[1-9][0-9]*")
 
 @dataclass(frozen=True)
 class SiteCost:
-    """The cost of a site of one flavour, in `unit`. `pass_cost` is that of a pass without sites."""
+    """The cost of a site of one flavour, in `unit`. `pass_cost` is that of a pass without sites;
+    `note` says why there is no verdict, if the numbers are too poor for one."""
 
     tier: str
     kernel: str
@@ -44,6 +46,14 @@ class SiteCost:
     pass_cost: float
     core: CoreCycles | None
     ns_per_tick: float | None
+    note: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """What the interval says; withheld with the note that says why."""
+        if self.note:
+            return WITHHELD
+        return SLOWER if self.ci.lo > 0 else FASTER if self.ci.hi < 0 else UNRESOLVED
 
     @property
     def ns(self) -> float | None:
@@ -75,7 +85,8 @@ class SiteCost:
         }
         rounded = {k: None if value is None else round(value, 6) for k, value in numbers.items()}
         names = ("tier", "kernel", "benchmark", "flavour", "unit", "n")
-        return {**{k: getattr(self, k) for k in names}, "sites": [*self.sites], **rounded}
+        words = {"verdict": self.verdict, "note": self.note}
+        return {**{k: getattr(self, k) for k in names}, "sites": [*self.sites], **rounded, **words}
 
 
 def is_counted(benchmark: str) -> bool:
@@ -141,9 +152,14 @@ def flavours_of(results: Sequence[Result]) -> dict[str, dict[int, Result]]:
     return found
 
 
-def analyse(results: Sequence[Result], tiers: Sequence[Tier]) -> list[SiteCost]:
+def analyse(
+    results: Sequence[Result],
+    tiers: Sequence[Tier],
+    poor: Mapping[tuple[str, str, str], str] = MappingProxyType({}),
+) -> list[SiteCost]:
     """The costs of all flavours, in the order of `results`. Flavours without a slope in any block
-    are left out, and so are emulated ticks, which say nothing about a single instruction."""
+    are left out, and so are emulated ticks, which say nothing about a single instruction. `poor`
+    says why the numbers of a benchmark carry no verdict; see grade.py."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     costs = []
     for key, group in groupby(results, lambda r: (r.tier, r.kernel, r.benchmark)):
@@ -152,7 +168,7 @@ def analyse(results: Sequence[Result], tiers: Sequence[Tier]) -> list[SiteCost]:
         if baseline is None or not is_counted(key[2]) or (tier.emulated and not tier.exact):
             continue
         for flavour, counted in flavours_of(own).items():
-            cost = cost_of(baseline, flavour, counted, tier)
+            cost = replace(cost_of(baseline, flavour, counted, tier), note=poor.get(key, ""))
             if cost.n:
                 costs.append(cost)
     return costs

@@ -209,7 +209,7 @@ def others(known: Evidence) -> Reason | None:
     if found is None:
         return None
     words = f"other programs on the same CPU for {100 * found[1]:.0f} % of the time"
-    return Reason(found[0], words, "end them, or choose a CPU that they leave alone")
+    return Reason(found[0], words, "end the other programs, or choose a CPU that they leave alone")
 
 
 def unequal_clones(known: Evidence) -> Reason | None:
@@ -262,11 +262,10 @@ def grades(
     return found
 
 
-def withheld(
+def poor(
     env: Mapping[str, Any], tiers: Sequence[Tier], results: Sequence[Result]
-) -> list[Result]:
-    """The results, without verdicts in benchmarks whose numbers are poor. The A/A clones keep
-    theirs, which are evidence."""
+) -> dict[tuple[str, str, str], str]:
+    """The benchmarks whose numbers are poor, each with the reason and the next step."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     rows: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
     for result in results:
@@ -274,9 +273,19 @@ def withheld(
     notes = {}
     for key, own in rows.items():
         reasons = grade_of(Evidence(known[key[:2]], env, own)).reasons
-        poor = [one for one in reasons if one.level == Level.POOR and not one.judged]
-        notes[key] = f"{poor[0].words}; next: {poor[0].remedy}" if poor else ""
-    return [without_verdict(result, notes[result.key[:3]]) for result in results]
+        found = [one for one in reasons if one.level == Level.POOR and not one.judged]
+        if found:
+            notes[key] = f"{found[0].words}; next: {found[0].remedy}"
+    return notes
+
+
+def withheld(
+    env: Mapping[str, Any], tiers: Sequence[Tier], results: Sequence[Result]
+) -> list[Result]:
+    """The results, without verdicts in benchmarks whose numbers are poor. The A/A clones keep
+    theirs, which are evidence."""
+    notes = poor(env, tiers, results)
+    return [without_verdict(result, notes.get(result.key[:3], "")) for result in results]
 
 
 def without_verdict(result: Result, note: str) -> Result:

@@ -18,11 +18,20 @@ DORMANT, COLD, ENABLED, OTHER = KINDS = ("dormant", "cold", "enabled", "other")
 PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("*", "*-on", ENABLED),
     ("marker-enabled", "*", ENABLED),
+    ("peers-enabled", "*", ENABLED),
+    ("peer-kprobe-*", "*", ENABLED),
+    ("sdt-enabled", "*", ENABLED),
+    ("sdt-trapped", "*", ENABLED),
     ("cold-*", "*", COLD),
     ("empty-loop*", "*", DORMANT),
     ("memcpy-*", "*", DORMANT),
     ("density-*", "*", DORMANT),
     ("getppid-*", "*", DORMANT),
+    ("function-entry", "*", DORMANT),
+    ("lock-pair-*", "*", DORMANT),
+    ("nop-encodings", "*", DORMANT),
+    ("peers-dormant", "*", DORMANT),
+    ("sdt-dormant", "*", DORMANT),
 )
 
 

@@ -24,6 +24,14 @@ def printable(text: str) -> str:
     )
 
 
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters; its middle is left out where it is too long."""
+    if len(text) <= most:
+        return text
+    head = (most - 1) * 2 // 3
+    return f"{text[:head]}…{text[head + 1 - most :]}"
+
+
 def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[str]:
     """The lines of a table; the columns that `right` holds are aligned to the right."""
     sizes = [max(map(len, column)) for column in zip(*rows, strict=True)]

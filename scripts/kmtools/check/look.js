@@ -79,7 +79,7 @@
 	for (const box of all(".scroll")) {
 		box.scrollLeft = 60;
 		const room = box.getBoundingClientRect();
-		for (const cell of box.querySelectorAll("tbody tr:first-child th, tbody tr:first-child .v")) {
+		for (const cell of box.querySelectorAll("th:first-child[scope=row], .v")) {
 			const place = cell.getBoundingClientRect();
 			if (place.left < room.left - 1 || place.right > room.right + 1)
 				found.push(`column: ${say(cell)} leaves its table`);

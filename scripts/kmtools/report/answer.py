@@ -81,8 +81,7 @@ def of_site(cost: SiteCost, place: str, words: str, how: str, then: str) -> Answ
     """The cost of one more site."""
     scale, unit = (cost.core.per_tick, CORE) if cost.core else (1.0, cost.unit)
     ends = Interval(cost.ci.lo * scale, cost.ci.hi * scale)
-    verdict = UNRESOLVED if ends.lo <= 0 <= ends.hi else SLOWER if ends.lo > 0 else FASTER
-    return Answer(place, words, cost.cost * scale, ends, unit, verdict, how, then)
+    return Answer(place, words, cost.cost * scale, ends, unit, cost.verdict, how, then)
 
 
 def machine(row: Published) -> str:
@@ -211,16 +210,19 @@ def bounded(ci: Interval) -> bool:
 def sentence(found: Sequence[Answer]) -> str:
     """The answers in one sentence."""
     known = [a for a in found if a.value is not None and a.place != "Beside cold data"]
-    if not known:
+    if not found:
         return "This run has no answer: no tier of it has cycles of a real CPU."
+    if not known:
+        return "This run has no answer: it has none of the benchmarks that could give one."
+    doubts = [a.verdict if a.verdict in (UNRESOLVED, WITHHELD) else "" for a in known]
+    common = doubts[0] if len(known) > 1 and len(set(doubts)) == 1 else ""
     parts, unit = [], ""
-    for answer in known:
-        doubt = f" ({answer.verdict})" if answer.verdict in (UNRESOLVED, WITHHELD) else ""
+    for answer, doubt in zip(known, doubts, strict=True):
         said = number(answer) if answer.unit != unit else short(answer.value or 0.0)
-        parts.append(f"{said} {answer.short}{doubt}")
+        parts.append(f"{said} {answer.short}{f' ({doubt})' if doubt and not common else ''}")
         unit = answer.unit
     text = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-    return f"A dormant marker costs {text}."
+    return f"A dormant marker costs {text}{f' (all {common})' if common else ''}."
 
 
 def verdict_word(answer: Answer) -> str:

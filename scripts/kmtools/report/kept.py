@@ -63,6 +63,7 @@ def site_of(entry: Entry) -> SiteCost:
         pass_cost=entry["pass_cost"],
         core=CoreCycles("estimated", core / cost) if core and cost else None,
         ns_per_tick=ns / cost if ns and cost else None,
+        note=entry.get("note", ""),
     )
 
 

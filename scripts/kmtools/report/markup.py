@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from kmtools.report.figures import svg
@@ -10,6 +11,15 @@ from kmtools.report.figures.svg import NARROW, WIDE, Drawing, minus
 
 # A description for those who do not see the figure; the tables hold the numbers.
 LONGEST_LABEL = 280
+# Classes of the kinds of columns.
+CLASSES = {"n": ' class="n"', "v": ' class="v"', "t": ""}
+VERDICT = re.compile('<span class="([a-z]+)">([^<]*)</span>([^<]*)')
+
+MORE = re.compile('<details class="numbers">.*?</details>', re.DOTALL)
+LEFT_OUT = "This page would be too large with these numbers: summary.json has them."
+
+# A title of rows, and the rows.
+Group = tuple[str, Iterable[Sequence[str]]]
 
 
 def escape(value: object) -> str:
@@ -28,28 +38,48 @@ def verdict(word: str, note: str = "") -> str:
     return f'<span class="{escape(word)}">{escape(word)}</span>{more}'
 
 
-def row_html(cells: Sequence[str], kinds: Sequence[str]) -> str:
+def cell_html(cell: str, kind: str) -> str:
+    """A cell; a verdict's colour is that of its whole cell."""
+    if kind == "v" and (found := VERDICT.fullmatch(cell)):
+        return f'<td class="v {found[1]}">{found[2]}{found[3]}</td>'
+    return f"<td{CLASSES[kind]}>{cell}</td>"
+
+
+def row_html(cells: Sequence[str], kinds: str) -> str:
     """A row whose first cell is its heading."""
     first = f'<th scope="row">{cells[0]}</th>'
     rest = zip(cells[1:], kinds[1:], strict=True)
-    return f"<tr>{first}{''.join(f'<td{kind}>{cell}</td>' for cell, kind in rest)}</tr>"
+    return f"<tr>{first}{''.join(cell_html(cell, kind) for cell, kind in rest)}</tr>"
+
+
+def grouped(
+    caption: str, heads: Sequence[str], groups: Iterable[Group], kinds: str, look: str = ""
+) -> str:
+    """A table of rows in groups, each with a title. Cells are HTML already. `kinds` has a letter
+    for each column: n is a number, v the verdict, which stays in sight, t text. The first column
+    stays in sight, too."""
+    head = "".join(
+        f'<th scope="col"{CLASSES[k]}>{escape(h)}</th>' for h, k in zip(heads, kinds, strict=True)
+    )
+    bodies = []
+    for title, rows in groups:
+        words = f"<div>{escape(minus(title))}</div>"
+        over = f'<tr><th colspan="{len(heads)}" scope="rowgroup">{words}</th></tr>\n'
+        body = "\n".join(row_html(row, kinds) for row in rows)
+        bodies.append(f"<tbody>{over if title else ''}{body}</tbody>")
+    label = escape(minus(caption))
+    return (
+        f'<div class="scroll{look}" tabindex="0" role="group" aria-label="{label[:200]}">'
+        f"<table><caption>{label}</caption><thead><tr>{head}</tr></thead>\n"
+        f"{''.join(bodies)}</table></div>"
+    )
 
 
 def table(
     caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], kinds: str, look: str = ""
 ) -> str:
-    """A table of cells that are HTML already. `kinds` has a letter for each column: n is a number,
-    v the verdict, which stays in sight, t text. The first column stays in sight, too."""
-    classes = {"n": ' class="n"', "v": ' class="v"', "t": ""}
-    own = [classes[kind] for kind in kinds]
-    head = "".join(f'<th scope="col"{k}>{escape(h)}</th>' for h, k in zip(heads, own, strict=True))
-    body = "\n".join(row_html(row, own) for row in rows)
-    label = escape(minus(caption))
-    return (
-        f'<div class="scroll{look}" tabindex="0" role="group" aria-label="{label[:200]}">'
-        f"<table><caption>{label}</caption><thead><tr>{head}</tr></thead>\n"
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    """A table whose rows are one group without a title."""
+    return grouped(caption, heads, [("", rows)], kinds, look)
 
 
 def cut(words: str) -> str:
@@ -68,11 +98,24 @@ def figure(draw: Callable[[int], Drawing], words: str, caption: str = "") -> str
     return f"<figure>{both}{said}</figure>"
 
 
-def folded(summary: str, body: str) -> str:
-    """A part that is opened on demand; nothing without a body."""
+def folded(summary: str, body: str, more: bool = False) -> str:
+    """A part that is opened on demand; nothing without a body. `more` marks numbers that
+    summary.json has, too."""
     if not body:
         return ""
-    return f"<details><summary>{escape(summary)}</summary>\n{body}\n</details>"
+    look = ' class="numbers"' if more else ""
+    return f"<details{look}><summary>{escape(summary)}</summary>\n{body}\n</details>"
+
+
+def within(text: str, nodes: int, size: int) -> str:
+    """The page with at most so many elements and bytes, as far as folded numbers decide that: the
+    longest tables are left out first."""
+    for long in sorted(MORE.findall(text), key=len, reverse=True):
+        if text.count("<") - text.count("</") <= nodes and len(text.encode()) <= size:
+            break
+        head = long[: long.index("</summary>")]
+        text = text.replace(long, f"{head}</summary>\n<p>{LEFT_OUT}</p>\n</details>")
+    return text
 
 
 def section(name: str, title: str, parts: Iterable[str]) -> str:

@@ -24,12 +24,16 @@ from kmtools.measure.rundir import Tier, lacking, tiers_of, warnings
 from kmtools.report import answer, headline, sections
 from kmtools.report.figures import panels, rows
 from kmtools.report.figures.svg import COLOURS, minus
-from kmtools.report.markup import escape, figure, folded, section, table, verdict
+from kmtools.report.markup import escape, figure, folded, section, table, verdict, within
 from kmtools.report.sections import Run
 
 NO_BREAK = "\N{NO-BREAK SPACE}%"
 CSS = Path(__file__).resolve().parent / "report.css"
 HEADLINE = "headline"
+# Reasons for a grade on the first screen.
+FIRST_REASONS = 2
+# The largest page: elements and bytes.
+MOST_NODES, MOST_BYTES = 12_000, 1_500_000
 
 READING = """
 <p>Every variant ran next to its baseline in the same block, in random order, at two or more loop
@@ -56,13 +60,18 @@ a straight line over their loop counts; the note says which.</li>
 """
 
 
-def grade_html(tier: Tier, found: Grade) -> str:
-    """The grade of a tier with its reasons, in one paragraph."""
-    reasons = "; ".join(reason.words for reason in found.reasons) or "nothing speaks against them"
+def grade_html(tier: Tier, found: Grade, most: int | None = None) -> str:
+    """The grade of a tier with its reasons, in one paragraph; with `most`, so many of them and a
+    way to the others."""
+    told = [reason.words for reason in found.reasons]
+    kept = told if most is None or len(told) <= most + 1 else told[:most]
+    reasons = "; ".join(kept) or "nothing speaks against them"
     look = {"good": "equivalent", "fair": "ink", "poor": "slower"}[found.word]
+    more = len(told) - len(kept)
+    rest = f'; and <a href="#conditions">{more} more reasons</a>' if more else ""
     return (
         f'<p class="grade"><b class="{look}">{escape(tier.tier)}: {found.word} numbers.</b>'
-        f" {escape(minus(reasons[:1].upper() + reasons[1:]))}.</p>"
+        f" {escape(minus(reasons[:1].upper() + reasons[1:]))}{rest}.</p>"
     )
 
 
@@ -91,7 +100,7 @@ def first_screen(run: Run, graded: Sequence[tuple[Tier, Grade]]) -> str:
     parts = [f'<p class="answer">{escape(answer.sentence(found).replace(" %", NO_BREAK))}</p>']
     old = next((one.then for one in found if one.place == "In hot code"), "")
     parts += [f"<p class='then-line'>Then: {escape(old)}.</p>"] if old else []
-    parts += [grade_html(tier, one) for tier, one in own]
+    parts += [grade_html(tier, one, FIRST_REASONS) for tier, one in own]
     parts += [f"<p class='warning'>{escape(line)}</p>" for line in warnings(run.env)]
     if panel := headline.panel(run.results, run.sites):
         run.keep(HEADLINE, [panel], headline.words(panel))
@@ -203,7 +212,7 @@ def render(run: Run) -> str:
     ]
     cpu = cpu_of(run.env).get("model_name")
     style = COLOURS.read_text(encoding="utf-8") + CSS.read_text(encoding="utf-8")
-    return "\n".join(
+    text = "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -216,6 +225,7 @@ def render(run: Run) -> str:
             "</main></body></html>\n",
         ]
     )
+    return within(text, MOST_NODES, MOST_BYTES)
 
 
 def write(

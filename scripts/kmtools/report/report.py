@@ -87,9 +87,10 @@ def _judge(
     )  # fmt: skip
     from kmtools.report import answer, opening, sitetable, switchtable, table  # noqa: PLC0415
 
-    results = grade.withheld(env, tiers, verdicts.analyse(samples, tiers))
+    judged = verdicts.analyse(samples, tiers)
+    results = grade.withheld(env, tiers, judged)
     switches = switching.analyse(samples)
-    sites = density.analyse(results, tiers)
+    sites = density.analyse(results, tiers, grade.poor(env, tiers, judged))
     if wanted:
         shown = [result for result in results if result.tier in wanted]
         graded = grade.grades(env, [one for one in tiers if one.tier in wanted], results)

@@ -3,48 +3,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from kmtools.analyse import kinds, stats
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.switching import Point
-from kmtools.analyse.verdicts import Result
+from kmtools.analyse.verdicts import FEWER, MORE, Result
+from kmtools.measure.rundir import UNIT_GUEST, UNIT_INSTRUCTIONS, UNIT_TSC
 from kmtools.report import sitetable, switchtable
-from kmtools.report.markup import escape, number, table, verdict
-from kmtools.report.table import amount, group_header, in_core_cycles, shown, span
+from kmtools.report.figures.svg import minus
+from kmtools.report.markup import escape, grouped, number, table, verdict
+from kmtools.report.table import amount, group_header, in_core_cycles, long_notes, shown, span
+
+# Head, kind and cell of a column; the verdict comes last.
+Column = tuple[str, str, Callable[[Result], str]]
 
 
-def result_row(result: Result) -> list[str]:
-    """The cells of one result."""
-    flags = ", ".join(f"{count} {word}" for word, count in result.flags.items())
-    return [
-        escape(result.variant + (" (A/A)" if result.is_clone else "")),
-        number(shown(result, result.delta, True)),
-        number(span(result, result.delta_ci, True)),
-        *([number(in_core_cycles(result))] if result.core else []),
-        number(shown(result, result.median)),
-        number(span(result, result.ci)),
-        str(result.n),
-        f"{result.flagged} of {result.windows}" + (f" ({escape(flags)})" if flags else ""),
-        verdict(result.verdict, result.note),
+def flags_of(result: Result) -> str:
+    """The windows with a flag, by its words."""
+    words = ", ".join(f"{count} {word}" for word, count in result.flags.items())
+    return f"{result.flagged} of {result.windows}" + (f" ({escape(words)})" if words else "")
+
+
+def rough(result: Result) -> str:
+    """An added cost with its interval, where only ratios of whole operations count."""
+    words = f"{shown(result, result.delta, True)} {span(result, result.delta_ci, True)}"
+    return number("-" if result.delta is None else words)
+
+
+def columns_of(rows: Sequence[Result]) -> list[Column]:
+    """The columns of a tier; none that says the same in every row."""
+    exact, timed = rows[0].unit == UNIT_INSTRUCTIONS, rows[0].unit in (UNIT_TSC, UNIT_GUEST)
+    columns: list[Column] = [
+        ("variant", "t", lambda r: escape(r.variant + (" (A/A)" if r.is_clone else ""))),
+        ("added", "n", lambda r: number(shown(r, r.delta, True))),
     ]
+    if not timed and not exact:
+        columns[1] = ("added, 95 %", "n", rough)
+    if timed:
+        columns.append(("95 %", "n", lambda r: number(span(r, r.delta_ci, True))))
+    if core := next((r.core for r in rows if r.core), None):
+        head = f"added, core cycles ({core.source})"
+        columns.append((head, "n", lambda r: number(in_core_cycles(r))))
+    columns.append(("in all" if exact else "median", "n", lambda r: number(shown(r, r.median))))
+    if timed:
+        columns.append(("95 %", "n", lambda r: number(span(r, r.ci))))
+    if len({r.n for r in rows}) > 1:
+        columns.append(("blocks", "n", lambda r: str(r.n)))
+    if any(r.flagged for r in rows):
+        columns.append(("windows flagged", "n", flags_of))
+    return columns
+
+
+def caption_of(rows: Sequence[Result]) -> str:
+    """What a table holds, and what is the same in all its rows."""
+    same = f"; {rows[0].n} blocks" if len({r.n for r in rows}) == 1 else ""
+    flags = "" if any(r.flagged for r in rows) else "; no window flagged"
+    return f"{rows[0].tier}: {rows[0].unit} per operation{same}{flags}"
+
+
+def verdict_of(result: Result, notes: Mapping[str, int]) -> str:
+    """A verdict with its note, or with the number of a long one."""
+    if result.verdict in (MORE, FEWER):
+        return verdict(result.verdict)
+    mark = f" [{notes[result.note]}]" if result.note in notes else ""
+    return verdict(result.verdict, "" if mark else result.note) + mark
 
 
 def results(rows: Sequence[Result]) -> str:
-    """A table for each benchmark."""
-    parts = []
-    for group in kinds.groups(rows):
-        core = group[0].core
-        heads = ["variant", "added", "95 %"]
-        if core is not None:
-            heads.append(f"added, core cycles ({core.source})")
-        heads += ["median", "95 %", "blocks", "windows flagged", "verdict"]
-        caption = f"{group_header(group[0])}; {group[0].unit} per operation"
-        kind = "tnn" + "n" * (core is not None) + "nnnnv"
-        parts.append(table(caption, heads, map(result_row, group), kind))
-    return "\n".join(parts)
+    """A table of all benchmarks of a tier, with the long notes below."""
+    if not rows:
+        return ""
+    columns, notes = columns_of(rows), long_notes(rows)
+    groups = [
+        (
+            group_header(group[0]),
+            [[*(cell(r) for _, _, cell in columns), verdict_of(r, notes)] for r in group],
+        )
+        for group in kinds.groups(rows)
+    ]
+    heads, kind = [*(head for head, _, _ in columns), "verdict"], [k for _, k, _ in columns]
+    below = [f"<p class='soft'>[{n}] {escape(minus(note))}</p>" for note, n in notes.items()]
+    return "\n".join([grouped(caption_of(rows), heads, groups, "".join(kind) + "v"), *below])
 
 
 def block_row(result: Result, layouts: Sequence[int]) -> list[str]:
@@ -53,33 +95,45 @@ def block_row(result: Result, layouts: Sequence[int]) -> list[str]:
     spread = [amount(float(np.quantile(values, share))) for share in (0.05, 0.5, 0.95, 1.0)]
     medians = stats.layout_medians(result.deltas)
     cells = [amount(medians[layout], True) if layout in medians else "-" for layout in layouts]
-    return [escape(result.variant), *map(number, [*spread, *cells])]
+    known = (spread, cells if medians else ["-"])
+    return [escape(result.variant), *("\N{EN SPACE}".join(map(number, own)) for own in known)]
+
+
+def in_words(layouts: Sequence[int]) -> str:
+    """The numbers of layouts, shortened if they follow each other."""
+    if len(layouts) > 2 and layouts[-1] - layouts[0] == len(layouts) - 1:
+        return f"layouts {layouts[0]} to {layouts[-1]}"
+    return f"layout{'s' * (len(layouts) > 1)} {', '.join(map(str, layouts))}"
 
 
 def blocks(rows: Sequence[Result]) -> str:
     """How the blocks are spread, which a median hides, and what code placement does."""
-    parts = []
-    for group in kinds.groups([row for row in rows if row.slopes]):
-        layouts = sorted({slope.layout for row in group for slope in row.deltas})
-        heads = ["variant", "5 % of the blocks", "50 %", "95 %", "slowest"]
-        heads += [f"added in layout {layout}" for layout in layouts]
-        caption = f"{group[0].benchmark}: blocks and code layouts, {group[0].unit} per operation"
-        cells = [block_row(row, layouts) for row in group]
-        parts.append(table(caption, heads, cells, "t" + "n" * (len(heads) - 1)))
-    return "\n".join(parts)
+    known = [row for row in rows if row.slopes]
+    if not known:
+        return ""
+    layouts = sorted({slope.layout for row in known for slope in row.deltas})
+    heads = ["variant", "5 %, 50 %, 95 % of the blocks, and the slowest"]
+    heads.append(f"added in {in_words(layouts)}")
+    groups = [
+        (group[0].benchmark, [block_row(row, layouts) for row in group])
+        for group in kinds.groups(known)
+    ]
+    caption = f"{known[0].tier}: blocks and code layouts, {known[0].unit} per operation"
+    return grouped(caption, heads, groups, "tnn")
 
 
 def sites(costs: Sequence[SiteCost]) -> str:
-    """The cost of one more dormant site, a table for each benchmark."""
+    """The cost of one more dormant site."""
     groups: dict[str, list[SiteCost]] = {}
     for cost in costs:
-        groups.setdefault(cost.benchmark, []).append(cost)
-    parts = []
-    for own in groups.values():
-        rows = [list(map(number, row)) for row in sitetable.rows_of(own)]
-        heads = sitetable.HEADS
-        parts.append(table(sitetable.title_of(own[0]), heads, rows, "t" + "n" * (len(heads) - 1)))
-    return "\n".join(parts)
+        groups.setdefault(sitetable.title_of(cost), []).append(cost)
+    own = [
+        (title, [list(map(number, row)) for row in sitetable.rows_of(several)])
+        for title, several in groups.items()
+    ]
+    heads = sitetable.HEADS
+    caption = "The cost of one more dormant site"
+    return grouped(caption, heads, own, "t" + "n" * (len(heads) - 1)) if own else ""
 
 
 def promises(points: Sequence[Point]) -> str:

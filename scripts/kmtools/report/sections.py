@@ -35,7 +35,8 @@ INTRO = {
     " variant, and the kernel usually runs cold.",
     kinds.ENABLED: "What a probe costs that is connected and called. No number of this part is the"
     " cost of a dormant site.",
-    kinds.OTHER: "Benchmarks that this program knows nothing more about.",
+    kinds.OTHER: "Benchmarks of no such kind: prefixes of atomic instructions, and benchmarks of"
+    " your own.",
 }
 TITLES = {
     kinds.DORMANT: "Dormant sites",
@@ -96,10 +97,16 @@ def panel_html(one: Panel) -> str:
 
 
 def tables_of(own: Sequence[Result], costs: Sequence[SiteCost], tier: Tier) -> str:
-    """The folded tables of a tier."""
+    """The tables of a tier, folded unless there is no figure."""
     timed = "" if tier.emulated else restable.blocks(own)
-    return folded("All numbers", restable.sites(costs) + restable.results(own)) + folded(
-        "Blocks and code layouts", timed
+    # Emulated ticks say nothing about a single site.
+    ticks = tier.emulated and not tier.exact
+    shown = [r for r in own if not (ticks and density.is_counted(r.benchmark))]
+    numbers = restable.sites(costs) + restable.results(shown)
+    if tier.exact:
+        return numbers
+    return folded("All numbers", numbers, more=True) + folded(
+        "Blocks and code layouts", timed, more=True
     )
 
 
@@ -127,7 +134,7 @@ def tier_part(run: Run, kind: str, tier: Tier) -> str:
         f'<div id="{name}" data-tier="{escape(tier.tier)}">',
         f"<h3>{escape(tier.tier)}, kernel {escape(tier.kernel)}</h3>",
         f"<p class='soft'>{escape(meaning(tier))} {escape(verdict_count(plain))}</p>",
-        *map(panel_html, made),
+        *map(panel_html, [] if tier.exact else made),
         tables_of(own, costs, tier),
         "</div>",
     ]
@@ -179,7 +186,7 @@ def switch_part(run: Run, tier: Tier) -> str:
             f"<p class='soft'>{escape(points[0].unit)}.{emulated}</p>",
             *drawn,
             restable.promises(points),
-            folded("All numbers", restable.switches(points)),
+            folded("All numbers", restable.switches(points), more=True),
             "</div>",
         ]
     )

@@ -10,11 +10,13 @@ from itertools import groupby
 from kmtools.analyse import verdicts
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result
-from kmtools.base.text import aligned, wrapped
+from kmtools.base.text import aligned, shortened, wrapped
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS
 
 # Characters of a note that stands in its row.
 SHORT = 24
+# Characters that a name keeps on a terminal that is too narrow.
+SHORTEST = 12
 COLOURS = {
     verdicts.SLOWER: "33",
     verdicts.FASTER: "36",
@@ -102,10 +104,15 @@ def fitting_lines(results: Sequence[Result], width: int, numbers: Mapping[str, i
             [*(cell(result) for _, _, cell in columns), verdict_words(result, numbers)]
             for result in results
         ]
-        lines = aligned([heads, *rows], [n for n, (_, right, _) in enumerate(columns) if right])
-        if dropped is None or 2 + max(map(len, lines)) <= width:
+        right = [n for n, (_, right, _) in enumerate(columns) if right]
+        lines = aligned([heads, *rows], right)
+        over = 2 + max(map(len, lines)) - width
+        if dropped is None or over <= 0:
             break
         columns = [column for column in columns if column[0] != dropped]
+    if over > 0:
+        most = max(SHORTEST, max(len(row[0]) for row in rows) - over)
+        lines = aligned([heads, *([shortened(row[0], most), *row[1:]] for row in rows)], right)
     return [f"  {line}" for line in lines]
 
 

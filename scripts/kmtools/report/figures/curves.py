@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kmtools.analyse.switching import SCALING, WORDS, Point
 from kmtools.measure.samples import GAP
 from kmtools.report.figures.axis import Axis, plain, positive
-from kmtools.report.figures.svg import SIZE, SMALL, Drawing, shortened, width_of
+from kmtools.report.figures.svg import SIZE, SMALL, Drawing, shortened, width_of, width_of_label
 
 HEIGHT, APART = 210.0, 15.0
 MARKS = ("disc", "square", "up", "diamond", "ring", "right", "left")
@@ -56,18 +56,19 @@ def draw_grid(
 ) -> None:
     """Ticks with labels and lines across."""
     left, right, top, bottom = box
-    end = -math.inf
+    lines, end = [], -math.inf
     for tick in x_axis.ticks(4 if drawing.narrow else 6):
         x, label = left + (right - left) * x_axis.share(tick), plain(tick)
-        half = width_of(label, SMALL) / 2
-        drawing.line(x, top, x, bottom, "noise")
+        half = width_of_label(label) / 2
+        lines.append((x, top, x, bottom))
         if x - half > end + 6:
             drawing.text(x, bottom + 16, label, "soft", "middle", SMALL)
             end = x + half
     for tick in y_axis.ticks(6):
         y = bottom - (bottom - top) * y_axis.share(tick)
-        drawing.line(left, y, right, y, "noise")
+        lines.append((left, y, right, y))
         drawing.text(left - 6, y + 4, plain(tick), "soft", "end", SMALL)
+    drawing.segments(lines, "noise")
     drawing.line(left, bottom, right, bottom, "axis")
 
 

@@ -7,13 +7,15 @@ Rows that are equivalent to their baseline say nothing in a figure, and become a
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from kmtools.analyse import kinds, stats
 from kmtools.analyse.density import SiteCost
-from kmtools.analyse.verdicts import BASELINE, EQUIVALENT, IDENTICAL, NO_BASELINE, Result
+from kmtools.analyse.verdicts import BASELINE, EQUIVALENT, IDENTICAL, NO_BASELINE, WITHHELD, Result
 from kmtools.report.figures.axis import Axis, signed
 from kmtools.report.figures.rows import Panel, Row
 from kmtools.report.table import amount, shown
@@ -22,6 +24,8 @@ NOTHING = (EQUIVALENT, IDENTICAL)
 # Points of a drawn distribution, and how far it reaches beyond the quartiles, in their distances.
 POINTS, BEYOND = 48, 3.0
 FEWEST = 20
+# Letters of a caveat that stands beside its value.
+LONGEST_CAVEAT = 80
 # Benchmarks whose paired differences are drawn as distributions.
 PAIRED = "getppid-"
 
@@ -93,6 +97,23 @@ def row_of(result: Result, paired: bool) -> Row:
     )
 
 
+def with_notes(drawn: Sequence[Row]) -> tuple[list[Row], str]:
+    """Rows with caveats that are short and their own; and the others, which become a sentence, with
+    a number for each if they are not all the same."""
+    told = Counter(row.caveat for row in drawn if row.caveat)
+    apart = {note: 0 for note, times in told.items() if times > 1 or len(note) > LONGEST_CAVEAT}
+    same = len(apart) == 1 and max(told.values()) == len(drawn)
+    numbers = {note: "" if same else f"[{n}]" for n, note in enumerate(apart, 1)}
+    rows = [
+        replace(row, caveat="", words=f"{row.words} {numbers[row.caveat]}".rstrip())
+        if row.caveat in numbers
+        else row
+        for row in drawn
+    ]
+    words = (f"{mark} {note[:1].upper()}{note[1:]}.".lstrip() for note, mark in numbers.items())
+    return rows, " ".join(words)
+
+
 def forest(results: Sequence[Result]) -> list[Panel]:
     """A panel for each benchmark: the costs that are not equivalent to none, or not known."""
     panels = []
@@ -109,7 +130,9 @@ def forest(results: Sequence[Result]) -> list[Panel]:
         axis = signed(ends, floor if math.isfinite(floor) else first.margin or 1.0)
         unit = f"added over {known[0].baseline}, {first.unit} per operation"
         margin, noise = first.margin or None, first.noise_floor or None
-        panels.append(Panel(first.benchmark, unit, axis, drawn, margin, noise, remark_of(rows)))
+        drawn, notes = with_notes(drawn)
+        remark = " ".join(filter(None, (notes, remark_of(rows))))
+        panels.append(Panel(first.benchmark, unit, axis, drawn, margin, noise, remark))
     return panels
 
 
@@ -123,15 +146,18 @@ def sites(costs: Sequence[SiteCost]) -> list[Panel]:
         core = group[0].core
         scale, unit = (core.per_tick, "core cycles") if core else (1.0, group[0].unit)
         floor = max((abs(c.cost) * scale for c in group if c.flavour == "none"), default=0.0)
-        rows = [site_row(cost, scale) for cost in group if cost.flavour != "none"]
+        shown = [site_row(cost, scale) for cost in group if cost.flavour != "none"]
+        rows, notes = with_notes(shown)
         none = next((c for c in group if c.flavour == "none"), None)
-        remark = ""
+        remark = notes
         if none:
-            remark = f"Without sites, under the same names: {amount(none.cost * scale, True)},"
+            remark += f" Without sites, under the same names: {amount(none.cost * scale, True)},"
             remark += f" which is noise ({span_words(none.ci.lo * scale, none.ci.hi * scale)})."
         ends = [end for row in rows for end in (row.value, row.lo, row.hi)]
         axis = signed(ends, max(floor, max(map(abs, ends), default=1.0) / 20))
-        panels.append(Panel(name, f"{unit} for one more dormant site", axis, rows, remark=remark))
+        panels.append(
+            Panel(name, f"{unit} for one more dormant site", axis, rows, remark=remark.strip())
+        )
     return panels
 
 
@@ -143,11 +169,14 @@ def span_words(lo: float, hi: float) -> str:
 def site_row(cost: SiteCost, scale: float) -> Row:
     """The cost of a site as a row."""
     lo, hi = cost.ci.lo * scale, cost.ci.hi * scale
-    look = "unresolved" if lo <= 0 <= hi else "slower" if lo > 0 else "faster"
     words = f"{amount(cost.cost * scale, True)}"
-    if math.isfinite(hi - lo):
+    if cost.verdict == WITHHELD:
+        words += f" {WITHHELD}"
+    elif math.isfinite(hi - lo):
         words += f" ± {amount((hi - lo) / 2)}"
-    return Row(cost.flavour, cost.cost * scale, lo, hi, look, words)
+    else:
+        words += ", unbounded"
+    return Row(cost.flavour, cost.cost * scale, lo, hi, cost.verdict, words, caveat=cost.note)
 
 
 def counts(results: Sequence[Result]) -> list[Panel]:

@@ -15,14 +15,27 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from kmtools.base.text import shortened as text_shortened
+
 # Widths of a drawing: for a column of a page, and for a telephone.
 WIDE, NARROW = 720, 328
+# Room for names on the left of a wide drawing.
+NAMES = 278
 SIZE = 13.0
 SMALL = 12.0
-# Width of a letter as a share of its height, in the widest of the usual fonts.
-LETTER = 0.58
+# Widths of a letter and of a digit as shares of their height, in the widest of the usual fonts.
+LETTER, DIGIT = 0.58, 0.67
 COLOURS = Path(__file__).resolve().parents[1] / "colours.css"
 FONT = 'font-family: system-ui, "DejaVu Sans", sans-serif'
+
+# Outlines of points, all clockwise: where two parts of an element turn in opposite ways, a hole is.
+OUTLINES: dict[str, tuple[tuple[float, float], ...]] = {
+    "right": ((-1, -1), (1.2, 0), (-1, 1)),
+    "left": ((1, 1), (-1.2, 0), (1, -1)),
+    "up": ((-1, 1), (0, -1.2), (1, 1)),
+    "diamond": ((-1.2, 0), (0, -1.2), (1.2, 0), (0, 1.2)),
+    "square": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+}
 
 
 def escape(value: object) -> str:
@@ -42,13 +55,20 @@ def width_of(text: str, size: float = SIZE) -> float:
     return len(text) * size * LETTER
 
 
+def width_of_label(text: str) -> float:
+    """The same of a number at a tick: digits are wider than most letters."""
+    return len(text) * SMALL * DIGIT
+
+
 def shortened(text: str, room: float, size: float = SIZE) -> str:
     """A text that fits; its middle is left out where it is too long."""
-    most = max(5, int(room / (size * LETTER)))
-    if len(text) <= most:
-        return text
-    head = (most - 1) * 2 // 3
-    return f"{text[:head]}…{text[head + 1 - most :]}"
+    return text_shortened(text, max(5, int(room / (size * LETTER))))
+
+
+def circle(x: float, y: float, radius: float, clockwise: int) -> str:
+    """The steps of a path around a place."""
+    turn = f"a{at(radius)} {at(radius)} 0 1 {clockwise}"
+    return f"M{at(x - radius)} {at(y)}{turn} {at(2 * radius)} 0{turn} {at(-2 * radius)} 0Z"
 
 
 def at(value: float) -> str:
@@ -64,7 +84,7 @@ class Drawing:
         self.width = width
         self.height = 0.0
         # The left and the right end of the axis; names and numbers stand beside it.
-        self.frame = (6.0, width - 6.0) if self.narrow else (262.0, width - 152.0)
+        self.frame = (6.0, width - 6.0) if self.narrow else (float(NAMES), width - 162.0)
         self._parts: list[str] = []
 
     @property
@@ -101,6 +121,19 @@ class Drawing:
         ends = f'x1="{at(x1)}" y1="{at(y1)}" x2="{at(x2)}" y2="{at(y2)}"'
         self._add(f'<line {ends} class="line {look}" stroke-width="{at(width)}"/>', max(y1, y2))
 
+    def segments(self, several: Sequence[tuple[float, float, float, float]], look: str) -> None:
+        """Straight thin lines, each from a point to another, as one element."""
+        if several:
+            steps = "".join(f"M{at(a)} {at(b)}L{at(c)} {at(d)}" for a, b, c, d in several)
+            low = max(max(b, d) for _, b, _, d in several)
+            self._add(f'<path d="{steps}" class="line thin {look}"/>', low)
+
+    def boxes(self, several: Sequence[tuple[float, float, float, float]], look: str) -> None:
+        """Filled boxes, each from a corner to the opposite one, as one element."""
+        if several:
+            steps = "".join(f"M{at(a)} {at(b)}H{at(c)}V{at(d)}H{at(a)}Z" for a, b, c, d in several)
+            self._add(f'<path d="{steps}" class="fill {look}"/>', max(box[3] for box in several))
+
     def box(self, x: float, y: float, width: float, height: float, look: str) -> None:
         """A filled box."""
         size = f'width="{at(width)}" height="{at(height)}"'
@@ -114,23 +147,33 @@ class Drawing:
 
     def mark(self, x: float, y: float, shape: str, look: str, size: float = 4.5) -> None:
         """A point: a disc, ring, diamond, square, cross, or a triangle (right, left, up)."""
-        if shape in ("disc", "ring"):
-            kind = "fill" if shape == "disc" else "line"
-            place = f'cx="{at(x)}" cy="{at(y)}" r="{at(size)}"'
-            self._add(f'<circle {place} class="{kind} {look}"/>', y + size)
-            return
-        shapes: dict[str, list[tuple[float, float]]] = {
-            "right": [(-1, -1), (1.2, 0), (-1, 1)],
-            "left": [(1, -1), (-1.2, 0), (1, 1)],
-            "up": [(-1, 1), (0, -1.2), (1, 1)],
-            "diamond": [(-1.2, 0), (0, -1.2), (1.2, 0), (0, 1.2)],
-            "square": [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
-        }
+        self.ranged(x, y, shape, look, size=size)
+
+    def ranged(
+        self,
+        x: float,
+        y: float,
+        shape: str,
+        look: str,
+        bars: Sequence[tuple[float, float, float]] = (),
+        size: float = 4.5,
+    ) -> None:
+        """A point upon level bars, each from and to a place and so thick, as one element."""
         if shape == "cross":
             self.line(x - size, y - size, x + size, y + size, look, 1.8)
             self.line(x - size, y + size, x + size, y - size, look, 1.8)
             return
-        self.path([(x + size * dx, y + size * dy) for dx, dy in shapes[shape]], look, closed=True)
+        half = [(low, high, thick / 2) for low, high, thick in bars]
+        steps = [f"M{at(a)} {at(y - h)}H{at(b)}V{at(y + h)}H{at(a)}Z" for a, b, h in half]
+        if shape == "disc":
+            steps.append(circle(x, y, size, 1))
+        elif shape == "ring":
+            steps += [circle(x, y, size + 0.9, 1), circle(x, y, size - 0.9, 0)]
+        elif shape:
+            points = (f"{at(x + size * dx)} {at(y + size * dy)}" for dx, dy in OUTLINES[shape])
+            steps.append(f"M{' '.join(points)}Z")
+        if steps:
+            self._add(f'<path d="{"".join(steps)}" class="fill {look}"/>', y + size)
 
     def inline(self, words: str, look: str = "") -> str:
         """The element for a page, with a short description."""

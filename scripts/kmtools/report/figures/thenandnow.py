@@ -23,6 +23,21 @@ Machine = tuple[str, str, str]
 BEST = ("metal", "native", "vm")
 
 
+SLOWER_WITHOUT = "without markers it was slower"
+# What stands beside a published cost that is odd, by source, benchmark and variant.
+CAVEATS = {
+    "markers-0.20 empty-loop: nop-1-4": "no true nop on x86-64",
+    "markers-0.20 memcpy-4096: nop-1-4": "no true nop on x86-64",
+    "markers-0.20 marker-enabled: varargs-empty-probe-no-preempt-disable": (
+        "published as 10.45 at first"
+    ),
+    "markers-0.20 marker-enabled: varargs-probe-decodes-format": ("it falls through from %d to %p"),
+    "immediate-values getppid-pressure: immediate": SLOWER_WITHOUT,
+    "immediate-values getppid-pressure: global-variable": SLOWER_WITHOUT,
+    "immediate-values getppid-quiet: global-variable": SLOWER_WITHOUT,
+}
+
+
 @dataclass(frozen=True)
 class Ours:
     """Our counterpart of one published cost; delta in `unit` per operation."""
@@ -90,17 +105,24 @@ def smallest(values: Sequence[float]) -> float:
     return max(sizes[len(sizes) // 4], sizes[-1] / 300) if sizes else 1.0
 
 
+def caveat_of(then: Published) -> str:
+    """What is wrong with a published cost, in short; the table has the whole notes."""
+    if then.differs and then.delta_stated is not None:
+        return f"stated: {float(then.delta_stated):+g}, against its totals"
+    return CAVEATS.get(f"{then.source} {then.benchmark}: {then.variant}", "")
+
+
 def then_row(row: Row) -> drawing_rows.Row:
     """A published cost with its published spread, and a cross where another one was stated."""
     then = row.then
     assert then.delta is not None
-    words, caveat, odd = amount(then.delta, True), "", None
+    words, odd = amount(then.delta, True), None
     half = then.stddev or 0.0
     if half:
         words += f" ± {amount(half)}"
     if then.differs and then.delta_stated is not None:
         odd = float(then.delta_stated)
-        caveat = f"stated as {odd:+g}, which its own numbers do not give"
+    caveat = caveat_of(then)
     ends = (then.delta - half, then.delta + half)
     return drawing_rows.Row(row.short, then.delta, *ends, "then", words, caveat=caveat, odd=odd)
 
@@ -117,11 +139,10 @@ def now_row(row: Row, named: bool) -> drawing_rows.Row:
     words = amount(ours.delta, True)
     if all(map(math.isfinite, ends)):
         words += f" ± {amount((ends[1] - ends[0]) / 2)}"
-    # As high as the published row beside it.
-    caveat = "" if named or not row.then.differs else " "
-    look = "s0"
     name = row.short if named else ""
-    return drawing_rows.Row(name, ours.delta, *ends, look, words, caveat=caveat)
+    # As high as the published row beside it.
+    blank = "" if named else caveat_of(row.then)
+    return drawing_rows.Row(name, ours.delta, *ends, "s0", words, blank=blank)
 
 
 def both(rows: Sequence[Row], named: bool) -> tuple[Panel, Panel]:

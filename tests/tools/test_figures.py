@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Figures: caveats, names and units are whole, and beside the axis instead of upon it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import nativeprograms
+import pages
+import pytest
+from kmtools.analyse import kinds
+from kmtools.analyse.published import read_published
+from kmtools.analyse.verdicts import SLOWER, WITHHELD
+from kmtools.report import markup
+from kmtools.report.figures import panels, rows, thenandnow
+from kmtools.report.figures.axis import Axis
+from kmtools.report.figures.rows import Panel, Row
+from kmtools.report.figures.svg import NARROW, WIDE, Drawing
+from verdictrows import result, site
+
+LONG = "two states of the machine, seen too rarely: the interval holds both"
+POOR = "other programs on the same CPU for 81 % of the time; next: end the other programs"
+WIDTHS = pytest.mark.parametrize("width", [WIDE, NARROW])
+
+
+def row(name: str, caveat: str = "", **more: object) -> Row:
+    return replace(Row(name, 1.0, 0.5, 1.5, SLOWER, "+1.000 slower", caveat=caveat), **more)  # type: ignore[arg-type]
+
+
+def texts(one: Panel, width: int) -> list[tuple[float, str]]:
+    """The texts of a drawing, each with how far down it is."""
+    drawn = rows.draw([one], width, titled=False).inline("words")
+    found = re.findall(r'<text x="[^"]+" y="([^"]+)"[^>]*>([^<]*)</text>', drawn)
+    return [(float(y), text) for y, text in found]
+
+
+@WIDTHS
+def test_a_caveat_is_whole_and_below_its_name(width: int) -> None:
+    one = Panel("b", "cycles", Axis(0.0, 2.0), [row("first", LONG), row("second")])
+    found = texts(one, width)
+    words = [text for _, text in found]
+    below, after = words.index("first"), words.index("second")
+    between = [text for text in words[below + 1 : after] if text != "+1.000 slower"]
+    assert " ".join(between) == LONG
+    places = [y for y, text in found if text in between]
+    assert min(places) > found[below][0] and max(places) < found[after][0]
+
+
+def test_reference_lines_do_not_cross_words_of_a_narrow_drawing() -> None:
+    one = Panel("b", "cycles", Axis(-1.0, 2.0), [row("first", LONG), row("second")], margin=0.5)
+    drawn = rows.draw([one], NARROW, titled=False).inline("words")
+    dots = next(path for path in re.findall(r"<path [^>]*>", drawn) if "dots" in path)
+    spans = [(float(a), float(b)) for a, b in re.findall(r"M\S+ (\S+?)L\S+ ([0-9.]+)", dots)]
+    assert spans
+    for y, text in texts(one, NARROW):
+        if text in ("first", "second") or text in LONG:
+            assert all(not low < y < high for low, high in spans), text
+
+
+@WIDTHS
+def test_units_and_names_of_variants_are_not_cut(width: int) -> None:
+    name = "varargs-empty-probe-no-preempt-disable"
+    unit = "added over compiled-out, TSC cycles per operation"
+    one = Panel("b", unit, Axis(-100.0, 1000.0, 2.0), [row(name)])
+    words = " ".join(text for _, text in texts(one, width))
+    assert name in words and "…" not in words
+    assert f"{unit}; logarithmic beyond ±2" in words
+
+
+def forest(*notes: str) -> Panel:
+    """The panel of a benchmark whose rows have these notes."""
+    own = [result("b", "none", None), result("b", "none-clone", 0.0)]
+    own += [
+        replace(result("b", f"v{n}", 1.0, verdict=WITHHELD), note=note)
+        for n, note in enumerate(notes)
+    ]
+    (panel,) = panels.forest(own)
+    return panel
+
+
+def test_a_note_of_all_rows_is_said_once() -> None:
+    panel = forest(POOR, POOR, POOR)
+    assert [row.caveat for row in panel.rows] == ["", "", ""]
+    assert [row.words for row in panel.rows] == ["+1.000 withheld"] * 3
+    assert panel.remark.startswith(f"O{POOR[1:]}.") and panel.remark.count(POOR[1:]) == 1
+
+
+def test_notes_of_some_rows_have_numbers() -> None:
+    panel = forest(POOR, "few processes", POOR, "", f"{POOR}; {LONG}")
+    assert [row.words.removeprefix("+1.000 withheld") for row in panel.rows] == [
+        " [1]", "", " [1]", "", " [2]"
+    ]  # fmt: skip
+    assert [row.caveat for row in panel.rows] == ["", "few processes", "", "", ""]
+    assert panel.remark.startswith(f"[1] O{POOR[1:]}. [2] O{POOR[1:]}; {LONG}.")
+
+
+def test_a_site_of_a_poor_benchmark_is_no_claim() -> None:
+    good = site("density-full", "marker-jump", 0.2)
+    (panel,) = panels.sites([good])
+    assert panel.rows[0].look == SLOWER and "±" in panel.rows[0].words
+    (panel,) = panels.sites([replace(good, note=POOR)])
+    assert panel.rows[0].look == WITHHELD and panel.rows[0].words.endswith(" withheld")
+    assert POOR[1:] in panel.remark
+
+
+def test_caveats_of_published_costs_name_rows_and_fit_a_line() -> None:
+    numbers = read_published()
+    names = {f"{one.source} {one.benchmark}: {one.variant}" for one in numbers}
+    assert set(thenandnow.CAVEATS) <= names
+    drawing = Drawing(WIDE)
+    told = [one for one in numbers if thenandnow.caveat_of(one)]
+    assert {one.variant for one in told} >= {"nop-p6", "global-variable"}
+    for one in told:
+        lines = rows.caveat_lines(drawing, row("name", thenandnow.caveat_of(one)))
+        assert len(lines) == 1, lines
+
+
+def test_every_benchmark_has_a_kind(native_programs: None) -> None:
+    listed = pages.benchmarks_of(nativeprograms.kmbench("list").stdout)
+    named = [(name, variant) for name, own in listed.items() for variant in own]
+    named += [(name, v) for name, own in pages.KERNEL_ONLY.items() for v in own.split()]
+    others = {name for name, variant in named if kinds.kind_of(name, variant) == kinds.OTHER}
+    assert others == {"xadd-prefix", "xadd-prefix-contended"}
+
+
+def test_a_page_that_is_too_large_leaves_out_the_longest_tables() -> None:
+    short = markup.folded("Short", "<p>1</p>" * 5, more=True)
+    long = markup.folded("Long", "<p>2</p>" * 50, more=True)
+    kept = markup.folded("Kept", "<p>3</p>" * 20)
+    text = f"<main>{short}{long}{kept}</main>"
+    assert markup.within(text, 1000, 10_000) == text
+    for nodes, size in ((40, 10_000), (1000, 500)):
+        left = markup.within(text, nodes, size)
+        assert short in left and kept in left and "<p>2</p>" not in left
+        assert f"<summary>Long</summary>\n<p>{markup.LEFT_OUT}</p>" in left
+    assert "<p>1</p>" not in markup.within(text, 1, 1)
