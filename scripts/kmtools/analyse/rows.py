@@ -27,8 +27,8 @@ from kmtools.measure.rundir import Tier, tier_order
 from kmtools.measure.samples import LOOP, Sample
 
 SHARE, WHOLE, EXACT = "share", "whole", "exact"
-# A fifth of the blocks is left out at either end: on a machine that does other work, many blocks are
-# slow. The median, which leaves out more, would be a multiple of the clock's step.
+# A fifth of the blocks is left out at either end: on a machine that does other work, many blocks
+# are slow. The median, which leaves out more, would be a multiple of the clock's step.
 TRIM = 0.2
 # A run with one process is cut into at most so many stretches.
 STRETCHES = 8
