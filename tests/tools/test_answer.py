@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from kmtools.analyse import grade, kinds
 from kmtools.analyse.grade import Grade, Level, Reason
 from kmtools.analyse.stats import UNBOUNDED
-from kmtools.analyse.verdicts import SLOWER, UNRESOLVED
+from kmtools.analyse.verdicts import SLOWER, UNRESOLVED, WITHHELD
 from kmtools.base import text
-from kmtools.report import answer, opening
+from kmtools.report import answer, opening, table
 from kmtools.report.answer import Answer, answers, sentence
 from verdictrows import result, site, tier
 
@@ -63,6 +65,34 @@ def test_emulated_ticks_and_counts_give_no_answer() -> None:
 def test_the_kernel_answers_before_user_space() -> None:
     metal = result("empty-loop", "marker-jump", 2.0, tier="metal")
     assert by_place(answers([*LOOP, metal], []))["In hot code"].value == pytest.approx(3.0)
+
+
+def test_poor_numbers_are_no_claim_in_the_first_sentence() -> None:
+    """A doubt that all numbers share is said once."""
+    poor = [replace(one, note="loud; next: be quiet") for one in SITES]
+    found = answers([*LOOP, *CALL], poor)
+    assert by_place(found)["In hot code"].verdict == WITHHELD
+    assert sentence(found).startswith(
+        "A dormant marker costs 0.27 core cycles in hot code (withheld), 40 cold"
+    )
+    call = [replace(CALL[1], verdict=WITHHELD), CALL[0]]
+    assert sentence(answers([*LOOP, *call], poor)).endswith("of a system call (all withheld).")
+    assert "(all" not in sentence(answers(LOOP, SITES))
+
+
+def test_a_run_of_other_benchmarks_is_told_why_it_has_no_answer() -> None:
+    found = answers([result("mine", "none", None), result("mine", "more", 3.0)], [])
+    assert "none of the benchmarks" in sentence(found)
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_long_names_fit_on_a_terminal(width: int) -> None:
+    name = "a-benchmark-of-ones-own-with-a-very-long-name-" * 2
+    rows = [result("mine", name, None), result("mine", f"{name}-clone"), result("mine", "x", 3.0)]
+    lines = table.render(rows, width, False).splitlines()
+    assert max(map(len, lines)) <= width
+    assert any(line.split()[0].startswith("a-bench") and "…" in line for line in lines[2:])
+    assert any(line.split()[:1] == ["x"] for line in lines)
 
 
 def test_an_interval_without_an_end_is_named() -> None:

@@ -12,12 +12,15 @@ import nativeprograms
 import pages
 import pytest
 import rawdata
+from kmtools.analyse.grade import Grade, Level, Reason
 from kmtools.analyse.summary import read_summary
 from kmtools.cli import main
 from kmtools.measure.rundir import read_env
+from kmtools.report import page
 from kmtools.report import reference as keeping
 from kmtools.report.figures import svg
 from kmtools.report.markup import LEFT_OUT
+from verdictrows import tier
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +73,15 @@ def test_the_kept_figures_and_tables_are_those_that_the_kept_samples_give(refere
     stems = [stem for stem in keeping.FIGURES if pages.REFERENCE / f"{stem}.svg" in kept]
     text = keeping.render(read_env(reference / "env.json"), entries, stems)
     assert text == (pages.REFERENCE / "README.md").read_text()
+
+
+def test_the_first_screen_has_the_worst_reasons_and_a_way_to_the_others() -> None:
+    reasons = tuple(Reason(Level.POOR, f"reason {n}", "") for n in range(5))
+    short = page.grade_html(tier(), Grade(Level.POOR, reasons), 2)
+    assert "Reason 0; reason 1; and" in short and "reason 2" not in short
+    assert '<a href="#conditions">3 more reasons</a>' in short
+    whole = page.grade_html(tier(), Grade(Level.POOR, reasons[:3]), 2)
+    assert "reason 2" in whole and "<a" not in whole
 
 
 def test_a_page_of_all_benchmarks_is_small_and_whole(tmp_path: Path, native_programs: None) -> None:

@@ -65,6 +65,21 @@ def test_nothing_is_foretold_without_a_pace() -> None:
     assert stream.getvalue().splitlines()[1].strip() == "38 %, process 4 of 8"
 
 
+def test_a_long_line_that_stays_is_wrapped_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path is not, and a log gets the line as it is."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    path = "/" + "long/" * 30
+    text = f"{' ' * 11}pilot: {'differences of 0.18 TSC cycles, ' * 8}in {path}"
+    terminal, log = Terminal(), io.StringIO()
+    for stream in (terminal, log):
+        Progress(1, stream).say(text)
+    assert log.getvalue() == f"{text}\n"
+    *lines, last = terminal.getvalue().replace("\r\033[K", "").splitlines()
+    assert lines[0].startswith(f"{' ' * 11}pilot:") and last.strip() == path
+    assert len(lines) > 3 and max(map(len, lines)) <= 80
+
+
 def test_times_are_said_as_people_say_them() -> None:
     assert [duration(s) for s in (-1, 0.4, 99, 100, 3599)] == [
         "0 s", "0 s", "99 s", "1 min 40 s", "59 min 59 s",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -84,7 +85,21 @@ class Progress:
         if self._screen:
             self._kept.append(text)
         else:
-            self._line.keep(text)
+            self._keep(text)
+
+    def _keep(self, text: str) -> None:
+        """Print a line that stays, in as many as it takes on a terminal."""
+        lines = [text]
+        if self._line.terminal:
+            lines = textwrap.wrap(
+                text,
+                shutil.get_terminal_size().columns,
+                subsequent_indent=f"{INDENT}  ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        for line in lines or [""]:
+            self._line.keep(line)
 
     @contextmanager
     def watched(self, rows: Lines | None) -> Iterator[None]:
@@ -106,7 +121,7 @@ class Progress:
             self._screen.close()
             self._screen = None
             for text in self._kept:
-                self._line.keep(text)
+                self._keep(text)
             self._kept = []
 
     def step(self, text: str, usual: str = "") -> None:

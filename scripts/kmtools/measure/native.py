@@ -155,7 +155,7 @@ def measure(
     for number, part in enumerate(parts):
         done = number
         if number and not part.is_dir() and last + took - began > budget:
-            say(f"native: the time is out after {number} processes")
+            say(f"native: the time is out after {number} process{'es' * (number > 1)}")
             break
 
         def tell(done: int, total: int, name: str, number: int = number) -> None:
