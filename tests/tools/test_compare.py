@@ -196,6 +196,9 @@ def test_every_form_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[
     page = files["html"].read_text()
     HTMLParser().feed(page)
     assert '<span class="slower">slower' in page and "://" not in page
+    # What changed is seen without a click, in colours that are defined.
+    assert page.index(f'<th scope="row">{INJECTED[1]}') < page.index("<details>")
+    assert "--slower:" in page and page.count("<tr>") > len(rows) + 2
     with pytest.raises(SystemExit):
         main(["compare", str(a), str(b), "--format=text"])
     assert main(["compare", str(a), str(b), f"--json={tmp_path}/none/x"]) == 2

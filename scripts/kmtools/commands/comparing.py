@@ -12,7 +12,7 @@ from kmtools.analyse import changes
 from kmtools.base.errors import BAD, DONE, UnableError
 from kmtools.base.files import write_whole
 from kmtools.commands import Run
-from kmtools.report import changefiles, changetext, comparison
+from kmtools.report import changefiles, changepage, changetext, comparison
 
 
 def percent(text: str) -> float:
@@ -92,7 +92,7 @@ def tell(args: Namespace, found: comparison.Comparison) -> None:
         "markdown": lambda: changetext.markdown(found, args.all),
         "json": lambda: changefiles.as_json(found),
         "junit": lambda: changefiles.as_junit(found),
-        "html": lambda: changefiles.as_html(found),
+        "html": lambda: changepage.as_html(found),
     }
     for name, make in makers.items():
         path = getattr(args, name)

@@ -1,31 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A comparison as files for programs: JSON, JUnit and a page."""
+"""A comparison as files for programs: JSON and JUnit."""
 
 from __future__ import annotations
 
-import html
 import json
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 from typing import Any
 
 from kmtools.analyse.changes import Change
 from kmtools.analyse.rows import Row
 from kmtools.analyse.summary import ends, number
-from kmtools.report.changetext import (
-    HEADS,
-    NUMBERS,
-    cells,
-    interval,
-    outcome,
-    percent,
-    reading,
-    sums,
-)
-from kmtools.report.comparison import Compared, Comparison, remarks
+from kmtools.report.changetext import interval, percent
+from kmtools.report.comparison import Comparison, machine_of
 
 SCHEMA = 1
-CSS = Path(__file__).resolve().parent / "report.css"
 
 
 def of_row(row: Row | None) -> dict[str, Any] | None:
@@ -61,19 +49,6 @@ def of_change(comparison: Comparison, change: Change) -> dict[str, Any]:
         "fails": comparison.fails(change),
         "a": of_row(change.a),
         "b": of_row(change.b),
-    }
-
-
-def machine_of(run: Compared) -> dict[str, Any]:
-    """The run's name, its kernel, and its machine's CPU and microcode."""
-    cpu = (run.env.get("machine") or {}).get("cpu") or {}
-    return {
-        "run": run.name,
-        "date": run.env.get("date"),
-        "cpu": cpu.get("model_name"),
-        "microcode": cpu.get("microcode"),
-        "kernel": (run.env.get("kernel") or {}).get("release"),
-        "remarks": remarks(run),
     }
 
 
@@ -123,40 +98,3 @@ def as_junit(comparison: Comparison) -> str:
         suite.attrib.update({key: str(value) for key, value in counts.items()})
     ElementTree.indent(root, " ")
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def html_table(comparison: Comparison, changes: list[Change]) -> str:
-    """The table of one pair."""
-    kinds = [' class="n"' if column in NUMBERS else "" for column in range(len(HEADS))]
-    head = "".join(f'<th scope="col"{k}>{h}</th>' for h, k in zip(HEADS, kinds, strict=True))
-    body = []
-    for change in changes:
-        texts = [html.escape(cell) for cell in cells(change)]
-        texts[-1] = f'<span class="{html.escape(change.verdict)}">{texts[-1]}</span>'
-        line = "".join(f"<td{k}>{cell}</td>" for cell, k in zip(texts, kinds, strict=True))
-        body.append(f"<tr>{line}</tr>")
-    rows = "\n".join(body)
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
-
-
-def as_html(comparison: Comparison) -> str:
-    """The comparison as a page that loads nothing."""
-    parts = []
-    for pair in comparison.pairs:
-        lines = [line for run in (pair.a, pair.b) for line in remarks(run)]
-        lines += [*reading(comparison, pair), sums(pair)]
-        items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
-        title = html.escape(f"{pair.b.name} against {pair.a.name}")
-        parts.append(
-            f"<h2>{title}</h2><ul>{items}</ul>{html_table(comparison, list(pair.changes))}"
-        )
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>kmarkers: comparison</title><style>{CSS.read_text()}</style></head>\n<body>"
-        f"<h1>Comparison</h1><p>{html.escape(outcome(comparison))}</p>{''.join(parts)}"
-        "</body></html>\n"
-    )

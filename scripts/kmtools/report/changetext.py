@@ -14,8 +14,8 @@ from kmtools.analyse import changes
 from kmtools.analyse.changes import NOT_COMPARABLE, NOT_JUDGED, Change
 from kmtools.analyse.rows import EXACT
 from kmtools.analyse.verdicts import EQUIVALENT, IDENTICAL, UNRESOLVED
-from kmtools.base.text import aligned, wrapped
-from kmtools.report.comparison import Comparison, Pair, remarks
+from kmtools.base.text import aligned, printable, wrapped
+from kmtools.report.comparison import Compared, Comparison, Pair, machine_of, remarks
 from kmtools.report.table import amount
 
 # Rows that need no look unless all rows are asked for.
@@ -63,6 +63,14 @@ def chosen(comparison: Comparison, pair: Pair, everything: bool) -> list[Change]
     ]
 
 
+def about(run: Compared) -> str:
+    """A run, and its machine if env.json describes one."""
+    told = machine_of(run)
+    texts = (told["cpu"], told["microcode"], told["kernel"], told["date"])
+    known = [printable(str(text)) for text in texts if text]
+    return ", ".join([run.name, *known])
+
+
 def sums(pair: Pair) -> str:
     """How many rows have each verdict, as a sentence."""
     counts = ", ".join(f"{count} {verdict}" for verdict, count in pair.counts.most_common())
@@ -74,7 +82,7 @@ def reading(comparison: Comparison, pair: Pair) -> list[str]:
     lines = [f"margin {comparison.margin:g} %, the same for all rows"]
     smallest = changes.smallest(pair.changes)
     if smallest is not None:
-        lines.append(f"half of the rows could show a change of {amount(smallest)} %")
+        lines.append(f"half of the rows could show a change of {float(f'{smallest:.2g}'):g} %")
     if any(change.kind == EXACT for change in pair.changes):
         lines.append("instructions are compared as numbers, without a margin")
     why = Counter(c.note for c in pair.changes if c.verdict == NOT_COMPARABLE)
@@ -107,7 +115,8 @@ def terminal(comparison: Comparison, everything: bool = False) -> str:
     """The comparison for a terminal."""
     lines: list[str] = []
     for pair in comparison.pairs:
-        said = [f"A: {pair.a.name}", f"B: {pair.b.name}", *remarks(pair.a), *remarks(pair.b)]
+        said = [f"A: {about(pair.a)}", f"B: {about(pair.b)}"]
+        said += [*remarks(pair.a), *remarks(pair.b)]
         lines += [part for line in said for part in wrapped(line, WIDTH)]
         lines += [f"{line}." for line in reading(comparison, pair)]
         rows = [cells(change) for change in chosen(comparison, pair, everything)]
@@ -133,7 +142,8 @@ def markdown(comparison: Comparison, everything: bool = False) -> str:
     lines: list[str] = []
     for pair in comparison.pairs:
         lines += [f"## {escape(pair.b.name)} against {escape(pair.a.name)}", ""]
-        said = [*remarks(pair.a), *remarks(pair.b), *reading(comparison, pair), sums(pair)]
+        said = [f"A: {about(pair.a)}", f"B: {about(pair.b)}", *remarks(pair.a), *remarks(pair.b)]
+        said += [*reading(comparison, pair), sums(pair)]
         lines += [f"- {escape(line)}" for line in said]
         rows = [cells(change) for change in chosen(comparison, pair, everything)]
         lines += ["", *(table(rows) if rows else ["No row changed."]), ""]

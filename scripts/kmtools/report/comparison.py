@@ -97,6 +97,19 @@ def remarks(run: Compared) -> list[str]:
     return lines + [f"{run.name}: {printable(line)}" for line in missing_of(run.env)]
 
 
+def machine_of(run: Compared) -> dict[str, Any]:
+    """The run's name, its kernel, and its machine's CPU and microcode."""
+    cpu = (run.env.get("machine") or {}).get("cpu") or {}
+    return {
+        "run": run.name,
+        "date": run.env.get("date"),
+        "cpu": cpu.get("model_name"),
+        "microcode": cpu.get("microcode"),
+        "kernel": (run.env.get("kernel") or {}).get("release"),
+        "remarks": remarks(run),
+    }
+
+
 def load_all(paths: Sequence[Path]) -> list[Compared]:
     """Runs that are compared. Those that have the same name are named by their paths."""
     runs = [load(path) for path in paths]
