@@ -62,6 +62,7 @@ static struct {
 } peers[] = {
 	{ "peer-lttng-ust", "liblttng-ust-dev" },
 	{ "peer-sdt", "systemtap-sdt-dev" },
+	{ "peer-uprobe-optimised", "linux-libc-dev" },
 };
 
 #define MAX_ROWS	(ARRAY_SIZE(own) + 2 * ARRAY_SIZE(peers))

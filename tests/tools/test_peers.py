@@ -18,7 +18,11 @@ from nativeprograms import EXIT_INTERRUPTED, KMBENCH, NATIVE, env_of, kmbench, r
 
 pytestmark = pytest.mark.usefixtures("native_programs")
 
-PEERS = {"lttng-ust": "liblttng-ust-dev", "sdt": "systemtap-sdt-dev"}
+PEERS = {
+    "lttng-ust": "liblttng-ust-dev",
+    "sdt": "systemtap-sdt-dev",
+    "uprobe-optimised": "linux-libc-dev",
+}
 
 
 def test_a_missing_peer_is_named(tmp_path: Path) -> None:
@@ -33,7 +37,7 @@ def test_a_missing_peer_is_named(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     run(program, "run", "-b", 2, "-o", raw, "empty-loop-peers")
     lacking = rundir.lacking([collect.load_raw("native", raw).tier])
-    for row in ("peer-lttng-ust-off", "peer-lttng-ust-on", "peer-sdt-off", "peer-sdt-on"):
+    for row in (f"peer-{name}-{state}" for name in PEERS for state in ("off", "on")):
         assert any(f"empty-loop-peers {row}: its package is missing" in line for line in lacking)
     own = "marker-jump-off marker-jump-on atomic-load-off atomic-load-on function-pointer-off"
     assert f"empty-loop-peers: none none-clone {own}\n" in done.stdout
@@ -88,6 +92,19 @@ def test_a_peer_that_cannot_be_switched_on_is_named(peer: str, tmp_path: Path) -
     )
 
 
+def test_an_optimised_uprobe_is_a_call_or_names_the_kernel(tmp_path: Path) -> None:
+    """A breakpoint is not measured under that name."""
+    raw = tmp_path / "raw"
+    done = kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
+    assert done.returncode == 0, done.stderr
+    release = tuple(int(word) for word in re.findall(r"\d+", os.uname().release)[:2])
+    said = env_of(raw).get("lacks:empty-loop-peers:peer-uprobe-optimised-on", "")
+    unable = "no permission for uprobes", "this kernel has no uprobes for perf events"
+    if said not in unable:
+        assert (said == f"kernel {os.uname().release} does not optimise uprobes") == bool(said)
+        assert release >= (6, 18) or said
+
+
 def interrupted_at_a_terminal(raw: Path) -> None:
     """Run the peers until there are samples; then signal the whole group, as Ctrl-C does."""
     words = [str(KMBENCH), "run", "-b", "100000", "-o", str(raw), "empty-loop-peers"]
@@ -103,13 +120,13 @@ def interrupted_at_a_terminal(raw: Path) -> None:
 
 
 def test_an_interruption_leaves_the_tracer_on(tmp_path: Path) -> None:
-    """It is on in all blocks that are kept: no window is as short as with the tracer off."""
+    """It is on in all blocks that are kept: no pass is as short as with the tracer off."""
     if not (NATIVE / "peer-lttng-ust.so").exists():
         pytest.skip("LTTng-UST is missing: scripts/setup unpacks it")
     for attempt in range(5):
         raw = tmp_path / str(attempt)
         interrupted_at_a_terminal(raw)
         rows = collect.load_raw("native", raw).rows
-        on = [row.value for row in rows if row.variant == "peer-lttng-ust-on"]
-        off = [row.value for row in rows if row.variant == "peer-lttng-ust-off"]
+        on = [row.value / row.size for row in rows if row.variant == "peer-lttng-ust-on"]
+        off = [row.value / row.size for row in rows if row.variant == "peer-lttng-ust-off"]
         assert min(on) > 10 * sorted(off)[len(off) // 2]

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A uprobe on a nop of five bytes.  Since 6.18 the kernel replaces such a nop by a call to
+ * a system call, once it was hit; without that the uprobe is a breakpoint, as that of
+ * sdt.c, and its row is left out.
+ *
+ * The call pushes a return address, in the first form into the red zone of the function,
+ * so this file is compiled without one.
+ */
+#include <dlfcn.h>
+#include <sys/utsname.h>
+
+#include "peer.h"
+#include "uprobes.h"
+
+#define CALL	0xe8
+#define NOP	".byte 0x0f, 0x1f, 0x44, 0, 0"
+
+BENCH_OPS(off, asm volatile(NOP : : "D" (1), "S" (NULL)))
+BENCH_OPS(on, asm volatile("771: " NOP "\n\t"				\
+			   ".pushsection uprobe_sites, \"aw\"\n\t"	\
+			   ".quad 771b\n\t"				\
+			   ".popsection" : : "D" (1), "S" (NULL)))
+
+static const struct bench_variant on_row = BENCH_ROW("peer-uprobe-optimised-on", on);
+
+extern const unsigned char *const __start_uprobe_sites[], *const __stop_uprobe_sites[];
+
+static int add_all(void)
+{
+	const unsigned char *const *site;
+	Dl_info own;
+	int err = 0;
+
+	if (!dladdr(&bench_peer, &own))
+		return -ENOENT;
+	for (site = __start_uprobe_sites; site < __stop_uprobe_sites && !err; site++)
+		err = uprobes_add(own.dli_fname,
+				  uprobes_offset(own.dli_fbase, *site - (const unsigned char *)own.dli_fbase));
+	return err;
+}
+
+/* Hit all sites, and see whether each has become a call. */
+static bool are_calls(void)
+{
+	const unsigned char *const *site;
+	unsigned int i;
+
+	for (i = 0; i < BENCH_LAYOUTS; i++)
+		on_row.op[i](2);
+	for (site = __start_uprobe_sites; site < __stop_uprobe_sites; site++)
+		if (READ_ONCE(**site) != CALL)
+			return false;
+	return true;
+}
+
+static const char *switch_on(void)
+{
+	static char why[128];
+	struct utsname name;
+	int err;
+
+	if (uprobes_type() < 0)
+		return "this kernel has no uprobes for perf events";
+	err = add_all();
+	if (!err && are_calls())
+		return NULL;
+	uprobes_drop();
+	if (err)
+		return uprobes_why(err);
+	uname(&name);
+	snprintf(why, sizeof(why), "kernel %.65s does not optimise uprobes", name.release);
+	return why;
+}
+
+const struct bench_peer bench_peer = {
+	.off = BENCH_ROW("peer-uprobe-optimised-off", off),
+	.on = BENCH_ROW("peer-uprobe-optimised-on", on),
+	.switch_on = switch_on,
+	.switch_off = uprobes_drop,
+};

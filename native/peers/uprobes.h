@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Uprobes that only count, as perf events.  Each peer that includes this has its own. */
+#ifndef NATIVE_PEERS_UPROBES_H
+#define NATIVE_PEERS_UPROBES_H
+
+#include <elf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define UPROBES_TYPE	"/sys/bus/event_source/devices/uprobe/type"
+#define UPROBES_MOST	16
+
+static int uprobes[UPROBES_MOST];
+static unsigned int nr_uprobes;
+
+static int uprobes_type(void)
+{
+	FILE *file = fopen(UPROBES_TYPE, "r");
+	int type = -1;
+
+	if (file && fscanf(file, "%d", &type) != 1)
+		type = -1;
+	if (file)
+		fclose(file);
+	return type;
+}
+
+/* The place in a file of an address in its segments. */
+static unsigned long uprobes_offset(const Elf64_Ehdr *elf, unsigned long addr)
+{
+	const Elf64_Phdr *phdr = (const void *)elf + elf->e_phoff;
+	int i;
+
+	for (i = 0; i < elf->e_phnum; i++)
+		if (phdr[i].p_type == PT_LOAD && addr - phdr[i].p_vaddr < phdr[i].p_filesz)
+			return addr - phdr[i].p_vaddr + phdr[i].p_offset;
+	return 0;
+}
+
+/* Count executions of the instruction at a place of a file in this process. */
+static int uprobes_add(const char *path, unsigned long offset)
+{
+	struct perf_event_attr attr = {
+		.type = uprobes_type(),
+		.size = sizeof(attr),
+		.uprobe_path = (unsigned long)path,
+		.probe_offset = offset,
+	};
+
+	if (nr_uprobes == UPROBES_MOST)
+		return -ENOSPC;
+	uprobes[nr_uprobes] = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (uprobes[nr_uprobes] < 0)
+		return -errno;
+	nr_uprobes++;
+	return 0;
+}
+
+static void uprobes_drop(void)
+{
+	while (nr_uprobes)
+		close(uprobes[--nr_uprobes]);
+}
+
+static const char *uprobes_why(int err)
+{
+	return err == -EACCES || err == -EPERM ? "no permission for uprobes" : strerror(-err);
+}
+
+#endif /* NATIVE_PEERS_UPROBES_H */
