@@ -20,6 +20,8 @@
 #define FIFTHS		{ 5, 8, 12 }
 /* Counts have so many significant bits, so that most processes find the same. */
 #define BITS		4
+/* Interrupts may be off in a window.  Longer than this would delay others too much. */
+#define LONGEST_NS	1000000000ULL
 
 /*
  * Return the time that so many passes take: the shortest of all layouts, since what
@@ -63,6 +65,19 @@ static void spread(u32 least, u32 loops[BENCH_LOOP_COUNTS])
 	}
 }
 
+/* Check that windows of so many passes are short enough; one pass of each layout says so. */
+static int check_length(const struct bench_group *group, const struct bench_variant *variant,
+			u32 passes)
+{
+	u64 pass = time_of(variant, 1), most = div64_u64(LONGEST_NS, pass ?: 1);
+
+	if (passes <= most)
+		return 0;
+	pr_err("%s/%s: %u passes may hold interrupts off for more than %llu ms; the most are %llu\n",
+	       group->name, variant->name, passes, LONGEST_NS / 1000000, most);
+	return -E2BIG;
+}
+
 /**
  * bench_find_loops() - the loop counts of a variant on this machine
  * @group: the group; its own counts are taken if it has any
@@ -70,7 +85,8 @@ static void spread(u32 least, u32 loops[BENCH_LOOP_COUNTS])
  * @loops: the counts, ascending
  *
  * Context: may sleep.
- * Return: 0, -ETIME if the clock does not advance, or -ERANGE if the TSC does not.
+ * Return: 0, -ETIME if the clock does not advance, -ERANGE if the TSC does not, or -E2BIG
+ * if the group's own counts hold interrupts off too long.
  */
 int bench_find_loops(const struct bench_group *group, unsigned int variant,
 		     u32 loops[BENCH_LOOP_COUNTS])
@@ -80,7 +96,7 @@ int bench_find_loops(const struct bench_group *group, unsigned int variant,
 
 	if (group->loops[0]) {
 		memcpy(loops, group->loops, sizeof(group->loops));
-		return 0;
+		return check_length(group, &group->variants[variant], loops[BENCH_LOOP_COUNTS - 1]);
 	}
 	while ((ns = time_of(&group->variants[variant], passes)) < SHORTEST_NS) {
 		if (passes == MOST_PASSES) {

@@ -208,6 +208,35 @@ static const char *refuses_clocks_that_stand(void)
 	return NULL;
 }
 
+/* Windows that would hold interrupts off for more than a second are never run. */
+static const char *refuses_windows_that_are_long(void)
+{
+	static const struct bench_group own[] = {
+		{ .name = "g", .variants = timed, .nr_variants = 1, .loops = { 1, 2, 499 } },
+		{ .name = "g", .variants = timed, .nr_variants = 1, .loops = { 1, 2, 500 } },
+	};
+	struct bench_config config = { .blocks = 1, .seed = 5 };
+	struct bench_result result = { 0 };
+	u64 start;
+	int err[2];
+	u32 i;
+
+	moved.pass = 2000000000;
+	moved.spoilt = 0;
+	for (i = 0; i < 2; i++) {
+		EXPECT(!bench_alloc_result(&own[i], &config, &result));
+		moved.used = true;
+		start = moved.ns;
+		err[i] = bench_run_group(&own[i], &result, stop_never);
+		moved.used = false;
+	}
+	/* A pass takes 2 ms and a little. */
+	EXPECT(!err[0] && err[1] == -E2BIG && !result.nr);
+	EXPECT(moved.ns - start < 100000000);
+	bench_free_result(&result);
+	return NULL;
+}
+
 /* The CPU and the number of preemptions that the engine reads. */
 static unsigned int on_cpu;
 static u64 switches;
@@ -283,6 +312,7 @@ const struct test_case run_cases[] = {
 	{ "run_randomises_blocks", randomises_blocks, NULL },
 	{ "run_finds_loop_counts", finds_loop_counts, NULL },
 	{ "run_refuses_clocks_that_stand", refuses_clocks_that_stand, NULL },
+	{ "run_refuses_windows_that_are_long", refuses_windows_that_are_long, NULL },
 	{ "run_flags_disturbed_windows", flags_disturbed_windows, NULL },
 	{ "run_converts_cycles", converts_cycles, NULL },
 };
