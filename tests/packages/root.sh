@@ -69,7 +69,7 @@ field() {
 # described: print the parameters that the modules describe, each behind its module
 described() {
 	modules | while read -r module; do
-		modinfo -F parm "$module" | sed -n "s/^\([a-z_]*\):..*/$module \1/p"
+		modinfo -k "$release" -F parm "$module" | sed -n "s/^\([a-z_]*\):..*/$module \1/p"
 	done
 }
 

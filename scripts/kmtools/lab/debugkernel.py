@@ -33,7 +33,10 @@ from kmtools.lab.unpack import (
 )
 
 FRAGMENTS = ROOT / "scripts" / "debug"
-KERNEL_BUILD_TOOLS = (*BUILD_TOOLS, "gcc", "libc6-dev", "flex", "bison", "bc", "libelf-dev")
+KERNEL_BUILD_TOOLS = (
+    *BUILD_TOOLS,
+    *("gcc", "libc6-dev", "flex", "bison", "bc", "libelf-dev", "libssl-dev"),
+)
 CLANG_TOOLS = ("clang", "lld", "llvm")
 # Directories that no build of a module reads once the kernel is built.
 PRUNED = (
