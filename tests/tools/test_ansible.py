@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The Ansible role on machines reached over ssh: all are this one, each with a folder of its own.
-One is dead, one too slow, one lies, and two are well."""
+One is dead, one too slow, one lies, one has a folder that is not ours, and two are well."""
 
 from __future__ import annotations
 
@@ -117,12 +117,18 @@ def test_dead_slow_and_lying_machines_do_not_stop_the_others(
     fleet.add("liar", LIAR)
     fleet.add("slow", SLOW, kmarkers_seconds=SECONDS_OF_SLOW)
     fleet.add("dead", ansible_port=loopback.free_port())
+    fleet.add("stranger")
+    precious = fleet.folder("stranger") / "precious"
+    precious.parent.mkdir()
+    precious.write_text("x")
     done = fleet.play()
     assert done.returncode != 0, done.stdout
     for name, sums in (("well-1", "unreachable=0    failed=0"), ("dead", "unreachable=1")):
         line = next(line for line in done.stdout.splitlines() if line.startswith(f"{name} "))
         assert sums in line, done.stdout
-    assert not list((fleet.path / "folders").iterdir())
+    # Nothing is left of ours, and what was there before stays.
+    assert list((fleet.path / "folders").iterdir()) == [precious.parent]
+    assert list(precious.parent.iterdir()) == [precious]
     listed = fleet.path / "machines"
     listed.write_text("\n".join(fleet.hosts))
     assert main(["fleet", str(fleet.runs), "--by", "cpu", "--machines", str(listed)]) == 1
@@ -131,6 +137,8 @@ def test_dead_slow_and_lying_machines_do_not_stop_the_others(
     assert "refused: liar: Check them, line by line: " in out
     assert "empty-loop.csv:9: unit is 'ns', not ticks or rounds" in out
     assert "refused: slow: Load if need be, run, unload: " in out
+    said = "refused: stranger: The folder is empty, new, or of an earlier try: "
+    assert said in " ".join(out.split())
     assert "       2  " in out and "one group: nothing to compare" in out
     runs = [str(fleet.runs / name) for name in ("well-1", "well-2")]
     assert main(["compare", *runs, "--fail-on", "missing"]) == 0

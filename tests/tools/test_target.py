@@ -88,13 +88,27 @@ def test_a_wrong_line_of_debugfs_is_named(
 
 
 @pytest.mark.parametrize(
-    "place", ["ssh://", "ssh://-oProxyCommand=x", "ssh://-x@host", "ssh://a b"]
-)
+    "place",
+    [
+        "ssh://", "ssh://-oProxyCommand=x", "ssh://-x@host", "ssh://a b", "ssh://a:99999",
+        "ssh://a:b", "ssh://[::1",
+    ],
+)  # fmt: skip
 def test_a_place_that_is_no_host_is_refused(
     tmp_path: Path, place: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["collect", str(tmp_path), f"--from=vm={place}"]) == 2
     assert "names no host" in capsys.readouterr().err
+
+
+def test_a_machine_that_sends_without_end_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("kmtools.measure.fetch.SSH", ("sh", "-c", "exec cat /dev/zero"))
+    monkeypatch.setattr("kmtools.measure.fetch.MOST_BYTES", 100_000)
+    assert main(["collect", str(tmp_path / "run"), "--from=metal=ssh://liar"]) == 1
+    assert "ssh://liar: it sends more than 100000 bytes" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 def packed(path: Path, change: Callable[[tarfile.TarInfo], None]) -> Path:

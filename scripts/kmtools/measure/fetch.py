@@ -7,13 +7,16 @@ of them is checked by collect.py afterwards.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import sys
 import tarfile
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO
 from urllib.parse import urlsplit
 
@@ -30,7 +33,9 @@ FOLDER = re.compile(r"\.?/?|(?:\./)?process-[1-9][0-9]*/?")
 MOST_BYTES = 2_000_000_000
 # A clock that differs by more is wrong.
 CLOCK = timedelta(hours=1)
-SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15")
+# A connection that is dead for a minute is given up.
+OPTIONS = ("BatchMode=yes", "ConnectTimeout=15", "ServerAliveInterval=15", "ServerAliveCountMax=4")
+SSH = ("ssh", *(word for option in OPTIONS for word in ("-o", option)))
 
 
 def script(folder: str) -> bytes:
@@ -45,13 +50,16 @@ def shell_of(place: str) -> tuple[list[str], str]:
     folder, or ssh://[USER@]HOST[:PORT][/FOLDER]."""
     if not place.startswith("ssh://"):
         return ["sh", "-s"], DEBUGFS if place == "debugfs" else place
-    parts = urlsplit(place)
-    host = parts.hostname or ""
+    try:
+        parts = urlsplit(place)
+        host, number = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise UnableError(f"{place!r} names no host: {error}") from error
     # A name that begins with a hyphen would be an option of ssh.
     if not re.fullmatch(r"[\w.:][\w.:-]*", host) or (parts.username or "").startswith("-"):
         raise UnableError(f"{place!r} names no host")
     user = [] if parts.username is None else ["-l", parts.username]
-    port = [] if parts.port is None else ["-p", str(parts.port)]
+    port = [] if number is None else ["-p", str(number)]
     folder = parts.path if parts.path not in ("", "/") else DEBUGFS
     return [*SSH, *port, *user, host, "sh -s"], folder
 
@@ -112,15 +120,37 @@ def from_archive(path: Path, out: Path) -> None:
     set_right(out / "machine", str(path), fresh=False)
 
 
+def answer(command: Sequence[str], text: bytes) -> tuple[int, bytes, list[str]]:
+    """Send a script to a shell; returns its exit code, its output, and the lines of its errors.
+    Who sends too much is stopped."""
+    with (
+        TemporaryFile() as errors,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+        ) as running,
+    ):
+        assert running.stdin is not None and running.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            running.stdin.write(text)
+            running.stdin.close()
+        content = running.stdout.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            running.kill()
+        code = running.wait()
+        errors.seek(0)
+        return code, content, errors.read().decode(errors="replace").strip().splitlines()
+
+
 def from_place(place: str, out: Path) -> None:
     """Fetch what a machine has measured. FailedError holds what it said."""
     command, folder = shell_of(place)
     try:
-        done = subprocess.run(command, input=script(folder), capture_output=True, check=False)
+        code, content, said = answer(command, script(folder))
     except FileNotFoundError as error:
         raise UnableError(f"{command[0]} is not installed") from error
-    said = done.stderr.decode(errors="replace").strip().splitlines()
-    if done.returncode:
-        raise FailedError(f"{place}: {said[-1] if said else f'exit code {done.returncode}'}")
-    unpack(BytesIO(done.stdout), place, out)
+    if len(content) > MOST_BYTES:
+        raise FailedError(f"{place}: it sends more than {MOST_BYTES} bytes")
+    if code:
+        raise FailedError(f"{place}: {said[-1] if said else f'exit code {code}'}")
+    unpack(BytesIO(content), place, out)
     set_right(out / "machine", place, fresh=True)
