@@ -166,7 +166,7 @@ static int setup_memory(void)
 	.name = label,							\
 	.variants = cold_variants,					\
 	.nr_variants = ARRAY_SIZE(cold_variants),			\
-	.loops = { 2, 5, 10 },						\
+	.loops = { 2, 4, 10 },						\
 	.setup = where,							\
 	.lacks = "no real CPU, so no caches",				\
 	__VA_ARGS__							\

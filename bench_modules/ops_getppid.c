@@ -83,7 +83,7 @@ const struct bench_group bench_getppid_pressure = {
 	.name = GETPPID_NAME "-pressure",
 	.variants = pressure_variants,
 	.nr_variants = ARRAY_SIZE(pressure_variants),
-	.loops = { 2, 8, 18 },
+	.loops = { 2, 4, 18 },
 	.setup = setup_getppid,
 	.teardown = teardown_getppid,
 };
