@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import nativeprograms
 import pages
 import pytest
 from kmtools.base.paths import ROOT
@@ -46,6 +47,18 @@ def test_a_page_of_hostile_names_is_right_but_for_its_answer(hostile: Path) -> N
     assert [line for line in lines if "first screen" not in line] == []
 
 
+def test_a_page_of_all_benchmarks_is_right_on_a_telephone(
+    tmp_path: Path, native_programs: None
+) -> None:
+    run = pages.make_whole(tmp_path, nativeprograms.kmbench("list").stdout)
+    assert look_at(run / "report.html", brief=True) == {"report.html": []}
+
+
+# A table that is scrolled together with its verdict.
+WIDE_TABLE = """
+<div class="scroll" tabindex="0" style="overflow-x: auto; width: 200px"><table><tbody>
+<tr><th scope="row">a</th><td style="min-width: 600px">b</td><td class="v">c</td></tr>
+</tbody></table></div>"""
 BROKEN = """<!DOCTYPE html><html lang="en"><head><title>t</title><meta charset="utf-8">
 <style>p {{ margin: 0 }} {css}</style></head><body><main><h1>t</h1><p class="answer">a</p>
 <p class="grade">b</p><figure><svg width="300" height="40" viewBox="0 0 300 40" role="img"
@@ -67,6 +80,7 @@ FLAWS = {
     "wrong": ("", "", "<script>nothing()</script>", "console: nothing is not defined"),
     "focus": ("a { outline: none }", "", "", "keyboard: the focus cannot be seen"),
     "printed": ("@media print { .answer { color: #999999 } }", "", "", "print: contrast: <p>"),
+    "column": ("", "", WIDE_TABLE, 'column: <td> "c" leaves its table'),
     "mute": ("", "", '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">', "axe: image-alt"),
 }
 

@@ -222,7 +222,8 @@ def sentence(found: Sequence[Answer]) -> str:
         parts.append(f"{said} {answer.short}{f' ({doubt})' if doubt and not common else ''}")
         unit = answer.unit
     text = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-    return f"A dormant marker costs {text}{f' (all {common})' if common else ''}."
+    doubt = "numbers too poor for a verdict" if common == WITHHELD else f"all {common}"
+    return f"A dormant marker costs {text}{f' ({doubt})' if common else ''}."
 
 
 def verdict_word(answer: Answer) -> str:
