@@ -45,6 +45,8 @@ static int check_change(const struct patcher_table *table, const struct patcher_
 {
 	struct patcher_insn insn;
 
+	if (patcher_insn_is_usual(poke->new, poke->len))
+		return 0;
 	return patcher_choose_emulation(poke, &insn);
 }
 
@@ -84,6 +86,12 @@ static int check_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 	return err;
 }
 
+/* Nearly all have a length for which the compiler writes the comparison in place. */
+static bool same_bytes(const u8 *a, const u8 *b, unsigned int len)
+{
+	return len == PATCHER_INSN_USUAL ? !memcmp(a, b, PATCHER_INSN_USUAL) : !memcmp(a, b, len);
+}
+
 /*
  * Compare the live bytes with those that the caller expects, both in the text that is
  * executed and in its alias: an alias of a wrong page is noticed before the first store.
@@ -93,8 +101,8 @@ static int check_bytes(const struct patcher_poke *pokes, unsigned int nr)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		if (memcmp(pokes[i].addr, pokes[i].old, pokes[i].len) ||
-		    memcmp(pokes[i].alias, pokes[i].old, pokes[i].len))
+		if (!same_bytes(pokes[i].addr, pokes[i].old, pokes[i].len) ||
+		    !same_bytes(pokes[i].alias, pokes[i].old, pokes[i].len))
 			return -EILSEQ;
 	return 0;
 }

@@ -94,6 +94,15 @@ static void sync_round(void)
 	patcher_stats_locked()->rounds++;
 }
 
+/* Nearly all have a length that the compiler copies in place. */
+static void write_tail(struct patcher_poke *poke)
+{
+	if (poke->len == PATCHER_INSN_USUAL)
+		memcpy(poke->alias + 1, poke->new + 1, PATCHER_INSN_USUAL - 1);
+	else
+		memcpy(poke->alias + 1, poke->new + 1, poke->len - 1);
+}
+
 static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
@@ -162,7 +171,7 @@ static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 		patcher_text_wait_tasks();
 
 	for (i = 0; i < nr; i++)
-		memcpy(pokes[i].alias + 1, pokes[i].new + 1, pokes[i].len - 1);
+		write_tail(&pokes[i]);
 	sync_round();
 
 	write_first_bytes(pokes, nr);

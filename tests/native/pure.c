@@ -8,6 +8,8 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 
+#include <kmarkers/patcher.h>
+
 #include "../../bench_modules/control.h"
 #include "../../bench_modules/groups.h"
 #include "../../patcher/insn.h"
@@ -230,6 +232,29 @@ static const char *emulates_jumps(void)
 	return NULL;
 }
 
+/* What is told without decoding is told as the decoder tells it. */
+static const char *usual(void)
+{
+	static const u8 some[][PATCHER_INSN_USUAL] = {
+		{ 0x0f, 0x1f, 0x44 }, { 0xe8, 1, 2, 3, 4 }, { 0xe9, 1, 2, 3, 4 }, { 0xb8, 5 }, { 0xbf, 5 },
+	};
+	u8 bytes[PATCHER_INSN_MAX] = { 0 };
+	struct patcher_insn insn;
+	unsigned int i, len;
+
+	for (i = 0; i < ARRAY_SIZE(some); i++)
+		EXPECT(patcher_insn_is_usual(some[i], PATCHER_INSN_USUAL));
+	for (len = 0; len <= PATCHER_INSN_MAX; len++) {
+		for (i = 0; i < 2U << 16; i++) {
+			memcpy(bytes, &i, 2);
+			bytes[2] = 0x44 + (i >> 16);
+			if (patcher_insn_is_usual(bytes, len))
+				EXPECT(!patcher_insn_decode(bytes, len, &insn) && insn.len == len);
+		}
+	}
+	return NULL;
+}
+
 static int parse(const char *text, enum bench_verb *verb, u64 *groups)
 {
 	char copy[64];
@@ -261,6 +286,7 @@ static const char *parses_commands(void)
 
 const struct test_case pure_cases[] = {
 	{ "insn_decodes_known_and_refuses_others", decodes, NULL },
+	{ "insn_usual_as_decoded", usual, NULL },
 	{ "insn_emulates_mov", emulates_mov, NULL },
 	{ "insn_emulates_jumps", emulates_jumps, NULL },
 	{ "control_parses_commands", parses_commands, NULL },
