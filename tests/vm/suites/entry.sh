@@ -121,20 +121,40 @@ test_entry_stuck() {
 	same "no function gave a wrong result with a kprobe" "$(cat "$te/wrong")" 0
 }
 
-# Every function is counted all the time; what is switched beside it must lose and add nothing.
+# coming_and_going: load and unload a module whose functions are switched on, until /tmp/stop exists
+coming_and_going() {
+	put "example_entry: count" "$entry/control"
+	came=0
+	while [ ! -e /tmp/stop ]; do
+		insmod /modules/example_entry.ko && rmmod example_entry && came=$((came + 1))
+	done
+	put "example_entry: -count" "$entry/control"
+	echo $came >/tmp/came
+}
+
+# storm_hits: print a line for each function that storms are counted for, kind and hits
+storm_hits() {
+	for function in te_leaf te_tail te_cold te_recurse; do
+		echo "$function entry $(entry_hits entry $function)"
+		[ $function = te_recurse ] || echo "$function exit $(entry_hits exit $function)"
+	done
+}
+
+# These functions are counted all the time; what is switched beside them, and modules that come and
+# go, must lose and add nothing.
 test_entry_storm() {
 	passes=$((20 * cycles))
 	cpus=$(grep -c "^processor" /proc/cpuinfo)
 	[ "$cpus" -le 2 ] || cpus=2
-	entry_takes 3 "kmarkers_test_entry:te_leaf count"
-	entry_takes 3 "kmarkers_test_entry:te_recurse:entry count"
-	leaf=$(entry_hits entry te_leaf)
-	left=$(entry_hits exit te_leaf)
-	recursed=$(entry_hits entry te_recurse)
-	rm -f /tmp/stop
+	for counted in te_leaf te_tail te_cold te_recurse:entry; do
+		entry_takes 3 "kmarkers_test_entry:$counted count"
+	done
+	storm_hits >/tmp/hits
+	rm -f /tmp/stop /tmp/came
 	batched=$(stat_of batches)
 	toggling "kmarkers_test_entry" &
 	toggling "kmarkers_test_entry:te_[mrt]*" &
+	coming_and_going &
 	turns=0
 	while [ $turns -lt 50 ] && [ $(($(stat_of batches) - batched)) -lt 50 ]; do
 		put "$passes" "$te/storm" || break
@@ -142,15 +162,21 @@ test_entry_storm() {
 	done
 	touch /tmp/stop
 	wait
-	echo "# $(($(stat_of batches) - batched)) batches and $turns storms meanwhile"
+	echo "# $(($(stat_of batches) - batched)) batches, $turns storms and $(cat /tmp/came) loads meanwhile"
 	try "functions are switched while every CPU calls them" [ $(($(stat_of batches) - batched)) -ge 20 ]
-	passes=$((passes * turns))
-	same "every entry was counted once" $(($(entry_hits entry te_leaf) - leaf)) $((2 * passes * cpus))
-	same "every exit was counted once" $(($(entry_hits exit te_leaf) - left)) $((2 * passes * cpus))
-	same "every recursion was counted once" $(($(entry_hits entry te_recurse) - recursed)) $((4 * passes * cpus))
+	try "a module comes and goes meanwhile" [ "$(cat /tmp/came)" -ge 1 ]
+	passes=$((passes * turns * cpus))
+	awk -v passes=$passes 'BEGIN { of["te_leaf"] = 2; of["te_tail"] = of["te_cold"] = 1; of["te_recurse"] = 4 }
+		{ print $1, $2, $3 + passes * of[$1] }' /tmp/hits >/tmp/wanted
+	storm_hits | diff /tmp/wanted - | sed 's/^/# /' >/tmp/differ
+	cat /tmp/differ
+	same "every entry was counted once" "$(grep -c " entry " /tmp/differ)" 0
+	same "every exit was counted once" "$(grep -c " exit " /tmp/differ)" 0
+	same "every recursion was counted once" "$(grep -c te_recurse /tmp/differ)" 0
 	same "no function gave a wrong result in the storm" "$(cat "$te/wrong")" 0
-	put "kmarkers_test_entry:te_leaf -count" "$entry/control"
-	put "kmarkers_test_entry:te_recurse:entry -count" "$entry/control"
+	for counted in te_leaf te_tail te_cold te_recurse:entry; do
+		put "kmarkers_test_entry:$counted -count" "$entry/control"
+	done
 	same "all functions are off after the storm" "$(entry_stat on)" 0
 }
 

@@ -3,16 +3,14 @@
 # Twenty thousand recorded functions, switched at once.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
+# shellcheck source=tests/vm/lib_turns.sh
+. /tests/lib_turns.sh
 
 many_entries=20000
 many_dir=$debugfs/entry
-
-# hundredths: set $now to the time since boot in hundredths of a second; without a process, which
-# takes longer than what is measured
-hundredths() {
-	read -r now _ </proc/uptime
-	now=${now%.*}${now#*.}
-}
+many=/sys/module/kmarkers_test_entry_many/parameters
+traced=/sys/module/kmarkers_test_traced_many/parameters
+many_turns=${KMARKERS_TURNS:-3}
 
 # many_in STATE COUNT: print how many of the functions are so
 many_in() {
@@ -22,23 +20,6 @@ many_in() {
 # held_up: print how many interrupts CPUs have taken that another one sent to them to call a function
 held_up() {
 	awk '$1 == "CAL:" { for (i = 2; i <= NF; i++) if ($i ~ /^[0-9]+$/) sum += $i } END { print sum + 0 }' /proc/interrupts
-}
-
-# turns_of ON OFF FILE: write both texts twice; sets $took to the hundredths of a second, and
-# $calls to the interrupts that CPUs took
-turns_of() {
-	calls=$(held_up)
-	hundredths
-	took=$now
-	failed=0
-	for _ in 1 2; do
-		put "$1" "$3" || failed=$((failed + 1))
-		put "$2" "$3" || failed=$((failed + 1))
-	done
-	hundredths
-	took=$((now - took))
-	calls=$(($(held_up) - calls))
-	same "two turns of $1" $failed 0
 }
 
 # switch_many NAME: on and off
@@ -52,26 +33,115 @@ switch_many() {
 }
 
 # The kernel's ftrace: choose as many functions by the name of their module, then switch.
-test_many_by_ftrace() {
-	hundredths
-	chosen=$now
-	put ":mod:kmarkers_test_traced_many" "$tracing/set_ftrace_filter"
-	failed=$?
-	hundredths
-	chosen=$((now - chosen))
-	result $failed "the kernel's ftrace chooses as many functions"
+test_many_chosen_by_ftrace() {
+	timed choosing put ":mod:kmarkers_test_traced_many" "$tracing/set_ftrace_filter"
 	put function "$tracing/current_tracer"
 	echo >"$tracing/trace"
-	put 1 /sys/module/kmarkers_test_traced_many/parameters/pass
+	put 1 "$traced/pass"
 	same "the kernel's ftrace switches as many functions" "$(grep -c ": many_[0-9]* <-many_pass" "$tracing/trace")" "$many_entries"
 	put nop "$tracing/current_tracer"
 	echo >"$tracing/trace"
-	turns_of function nop "$tracing/current_tracer"
 }
 
-# parts_of: print how many microseconds the patcher has taken so far
-parts_of() {
-	echo $(($(stat_of check_us) + $(stat_of map_us) + $(stat_of apply_us)))
+# run_all 0/1: with 1, call each function of both modules once
+run_all() {
+	[ "$1" = 0 ] || put 1 "$many/pass"
+	[ "$1" = 0 ] || put 1 "$traced/pass"
+}
+
+# switched NAME TEXT FILE: switch by writing to a file; note the time, and interrupts of CPUs
+switched() {
+	before=$(held_up)
+	timed "$1" put "$2" "$3"
+	note "$1-calls" $(($(held_up) - before))
+}
+
+# both_of NAME [SUFFIX]: print the sum of the medians for on and for off
+both_of() {
+	echo $(($(median_of "$1-on${2-}") + $(median_of "$1-off${2-}")))
+}
+
+# turns_of STATE 0/1: switch on and off by each way in turns; with 1, each function runs before
+# each switch
+turns_of() {
+	i=0
+	while [ $i -lt "$many_turns" ]; do
+		i=$((i + 1))
+		run_all "$2"
+		switched "$1-ours-on" "kmarkers_test_entry_many: count" "$many_dir/control"
+		run_all "$2"
+		switched "$1-ours-off" "kmarkers_test_entry_many: -count" "$many_dir/control"
+		run_all "$2"
+		put 1 "$many/by_hand"
+		note "$1-by-hand" "$(cat "$many/by_hand_us")"
+		switched "$1-ftrace-on" function "$tracing/current_tracer"
+		run_all "$2"
+		switched "$1-ftrace-off" nop "$tracing/current_tracer"
+	done
+	ours=$(both_of "$1-ours")
+	ftrace=$(both_of "$1-ftrace")
+	ours_calls=$(both_of "$1-ours" -calls)
+	ftrace_calls=$(both_of "$1-ftrace" -calls)
+	by_hand=$((2 * $(least_of "$1-by-hand")))
+	least=$(($(least_of "$1-ours-on") + $(least_of "$1-ours-off")))
+	echo "# $1, on and off, medians of $many_turns turns: ours $ours us, ftrace $ftrace us, $((10 * ftrace / ours)) tenths of ours; least: ours $least us, stores and rounds by hand $by_hand us"
+	echo "# $1: interrupts of CPUs by others: ours $ours_calls, ftrace $ftrace_calls"
+	try "$1: CPUs are interrupted less than half as often as by the kernel's ftrace" \
+		[ $((2 * ours_calls)) -lt "$ftrace_calls" ]
+}
+
+# Loaded anew, so that none of the functions has run.
+test_many_not_run() {
+	try "20000 functions leave that have run" rmmod kmarkers_test_entry_many
+	try "20000 functions of which none has run" insmod /modules/kmarkers_test_entry_many.ko
+	turns_of not-run 0
+	try "functions that have not run are switched 30 times faster than by the kernel's ftrace" \
+		[ $((30 * ours)) -le "$ftrace" ]
+}
+
+# In the pages of functions that have run an emulator searches through all its translations for
+# each store, which stores by hand do not avoid.
+test_many_run() {
+	turns_of run 1
+	try "functions that have run are switched faster than by the kernel's ftrace" [ "$ours" -lt "$ftrace" ]
+	try "functions that have run take at most 3 times as long as their stores and rounds by hand" \
+		[ "$least" -le $((3 * by_hand)) ]
+	try "functions are chosen and switched faster than by the kernel's ftrace" \
+		[ "$ours" -lt $(($(median_of choosing) + ftrace)) ]
+}
+
+# watched NAME COMMAND...: note how long the CPU that watches the clock was kept from it at most
+watched() {
+	name=$1
+	shift
+	run_all 1
+	put 1 "$many/watch"
+	sleep 0.2
+	put 0 "$many/gap_us"
+	"$@"
+	gap=$(cat "$many/gap_us")
+	put 0 "$many/watch"
+	note "$name" "$gap"
+}
+
+# The least gap of a few turns: what else runs on this machine makes gaps as well.
+test_many_gaps() {
+	limit=$(cat /proc/sys/kernel/sched_rt_runtime_us)
+	put -1 /proc/sys/kernel/sched_rt_runtime_us
+	i=0
+	while [ $i -lt 5 ]; do
+		i=$((i + 1))
+		watched gap-idle sleep 0.3
+		watched gap-ours put "kmarkers_test_entry_many: count" "$many_dir/control"
+		watched gap-ours put "kmarkers_test_entry_many: -count" "$many_dir/control"
+		watched gap-stopped put 1 "$many/stopped"
+	done
+	put "$limit" /proc/sys/kernel/sched_rt_runtime_us
+	idle=$(least_of gap-idle)
+	ours=$(($(least_of gap-ours) - idle))
+	stopped=$(($(least_of gap-stopped) - idle))
+	echo "# another CPU is kept from its work: $idle us while nothing is done; $ours us more by 20000 functions that are switched, $stopped us more by their stores in stop_machine()"
+	try "a CPU stands still for at most 5 % of the time of stop_machine()" [ $((20 * ours)) -le "$stopped" ]
 }
 
 test_many_against_ftrace() {
@@ -84,19 +154,15 @@ test_many_against_ftrace() {
 		skip "20000 functions against the kernel's ftrace" "this kernel is too slow"
 		return
 	fi
-	parts=$(parts_of)
-	turns_of "kmarkers_test_entry_many: count" "kmarkers_test_entry_many: -count" "$many_dir/control"
-	parts=$(($(parts_of) - parts))
-	ours=$took ours_calls=$calls
 	try "20000 functions for the kernel's ftrace" insmod /modules/kmarkers_test_traced_many.ko
-	test_many_by_ftrace
+	timed choosing put ":mod:kmarkers_test_traced_many" "$tracing/set_ftrace_filter"
+	echo "# ftrace chooses as many functions in $(median_of choosing) us"
+	test_many_not_run
+	test_many_chosen_by_ftrace
+	test_many_run
+	test_many_gaps
 	put "" "$tracing/set_ftrace_filter"
 	try "the functions for the kernel's ftrace leave" rmmod kmarkers_test_traced_many
-	echo "# ours, two turns: chosen, on and off in ${ours}0 ms, of which $((parts / 1000)) in the patcher; $ours_calls interrupts of CPUs"
-	echo "# ftrace, two turns: chosen once in ${chosen}0 ms; on and off in ${took}0 ms, $calls interrupts of CPUs"
-	try "20000 functions are chosen and switched faster than by the kernel's ftrace" \
-		[ "$ours" -lt $((2 * chosen + took)) ]
-	try "CPUs are interrupted less than half as often as by the kernel's ftrace" [ $((2 * ours_calls)) -lt "$calls" ]
 }
 
 test_entry_many() {
@@ -106,10 +172,10 @@ test_entry_many() {
 		[ "$(sed -n 's/^table_bytes //p' "$many_dir/stats")" -le $((8 * records)) ]
 	result $? "no record has more than 8 bytes"
 	switch_many "not yet run"
-	put 1 /sys/module/kmarkers_test_entry_many/parameters/pass
+	put 1 "$many/pass"
 	switch_many "run before"
 	put "kmarkers_test_entry_many: count" "$many_dir/control"
-	put 2 /sys/module/kmarkers_test_entry_many/parameters/pass
+	put 2 "$many/pass"
 	same "each of 20000 functions counted its hits" "$(many_in on 2)" "$many_entries"
 	put "kmarkers_test_entry_many: -count" "$many_dir/control"
 	same "each of 20000 functions is off" "$(many_in off 2)" "$many_entries"

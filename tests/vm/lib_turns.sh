@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Functions for tests that measure several ways in turns. What was measured is in a file for each
+# name, in microseconds.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+# microseconds: set $now to the time since boot, without a process, which takes longer than some of
+# what is measured
+microseconds() {
+	{
+		read -r _
+		read -r _
+		read -r _ _ now _
+	} </proc/timer_list
+	now=$((now / 1000))
+}
+
+# note NAME MICROSECONDS
+note() {
+	echo "$2" >>"/tmp/turns-$1"
+}
+
+# timed NAME COMMAND...: note how long a command takes that starts no process
+timed() {
+	turn=$1
+	shift
+	microseconds
+	began=$now
+	"$@" || result 1 "measured for $turn: $*"
+	microseconds
+	note "$turn" $((now - began))
+}
+
+# median_of NAME
+median_of() {
+	sort -n "/tmp/turns-$1" | awk '{ took[NR] = $1 } END { print took[int((NR + 1) / 2)] }'
+}
+
+# least_of NAME
+least_of() {
+	sort -n "/tmp/turns-$1" | head -n 1
+}
