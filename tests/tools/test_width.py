@@ -10,6 +10,9 @@ import pages
 import pytest
 from kmtools.cli import COMMANDS as ALL
 from kmtools.cli import main
+from kmtools.measure import rundir
+from kmtools.measure.samples import read_samples
+from kmtools.report import medians
 
 COMMANDS = (
     ["report", "RUN", "--no-figures"],
@@ -53,6 +56,16 @@ def test_tables_fit_in_80_columns(
     assert too_long(said) == []
     if words[0] == "report":
         assert any(line.startswith(" [1] ") for line in lines)
+
+
+def test_medians_fit_in_80_columns(tmp_path: Path, columns: None) -> None:
+    run = pages.make_hostile(tmp_path)
+    tiers = rundir.tiers_of(rundir.read_env(run / "env.json"))
+    said = medians.render(read_samples(run / "samples.csv", tiers), tiers)
+    assert too_long(said) == []
+    assert any("…" in line for line in said.splitlines())
+    (row,) = [line.split() for line in said.splitlines() if line.split()[:1] == ["none-clone"]]
+    assert len(row) == 3
 
 
 @pytest.mark.parametrize("words", [[], ["lab"], ["vm"], *map(str.split, ALL)], ids=" ".join)

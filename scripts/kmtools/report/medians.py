@@ -12,9 +12,13 @@ from collections.abc import Sequence
 from statistics import median
 
 from kmtools.analyse.slopes import Slope, find_baseline, paired, slopes
+from kmtools.base.text import aligned, shortened, terminal_width, wrapped
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
 
+# Columns of a number.
+NUMBER = 12
+HEADS = ["variant", f"{'median':>{NUMBER}}", f"{'added':>{NUMBER}}"]
 NOTICE = "medians alone; what they are worth is said with python3-numpy"
 
 
@@ -25,15 +29,15 @@ def middle(series: Sequence[Slope], signed: bool = False) -> str:
     return f"{float(median(slope.value for slope in series)):{'+' if signed else ''}.3f}"
 
 
-def benchmark_lines(name: str, samples: Sequence[Sample]) -> list[str]:
-    """One benchmark as text."""
+def benchmark_rows(samples: Sequence[Sample]) -> tuple[str, list[list[str]]]:
+    """What variants are compared with, and a row for each."""
     series = slopes(samples)
     baseline = find_baseline(series)
-    lines = ["", f" {name}: over {baseline or 'nothing'}"]
-    for variant, own in series.items():
-        added = middle(paired(own, series[baseline]), True) if baseline else "-"
-        lines.append(f"  {variant:34}{middle(own):>12}{added:>12}")
-    return lines
+    rows = [
+        [variant, middle(own), middle(paired(own, series[baseline]), True) if baseline else "-"]
+        for variant, own in series.items()
+    ]
+    return baseline or "nothing", rows
 
 
 def render(samples: Sequence[Sample], tiers: Sequence[Tier]) -> str:
@@ -45,8 +49,17 @@ def render(samples: Sequence[Sample], tiers: Sequence[Tier]) -> str:
             own = (sample.tier, sample.kernel) == (tier.tier, tier.kernel)
             if own and sample.measured == LOOP:
                 groups[sample.benchmark].append(sample)
-        lines += ["", f"{tier.tier}, kernel {tier.kernel}: {tier.unit} per operation ({NOTICE})"]
-        lines.append(f"  {'variant':34}{'median':>12}{'added':>12}")
-        for name, several in groups.items():
-            lines += benchmark_lines(name, several)
+        width = terminal_width()
+        title = f"{tier.tier}, kernel {tier.kernel}: {tier.unit} per operation ({NOTICE})"
+        lines += ["", *wrapped(title, width)]
+        found = {name: benchmark_rows(several) for name, several in groups.items()}
+        most = width - 2 * (2 + NUMBER) - 2
+        rows = [HEADS, *(row for _, own in found.values() for row in own)]
+        cells = aligned([[shortened(row[0], most), *row[1:]] for row in rows], right=(1, 2))
+        table = [f"  {line}" for line in cells]
+        lines.append(table.pop(0))
+        for name, (baseline, own) in found.items():
+            lines += ["", *wrapped(f"{name}: over {baseline}", width, " ")]
+            lines += table[: len(own)]
+            del table[: len(own)]
     return "\n".join(lines[1:])
