@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import shutil
+import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
 
@@ -96,7 +97,9 @@ def test_dead_slow_and_lying_machines_are_named(
     mixed = folder / "machine-00011" / "samples.csv"
     mixed.write_text(mixed.read_text().replace("native,", "vm,", 1))
     (folder / "machine-00012" / "env.json").write_text("{}")
-    assert main(["fleet", str(folder), "--by", "cpu", "--machines", str(listed)]) == 1
+    files = {name: tmp_path / name for name in ("json", "junit", "html", "markdown")}
+    words = [f"--{name}={path}" for name, path in files.items()]
+    assert main(["fleet", str(folder), "--by", "cpu", "--machines", str(listed), *words]) == 1
     out = capsys.readouterr().out
     for said in (
         "dead: machine-dead: there is no run of it",
@@ -112,6 +115,33 @@ def test_dead_slow_and_lying_machines_are_named(
     ):
         assert said in out
     assert len([line for line in out.splitlines() if line.startswith(("refused", "slow"))]) == 7
+    for path in files.values():
+        assert "machine-dead: there is no run of it" in path.read_text()
+    assert len(json.loads(files["json"].read_text())["faults"]) == 8
+    *_, suite = ElementTree.parse(files["junit"]).getroot()
+    assert (suite.get("name"), suite.get("failures")) == ("machines", "8")
+
+
+def test_groups_that_share_no_row_do_not_stop_the_others(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A group was measured in another tier; files are written also where one group is left."""
+    for path in (folder / "machine-00000", folder / "machine-00004"):
+        file, env = path / "samples.csv", json.loads((path / "env.json").read_text())
+        file.write_text(file.read_text().replace("\nnative,", "\nmetal,"))
+        env["tiers"][0]["tier"] = "metal"
+        env["machine"]["cpu"]["model_name"] = "Other"
+        (path / "env.json").write_text(json.dumps(env))
+    out = tmp_path / "out.json"
+    assert main(["fleet", str(folder), "--by", "cpu", f"--json={out}"]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "not compared: Intel Xeon (12 runs) and Other (2 runs) have no row in common" in said
+    assert [pair["b"]["run"] for pair in json.loads(out.read_text())["pairs"]] == [
+        "AMD EPYC (10 runs)"
+    ]
+    manyruns.write(tmp_path / "few", 1)
+    assert main(["fleet", str(tmp_path / "few"), f"--json={out}"]) == 0
+    assert json.loads(out.read_text())["pairs"] == []
 
 
 def test_what_is_no_folder_of_runs_is_refused(

@@ -47,15 +47,15 @@ def run_fleet(args: Namespace) -> int:
             raise UnableError(f"--by: {word!r} is not one of {', '.join(machines.PROPERTIES)}")
     expected = names(args.machines) if args.machines else []
     whole = machines.load(args.folder, by, expected)
-    faults = [part for line in whole.faults for part in wrapped(printable(line), terminal_width())]
-    print("\n".join([*machines.table(whole), *faults, ""]))
     runs = machines.sides(whole, args.against)
+    faults = list(map(printable, whole.faults))
+    found = comparison.compare(runs, args.margin, args.fail_on, args.whole, faults)
+    said = [part for line in found.faults for part in wrapped(line, terminal_width())]
+    print("\n".join([*machines.table(whole), *said, ""]))
     if len(runs) < 2:
         print("one group: nothing to compare")
-        return BAD if whole.faults else DONE
-    found = comparison.compare(runs, args.margin, args.fail_on, args.whole)
     tell(args, found)
-    return BAD if found.failed or whole.faults else DONE
+    return BAD if found.failed or found.faults else DONE
 
 
 def history(parser: ArgumentParser) -> Run:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
 from typing import Any
 
 from kmtools.analyse.changes import Change
@@ -68,9 +69,20 @@ def as_json(comparison: Comparison) -> str:
         "margin": comparison.margin,
         "failing": sorted(comparison.failing),
         "failed": comparison.failed,
+        "faults": list(comparison.faults),
         "pairs": pairs,
     }
     return json.dumps(whole, indent=1) + "\n"
+
+
+def of_faults(suite: ElementTree.Element, faults: Sequence[str]) -> None:
+    """A case that fails for each machine that is not compared."""
+    count = str(len(faults))
+    suite.attrib.update({"tests": count, "failures": count, "skipped": "0"})
+    for fault in faults:
+        kind, _, name = fault.partition(": ")
+        case = ElementTree.SubElement(suite, "testcase", {"classname": kind, "name": name})
+        ElementTree.SubElement(case, "failure", message=fault)
 
 
 def as_junit(comparison: Comparison) -> str:
@@ -96,5 +108,7 @@ def as_junit(comparison: Comparison) -> str:
                 ElementTree.SubElement(case, "system-out").text = said.strip()
         counts = {"tests": len(pair.changes), "failures": failed, "skipped": skipped}
         suite.attrib.update({key: str(value) for key, value in counts.items()})
+    if comparison.faults:
+        of_faults(ElementTree.SubElement(root, "testsuite", name="machines"), comparison.faults)
     ElementTree.indent(root, " ")
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"

@@ -61,7 +61,9 @@ def of_pair(comparison: Comparison, pair: Pair) -> str:
 def as_html(comparison: Comparison) -> str:
     """The page."""
     style = "".join((HERE / name).read_text() for name in CSS)
-    parts = "".join(of_pair(comparison, pair) for pair in comparison.pairs)
+    faults = "".join(f"<li>{html.escape(line)}</li>" for line in comparison.faults)
+    parts = f'<ul class="warning">{faults}</ul>' if faults else ""
+    parts += "".join(of_pair(comparison, pair) for pair in comparison.pairs)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

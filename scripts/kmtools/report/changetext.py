@@ -139,7 +139,8 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def markdown(comparison: Comparison, everything: bool = False) -> str:
     """The comparison in Markdown, as a comment on a change would show it."""
-    lines: list[str] = []
+    lines = [f"- {escape(line)}" for line in comparison.faults]
+    lines += [""] if lines else []
     for pair in comparison.pairs:
         lines += [f"## {escape(pair.b.name)} against {escape(pair.a.name)}", ""]
         said = [f"A: {about(pair.a)}", f"B: {about(pair.b)}", *remarks(pair.a), *remarks(pair.b)]

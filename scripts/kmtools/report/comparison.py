@@ -54,11 +54,13 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All pairs, the declared margin in percent, and the verdicts that fail."""
+    """All pairs, the declared margin in percent, the verdicts that fail, and a line for each
+    machine of many that is not compared."""
 
     pairs: Sequence[Pair]
     margin: float
     failing: frozenset[str]
+    faults: Sequence[str] = ()
 
     def fails(self, change: Change) -> bool:
         """Whether a row fails the comparison."""
@@ -128,17 +130,30 @@ def compare(
     margin: float = changes.MARGIN,
     fail_on: Collection[str] = (),
     wholes: bool = False,
+    faults: Sequence[str] | None = None,
 ) -> Comparison:
-    """Each run beside the first; RunError if no row of it can be compared."""
-    first, others = runs[0], runs[1:]
-    pairs = []
-    for other in others:
-        found = changes.compare(first.rows, other.rows, margin, wholes, len(others))
-        if not any(change.a and change.b for change in found):
-            raise RunError(f"{first.name} and {other.name} have no row in common")
-        if not any(change.comparable for change in found):
-            why = "; ".join(sorted({change.note for change in found if change.a and change.b}))
-            raise RunError(f"no row of {first.name} and {other.name} can be compared: {why}")
-        pairs.append(Pair(first, other, found))
+    """Each run beside the first; RunError if no row of it can be compared. With `faults`, those of
+    machines, it is one more of them."""
+    pairs, said = [], list(faults or [])
+    for other in runs[1:]:
+        found = changes.compare(runs[0].rows, other.rows, margin, wholes, len(runs) - 1)
+        pair = Pair(runs[0], other, found)
+        if not (why := obstacle(pair)):
+            pairs.append(pair)
+        elif faults is None:
+            raise RunError(why)
+        else:
+            said.append(f"not compared: {why}")
     failing = frozenset(verdict for word in fail_on for verdict in FAILURES[word])
-    return Comparison(pairs, margin, failing)
+    return Comparison(pairs, margin, failing, said)
+
+
+def obstacle(pair: Pair) -> str:
+    """Why no row of two runs can be compared; empty if one can."""
+    names, found = f"{pair.a.name} and {pair.b.name}", pair.changes
+    if not any(change.a and change.b for change in found):
+        return f"{names} have no row in common"
+    if not any(change.comparable for change in found):
+        why = "; ".join(sorted({change.note for change in found if change.a and change.b}))
+        return f"no row of {names} can be compared: {why}"
+    return ""
