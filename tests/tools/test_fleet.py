@@ -175,6 +175,14 @@ def test_history_finds_the_day(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "25 runs, 8 rows, 1 shifts" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("word", ["missing", "unresolved", "slow", ""])
+def test_history_knows_no_other_words(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A word that never fails would be taken for a check."""
+    with pytest.raises(SystemExit) as ended:
+        main(["history", "x", "--fail-on", word])
+    assert ended.value.code == 2 and "is not one of slower, faster" in capsys.readouterr().err
+
+
 def test_history_without_a_change_is_quiet(tmp_path: Path) -> None:
     trends = pytest.importorskip("kmtools.analyse.trends", reason=f"ruptures is missing: {REMEDY}")
     rng = np.random.default_rng(5)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import argparse
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 
 from kmtools.analyse import changes
@@ -26,18 +27,18 @@ def percent(text: str) -> float:
     return value
 
 
-def failures(text: str) -> list[str]:
-    """Parse the words of --fail-on."""
+def failures(text: str, known: Collection[str]) -> list[str]:
+    """Parse the words of --fail-on, of which some are known."""
     words = [word.strip() for word in text.split(",")]
     for word in words:
-        if word not in comparison.FAILURES:
-            known = ", ".join(comparison.FAILURES)
-            raise argparse.ArgumentTypeError(f"{word!r} is not one of {known}")
+        if word not in known:
+            raise argparse.ArgumentTypeError(f"{word!r} is not one of {', '.join(known)}")
     return words
 
 
-def add_limits(parser: ArgumentParser, failing: str) -> None:
-    """Add the margin, and the verdicts that make the exit code 1; `failing` describes these."""
+def add_limits(parser: ArgumentParser, failing: str, known: Collection[str]) -> None:
+    """Add the margin, and the verdicts that make the exit code 1; `failing` describes these, and
+    `known` are their names."""
     parser.add_argument(
         "--margin",
         type=percent,
@@ -47,17 +48,17 @@ def add_limits(parser: ArgumentParser, failing: str) -> None:
     )
     parser.add_argument(
         "--fail-on",
-        type=failures,
+        type=partial(failures, known=known),
         action="extend",
         default=[],
         metavar="VERDICT,...",
-        help=failing,
+        help=f"{failing}: {', '.join(known)}",
     )
 
 
 def add_judging(parser: ArgumentParser) -> None:
     """Add the options that say how rows are judged and shown."""
-    add_limits(parser, f"exit with 1 if a row has it: {', '.join(comparison.FAILURES)}")
+    add_limits(parser, "exit with 1 if a row has it", comparison.FAILURES)
     parser.add_argument(
         "--whole", action="store_true", help="judge baselines and switches, too: on one machine"
     )

@@ -64,7 +64,7 @@ def history(parser: ArgumentParser) -> Run:
     that stays. It needs the Python packages duckdb, ruptures and scipy (scripts/setup --fleet).
     """
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="holds the runs, at any depth")
-    add_limits(parser, "exit with 1 if a row has such a shift: slower, faster, changed")
+    add_limits(parser, "exit with 1 if a row has such a shift", histories.FAILURES)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all series there, too")
     return run_history
 

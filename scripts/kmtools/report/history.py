@@ -22,6 +22,8 @@ from kmtools.measure.rundir import RunError, read_env, tiers_of
 from kmtools.report.changetext import percent
 from kmtools.report.machines import file_of, find
 
+# What --fail-on can name; the other verdicts are none of a shift.
+FAILURES = ("slower", "faster", "changed", "costlier")
 # So many refused runs are named where none can be used.
 MOST = 5
 
