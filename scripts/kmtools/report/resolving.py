@@ -109,7 +109,7 @@ class Resolving:
         shown = [(self._line(key, width), self._colour(key)) for key in keys]
         done = sum(row.verdict not in (RESOLVING, MEASURING) for row in self.rows.values())
         told = f"{done} of {len(order)} rows {'measured' if not self.unit else 'resolved'}"
-        more = f"; {len(order) - room} have no room here" if len(order) > room else ""
+        more = f"; {len(order) - room} not shown" if len(order) > room else ""
         head = self._cells(width, "adds", "±", self.unit and f"in {self.unit}")
         return [(head, "2"), *shown, ("", ""), (told + more, "")]
 
