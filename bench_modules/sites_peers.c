@@ -102,12 +102,7 @@ static int write_all(void *data)
 	for (i = 0; i < stores->nr; i++)
 		if (memcmp(pokes[i].alias, pokes[i].old, pokes[i].len))
 			return -EILSEQ;
-	for (i = 0; i < stores->nr; i++)
-		WRITE_ONCE(*pokes[i].alias, 0xcc);
-	for (i = 0; i < stores->nr; i++)
-		memcpy(pokes[i].alias + 1, pokes[i].new + 1, pokes[i].len - 1);
-	for (i = 0; i < stores->nr; i++)
-		WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
+	sites_store_all(stores);
 	return 0;
 }
 

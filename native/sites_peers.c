@@ -4,12 +4,7 @@
  * batch cannot do without, by hand, in shared memory that is mapped a second time.
  */
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
-
-#include <linux/compiler.h>
-
-#include <kmarkers/patcher.h>
 
 #include "../bench_modules/sites_peers.h"
 #include "sync.h"
@@ -52,12 +47,7 @@ int bench_peers_store(struct sites_stores *stores)
 		return -ENOMEM;
 	for (i = 0; i < stores->nr; i++)
 		pokes[i].alias = view + i * INSN;
-	for (i = 0; i < stores->nr; i++)
-		WRITE_ONCE(*pokes[i].alias, 0xcc);
-	for (i = 0; i < stores->nr; i++)
-		memcpy(pokes[i].alias + 1, pokes[i].new + 1, pokes[i].len - 1);
-	for (i = 0; i < stores->nr; i++)
-		WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
+	sites_store_all(stores);
 	munmap(view, bytes);
 	return 0;
 }
