@@ -88,3 +88,17 @@ def test_all_kernels_without_a_name(tmp_path: Path) -> None:
     assert told(tmp_path, "check-matrix") == ["check", "matrix"]
     assert told(tmp_path, "check-debug") == ["check", "matrix", "--debug"]
     assert told(tmp_path, "setup") == []
+
+
+def test_clean_leaves_what_was_not_built(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
+    built = ("one.o", "one.ko", "one.mod", "one.mod.c", ".one.o.cmd", ".one.o.d", "modules.order")
+    made = [f"patcher/{name}" for name in (*built, "Module.symvers")]
+    made += ["Module.symvers", "compile_commands.json", "build/native/kmbench", "build/deb/one.deb"]
+    kept = ["Makefile", "patcher/one.c", "build/lab/kernels/6.1", "build/venv/bin/python"]
+    for name in [*made, *kept]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    subprocess.run(["make", "-s", "clean"], cwd=tmp_path, check=True, capture_output=True)
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == set(kept)
