@@ -9,7 +9,7 @@ import pytest
 from kmtools.check import kernelsuite, soak
 from kmtools.lab.result import Result
 
-NAMES = [f"round {number}: {soak.FAULTS[kind]}" for number, kind in soak.fault_rounds().items()]
+NAMES = soak.names_of_faults()
 
 
 def outcome(directory: Path, failed: list[str], exit_code: int | None = 1) -> Result:
@@ -52,6 +52,7 @@ def test_one_thread_runs_all_cpus_and_there_is_an_end(tmp_path: Path) -> None:
 
 def test_faults_are_those_that_the_suite_can_make() -> None:
     suite = (kernelsuite.TESTS / "suites" / "soak.sh").read_text()
-    for kind, check in soak.FAULTS.items():
+    for kind, (number, check) in soak.FAULTS.items():
+        assert 2 < number <= soak.FAULT_ROUNDS
         assert f"\t{kind})" in suite
         assert f'round $rounds: {check}"' in suite

@@ -67,7 +67,7 @@ make_fault() {
 			: >"/tmp/leak.$leaf"
 		done
 		;;
-	log) insmod /modules/kmarkers_test_warn.ko ;;
+	log) insmod /modules/kmarkers_test_warn.ko && rmmod kmarkers_test_warn ;;
 	esac
 }
 
@@ -76,12 +76,11 @@ end_fault() {
 	byte) put "kmarkers_test_entry:te_cold -count" "$entry/control" ;;
 	owner) remove_probe left ;;
 	leak) rm /tmp/leak.* ;;
-	log) rmmod kmarkers_test_warn ;;
-	esac 2>/dev/null
+	esac
 }
 
-# fault_of ROUND: print the kind of fault that is made in this round
-fault_of() {
+# faults_of ROUND: print the kinds of faults that are made in this round
+faults_of() {
 	for fault in ${KMARKERS_FAULTS:-}; do
 		[ "${fault%:*}" != "$1" ] || echo "${fault#*:}"
 	done
@@ -111,8 +110,9 @@ run_round() {
 # check_round: what must be so after each round
 check_round() {
 	hits=$(($(cat /tmp/turns.hits) + $(cat /tmp/turns.others)))
-	kind=$(fault_of "$rounds")
-	make_fault "$kind"
+	for kind in $(faults_of "$rounds"); do
+		make_fault "$kind"
+	done
 	result 0 "round $rounds: the kernel's log has no fault"
 	n=$((hits * hits_each))
 	same "round $rounds: no count of entries, exits, SDT probes and records is lost" \
@@ -128,7 +128,9 @@ check_round() {
 	echo "# memory of the kernel: $used kB, $((used - first_kb)) kB more than at first"
 	same "round $rounds: no storm failed" "$(cat /tmp/vain.storms)" 0
 	[ "$(cat /tmp/vain.storms)" = 0 ] || sed 's/^/# /' /tmp/why.storms
-	end_fault "$kind"
+	for kind in $(faults_of "$rounds"); do
+		end_fault "$kind"
+	done
 	log_is_clean
 	tell_all
 }
