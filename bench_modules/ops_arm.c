@@ -294,7 +294,7 @@ static int measure_off(struct sink *sink, const struct way *way, u32 nr)
 }
 
 /* The cases that a block measures, each a way and a size: list them, and return their number. */
-static unsigned int list_cases(u8 cases[MOST_CASES])
+static unsigned int list_cases(u8 *cases)
 {
 	unsigned int i, nr = 0;
 
