@@ -59,6 +59,7 @@ WIDE_TABLE = """
 <div class="scroll" tabindex="0" style="overflow-x: auto; width: 200px"><table><tbody>
 <tr><th scope="row">a</th><td style="min-width: 600px">b</td><td class="v">c</td></tr>
 </tbody></table></div>"""
+SHORT_TABLE = WIDE_TABLE.replace("<td ", '<td class="n" ')
 BROKEN = """<!DOCTYPE html><html lang="en"><head><title>t</title><meta charset="utf-8">
 <style>p {{ margin: 0 }} {css}</style></head><body><main><h1>t</h1><p class="answer">a</p>
 <p class="grade">b</p><figure><svg width="300" height="40" viewBox="0 0 300 40" role="img"
@@ -81,6 +82,7 @@ FLAWS = {
     "focus": ("a { outline: none }", "", "", "keyboard: the focus cannot be seen"),
     "printed": ("@media print { .answer { color: #999999 } }", "", "", "print: contrast: <p>"),
     "column": ("", "", WIDE_TABLE, 'column: <td> "c" leaves its table'),
+    "cramped": ("", "", SHORT_TABLE, "is short and has to be scrolled"),
     "mute": ("", "", '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">', "axe: image-alt"),
 }
 
