@@ -72,6 +72,13 @@ def test_a_process_whose_machine_was_suspended_measures_again(
     ] * (min(2, sleeps))
 
 
+def test_a_program_that_is_no_kmbench_is_named(tmp_path: Path) -> None:
+    """It ends without an error, and leaves nothing."""
+    with pytest.raises(FailedError, match="/bin/true left no samples: it is not used like kmbench"):
+        native.measure(tmp_path / "raw", blocks=1, processes=2, seed=5, program=Path("/bin/true"))
+    assert not (tmp_path / "raw").exists()
+
+
 def test_a_machine_that_did_not_sleep_is_awake() -> None:
     before = disturbance.read()
     assert not disturbance.slept(before, disturbance.read())

@@ -97,6 +97,8 @@ def run_process(
         raise UnableError(f"nothing can be measured in user space here: {why}")
     if process.returncode:
         raise FailedError(f"kmbench failed: {why}")
+    if not (partial / "env").is_file():
+        raise FailedError(f"{command[0]} left no samples: it is not used like kmbench")
     if disturbance.slept(before, disturbance.read()):
         raise SuspendedError("the machine was suspended while kmbench measured")
     add_to(partial / "env", before, more)
