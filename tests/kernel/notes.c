@@ -12,10 +12,8 @@
 #include <linux/string.h>
 
 #include "../common/notes_probes.h"
+#include "notes_doubts.h"
 
-SDT_PROBE_DEFINE0(tnotes, , , behind);
-SDT_PROBE_DEFINE0(tnotes, , , first);
-SDT_PROBE_DEFINE1(tnotes, , , alone, "int");
 SDT_PROBE_DEFINE1(tnotes, , , own, "int *");
 SDT_PROVIDER_DEFINE(tpair);
 SDT_PROBE_DEFINE0(tpair, , , first);
@@ -70,49 +68,6 @@ static const struct kernel_param_ops listen_ops = {
 module_param_cb(listen, &listen_ops, NULL, 0200);
 MODULE_PARM_DESC(listen, "1: attach a handler to all notes; 0: detach it");
 
-/* A function that nobody calls, and a note at the place of a label; without arguments. */
-#define FUNCTION(name, to)						\
-	"	.type " name ", @function\n"				\
-	name ":\n"							\
-	"	jmp " to "\n"						\
-	"	.size " name ", . - " name "\n"
-#define NOTE_AT(label, name)						\
-	KMARKERS_RECORD(sdtnote,					\
-	"	.long " label " - ., sdt_tnotes___" name " - .\n"	\
-	"	.byte 0, 4\n"						\
-	"	.short 0\n"						\
-	"	.long 9f - .\n")					\
-	"9:\n"
-
-/*
- * What follows the first note is no instruction of its function, as if the compiler knew that
- * what is in front does not return.  The others are all that their functions begin with.
- */
-asm(".pushsection .text, \"ax\"\n"
-	FUNCTION("notes_behind", "notes_behind")
-	"1:\n"
-	FUNCTION("__pfx_notes_first", "notes_behind")
-	"2:\n"
-	FUNCTION("notes_first", "notes_first.cold")
-	".balign 16, 0xcc\n"
-	"3:\n"
-	FUNCTION("notes_first.cold", "notes_first")
-	".balign 16, 0xcc\n"
-	NOTE_AT("1b", "behind")
-	NOTE_AT("2b", "first")
-	NOTE_AT("3b", "first")
-	".popsection\n");
-
-static_assert(SDT_NOTE == 4);
-
-/* Whether value is 0 or not, the same instructions are executed. */
-static noinline void alone(int value)
-{
-	if (value)
-		SDT_PROBE_FLAVOUR(note, tnotes, , , alone, value);
-	WRITE_ONCE(notes_sink, 2);
-}
-
 static noinline void own(void)
 {
 	SDT_PROBE_FLAVOUR(note, tnotes, , , own, &notes_global);
@@ -141,7 +96,8 @@ static int set_pass(const char *text, const struct kernel_param *unused)
 	}
 	if (!sysfs_streq(text, "others"))
 		return -EINVAL;
-	alone(written);
+	notes_alone(written);
+	notes_refused(written > sizeof(seen));
 	own();
 	pair();
 	return 0;

@@ -4,7 +4,6 @@
  * functions; writing a number to the parameter pass passes all of them that often.  Of twenty
  * more, nmany:::lost, what follows is no instruction of their function.
  */
-#include <linux/build_bug.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -13,25 +12,12 @@
 
 #include "each.h"
 #include "many_probes.h"
+#include "note_at.h"
 
 SDT_PROVIDER_DEFINE(nmany);
 SDT_PROBE_DEFINE0(nmany, , , lost);
 
 MANY_PROBES("sdt_provider_nmany");
-
-/* A note at a label, of a probe with arguments, and where these are. */
-#define NOTE_AT(label, probe, nr, codes)				\
-	KMARKERS_RECORD(sdtnote,					\
-	"	.long " label " - ., " probe " - .\n"			\
-	"	.byte 0, 4\n"						\
-	"	.short " nr " << " __stringify(SDT_ARGS_SHIFT) "\n"	\
-	"	.long 9f - .\n")					\
-	"	.pushsection " KMARKERS_SECTION(sdtnote) "_codes, \"aw\", @progbits\n" \
-	"9:\n"								\
-	codes								\
-	"	.popsection\n"
-
-static_assert(SDT_NOTE == 4);
 
 /* A hundred sites as SDT_PROBE1(nmany, , , p0000, value) makes them, of the flavour note. */
 #define PASS(n)								\

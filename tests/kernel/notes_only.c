@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A module whose SDT probes are all notes: it has no table of other sites. */
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
@@ -28,6 +29,23 @@ static const struct kernel_param_ops pass_ops = {
 };
 module_param_cb(pass, &pass_ops, NULL, 0200);
 MODULE_PARM_DESC(pass, "execute the note once");
+
+static unsigned int leave_ms;
+module_param(leave_ms, uint, 0600);
+MODULE_PARM_DESC(leave_ms, "for how long the module's exit function runs");
+
+static int __init notes_only_init(void)
+{
+	return 0;
+}
+
+static void __exit notes_only_exit(void)
+{
+	msleep(leave_ms);
+}
+
+module_init(notes_only_init);
+module_exit(notes_only_exit);
 
 MODULE_DESCRIPTION("A module with notes and no other SDT probe");
 MODULE_AUTHOR("kmarkers developers");

@@ -108,11 +108,15 @@ test_notes_doubtful() {
 	# Its address is that of what stands behind the function.
 	note_is "__pfx_notes_first:behind doubtful note 0 0 "
 	result $? "a note behind the end of its function is doubtful"
-	note_is "alone:alone doubtful note 0 0 "
+	note_is "notes_alone:alone doubtful note 0 0 "
 	result $? "a note that is all of a branch is doubtful"
-	for probe in behind alone; do
+	note_is "notes_inside:inside off note 0 0 "
+	result $? "a note is not doubtful for the end of a constant in front of it"
+	note_is "notes_inside:elsewhere doubtful note 0 0 "
+	result $? "a note with an argument in another segment is doubtful"
+	for probe in behind alone elsewhere; do
 		refused "the note $probe is not armed" "Invalid argument" put "$probe count" "$debugfs/sdt/control"
-		logged "$probe: a note is not armed: it is a"
+		logged "$probe: a note is not armed: it is "
 		result $? "the log says why $probe is not"
 		lacks "tnotes/${probe}_" "$notes"
 		result $? "the note $probe has no definition"
@@ -120,6 +124,39 @@ test_notes_doubtful() {
 	refused "a note is not promoted" "Invalid argument" put "loop promote" "$debugfs/sdt/control"
 	logged "kmarkers_sdt: loop: not promoted: it is a note, which is no instruction"
 	result $? "the log says that a note is no instruction"
+}
+
+# refused_is STATE: is the note in that state at which the kernel takes no kprobe?
+refused_is() {
+	grep -q "^trefused:kmarkers_test_notes:notes_refused:refused $1 note [01] 0 " "$debugfs/sdt/list"
+}
+
+# At an instruction at which the kernel takes no kprobe; the module is loaded again.
+test_notes_refused() {
+	refused "a pattern with a note at a warning is refused" "Invalid argument" \
+		put "trefused:::* count" "$debugfs/sdt/control"
+	refused_is off
+	result $? "a note at a warning is off"
+	must rmmod kmarkers_test_notes || return
+	try "a pattern waits for a note at a warning" put "trefused:::* count" "$debugfs/sdt/control"
+	try "the pattern keeps no module from being loaded" insmod /modules/kmarkers_test_notes.ko
+	logged "refused: a note is not armed: no kprobe at notes_refused"
+	result $? "the log says where the kernel takes no kprobe"
+	refused_is doubtful
+	result $? "a note at a warning is doubtful when a pattern has waited for it"
+	try "the pattern waits no more" put "trefused:::* -count" "$debugfs/sdt/control"
+}
+
+# The kernel gives nobody a new kprobe in a module whose exit function runs.
+test_notes_going() {
+	must insmod /modules/kmarkers_test_notes_only.ko leave_ms=3000 || return
+	rmmod kmarkers_test_notes_only &
+	try "a module with notes is leaving" within 5 grep -q "^kmarkers_test_notes_only .* Unloading" /proc/modules
+	try "a pattern is switched on while its module leaves" put "*:::passed count" "$debugfs/sdt/control"
+	grep -q "^kmarkers_test_notes_only .* Unloading" /proc/modules
+	result $? "the module was leaving all the time"
+	wait
+	try "a pattern is switched off when its module has left" put "*:::passed -count" "$debugfs/sdt/control"
 }
 
 # define LEVEL: give kprobe_events what the file says for it
@@ -204,6 +241,8 @@ test_notes_numbers() {
 test_notes() {
 	must insmod /modules/kmarkers_test_notes.ko || return
 	test_notes_doubtful
+	test_notes_refused
+	test_notes_going
 	test_notes_arguments
 	test_notes_count
 	test_notes_paired

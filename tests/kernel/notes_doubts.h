@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Functions of notes_doubts.c. */
+#ifndef TESTS_KERNEL_NOTES_DOUBTS_H
+#define TESTS_KERNEL_NOTES_DOUBTS_H
+
+#include <linux/types.h>
+
+void notes_alone(int value);
+void notes_refused(bool warns);
+
+#endif /* TESTS_KERNEL_NOTES_DOUBTS_H */
