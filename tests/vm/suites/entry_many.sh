@@ -84,7 +84,7 @@ turns_of() {
 	ftrace_calls=$(both_of "$1-ftrace" -calls)
 	by_hand=$((2 * $(least_of "$1-by-hand")))
 	least=$(($(least_of "$1-ours-on") + $(least_of "$1-ours-off")))
-	echo "# $1, on and off, medians of $many_turns turns: ours $ours us, ftrace $ftrace us, $((10 * ftrace / ours)) tenths of ours; least: ours $least us, stores and rounds by hand $by_hand us"
+	echo "# $1, on and off, medians of $many_turns turns: ours $ours us, ftrace $ftrace us, $((ftrace / ours)) times ours; least: ours $least us, stores and rounds by hand $by_hand us"
 	echo "# $1: interrupts of CPUs by others: ours $ours_calls, ftrace $ftrace_calls"
 	try "$1: CPUs are interrupted less than half as often as by the kernel's ftrace" \
 		[ $((2 * ours_calls)) -lt "$ftrace_calls" ]
