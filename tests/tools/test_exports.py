@@ -111,6 +111,15 @@ def test_a_trace_shows_switches_parts_and_gaps(small: Path, tmp_path: Path) -> N
     }  # fmt: skip
 
 
+def test_a_run_without_switches_has_no_trace(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run,) = manyruns.write(tmp_path, 1)
+    assert main(["export", str(run), f"--trace={tmp_path / 'x'}"]) == 2
+    assert "there is no switch in it" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
 def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:
     pytest.importorskip("duckdb", reason="duckdb is missing: scripts/setup --fleet installs it")
     folder = tmp_path / "runs"

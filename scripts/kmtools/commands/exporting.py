@@ -11,7 +11,7 @@ from kmtools.base.errors import UnableError
 from kmtools.commands import Run
 from kmtools.commands.comparing import write
 from kmtools.measure.rundir import read_env, tiers_of
-from kmtools.measure.samples import read_samples
+from kmtools.measure.samples import LOOP, read_samples
 from kmtools.report import exports
 from kmtools.report.comparison import samples_of
 
@@ -36,6 +36,8 @@ def run_export(args: Namespace) -> None:
     path = samples_of(args.run)
     tiers = tiers_of(read_env(args.run / "env.json"))
     samples = read_samples(path, tiers)
+    if args.trace and all(sample.measured == LOOP for sample in samples):
+        raise UnableError(f"{args.run}: there is no switch in it; arm-scaling measures some")
     if args.openmetrics:
         write(args.openmetrics, exports.openmetrics(rows_of(samples, tiers)))
     if args.trace:
