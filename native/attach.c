@@ -50,7 +50,7 @@ static int load(int type, int attach_type, unsigned int function)
 }
 
 /* Attach a program to a raw tracepoint, or where its types say. */
-static int attach(int program, const char *tracepoint)
+static int attach_program(int program, const char *tracepoint)
 {
 	union bpf_attr attr = { .raw_tracepoint.name = (unsigned long)tracepoint };
 
@@ -62,7 +62,7 @@ static int attach(int program, const char *tracepoint)
 
 static int attach_tracepoint(void)
 {
-	return attach(load(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0), "kmarkers_bench_bpf");
+	return attach_program(load(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0), "kmarkers_bench_bpf");
 }
 
 /* How many bytes follow a type in the kernel's types. */
@@ -135,7 +135,7 @@ static int attach_fentry(void)
 	free(types);
 	if (function < 0)
 		return function;
-	return attach(load(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, function), NULL);
+	return attach_program(load(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, function), NULL);
 }
 
 static int read_type(const char *path)

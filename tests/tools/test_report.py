@@ -241,7 +241,7 @@ def test_what_could_not_be_measured_is_named(
 ) -> None:
     """A row that a machine lacks stands below the table and in the page, with the reason."""
     lacks = {"lacks:peers:probe-on": "no perf <events>", "lacks:peer-fprobe": "no fprobe"}
-    raw = rawdata.write_tier(tmp_path / "native", 24, 1, [NOPS], emulated="0", **lacks)
+    raw = rawdata.write_tier(tmp_path / "native", 24, 1, [NOPS], False, emulated="0", **lacks)
     run = tmp_path / "run"
     assert main(["collect", str(run), f"--raw=native={raw}"]) == 0
     assert main(["report", str(run)]) == 0

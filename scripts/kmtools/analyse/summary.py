@@ -52,7 +52,7 @@ POINT = {**OF_EACH, "measured": MEASURED, "sites": int}
 SITE_COST = {
     "tier": TIERS, "kernel": str, "benchmark": str, "flavour": str, "unit": str, "n": int,
     "sites": [int], "cost": NUMBER, "ci_lo": NUMBER, "ci_hi": NUMBER, "pass_cost": NUMBER,
-    "core_cycles": NUMBER, "ns": NUMBER, "percent": NUMBER,
+    "core_cycles": NUMBER, "ns": NUMBER, "percent": NUMBER, "verdict": VERDICTS, "note": str,
 }  # fmt: skip
 CORE_CYCLES = {
     "source": str, "per_tick": float, "median": NUMBER, "delta": NUMBER, "delta_ci_lo": NUMBER,

@@ -58,8 +58,8 @@ def render(samples: Sequence[Sample], tiers: Sequence[Tier]) -> str:
         cells = aligned([[shortened(row[0], most), *row[1:]] for row in rows], right=(1, 2))
         table = [f"  {line}" for line in cells]
         lines.append(table.pop(0))
-        for name, (baseline, own) in found.items():
+        for name, (baseline, variants) in found.items():
             lines += ["", *wrapped(f"{name}: over {baseline}", width, " ")]
-            lines += table[: len(own)]
-            del table[: len(own)]
+            lines += table[: len(variants)]
+            del table[: len(variants)]
     return "\n".join(lines[1:])

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Peers are built if their packages are installed, to be compared with markers.
+# scripts/setup unpacks packages that are not into PEER_ROOT.
+PEER_ROOT := $(abspath ../build/peers)
+PEER_LIBS := $(wildcard $(PEER_ROOT)/usr/lib/x86_64-linux-gnu)
+PEER_FLAGS := $(if $(PEER_LIBS),$(addprefix -isystem $(PEER_ROOT)/usr/include,/ /x86_64-linux-gnu))
+# These are found at run time, also by the libraries themselves.
+LTTNG_LIBS := $(PEER_LIBS:%=-L%) $(PEER_LIBS:%=-Wl,--disable-new-dtags,-rpath,%) -llttng-ust -ldl
+# The variable holds a #, because make 4.3 and later keep the backslash of \# in a function.
+hash := \#
+has_header = $(shell echo '$(hash)include <$(1)>' | $(CC) $(PEER_FLAGS) -E -x c - >/dev/null 2>&1 && echo yes)
+PEERS := $(if $(call has_header,lttng/tracepoint.h),$(OUT)/peer-lttng-ust.so) \
+	 $(if $(call has_header,sys/sdt.h),$(OUT)/peer-sdt.so) $(OUT)/peer-uprobe-optimised.so
+
+peers: $(PEERS)
+
+$(OUT)/peer-lttng-ust.so: peers/lttng_ust.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PEER_FLAGS) -DLTTNG_ROOT='"$(if $(PEER_LIBS),$(PEER_ROOT))"' -fpic -Ipeers $(EXTRA) \
+		-MMD -MP -MF $@.d -shared -o $@ $< $(LTTNG_LIBS)
+
+$(OUT)/peer-sdt.so: peers/sdt.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PEER_FLAGS) -fpic $(EXTRA) -MMD -MP -MF $@.d -shared -o $@ $<
+
+$(OUT)/peer-uprobe-optimised.so: peers/uprobe.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -mno-red-zone -fpic $(EXTRA) -MMD -MP -MF $@.d -shared -o $@ $<
