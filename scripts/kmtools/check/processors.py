@@ -48,9 +48,12 @@ SETTINGS = {"KMARKERS_BATCHES": 30, "KMARKERS_CYCLES": 3}
 TIMEOUT_SECONDS = 900.0
 USUAL_SECONDS = 150.0
 
-FLAW = re.compile(r"# (?:spectre_v2|retbleed|spec_rstack_overflow): (?:Mitigation: )?([^;]*)")
-# What the kernel says of a processor that has not the flaw, and its advice.
-UNTOLD = ("Not affected",)
+# Flaws with the kernel's names, and what it does about each.
+FLAW = re.compile(
+    r"# (spectre_v2|retbleed|spec_rstack_overflow|indirect_target_selection): "
+    r"(?:Mitigation: )?([^;\n]*)"
+)
+UNTOLD = "Not affected"
 
 Results = Mapping[tuple[str, ...], Sequence[str]]
 
@@ -82,8 +85,8 @@ def request(row: Row, modules: Path, out: Path) -> Request:
 
 def own_words(status: str) -> str:
     """Return what the kernel says of the processor's flaws, shortened."""
-    said = [words.strip() for words in FLAW.findall(status)]
-    return "; ".join(dict.fromkeys(words for words in said if words not in UNTOLD)) or "none needed"
+    said = [(flaw, words.strip()) for flaw, words in FLAW.findall(status)]
+    return "; ".join(f"{flaw}: {words}" for flaw, words in said if words != UNTOLD) or UNTOLD
 
 
 def run_row(row: Row, modules: Path) -> tuple[Tally, list[str]]:
