@@ -40,10 +40,11 @@ never run. No emulator here has FRED or INVLPGB.
 # Processors that no emulator here has.
 NOWHERE = (("any", "with FRED", "any", "any", "any"), ("any", "with INVLPGB", "any", "any", "any"))
 
-SUITES = "cases typed sdt entry core functions"
+# The suite of modules unloads what the cases need.
+SUITES = "cases modules typed sdt entry core functions"
 # With more CPUs than this, CPUs starve: fewer tests, and one thread of the emulator for all.
 MOST_THREADS = 2
-FEW_SUITES = "cases sdt entry"
+FEW_SUITES = "cases modules sdt entry"
 SETTINGS = {"KMARKERS_BATCHES": 30, "KMARKERS_CYCLES": 3}
 TIMEOUT_SECONDS = 900.0
 USUAL_SECONDS = 150.0
