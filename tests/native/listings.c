@@ -234,12 +234,17 @@ static void teardown(void)
 	torn_down++;
 }
 
-/* op() takes a sixth of a tick per loop.  It is slower in the last block of five. */
+/*
+ * op() takes a sixth of a tick per loop.  It is slower in the last block of five.  Before the first
+ * block it is called once at each layout for each of two variants, and in a block at each layout.
+ */
+#define BLOCK_CALLS	(2 * BENCH_LOOP_COUNTS)
+#define CALLS_BEFORE	(BENCH_LAYOUTS * (2 + BLOCK_CALLS))
 static unsigned int calls;
 
 static u64 op(u32 loops)
 {
-	return loops / 6 + 40 + (calls++ / 24 & 1 ? loops : 0);
+	return loops / 6 + 40 + (calls++ < CALLS_BEFORE + 4 * BLOCK_CALLS ? 0 : loops);
 }
 
 #define OPS	{ [0 ... BENCH_LAYOUTS - 1] = op }
@@ -296,6 +301,7 @@ static const char *prints_samples(void)
 	EXPECT(!bench_alloc_result(&group, &config, &result));
 	calls = 0;
 	EXPECT(!bench_run_group(&group, &result, stop_never) && result.nr == 30);
+	EXPECT(calls == CALLS_BEFORE + 5 * BLOCK_CALLS);
 	result.samples[0].flags = BENCH_PREEMPTED;
 	result.samples[3].flags = BENCH_PREEMPTED | BENCH_MIGRATED;
 	EXPECT(!strncmp(printed(show_samples), "# schema=2\nbenchmark,variant,measured,", 38));
