@@ -5,6 +5,7 @@
  */
 #include <linux/compiler.h>
 #include <linux/processor.h>
+#include <linux/smp.h>
 #include <linux/timekeeping.h>
 
 #include <kmarkers/bench.h>
@@ -13,8 +14,9 @@
 
 static struct {
 	u32 asked;	/* written by the caller of bench_bystander_gap() */
-	u32 answered;	/* the thread writes this and @gap, @gap first */
+	u32 answered;	/* the thread writes this, @gap and @cpu, this last */
 	u64 gap;
+	unsigned int cpu;
 	void (*work)(void);
 } state;
 
@@ -34,6 +36,11 @@ u64 bench_bystander_gap(void)
 		bench_pause();
 	}
 	return state.gap;
+}
+
+unsigned int bench_bystander_cpu(void)
+{
+	return state.cpu;
 }
 
 /* How long the thread measures the gaps that its CPU's timer interrupt makes by itself. */
@@ -86,6 +93,7 @@ void bench_watch_look(struct bench_watch *watch, unsigned int irqs)
 		watch->settled = ktime_get_ns() >= watch->settling;
 	} else if (watch->asked != state.answered) {
 		state.gap = watch->longest;
+		state.cpu = raw_smp_processor_id();
 		watch->longest = 0;
 		/* Pairs with the acquire in bench_bystander_gap(): the gap is written. */
 		smp_store_release(&state.answered, watch->asked);

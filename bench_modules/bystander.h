@@ -45,6 +45,9 @@ void bench_watch_look(struct bench_watch *watch, unsigned int irqs);
  */
 u64 bench_bystander_gap(void);
 
+/* Return the CPU that had the gap which the last call returned. */
+unsigned int bench_bystander_cpu(void);
+
 /* Let the thread do some work between two readings; NULL for none.  It is not running. */
 void bench_bystander_work(void (*work)(void));
 

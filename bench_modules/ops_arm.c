@@ -217,22 +217,22 @@ static void take_idle_window(u64 ticks, struct window *window)
 	window->gap = bench_bystander_gap();
 }
 
-/* The position at which the next sample of a block is stored, and fields common to all. */
+/* Where the next sample of a block is stored, and fields common to all.  A gap's CPU waited. */
 struct sink {
 	struct bench_sample *next;
+	const struct bench_variant *variants;
 	u32 block;
 	u8 position;
 };
 
 static void put_sample(struct sink *sink, u8 variant, u32 nr, u64 value)
 {
+	bool gap = sink->variants[variant].measured == BENCH_GAP;
+
 	*sink->next++ = (struct bench_sample) {
-		.value = value,
-		.block = sink->block,
-		.size = nr,
-		.cpu = raw_smp_processor_id(),
-		.variant = variant,
-		.position = sink->position,
+		.block = sink->block, .position = sink->position, .variant = variant,
+		.size = nr, .value = value,
+		.cpu = gap ? bench_bystander_cpu() : raw_smp_processor_id(),
 	};
 }
 
@@ -320,7 +320,7 @@ static unsigned int scaling_samples(void)
  */
 static int scaling_block(u32 block, struct bench_sample *samples)
 {
-	struct sink sink = { .next = samples, .block = block };
+	struct sink sink = { .next = samples, .variants = scaling_variants, .block = block };
 	u8 cases[MOST_CASES];
 	unsigned int nr;
 	int err = 0;
@@ -377,7 +377,7 @@ static int measure_stall(struct sink *sink, unsigned int variant, bool on)
 
 static int stall_block(u32 block, struct bench_sample *samples)
 {
-	struct sink sink = { .next = samples, .block = block };
+	struct sink sink = { .next = samples, .variants = stall_variants, .block = block };
 	unsigned int n = ARRAY_SIZE(stall_variants);
 	int err = 0;
 

@@ -120,6 +120,26 @@ def test_a_run_without_switches_has_no_trace(
     assert not (tmp_path / "x").exists()
 
 
+def test_a_trace_tells_which_cpu_waited(small: Path, tmp_path: Path) -> None:
+    """The committed run is older, and has the CPU that switched in the place of the other."""
+
+    def waited(run: Path) -> set[int | None]:
+        out = tmp_path / "trace.json"
+        assert main(["export", str(run), f"--trace={out}"]) == 0
+        shown = json.loads(out.read_text())["traceEvents"]
+        return {e["args"]["waited"] for e in shown if e["name"] == "gap"}
+
+    assert waited(small) == {None}
+    new = shutil.copytree(small, tmp_path / "new")
+    lines = (new / "samples.csv").read_text().splitlines()
+    for number, line in enumerate(lines):
+        cells = line.split(",")
+        cells[7] = "5" if cells[3].endswith("-stall") else cells[7]
+        lines[number] = ",".join(cells)
+    (new / "samples.csv").write_text("\n".join([*lines, ""]))
+    assert waited(new) == {5}
+
+
 def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:
     pytest.importorskip("duckdb", reason="duckdb is missing: scripts/setup --fleet installs it")
     folder = tmp_path / "runs"

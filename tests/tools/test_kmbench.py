@@ -96,6 +96,16 @@ def test_sites_are_switched_in_random_order(tmp_path: Path) -> None:
     assert not all(ascending for _, ascending in orders)
 
 
+def test_the_cpu_of_a_gap_is_the_one_that_waited(tmp_path: Path) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("a gap needs a second CPU")
+    assert kmbench("run", "-b", 1, "-o", tmp_path / "raw", "arm-scaling", "arm-stall")
+    rows = collect.load_raw("native", tmp_path / "raw").rows
+    switched = {row.cpu for row in rows if row.measured == "switch"}
+    waited = {row.cpu for row in rows if row.measured == "gap"}
+    assert len(switched) == len(waited) == 1 and switched != waited
+
+
 def test_processes_have_their_stack_and_heap_at_different_places() -> None:
     """The places of 16 processes that follow each other are all different, and kept in env."""
     places = []

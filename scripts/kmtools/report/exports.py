@@ -80,12 +80,14 @@ def event(name: str, track: tuple[int, int], start: float, length: float, **args
 
 def of_switch(process: int, start: float, parts: Mapping[str, Sample], tier: Tier) -> list[Any]:
     """The events of one switch: itself, its parts, and the gap of the CPU that waited. When the gap
-    began is not recorded; it is drawn from the beginning of the rounds."""
+    began is not recorded; it is drawn from the beginning of the rounds. Older samples have the CPU
+    that switched in the place of the one that waited."""
     whole = parts.get(SWITCH) or parts[GAP]
     length = microseconds(whole.value, tier)
     rounds = parts[COUNT].value if COUNT in parts else None
-    # The CPU that switched. Which of the others waited is not recorded.
-    args = {"sites": whole.sites, "rounds": rounds, "switched_by": whole.cpu, "block": whole.block}
+    switched_by = parts[SWITCH].cpu if SWITCH in parts else None
+    args = {"sites": whole.sites, "rounds": rounds, "switched_by": switched_by}
+    args["block"] = whole.block
     events = []
     if SWITCH in parts:
         events.append(event(whole.variant, (process, SWITCHING), start, length, **args))
@@ -98,7 +100,9 @@ def of_switch(process: int, start: float, parts: Mapping[str, Sample], tier: Tie
             at += took
     if GAP in parts:
         took = microseconds(parts[GAP].value, tier)
-        events.append(event("gap", (process, WAITING), gap_at, took, **args))
+        cpu = parts[GAP].cpu
+        waited = {"waited": cpu if cpu != switched_by else None}
+        events.append(event("gap", (process, WAITING), gap_at, took, **args, **waited))
     return events
 
 
