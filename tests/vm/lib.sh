@@ -208,6 +208,10 @@ run_case() {
 batches=${KMARKERS_BATCHES:-1000}
 # shellcheck disable=SC2034
 cycles=${KMARKERS_CYCLES:-100}
+# How often a module comes and goes, where each turn waits for grace periods: 20 times, and less
+# under an emulator that is very slow.
+# shellcheck disable=SC2034
+comings=$((cycles < 10 ? 2 * cycles : 20))
 
 suite boot
 result 0 "the kernel's log of the boot has no fault"
