@@ -184,12 +184,12 @@ test_entry_storm() {
 test_entry_modules() {
 	put "te_* count" "$entry/control"
 	left=0
-	while [ $left -lt $comings ] && rmmod kmarkers_test_entry && insmod /modules/kmarkers_test_entry.ko; do
+	while [ $left -lt "$comings" ] && rmmod kmarkers_test_entry && insmod /modules/kmarkers_test_entry.ko; do
 		put 3 "$te/pass"
 		[ "$(entry_hits entry te_recurse)" = $((4 + 12)) ] || break
 		left=$((left + 1))
 	done
-	same "a module that comes counts from its init on" $left $comings
+	same "a module that comes counts from its init on" $left "$comings"
 	try "a module leaves while its functions are on" rmmod kmarkers_test_entry
 	lacks "^kmarkers_test_entry:" "$entry/list"
 	result $? "the list has no function of a module that left"
@@ -216,7 +216,7 @@ test_entry_removal() {
 	rm -f /tmp/stop
 	calling &
 	gone=0
-	while [ $gone -lt $comings ] && insmod /modules/kmarkers_entry.ko; do
+	while [ $gone -lt "$comings" ] && insmod /modules/kmarkers_entry.ko; do
 		put "te_* count" "$entry/control"
 		within 20 recursion_is_counted || break
 		rmmod kmarkers_entry || break
@@ -224,7 +224,7 @@ test_entry_removal() {
 	done
 	touch /tmp/stop
 	wait
-	same "kmarkers_entry leaves while functions are on and called" $gone $comings
+	same "kmarkers_entry leaves while functions are on and called" $gone "$comings"
 	try "kmarkers_entry comes back" insmod /modules/kmarkers_entry.ko
 	entry_lists "kmarkers_test_entry:te_leaf:entry off - 0 "
 	result $? "functions of a module that was there before are listed"

@@ -160,14 +160,14 @@ test_sdt_leaving() {
 	put "tsdt:::* count" "$sdt/control"
 	passing &
 	left=0
-	while [ $left -lt $comings ] && insmod /modules/kmarkers_test_sdt.ko; do
+	while [ $left -lt "$comings" ] && insmod /modules/kmarkers_test_sdt.ko; do
 		put 10 "$tsdt/pass"
 		rmmod kmarkers_test_sdt || break
 		left=$((left + 1))
 	done
 	touch /tmp/stop
 	wait
-	same "a module leaves while its sites are on, and hit" $left $comings
+	same "a module leaves while its sites are on, and hit" $left "$comings"
 	put "tsdt:::* -count" "$sdt/control"
 }
 
