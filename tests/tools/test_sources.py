@@ -98,15 +98,16 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
 
 
 def test_suites_of_debian_come_from_debian(
-    tmp_path: Path, machine: Callable[[str, str], None]
+    tmp_path: Path, machine: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("KMARKERS_DEBIAN", "mirror://named/debian/")
     machine(UBUNTU, UBUNTU_SOURCES)
     with pytest.raises(UnableError, match=r"keys of Debian's archive are missing.*scripts/setup"):
         sources.mirror_of("bookworm")
     (tmp_path / "keys").touch()
     assert sources.mirror_of("bookworm").candidates("bookworm")[0] == [
-        f"deb [signed-by={tmp_path}/keys] http://deb.debian.org/debian bookworm main",
-        f"deb [signed-by={tmp_path}/keys] http://deb.debian.org/debian-security "
+        f"deb [signed-by={tmp_path}/keys] mirror://named/debian bookworm main",
+        f"deb [signed-by={tmp_path}/keys] mirror://named/debian-security "
         "bookworm-security main",
     ]
     machine("ID=debian\nVERSION_CODENAME=trixie\n", "deb mirror://d trixie main\n")
@@ -115,10 +116,35 @@ def test_suites_of_debian_come_from_debian(
     ]
 
 
-def test_suites_of_ubuntu_come_from_ubuntu(machine: Callable[[str, str], None]) -> None:
+@pytest.mark.parametrize("setting", [None, "", "named", "mirror://a b"])
+def test_an_archive_that_is_not_named_is_told(
+    setting: str | None,
+    tmp_path: Path,
+    machine: Callable[[str, str], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is guessed where apt knows no archive of a distribution."""
+    (tmp_path / "keys").touch()
+    for name, release, suite in (
+        ("DEBIAN", UBUNTU, "bookworm"),
+        ("UBUNTU", "ID=debian\n", "ubuntu-noble"),
+    ):
+        monkeypatch.delenv(f"KMARKERS_{name}", raising=False)
+        if setting is not None:
+            monkeypatch.setenv(f"KMARKERS_{name}", setting)
+        machine(release, UBUNTU_SOURCES)
+        wrong = f"is no URI: {setting!r}" if setting else "is not set"
+        with pytest.raises(UnableError, match=f"KMARKERS_{name} {wrong}"):
+            sources.mirror_of(suite)
+
+
+def test_suites_of_ubuntu_come_from_ubuntu(
+    machine: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KMARKERS_UBUNTU", "mirror://named/ubuntu")
     for release, listed, uri in (
         (UBUNTU, UBUNTU_SOURCES, "mirror://u"),
-        ("ID=debian\n", "deb mirror://d stable main\n", "http://archive.ubuntu.com/ubuntu"),
+        ("ID=debian\n", "deb mirror://d stable main\n", "mirror://named/ubuntu"),
     ):
         machine(release, listed)
         (lines,) = sources.mirror_of("ubuntu-jammy").candidates("ubuntu-jammy")

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Finds the archive of a suite: the mirror in the apt configuration of this machine if the machine
-runs the distribution of that suite, else the archive that every machine can reach."""
+runs the distribution of that suite, else the one that KMARKERS_DEBIAN or KMARKERS_UBUNTU names."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -16,10 +17,10 @@ from kmtools.base.paths import cache_dir
 APT_DIR = Path("/etc/apt")
 OS_RELEASE = Path("/etc/os-release")
 DEBIAN, UBUNTU = "debian", "ubuntu"
-# Where a machine of another distribution finds the archives, and the keys that signed them.
-DEBIAN_URI = "http://deb.debian.org/debian"
+# On a machine of another distribution the user names an archive in the environment: its URI, as
+# apt's configuration has it. These are the keys that must have signed it.
+DEBIAN_SETTING, UBUNTU_SETTING = "KMARKERS_DEBIAN", "KMARKERS_UBUNTU"
 DEBIAN_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
-UBUNTU_URI = "http://archive.ubuntu.com/ubuntu"
 # Debian 13 has a package of Ubuntu's keys, which is unpacked beside the compilers.
 UBUNTU_KEYS_SUITE, UBUNTU_KEYS_PACKAGE = "trixie", "ubuntu-keyring"
 UBUNTU_KEYS_TREE = f"{UBUNTU_KEYS_SUITE}-{UBUNTU_KEYS_PACKAGE}"
@@ -122,17 +123,30 @@ def choose(sources: Iterable[Source], own: str) -> Mirror:
     return Mirror(archives[0], security[0] if security else None)
 
 
+def named_archive(setting: str, distribution: str) -> str:
+    """Return the archive of a distribution that is not the machine's own."""
+    uri = os.environ.get(setting, "").rstrip("/")
+    if re.fullmatch(r"[a-z]+://\S+", uri):
+        return uri
+    wrong = f"{setting} is no URI: {uri!r}" if uri else f"{setting} is not set"
+    raise UnableError(
+        f"this machine's apt knows no archive of {distribution}, and {wrong}: set it to a mirror's"
+        f" URI, as apt's configuration on {distribution} has it"
+    )
+
+
 def machine_mirror() -> Mirror:
-    """Return the mirror of Debian that this machine uses, or Debian's own archive if the machine
-    runs another distribution."""
+    """Return the mirror of Debian that this machine uses, or the named one if the machine runs
+    another distribution."""
     if os_field("ID") == DEBIAN:
         return choose(read_all(), codename())
     if not Path(DEBIAN_KEYS).is_file():
         raise UnableError(
             f"the keys of Debian's archive are missing: {DEBIAN_KEYS}; run scripts/setup"
         )
-    archive = Source(DEBIAN_URI, "stable", ("main",), DEBIAN_KEYS)
-    return Mirror(archive, replace(archive, uri=f"{DEBIAN_URI}-security"))
+    uri = named_archive(DEBIAN_SETTING, "Debian")
+    archive = Source(uri, "stable", ("main",), DEBIAN_KEYS)
+    return Mirror(archive, replace(archive, uri=f"{uri}-security"))
 
 
 @dataclass(frozen=True)
@@ -159,6 +173,9 @@ def mirror_of(suite: str) -> Mirror | UbuntuMirror:
     if not is_ubuntu(suite):
         return machine_mirror()
     own = os_field("ID") == UBUNTU
-    uri = choose(read_all(), codename()).archive.uri if own else UBUNTU_URI
+    if own:
+        uri = choose(read_all(), codename()).archive.uri
+    else:
+        uri = named_archive(UBUNTU_SETTING, "Ubuntu")
     keys = "usr/share/keyrings/ubuntu-archive-keyring.gpg"
     return UbuntuMirror(uri, cache_dir() / "suites" / UBUNTU_KEYS_TREE / keys)
