@@ -107,8 +107,7 @@ def test_suites_of_debian_come_from_debian(
     (tmp_path / "keys").touch()
     assert sources.mirror_of("bookworm").candidates("bookworm")[0] == [
         f"deb [signed-by={tmp_path}/keys] mirror://named/debian bookworm main",
-        f"deb [signed-by={tmp_path}/keys] mirror://named/debian-security "
-        "bookworm-security main",
+        f"deb [signed-by={tmp_path}/keys] mirror://named/debian-security bookworm-security main",
     ]
     machine("ID=debian\nVERSION_CODENAME=trixie\n", "deb mirror://d trixie main\n")
     assert sources.mirror_of("bookworm").candidates("bookworm") == [
