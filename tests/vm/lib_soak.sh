@@ -10,8 +10,7 @@
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
-sdt=$debugfs/sdt
-tsdt=/sys/module/kmarkers_test_sdt/parameters
+soak_sdt=/sys/module/kmarkers_test_sdt/parameters
 hundred=/sys/module/kmarkers_test_hundred/parameters
 recorder=$tracing/instances/soak
 # They stay loaded. The others come and go.
@@ -28,29 +27,29 @@ hits_each=20
 # Everything of two kinds of probes and a hundred markers; the other process arms parts of the same.
 toggle_arms() {
 	put "kmarkers_test_entry count" "$entry/control"
-	put "tsdt:::* event" "$sdt/control"
+	put "tsdt:::* event" "$debugfs/sdt/control"
 	put "many_0?? trace" "$markers_dir/control"
 	put "many_0?? -trace" "$markers_dir/control"
-	put "tsdt:::* -event" "$sdt/control"
+	put "tsdt:::* -event" "$debugfs/sdt/control"
 	put "kmarkers_test_entry -count" "$entry/control"
 }
 markers_dir=$debugfs/markers
 
 toggle_parts() {
 	put "kmarkers_test_entry:te_[mrt]* count" "$entry/control"
-	put "tsdt_write:trapped count" "$sdt/control"
-	put "tsdt_write:trapped promote" "$sdt/control"
+	put "tsdt_write:trapped count" "$debugfs/sdt/control"
+	put "tsdt_write:trapped promote" "$debugfs/sdt/control"
 	put 1 "$own/many_007/enable"
 	put 1 "$own/many_042/enable"
 	put 0 "$own/many_042/enable"
 	put 0 "$own/many_007/enable"
-	put "tsdt_write:trapped -promote" "$sdt/control"
-	put "tsdt_write:trapped -count" "$sdt/control"
+	put "tsdt_write:trapped -promote" "$debugfs/sdt/control"
+	put "tsdt_write:trapped -count" "$debugfs/sdt/control"
 	put "kmarkers_test_entry:te_[mrt]* -count" "$entry/control"
 }
 
 hit_all() {
-	put "$hits_each" "$te/pass" && put "$hits_each" "$tsdt/pass" && put "$hits_each" "$hundred/pass"
+	put "$hits_each" "$te/pass" && put "$hits_each" "$soak_sdt/pass" && put "$hits_each" "$hundred/pass"
 }
 
 # All who keep a CPU busy leave time for others. Where CPUs take turns, a CPU that waits for another
@@ -108,17 +107,17 @@ toggle_memory() {
 # Arm what counts during a round, and note what is counted so far.
 arm_counters() {
 	put "kmarkers_test_entry:te_leaf count" "$entry/control"
-	put "tsdt:::io-start count" "$sdt/control"
+	put "tsdt:::io-start count" "$debugfs/sdt/control"
 	put "many_00? count" "$markers_dir/control"
 	put 1 "$recorder/events/kmarkers/many_099/enable"
 	echo >"$recorder/trace"
-	before=$(counted)
+	before=$(hits_so_far)
 }
 
 disarm_counters() {
 	put 0 "$recorder/events/kmarkers/many_099/enable"
 	put "many_00? -count" "$markers_dir/control"
-	put "tsdt:::io-start -count" "$sdt/control"
+	put "tsdt:::io-start -count" "$debugfs/sdt/control"
 	put "kmarkers_test_entry:te_leaf -count" "$entry/control"
 }
 
@@ -127,17 +126,17 @@ records_written() {
 	sed -n 's:^# entries-in-buffer/entries-written\: [0-9]*/\([0-9]*\) .*:\1:p;6q' "$recorder/trace"
 }
 
-# counted: print the hits of entries, of exits, of an SDT probe's two sites, and the records
-counted() {
+# hits_so_far: print the hits of entries, of exits, of an SDT probe's two sites, and the records
+hits_so_far() {
 	echo "$(entry_hits entry te_leaf) $(entry_hits exit te_leaf)" \
-		"$(awk '/^tsdt:.*:io-start / { sum += $5 } END { print sum + 0 }' "$sdt/list")" \
+		"$(awk '/^tsdt:.*:io-start / { sum += $5 } END { print sum + 0 }' "$debugfs/sdt/list")" \
 		"$(records_written)"
 }
 
 # counted_since COUNTED: print the differences
 counted_since() {
 	# shellcheck disable=SC2046,SC2086 # they are numbers
-	set -- $1 $(counted)
+	set -- $1 $(hits_so_far)
 	echo "$(($5 - $1)) $(($6 - $2)) $(($7 - $3)) $(($8 - $4))"
 }
 

@@ -21,8 +21,8 @@ note() {
 	echo "$2" >>"/tmp/turns-$1"
 }
 
-# timed NAME COMMAND...: note how long a command takes that starts no process
-timed() {
+# timed_turn NAME COMMAND...: note how long a command takes that starts no process
+timed_turn() {
 	turn=$1
 	shift
 	microseconds

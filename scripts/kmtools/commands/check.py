@@ -152,7 +152,9 @@ def check_secureboot(parser: ArgumentParser) -> Run:
 
 def check_cet(parser: ArgumentParser) -> Run:
     """Bochs emulates the processor. The kernel needs CONFIG_X86_KERNEL_IBT."""
-    parser.add_argument("--part", choices=cet.NAMES, help="only this one")
+    parser.add_argument(
+        "--part", choices=cet.NAMES, metavar="PART", help=f"only one: {', '.join(cet.NAMES)}"
+    )
     parser.add_argument("--kernel", default=cet.KERNEL, help=f"name in kernels.txt ({cet.KERNEL})")
     return lambda args: ended(
         kernelsuite.check_one(args.kernel, partial(cet.suites, only=args.part))

@@ -121,9 +121,9 @@ test_entry_stuck() {
 	same "no function gave a wrong result with a kprobe" "$(cat "$te/wrong")" 0
 }
 
-# coming_and_going: load and unload a module whose functions are switched on, until /tmp/stop exists;
+# example_comes_and_goes: load and unload a module whose functions are switched on, until /tmp/stop exists;
 # /tmp/came gets a line each time
-coming_and_going() {
+example_comes_and_goes() {
 	put "example_entry: count" "$entry/control"
 	while [ ! -e /tmp/stop ]; do
 		insmod /modules/example_entry.ko && rmmod example_entry && echo >>/tmp/came
@@ -159,7 +159,7 @@ test_entry_storm() {
 	batched=$(stat_of batches)
 	toggling "kmarkers_test_entry" &
 	toggling "kmarkers_test_entry:te_[mrt]*" &
-	coming_and_going &
+	example_comes_and_goes &
 	turns=0
 	while [ $turns -lt 50 ] && ! beside_storms; do
 		put "$passes" "$te/storm" || break

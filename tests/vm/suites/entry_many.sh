@@ -8,7 +8,7 @@
 
 many_entries=20000
 many_dir=$debugfs/entry
-many=/sys/module/kmarkers_test_entry_many/parameters
+many_module=/sys/module/kmarkers_test_entry_many/parameters
 traced=/sys/module/kmarkers_test_traced_many/parameters
 many_turns=${KMARKERS_TURNS:-3}
 
@@ -34,7 +34,7 @@ switch_many() {
 
 # The kernel's ftrace: choose as many functions by the name of their module, then switch.
 test_many_chosen_by_ftrace() {
-	timed choosing put ":mod:kmarkers_test_traced_many" "$tracing/set_ftrace_filter"
+	timed_turn choosing put ":mod:kmarkers_test_traced_many" "$tracing/set_ftrace_filter"
 	put function "$tracing/current_tracer"
 	echo >"$tracing/trace"
 	put 1 "$traced/pass"
@@ -45,14 +45,14 @@ test_many_chosen_by_ftrace() {
 
 # run_all 0/1: with 1, call each function of both modules once
 run_all() {
-	[ "$1" = 0 ] || put 1 "$many/pass"
+	[ "$1" = 0 ] || put 1 "$many_module/pass"
 	[ "$1" = 0 ] || put 1 "$traced/pass"
 }
 
-# switched NAME TEXT FILE: switch by writing to a file; note the time, and interrupts of CPUs
-switched() {
+# switched_all NAME TEXT FILE: switch by writing to a file; note the time, and interrupts of CPUs
+switched_all() {
 	before=$(held_up)
-	timed "$1" put "$2" "$3"
+	timed_turn "$1" put "$2" "$3"
 	note "$1-calls" $(($(held_up) - before))
 }
 
@@ -68,15 +68,15 @@ turns_of() {
 	while [ $i -lt "$many_turns" ]; do
 		i=$((i + 1))
 		run_all "$2"
-		switched "$1-ours-on" "kmarkers_test_entry_many: count" "$many_dir/control"
+		switched_all "$1-ours-on" "kmarkers_test_entry_many: count" "$many_dir/control"
 		run_all "$2"
-		switched "$1-ours-off" "kmarkers_test_entry_many: -count" "$many_dir/control"
+		switched_all "$1-ours-off" "kmarkers_test_entry_many: -count" "$many_dir/control"
 		run_all "$2"
-		put 1 "$many/by_hand"
-		note "$1-by-hand" "$(cat "$many/by_hand_us")"
-		switched "$1-ftrace-on" function "$tracing/current_tracer"
+		put 1 "$many_module/by_hand"
+		note "$1-by-hand" "$(cat "$many_module/by_hand_us")"
+		switched_all "$1-ftrace-on" function "$tracing/current_tracer"
 		run_all "$2"
-		switched "$1-ftrace-off" nop "$tracing/current_tracer"
+		switched_all "$1-ftrace-off" nop "$tracing/current_tracer"
 	done
 	ours=$(both_of "$1-ours")
 	ftrace=$(both_of "$1-ftrace")
@@ -115,12 +115,12 @@ watched() {
 	name=$1
 	shift
 	run_all 1
-	put 1 "$many/watch"
+	put 1 "$many_module/watch"
 	sleep 0.2
-	put 0 "$many/gap_us"
+	put 0 "$many_module/gap_us"
 	"$@"
-	gap=$(cat "$many/gap_us")
-	put 0 "$many/watch"
+	gap=$(cat "$many_module/gap_us")
+	put 0 "$many_module/watch"
 	note "$name" "$gap"
 }
 
@@ -134,7 +134,7 @@ test_many_gaps() {
 		watched gap-idle sleep 0.3
 		watched gap-ours put "kmarkers_test_entry_many: count" "$many_dir/control"
 		watched gap-ours put "kmarkers_test_entry_many: -count" "$many_dir/control"
-		watched gap-stopped put 1 "$many/stopped"
+		watched gap-stopped put 1 "$many_module/stopped"
 	done
 	put "$limit" /proc/sys/kernel/sched_rt_runtime_us
 	idle=$(least_of gap-idle)
@@ -155,7 +155,7 @@ test_many_against_ftrace() {
 		return
 	fi
 	try "20000 functions for the kernel's ftrace" insmod /modules/kmarkers_test_traced_many.ko
-	timed choosing put ":mod:kmarkers_test_traced_many" "$tracing/set_ftrace_filter"
+	timed_turn choosing put ":mod:kmarkers_test_traced_many" "$tracing/set_ftrace_filter"
 	echo "# ftrace chooses as many functions in $(median_of choosing) us"
 	test_many_not_run
 	test_many_chosen_by_ftrace
@@ -172,10 +172,10 @@ test_entry_many() {
 		[ "$(sed -n 's/^table_bytes //p' "$many_dir/stats")" -le $((8 * records)) ]
 	result $? "no record has more than 8 bytes"
 	switch_many "not yet run"
-	put 1 "$many/pass"
+	put 1 "$many_module/pass"
 	switch_many "run before"
 	put "kmarkers_test_entry_many: count" "$many_dir/control"
-	put 2 "$many/pass"
+	put 2 "$many_module/pass"
 	same "each of 20000 functions counted its hits" "$(many_in on 2)" "$many_entries"
 	put "kmarkers_test_entry_many: -count" "$many_dir/control"
 	same "each of 20000 functions is off" "$(many_in off 2)" "$many_entries"

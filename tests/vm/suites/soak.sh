@@ -153,7 +153,7 @@ test_soak() {
 	find_togglers
 	activities="$togglers arms parts hits others redirect visitors storms memory"
 	start_all
-	armed=$(($(grep -c "^kmarkers_test_entry:" "$entry/list") + $(grep -c "^tsdt:" "$sdt/list") + 100))
+	armed=$(($(grep -c "^kmarkers_test_entry:" "$entry/list") + $(grep -c "^tsdt:" "$debugfs/sdt/list") + 100))
 	parts=$(($(grep -c "^kmarkers_test_entry:te_[mrt]" "$entry/list") + 3))
 	arm_counters
 	disarm_counters
