@@ -94,7 +94,7 @@ do {									\
 	trace_mark_flavour(flavour, bench_cold_icache, NULL, "%d %p", 1, NULL)
 
 #define COLD_OPS(id, ...)						\
-BENCH_OPS_EACH(id, PREPARE(), REPEAT_64(__VA_ARGS__; PIECE()))
+BENCH_OPS_EACH_AFTER(id, 1, PREPARE(), REPEAT_64(__VA_ARGS__; PIECE()))
 
 COLD_OPS(cold_none, (void)0)
 COLD_OPS(cold_clone, (void)0)
@@ -166,15 +166,20 @@ static int setup_memory(void)
 	.name = label,							\
 	.variants = cold_variants,					\
 	.nr_variants = ARRAY_SIZE(cold_variants),			\
-	.loops = { 2, 4, 10 },						\
 	.setup = where,							\
 	.lacks = "no real CPU, so no caches",				\
 	__VA_ARGS__							\
 }
 
-/* An eviction takes a millisecond, so there are fewer blocks of them. */
+/*
+ * In the first level a pass takes no preparation.  An eviction takes a millisecond, so there
+ * are fewer passes and blocks of them.
+ */
 const struct bench_group bench_cold_icache_l1 = GROUP("cold-icache-l1", setup_l1);
-const struct bench_group bench_cold_icache_l2 = GROUP("cold-icache-l2", setup_l2);
+const struct bench_group bench_cold_icache_l2 =
+	GROUP("cold-icache-l2", setup_l2, .loops = { 4, 8, 20 });
 const struct bench_group bench_cold_icache_l3 =
-	GROUP("cold-icache-l3", setup_l3, .teardown = teardown_l3, .most_blocks = 60);
-const struct bench_group bench_cold_icache_memory = GROUP("cold-icache-memory", setup_memory);
+	GROUP("cold-icache-l3", setup_l3, .teardown = teardown_l3, .most_blocks = 60,
+	      .loops = { 2, 4, 8 });
+const struct bench_group bench_cold_icache_memory =
+	GROUP("cold-icache-memory", setup_memory, .loops = { 2, 4, 10 });
