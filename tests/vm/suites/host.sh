@@ -38,9 +38,58 @@ getppid_was_switched() {
 	[ -s /tmp/live ] && ! grep -q "\[original\]" /tmp/live
 }
 
+# write_tools: write an insmod that stands still behind the module of markers, when that is loaded, and
+# an rmmod that is slow
+write_tools() {
+	mkdir -p /tmp/tools
+	cat >/tmp/tools/insmod <<-'EOF'
+		#!/bin/sh
+		/bin/busybox insmod "$@" || exit
+		[ "${1##*/}" = kmarkers_markers.ko ] || exit 0
+		cat /proc/modules >/tmp/reached
+		exec sleep 1000
+	EOF
+	cat >/tmp/tools/rmmod <<-'EOF'
+		#!/bin/sh
+		sleep 0.5
+		exec /bin/busybox rmmod "$@"
+	EOF
+	chmod +x /tmp/tools/*mod
+}
+
+# interrupt_host FILE WORD...: call the script as the only job of a terminal; when FILE is there, press
+# Ctrl-C until the script has ended
+interrupt_host() {
+	cat >/tmp/interrupt <<-'EOF'
+		set -m
+		file=$1
+		shift
+		/usr/bin/bash /host/scripts/host "$@" &
+		for ((i = 0; i < 600; i++)); do
+			[[ ! -s $file ]] || break
+			sleep 0.1
+		done
+		for ((i = 0; i < 300; i++)); do
+			kill -INT -- "-$!" 2>/dev/null || break
+			sleep 0.1
+		done
+		wait $!
+	EOF
+	/usr/bin/bash /tmp/interrupt "$@"
+}
+
+# load_is_interrupted: interrupt the script while it loads modules
+load_is_interrupted() {
+	(
+		export PATH="/tmp/tools:$PATH"
+		interrupt_host /tmp/reached -y load --bench
+	)
+}
+
 test_host() {
-	# A Debian may compress modules.
-	for file in /lib/modules/*/updates/dkms/kmarkers_*.ko*; do
+	# A Debian may compress modules; "make modules" does not.
+	for file in /lib/modules/*/updates/dkms/kmarkers_*.ko* /modules/kmarkers_*.ko; do
+		[ -e "$file" ] || continue
 		name=$(basename "${file%.xz}" .ko)
 		read_it="cat"
 		[ "$file" = "${file%.xz}" ] || read_it=xzcat
@@ -65,6 +114,12 @@ test_host() {
 	refused "a module that cannot be loaded" "kmarkers_sdt.ko cannot be loaded" call_host -y load
 	try "modules that were loaded before it are unloaded" none_loaded
 	cp /tmp/whole.ko /host/sdt/kmarkers_sdt.ko
+	write_tools
+	load_is_interrupted
+	same "loading that is interrupted ends with 130" $? 130
+	grep -q "^kmarkers_markers " /tmp/reached
+	result $? "modules were loaded when it was interrupted"
+	try "no module stays when loading was interrupted" none_loaded
 	write_program 'exit 1'
 	! call_host -y -f bench
 	result $? "a program that fails is a failure"
@@ -76,11 +131,17 @@ test_host() {
 	# $! is then the script itself.
 	/usr/bin/bash /host/scripts/host -y -f bench &
 	must within 60 test -s /tmp/pid || return
-	# As a terminal does at Ctrl-C, the signal is sent to both.
+	# As at a shutdown, the signal is sent to both.
 	kill -TERM $! "$(cat /tmp/pid)"
 	! wait $!
 	result $? "an interrupted program is a failure"
 	getppid_was_switched
 	result $? "getppid was redirected when it was interrupted"
 	try "everything is unloaded after an interruption" none_loaded
+	rm -f /tmp/pid /tmp/live
+	interrupt_host /tmp/pid -y -f bench
+	same "measuring that is interrupted by Ctrl-C ends with 130" $? 130
+	getppid_was_switched
+	result $? "getppid was redirected when Ctrl-C was pressed"
+	try "everything is unloaded after Ctrl-C" none_loaded
 }
