@@ -6,10 +6,17 @@
 . /tests/lib.sh
 
 LIMIT_KIB=400
+# With what the installation takes at most, that makes 3 minutes.
+EVENT_SECONDS=10
 
 # probe WORD...: modprobe of the distribution
 probe() {
 	/usr/sbin/modprobe "$@"
+}
+
+# seconds_up: print the seconds since the boot
+seconds_up() {
+	cut -d " " -f 1 /proc/uptime
 }
 
 # size_of_modules: print how much memory our modules take
@@ -34,6 +41,29 @@ undescribed() {
 		module="${module%%/*} ${file##*/}"
 		grep -qx "$module" "$installed/described" || echo "$module"
 	done
+}
+
+# watch_functions: have the function tracer record the calls of functions of our modules; succeeds if
+# it can
+watch_functions() {
+	put "" "$tracing/set_ftrace_filter"
+	sed -n 's/^\(kmarkers_[a-z_]*\) .*/\1/p' /proc/modules | while read -r module; do
+		echo "*:mod:$module" >>"$tracing/set_ftrace_filter"
+	done
+	[ "$(grep -c "\[kmarkers_" "$tracing/set_ftrace_filter")" -gt 50 ] || return
+	put function "$tracing/current_tracer"
+	put "" "$tracing/trace"
+}
+
+# calls_recorded: print how many calls of functions of our modules were recorded
+calls_recorded() {
+	grep -c " <-" "$tracing/trace"
+}
+
+# end_watching: have no function recorded
+end_watching() {
+	put nop "$tracing/current_tracer"
+	put "" "$tracing/set_ftrace_filter"
 }
 
 # unload_all: unload our modules; those that nobody uses come first
@@ -70,8 +100,10 @@ test_packages() {
 		result $? "none of the modules is loaded"
 		return
 	fi
-	try "modprobe loads SDT probes" probe kmarkers_sdt
+	began=$(seconds_up)
 	try "modprobe loads a client and all that it needs" probe example_client
+	loading=$(echo "$(seconds_up) $began" | awk '{ print $1 - $2 }')
+	try "modprobe loads SDT probes" probe kmarkers_sdt
 	for module in kmarkers_patcher kmarkers_immediate kmarkers_markers example_client; do
 		loaded "$module"
 		result $? "$module is loaded"
@@ -84,11 +116,20 @@ test_packages() {
 	! grep -h '^kmarkers' /proc/[0-9]*/comm
 	result $? "idle modules have no thread"
 	same "idle modules change nothing" "$(grep '^batches' "$debugfs"/patcher/stats 2>/dev/null)" "$batches"
+	try "calls of functions of the modules are recorded" watch_functions
+	sleep 5
+	same "idle modules call no function in 5 s" "$(calls_recorded)" 0
+	began=$(seconds_up)
 	try "the event of the client is switched on" put 1 "$tracing/events/kmarkers/example_tick/enable"
 	within 20 tick_is_traced
 	result $? "an event appears"
-	read -r now _ </proc/uptime
-	echo "# first event at $now s of uptime"
+	took=$(echo "$(seconds_up) $began $loading" | awk '{ print $1 - $2 + $3 }')
+	echo "# from modprobe to the first event: $took s, of which loading took $loading s"
+	[ "${took%.*}" -lt "$EVENT_SECONDS" ]
+	result $? "the first event appears within $EVENT_SECONDS s of modprobe"
+	[ "$(calls_recorded)" -gt 0 ]
+	result $? "calls of functions were recorded then"
+	end_watching
 	try "the event is switched off" put 0 "$tracing/events/kmarkers/example_tick/enable"
 	refused "removing the package while modules are loaded" "kmarkers_patcher.*unload them first" prerm_removes
 	try "modprobe unloads the client and all that it needed" probe -r example_client
