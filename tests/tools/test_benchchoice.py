@@ -11,10 +11,18 @@ from pathlib import Path
 import pytest
 from fakebench import Machine, env_of, tiers_of
 from kmtools.cli import main
-from kmtools.measure import bench, choice, guest, native
+from kmtools.measure import bench, choice, guest, known, native
+from nativeprograms import kmbench
 
 GUEST_JOB = Path(__file__).resolve().parents[2] / "scripts" / "guest" / "bench.sh"
 LIST = "loop: none none-clone x y\nother: base base-clone z\n"
+TABLE = """found,benchmark,variants
+,loop,none none-clone x
+native,loop,y
+native,other,base base-clone z
+kernel,getppid-copy-quiet,base base-clone
+,getppid-quiet,base base-clone
+"""
 
 
 @pytest.fixture
@@ -24,6 +32,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     program.write_text(f"#!/bin/sh\nprintf '{LIST}'\n")
     program.chmod(0o755)
     monkeypatch.setattr(native, "KMBENCH", program)
+    table = tmp_path / "benchmarks.csv"
+    table.write_text(TABLE)
+    monkeypatch.setattr(known, "TABLE", table)
     return Machine(tmp_path, monkeypatch)
 
 
@@ -86,16 +97,42 @@ def test_a_resumed_run_keeps_what_was_chosen(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--benchmarks", "memory"), "no benchmark in user space matches 'memory'"),
-        (("--benchmarks", "other", "--variants", "x"), "no variant of other matches 'x'"),
+        (
+            ("--tiers", "native", "--benchmarks", "memory"),
+            "no benchmark in user space matches 'memory'; there are loop, other, getppid-quiet",
+        ),
+        (("--variants", "none,w"), "no variant matches 'w'; there are none, none-clone, x, y, base"),
+        (
+            ("--tiers", "native", "--benchmarks", "other", "--variants", "x"),
+            "no variant of other matches 'x'; there are base, base-clone, z",
+        ),
+        (
+            ("--tiers", "vm,icount", "--benchmarks", "loop,other"),
+            "no benchmark in vm, icount matches 'other'; there are loop, getppid-copy-quiet",
+        ),
+        (("--host", "--variants", "w*"), "matches 'w*'"),
+        (("--tiers", "vm", "--variants", "y"), "matches 'y'; there are none, none-clone, x, base"),
     ],
 )
-def test_a_pattern_that_matches_nothing_is_named(
+def test_a_pattern_that_matches_nothing_is_named_before_any_setup(
     machine: Machine, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert machine.bench("--tiers", "native", *words) == 2
+    assert machine.bench(*words) == 2
     assert said in capsys.readouterr().err
-    assert "native" not in machine.done and machine.runs() == []
+    assert machine.done == [] and machine.runs() == []
+
+
+def test_the_names_are_those_of_the_programs(native_programs: None) -> None:
+    """The table has what kmbench lists; what a test kernel has is compared by counts.py."""
+    listed = choice.listed(kmbench("list").stdout)
+    table = known.read({known.NATIVE})
+    assert list(table) == list(listed)
+    assert {name: sorted(own) for name, own in table.items()} == {
+        name: sorted(own) for name, own in listed.items()
+    }
+    names = {("empty-loop", "none"), ("peers-dormant", "flag"), ("arm-scaling", "stores-alone")}
+    assert known.unlisted(names, known.KERNEL) == ["arm-scaling:stores-alone"]
+    assert known.unlisted(names, known.NATIVE) == ["peers-dormant:flag"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from kmtools.analyse.density import COUNTED, is_counted
 from kmtools.analyse.slopes import slopes
 from kmtools.base.errors import FailedError
 from kmtools.check.ktap import Tally
-from kmtools.measure import collect, guest
+from kmtools.measure import collect, guest, known
 from kmtools.measure.samples import Sample
 
 # Instructions that a dormant marker adds to a loop: load or mov of its state, test and branch; one
@@ -139,6 +139,12 @@ def judge_successors(counts: Counts, tally: Tally) -> None:
         tally.judge(name.startswith(NEEDS_TWO), f"{name} is named by an alias, and is not measured")
 
 
+def judge_names(counts: Counts, tally: Tally) -> None:
+    """Judge that kmarkers bench knows the names of all that is measured in a kernel."""
+    missing = known.unlisted(counts.keys(), known.KERNEL)
+    tally.judge(not missing, f"{known.TABLE.name} lacks {', '.join(missing)}")
+
+
 def judge(first: Counts, second: Counts) -> Tally:
     """Judge the counts of each variant, and the costs of dormant and enabled markers."""
     tally = Tally()
@@ -155,6 +161,7 @@ def judge(first: Counts, second: Counts) -> Tally:
     judge_sites(first, tally)
     judge_added(first, tally)
     judge_successors(first, tally)
+    judge_names(first, tally)
     # The costs of an enabled marker and of a tracepoint: what each adds to the empty loop.
     loop = max(first.get(("marker-enabled", "none"), {Fraction(0)}))
     for variant, (times, peer) in TRACEPOINTS.items():

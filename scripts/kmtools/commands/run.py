@@ -9,9 +9,10 @@ import shutil
 import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from kmtools.base.errors import BAD, DONE, UNABLE, FailedError, UnableError, explain
 from kmtools.base.files import alone
@@ -19,7 +20,7 @@ from kmtools.base.paths import ROOT
 from kmtools.commands import Run
 from kmtools.lab import catalogue
 from kmtools.measure import bench as measuring
-from kmtools.measure import benchrun, choice, fetch, rundir
+from kmtools.measure import benchrun, choice, fetch, known, rundir
 from kmtools.measure import collect as collecting
 from kmtools.measure.bench import Bench
 from kmtools.measure.benchrun import Plan
@@ -174,7 +175,17 @@ def plan(args: Namespace, was: Plan | None) -> Plan:
         if tier not in here:
             with_host = " with --host" if args.host else " with --program" if len(here) == 1 else ""
             raise UnableError(f"{tier} is not measured{with_host}, but {', '.join(here)}")
+    check_names(wanted, chosen)
     return measuring.plan(wanted, kernel, seed, quick, chosen)
+
+
+def check_names(wanted: Sequence[str], chosen: Mapping[str, Any]) -> None:
+    """Every pattern must match a benchmark or a variant: said before anything is set up."""
+    patterns = [chosen[name] or () for name in ("benchmarks", "variants")]
+    if chosen["program"]:
+        choice.names(chosen["program"], *patterns)
+    else:
+        known.check_tiers(wanted, *patterns)
 
 
 def begin(args: Namespace) -> benchrun.Run:

@@ -20,7 +20,7 @@ from kmtools.base.paths import ROOT
 from kmtools.base.progress import INDENT
 from kmtools.lab import catalogue, kernels, userspace
 from kmtools.lab.build import build_modules
-from kmtools.measure import benchrun, choice, collect, guest, native
+from kmtools.measure import benchrun, choice, collect, guest, known, native
 from kmtools.measure.benchrun import Plan, Run
 from kmtools.measure.told import Events, Told
 
@@ -193,7 +193,7 @@ class Bench:
     def live(self, tier: str) -> int:
         """The blocks of the kernel's own getppid, which user space measures."""
         wanted = self.run.plan.benchmarks
-        here = any(choice.chosen(name, wanted) for name in LIVE)
+        here = any(known.fits(name, wanted) for name in LIVE)
         return self.run.plan.amounts.get(f"{tier} live", 0) if here else 0
 
     def measure_metal(self) -> None:

@@ -12,9 +12,8 @@ import re
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
 
-from kmtools.base.errors import UnableError
+from kmtools.measure import known
 from kmtools.measure.samples import Sample
 
 CLONE_SUFFIX = "-clone"
@@ -59,11 +58,6 @@ def budget(text: str) -> int:
     return int(match[1]) * SECONDS[match[2]]
 
 
-def chosen(name: str, wanted: Sequence[str]) -> bool:
-    """Whether a name matches one of some patterns; without patterns every name does."""
-    return not wanted or any(fnmatchcase(name, one) for one in wanted)
-
-
 def listed(text: str) -> dict[str, list[str]]:
     """The benchmarks that kmbench lists, and the variants of each."""
     found = {}
@@ -79,15 +73,10 @@ def names(program: object, wanted: Sequence[str], variants: Sequence[str]) -> li
     if not wanted and not variants:
         return []
     done = subprocess.run([str(program), "list"], capture_output=True, text=True, check=False)
-    known = listed(done.stdout)
-    for one in wanted:
-        if not any(fnmatchcase(name, one) for name in known):
-            raise UnableError(f"no benchmark in user space matches {one!r} (see {program} list)")
-    fit = {name: having for name, having in known.items() if chosen(name, wanted)}
-    for one in variants:
-        if not any(fnmatchcase(name, one) for having in fit.values() for name in having):
-            raise UnableError(f"no variant of {', '.join(fit)} matches {one!r}")
-    return [name for name, own in fit.items() if any(chosen(one, variants) for one in own)]
+    there = listed(done.stdout)
+    known.check(there, wanted, variants, "user space")
+    fit = [name for name in there if known.fits(name, wanted)]
+    return [name for name in fit if any(known.fits(one, variants) for one in there[name])]
 
 
 def only(rows: Iterable[Sample], variants: Sequence[str]) -> list[Sample]:
@@ -98,7 +87,7 @@ def only(rows: Iterable[Sample], variants: Sequence[str]) -> list[Sample]:
     kept = []
     for own in groups.values():
         there = {row.variant for row in own}
-        wanted = {name for name in there if chosen(name, variants)}
+        wanted = {name for name in there if known.fits(name, variants)}
         if wanted:
             baselines = {name for name in there if f"{name}{CLONE_SUFFIX}" in there}
             wanted |= baselines | {f"{name}{CLONE_SUFFIX}" for name in baselines}
