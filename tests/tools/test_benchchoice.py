@@ -101,7 +101,10 @@ def test_a_resumed_run_keeps_what_was_chosen(
             ("--tiers", "native", "--benchmarks", "memory"),
             "no benchmark in user space matches 'memory'; there are loop, other, getppid-quiet",
         ),
-        (("--variants", "none,w"), "no variant matches 'w'; there are none, none-clone, x, y, base"),
+        (
+            ("--variants", "none,w"),
+            "no variant matches 'w'; there are none, none-clone, x, y, base",
+        ),
         (
             ("--tiers", "native", "--benchmarks", "other", "--variants", "x"),
             "no variant of other matches 'x'; there are base, base-clone, z",

@@ -57,9 +57,7 @@ def check(names: Names, benchmarks: Sequence[str], variants: Sequence[str], wher
             raise UnableError(f"no variant{whose} matches {one!r}; there are {there}")
 
 
-def check_tiers(
-    tiers: Sequence[str], benchmarks: Sequence[str], variants: Sequence[str]
-) -> None:
+def check_tiers(tiers: Sequence[str], benchmarks: Sequence[str], variants: Sequence[str]) -> None:
     """Check patterns against what some tiers have."""
     where = "user space" if set(tiers) == {NATIVE} else ", ".join(tiers)
     check(read({place_of(tier) for tier in tiers}), benchmarks, variants, where)
