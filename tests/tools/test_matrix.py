@@ -311,38 +311,6 @@ def test_results_by_suite() -> None:
     assert ktap.by_suite(f"{KTAP}1..4\n".splitlines())["plan"].failed
 
 
-def test_page_keeps_its_other_sections(tmp_path: Path) -> None:
-    page = tmp_path / "kernels.md"
-    for title, text in (("One", "old\n"), ("Two", "kept\n"), ("One", "new\n")):
-        matrix.write_section(page, title, text)
-    content = page.read_text()
-    assert content.index("## One\n\nnew\n") < content.index("## Two\n\nkept\n")
-    assert "old" not in content
-    assert content.startswith("<!-- SPDX-License-Identifier")
-
-
-def test_kernel_that_is_run_again_gets_a_new_row(tmp_path: Path) -> None:
-    page = tmp_path / "kernels.md"
-    bad = Outcome("6.1", suites={"build": Tally(1, ["core: no"])}, seconds=300.0)
-    good = Outcome("6.1-rt", suites={"build": Tally(1)})
-    for title, outcomes in (("Stock", [bad, good]), ("Debug", [Outcome("6.1-kasan")])):
-        matrix.write_section(page, title, matrix.as_markdown(outcomes, "make"))
-    before = page.read_text()
-    assert not matrix.update_row(page, Outcome("5.10"))
-    again = Outcome("6.1", suites={"build": Tally(7)})
-    for _ in range(2):
-        assert matrix.update_row(page, again)
-        content = page.read_text()
-        assert "| 6.1 | - | - | 7 | 7 | 0 | 0 | 0 | 0 |\n| 6.1-rt | - |" in content
-        assert "FAILED" not in content and "SLOW" not in content
-        assert content.count("\n\n- AGAIN 6.1: by itself, 2") == 1
-        assert content.partition("## Debug")[2] == before.partition("## Debug")[2]
-    again.suites["log"] = Tally(0, ["dirt"])
-    with pytest.raises(UnableError, match="no column log"):
-        matrix.update_row(page, again)
-    assert page.read_text() == content
-
-
 def test_table_names_no_path_of_this_machine(tmp_path: Path) -> None:
     outcome = Outcome("6.1", qemu="QEMU emulator version 7.2.22 (Debian 1:7.2)")
     outcome.suites["build"] = Tally(1)

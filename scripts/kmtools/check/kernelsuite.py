@@ -78,6 +78,7 @@ class Outcome:
     suites: dict[str, Tally] = field(default_factory=dict)
     seconds: float = 0.0
     may_take: float = SLOW_SECONDS
+    short: bool = False
     retries: list[str] = field(default_factory=list)
 
     @property

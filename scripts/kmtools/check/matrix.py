@@ -11,16 +11,20 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kmtools.base.errors import UnableError, require_root
+from kmtools.base.errors import require_root
 from kmtools.base.paths import ROOT
 from kmtools.base.text import aligned
 from kmtools.check import kernelsuite
 from kmtools.check.kernelsuite import Outcome
 from kmtools.check.ktap import Tally
 from kmtools.lab import catalogue
+from kmtools.lab.catalogue import Entry
 
 LOGS = ROOT / "build" / "matrix"
 PAGE = ROOT / "Documentation" / "kernels.md"
+STOCK, DEBUG = "Stock kernels", "Debug kernels"
+# Columns before those of the suites, and behind them.
+BEFORE, BEHIND = 3, 5
 PAGE_HEAD = """\
 <!-- SPDX-License-Identifier: GPL-2.0-only -->
 # Kernels
@@ -87,6 +91,8 @@ def notes(outcomes: Iterable[Outcome]) -> list[str]:
             f"RETRIED {one.kernel}: the emulator was at fault, not our code: {why}"
             for why in one.retries
         ]
+        if one.short:
+            lines.append(f"SHORT {one.kernel}: the storms were short")
         if one.seconds > one.may_take:
             lines.append(f"SLOW {one.kernel}: slower than {one.may_take / 60:g} minutes")
     return lines
@@ -103,21 +109,29 @@ def as_text(outcomes: Sequence[Outcome]) -> str:
     return "\n".join([*aligned(rows(outcomes)), total_time(outcomes), *notes(outcomes)]) + "\n"
 
 
+def markdown_table(table: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table for Documentation."""
+    head, *body = ("| " + " | ".join(row) + " |" for row in table)
+    return [head, "|" + " --- |" * BEFORE + " ---: |" * (len(table[0]) - BEFORE), *body]
+
+
 def as_markdown(outcomes: Sequence[Outcome], command: str) -> str:
     """Return the table for Documentation, with its command and date."""
-    head, *body = rows(outcomes)
     lines = [
         f"`{command}`, {datetime.now(UTC):%Y-%m-%d}:",
         "",
-        "| " + " | ".join(head) + " |",
-        "|" + " --- |" * 3 + " ---: |" * (len(head) - 3),
-        *("| " + " | ".join(row) + " |" for row in body),
+        *markdown_table(rows(outcomes)),
         "",
         total_time(outcomes),
     ]
     if said := notes(outcomes):
         lines += ["", *(f"- {note}" for note in said)]
     return "\n".join(lines) + "\n"
+
+
+def title_of(entry: Entry) -> str:
+    """Return the section of the page that a kernel is in."""
+    return DEBUG if entry.debug else STOCK
 
 
 def write_section(page: Path, title: str, text: str) -> None:
@@ -131,12 +145,14 @@ def write_section(page: Path, title: str, text: str) -> None:
 
 
 def update_row(page: Path, one: Outcome) -> bool:
-    """Replace the row and the notes of a kernel that ran alone; return False if it has no row."""
-    if not page.is_file():
+    """Write the row and the notes of a kernel that ran alone; return False if there is no place for
+    them."""
+    entry = catalogue.find(one.kernel)
+    if entry.role == catalogue.ADDED or not page.is_file():
         return False
     head, *sections = re.split(r"^(?=## )", page.read_text(), flags=re.M)
     for number, section in enumerate(sections):
-        if f"\n| {one.kernel} | " in section and "\n| kernel | version |" in section:
+        if section.startswith(f"## {title_of(entry)}\n") and "\n| kernel | version |" in section:
             sections[number] = _with_row(section, one)
             page.write_text((head + "".join(sections)).rstrip("\n") + "\n")
             return True
@@ -145,49 +161,64 @@ def update_row(page: Path, one: Outcome) -> bool:
 
 def _with_row(section: str, one: Outcome) -> str:
     """Return a section of the page with a new outcome of one of its kernels."""
-    of_kernel = re.compile(rf"- [A-Z]+ {re.escape(one.kernel)}[ :]")
+    lines = section.rstrip("\n").splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("| kernel |"))
+    behind = next(at for at, line in enumerate([*lines, ""]) if at > first and line[:1] != "|")
+    head, _, *others = ([*map(str.strip, line[1:-1].split(" | "))] for line in lines[first:behind])
     row = dict(zip(*rows([one])))
-    head: list[str] = []
-    lines = []
-    for line in section.rstrip("\n").splitlines():
-        if line.startswith("| kernel |"):
-            head = [field.strip() for field in line.strip("|").split(" | ")]
-        if line.startswith(f"| {one.kernel} |"):
-            lines.append("| " + " | ".join(row.get(name, "-") for name in head) + " |")
-        elif not of_kernel.match(line):
-            lines.append(line)
-    if missing := set(row) - set(head):
-        raise UnableError(f"the page has no column {', '.join(sorted(missing))}: run all kernels")
-    if not lines[-1].startswith("- "):
-        lines.append("")
+    table = [row, *(dict(zip(head, other)) for other in others if other[0] != one.kernel)]
+    listed = [entry.name for entry in catalogue.load()]
+    table.sort(key=lambda kernel: [*listed, kernel["kernel"]].index(kernel["kernel"]))
+    suites = _columns(head[BEFORE:-BEHIND], list(row)[BEFORE:-BEHIND])
+    known = [name for name in suites if any(kernel.get(name, "-") != "-" for kernel in table)]
+    columns = [*head[:BEFORE], *known, *head[-BEHIND:]]
+    filled = [columns, *([kernel.get(name, "-") for name in columns] for kernel in table)]
+    of_kernel = re.compile(rf"- [A-Z]+ {re.escape(one.kernel)}[ :]")
+    after = [line for line in lines[behind:] if not of_kernel.match(line)]
+    if not after[-1:] or not after[-1].startswith("- "):
+        after.append("")
     said = [*notes([one]), f"AGAIN {one.kernel}: by itself, {datetime.now(UTC):%Y-%m-%d %H:%M}"]
-    return "\n".join([*lines, *(f"- {note}" for note in said)]) + "\n\n"
+    parts = [*lines[:first], *markdown_table(filled), *after, *(f"- {note}" for note in said)]
+    return "\n".join(parts) + "\n\n"
 
 
-def run_all(names: list[str]) -> list[Outcome]:
+def _columns(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Return all columns of two tables, each new one behind the one that it follows."""
+    columns = list(old)
+    for before, name in zip(["", *new], new):
+        if name not in columns:
+            columns.insert(columns.index(before) + 1 if before else 0, name)
+    return columns
+
+
+def run_all(names: list[str], short: bool = False) -> list[Outcome]:
     """Run the kernels one after the other, and print the result of each."""
+    settings = kernelsuite.SHORT_SETTINGS if short else None
     outcomes = []
     for number, name in enumerate(names, 1):
         print(f"[{number}/{len(names)}] {name} ...", flush=True)
-        outcome = kernelsuite.run_or_say(name, LOGS / name)
+        outcome = kernelsuite.run_or_say(name, LOGS / name, settings=settings)
+        outcome.short = short
         line = outcome.tally.closing_line()
         print(f"[{number}/{len(names)}] {name}: {line} in {outcome.seconds:.0f} s", flush=True)
         outcomes.append(outcome)
     return outcomes
 
 
-def run(names: Iterable[str], debug: bool) -> bool:
-    """Run the named kernels, or all of one kind; print the table; return whether all passed."""
+def run(names: Iterable[str], debug: bool, short: bool = False) -> bool:
+    """Run the named kernels, or all of one kind; print the table; return whether all passed.
+
+    With `short`, storms are as short as in make check.
+    """
     require_root("building and booting test kernels")
     chosen = [catalogue.find(name).name for name in names]
     listed = [entry for entry in catalogue.load() if entry.role != catalogue.ADDED]
     of_kind = [entry.name for entry in listed if bool(entry.debug) == debug]
-    outcomes = run_all(chosen or of_kind)
+    outcomes = run_all(chosen or of_kind, short)
     print(as_text(outcomes), end="")
     if not chosen:
-        title = "Debug kernels" if debug else "Stock kernels"
         command = "make check-debug" if debug else "make check-matrix"
-        write_section(PAGE, title, as_markdown(outcomes, command))
+        write_section(PAGE, DEBUG if debug else STOCK, as_markdown(outcomes, command))
     for outcome in outcomes if chosen else []:
         if update_row(PAGE, outcome):
             print(f"{outcome.kernel}: its row of {PAGE.name} is updated")

@@ -163,11 +163,12 @@ def check_cet(parser: ArgumentParser) -> Run:
 
 def check_matrix(parser: ArgumentParser) -> Run:
     """The logs of each kernel are in build/matrix/. A run of all kernels also writes their table to
-    Documentation/kernels.md; a run of named kernels replaces the rows of these.
+    Documentation/kernels.md; a run of named kernels writes the rows of these.
     """
     parser.add_argument("names", nargs="*", metavar="NAME", help="in kernels.txt (default: all)")
     parser.add_argument("--debug", action="store_true", help="the kernels that look for faults")
-    return lambda args: judged(matrix.run(args.names, args.debug))
+    parser.add_argument("--short", action="store_true", help="short storms, as in make check")
+    return lambda args: judged(matrix.run(args.names, args.debug, args.short))
 
 
 def check_processors(parser: ArgumentParser) -> Run:
