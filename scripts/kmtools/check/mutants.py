@@ -23,10 +23,10 @@ from pathlib import Path
 from kmtools.base import processes
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
-from kmtools.check import ktap, target
+from kmtools.check import kernelsuite, ktap, target
 from kmtools.lab import catalogue, unpack
 from kmtools.lab.build import build_modules, strip_copies
-from kmtools.lab.machine import Request, boot
+from kmtools.lab.machine import Request
 from kmtools.lab.userspace import make
 
 TABLE = Path(__file__).with_name("mutations.txt")
@@ -235,7 +235,9 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         append="preempt=full",
         timeout=BOOT_SECONDS,
     )
-    result = boot(request)
+    retries: list[str] = []
+    result = kernelsuite.boot_patiently(request, retries)
+    kernelsuite.tell_retries(retries)
     said = result.status.splitlines()
     log.write_text(result.status)
     failed = ktap.parse(said).failed
