@@ -7,13 +7,19 @@
 #ifndef KMARKERS_SDT_KIND_H
 #define KMARKERS_SDT_KIND_H
 
-/* sparse does not know that these are constants. */
-#if defined(__CHECKER__)
+/* sparse does not know that kinds are constants, and knows no __builtin_classify_type(). */
+#ifdef __CHECKER__
 #define __SDT_KIND(t)			__SDT_KIND_ANY
+#define __SDT_CHECK_KIND(id, n, a)
 #else
 #define __SDT_KIND(t)							\
 	(__SDT_IS_POINTER(t) ? __SDT_KIND_POINTER :			\
 	 __SDT_IS_INTEGER(t) ? __SDT_KIND_INTEGER : __SDT_KIND_ANY)
+#define __SDT_CHECK_KIND(id, n, a)					\
+	_Static_assert(__SDT_IS_WORD(a), "an argument is neither an integer nor a pointer"); \
+	_Static_assert(__SDT_HAS_KIND(id, n, __SDT_KIND_ANY) ||		\
+		       __SDT_HAS_KIND(id, n, __SDT_PASSED(a)) || __SDT_IS_ZERO(a), \
+		       "the definition of the probe says integer where a pointer is, or pointer where an integer is");
 #endif
 
 #define __SDT_KIND_ANY			1
@@ -76,16 +82,6 @@
 #define __SDT_IS_WORD(a)						\
 	(__builtin_classify_type(a) >= 1 && __builtin_classify_type(a) <= 5)
 
-/* sparse knows no __builtin_classify_type(). */
-#ifdef __CHECKER__
-#define __SDT_CHECK_KIND(id, n, a)
-#else
-#define __SDT_CHECK_KIND(id, n, a)					\
-	_Static_assert(__SDT_IS_WORD(a), "an argument is neither an integer nor a pointer"); \
-	_Static_assert(__SDT_HAS_KIND(id, n, __SDT_KIND_ANY) ||		\
-		       __SDT_HAS_KIND(id, n, __SDT_PASSED(a)) || __SDT_IS_ZERO(a), \
-		       "the definition of the probe says integer where a pointer is, or pointer where an integer is");
-#endif
 #define __SDT_CHECK_KINDS_0(id)
 #define __SDT_CHECK_KINDS_1(id, a)	__SDT_CHECK_KIND(id, 1, a)
 #define __SDT_CHECK_KINDS_2(id, a, b...) __SDT_CHECK_KIND(id, 2, a) __SDT_CHECK_KINDS_1(id, b)

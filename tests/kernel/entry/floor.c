@@ -82,12 +82,19 @@ static void store_first_again(u8 *first)
 	}
 }
 
-static void store_all(u8 *first, void (*after_pass)(void))
+static void store_first(u8 *first)
 {
 	unsigned int i;
 
 	for (i = 0; i < MANY_FUNCTIONS; i++)
 		WRITE_ONCE(first[i * MANY_BYTES], READ_ONCE(first[i * MANY_BYTES]));
+}
+
+static void store_all(u8 *first, void (*after_pass)(void))
+{
+	unsigned int i;
+
+	store_first(first);
 	after_pass();
 	for (i = 0; i < MANY_FUNCTIONS; i++) {
 		u32 *tail = (u32 *)(first + i * MANY_BYTES + 1);
@@ -95,8 +102,7 @@ static void store_all(u8 *first, void (*after_pass)(void))
 		WRITE_ONCE(*tail, READ_ONCE(*tail));
 	}
 	after_pass();
-	for (i = 0; i < MANY_FUNCTIONS; i++)
-		WRITE_ONCE(first[i * MANY_BYTES], READ_ONCE(first[i * MANY_BYTES]));
+	store_first(first);
 	after_pass();
 	store_first_again(first);
 }
