@@ -73,6 +73,7 @@ const struct test_case test_cases[] = {
 	{ "sdt_storm_exactly_once", sdt_storm, sdt_forget },
 #ifdef __KERNEL__
 	{ "patcher_waits_for_a_held_task", patcher_waits_for_held, held_forget },
+	{ "patcher_exchanges_prefix_of_a_held_task", patcher_prefix_of_held, held_forget },
 	{ "core_text_storm", core_storm, core_storm_forget },
 	{ "raw_tracepoint_calls_programs", raw_calls, raw_forget },
 	{ "raw_tracepoint_arguments", raw_arguments, raw_forget },

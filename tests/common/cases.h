@@ -92,6 +92,7 @@ void sdt_forget(void);
 
 #ifdef __KERNEL__
 const char *patcher_waits_for_held(void);
+const char *patcher_prefix_of_held(void);
 void held_forget(void);
 const char *core_storm(void);
 void core_storm_forget(void);

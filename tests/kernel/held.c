@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A run is changed while a task stands inside it.  The task executes the run with an
- * interrupt pending, and the first instruction is sti: the interrupt comes behind the
- * second one.  It wakes a thread of higher priority, which keeps the task where it is.
+ * A run is changed while a task stands inside it, and a prefix while a task stands at it.  The
+ * task executes a sti with an interrupt pending, which comes behind the second instruction.
+ * It wakes a thread of higher priority, which keeps the task where it is.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
@@ -24,6 +24,8 @@
 #define RUN		0xfb, 0x90, 0x90, 0x90, 0x90
 #define RUN_LEN		5
 #define INT3		0xcc
+#define LOCK		0xf0
+#define DS		0x3e
 
 /*
  * The task is kept there until the thread that changes the run is seen asleep so many times in
@@ -40,6 +42,9 @@ static struct patcher_site site;
 static struct patcher_table table = { .sites = &site, .nr = 1, .owner = owner };
 static call_single_data_t interrupt;
 
+/* What the task adds to, under the prefix. */
+static u32 number;
+
 /**
  * struct held - the task, and the thread that keeps it from running
  * @task: executes the run, with interrupts off until sti
@@ -48,9 +53,10 @@ static call_single_data_t interrupt;
  * @cpu: the CPU of the first two
  * @ready: the task waits for @sent, with interrupts off
  * @sent: an interrupt is pending
- * @passed: the task has left the run
+ * @passed: the task has left the run, or has added
  * @kept: the keeper runs, and has set @inside
- * @inside: the task was preempted before it left the run
+ * @number: what that was when the keeper ran
+ * @inside: the task was preempted before it left the run, or the addition
  * @waited: the changer slept while the task was kept
  * @released: the keeper lets the task go on
  * @early: the change ended before that
@@ -60,33 +66,62 @@ static call_single_data_t interrupt;
 static struct held {
 	struct task_struct *task, *keeper, *changer;
 	unsigned int cpu;
+	u32 number;
 	bool ready, sent;
 	bool passed, kept, inside, waited, released, early, ended, changed;
 } held;
 
-/* Where the run is.  objtool lets nothing else refer to the middle of a function. */
-extern const s32 test_held_record;
+/* Where they are.  objtool lets nothing else refer to the middle of a function. */
+extern const s32 test_held_record, test_held_prefix_record;
+
+#define RECORD(name, label)						\
+	".pushsection .discard_test_held, \"aw\", @progbits\n"		\
+	"	.balign 4\n"						\
+	name ":\n"							\
+	"	.long " label " - .\n"					\
+	".popsection\n"
 
 static u8 *held_run(void)
 {
 	return (u8 *)&test_held_record + test_held_record;
 }
 
-static noinline void pass_held_run(void)
+static u8 *held_prefix(void)
+{
+	return (u8 *)&test_held_prefix_record + test_held_prefix_record;
+}
+
+static void await_interrupt(void)
 {
 	raw_local_irq_disable();
 	WRITE_ONCE(held.ready, true);
 	while (!READ_ONCE(held.sent))
 		cpu_relax();
+}
+
+static noinline void pass_held_run(void)
+{
+	await_interrupt();
 	asm volatile("77:	.byte " __stringify(RUN) "\n"
-		     ".pushsection .discard_test_held, \"aw\", @progbits\n"
-		     "	.balign 4\n"
-		     "test_held_record:\n"
-		     "	.long 77b - .\n"
-		     ".popsection\n"
+		     RECORD("test_held_record", "77b")
 		     "	movb $1, %0\n" : "=m" (held.passed) : : "memory");
 	/* The instruction that replaces the run leaves them off. */
 	raw_local_irq_enable();
+}
+
+/* The interrupt comes behind the nop, where the prefix begins. */
+static noinline void pass_held_prefix(void)
+{
+	u32 one = 1;
+
+	await_interrupt();
+	asm volatile("	sti\n"
+		     "	nop\n"
+		     "77:	.byte 0x3e\n"
+		     "	xaddl %0, %1\n"
+		     RECORD("test_held_prefix_record", "77b")
+		     "	movb $1, %2\n"
+		     : "+r" (one), "+m" (number), "=m" (held.passed) : : "cc", "memory");
 }
 
 static int wait_for_stop(void)
@@ -96,9 +131,9 @@ static int wait_for_stop(void)
 	return 0;
 }
 
-static int held_pass(void *unused)
+static int held_pass(void *pass)
 {
-	pass_held_run();
+	((void (*)(void))pass)();
 	return wait_for_stop();
 }
 
@@ -132,6 +167,7 @@ static void keep_cpu(void)
 
 static int held_keep(void *unused)
 {
+	held.number = READ_ONCE(number);
 	held.inside = !READ_ONCE(held.passed);
 	/* Pairs with the acquire in change_meanwhile(). */
 	smp_store_release(&held.kept, true);
@@ -142,7 +178,7 @@ static int held_keep(void *unused)
 	return wait_for_stop();
 }
 
-static int held_change(const u8 *from, const u8 *to)
+static int replace_run(const u8 *from, const u8 *to)
 {
 	struct patcher_poke poke = { .addr = held_run(), .len = RUN_LEN };
 	int err;
@@ -155,8 +191,22 @@ static int held_change(const u8 *from, const u8 *to)
 	return err;
 }
 
+static int change_run(void)
+{
+	return replace_run(run, skip);
+}
+
+static int change_prefix(void)
+{
+	struct patcher_poke poke = { .addr = held_prefix(), .len = 1 };
+
+	poke.old[0] = *held_prefix();
+	poke.new[0] = LOCK;
+	return patcher_store_prefixes(owner, &poke, 1);
+}
+
 /* On another CPU than those two. */
-static long change_meanwhile(void *unused)
+static long change_meanwhile(void *change)
 {
 	int err;
 
@@ -174,7 +224,7 @@ static long change_meanwhile(void *unused)
 		schedule_timeout_uninterruptible(1);
 	if (!held.inside)
 		return 0;
-	err = held_change(run, skip);
+	err = ((int (*)(void))change)();
 	/* Pairs with the release in held_keep(). */
 	held.early = !smp_load_acquire(&held.released);
 	/* Pairs with the acquire in keep_cpu(). */
@@ -182,9 +232,10 @@ static long change_meanwhile(void *unused)
 	return err;
 }
 
-static int held_start(struct task_struct **thread, int (*function)(void *unused), const char *name)
+static int held_start(struct task_struct **thread, int (*function)(void *data), void *data,
+		      const char *name)
 {
-	struct task_struct *task = kthread_create(function, NULL, "%s", name);
+	struct task_struct *task = kthread_create(function, data, "%s", name);
 
 	if (IS_ERR(task))
 		return PTR_ERR(task);
@@ -200,20 +251,20 @@ void held_forget(void)
 	if (held.keeper)
 		kthread_stop(held.keeper);
 	if (held.changed)
-		held_change(skip, run);
+		replace_run(skip, run);
 	if (table.module)
 		patcher_unregister(&table);
 	table.module = NULL;
 	memset(&held, 0, sizeof(held));
 }
 
-static int register_run(void)
+static int register_site(u8 *addr, unsigned int len, unsigned int flags)
 {
 	int err;
 
-	site.addr = (long)held_run() - (long)&site.addr;
-	site.len = RUN_LEN;
-	site.flags = PATCHER_SITE_RUN;
+	site.addr = (long)addr - (long)&site.addr;
+	site.len = len;
+	site.flags = flags;
 	table.module = THIS_MODULE;
 	err = patcher_register(&table);
 	if (err)
@@ -221,25 +272,31 @@ static int register_run(void)
 	return err;
 }
 
-static const char *hold_once(void)
+static const char *hold_once(void (*pass)(void), int (*change)(void))
 {
 	unsigned int here = cpumask_first(cpu_online_mask);
 
 	held.cpu = cpumask_next(here, cpu_online_mask);
 	if (held.cpu >= nr_cpu_ids)
 		return "SKIP a task is kept on a second CPU";
-	EXPECT(!register_run());
 	interrupt.func = wake_keeper;
-	EXPECT(!held_start(&held.keeper, held_keep, "test_keeper"));
+	EXPECT(!held_start(&held.keeper, held_keep, NULL, "test_keeper"));
 	sched_set_fifo(held.keeper);
-	EXPECT(!held_start(&held.task, held_pass, "test_held"));
+	EXPECT(!held_start(&held.task, held_pass, (void *)pass, "test_held"));
 	wake_up_process(held.task);
-	EXPECT(!work_on_cpu(here, change_meanwhile, NULL));
-	if (!held.inside)
-		return "SKIP this kernel preempts no task there";
-	EXPECT(held.changed);
-	EXPECT(!held.early);
-	return NULL;
+	EXPECT(!work_on_cpu(here, change_meanwhile, (void *)change));
+	return held.inside ? NULL : "SKIP this kernel preempts no task there";
+}
+
+static const char *hold_in_run(void)
+{
+	const char *failed;
+
+	EXPECT(!register_site(held_run(), RUN_LEN, PATCHER_SITE_RUN));
+	failed = hold_once(pass_held_run, change_run);
+	EXPECT(failed || held.changed);
+	EXPECT(failed || !held.early);
+	return failed;
 }
 
 /* The change waits for the task, and the task goes on in the run as it was. */
@@ -250,9 +307,36 @@ const char *patcher_waits_for_held(void)
 
 	for (i = 0; i < TRIES; i++) {
 		held_forget();
-		failed = hold_once();
+		failed = hold_in_run();
 		if (failed || held.waited)
 			return failed;
 	}
 	return "the change was not seen to wait";
+}
+
+static bool has_passed(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < LIMIT_MS && !READ_ONCE(held.passed); i++)
+		msleep(1);
+	return READ_ONCE(held.passed);
+}
+
+/* A task that stands at a DS prefix is not waited for, and goes on under the LOCK prefix. */
+const char *patcher_prefix_of_held(void)
+{
+	const char *failed;
+
+	number = 5;
+	EXPECT(!register_site(held_prefix(), 1, PATCHER_SITE_PREFIX));
+	/* If the case runs a second time, the prefix is LOCK already. */
+	EXPECT(*held_prefix() == DS || *held_prefix() == LOCK);
+	failed = hold_once(pass_held_prefix, change_prefix);
+	if (failed)
+		return failed;
+	EXPECT(held.number == 5);
+	EXPECT(held.early && *held_prefix() == LOCK);
+	EXPECT(has_passed() && READ_ONCE(number) == 6);
+	return NULL;
 }

@@ -16,6 +16,10 @@ test_entry_list() {
 	result $? "a function's exit is listed"
 	lacks ":te_init:\|:init_module:\|:?:\|:te_plain:" "$entry/list"
 	result $? "functions in init text and of the file left to ftrace are not listed"
+	grep -q " te_exit[[:space:]]" /proc/kallsyms
+	result $? "the module has an exit function"
+	lacks ":te_exit:\|:cleanup_module:" "$entry/list"
+	result $? "an exit function, which the kernel does not trace either, is not listed"
 	same "one entry for a function with several exits" \
 		"$(grep -c "^kmarkers_test_entry:te_many:entry " "$entry/list")" 1
 	try "a function has several exits" \
@@ -121,8 +125,8 @@ test_entry_stuck() {
 	same "no function gave a wrong result with a kprobe" "$(cat "$te/wrong")" 0
 }
 
-# example_comes_and_goes: load and unload a module whose functions are switched on, until /tmp/stop exists;
-# /tmp/came gets a line each time
+# example_comes_and_goes: load and unload a module whose functions are switched on, until /tmp/stop
+# exists; /tmp/came gets a line each time
 example_comes_and_goes() {
 	put "example_entry: count" "$entry/control"
 	while [ ! -e /tmp/stop ]; do

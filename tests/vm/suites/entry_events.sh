@@ -73,9 +73,15 @@ test_entry_event_instances() {
 
 test_entry_event_modules() {
 	refused "kmarkers_entry while an event of functions is on" "temporarily unavailable" rmmod kmarkers_entry
+	# The events go with the last module that has such functions.
+	insmod /modules/example_entry.ko
 	echo >"$tracing/trace"
 	try "a module leaves while its functions have an event that is on" rmmod kmarkers_test_entry
+	same "what the exit function calls has records" "$(entry_records ": entry: ")" 2
+	echo >"$tracing/trace"
 	insmod /modules/kmarkers_test_entry.ko
+	same "what the init function calls has records" "$(entry_records ": entry: function te_leaf")" 2
+	rmmod example_entry
 	put 1 "$function_group/enable"
 	pass_traced 2
 	same "functions of a module that came have records" "$(entry_records ": entry: function te_leaf")" 4

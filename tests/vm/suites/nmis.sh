@@ -19,13 +19,18 @@ test_entry_in_nmis() {
 	must insmod /modules/kmarkers_test_entry.ko || return
 	rm -f /tmp/stop
 	put "te_in_nmi count" "$entry/control"
+	batched=$(stat_of batches)
 	toggling "kmarkers_test_entry:te_on_nmi" &
 	put 1 "$te/nmi"
 	try "50 NMIs call recorded functions" within 60 nmis_called
 	put 0 "$te/nmi"
 	touch /tmp/stop
 	wait
-	echo "# $(cat "$te/nmis") NMIs called a recorded function"
+	batched=$(($(stat_of batches) - batched))
+	echo "# $(cat "$te/nmis") NMIs called a recorded function, beside $batched batches"
+	try "another function that NMIs call is switched meanwhile" [ "$batched" -ge 10 ]
+	entry_lists "kmarkers_test_entry:te_on_nmi:entry off "
+	result $? "that function is recorded"
 	same "each entry in an NMI is counted" "$(entry_hits entry te_in_nmi)" "$(cat "$te/nmis")"
 	same "each exit in an NMI is counted" "$(entry_hits exit te_in_nmi)" "$(cat "$te/nmis")"
 	same "no function gave a wrong result in an NMI" "$(cat "$te/wrong")" 0
