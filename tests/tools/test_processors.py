@@ -16,23 +16,26 @@ ROW = Row("6.1", "EPYC", "off", 4, "full")
 FOUND = ["Retpolines; untrained return thunk", "9", "0", "0", "80", "2026-11-24"]
 
 
-def test_each_pair_that_can_be_is_in_a_row() -> None:
-    rows = pairs.table()
-    wanted = set().union(*(row.pairs for row in pairs.all_rows()))
+@pytest.mark.parametrize("by_bochs", [False, True])
+def test_each_pair_that_can_be_is_in_a_row(by_bochs: bool) -> None:
+    rows = [row for row in pairs.table() if row.by_bochs == by_bochs]
+    possible = pairs.rows_of_bochs() if by_bochs else pairs.rows_of_qemu()
+    wanted = set().union(*(row.pairs for row in possible))
     assert wanted == set().union(*(row.pairs for row in rows))
-    assert len(rows) < len(pairs.all_rows()) / 5
-    assert rows == pairs.table()
+    assert len(rows) < len(possible) / 3
+    assert rows == [row for row in pairs.table() if row.by_bochs == by_bochs]
     for row in rows:
         others = (other.pairs for other in rows if other != row)
         assert row.pairs - set().union(*others), f"{row} adds no pair"
 
 
 def test_no_row_is_impossible() -> None:
-    for row in pairs.all_rows():
+    for row in pairs.rows_of_qemu() + pairs.rows_of_bochs():
         assert row.preemption in pairs.KERNELS[row.kernel]
         if row.mitigations == pairs.CALL_DEPTH:
             assert row.kernel not in ("5.10", "6.1") and row.model == "Skylake-Server"
-    assert {row.preemption for row in pairs.all_rows() if row.kernel == "7.2"} == {"full", "lazy"}
+    newest = [row.preemption for row in pairs.rows_of_qemu() if row.kernel == "7.2"]
+    assert set(newest) == {"full", "lazy"}
 
 
 def test_kernels_are_of_the_catalogue() -> None:
@@ -46,8 +49,19 @@ def test_a_row_boots_what_it_says(tmp_path: Path) -> None:
     assert (asked.cpus, asked.model, asked.one_thread) == (4, "EPYC", True)
     two = processors.request(replace(ROW, cpus=2, preemption=pairs.AS_BUILT), tmp_path, tmp_path)
     assert two.append == "mitigations=off" and not two.one_thread
+    assert (asked.accel, asked.bochs) == ("tcg", "")
     options = emulator.accelerator_options("tcg", "vm", 4, True, asked.model)
     assert options[options.index("-cpu") + 1] == "EPYC"
+
+
+def test_a_row_of_bochs_boots_what_it_says(tmp_path: Path) -> None:
+    row = Row("6.12", "ryzen", "off", 2, "none")
+    assert row.cells[1] == "Bochs ryzen"
+    asked = processors.request(row, tmp_path, tmp_path)
+    assert (asked.bochs, asked.model, asked.cpus) == ("ryzen", "max", 2)
+    assert asked.append == "mitigations=off preempt=none nokaslr tsc=reliable"
+    assert asked.timeout > processors.request(ROW, tmp_path, tmp_path).timeout
+    assert asked.settings["KMARKERS_SUITES"] == processors.BOCHS_SUITES
 
 
 def test_what_the_kernel_says() -> None:
@@ -101,7 +115,7 @@ def test_the_page_has_the_rows() -> None:
     assert [cells for cells in shown if cells in wanted] == wanted
 
 
-@pytest.mark.parametrize(("verdict", "failed"), [("ok", "0"), ("not ok", "**1 FAILED**")])
+@pytest.mark.parametrize(("verdict", "failed"), [("ok", "0"), ("not ok", "🔴 **1 FAILED**")])
 def test_the_result_of_a_row(laboratory: Path, verdict: str, failed: str) -> None:
     monkey = pytest.MonkeyPatch()
     monkey.setattr(processors, "LOGS", laboratory / "logs")

@@ -189,6 +189,15 @@ unload_core() {
 	done
 }
 
+# run_with_core NAMES: load our modules, run these suites, unload the modules
+run_with_core() {
+	try "the modules load" load_core
+	for suite in $1; do
+		run_suite "$suite"
+	done
+	try "the modules unload" unload_core
+}
+
 finish() {
 	suite end
 	echo "1..$number"

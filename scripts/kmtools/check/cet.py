@@ -29,13 +29,11 @@ PROCESSOR = "arrow_lake"
 # indirect branches, and warns about the mapping that it makes them in.
 FLAWED = "tigerlake"
 FLAWED_SUITES = "sdt"
-APPEND = "ibt=on nokaslr tsc=reliable"
+APPEND = f"ibt=on {bochs.APPEND}"
 # The first kernel of kernels.txt with the option.
 KERNEL = "6.12"
 OPTION = "CONFIG_X86_KERNEL_IBT"
 TIMEOUT_SECONDS = 2400.0
-# Bochs is slow, and what storms find by luck is left to other suites.
-SETTINGS = {"KMARKERS_BATCHES": 30, "KMARKERS_CYCLES": 3}
 # What the kernel says when a branch lands elsewhere than on an ENDBR.
 MISSED = "Missing ENDBR: kmarkers_test_entry+0x4/"
 # A warning with its call trace, and what is in it if it is the kernel's own about its thunks.
@@ -81,7 +79,7 @@ def request(kernel: str, modules: Path, log: Path, job: str, processor: str = PR
         out=log.with_suffix(""),
         modules=modules,
         additions=[(kernelsuite.TESTS, "/tests"), (kernelsuite.READER, "/examples")],
-        settings=SETTINGS,
+        settings=kernelsuite.SLOW_SETTINGS,
         append=APPEND,
         cpus=1,
         timeout=TIMEOUT_SECONDS,
@@ -91,7 +89,7 @@ def request(kernel: str, modules: Path, log: Path, job: str, processor: str = PR
 
 def run_part(part: Part, kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel for the suites of one part."""
-    settings = {**SETTINGS, "KMARKERS_SUITES": part.suites}
+    settings = {**kernelsuite.SLOW_SETTINGS, "KMARKERS_SUITES": part.suites}
     base = request(kernel, modules, log, "cet.sh")
     return kernelsuite.run_alone(replace(base, settings=settings, cpus=part.cpus), log)
 
@@ -134,7 +132,7 @@ def judge_flawed(result: Result) -> Tally:
 def run_flawed(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel on a processor for which it makes thunks while it loads a module."""
     base = request(kernel, modules, log, "cet.sh", FLAWED)
-    settings = {**SETTINGS, "KMARKERS_SUITES": FLAWED_SUITES}
+    settings = {**kernelsuite.SLOW_SETTINGS, "KMARKERS_SUITES": FLAWED_SUITES}
     result = boot(replace(base, settings=settings))
     log.write_text(result.status)
     return judge_flawed(result)

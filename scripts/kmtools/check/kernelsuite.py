@@ -53,6 +53,9 @@ DEBUG_SETTINGS = {
     "KMARKERS_STEP": 6,
 }
 
+# Sizes for slow emulators, where what storms find by luck is left to other suites.
+SLOW_SETTINGS = {"KMARKERS_BATCHES": 30, "KMARKERS_CYCLES": 3}
+
 # Sizes for short storms; other commands run the long ones.
 SHORT_SETTINGS = {
     "KMARKERS_BATCHES": 200,

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The rows of the table of processors: kernels, processors, mitigations, CPUs, preemption models.
 
-Of all combinations so many are chosen that each two values that can be together are so in a row.
-The choice is always the same.
+Of all combinations that an emulator runs so many are chosen that each two values that can be
+together are so in a row. The choice is always the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from itertools import combinations, product
 
 # The preemption models that each kernel offers. 5.10 has no parameter for it, and 7.2 refuses none
@@ -22,6 +22,11 @@ KERNELS = {
 }
 # Processors that QEMU emulates, of which kernels have different opinions.
 MODELS = ("Skylake-Server", "EPYC-Milan", "EPYC", "SapphireRapids", "Haswell", "Opteron_G5")
+# Processors of Bochs, which is slow: AMD's, Intel's without indirect branch tracking, and with it.
+# They run one kernel, with few CPUs.
+BOCHS_MODELS = ("ryzen", "corei7_icelake_u", "arrow_lake")
+BOCHS_KERNEL = "6.12"
+BOCHS_CPUS = (1, 2)
 CALL_DEPTH = "call depth"
 # The words on the kernel's command line for each.
 MITIGATIONS = {"default": "", "off": "mitigations=off", CALL_DEPTH: "retbleed=stuff"}
@@ -41,9 +46,15 @@ class Row:
     preemption: str
 
     @property
+    def by_bochs(self) -> bool:
+        """Whether Bochs emulates the processor; otherwise QEMU does."""
+        return self.model in BOCHS_MODELS
+
+    @property
     def cells(self) -> list[str]:
         """The first cells of the row, by which it is found again."""
-        return [str(value) for value in astuple(self)]
+        shown = replace(self, model=f"Bochs {self.model}") if self.by_bochs else self
+        return [str(value) for value in astuple(shown)]
 
     @property
     def pairs(self) -> set[tuple[tuple[int, object], tuple[int, object]]]:
@@ -57,7 +68,13 @@ class Row:
         return " ".join(filter(None, (MITIGATIONS[self.mitigations], preempt)))
 
 
-def all_rows() -> list[Row]:
+def rows_of_bochs() -> list[Row]:
+    """Return all combinations that Bochs runs."""
+    values = (BOCHS_MODELS, ("default", "off"), BOCHS_CPUS, KERNELS[BOCHS_KERNEL])
+    return [Row(BOCHS_KERNEL, *row) for row in product(*values)]
+
+
+def rows_of_qemu() -> list[Row]:
     """Return all combinations that can be."""
     rows = []
     for kernel, offered in KERNELS.items():
@@ -77,10 +94,15 @@ def choose(rows: Iterable[Row]) -> list[Row]:
         best = max(left, key=lambda row: len(row.pairs & missing))
         chosen.append(best)
         missing -= best.pairs
+    for row in list(chosen):
+        others = set().union(*(other.pairs for other in chosen if other != row))
+        if row.pairs <= others:
+            chosen.remove(row)
     return chosen
 
 
 def table() -> list[Row]:
-    """Return the rows of the table, sorted by kernel."""
+    """Return the rows of the table: those of QEMU, sorted by kernel, and those of Bochs."""
     kernels = list(KERNELS)
-    return sorted(choose(all_rows()), key=lambda row: kernels.index(row.kernel))
+    rows = sorted(choose(rows_of_qemu()), key=lambda row: kernels.index(row.kernel))
+    return rows + choose(rows_of_bochs())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from kmtools.base.progress import duration
 from kmtools.check import kernelsuite, ktap, matrix, pairs
 from kmtools.check.ktap import Tally
 from kmtools.check.pairs import Row
-from kmtools.lab import catalogue
+from kmtools.lab import bochs, catalogue
 from kmtools.lab.kernels import ensure
 from kmtools.lab.machine import Request
 from kmtools.lab.result import report
@@ -28,14 +29,17 @@ TITLE = "Processors, mitigations, CPUs, preemption models"
 COMMAND = "make check-processors"
 HEAD = ("kernel", "processor", "mitigations", "CPUs", "preemption")
 RESULTS = ("the kernel's own words", "passed", "failed", "skipped", "seconds", "day")
-NOT_RUN = "**not run**"
+# Red on every page that shows this file.
+RED = "\N{LARGE RED CIRCLE}"
+NOT_RUN = f"{RED} **not run**"
 INTRODUCTION = f"""\
 `{COMMAND}` runs these rows. Each two values of two columns are together in a row, if
 they can be. The tests are in short form; with 4 and 8 CPUs they are fewer, and one thread of the
-emulator runs all CPUs. The processors are models of QEMU. The kernel's own words say what it does
-about branches that others can train; they come from /sys/devices/system/cpu/vulnerabilities. Each
-row tests that it has its number of CPUs and its preemption model. {NOT_RUN} marks a row that was
-never run. No emulator here has FRED or INVLPGB.
+emulator runs all CPUs. The processors are models of QEMU, and of Bochs where that is said; Bochs is
+slow and runs few of the tests. The kernel's own words say what it does about branches that others
+can train; they come from /sys/devices/system/cpu/vulnerabilities. Each row tests that it has its
+number of CPUs and its preemption model. {NOT_RUN} marks a row that was never run. No emulator here
+has FRED or INVLPGB.
 """
 # Processors that no emulator here has.
 NOWHERE = (("any", "with FRED", "any", "any", "any"), ("any", "with INVLPGB", "any", "any", "any"))
@@ -45,9 +49,10 @@ SUITES = "cases modules typed sdt entry core functions"
 # With more CPUs than this, CPUs starve: fewer tests, and one thread of the emulator for all.
 MOST_THREADS = 2
 FEW_SUITES = "cases modules sdt entry"
-SETTINGS = {"KMARKERS_BATCHES": 30, "KMARKERS_CYCLES": 3}
-TIMEOUT_SECONDS = 900.0
-USUAL_SECONDS = 150.0
+BOCHS_SUITES = "cases typed sdt"
+# How long a row may take and usually takes, under QEMU and under Bochs.
+TIMEOUT_SECONDS, USUAL_SECONDS = 900.0, 150.0
+BOCHS_TIMEOUT_SECONDS, BOCHS_USUAL_SECONDS = 2400.0, 300.0
 
 # Flaws with the kernel's names, and what it does about each.
 FLAW = re.compile(
@@ -55,6 +60,8 @@ FLAW = re.compile(
     r"(?:Mitigation: )?([^;\n]*)"
 )
 UNTOLD = "Not affected"
+# Ends each row that was run.
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 Results = Mapping[tuple[str, ...], Sequence[str]]
 
@@ -62,13 +69,14 @@ Results = Mapping[tuple[str, ...], Sequence[str]]
 def request(row: Row, modules: Path, out: Path) -> Request:
     """Return the boot of a row."""
     many = row.cpus > MOST_THREADS
+    suites = FEW_SUITES if many else SUITES
     settings = {
-        **SETTINGS,
-        "KMARKERS_SUITES": FEW_SUITES if many else SUITES,
+        **kernelsuite.SLOW_SETTINGS,
+        "KMARKERS_SUITES": BOCHS_SUITES if row.by_bochs else suites,
         "KMARKERS_CPUS": row.cpus,
         "KMARKERS_PREEMPTION": row.preemption,
     }
-    return Request(
+    asked = Request(
         kernel=row.kernel,
         job=kernelsuite.JOBS / "row.sh",
         out=out,
@@ -77,11 +85,12 @@ def request(row: Row, modules: Path, out: Path) -> Request:
         settings=settings,
         append=row.append,
         cpus=row.cpus,
-        accel="tcg",
-        model=row.model,
         one_thread=many,
-        timeout=TIMEOUT_SECONDS,
+        timeout=BOCHS_TIMEOUT_SECONDS if row.by_bochs else TIMEOUT_SECONDS,
     )
+    if row.by_bochs:
+        return replace(asked, bochs=row.model, append=f"{row.append} {bochs.APPEND}")
+    return replace(asked, accel="tcg", model=row.model)
 
 
 def own_words(status: str) -> str:
@@ -101,7 +110,7 @@ def run_row(row: Row, modules: Path) -> tuple[Tally, list[str]]:
         report(result)
         if not (result.exit_code and tally.failed):
             tally.failed.append(result.reason)
-    failed = f"**{len(tally.failed)} FAILED**" if tally.failed else "0"
+    failed = f"{RED} **{len(tally.failed)} FAILED**" if tally.failed else "0"
     cells = [own_words(result.status), str(tally.passed), failed, str(len(tally.skipped))]
     return tally, [*cells, f"{result.seconds:.0f}", f"{datetime.now(UTC):%Y-%m-%d}"]
 
@@ -113,7 +122,7 @@ def known_results(page: Path) -> dict[tuple[str, ...], list[str]]:
     section = page.read_text().partition(f"## {TITLE}\n")[2].partition("\n## ")[0]
     for line in section.splitlines():
         cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
-        if NOT_RUN not in cells and (row := tuple(cells[: len(HEAD)])) in wanted:
+        if DAY.fullmatch(cells[-1]) and (row := tuple(cells[: len(HEAD)])) in wanted:
             known[row] = cells[len(HEAD) :]
     return known
 
@@ -156,13 +165,18 @@ def wanted(kernels: Iterable[str], numbers: Iterable[int], only_missing: bool) -
     ]
 
 
+def usual_seconds(rows: Iterable[Row]) -> float:
+    """Return how long these rows usually take."""
+    return sum(BOCHS_USUAL_SECONDS if row.by_bochs else USUAL_SECONDS for row in rows)
+
+
 def run(rows: Sequence[Row]) -> Tally:
     """Run rows, and write the page after each."""
     require_root("building and booting test kernels")
     total, built = Tally(), dict[str, Tally]()
     for number, row in enumerate(rows, 1):
         place = f"[{number}/{len(rows)}] {' '.join(row.cells)}"
-        left = duration(USUAL_SECONDS * (len(rows) - number + 1))
+        left = duration(usual_seconds(rows[number - 1 :]))
         print(f"{place} (about {left} left) ...", flush=True)
         try:
             if row.kernel not in built:

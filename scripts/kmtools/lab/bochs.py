@@ -26,6 +26,8 @@ PACKAGES = (
 LOADER = ("usr/lib/ISOLINUX/isolinux.bin", "usr/lib/syslinux/modules/bios/ldlinux.c32")
 # Bochs's clock follows its instructions: this many are a second. With few, waiting is short.
 INSTRUCTIONS_PER_SECOND = 25_000_000
+# What the kernel is told: its clock cannot be checked by another.
+APPEND = "nokaslr tsc=reliable"
 # How Bochs ends when the guest powers off.
 POWERED_OFF = 1
 # Where the guest's work lies in the tree.

@@ -7,9 +7,5 @@
 
 grep -qw ibt /proc/cpuinfo
 result $? "the processor tracks indirect branches"
-try "the modules load" load_core
-for suite in ${KMARKERS_SUITES:?}; do
-	run_suite "$suite"
-done
-try "the modules unload" unload_core
+run_with_core "${KMARKERS_SUITES:?}"
 finish

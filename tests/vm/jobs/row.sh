@@ -18,9 +18,5 @@ if [ -r $preemption ]; then
 else
 	same "the kernel's preemption model is as it was built" "${KMARKERS_PREEMPTION:?}" "as built"
 fi
-try "the modules load" load_core
-for suite in ${KMARKERS_SUITES:?}; do
-	run_suite "$suite"
-done
-try "the modules unload" unload_core
+run_with_core "${KMARKERS_SUITES:?}"
 finish
