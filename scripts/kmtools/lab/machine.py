@@ -49,8 +49,9 @@ ENDING_SECONDS = 2.0
 PROBE_SECONDS = 20.0
 # With less free space than this, the emulator's logs may be incomplete.
 LOG_BYTES = 1 << 20
-# The list of all markers is longer than the usual buffer of the log.
-BASE_CMDLINE = "console=ttyS0 loglevel=7 log_buf_len=1M panic=-1 oops=panic"
+# The list of all markers is longer than the usual buffer of the log. An emulator may take as long
+# for a character as the speed of the line says.
+BASE_CMDLINE = "console=ttyS0,115200 loglevel=7 log_buf_len=1M panic=-1 oops=panic"
 
 
 @dataclass(frozen=True)
