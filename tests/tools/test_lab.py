@@ -27,6 +27,7 @@ CLEAN_LOG = """\
 [    0.000000] Linux version 6.1.0-56-amd64 (gcc-12) #1 SMP PREEMPT_DYNAMIC
 [    0.000000] Command line: console=ttyS0 oops=panic note="BUG: is only a word here"
 [    0.104000] Spectre V2 : WARNING: Unprivileged eBPF is enabled with eIBRS on
+[    0.035322] Speculative Return Stack Overflow: WARNING: See https://example.org for options.
 [    0.100000] rcu: Preemptible hierarchical RCU implementation.
 [    0.200000] NMI watchdog: Enabled. Permanently consumes one hw-PMU counter.
 [    1.700000] hello: loading out-of-tree module taints kernel.

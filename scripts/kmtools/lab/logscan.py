@@ -64,6 +64,7 @@ DIRT = (
 CLEAN = (
     "ommand line: ",
     "(Spectre|RETBleed|MDS|TAA|MMIO|SRSO|VMSCAPE|ITS)[^:]*: ?(WARNING|Vulnerable)",
+    "Speculative Return Stack Overflow: WARNING: See ",
 )
 
 _DIRT = re.compile("|".join(f"(?:{pattern})" for pattern in DIRT))
