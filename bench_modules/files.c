@@ -65,6 +65,17 @@ static int status_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(status);
 
+/* Name the benchmarks that were asked for and cannot be measured here. */
+static void show_lacking(struct seq_file *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < bench_nr_groups; i++)
+		if (bench_session.groups & (1ULL << i) && !bench_session.results[i].planned)
+			seq_printf(m, "lacks:%s=%s\n", bench_groups[i]->name,
+				   bench_groups[i]->lacks ?: "cannot be measured here");
+}
+
 static int env_show(struct seq_file *m, void *unused)
 {
 	char name[KMARKERS_HYPERVISOR_BYTES];
@@ -82,6 +93,7 @@ static int env_show(struct seq_file *m, void *unused)
 	seq_printf(m, "blocks=%u\n", bench_session.config.blocks);
 	seq_printf(m, "cpu=%u\n", bench_session.config.cpu);
 	seq_printf(m, "seed=%llu\n", bench_session.config.seed);
+	show_lacking(m);
 	mutex_unlock(&bench_session.lock);
 	return 0;
 }

@@ -43,6 +43,10 @@ const struct bench_group *bench_groups[] = {
 #ifdef CONFIG_OPTPROBES
 	&bench_peer_kprobe_optimised,
 #endif
+	&bench_peer_fprobe,
+	&bench_peer_bpf_raw_tracepoint,
+	&bench_peer_bpf_fentry,
+	&bench_peer_bpf_kprobe,
 #else
 	&bench_empty_loop_peers,
 #endif

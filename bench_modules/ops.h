@@ -39,6 +39,10 @@ extern const struct bench_group bench_arm_stall;
 extern const struct bench_group bench_peers_dormant;
 extern const struct bench_group bench_peers_enabled;
 extern const struct bench_group bench_peer_kprobe_optimised;
+extern const struct bench_group bench_peer_fprobe;
+extern const struct bench_group bench_peer_bpf_raw_tracepoint;
+extern const struct bench_group bench_peer_bpf_fentry;
+extern const struct bench_group bench_peer_bpf_kprobe;
 #endif
 
 #ifndef __KERNEL__

@@ -26,11 +26,15 @@ DECLARE_EVENT_CLASS(kmarkers_bench_class,
 	DEFINE_EVENT(kmarkers_bench_class, name,			\
 		     TP_PROTO(int number, void *pointer), TP_ARGS(number, pointer))
 
-/* The first three have as many probes as their names say, the fourth is recorded, the last is off. */
+/*
+ * The first three have as many probes as their names say, the fourth is recorded, the next
+ * is for BPF programs, and the last is off.
+ */
 BENCH_DEFINE_EVENT(kmarkers_bench_1);
 BENCH_DEFINE_EVENT(kmarkers_bench_2);
 BENCH_DEFINE_EVENT(kmarkers_bench_8);
 BENCH_DEFINE_EVENT(kmarkers_bench_event);
+BENCH_DEFINE_EVENT(kmarkers_bench_bpf);
 BENCH_DEFINE_EVENT(kmarkers_bench_off);
 
 #endif /* BENCH_MODULES_TRACE_H */

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * "kmlive attach": attaches BPF programs that do nothing to what the benchmarks
+ * "kmlive attach PID": attaches BPF programs that do nothing to what the benchmarks
  * peer-bpf-* run, with system calls alone.  What cannot be attached is named, and its
  * benchmark is skipped.  A process in the background keeps the programs attached until it
- * gets a signal; its number is printed.
+ * gets a signal, or until PID ends, however that ends; its number is printed.  Nothing is
+ * attached if the end of PID cannot be noticed.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/btf.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,30 +182,49 @@ static const struct {
 	{ "peer-bpf-kprobe", attach_kprobe },
 };
 
-int native_attach(void)
+static void attach_all(void)
 {
 	unsigned int i;
-	pid_t child;
-	int err;
 
 	for (i = 0; i < sizeof(peers) / sizeof(*peers); i++) {
-		err = peers[i].attach();
+		int err = peers[i].attach();
+
 		if (err < 0)
 			fprintf(stderr, "kmlive: SKIP %s: %s\n", peers[i].name, strerror(-err));
 	}
 	fflush(stderr);
+}
+
+/* Keep what is attached until the process ends to which this leads. */
+static void keep(int process)
+{
+	struct pollfd end = { .fd = process, .events = POLLIN };
+
+	/* Whoever waits for the number waits until this is closed. */
+	close(STDOUT_FILENO);
+	close(STDERR_FILENO);
+	while (poll(&end, 1, -1) < 0 && errno == EINTR)
+		;
+}
+
+int native_attach(const char *pid)
+{
+	int process = syscall(SYS_pidfd_open, atoi(pid), 0);
+	pid_t child;
+
+	if (process < 0) {
+		fprintf(stderr, "kmlive: %s: %s\n", pid, strerror(errno));
+		return 1;
+	}
+	attach_all();
 	child = fork();
 	if (child < 0) {
 		perror("kmlive: fork");
 		return 1;
 	}
-	if (child) {
+	if (child)
 		printf("%d\n", child);
-		return 0;
-	}
-	/* Whoever waits for the number waits until this is closed. */
-	close(STDOUT_FILENO);
-	close(STDERR_FILENO);
-	for (;;)
-		pause();
+	else
+		keep(process);
+	return 0;
 }

@@ -126,10 +126,10 @@ int main(int argc, char **argv)
 	cpu_set_t one;
 	int err = 0;
 
-	if (argc == 2 && !strcmp(argv[1], "attach"))
-		return native_attach();
+	if (argc == 3 && !strcmp(argv[1], "attach"))
+		return native_attach(argv[2]);
 	if (argc != 4 || atoi(argv[1]) < 1 || atoi(argv[1]) > BENCH_MAX_BLOCKS) {
-		fprintf(stderr, "usage: kmlive BLOCKS SEED DIR | kmlive attach\n");
+		fprintf(stderr, "usage: kmlive BLOCKS SEED DIR | kmlive attach PID\n");
 		return 2;
 	}
 	config.blocks = atoi(argv[1]);

@@ -146,7 +146,9 @@ static int setup(void)
 		if (!peers[i].peer)
 			continue;
 		rows[nr++] = peers[i].peer->off;
-		why = peers[i].peer->switch_on();
+		why = "it could not be switched off again";
+		if (peers[i].peer->switch_off)
+			why = peers[i].peer->switch_on();
 		peers[i].on = !why;
 		peers[i].why = why;
 		if (why)

@@ -179,4 +179,18 @@ static inline unsigned int compat_timer_irqs(void)
 #define compat_assign_str(field, source)	__assign_str(field, source)
 #endif
 
+/*
+ * cb16330d1274 ("fprobe: Pass return address to the handlers"), v6.5: handlers of older
+ * kernels are not called with this.  762abbc0d09f ("fprobe: Use ftrace_regs in fprobe entry
+ * handler"), v6.14: before, entry handlers got pt_regs.
+ */
+#if defined(CONFIG_FPROBE) && LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define COMPAT_FPROBE
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+#define compat_fprobe_regs	ftrace_regs
+#else
+#define compat_fprobe_regs	pt_regs
+#endif
+
 #endif /* KMARKERS_COMPAT_H */

@@ -14,7 +14,7 @@
  * @off: a probe that no tracer listens to
  * @on: a probe of another name, that a tracer listens to
  * @switch_on: makes a tracer listen to @on; returns NULL, or the reason why it cannot
- * @switch_off: undoes @switch_on
+ * @switch_off: undoes @switch_on; a peer without it is not switched on
  */
 struct bench_peer {
 	struct bench_variant off;

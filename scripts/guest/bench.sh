@@ -41,7 +41,18 @@ if [ -n "$patterns" ] && [ -z "$names" ] && [ "$live" = 0 ]; then
 	exit 1
 fi
 
+# detach: end BPF programs, and wait until none is left: one holds the module.
+detach() {
+	[ -n "$peers" ] || return 0
+	kill "$peers"
+	# What a process has open is closed once it is no more, or a zombie.
+	while grep -q '^State:.[^ZX]' "/proc/$peers/status" 2>/dev/null; do :; done
+	peers=
+}
+
 if [ -z "$patterns" ] || [ -n "$names" ]; then
+	# BPF programs for the benchmarks peer-bpf-*, which are skipped without. They go with this shell.
+	peers=$("${KMLIVE-/kmlive}" attach $$) || echo "bench: SKIP peer-bpf-*: nothing can attach programs"
 	echo "start$names" >"$control" || exit 1
 	while state=$(cat "$bench/status"); do
 		echo "bench: $state"
@@ -54,6 +65,7 @@ if [ -z "$patterns" ] || [ -n "$names" ]; then
 	done*) ;;
 	*) exit 1 ;;
 	esac
+	detach
 fi
 
 if [ "$live" -gt 0 ]; then

@@ -92,6 +92,40 @@ def test_a_peer_that_cannot_be_switched_on_is_named(peer: str, tmp_path: Path) -
     )
 
 
+ARMED_FOR_EVER = """
+#include "peers/peer.h"
+#include <stdlib.h>
+BENCH_OPS(off, (void)0)
+BENCH_OPS(on, (void)0)
+static const char *switch_on(void) { abort(); }
+const struct bench_peer bench_peer = {
+	.off = BENCH_ROW("peer-sdt-off", off), .on = BENCH_ROW("peer-sdt-on", on),
+	.switch_on = switch_on,
+};
+"""
+
+
+def test_a_peer_that_cannot_be_switched_off_is_not_switched_on(tmp_path: Path) -> None:
+    """Its row that is on is named as missing; the other one is measured."""
+    program, source = tmp_path / "bin" / "kmbench", tmp_path / "peer.c"
+    program.parent.mkdir()
+    program.write_bytes(KMBENCH.read_bytes())
+    program.chmod(0o755)
+    source.write_text(ARMED_FOR_EVER)
+    flags = ["-std=gnu11", "-O2", "-D_GNU_SOURCE", "-fPIC", "-shared"]
+    folders = [f"-I{ROOT / name}" for name in ("native", "native/include", "include")]
+    built = program.with_name("peer-sdt.so")
+    subprocess.run(["gcc", *flags, *folders, "-o", built, source], check=True)
+    raw = tmp_path / "raw"
+    done = run(program, "run", "-b", 2, "-o", raw, "empty-loop-peers")
+    assert done.returncode == 0, done.stderr
+    measured = {row.variant for row in collect.load_raw("native", raw).rows}
+    assert "peer-sdt-off" in measured
+    assert "peer-sdt-on" not in measured
+    said = env_of(raw)["lacks:empty-loop-peers:peer-sdt-on"]
+    assert said == "it could not be switched off again"
+
+
 def test_an_optimised_uprobe_is_a_call_or_names_the_kernel(tmp_path: Path) -> None:
     """A breakpoint is not measured under that name."""
     raw = tmp_path / "raw"

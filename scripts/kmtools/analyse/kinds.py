@@ -17,6 +17,7 @@ DORMANT, COLD, ENABLED, OTHER = KINDS = ("dormant", "cold", "enabled", "other")
 # Patterns of benchmark and variant; the first row that matches holds.
 PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("*", "*-on", ENABLED),
+    ("peer-*", "*-off", DORMANT),
     ("marker-enabled", "*", ENABLED),
     ("peers-enabled", "*", ENABLED),
     ("peer-kprobe-*", "*", ENABLED),

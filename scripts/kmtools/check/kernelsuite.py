@@ -22,6 +22,7 @@ from kmtools.lab.catalogue import Entry
 from kmtools.lab.kernels import ensure
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import LOOK_LOG, Result, report
+from kmtools.measure.guest import KMLIVE
 
 TESTS = ROOT / "tests" / "vm"
 JOBS = TESTS / "jobs"
@@ -199,7 +200,10 @@ def boot_and_run(
         job=JOBS / job,
         out=out,
         modules=modules,
-        additions=[(TESTS, "/tests"), (READER, "/examples")],
+        additions=[
+            *((TESTS, "/tests"), (READER, "/examples")),
+            *([(KMLIVE, "/kmlive")] if KMLIVE.exists() else []),
+        ],
         settings=settings or {},
         append=" ".join(appended(entry)),
         timeout=TIMEOUT_SECONDS,

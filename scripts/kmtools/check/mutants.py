@@ -212,6 +212,16 @@ def run_tools(mutant: Mutant, log: Path) -> list[str]:
     return caught
 
 
+def programs(mutant: Mutant, log: Path) -> list[tuple[Path, str]]:
+    """The program that the suite of the benchmarks runs, built from the tree."""
+    if "bench" not in mutant.suites:
+        return []
+    out = SCRATCH / "guest"
+    if exit_code(make(out / "kmlive", out=out, tree=TREE), log, 600.0) != 0:
+        raise MutantError(f"does not build; see {log}")
+    return [(out / "kmlive", "/kmlive")]
+
+
 def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     """Run the named tests in a test kernel; return those that fail, and how."""
     modules = SCRATCH / "modules"
@@ -227,6 +237,7 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         modules=modules,
         additions=[
             (TREE / "tests" / "vm", "/tests"),
+            *programs(mutant, log),
             *((TREE / "scripts" / name, f"/target/{Path(name).name}") for name in target.FILES),
             *(target.host_files(TREE, system) if mutant.suites == ["host"] else []),
         ],

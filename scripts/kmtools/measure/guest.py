@@ -69,7 +69,7 @@ def measure(
         out=out,
         tier=tier,
         modules=modules,
-        additions=[(config, "/bench.conf"), *([(KMLIVE, "/kmlive")] if live else [])],
+        additions=[(config, "/bench.conf"), *([(KMLIVE, "/kmlive")] if KMLIVE.exists() else [])],
         timeout=TIMEOUT_SECONDS,
     )
     result = boot(request, follow(show))

@@ -33,7 +33,8 @@ STATES: tuple[tuple[str, str, str], ...] = (
     ("sdt-enabled", "*", ENABLED),
     ("sdt-trapped", "*", ENABLED),
     ("peers-enabled", "*", ENABLED),
-    ("peer-kprobe-optimised", "*", ENABLED),
+    ("peer-*", "*-off", DORMANT),
+    ("peer-*", "*", ENABLED),
 )
 # Calls that nothing can switch, for comparison: they are no answer.
 REFERENCES = ("function-pointer", "call")

@@ -77,8 +77,29 @@ test_bench_dormant() {
 	try "the marker that ended the run is switched off" put "bench_memcpy none" "$control"
 }
 
+# attach_and_die FILE: a shell attaches BPF programs, writes what it sees of them to FILE, and is killed
+attach_and_die() {
+	sh -c "/kmlive attach \$\$ >/tmp/keeper && grep kmarkers_bench_bpf_kprobe /sys/kernel/debug/kprobes/list >$1; kill -KILL \$\$"
+	[ -s "$1" ]
+}
+
+# test_bench_attach: BPF programs are attached only for somebody with whom they go.
+test_bench_attach() {
+	probes=/sys/kernel/debug/kprobes/list
+	if [ ! -x /kmlive ]; then
+		skip "BPF programs go with whoever attached them" "kmlive is not built"
+		return
+	fi
+	refused "BPF programs are not attached for a process that is none" "No such process" /kmlive attach 4194304
+	lacks kmarkers_bench_bpf_kprobe $probes
+	result $? "no BPF program is attached for a process that is none"
+	try "BPF programs are attached for a shell" attach_and_die /tmp/attached
+	try "BPF programs go when their shell is killed" within 20 lacks kmarkers_bench_bpf_kprobe $probes
+}
+
 test_bench() {
 	bench=$debugfs/bench
+	test_bench_attach
 	same "status is idle before the first run" "$(cut -d' ' -f1 "$bench"/status)" idle
 	for word in nothing "start nothing" "stop now" "start stop" "" "empty-loop start"; do
 		refused "control refuses '$word'" "Invalid argument" put "$word" "$bench"/control
