@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -138,7 +139,7 @@ def test_bochs_gets_the_processor_and_a_file_for_each_port(
     assert emulator.powered_off == bochs.POWERED_OFF
     assert emulator.version == "Bochs 3.0, tigerlake"
     settings = (scratch / "bochsrc").read_text()
-    assert "cpu: model=tigerlake, count=2," in settings
+    assert f"cpu: model=tigerlake, count=2, ips={bochs.INSTRUCTIONS_PER_SECOND}," in settings
     assert "memory: guest=512, host=512" in settings
     assert re.findall(r"^com(\d): .*dev=/out/(\S+)$", settings, re.M) == [
         ("1", "console.log"),
@@ -146,6 +147,9 @@ def test_bochs_gets_the_processor_and_a_file_for_each_port(
     ]
     assert "APPEND initrd=/initrd ibt=on" in (scratch / "disc" / "isolinux.cfg").read_text()
     assert (scratch / "disc" / "kernel").read_text() == "kernel"
+    shutil.rmtree(scratch / "disc")
+    bochs.prepare("trixie", replace(guest, model="ryzen"), scratch)
+    assert f"ips={bochs.MEASURED['ryzen']}," in (scratch / "bochsrc").read_text()
     steps.append("fail")
     with pytest.raises(UnableError, match="no space left"):
         bochs.prepare("trixie", guest, tmp_path)

@@ -26,7 +26,7 @@ OPTERON = "Opteron_G5,-xsave"
 MODELS = ("Skylake-Server", "EPYC-Milan", "EPYC", "SapphireRapids", "Haswell", OPTERON)
 # Processors of Bochs, which is slow: AMD's, Intel's without indirect branch tracking, and with it.
 # They run one kernel, with few CPUs.
-BOCHS_MODELS = ("ryzen", "corei7_icelake_u", "arrow_lake")
+BOCHS_MODELS = ("ryzen", "corei7_skylake_x", "arrow_lake")
 BOCHS_KERNEL = "6.12"
 BOCHS_CPUS = (1, 2)
 CALL_DEPTH = "call depth"
