@@ -26,8 +26,8 @@ PACKAGES = (
 LOADER = ("usr/lib/ISOLINUX/isolinux.bin", "usr/lib/syslinux/modules/bios/ldlinux.c32")
 # Bochs's clock follows its instructions: this many are a second. With few, waiting is short.
 INSTRUCTIONS_PER_SECOND = 25_000_000
-# The kernel takes that for the rate of a processor whose rate it must measure. With 25 MHz, no probe
-# is hit a thousand times a second.
+# It is the rate of a processor whose rate the kernel must measure. At 25 MHz no probe is hit a
+# thousand times a second.
 MEASURED = {"ryzen": 100_000_000}
 # What the kernel is told: its clock cannot be checked by another.
 APPEND = "nokaslr tsc=reliable"
