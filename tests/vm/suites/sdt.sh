@@ -56,9 +56,25 @@ test_sdt_outside() {
 	result $? "control outside debugfs switched the site off"
 }
 
+# write_bytes: print the bytes of each site in tsdt_write, a line for each
+write_bytes() {
+	sed -n 's/^sdt tsdt_write[.+].*\[kmarkers_test_sdt\] //p' "$debugfs/patcher/sites"
+}
+
+# bytes_stored: compare with /tmp/bytes; for each site print the numbers of the bytes that differ
+bytes_stored() {
+	write_bytes | awk 'NR == FNR { were[FNR] = $0; next }
+		{ split(were[FNR], old); line = ""
+		  for (i = 1; i <= NF; i++) if ($i != old[i]) line = line i "=" $i " "
+		  printf "%s/", line }' /tmp/bytes -
+}
+
 test_sdt_breakpoints() {
+	write_bytes >/tmp/bytes
 	switched 1 "tsdt_write:trapped count"
+	same "a breakpoint is armed by one byte" "$(bytes_stored)" "/1=cc ///"
 	switched 1 "small count"
+	same "nops are armed by one byte each" "$(bytes_stored)" "/1=cc /1=cc /1=cc /"
 	put 10 "$tsdt/pass"
 	lists "tsdt:kmarkers_test_sdt:tsdt_write:trapped trapped breakpoint 1 10 "
 	result $? "a breakpoint counts every hit"
@@ -77,6 +93,7 @@ test_sdt_breakpoints() {
 	# What is left of the jump behind the breakpoint makes it three.
 	switched 3 "tsdt_write:trapped -count"
 	switched 1 "small -count"
+	same "sites that are off again are as they were" "$(bytes_stored)" "////"
 }
 
 # boundaries: offsets in tsdt_apart at which the kernel takes a kprobe, but for those in its site
@@ -181,6 +198,26 @@ test_sdt_many() {
 	try "ten thousand probes leave" rmmod kmarkers_test_sdt_many
 }
 
+# trapped_are STATE COUNTED: print how many of ten thousand are so
+trapped_are() {
+	grep -c "^trapped:.* $1 breakpoint [01] $2 " "$sdt/list"
+}
+
+# The same of breakpoints: all are armed in one round, all promoted in three.
+test_sdt_many_trapped() {
+	try "ten thousand breakpoints" insmod /modules/kmarkers_test_sdt_trapped.ko
+	switched 1 "trapped:::* count"
+	put 1 /sys/module/kmarkers_test_sdt_trapped/parameters/pass
+	same "each breakpoint counted its hits" "$(trapped_are trapped 1)" 10000
+	switched 3 "trapped:::* promote"
+	put 1 /sys/module/kmarkers_test_sdt_trapped/parameters/pass
+	same "each promoted probe counted its hits" "$(trapped_are on 2)" 10000
+	switched 1 "trapped:::* -promote"
+	switched 3 "trapped:::* -count"
+	same "all breakpoints are off" "$(trapped_are off 2)" 10000
+	try "ten thousand breakpoints leave" rmmod kmarkers_test_sdt_trapped
+}
+
 test_sdt() {
 	try "module with SDT probes" insmod /modules/kmarkers_test_sdt.ko
 	test_sdt_names
@@ -191,4 +228,5 @@ test_sdt() {
 	test_sdt_modules
 	test_sdt_leaving
 	test_sdt_many
+	test_sdt_many_trapped
 }

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Ten thousand SDT probes, p0000 to p9999, of the provider MANY_PROVIDER; writing a number
+ * to the parameter pass passes all of them that often.  MANY_FLAVOUR is that of all sites.
+ */
+#ifndef TESTS_KERNEL_SDT_MANY_H
+#define TESTS_KERNEL_SDT_MANY_H
+
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#include <asm/asm.h>
+
+#include <kmarkers/sdt.h>
+
+#include "each.h"
+#include "many_probes.h"
+
+#define DEFINE_PROVIDER(name)	SDT_PROVIDER_DEFINE(name)
+DEFINE_PROVIDER(MANY_PROVIDER);
+
+MANY_PROBES("sdt_provider_" __stringify(MANY_PROVIDER));
+
+/*
+ * A thousand sites as SDT_PROBE1(many, , , p0000, value) makes them: what is at 3 runs while
+ * on.  A breakpoint needs the argument where a call has it.
+ */
+#define PASS(n)								\
+static noinline void pass_##n(int value)				\
+{									\
+	asm volatile("	.set many_n, " #n " * 1000\n"			\
+		     "	.rept 1000\n"					\
+		     "	movslq %3, %%rdi\n"				\
+		     __SDT_INSN_OF(MANY_PROBE, KMARKERS_BRANCH("3f"))	\
+		     "	jmp 4f\n"					\
+		     "3:	leaq 3b(%%rip), %%rsi\n"		\
+		     "	movq %%rdi, %%rdx\n"				\
+		     "	leaq " MANY_PROBE "(%%rip), %%rdi\n"		\
+		     "	xorl %%eax, %%eax\n"				\
+		     "	call sdt_fire\n"				\
+		     "4:\n"						\
+		     "	.set many_n, many_n + 1\n"			\
+		     "	.endr\n"					\
+		     : ASM_CALL_CONSTRAINT				\
+		     : "i" (MANY_FLAVOUR), "i" (1 << SDT_ARGS_SHIFT), "b" (value) \
+		     : "ax", "cx", "dx", "si", "di", "r8", "r9", "r10", "r11", \
+		       "cc", "memory");					\
+}
+
+EACH_1(PASS)
+
+#define NAME(n)		pass_##n,
+
+static void (*const passes[])(int value) = {
+	EACH_1(NAME)
+};
+
+static int pass(const char *text, const struct kernel_param *unused)
+{
+	unsigned int i, times;
+	int err = kstrtouint(text, 0, &times);
+
+	if (err)
+		return err;
+	while (times--)
+		for (i = 0; i < ARRAY_SIZE(passes); i++)
+			passes[i](times);
+	return 0;
+}
+
+static const struct kernel_param_ops pass_ops = {
+	.set = pass,
+};
+module_param_cb(pass, &pass_ops, NULL, 0200);
+MODULE_PARM_DESC(pass, "pass all probes that often");
+
+static int __init sdt_many_init(void)
+{
+	return 0;
+}
+
+static void __exit sdt_many_exit(void)
+{
+}
+
+module_init(sdt_many_init);
+module_exit(sdt_many_exit);
+
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
+
+#endif /* TESTS_KERNEL_SDT_MANY_H */
