@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Messages before modules are loaded into the running kernel; nothing is loaded here.
+"""Messages before modules are loaded into the running kernel, and what an interruption leaves;
+nothing is loaded here.
 
 The suite host of tests/vm loads them in a test kernel.
 """
@@ -7,7 +8,11 @@ The suite host of tests/vm loads them in a test kernel.
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -139,6 +144,75 @@ def test_hint_is_that_of_the_distribution(tmp_path: Path, release: str, command:
     said = load(tmp_path, "hint")
     assert said.returncode == 0
     assert said.stdout.startswith(command)
+
+
+# What takes the place of insmod stands still behind the module of markers; that of rmmod is slow.
+TOOLS = {
+    "insmod": """#!/bin/sh
+name=$(basename "$1" .ko)
+echo "$name 1 0 - Live 0x0" >>"$KMARKERS_ROOT/proc/modules"
+[ "$name" = kmarkers_markers ] || exit 0
+cp "$KMARKERS_ROOT/proc/modules" "$KMARKERS_ROOT/reached"
+exec sleep 60
+""",
+    "rmmod": """#!/bin/sh
+sleep 0.1
+sed -i "/^$1 /d" "$KMARKERS_ROOT/proc/modules"
+""",
+}
+MEASURES = """#!/bin/sh
+echo "kmarkers_patcher 1 0 - Live 0x0" >"$KMARKERS_ROOT/proc/modules"
+echo "kmarkers_bench 1 0 - Live 0x0" >>"$KMARKERS_ROOT/proc/modules"
+cp "$KMARKERS_ROOT/proc/modules" "$KMARKERS_ROOT/reached"
+exec sleep 60
+"""
+
+
+def press(root: Path, *words: str) -> int:
+    """Call a copy of the script as the only job of a terminal; when it has loaded modules, press
+    Ctrl-C until it has ended. Returns its exit code."""
+    for source in (ROOT / "scripts" / "host", ROOT / "Kbuild", *ROOT.glob("*/Kbuild")):
+        copy = root / source.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, copy)
+        for names in re.findall(r"^obj-m [:+]= (.*)$", source.read_text(encoding="utf-8"), re.M):
+            for name in re.findall(r"(\w+)\.o", names):
+                copy.with_name(f"{name}.ko").touch()
+    programs = {f"tools/{name}": text for name, text in TOOLS.items()}
+    for name, text in {**programs, "build/venv/bin/python": MEASURES}.items():
+        place(root, name, text)
+        (root / name).chmod(0o755)
+    (root / "proc").mkdir()
+    (root / "proc/modules").touch()
+    place(root, "proc/loadavg", "0.20 0.20 0.10 1/100 1")
+    path = f"{root}/tools:{os.environ['PATH']}"
+    process = subprocess.Popen(
+        ["env", "--default-signal", "bash", root / "scripts" / "host", *words],
+        env={**os.environ, "KMARKERS_ROOT": str(root), "PATH": path},
+        start_new_session=True,
+    )
+    end = time.monotonic() + 60
+    while not (root / "reached").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    while process.poll() is None and time.monotonic() < end:
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.05)
+    assert "kmarkers_patcher " in (root / "reached").read_text()
+    return process.wait(1)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
+def test_interrupted_loading_leaves_nothing(tmp_path: Path) -> None:
+    code = press(tmp_path, "-y", "load", "--bench")
+    assert (tmp_path / "proc/modules").read_text() == ""
+    assert code == 130
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
+def test_interrupted_measurement_leaves_nothing(tmp_path: Path) -> None:
+    code = press(tmp_path, "-y", "bench")
+    assert (tmp_path / "proc/modules").read_text() == ""
+    assert code == 130
 
 
 @pytest.mark.parametrize("words", [["-x", "load"], ["load", "--all"], ["begin"], []])

@@ -24,7 +24,6 @@ from kmtools.base import processes
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
 from kmtools.check import kernelsuite, ktap, target
-from kmtools.lab import catalogue, unpack
 from kmtools.lab.build import build_modules, strip_copies
 from kmtools.lab.machine import Request
 from kmtools.lab.userspace import make
@@ -229,7 +228,6 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         raise MutantError(f"does not build for {kernel}")
     strip_copies(modules, "example_client")
     cases = ["imv_every_size", *(name for name in mutant.tests if " " not in name)]
-    system = unpack.suite_dir(catalogue.require(kernel).suite)
     request = Request(
         kernel=kernel,
         job=TREE / "tests" / "vm" / "jobs" / "mutant.sh",
@@ -239,7 +237,6 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
             (TREE / "tests" / "vm", "/tests"),
             *programs(mutant, log),
             *((TREE / "scripts" / name, f"/target/{Path(name).name}") for name in target.FILES),
-            *(target.host_files(TREE, system) if mutant.suites == ["host"] else []),
         ],
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
         # Only a kernel that preempts itself preempts a task inside a run.

@@ -19,7 +19,7 @@ from kmtools.base import processes
 from kmtools.base.errors import UnableError
 from kmtools.base.files import alone
 from kmtools.base.paths import ROOT, sources, version
-from kmtools.check import fresh, kernelsuite, ktap, secureboot, target
+from kmtools.check import fresh, kernelsuite, ktap, secureboot
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import Suite
 from kmtools.lab import bareroot, catalogue, unpack
@@ -32,7 +32,7 @@ from kmtools.lab.tracers import TRACERS_MEMORY
 WORK = ROOT / "build" / "packages"
 SCRIPT = ROOT / "tests" / "packages" / "root.sh"
 SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13"}
-MODPROBE = "/usr/sbin/modprobe"
+MODPROBE, BASH = "/usr/sbin/modprobe", "/usr/bin/bash"
 USUAL_SECONDS = 600
 # Each boot: its settings, and words for the kernel.
 PLAIN, ENROLLED, REFUSED, LATER = "plain", "enrolled", "refused", "later"
@@ -129,6 +129,14 @@ def entry_of(suite: str, part: str = PLAIN) -> Entry:
     return catalogue.find(f"{entry.name}-rt") if part == LATER else entry
 
 
+def host_files(root: Root) -> list[tuple[Path, str]]:
+    """Return scripts/host and what it reads and runs, as additions to an initramfs."""
+    kbuilds = [ROOT / "Kbuild", *ROOT.glob("*/Kbuild")]
+    files = [ROOT / "scripts" / "host", *kbuilds]
+    own = [(path, f"/host/{path.relative_to(ROOT)}") for path in files]
+    return [*own, *unpack.with_libraries(root.path, BASH)]
+
+
 def run_boot(root: Root, suite: str, part: str, log: Path) -> Tally:
     """Boot a kernel with what was installed for it in a root."""
     modules = root.path / "srv" / ("modules-later" if part == LATER else "modules")
@@ -149,7 +157,7 @@ def run_boot(root: Root, suite: str, part: str, log: Path) -> Tally:
             (modules, f"/lib/modules/{release}"),
             (modules / "kmarkers-dkms.prerm", "/prerm"),
             *unpack.with_libraries(root.path, MODPROBE),
-            *(target.host_files(ROOT, root.path) if part == PLAIN else []),
+            *(host_files(root) if part == PLAIN else []),
         ],
         settings={"KMARKERS_PART": part},
         append=ENFORCE if part in (ENROLLED, REFUSED) else "",

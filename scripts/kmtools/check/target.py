@@ -25,7 +25,6 @@ FILES = ("target/measure.sh", "target/machine.sh", "guest/bench.sh")
 SECONDS, REMOTE_SECONDS = 120, 200
 # What a guest needs to be reached over ssh, and by Ansible.
 SUITE, PACKAGES = "bookworm", ("dropbear-bin", "python3-minimal", "libpython3.11-stdlib")
-BASH = "/usr/bin/bash"
 SERVER, PYTHON, LIBRARY = "/usr/sbin/dropbear", "/usr/bin/python3.11", "usr/lib/python3.11"
 MEMORY = 2048
 
@@ -34,14 +33,6 @@ def additions() -> list[tuple[Path, str]]:
     """The tests, and the scripts of a machine in /target."""
     files = [(SCRIPTS / name, f"/target/{Path(name).name}") for name in FILES]
     return [(kernelsuite.TESTS, "/tests"), *files]
-
-
-def host_files(tree: Path, system: Path) -> list[tuple[Path, str]]:
-    """scripts/host of a tree, what it reads, and the shell of a system, as additions to an
-    initramfs."""
-    files = [tree / "scripts" / "host", tree / "Kbuild", *tree.glob("*/Kbuild")]
-    own = [(path, f"/host/{path.relative_to(tree)}") for path in files]
-    return [*own, *unpack.with_libraries(system, BASH)]
 
 
 def interrupted(kernel: str, modules: Path, log: Path) -> Tally:

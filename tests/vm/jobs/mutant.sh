@@ -11,10 +11,6 @@ if [ "${KMARKERS_SUITES:-}" = target ]; then
 	run_suite target
 	finish
 fi
-if [ "${KMARKERS_SUITES:-}" = host ]; then
-	run_suite host
-	finish
-fi
 load_core || exit 1
 insmod /modules/kmarkers_test.ko batches=50 || exit 1
 for case in ${KMARKERS_CASES?}; do
