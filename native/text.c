@@ -81,7 +81,7 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 	int err = check_means();
 	unsigned int i;
 
-	if (!err && native_batch_has_call(pokes, nr) && native_has_shadow_stack())
+	if (!err && native_has_shadow_stack() && native_batch_has_call(pokes, nr))
 		err = native_failed("no call is patched where a thread has a shadow stack", -EOPNOTSUPP);
 	if (err)
 		return err;

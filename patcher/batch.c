@@ -24,24 +24,25 @@ static int compare_pokes(const void *a, const void *b)
 
 /*
  * Sort pokes, unless they are in order already, as from callers that walk a table: heap
- * sort does not take advantage of that.
+ * sort does not take advantage of that.  Return true if they were not.
  */
-static void sort_pokes(struct patcher_poke *pokes, unsigned int nr)
+static bool sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
 
 	for (i = 1; i < nr; i++) {
 		if (pokes[i - 1].addr > pokes[i].addr) {
 			sort(pokes, nr, sizeof(*pokes), compare_pokes, NULL);
-			return;
+			return true;
 		}
 	}
+	return false;
 }
 
 /* What a batch is for decides what its pokes must be. */
 typedef int check_function(const struct patcher_table *table, const struct patcher_poke *poke);
 
-static int check_change(const struct patcher_table *table, const struct patcher_poke *poke)
+static __always_inline int check_change(const struct patcher_table *table, const struct patcher_poke *poke)
 {
 	struct patcher_insn insn;
 
@@ -50,8 +51,9 @@ static int check_change(const struct patcher_table *table, const struct patcher_
 	return patcher_choose_emulation(poke, &insn);
 }
 
-static int check_poke(const char *owner, struct patcher_poke *poke,
-		      struct patcher_cursor *cursor, bool *core, check_function *check)
+static __always_inline int check_poke(const char *owner, struct patcher_poke *poke,
+				      struct patcher_cursor *cursor, bool *core,
+				      check_function *check)
 {
 	const struct patcher_site *site;
 
@@ -69,21 +71,64 @@ static int check_poke(const char *owner, struct patcher_poke *poke,
 	return check(cursor->table, poke);
 }
 
-/* Make all checks of a batch that need not read the live bytes. */
-static int check_batch(const char *owner, struct patcher_poke *pokes, unsigned int nr, bool *core,
-		       check_function *check)
+/*
+ * Count the pokes that are of the next sites, in order, and so usual that they pass all checks,
+ * as nearly all do.  The table is that of the last poke, whose owner was checked.
+ */
+static unsigned int count_usual(struct patcher_cursor *cursor, const struct patcher_poke *pokes,
+				unsigned int nr)
+{
+	const struct patcher_table *table = cursor->table;
+	const struct patcher_site *site;
+	unsigned int i;
+
+	if (table->spots)
+		return 0;
+	site = &table->sites[cursor->next];
+	if (nr > table->nr - cursor->next)
+		nr = table->nr - cursor->next;
+	for (i = 0; i < nr; i++, site++)
+		if (site->flags || site->len != PATCHER_INSN_USUAL || pokes[i].flags ||
+		    (unsigned long)pokes[i].addr != patcher_site_addr(site) ||
+		    !patcher_insn_is_usual(pokes[i].new, pokes[i].len))
+			break;
+	cursor->next += i;
+	return i;
+}
+
+/* Make all checks of a batch that need not read the live bytes.  Inlined for each @check. */
+static __always_inline int check_pokes(const char *owner, struct patcher_poke *pokes,
+				       unsigned int nr, bool *core, check_function *check)
 {
 	struct patcher_cursor cursor = { NULL };
-	unsigned int i;
+	unsigned int i = 0;
 	int err = 0;
 
-	for (i = 0; i < nr && !err; i++) {
+	while (i < nr && !err) {
 		if (i && pokes[i - 1].addr + pokes[i - 1].len > pokes[i].addr)
-			err = -EINVAL;
-		else
-			err = check_poke(owner, &pokes[i], &cursor, core, check);
+			return -EINVAL;
+		err = check_poke(owner, &pokes[i++], &cursor, core, check);
+		if (!err && check == check_change)
+			i += count_usual(&cursor, &pokes[i], nr - i);
 	}
 	return err;
+}
+
+typedef int check_batch_function(const char *owner, struct patcher_poke *pokes, unsigned int nr,
+				 bool *core);
+
+static int check_changes(const char *owner, struct patcher_poke *pokes, unsigned int nr, bool *core)
+{
+	return check_pokes(owner, pokes, nr, core, check_change);
+}
+
+/* Check a batch, which fails if its pokes are out of order: then sort them, and check again. */
+static int sort_and_check(const char *owner, struct patcher_poke *pokes, unsigned int nr,
+			  bool *core, check_batch_function *check)
+{
+	int err = check(owner, pokes, nr, core);
+
+	return err && sort_pokes(pokes, nr) ? check(owner, pokes, nr, core) : err;
 }
 
 /* Nearly all have a length for which the compiler writes the comparison in place. */
@@ -133,7 +178,7 @@ static int map_and_write(struct patcher_poke *pokes, unsigned int nr, unsigned i
 
 /* Check a batch, and let @write write it, @chunk sites at a time. */
 static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned int nr,
-		       unsigned int chunk, check_function *check, patcher_write_function *write)
+		       unsigned int chunk, check_batch_function *check, patcher_write_function *write)
 {
 	u64 start;
 	bool core = false;
@@ -141,8 +186,9 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 
 	patcher_lock();
 	start = ktime_get_ns();
-	sort_pokes(pokes, nr);
-	err = nr && chunk ? check_batch(owner, pokes, nr, &core, check) : -EINVAL;
+	err = nr ? sort_and_check(owner, pokes, nr, &core, check) : -EINVAL;
+	if (!chunk)
+		err = -EINVAL;
 	/* -EINVAL may be due to a kprobe's breakpoint in the old bytes: then log the kprobe. */
 	if (!err || err == -EINVAL)
 		err = patcher_text_vet(pokes, nr, false) ?: err;
@@ -178,7 +224,7 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 			  unsigned int chunk)
 {
-	return apply_batch(owner, pokes, nr, chunk, check_change, patcher_write_chunks);
+	return apply_batch(owner, pokes, nr, chunk, check_changes, patcher_write_chunks);
 }
 EXPORT_SYMBOL_GPL(patcher_apply_chunked);
 
@@ -235,7 +281,7 @@ static bool is_new(const struct patcher_table *table, const struct patcher_poke 
 int patcher_apply_new(const struct patcher_table *table, struct patcher_poke *pokes,
 		      unsigned int nr)
 {
-	return apply_batch(table->owner, pokes, nr, nr, check_change,
+	return apply_batch(table->owner, pokes, nr, nr, check_changes,
 			   is_new(table, pokes, nr) ? patcher_write_new : patcher_write_chunks);
 }
 EXPORT_SYMBOL_GPL(patcher_apply_new);
@@ -244,7 +290,7 @@ EXPORT_SYMBOL_GPL(patcher_apply_new);
  * One byte, from or to int3; without it, an instruction.  What is left of the old
  * instruction behind a breakpoint is of no matter while it stands.
  */
-static int check_trap(const struct patcher_table *table, const struct patcher_poke *poke)
+static __always_inline int check_trap(const struct patcher_table *table, const struct patcher_poke *poke)
 {
 	bool stands = poke->old[0] == KMARKERS_INT3, comes = poke->new[0] == KMARKERS_INT3;
 
@@ -253,6 +299,11 @@ static int check_trap(const struct patcher_table *table, const struct patcher_po
 	if (poke->flags || stands == comes || memcmp(poke->old + 1, poke->new + 1, poke->len - 1))
 		return -EINVAL;
 	return patcher_insn_is_single(comes ? poke->old : poke->new, poke->len) ? 0 : -EINVAL;
+}
+
+static int check_traps(const char *owner, struct patcher_poke *pokes, unsigned int nr, bool *core)
+{
+	return check_pokes(owner, pokes, nr, core, check_trap);
 }
 
 /**
@@ -270,7 +321,7 @@ static int check_trap(const struct patcher_table *table, const struct patcher_po
  */
 int patcher_store_traps(const char *owner, struct patcher_poke *pokes, unsigned int nr)
 {
-	return apply_batch(owner, pokes, nr, nr, check_trap, patcher_write_traps);
+	return apply_batch(owner, pokes, nr, nr, check_traps, patcher_write_traps);
 }
 EXPORT_SYMBOL_GPL(patcher_store_traps);
 

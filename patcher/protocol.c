@@ -157,6 +157,7 @@ static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 	struct current_batch *batch = &current_batch;
 	u64 start = ktime_get_ns();
 	unsigned int i;
+	u8 flags = 0;
 
 	batch->pokes = pokes;
 	batch->nr = nr;
@@ -164,10 +165,12 @@ static void apply_chunk(struct patcher_poke *pokes, unsigned int nr)
 	atomic_set_release(&batch->refs, 1);
 	raise_number(batch);
 
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
+		flags |= pokes[i].flags;
 		WRITE_ONCE(*pokes[i].alias, KMARKERS_INT3);
+	}
 	sync_round();
-	if (replaces_run(pokes, nr))
+	if (flags & PATCHER_SITE_RUN && replaces_run(pokes, nr))
 		patcher_text_wait_tasks();
 
 	for (i = 0; i < nr; i++)

@@ -14,6 +14,12 @@ const char *patcher_histogram(void);
 const char *patcher_storm(void);
 void patcher_forget(void);
 
+const char *patcher_checks_neighbours(void);
+const char *patcher_checks_lengths(void);
+const char *patcher_checks_owners(void);
+const char *patcher_checks_runs(void);
+void neighbours_forget(void);
+
 const char *patcher_chunks(void);
 const char *patcher_storm_kinds(void);
 const char *patcher_storm_thousands(void);

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Batches of sites side by side: each is checked, also where those before it are in order. */
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <kmarkers/patcher.h>
+
+#include "cases.h"
+
+#define INSN	5
+#define NR	8
+#define HALF	4
+
+extern u8 test_neighbours[];
+
+static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+static const u8 jump[INSN] = { 0xe9, 0x00, 0x00, 0x00, 0x00 };
+static const u8 two_nops[INSN] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
+
+static noinline __used notrace void text(void)
+{
+	asm volatile("test_neighbours:\n\t"
+		     ".fill 8, 5, 0x00441f0f\n\t"
+		     ".byte 0x0f, 0x1f, 0x40, 0x00, 0x90");
+}
+
+static const char owner[] = "neighbours", other[] = "others";
+static struct patcher_site records[NR];
+static struct patcher_table tables[2];
+static bool registered[2];
+static struct patcher_poke pokes[NR];
+static bool backwards, short_last;
+
+/* The last site may be another nop, of 4 bytes, with one behind it. */
+static u8 *site(unsigned int i)
+{
+	return test_neighbours + (i + (short_last && i == NR - 1)) * INSN;
+}
+
+/* Register all sites in one table, or each half of them in one of two. */
+static int register_all(const char *second)
+{
+	unsigned int i, nr = second ? 2 : 1;
+	int err = 0;
+
+	for (i = 0; i < NR; i++) {
+		records[i].addr = (long)site(i) - (long)&records[i].addr;
+		records[i].len = short_last && i == NR - 1 ? INSN - 1 : INSN;
+	}
+	for (i = 0; i < nr && !err; i++) {
+		tables[i] = (struct patcher_table) {
+			.sites = records + i * HALF, .nr = NR / nr, .module = THIS_MODULE,
+			.owner = i ? second : owner,
+		};
+		err = patcher_register(&tables[i]);
+		registered[i] = !err;
+	}
+	return err;
+}
+
+/* The poke of a site, wherever it is in the batch. */
+static struct patcher_poke *poke(unsigned int i)
+{
+	return &pokes[backwards ? NR - 1 - i : i];
+}
+
+static void fill(const u8 *old, const u8 *new)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR; i++) {
+		*poke(i) = (struct patcher_poke) { .addr = site(i), .len = INSN };
+		memcpy(poke(i)->old, old, INSN);
+		memcpy(poke(i)->new, new, INSN);
+	}
+}
+
+static bool all_hold(const u8 *bytes)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR; i++)
+		if (memcmp(site(i), bytes, INSN))
+			return false;
+	return true;
+}
+
+static bool refused(int err)
+{
+	return patcher_apply(owner, pokes, NR) == err && all_hold(nop);
+}
+
+/* A batch in which all is right but the poke of one site. */
+static const char *one_is_wrong(unsigned int i)
+{
+	fill(nop, jump);
+	poke(i)->addr++;
+	EXPECT(refused(-ENOENT));
+	fill(nop, jump);
+	poke(i)->addr = site(i ? i - 1 : 1);
+	EXPECT(refused(-EINVAL));
+	fill(nop, two_nops);
+	EXPECT(refused(-EINVAL));
+	fill(nop, jump);
+	memcpy(poke(i)->new, two_nops, INSN);
+	EXPECT(refused(-EINVAL));
+	fill(nop, jump);
+	poke(i)->len = INSN - 1;
+	EXPECT(refused(-EINVAL));
+	fill(nop, jump);
+	poke(i)->len = INSN + 1;
+	EXPECT(refused(-EINVAL));
+	fill(nop, jump);
+	poke(i)->old[INSN - 1] = 1;
+	EXPECT(refused(-EILSEQ));
+	return NULL;
+}
+
+static const char *change_all(void)
+{
+	unsigned int i;
+
+	fill(nop, jump);
+	/* What a caller leaves in a private field is of no matter. */
+	poke(HALF - 1)->flags = PATCHER_SITE_RUN;
+	EXPECT(!patcher_apply(owner, pokes, NR) && all_hold(jump));
+	for (i = 0; i < NR; i++)
+		EXPECT(pokes[i].flags == records[i].flags);
+	fill(jump, nop);
+	EXPECT(!patcher_apply(owner, pokes, NR) && all_hold(nop));
+	return NULL;
+}
+
+const char *patcher_checks_neighbours(void)
+{
+	const char *failed = NULL;
+	unsigned int i, turn;
+
+	EXPECT(!register_all(NULL));
+	for (turn = 0; turn < 2 && !failed; turn++) {
+		backwards = turn;
+		for (i = 0; i < NR && !failed; i++)
+			failed = one_is_wrong(i);
+		failed = failed ?: change_all();
+	}
+	return failed;
+}
+
+/* A site is shorter than the change of it, behind others that are not. */
+const char *patcher_checks_lengths(void)
+{
+	backwards = false;
+	short_last = true;
+	EXPECT(!register_all(NULL));
+	fill(nop, jump);
+	memcpy(poke(NR - 1)->old, site(NR - 1), INSN);
+	EXPECT(patcher_apply(owner, pokes, NR) == -EINVAL);
+	EXPECT(!memcmp(site(0), nop, INSN) && site(NR - 1)[INSN - 1] == 0x90);
+	return NULL;
+}
+
+/* The sites behind those of a table are of another one. */
+const char *patcher_checks_owners(void)
+{
+	backwards = false;
+	EXPECT(!register_all(other));
+	fill(nop, jump);
+	EXPECT(refused(-EPERM));
+	patcher_unregister(&tables[1]);
+	registered[1] = false;
+	EXPECT(refused(-ENOENT));
+	return NULL;
+}
+
+/* A site of several instructions among others is known as one, so that its batch waits. */
+const char *patcher_checks_runs(void)
+{
+	int err;
+
+	backwards = false;
+	records[HALF].flags = PATCHER_SITE_RUN;
+	err = register_all(NULL);
+	if (err == -EPERM)
+		return "SKIP nothing here can wait for tasks inside runs";
+	EXPECT(!err);
+	return change_all();
+}
+
+void neighbours_forget(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		if (registered[i])
+			patcher_unregister(&tables[i]);
+	memset(registered, 0, sizeof(registered));
+	memset(records, 0, sizeof(records));
+	short_last = false;
+}
