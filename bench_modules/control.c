@@ -11,9 +11,21 @@ static int find_group(const char *name)
 	unsigned int i;
 
 	for (i = 0; i < bench_nr_groups; i++)
-		if (!strcmp(bench_groups[i]->name, name))
+		if (bench_groups[i] && !strcmp(bench_groups[i]->name, name))
 			return i;
 	return -EINVAL;
+}
+
+/* All groups that there are, one bit each. */
+u64 bench_all_groups(void)
+{
+	unsigned int i;
+	u64 all = 0;
+
+	for (i = 0; i < bench_nr_groups; i++)
+		if (bench_groups[i])
+			all |= 1ULL << i;
+	return all;
 }
 
 static int parse_verb(const char *word, enum bench_verb *verb)
@@ -65,6 +77,6 @@ int bench_parse_control(char *text, enum bench_verb *verb, u64 *groups)
 	if (!named)
 		return -EINVAL;
 	if (!*groups)
-		*groups = (1ULL << bench_nr_groups) - 1;
+		*groups = bench_all_groups();
 	return 0;
 }

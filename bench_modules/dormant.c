@@ -7,9 +7,30 @@
 #include <kmarkers/marker.h>
 
 #include "dormant.h"
+#include "groups.h"
+
+/* The modules of the groups; NULL for those of this one.  */
+static const struct module *owners[BENCH_MAX_GROUPS];
+
+/* A group belongs to a module, or to this one if that is NULL. */
+void bench_dormant_own(unsigned int group, const struct module *module)
+{
+	WRITE_ONCE(owners[group], module);
+}
+
+/* Is a module one whose markers are measured?  Its address alone is used. */
+static bool is_measured(const struct module *module)
+{
+	unsigned int i;
+
+	for (i = 0; i < BENCH_MAX_GROUPS; i++)
+		if (module && READ_ONCE(owners[i]) == module)
+			return true;
+	return module == THIS_MODULE;
+}
 
 /**
- * bench_dormant_check() - check that every marker of this module is off
+ * bench_dormant_check() - check that every marker of this module, and of those with groups, is off
  * @what: text for the log that says what fails because a marker is on
  *
  * Context: may sleep.
@@ -22,7 +43,7 @@ int bench_dormant_check(const char *what)
 
 	marker_iter_reset(&iter);
 	for (marker_iter_start(&iter); iter.marker && !err; marker_iter_next(&iter)) {
-		if (iter.module != THIS_MODULE || !READ_ONCE(iter.marker->state__imv))
+		if (!is_measured(iter.module) || !READ_ONCE(iter.marker->state__imv))
 			continue;
 		pr_warn("%s: marker %s is on\n", what, iter.marker->name);
 		err = -EBUSY;

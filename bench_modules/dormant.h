@@ -3,6 +3,9 @@
 #ifndef BENCH_MODULES_DORMANT_H
 #define BENCH_MODULES_DORMANT_H
 
+struct module;
+
+void bench_dormant_own(unsigned int group, const struct module *module);
 int bench_dormant_check(const char *what);
 
 #endif /* BENCH_MODULES_DORMANT_H */

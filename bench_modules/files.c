@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The files of the harness in debugfs. */
 #include <linux/cpumask.h>
+#include <linux/dcache.h>
 #include <linux/debugfs.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -58,7 +59,8 @@ static int status_show(struct seq_file *m, void *unused)
 		   done, total);
 	if (state == BENCH_FAILED)
 		seq_printf(m, " error %d in %s", READ_ONCE(bench_session.err),
-			   bench_groups[bench_session.current_group]->name);
+			   bench_groups[bench_session.current_group] ?
+			   bench_groups[bench_session.current_group]->name : "a group that has left");
 	seq_puts(m, "\n");
 	mutex_unlock(&bench_session.lock);
 	return 0;
@@ -202,8 +204,6 @@ static int write_config(enum config_item item, const char *text)
 static int run_line(char *line)
 {
 	char *value = strchr(line, ' ');
-	enum bench_verb verb;
-	u64 groups;
 	int item;
 
 	if (value) {
@@ -215,7 +215,7 @@ static int run_line(char *line)
 			return bench_live_select(value + 1);
 		*value = ' ';
 	}
-	return bench_parse_control(line, &verb, &groups) ?: bench_command(verb, groups);
+	return bench_command(line);
 }
 
 PATCHER_CONTROL(control, run_line);
@@ -232,11 +232,41 @@ static int control_show(struct seq_file *m, void *unused)
 
 	seq_puts(m, "start [BENCHMARK...] | stop | reset | BENCHMARK... | blocks N | cpu N | seed N |\n");
 	seq_puts(m, "getppid-live VARIANT\n");
+	mutex_lock(&bench_session.lock);
 	for (i = 0; i < bench_nr_groups; i++)
-		seq_printf(m, "%s\n", bench_groups[i]->name);
+		if (bench_groups[i])
+			seq_printf(m, "%s\n", bench_groups[i]->name);
+	mutex_unlock(&bench_session.lock);
 	return 0;
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(control);
+
+/* Is there a file or a folder of this name? */
+bool bench_files_has(const char *name)
+{
+	struct dentry *found = debugfs_lookup(name, top);
+
+	dput(found);
+	return found;
+}
+
+/* Make the files of a group. */
+void bench_files_add(unsigned long group)
+{
+	struct dentry *dir = debugfs_create_dir(bench_groups[group]->name, top);
+
+	debugfs_create_file("samples", 0400, dir, (void *)group, &samples_fops);
+	debugfs_create_file("summary", 0400, dir, (void *)group, &summary_fops);
+}
+
+/* Remove them, and wait for their readers. */
+void bench_files_remove(const struct bench_group *group)
+{
+	struct dentry *dir = debugfs_lookup(group->name, top);
+
+	debugfs_remove_recursive(dir);
+	dput(dir);
+}
 
 void bench_files_init(void)
 {
@@ -251,11 +281,8 @@ void bench_files_init(void)
 	dir = debugfs_create_dir("config", top);
 	for (i = 0; i < ARRAY_SIZE(config_names); i++)
 		debugfs_create_file(config_names[i], 0600, dir, (void *)i, &config_fops);
-	for (i = 0; i < bench_nr_groups; i++) {
-		dir = debugfs_create_dir(bench_groups[i]->name, top);
-		debugfs_create_file("samples", 0400, dir, (void *)i, &samples_fops);
-		debugfs_create_file("summary", 0400, dir, (void *)i, &summary_fops);
-	}
+	for (i = 0; i < bench_nr_groups; i++)
+		bench_files_add(i);
 	patcher_control_open(&control);
 }
 

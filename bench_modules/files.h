@@ -3,6 +3,13 @@
 #ifndef BENCH_MODULES_FILES_H
 #define BENCH_MODULES_FILES_H
 
+#include <linux/types.h>
+
+struct bench_group;
+
+bool bench_files_has(const char *name);
+void bench_files_add(unsigned long group);
+void bench_files_remove(const struct bench_group *group);
 void bench_files_init(void);
 void bench_files_exit(void);
 

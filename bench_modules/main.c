@@ -9,6 +9,7 @@
 #include <kmarkers/version.h>
 
 #include "files.h"
+#include "groups.h"
 #include "run.h"
 #include "thread.h"
 
@@ -27,6 +28,7 @@ static int __init bench_init(void)
 		pr_err("blocks=%u is not 1 to %u\n", blocks, BENCH_MAX_BLOCKS);
 		return -EINVAL;
 	}
+	bench_groups_init();
 	bench_files_init();
 	return 0;
 }

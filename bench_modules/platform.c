@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* platform.h for the kernel: switches of threads, and core cycles. */
+#include <linux/export.h>
 #include <linux/sched.h>
 #include <asm/cpufeature.h>
 #include <asm/msr.h>
@@ -14,10 +15,16 @@ u64 bench_count_switches(void)
 	return current->nvcsw + current->nivcsw;
 }
 
+/**
+ * bench_pause() - let others run, between windows
+ *
+ * Context: may sleep.
+ */
 void bench_pause(void)
 {
 	cond_resched();
 }
+EXPORT_SYMBOL_GPL(bench_pause);
 
 enum bench_cycles bench_cycles_source(void)
 {

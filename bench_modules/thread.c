@@ -7,9 +7,11 @@
 #include <linux/kthread.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
+#include <linux/printk.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 
+#include "control.h"
 #include "dormant.h"
 #include "groups.h"
 #include "run.h"
@@ -116,8 +118,10 @@ static int start_run(u64 groups)
 	if (bench_is_running())
 		return -EBUSY;
 	reap_thread();
-	if (!cpu_online(bench_session.config.cpu))
+	if (!cpu_online(bench_session.config.cpu)) {
+		pr_err("not started: CPU %u is offline\n", bench_session.config.cpu);
 		return -EINVAL;
+	}
 	err = bench_dormant_check("not started");
 	if (err)
 		return err;
@@ -151,20 +155,38 @@ static int reset_results(void)
 	return 0;
 }
 
-/* Carry out a command; the errors are those of writing to bench/control. */
-int bench_command(enum bench_verb verb, u64 groups)
+/* Carry out a command, which is modified; the errors are those of writing to bench/control. */
+int bench_command(char *text)
 {
-	int err = 0;
+	enum bench_verb verb;
+	u64 groups;
+	int err;
 
+	/* Until the run has begun no group that is named may leave. */
 	mutex_lock(&bench_session.lock);
+	err = bench_parse_control(text, &verb, &groups);
+	if (err)
+		goto out;
 	if (verb == BENCH_START)
 		err = start_run(groups);
 	else if (verb == BENCH_STOP)
 		reap_thread();
 	else
 		err = reset_results();
+out:
 	mutex_unlock(&bench_session.lock);
 	return err;
+}
+
+/* Forget a group and its samples; a run that measures it ends. */
+void bench_drop_group(unsigned int number)
+{
+	lockdep_assert_held(&bench_session.lock);
+	if (bench_is_running() && bench_session.groups & (1ULL << number))
+		reap_thread();
+	bench_free_result(&bench_session.results[number]);
+	bench_session.groups &= ~(1ULL << number);
+	bench_groups[number] = NULL;
 }
 
 /* End any run and free all results, before the module is unloaded. */

@@ -7,11 +7,9 @@
 #include <linux/types.h>
 
 #include <kmarkers/bench.h>
-#include "control.h"
+#include "groups.h"
 
 struct task_struct;
-
-#define BENCH_MAX_GROUPS	64
 
 enum bench_state {
 	BENCH_IDLE,
@@ -34,7 +32,8 @@ struct bench_session {
 
 extern struct bench_session bench_session;
 
-int bench_command(enum bench_verb verb, u64 groups);
+int bench_command(char *text);
+void bench_drop_group(unsigned int number);
 bool bench_is_running(void);
 void bench_thread_exit(void);
 

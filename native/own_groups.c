@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The benchmarks of kmbench itself, which tests check. */
+#include "../bench_modules/groups.h"
 #include "registered.h"
 
 int native_registered_check(void)
 {
+	bench_groups_init();
 	return 0;
 }

@@ -12,8 +12,9 @@
  * such as reading the clock, cancels out.
  *
  * Adding a variant is a BENCH_OPS() and a BENCH_ROW(); adding a group is a
- * struct bench_group and a line in groups.c, or BENCH_GROUP() in a program of its own,
- * which links with libkmbench.a and is then used like kmbench:
+ * struct bench_group and a line in groups.c, or BENCH_GROUP() in a module or a program of
+ * its own.  A module is loaded after kmarkers_bench, in whose folder in debugfs it is then
+ * measured; a program links with libkmbench.a and is used like kmbench:
  *
  *	static unsigned long hash;
  *
@@ -38,6 +39,9 @@
 #define KMARKERS_BENCH_H
 
 #include <linux/compiler.h>
+#ifdef __KERNEL__
+#include <linux/module.h>
+#endif
 #include <linux/types.h>
 
 #include <kmarkers/bench_window.h>
@@ -146,7 +150,30 @@ struct bench_result {
 	struct bench_config config;
 };
 
-#ifndef __KERNEL__
+#ifdef __KERNEL__
+int bench_add_group(const struct bench_group *group, struct module *module);
+void bench_remove_group(const struct bench_group *group);
+
+/**
+ * BENCH_GROUP() - define a group, the one of a module, and register it while the module is loaded
+ * @id: name of the variable
+ *
+ * The other arguments are the fields of struct bench_group.  A module with several groups calls
+ * bench_add_group() and bench_remove_group() for each in functions of its own.
+ */
+#define BENCH_GROUP(id, ...)						\
+static const struct bench_group id = { __VA_ARGS__ };			\
+static int __init id##_register(void)					\
+{									\
+	return bench_add_group(&id, THIS_MODULE);			\
+}									\
+static void __exit id##_unregister(void)				\
+{									\
+	bench_remove_group(&id);					\
+}									\
+module_init(id##_register);						\
+module_exit(id##_unregister);
+#else
 /**
  * bench_register() - add a group to the benchmarks of a program
  * @group: the group; it stays where it is

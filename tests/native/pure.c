@@ -273,6 +273,7 @@ static const char *parses_commands(void)
 	unsigned int i;
 	u64 groups;
 
+	bench_groups_init();
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		EXPECT(parse(bad[i], &verb, &groups) == -EINVAL);
 	EXPECT(!parse("stop\n", &verb, &groups) && verb == BENCH_STOP);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Whether a group that others made can be measured. */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "groups.h"
+
+static bool is_name(const char *name)
+{
+	const char *at = name;
+
+	while (at && ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+		      (*at >= '0' && *at <= '9') || *at == '-' || *at == '_'))
+		at++;
+	return at && at > name && !*at;
+}
+
+static bool has_all_layouts(const struct bench_variant *variant)
+{
+	unsigned int i;
+
+	for (i = 0; i < BENCH_LAYOUTS; i++)
+		if (!variant->op[i])
+			return false;
+	return true;
+}
+
+/* Is the second variant named after the first?  It is told from the others by that. */
+static bool has_clone(const struct bench_group *group)
+{
+	const char *base = group->variants[0].name, *clone = group->variants[1].name;
+
+	return !strncmp(clone, base, strlen(base)) && !strcmp(clone + strlen(base), "-clone");
+}
+
+/* Do the loop counts ascend, or are they all 0, to be found? */
+static bool has_loops(const u32 *loops)
+{
+	if (!loops[0])
+		return !loops[1] && !loops[2];
+	return loops[0] < loops[1] && loops[1] < loops[2];
+}
+
+static const char *why_not_variant(const struct bench_group *group, unsigned int number)
+{
+	const struct bench_variant *variant = &group->variants[number];
+	unsigned int i;
+
+	if (!is_name(variant->name))
+		return "a variant has no name of letters, digits, - and _";
+	if (!has_all_layouts(variant))
+		return "a variant lacks a layout";
+	for (i = 0; i < number; i++)
+		if (!strcmp(group->variants[i].name, variant->name))
+			return "two variants have one name";
+	return NULL;
+}
+
+/**
+ * bench_why_not() - what keeps a group from being measured, in words
+ * @group: the group
+ *
+ * Return: NULL if nothing does.
+ */
+const char *bench_why_not(const struct bench_group *group)
+{
+	const char *why = NULL;
+	unsigned int i;
+
+	if (!is_name(group->name))
+		return "its name is not of letters, digits, - and _";
+	if (!group->variants || group->nr_variants < 2 || group->nr_variants > BENCH_MAX_VARIANTS)
+		return "it has not 2 to 32 variants";
+	for (i = 0; i < group->nr_variants && !why; i++)
+		why = why_not_variant(group, i);
+	if (why)
+		return why;
+	if (!has_clone(group))
+		return "its second variant is not the first one's clone";
+	return has_loops(group->loops) ? NULL : "its three loop counts do not ascend from 1";
+}
