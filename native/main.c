@@ -17,6 +17,7 @@
 #include "../bench_modules/output.h"
 #include "../bench_modules/platform.h"
 #include "../bench_modules/run.h"
+#include "counters.h"
 #include "machine.h"
 #include "output.h"
 #include "peers.h"
@@ -160,6 +161,8 @@ static int run_one(const struct bench_group *group, const struct bench_config *c
 	if (!err || (err == -EINTR && result.nr))
 		kept = report(group, &result, dir);
 	bench_free_result(&result);
+	if (!err)
+		native_counters_show(group);
 	return err ?: kept;
 }
 
@@ -187,6 +190,7 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 	/* env is written first, to find out if nothing can be, and last, with what is lacking. */
 	if (dir && (native_output_open(dir) || write_env(dir, config)))
 		return -EIO;
+	native_counters_begin(dir);
 	native_progress_plan(count_groups(groups));
 	if (has_group(groups, "empty-loop-peers"))
 		native_peers_load();
@@ -197,6 +201,7 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 		if (err == -ENODEV && count_groups(groups) > 1)
 			err = 0;
 	}
+	err = native_counters_end() ?: err;
 	return err || !dir ? err : write_env(dir, config);
 }
 
@@ -219,7 +224,7 @@ static int choose_groups(char **names, int nr, u64 *groups)
 	enum bench_verb verb;
 	int i;
 
-	*groups = nr ? 0 : (1ULL << bench_nr_groups) - 1;
+	*groups = nr ? 0 : bench_all_groups();
 	for (i = 0; i < nr; i++) {
 		char *name = strdup(names[i]);
 		u64 one;

@@ -18,6 +18,7 @@
 #include <kmarkers/user.h>
 
 #include "../common/test.h"
+#include "counters.h"
 #include "engine.h"
 #include "forks.h"
 #include "format.h"
@@ -94,6 +95,7 @@ static const struct {
 	{ words_cases, &words_nr_cases },
 	{ test_cases, &test_nr_cases },
 	{ protocol_cases, &protocol_nr_cases },
+	{ counters_cases, &counters_nr_cases },
 	{ engine_cases, &engine_nr_cases },
 	{ prefixes_cases, &prefixes_nr_cases },
 	{ start_cases, &start_nr_cases },

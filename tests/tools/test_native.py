@@ -26,6 +26,7 @@ BUDGETS = {
     "native/start.c": 110,
     "native/failure.c": 20,
     "native/harness.c": 90,
+    "native/counters.c": 190,
     "native/bystander.c": 80,
     "native/chunks.c": 85,
     "native/sites_module.c": 20,
@@ -38,7 +39,7 @@ BUDGETS = {
     # Notes of modules, which a program has none of.
     "native/notes.c": 15,
     # Programs, which exist in user space only.
-    "native/main.c": 366,
+    "native/main.c": 372,
     "native/own_groups.c": 10,
     "native/registered.c": 125,
     "native/output.c": 80,
@@ -102,6 +103,7 @@ NOT_SHARED = {
     "sdt/notes.c",
     "sdt/symbol.c",
     "bench_modules/main.c",
+    "bench_modules/register.c",
     "bench_modules/bystander_thread.c",
     "bench_modules/chunks.c",
     "bench_modules/files.c",

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hardware counters in user space.  They are read in windows of their own, after those that
+ * are timed, one counter at a time: where there are none, nothing else changes.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/kernel.h>
+
+#include "../bench_modules/loops.h"
+#include "counters.h"
+#include "output.h"
+
+#define CACHE(cache)	(PERF_COUNT_HW_CACHE_##cache | PERF_COUNT_HW_CACHE_OP_READ << 8 | \
+			 PERF_COUNT_HW_CACHE_RESULT_MISS << 16)
+
+static const struct native_counter counters[] = {
+	{ "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
+	{ "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
+	{ "l1i-misses", PERF_TYPE_HW_CACHE, CACHE(L1I) },
+	{ "l1d-misses", PERF_TYPE_HW_CACHE, CACHE(L1D) },
+	/* The second level on processors of AMD, the last one on those of Intel. */
+	{ "cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
+	{ "itlb-misses", PERF_TYPE_HW_CACHE, CACHE(ITLB) },
+	{ "dtlb-misses", PERF_TYPE_HW_CACHE, CACHE(DTLB) },
+	{ "front-end-stalls", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND },
+};
+
+static int fds[ARRAY_SIZE(counters)];
+static FILE *file;
+
+int native_counter_open(const struct native_counter *counter)
+{
+	struct perf_event_attr attr = {
+		.type = counter->type,
+		.size = sizeof(attr),
+		.config = counter->config,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Open all counters, and say which there are not. */
+static bool open_all(void)
+{
+	unsigned int i, nr = 0;
+	int why = 0;
+
+	for (i = 0; i < ARRAY_SIZE(counters); i++) {
+		fds[i] = native_counter_open(&counters[i]);
+		nr += fds[i] >= 0;
+		why = fds[i] < 0 ? errno : why;
+	}
+	if (!nr)
+		fprintf(stderr, "kmbench: SKIP counters: %s\n",
+			why == ENOENT || why == EOPNOTSUPP ? "no hardware counter here" :
+			why == EACCES || why == EPERM ?
+			"no permission for perf events (kernel.perf_event_paranoid)" : strerror(why));
+	for (i = 0; nr && i < ARRAY_SIZE(counters); i++)
+		if (fds[i] < 0)
+			fprintf(stderr, "kmbench: SKIP counter %s: not on this processor\n",
+				counters[i].name);
+	return nr;
+}
+
+void native_counters_begin(const char *dir)
+{
+	if (!dir || !open_all())
+		return;
+	file = native_output_create(dir, "counters", "");
+	if (file)
+		fputs("benchmark,variant,counter,per_pass,share\n", file);
+}
+
+double native_count_scaled(const struct native_count *count)
+{
+	if (!count->running || count->running > count->enabled)
+		return NAN;
+	return (double)count->value * count->enabled / count->running;
+}
+
+/* Return the events of a window, or NAN; lower @share. */
+static double count_window(int fd, bench_op *op, u32 loops, double *share)
+{
+	struct native_count before, count;
+	double part;
+
+	/* The times cannot be reset: they go on. */
+	if (read(fd, &before, sizeof(before)) != sizeof(before) ||
+	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		return NAN;
+	op(loops);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (read(fd, &count, sizeof(count)) != sizeof(count))
+		return NAN;
+	count.value -= before.value;
+	count.enabled -= before.enabled;
+	count.running -= before.running;
+	part = count.enabled ? (double)count.running / count.enabled : 0;
+	*share = part < *share ? part : *share;
+	return native_count_scaled(&count);
+}
+
+double native_counter_passes(int fd, const struct bench_variant *variant, const u32 *loops,
+			     double *share)
+{
+	u32 least = loops[0], most = loops[BENCH_LOOP_COUNTS - 1];
+	unsigned int layout;
+	double sum = 0;
+
+	*share = 1;
+	for (layout = 0; layout < BENCH_LAYOUTS; layout++) {
+		bench_op *op = variant->op[layout];
+
+		/* Once unseen, so that the code is known to caches and predictors. */
+		op(least);
+		sum += count_window(fd, op, most, share) - count_window(fd, op, least, share);
+	}
+	return sum / BENCH_LAYOUTS / (most - least);
+}
+
+static void show_variant(const struct bench_group *group, unsigned int number)
+{
+	u32 loops[BENCH_LOOP_COUNTS];
+	unsigned int i;
+
+	if ((group->select && group->select(number)) || bench_find_loops(group, number, loops))
+		return;
+	for (i = 0; i < ARRAY_SIZE(counters); i++) {
+		double share, events;
+
+		if (fds[i] < 0)
+			continue;
+		events = native_counter_passes(fds[i], &group->variants[number], loops, &share);
+		if (isnan(events))
+			fprintf(stderr, "kmbench: SKIP counter %s of %s: it did not run\n",
+				counters[i].name, group->variants[number].name);
+		else
+			fprintf(file, "%s,%s,%s,%.4f,%.3f\n", group->name,
+				group->variants[number].name, counters[i].name, events, share);
+	}
+}
+
+void native_counters_show(const struct bench_group *group)
+{
+	unsigned int i;
+
+	if (!file || group->block)
+		return;
+	if (group->setup && group->setup())
+		return;
+	for (i = 0; i < group->nr_variants; i++)
+		show_variant(group, i);
+	if (group->teardown)
+		group->teardown();
+}
+
+int native_counters_end(void)
+{
+	return file ? native_output_close(file, "counters") : 0;
+}
