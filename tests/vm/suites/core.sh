@@ -165,6 +165,12 @@ find_reach() {
 	return 1
 }
 
+# has_return_thunks: succeeds if the kernel's functions return by a jump to a thunk. Some kernels take
+# that for an indirect jump, and optimise no kprobe in such a function.
+has_return_thunks() {
+	cat /sys/devices/system/cpu/vulnerabilities/* | grep -qi "return thunk\|safe ret"
+}
+
 test_core_kprobes() {
 	add_probe site "$getppid" "$call"
 	deny_kprobe "a site on a disabled kprobe is refused" "$getppid" "$call" 5
@@ -176,7 +182,13 @@ test_core_kprobes() {
 	try "a site is allowed once the kprobe is removed" command_core site "$getppid" "$call" 5
 	put 1 /proc/sys/debug/kprobes-optimization
 	find_reach
-	result $? "a kprobe is optimised whose jump covers the next instruction"
+	found=$?
+	[ $found = 0 ] || ! has_return_thunks || {
+		skip "a site that an optimised kprobe covers is refused" \
+			"this kernel optimises no kprobe where functions return by a thunk"
+		return
+	}
+	result $found "a kprobe is optimised whose jump covers the next instruction"
 	echo "# $function+$offset, $distance before"
 	deny_kprobe "a site that an optimised kprobe covers is refused" "$function" "$offset" 5
 	disable_probe reach
