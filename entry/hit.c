@@ -7,6 +7,8 @@
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 
+#include <asm/frame.h>
+
 #include <kmarkers/search.h>
 
 #include "events.h"
@@ -15,6 +17,15 @@
 
 /* Hits on a CPU that RCU does not watch, as in the idle loop: nothing was done with them. */
 static atomic_long_t unwatched;
+
+/* Where entry_call() finds the arguments of entry_hit(), behind what it pushed. */
+#ifdef CONFIG_FRAME_POINTER
+#define NEXT_AT "80"
+#define CALLER_AT "88"
+#else
+#define NEXT_AT "72"
+#define CALLER_AT "80"
+#endif
 
 /*
  * The compiler knows nothing of this call: at an entry arguments are in registers, and at
@@ -27,6 +38,7 @@ asm(".pushsection .text\n"
 	"	.type entry_call, @function\n"
 	"entry_call:\n"
 	"	.byte 0xf3, 0x0f, 0x1e, 0xfa\n"
+	FRAME_BEGIN
 	"	pushq %rax\n"
 	"	pushq %rcx\n"
 	"	pushq %rdx\n"
@@ -36,8 +48,8 @@ asm(".pushsection .text\n"
 	"	pushq %r9\n"
 	"	pushq %r10\n"
 	"	pushq %r11\n"
-	"	movq 72(%rsp), %rdi\n"
-	"	movq 80(%rsp), %rsi\n"
+	"	movq " NEXT_AT "(%rsp), %rdi\n"
+	"	movq " CALLER_AT "(%rsp), %rsi\n"
 	"	call entry_hit\n"
 	"	popq %r11\n"
 	"	popq %r10\n"
@@ -48,6 +60,7 @@ asm(".pushsection .text\n"
 	"	popq %rdx\n"
 	"	popq %rcx\n"
 	"	popq %rax\n"
+	FRAME_END
 	"	" ASM_RET
 	"	.size entry_call, . - entry_call\n"
 	".popsection\n");

@@ -11,6 +11,8 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
+#include <asm/frame.h>
+
 void many_pass(void);
 
 asm(".pushsection .text\n"
@@ -39,11 +41,13 @@ asm(".pushsection .text\n"
 	"	.type many_pass, @function\n"
 	"many_pass:\n"
 	"	.byte 0xf3, 0x0f, 0x1e, 0xfa\n"
+	FRAME_BEGIN
 	"	.set many_at, 0\n"
 	"	.rept 20000\n"
 	"	many_call %many_at\n"
 	"	.set many_at, many_at + 1\n"
 	"	.endr\n"
+	FRAME_END
 	"	" ASM_RET "\n"
 	"	.size many_pass, . - many_pass\n"
 	".noaltmacro\n"
