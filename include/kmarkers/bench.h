@@ -172,7 +172,7 @@ static void __exit id##_unregister(void)				\
 	bench_remove_group(&id);					\
 }									\
 module_init(id##_register);						\
-module_exit(id##_unregister);
+module_exit(id##_unregister)
 #else
 /**
  * bench_register() - add a group to the benchmarks of a program
