@@ -181,6 +181,19 @@ used_kb() {
 		/proc/meminfo
 }
 
+# memory_parts: print the parts of that memory, and each cache of the slab allocator, in kB
+memory_parts() {
+	awk '/^(SUnreclaim|VmallocUsed|Percpu|KernelStack|PageTables):/ { print $1, $2 }' /proc/meminfo
+	awk 'NR > 2 { print $1, $15 * $6 * 4 }' /proc/slabinfo
+}
+
+# grown_parts: print those of at least 16 kB more than after the second round
+grown_parts() {
+	memory_parts >/tmp/parts.now
+	awk 'NR == FNR { first[$1] = $2; next }
+		$2 - first[$1] >= 16 { printf " %s %d kB", $1, $2 - first[$1] }' /tmp/parts.first /tmp/parts.now
+}
+
 # grew_little: succeeds if the kernel uses little more memory than after the second round
 grew_little() {
 	used=$(used_kb)

@@ -123,9 +123,12 @@ check_round() {
 	disarm_counters
 	try "round $rounds: no byte is left" unchanged text
 	try "round $rounds: no owner of text is left" unchanged owners
-	[ "$rounds" -gt 2 ] || first_kb=$(used_kb)
+	[ "$rounds" -gt 2 ] || {
+		first_kb=$(used_kb)
+		memory_parts >/tmp/parts.first
+	}
 	try "round $rounds: the kernel's memory does not grow" within 1 grew_little
-	echo "# memory of the kernel: $used kB, $((used - first_kb)) kB more than at first"
+	echo "# memory of the kernel: $used kB, $((used - first_kb)) kB more than at first:$(grown_parts)"
 	same "round $rounds: no storm failed" "$(cat /tmp/vain.storms)" 0
 	[ "$(cat /tmp/vain.storms)" = 0 ] || sed 's/^/# /' /tmp/why.storms
 	for kind in $(faults_of "$rounds"); do
