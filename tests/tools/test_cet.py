@@ -171,3 +171,7 @@ def test_each_suite_that_is_named_exists() -> None:
     there = {path.stem for path in (ROOT / "tests/vm/suites").glob("*.sh")}
     for part in cet.PARTS:
         assert set(part.suites.split()) <= there
+
+
+def test_some_part_loads_the_benchmarks() -> None:
+    assert {part.bench for part in cet.PARTS} == {True, False}

@@ -62,6 +62,7 @@ def test_a_row_of_bochs_boots_what_it_says(tmp_path: Path) -> None:
     assert asked.append == "mitigations=off preempt=none nokaslr tsc=reliable"
     assert asked.timeout > processors.request(ROW, tmp_path, tmp_path).timeout
     assert asked.settings["KMARKERS_SUITES"] == processors.BOCHS_SUITES
+    assert asked.settings["KMARKERS_BENCH"] == 0
 
 
 def test_what_the_kernel_says() -> None:

@@ -55,6 +55,7 @@ class Part:
     suites: str
     cpus: int
     usual: float
+    bench: bool = True  # whether the benchmarks are loaded, too
 
 
 PARTS = (
@@ -64,6 +65,7 @@ PARTS = (
         "cases modules examples tables typed sdt settable events functions core kprobes",
         1,
         780,
+        bench=False,
     ),
     Part("cet-two", "the same on two CPUs, in part", "typed sdt", 2, 300),
     Part("cet-sdt", "SDT probes as trace events and as notes", "sdt_events notes", 1, 400),
@@ -89,7 +91,8 @@ def request(kernel: str, modules: Path, log: Path, job: str, processor: str = PR
 
 def run_part(part: Part, kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel for the suites of one part."""
-    settings = {**kernelsuite.SLOW_SETTINGS, "KMARKERS_SUITES": part.suites}
+    loaded = {"KMARKERS_SUITES": part.suites, "KMARKERS_BENCH": int(part.bench)}
+    settings = {**kernelsuite.SLOW_SETTINGS, **loaded}
     base = request(kernel, modules, log, "cet.sh")
     return kernelsuite.run_alone(replace(base, settings=settings, cpus=part.cpus), log)
 

@@ -73,6 +73,7 @@ def request(row: Row, modules: Path, out: Path) -> Request:
     settings = {
         **kernelsuite.SLOW_SETTINGS,
         "KMARKERS_SUITES": BOCHS_SUITES if row.by_bochs else suites,
+        "KMARKERS_BENCH": int(not row.by_bochs),
         "KMARKERS_CPUS": row.cpus,
         "KMARKERS_PREEMPTION": row.preemption,
     }
