@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <linux/compiler.h>
 #include <linux/kernel.h>
 
 #include "../../native/counters.h"
@@ -13,7 +14,7 @@
 #define PAGE_BYTES	4096UL
 #define MOST_LOOPS	20
 
-static char pages[2 * MOST_LOOPS][PAGE_BYTES] __attribute__((aligned(4096)));
+static char pages[2 * MOST_LOOPS][PAGE_BYTES] __aligned(PAGE_BYTES);
 
 /*
  * Two page faults in each pass.  The stores are in assembly, since those of C fault in

@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kmtools.base import processes
 from kmtools.base.errors import OBSTACLES, explain
 from kmtools.base.paths import ROOT
 from kmtools.check import ktap
 from kmtools.check.ktap import Tally
 from kmtools.check.suites import LOGS, Suite, run_all
-from kmtools.lab import catalogue, chroot, emulator, symbols, triage
+from kmtools.lab import catalogue, chroot, emulator, symbols, triage, userspace
 from kmtools.lab.apt import FetchError
 from kmtools.lab.build import build_modules, object_dir, strip_copies
 from kmtools.lab.catalogue import Entry
 from kmtools.lab.kernels import ensure
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import LOOK_LOG, Result, report
-from kmtools.measure.guest import KMLIVE
 
 TESTS = ROOT / "tests" / "vm"
 JOBS = TESTS / "jobs"
@@ -118,9 +118,18 @@ def obstacle(kernel: str) -> Callable[[], str]:
     return why
 
 
+def kmlive(modules: Path) -> Path:
+    """Return where the program is that the suite of the benchmarks runs."""
+    return modules.with_name(f"{modules.name}-programs") / "kmlive"
+
+
 def build(name: str, modules: Path, log: Path) -> Tally:
-    """Build all modules, tests and examples; a warning is a failure."""
+    """Build all modules, tests, examples and kmlive; a warning is a failure."""
     log.unlink(missing_ok=True)
+    program = kmlive(modules)
+    words = userspace.make(program, out=program.parent)
+    if not userspace.obstacle() and processes.run(words, log):
+        return Tally(failed=[f"kmlive does not build: see {log}"])
     code = build_modules(name, ROOT, modules, MAKE_ARGS, log)
     found = findings(log.read_text(errors="replace"))
     if code and not found:
@@ -195,6 +204,7 @@ def boot_and_run(
     settings: Settings | None = None,
 ) -> Result:
     """Boot and run a script, with all files that it needs."""
+    program = kmlive(modules)
     request = Request(
         kernel=entry.name,
         job=JOBS / job,
@@ -202,7 +212,7 @@ def boot_and_run(
         modules=modules,
         additions=[
             *((TESTS, "/tests"), (READER, "/examples")),
-            *([(KMLIVE, "/kmlive")] if KMLIVE.exists() else []),
+            *([(program, "/kmlive")] if program.exists() else []),
         ],
         settings=settings or {},
         append=" ".join(appended(entry)),
