@@ -13,7 +13,12 @@
 #define NR	8
 #define HALF	4
 
-extern u8 test_neighbours[];
+/* Points to the sites, in a section that objtool skips, as in test_patcher.c. */
+extern u8 *const test_neighbours;
+
+asm(".pushsection " KMARKERS_SECTION(test) ", \"aw\", @progbits\n"
+	"test_neighbours:	.quad test_neighbours_text\n"
+	".popsection");
 
 static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump[INSN] = { 0xe9, 0x00, 0x00, 0x00, 0x00 };
@@ -21,7 +26,7 @@ static const u8 two_nops[INSN] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
 
 static noinline __used notrace void text(void)
 {
-	asm volatile("test_neighbours:\n\t"
+	asm volatile("test_neighbours_text:\n\t"
 		     ".fill 8, 5, 0x00441f0f\n\t"
 		     ".byte 0x0f, 0x1f, 0x40, 0x00, 0x90");
 }
