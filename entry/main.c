@@ -39,8 +39,8 @@ static int __init entry_init(void)
 	return 0;
 
 err_notifier:
-	unregister_module_notifier(&module_notifier);
 	entry_drop_all();
+	unregister_module_notifier(&module_notifier);
 	return err;
 }
 
@@ -48,8 +48,9 @@ static void __exit entry_exit(void)
 {
 	entry_files_exit();
 	entry_events_exit();
-	unregister_module_notifier(&module_notifier);
+	/* Until all tables are dropped, modules that leave must be heard of. */
 	entry_drop_all();
+	unregister_module_notifier(&module_notifier);
 }
 
 module_init(entry_init);

@@ -144,6 +144,14 @@ static int switch_some(bool on)
  */
 int entry_switch_on(void)
 {
+	struct entry_table *table;
+	struct patcher_spot *spot;
+	unsigned int i;
+
+	/* One that could not be switched off and is wanted again is as it should be. */
+	entry_for_each_spot(spot, table, i)
+		if (spot->data & ENTRY_STUCK && entry_is_wanted(spot))
+			entry_set(spot, ENTRY_STUCK, 0);
 	return switch_some(true);
 }
 

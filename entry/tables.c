@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The tables that modules bring and take away. */
+#include <linux/cpu.h>
 #include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -9,12 +10,16 @@
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "modules.h"
 #include "registry.h"
 #include "rules.h"
 #include "switch.h"
 #include "tables.h"
+
+/* Under the registry's lock: this module leaves, and takes over no more tables. */
+static bool leaving;
 
 /* Is all of an instruction in text that stays as long as the module? */
 static bool stays(struct module *module, unsigned long addr)
@@ -121,7 +126,7 @@ static int find_records(struct module *module)
 /* One that comes while we do may be found twice. */
 static void add_module(struct module *module)
 {
-	int err = find_table(module) ? 0 : find_records(module);
+	int err = leaving || find_table(module) ? 0 : find_records(module);
 
 	if (err)
 		pr_err("%s: its functions cannot be switched: error %d\n", module->name, err);
@@ -202,18 +207,44 @@ static void switch_all_off(void)
 	}
 }
 
+static void do_nothing(struct work_struct *work)
+{
+}
+
+/*
+ * Wait until other tasks have run on all CPUs.  An idle task that was in entry_call(), of
+ * which RCU knows nothing, has left it by then: it is not preempted, and gives its CPU
+ * away in its own loop.
+ */
+static void wait_for_idle_tasks(void)
+{
+	struct work_struct work;
+	unsigned int cpu;
+
+	INIT_WORK_ONSTACK(&work, do_nothing);
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		schedule_work_on(cpu, &work);
+		flush_work(&work);
+	}
+	cpus_read_unlock();
+	destroy_work_on_stack(&work);
+}
+
 /**
  * entry_drop_all() - forget every spot, for this module leaves
  *
- * On return all spots are nops, and no task is in what they called.
+ * On return all spots are nops, no task is in what they called, and no table comes any more.
  *
- * Context: may sleep; no table comes any more.
+ * Context: may sleep; the notifier of modules is registered, since clients may leave
+ * while a kprobe is waited for.
  */
 void entry_drop_all(void)
 {
 	struct entry_table *table, *next;
 
 	mutex_lock(&entry_registry.lock);
+	leaving = true;
 	switch_all_off();
 	list_for_each_entry_safe(table, next, &entry_registry.tables, node) {
 		list_del_rcu(&table->node);
@@ -223,4 +254,5 @@ void entry_drop_all(void)
 	mutex_unlock(&entry_registry.lock);
 	/* Tasks may have been preempted in entry_call(). */
 	synchronize_rcu_tasks();
+	wait_for_idle_tasks();
 }

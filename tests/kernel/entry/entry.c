@@ -251,6 +251,8 @@ static int __init te_init(void)
 static void __exit te_exit(void)
 {
 	te_pass_once(0);
+	if (te_has_kprobe)
+		unregister_kprobe(&te_kprobe);
 }
 
 module_init(te_init);

@@ -113,6 +113,10 @@ test_entry_stuck() {
 	same "one function is stuck" "$(entry_stat stuck)" 1
 	put "te_tail count" "$entry/control"
 	try "another function is switched off while one is stuck" put "te_tail -count" "$entry/control"
+	put "kmarkers_test_entry:te_leaf:entry count" "$entry/control"
+	same "none is stuck that is wanted again" "$(entry_stat stuck)" 0
+	refused "it is not switched off, which is told again" "Device or resource busy" \
+		put "kmarkers_test_entry:te_leaf:entry -count" "$entry/control"
 	rmmod kmarkers_entry &
 	try "kmarkers_entry waits for the kprobe" within 10 sh -c "dmesg | grep -q 'waiting for a kprobe'"
 	put 5 "$te/pass"
@@ -123,6 +127,25 @@ test_entry_stuck() {
 	put 5 "$te/pass"
 	try "kmarkers_entry comes back after the kprobe" insmod /modules/kmarkers_entry.ko
 	same "no function gave a wrong result with a kprobe" "$(cat "$te/wrong")" 0
+}
+
+waits_again() {
+	[ "$(dmesg | grep -c 'waiting for a kprobe')" -gt "$1" ]
+}
+
+# A module leaves while kmarkers_entry waits to leave: neither looks at it afterwards.
+test_entry_left_alone() {
+	put "kmarkers_test_entry:te_leaf:entry count" "$entry/control"
+	put 1 "$te/kprobe"
+	waited=$(dmesg | grep -c 'waiting for a kprobe')
+	rmmod kmarkers_entry &
+	try "kmarkers_entry waits for a kprobe in a module that leaves" within 10 waits_again "$waited"
+	try "a module leaves while kmarkers_entry waits" rmmod kmarkers_test_entry
+	wait
+	lacks "^kmarkers_entry " /proc/modules
+	result $? "kmarkers_entry leaves when the module with the kprobe has gone"
+	try "the module comes back after kmarkers_entry" insmod /modules/kmarkers_test_entry.ko
+	try "kmarkers_entry comes back after the module" insmod /modules/kmarkers_entry.ko
 }
 
 # example_comes_and_goes: load and unload a module whose functions are switched on, until /tmp/stop
@@ -265,6 +288,7 @@ test_entry() {
 	test_entry_patterns
 	test_entry_outside
 	test_entry_stuck
+	test_entry_left_alone
 	test_entry_storm
 	test_entry_modules
 	test_entry_removal
