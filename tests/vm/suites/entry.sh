@@ -115,7 +115,7 @@ test_entry_stuck() {
 	try "another function is switched off while one is stuck" put "te_tail -count" "$entry/control"
 	put "kmarkers_test_entry:te_leaf:entry count" "$entry/control"
 	same "none is stuck that is wanted again" "$(entry_stat stuck)" 0
-	refused "it is not switched off, which is told again" "Device or resource busy" \
+	refused "the function is not switched off, which is told again" "Device or resource busy" \
 		put "kmarkers_test_entry:te_leaf:entry -count" "$entry/control"
 	rmmod kmarkers_entry &
 	try "kmarkers_entry waits for the kprobe" within 10 sh -c "dmesg | grep -q 'waiting for a kprobe'"
