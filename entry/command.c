@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "events.h"
+#include "pattern.h"
 #include "registry.h"
 #include "rules.h"
 
@@ -21,11 +22,15 @@ static const struct {
 
 static int run_command(const char *pattern, u32 action, bool off)
 {
+	struct entry_pattern parsed;
 	int err;
 
 	if (off)
 		return entry_rule_remove(pattern, action);
-	err = action == ENTRY_EVENT ? entry_events_make() : 0;
+	/* What is no pattern makes no events. */
+	err = entry_pattern_parse(&parsed, pattern);
+	if (!err && action == ENTRY_EVENT)
+		err = entry_events_make();
 	return err ?: entry_rule_add(pattern, action);
 }
 

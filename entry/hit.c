@@ -4,10 +4,9 @@
 #include <linux/compiler.h>
 #include <linux/kprobes.h>
 #include <linux/linkage.h>
+#include <linux/objtool.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
-
-#include <asm/frame.h>
 
 #include <kmarkers/search.h>
 
@@ -18,13 +17,33 @@
 /* Hits on a CPU that RCU does not watch, as in the idle loop: nothing was done with them. */
 static atomic_long_t unwatched;
 
-/* Where entry_call() finds the arguments of entry_hit(), behind what it pushed. */
+/*
+ * NEXT_AT and CALLER_AT: where entry_call() finds the arguments of entry_hit(), behind
+ * what it pushed.
+ *
+ * At an entry and at an exit the function has no frame of its own.  Where the kernel
+ * unwinds by frame pointers, two are made: one that returns to the caller, and one that
+ * returns into the function.  objtool does not know such a pair.
+ */
 #ifdef CONFIG_FRAME_POINTER
 #define NEXT_AT "80"
-#define CALLER_AT "88"
+#define CALLER_AT "96"
+#define FRAMES_BEGIN		\
+	"	pushq %rbp\n"	\
+	"	pushq 16(%rsp)\n"	\
+	"	pushq %rbp\n"	\
+	"	movq %rsp, %rbp\n"	\
+	"	pushq 24(%rsp)\n"	\
+	"	pushq %rbp\n"	\
+	"	movq %rsp, %rbp\n"
+#define FRAMES_END		\
+	"	addq $32, %rsp\n"	\
+	"	popq %rbp\n"
 #else
 #define NEXT_AT "72"
 #define CALLER_AT "80"
+#define FRAMES_BEGIN
+#define FRAMES_END
 #endif
 
 /*
@@ -38,7 +57,7 @@ asm(".pushsection .text\n"
 	"	.type entry_call, @function\n"
 	"entry_call:\n"
 	"	.byte 0xf3, 0x0f, 0x1e, 0xfa\n"
-	FRAME_BEGIN
+	FRAMES_BEGIN
 	"	pushq %rax\n"
 	"	pushq %rcx\n"
 	"	pushq %rdx\n"
@@ -60,11 +79,14 @@ asm(".pushsection .text\n"
 	"	popq %rdx\n"
 	"	popq %rcx\n"
 	"	popq %rax\n"
-	FRAME_END
+	FRAMES_END
 	"	" ASM_RET
 	"	.size entry_call, . - entry_call\n"
 	".popsection\n");
 NOKPROBE_SYMBOL(entry_call);
+#ifdef CONFIG_FRAME_POINTER
+STACK_FRAME_NON_STANDARD(entry_call);
+#endif
 
 static __always_inline unsigned long addr_of_spot(const void *spots, unsigned int i)
 {

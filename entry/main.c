@@ -10,11 +10,14 @@
 #include "files.h"
 #include "tables.h"
 
-/* COMING: before the module's init; GOING: after the last of its code ran. */
+/*
+ * COMING: before the module's init; GOING: after the last of its code ran.  LIVE: after
+ * its init, for one that was coming when this module was loaded.
+ */
 static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 {
-	if (event == MODULE_STATE_COMING)
-		entry_add_module(data);
+	if (event == MODULE_STATE_COMING || event == MODULE_STATE_LIVE)
+		entry_add_module(data, event == MODULE_STATE_LIVE);
 	else if (event == MODULE_STATE_GOING)
 		entry_drop_module(data);
 	return NOTIFY_OK;

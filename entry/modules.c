@@ -28,8 +28,9 @@ static struct module *module_of(struct list_head *node)
 }
 
 /*
- * The first @most modules in the list behind this one that have been found fit to run
- * and are not on their way out.  Return how many there are.
+ * The first @most modules in the list behind this one that are live.  Return how many
+ * there are.  One that is coming may vanish without a word to our notifier, if a notifier
+ * in front of ours refuses it.
  */
 static unsigned int collect_modules(struct module **modules, unsigned int most)
 {
@@ -41,8 +42,7 @@ static unsigned int collect_modules(struct module **modules, unsigned int most)
 	for (node = READ_ONCE(THIS_MODULE->list.next); node != &THIS_MODULE->list;
 	     node = READ_ONCE(node->next)) {
 		module = module_of(node);
-		if (!module || (module->state != MODULE_STATE_LIVE &&
-				module->state != MODULE_STATE_COMING))
+		if (!module || module->state != MODULE_STATE_LIVE)
 			continue;
 		if (nr < most)
 			modules[nr] = module;
@@ -53,13 +53,12 @@ static unsigned int collect_modules(struct module **modules, unsigned int most)
 }
 
 /**
- * entry_for_each_module() - call a function for each module that was loaded before
+ * entry_for_each_module() - call a function for each module that runs
  * @each: the function
  *
  * The caller's notifier of modules is registered, and waits for the registry's lock when
- * a module is going.  A module that was seen in another state is told to it later, so it
- * stays until the lock is released.  Modules that come during the call are not all
- * visited, because the notifier is called for them.
+ * a module is going, so each stays until the lock is released.  Modules that are coming
+ * are not visited, because the notifier is called when they are live.
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0 or -ENOMEM.

@@ -210,13 +210,17 @@ static int remove_rule(struct rule *rule)
 
 	list_del(&rule->node);
 	err = plan_all();
-	if (err) {
-		list_add_tail(&rule->node, &rules);
-		return err;
+	if (!err) {
+		exchange_all();
+		err = entry_switch_off();
+		if (err == -ENOMEM)
+			exchange_all();
 	}
-	kfree(rule);
-	exchange_all();
-	return entry_switch_off();
+	if (err == -ENOMEM)
+		list_add_tail(&rule->node, &rules);
+	else
+		kfree(rule);
+	return err;
 }
 
 /**
@@ -225,9 +229,9 @@ static int remove_rule(struct rule *rule)
  * @action: the same
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such rule; -ENOMEM with nothing changed; or what
- * patcher_apply() returned for a spot that could not be switched off, for a kprobe is
- * there: nothing is done with its hits, and the next call tries it again.
+ * Return: 0; -ENOENT if there is no such rule; -ENOMEM with nothing changed; -EBUSY if a
+ * spot could not be switched off, for a kprobe is there: nothing is done with its hits,
+ * and the next call tries it again.
  */
 int entry_rule_remove(const char *text, u32 action)
 {

@@ -87,33 +87,25 @@ static int apply(const struct changes *changes, unsigned int first, unsigned int
 	return err;
 }
 
-/* Leave out a spot that is kept from being switched off, which it may have been before. */
-static int apply_one(const struct changes *changes, unsigned int i)
-{
-	struct patcher_spot *spot = changes->spots[i];
-	int err = apply(changes, i, 1);
-
-	if (err && spot->data & ENTRY_STUCK)
-		return 0;
-	if (err)
-		entry_set(spot, 0, ENTRY_STUCK);
-	return err;
-}
-
-/* As many as can be: halves of halves, since all but few can. */
-static int apply_most(const struct changes *changes, unsigned int first, unsigned int nr)
+/*
+ * A batch of these failed: as many as can be, by halves of halves, since all but few can.
+ * Those that cannot are stuck.  Return whether one is that was not before.
+ */
+static bool apply_most(const struct changes *changes, unsigned int first, unsigned int nr)
 {
 	unsigned int half = nr / 2;
-	int err, other;
+	bool news = false;
 
-	if (nr == 1)
-		return apply_one(changes, first);
-	err = apply(changes, first, nr);
-	if (!err || err == -ENOMEM)
-		return err;
-	err = apply_most(changes, first, half);
-	other = apply_most(changes, first + half, nr - half);
-	return err ?: other;
+	if (nr == 1) {
+		news = !(changes->spots[first]->data & ENTRY_STUCK);
+		entry_set(changes->spots[first], 0, ENTRY_STUCK);
+		return news;
+	}
+	if (apply(changes, first, half))
+		news = apply_most(changes, first, half);
+	if (apply(changes, first + half, nr - half))
+		news |= apply_most(changes, first + half, nr - half);
+	return news;
 }
 
 static int switch_some(bool on)
@@ -129,7 +121,9 @@ static int switch_some(bool on)
 	changes.pokes = kvcalloc(changes.nr, sizeof(*changes.pokes), GFP_KERNEL);
 	if (changes.spots && changes.pokes) {
 		collect(&changes);
-		err = on ? apply(&changes, 0, changes.nr) : apply_most(&changes, 0, changes.nr);
+		err = apply(&changes, 0, changes.nr);
+		if (err && err != -ENOMEM && !on)
+			err = apply_most(&changes, 0, changes.nr) ? -EBUSY : 0;
 	}
 	kvfree(changes.spots);
 	kvfree(changes.pokes);
@@ -159,8 +153,8 @@ int entry_switch_on(void)
  * entry_switch_off() - switch off every other spot
  *
  * Context: may sleep; the registry's lock is held.
- * Return: 0, -ENOMEM, or what patcher_apply() returned for a spot that could not be
- * switched off, unless the same was so the last time.
+ * Return: 0; -ENOMEM with all spots as they were; -EBUSY if one could not be switched
+ * off, unless the same was so the last time.
  */
 int entry_switch_off(void)
 {

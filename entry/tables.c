@@ -123,10 +123,15 @@ static int find_records(struct module *module)
 	return nr > 0 ? add_table(module, span.first, nr) : nr;
 }
 
-/* One that comes while we do may be found twice. */
-static void add_module(struct module *module)
+/* A module is told of when it comes and when it is live, or found as we come. */
+static int take_over(struct module *module)
 {
-	int err = leaving || find_table(module) ? 0 : find_records(module);
+	return leaving || find_table(module) ? 0 : find_records(module);
+}
+
+static void take_over_or_tell(struct module *module)
+{
+	int err = take_over(module);
 
 	if (err)
 		pr_err("%s: its functions cannot be switched: error %d\n", module->name, err);
@@ -134,17 +139,22 @@ static void add_module(struct module *module)
 
 /**
  * entry_add_module() - take over the spots of a module, if it has any
- * @module: a module that is coming: none of its code runs yet
+ * @module: a module that is coming, none of whose code runs yet, or one that is live
+ * @is_live: which of them
  *
  * A client works without us: if its table is malformed or there is no memory, or if a
- * spot that is to be on cannot be switched, the log says so, and its spots stay nops.
+ * spot that is to be on cannot be switched, its spots stay nops.  It is tried once more
+ * when the module is live, and then the log says so.
  *
  * Context: may sleep.
  */
-void entry_add_module(struct module *module)
+void entry_add_module(struct module *module, bool is_live)
 {
 	mutex_lock(&entry_registry.lock);
-	add_module(module);
+	if (is_live)
+		take_over_or_tell(module);
+	else
+		take_over(module);
 	mutex_unlock(&entry_registry.lock);
 }
 
@@ -159,7 +169,7 @@ int entry_add_present(void)
 	int err;
 
 	mutex_lock(&entry_registry.lock);
-	err = entry_for_each_module(add_module);
+	err = entry_for_each_module(take_over_or_tell);
 	mutex_unlock(&entry_registry.lock);
 	return err;
 }
@@ -188,17 +198,18 @@ void entry_drop_module(struct module *module)
 
 /*
  * Switch everything off.  A spot that somebody else's kprobe is on cannot be: wait until
- * it is gone, for what the spot calls must not go before.
+ * it is gone, for what the spot calls must not go before.  So too without memory.
  */
 static void switch_all_off(void)
 {
 	bool told = false;
+	int err;
 
 	entry_rules_clear();
-	entry_switch_off();
+	err = entry_switch_off();
 	while (entry_any_is_on()) {
 		if (!told)
-			pr_warn("waiting for a kprobe to leave\n");
+			pr_warn("waiting for %s\n", err == -ENOMEM ? "memory" : "a kprobe to leave");
 		told = true;
 		mutex_unlock(&entry_registry.lock);
 		msleep(100);

@@ -5,7 +5,7 @@
 
 struct module;
 
-void entry_add_module(struct module *module);
+void entry_add_module(struct module *module, bool is_live);
 int entry_add_present(void);
 void entry_drop_module(struct module *module);
 void entry_drop_all(void);

@@ -14,7 +14,9 @@
 #include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -242,9 +244,17 @@ MODULE_PARM_DESC(nmis, "how many there were");
 module_param_named(wrong, te_wrong.counter, int, 0400);
 MODULE_PARM_DESC(wrong, "calls that gave a wrong result");
 
+static bool te_stays;
+module_param_named(stay, te_stays, bool, 0600);
+MODULE_PARM_DESC(stay, "1: the init function waits, for at most a minute, until this is 0");
+
 static int __init te_init(void)
 {
+	unsigned long end = jiffies + 60 * HZ;
+
 	te_pass_once(0);
+	while (READ_ONCE(te_stays) && time_before(jiffies, end))
+		msleep(20);
 	return 0;
 }
 

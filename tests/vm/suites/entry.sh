@@ -279,6 +279,56 @@ test_entry_two() {
 	put "two_nops -count" "$entry/control"
 }
 
+idle_calls() {
+	[ "$(cat "$ti/calls")" -gt 1000 ]
+}
+
+# Idle tasks call a recorded function where RCU does not watch.
+test_entry_idle() {
+	ti=/sys/module/kmarkers_test_entry_idle/parameters
+	driver=/sys/devices/system/cpu/cpuidle/current_driver
+	if ! [ -e /modules/kmarkers_test_entry_idle.ko ] || ! grep -q none $driver; then
+		skip "hits of idle tasks are counted for all functions together" "this kernel lets no module drive idle CPUs"
+		return
+	fi
+	try "a module with a function for idle tasks loads" insmod /modules/kmarkers_test_entry_idle.ko
+	put "kmarkers_test_entry_idle:te_idle:entry count" "$entry/control"
+	before=$(entry_stat unwatched)
+	put 1 "$ti/idle"
+	try "idle tasks call the function" within 20 idle_calls
+	put 0 "$ti/idle"
+	same "hits of idle tasks are counted for all functions together" \
+		$(($(entry_stat unwatched) - before)) "$(cat "$ti/calls")"
+	entry_lists "kmarkers_test_entry_idle:te_idle:entry on count 0 "
+	result $? "hits of idle tasks are not counted for their function"
+	put 1 "$ti/idle"
+	gone=0
+	while [ $gone -lt "$comings" ] && rmmod kmarkers_entry && insmod /modules/kmarkers_entry.ko; do
+		put "te_idle count" "$entry/control"
+		gone=$((gone + 1))
+	done
+	put 0 "$ti/idle"
+	same "kmarkers_entry leaves while idle tasks call functions that are on" $gone "$comings"
+	same "no idle task got a wrong result" "$(cat "$ti/wrong")" 0
+	put "te_idle -count" "$entry/control"
+	rmmod kmarkers_test_entry_idle
+}
+
+# A module that is in its init function when kmarkers_entry comes is taken over when it is live.
+test_entry_in_init() {
+	rmmod kmarkers_test_entry
+	rmmod kmarkers_entry
+	insmod /modules/kmarkers_test_entry.ko stay=1 &
+	try "a module stays in its init function" within 10 grep -q "^kmarkers_test_entry .* Loading" /proc/modules
+	try "kmarkers_entry comes meanwhile" insmod /modules/kmarkers_entry.ko
+	lacks "^kmarkers_test_entry:" "$entry/list"
+	result $? "a module whose init function may yet fail is not listed"
+	put 0 "$te/stay"
+	wait
+	entry_lists "kmarkers_test_entry:te_leaf:entry off - 0 "
+	result $? "a module is listed when its init function has returned"
+}
+
 test_entry() {
 	must insmod /modules/kmarkers_test_entry.ko || return
 	test_entry_list
@@ -289,6 +339,8 @@ test_entry() {
 	test_entry_outside
 	test_entry_stuck
 	test_entry_left_alone
+	test_entry_in_init
+	test_entry_idle
 	test_entry_storm
 	test_entry_modules
 	test_entry_removal

@@ -18,6 +18,7 @@ pass_traced() {
 }
 
 test_entry_event_made() {
+	refused "what is no pattern makes no event" "Invalid argument" put "a:b:c:d event" "$entry/control"
 	try "there is no event of functions unless that is asked for" [ ! -e "$function_group" ]
 	entry_takes 0 "te_leaf event"
 	try "entries and exits are events when that is asked for" \
@@ -58,6 +59,32 @@ test_entry_event_records() {
 	same "what is a record is counted, too" "$(entry_records ": entry: function te_leaf") $(($(entry_hits entry te_leaf) - hits))" "10 10"
 	put "te_leaf -count" "$entry/control"
 	put "te_many -event" "$entry/control"
+}
+
+# stacks_of KIND: print the functions that are on the stack at hits of te_cold, a line for each hit
+stacks_of() {
+	awk -v kind=": $1: function te_cold" '
+		index($0, kind) { hit = 1; next }
+		/ => / { if (hit) { sub(/\+.*/, "", $2); line = line " " $2 } next }
+		/<stack trace>/ { next }
+		{ if (line) print line; line = ""; hit = 0 }
+		END { if (line) print line }' "$tracing/trace"
+}
+
+# A stack trace of a hit has the function and its caller, also where the kernel unwinds by frame pointers.
+test_entry_event_stacks() {
+	put "te_cold event" "$entry/control"
+	put 1 "$tracing/options/stacktrace" || {
+		skip "a stack trace has the function and its caller" "this kernel has none in the trace"
+		return
+	}
+	pass_traced 5
+	put 0 "$tracing/options/stacktrace"
+	for kind in entry exit; do
+		same "the stack trace of an $kind has the function and its caller" \
+			"$(stacks_of $kind | grep -c "entry_call te_cold te_pass_once\(.cold\)\? te_pass")" 5
+	done
+	put "te_cold -event" "$entry/control"
 }
 
 test_entry_event_instances() {
@@ -103,6 +130,7 @@ test_entry_events() {
 	must insmod /modules/kmarkers_test_entry.ko || return
 	test_entry_event_made
 	test_entry_event_records
+	test_entry_event_stacks
 	test_entry_event_instances
 	test_entry_event_modules
 	rmmod kmarkers_test_entry

@@ -81,8 +81,20 @@ test_core_without_memory() {
 	rmmod kmarkers_test_core
 }
 
+# Rules for recorded functions: one that cannot be taken away stays, and so do its functions.
+test_entry_without_memory() {
+	must insmod /modules/kmarkers_test_entry.ko || return
+	list=$debugfs/entry/list
+	undo=$debugfs/entry/control
+	without_memory "te_* count" "$undo" "te_* -count"
+	put "te_* count" "$undo"
+	without_memory "te_* -count" "$undo" "te_* count"
+	put "te_* -count" "$undo"
+	rmmod kmarkers_test_entry
+}
+
 test_nomem() {
-	must insmod /modules/kmarkers_test.ko || return
+	loaded kmarkers_test || must insmod /modules/kmarkers_test.ko || return
 	must insmod /modules/kmarkers_test_events.ko || return
 	if ! put 1 "$fail_at"; then
 		stop_failing
@@ -106,6 +118,7 @@ test_nomem() {
 	put 0 /sys/kernel/tracing/events/kmarkers/marker/enable
 	same "the list of markers is as before all refusals" "$(cat "$list")" "$all"
 	test_core_without_memory
+	test_entry_without_memory
 	expedite 0
 	rmmod kmarkers_test_events
 	rmmod kmarkers_test

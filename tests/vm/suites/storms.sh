@@ -46,9 +46,12 @@ test_aliases() {
 	try "no freed area is left to be purged after a batch" within 5 batch_leaves_no_free_area
 }
 
-# The case of runs needs a kernel that preempts itself; a LOCK prefix is dropped with one CPU only.
+# The cases of runs and of tasks that are held need a kernel that preempts itself; a LOCK prefix is
+# dropped with one CPU only.
 test_special() {
-	case_with patcher_storm_of_runs "a kernel that preempts itself"
+	for case in patcher_storm_of_runs patcher_waits_for_a_held_task patcher_exchanges_prefix_of_a_held_task; do
+		case_with "$case" "a kernel that preempts itself"
+	done
 	case_with patcher_prefixes "two CPUs"
 	put 0 "$cpu1"
 	case_with patcher_prefixes "one CPU"
