@@ -50,6 +50,7 @@ def test_a_row_boots_what_it_says(tmp_path: Path) -> None:
     two = processors.request(replace(ROW, cpus=2, preemption=pairs.AS_BUILT), tmp_path, tmp_path)
     assert two.append == "mitigations=off" and not two.one_thread
     assert (asked.accel, asked.bochs) == ("tcg", "")
+    assert asked.settings["KMARKERS_BENCH"] == 0
     options = emulator.accelerator_options("tcg", "vm", 4, True, asked.model)
     assert options[options.index("-cpu") + 1] == "EPYC"
 
