@@ -66,6 +66,11 @@ def test_a_row_of_bochs_boots_what_it_says(tmp_path: Path) -> None:
     assert asked.settings["KMARKERS_BENCH"] == 0
 
 
+def test_what_the_cases_need_is_unloaded() -> None:
+    for suites in (processors.SUITES, processors.FEW_SUITES, processors.BOCHS_SUITES):
+        assert suites.startswith("cases modules ")
+
+
 def test_what_the_kernel_says() -> None:
     status = (
         "# spectre_v2: Mitigation: Retpolines; IBPB: disabled; STIBP: disabled\n"

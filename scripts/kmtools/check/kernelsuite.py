@@ -54,8 +54,8 @@ DEBUG_SETTINGS = {
     "KMARKERS_STEP": 6,
 }
 
-# Sizes for slow emulators, where what storms find by luck is left to other suites.
-SLOW_SETTINGS = {"KMARKERS_BATCHES": 30, "KMARKERS_CYCLES": 3}
+# Sizes for slow emulators, where what storms and samples find by luck is left to other commands.
+SLOW_SETTINGS = {"KMARKERS_BATCHES": 30, "KMARKERS_CYCLES": 3, "KMARKERS_SAMPLES": 4}
 
 # Sizes for short storms; other commands run the long ones.
 SHORT_SETTINGS = {

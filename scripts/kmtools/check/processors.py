@@ -49,7 +49,7 @@ SUITES = "cases modules typed sdt entry core functions"
 # With more CPUs than this, CPUs starve: fewer tests, and one thread of the emulator for all.
 MOST_THREADS = 2
 FEW_SUITES = "cases modules sdt entry"
-BOCHS_SUITES = "cases sdt"
+BOCHS_SUITES = "cases modules sdt"
 # How long a row may take and usually takes, under QEMU and under Bochs.
 TIMEOUT_SECONDS, USUAL_SECONDS = 900.0, 150.0
 BOCHS_TIMEOUT_SECONDS, BOCHS_USUAL_SECONDS = 2400.0, 300.0
