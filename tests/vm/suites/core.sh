@@ -143,8 +143,10 @@ jumps() {
 
 # find_reach: register a kprobe on an instruction, so that the jump of the optimised kprobe covers
 # the next one, which loads a constant. Sets $function, $offset of the latter, and $distance between
-# them.
+# them. Where functions return by a thunk, a few that are not optimised are enough.
 find_reach() {
+	tries=1000
+	! has_return_thunks || tries=10
 	# These run rarely: some emulators fail when breakpoints in a busy function change.
 	for function in vfs_rename vfs_link vfs_rmdir vfs_mkdir vfs_mknod do_symlinkat vfs_symlink \
 		vfs_fsync_range do_fcntl vfs_write vfs_read; do
@@ -159,6 +161,8 @@ find_reach() {
 				within 1 jumps "$function" $((offset - distance)) && return
 				disable_probe reach
 				remove_probe reach
+				tries=$((tries - 1))
+				[ "$tries" -gt 0 ] || return
 			done
 		done
 	done
