@@ -10,7 +10,7 @@ import pytest
 from fakelab import fake_emulator
 from kmtools.check import kernelsuite, matrix, pairs, processors
 from kmtools.check.pairs import Row
-from kmtools.lab import catalogue, emulator
+from kmtools.lab import bochs, catalogue, emulator
 
 ROW = Row("6.1", "EPYC", "off", 4, "full")
 FOUND = ["Retpolines; untrained return thunk", "9", "0", "0", "80", "2026-11-24"]
@@ -60,7 +60,8 @@ def test_a_row_of_bochs_boots_what_it_says(tmp_path: Path) -> None:
     assert row.cells[1] == "Bochs ryzen"
     asked = processors.request(row, tmp_path, tmp_path)
     assert (asked.bochs, asked.model, asked.cpus) == ("ryzen", "max", 2)
-    assert asked.append == "mitigations=off preempt=none nokaslr tsc=reliable"
+    assert asked.append.startswith("mitigations=off preempt=none nokaslr tsc=reliable ")
+    assert f"tsc_early_khz={bochs.INSTRUCTIONS_PER_SECOND // 1000}" in asked.append
     assert asked.timeout > processors.request(ROW, tmp_path, tmp_path).timeout
     assert asked.settings["KMARKERS_SUITES"] == processors.BOCHS_SUITES
     assert asked.settings["KMARKERS_BENCH"] == 0
