@@ -146,7 +146,7 @@ jumps() {
 # them. Where functions return by a thunk, a few that are not optimised are enough.
 find_reach() {
 	tries=1000
-	! has_return_thunks || tries=10
+	! has_return_thunks || tries=4
 	# These run rarely: some emulators fail when breakpoints in a busy function change.
 	for function in vfs_rename vfs_link vfs_rmdir vfs_mkdir vfs_mknod do_symlinkat vfs_symlink \
 		vfs_fsync_range do_fcntl vfs_write vfs_read; do

@@ -114,6 +114,8 @@ boundaries() {
 # A breakpoint, and what is left behind it, must not put the kernel out of step.
 test_sdt_kprobes() {
 	site=$(($(sed -n 's/^tsdt:.*:apart .*@+\(0x[0-9a-f]*\) .*/\1/p' "$sdt/list")))
+	# Each kprobe that goes waits for grace periods.
+	expedite 1
 	boundaries >/tmp/boundaries_off
 	try "the kernel takes kprobes beside sites that are off" \
 		[ "$(wc -l </tmp/boundaries_off)" -gt 10 ]
@@ -124,6 +126,7 @@ test_sdt_kprobes() {
 			"$(grep -vxcF -f /tmp/boundaries_off /tmp/boundaries_on)" 0
 	done
 	put "apart -count" "$sdt/control"
+	expedite 0
 }
 
 is_promoted() {
