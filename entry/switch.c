@@ -141,12 +141,13 @@ int entry_switch_on(void)
 	struct entry_table *table;
 	struct patcher_spot *spot;
 	unsigned int i;
+	int err = switch_some(true);
 
 	/* One that could not be switched off and is wanted again is as it should be. */
 	entry_for_each_spot(spot, table, i)
-		if (spot->data & ENTRY_STUCK && entry_is_wanted(spot))
+		if (!err && spot->data & ENTRY_STUCK && entry_is_wanted(spot))
 			entry_set(spot, ENTRY_STUCK, 0);
-	return switch_some(true);
+	return err;
 }
 
 /**

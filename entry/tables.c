@@ -198,21 +198,21 @@ void entry_drop_module(struct module *module)
 
 /*
  * Switch everything off.  A spot that somebody else's kprobe is on cannot be: wait until
- * it is gone, for what the spot calls must not go before.  So too without memory.
+ * it is gone, for what the spot calls must not go before.  So too without memory.  Each
+ * attempt may be a line in the log, so they become fewer.
  */
 static void switch_all_off(void)
 {
-	bool told = false;
+	unsigned int turns = 0;
 	int err;
 
 	entry_rules_clear();
 	err = entry_switch_off();
 	while (entry_any_is_on()) {
-		if (!told)
+		if (!turns++)
 			pr_warn("waiting for %s\n", err == -ENOMEM ? "memory" : "a kprobe to leave");
-		told = true;
 		mutex_unlock(&entry_registry.lock);
-		msleep(100);
+		msleep(100 * min(turns, 50U));
 		mutex_lock(&entry_registry.lock);
 		entry_switch_off();
 	}

@@ -168,27 +168,37 @@ static int te_on_kprobe(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-static struct kprobe te_kprobe;
-static bool te_has_kprobe;
+static const char *const te_probed[] = {
+	"kmarkers_test_entry:te_leaf", "kmarkers_test_entry:te_tail",
+};
 
-static int te_set_kprobe(const char *text, const struct kernel_param *unused)
+static struct kprobe te_kprobes[ARRAY_SIZE(te_probed)];
+static unsigned int te_nr_kprobes;
+
+static int te_have_kprobes(unsigned int wanted)
 {
-	bool wanted;
-	int err = kstrtobool(text, &wanted);
+	int err = 0;
 
-	if (err || wanted == te_has_kprobe)
-		return err;
-	if (!wanted) {
-		unregister_kprobe(&te_kprobe);
-	} else {
-		te_kprobe = (struct kprobe) {
-			.symbol_name = "kmarkers_test_entry:te_leaf",
+	for (; te_nr_kprobes < wanted && !err; te_nr_kprobes += !err) {
+		te_kprobes[te_nr_kprobes] = (struct kprobe) {
+			.symbol_name = te_probed[te_nr_kprobes],
 			.pre_handler = te_on_kprobe,
 		};
-		err = register_kprobe(&te_kprobe);
+		err = register_kprobe(&te_kprobes[te_nr_kprobes]);
 	}
-	te_has_kprobe = wanted && !err;
+	while (te_nr_kprobes > wanted)
+		unregister_kprobe(&te_kprobes[--te_nr_kprobes]);
 	return err;
+}
+
+static int te_set_kprobes(const char *text, const struct kernel_param *unused)
+{
+	unsigned int wanted;
+	int err = kstrtouint(text, 0, &wanted);
+
+	if (!err && wanted > ARRAY_SIZE(te_kprobes))
+		err = -EINVAL;
+	return err ?: te_have_kprobes(wanted);
 }
 
 /* NMIs of unknown origin, which called te_in_nmi(). */
@@ -226,7 +236,7 @@ static int te_set_nmi(const char *text, const struct kernel_param *unused)
 static const struct kernel_param_ops te_pass_ops = { .set = te_pass };
 static const struct kernel_param_ops te_storm_ops = { .set = te_storm };
 static const struct kernel_param_ops te_never_ops = { .set = te_never };
-static const struct kernel_param_ops te_kprobe_ops = { .set = te_set_kprobe };
+static const struct kernel_param_ops te_kprobes_ops = { .set = te_set_kprobes };
 static const struct kernel_param_ops te_nmi_ops = { .set = te_set_nmi };
 
 module_param_cb(pass, &te_pass_ops, NULL, 0200);
@@ -235,8 +245,8 @@ module_param_cb(storm, &te_storm_ops, NULL, 0200);
 MODULE_PARM_DESC(storm, "call all functions that often on every CPU");
 module_param_cb(never, &te_never_ops, NULL, 0200);
 MODULE_PARM_DESC(never, "call a function that does not return");
-module_param_cb(kprobe, &te_kprobe_ops, NULL, 0200);
-MODULE_PARM_DESC(kprobe, "1: put a kprobe on the entry of te_leaf; 0: take it away");
+module_param_cb(kprobes, &te_kprobes_ops, NULL, 0200);
+MODULE_PARM_DESC(kprobes, "how many of te_leaf and te_tail have a kprobe on their entry");
 module_param_cb(nmi, &te_nmi_ops, NULL, 0200);
 MODULE_PARM_DESC(nmi, "1: handle NMIs of unknown origin, and call te_in_nmi in each; 0: do not");
 module_param_named(nmis, te_nmis.counter, int, 0400);
@@ -261,8 +271,7 @@ static int __init te_init(void)
 static void __exit te_exit(void)
 {
 	te_pass_once(0);
-	if (te_has_kprobe)
-		unregister_kprobe(&te_kprobe);
+	te_have_kprobes(0);
 }
 
 module_init(te_init);

@@ -100,7 +100,7 @@ test_entry_outside() {
 # A kprobe on a function that is on keeps it on, and nothing else.
 test_entry_stuck() {
 	put "kmarkers_test_entry:te_[lt]*:entry count" "$entry/control"
-	try "a kprobe comes to a function that is on" put 1 "$te/kprobe"
+	try "a kprobe comes to a function that is on" put 1 "$te/kprobes"
 	hits=$(entry_hits entry te_leaf)
 	put 5 "$te/pass"
 	same "a function with a kprobe counts every entry" $(($(entry_hits entry te_leaf) - hits)) 10
@@ -113,14 +113,21 @@ test_entry_stuck() {
 	same "one function is stuck" "$(entry_stat stuck)" 1
 	put "te_tail count" "$entry/control"
 	try "another function is switched off while one is stuck" put "te_tail -count" "$entry/control"
+	put 2 "$te/kprobes"
+	refused "functions, one of them with a kprobe, are not switched on" "Device or resource busy" \
+		put "kmarkers_test_entry:te_[lt]*:entry count" "$entry/control"
+	same "one function is stuck after that" "$(entry_stat stuck)" 1
+	put 1 "$te/kprobes"
 	put "kmarkers_test_entry:te_leaf:entry count" "$entry/control"
 	same "none is stuck that is wanted again" "$(entry_stat stuck)" 0
 	refused "the function is not switched off, which is told again" "Device or resource busy" \
 		put "kmarkers_test_entry:te_leaf:entry -count" "$entry/control"
 	rmmod kmarkers_entry &
 	try "kmarkers_entry waits for the kprobe" within 10 sh -c "dmesg | grep -q 'waiting for a kprobe'"
+	sleep 3
+	try "few lines are logged while it waits" [ "$(dmesg | grep -c "change refused")" -le 15 ]
 	put 5 "$te/pass"
-	put 0 "$te/kprobe"
+	put 0 "$te/kprobes"
 	wait
 	lacks "^kmarkers_entry " /proc/modules
 	result $? "kmarkers_entry leaves when the kprobe has gone"
@@ -136,7 +143,7 @@ waits_again() {
 # A module leaves while kmarkers_entry waits to leave: neither looks at it afterwards.
 test_entry_left_alone() {
 	put "kmarkers_test_entry:te_leaf:entry count" "$entry/control"
-	put 1 "$te/kprobe"
+	put 1 "$te/kprobes"
 	waited=$(dmesg | grep -c 'waiting for a kprobe')
 	rmmod kmarkers_entry &
 	try "kmarkers_entry waits for a kprobe in a module that leaves" within 10 waits_again "$waited"
