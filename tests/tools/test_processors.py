@@ -51,6 +51,8 @@ def test_a_row_boots_what_it_says(tmp_path: Path) -> None:
     assert two.append == "mitigations=off" and not two.one_thread
     assert (asked.accel, asked.bochs) == ("tcg", "")
     assert asked.settings["KMARKERS_BENCH"] == 0
+    assert asked.settings["KMARKERS_CYCLES"] == processors.FEW_CYCLES
+    assert two.settings["KMARKERS_CYCLES"] == kernelsuite.SLOW_SETTINGS["KMARKERS_CYCLES"]
     options = emulator.accelerator_options("tcg", "vm", 4, True, asked.model)
     assert options[options.index("-cpu") + 1] == "EPYC"
 

@@ -21,8 +21,8 @@ KERNELS = {
     "5.10": (AS_BUILT,),
 }
 # Processors that QEMU emulates, of which kernels have different opinions. With XSAVE its Opterons
-# stand still as soon as a kernel switches XSAVE on. AVX needs XSAVE: with AVX alone, 7.2 dies of its
-# own test of a cipher.
+# stand still as soon as a kernel switches XSAVE on. AVX needs XSAVE: with AVX alone, 7.2 dies of
+# its own test of a cipher.
 OPTERON = "Opteron_G5,-xsave,-avx"
 MODELS = ("Skylake-Server", "EPYC-Milan", "EPYC", "SapphireRapids", "Haswell", OPTERON)
 # Processors of Bochs, which is slow: AMD's, Intel's without indirect branch tracking, and with it.

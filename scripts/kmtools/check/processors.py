@@ -49,6 +49,7 @@ SUITES = "cases modules typed sdt entry core functions"
 # With more CPUs than this, CPUs starve: fewer tests, and one thread of the emulator for all.
 MOST_THREADS = 2
 FEW_SUITES = "cases modules sdt entry"
+FEW_CYCLES = 1
 BOCHS_SUITES = "cases modules sdt"
 # How long a row may take and usually takes, under QEMU and under Bochs.
 TIMEOUT_SECONDS, USUAL_SECONDS = 900.0, 150.0
@@ -78,6 +79,8 @@ def request(row: Row, modules: Path, out: Path) -> Request:
         "KMARKERS_CPUS": row.cpus,
         "KMARKERS_PREEMPTION": row.preemption,
     }
+    if many:
+        settings["KMARKERS_CYCLES"] = FEW_CYCLES
     asked = Request(
         kernel=row.kernel,
         job=kernelsuite.JOBS / "row.sh",
