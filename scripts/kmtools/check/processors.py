@@ -36,10 +36,11 @@ INTRODUCTION = f"""\
 `{COMMAND}` runs these rows. Each two values of two columns are together in a row, if
 they can be. The tests are in short form, and the benchmarks are not loaded; with 4 and 8 CPUs the
 tests are fewer, and one thread of the emulator runs all CPUs. The processors are models of QEMU,
-and of Bochs where that is said; Bochs is slow and runs few of the tests. The kernel's own words say
-what it does about branches that others can train; they come from
-/sys/devices/system/cpu/vulnerabilities. Each row tests that it has its number of CPUs and its
-preemption model. {NOT_RUN} marks a row that was never run. No emulator here has FRED or INVLPGB.
+and of Bochs where that is said; Bochs is slow and runs few of the tests, without those of ten
+thousand probes. The kernel's own words say what it does about branches that others can train; they
+come from /sys/devices/system/cpu/vulnerabilities. Each row tests that it has its number of CPUs and
+its preemption model. {NOT_RUN} marks a row that was never run. No emulator here has FRED or
+INVLPGB.
 """
 # Processors that no emulator here has.
 NOWHERE = (("any", "with FRED", "any", "any", "any"), ("any", "with INVLPGB", "any", "any", "any"))
@@ -76,6 +77,7 @@ def request(row: Row, modules: Path, out: Path) -> Request:
         "KMARKERS_SUITES": BOCHS_SUITES if row.by_bochs else suites,
         # The benchmarks' thousands of sites would make each list long.
         "KMARKERS_BENCH": 0,
+        "KMARKERS_MANY": int(not row.by_bochs),
         "KMARKERS_CPUS": row.cpus,
         "KMARKERS_PREEMPTION": row.preemption,
     }
