@@ -59,9 +59,12 @@ def test_kernel_that_is_run_first_gets_a_row(tmp_path: Path) -> None:
     assert lines[at + 1] == "| 5.10 | - | - | 1 | 4 | 2 | 7 | 0 | 0 | 0 | 0 |"
     assert lines[at + 2].startswith("| 7.2 |")
     assert "- SHORT 5.10: the storms were short" in lines
+    (left,) = (line for line in lines if line.startswith(matrix.NOT_RUN))
+    assert ", 6.12, " in left and "5.10," not in left and "kasan" not in left
     # A column goes with the last result in it.
     for name, log in (("6.1", Tally(0, ["dirt"])), ("6.1", None)):
         again = Outcome(name, suites={"build": Tally(1), "core": Tally(2)})
         again.suites |= {"log": log} if log else {}
         assert matrix.update_row(page, again)
         assert ("| core | log | passed |" in page.read_text()) == bool(log)
+    assert page.read_text().count(f"\n\n{left}\n\nBuilding, ") == 1

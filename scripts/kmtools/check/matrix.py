@@ -7,7 +7,7 @@ A table of kernels by suites is printed, and written to Documentation/kernels.md
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +23,9 @@ from kmtools.lab.catalogue import Entry
 LOGS = ROOT / "build" / "matrix"
 PAGE = ROOT / "Documentation" / "kernels.md"
 STOCK, DEBUG = "Stock kernels", "Debug kernels"
+# Red on every page that shows this file.
+RED = "\N{LARGE RED CIRCLE}"
+NOT_RUN = f"{RED} **not run**"
 # Columns before those of the suites, and behind them.
 BEFORE, BEHIND = 3, 5
 PAGE_HEAD = """\
@@ -134,6 +137,13 @@ def title_of(entry: Entry) -> str:
     return DEBUG if entry.debug else STOCK
 
 
+def never_run(title: str, run: Collection[str]) -> list[str]:
+    """Return a paragraph that names the kernels of a section that have no row, if there are any."""
+    listed = [entry for entry in catalogue.load() if entry.role != catalogue.ADDED]
+    names = [entry.name for entry in listed if title_of(entry) == title and entry.name not in run]
+    return ["", f"{NOT_RUN}: {', '.join(names)}"] if names else []
+
+
 def write_section(page: Path, title: str, text: str) -> None:
     """Replace one section of the page, or add it."""
     content = page.read_text() if page.is_file() else PAGE_HEAD
@@ -175,10 +185,14 @@ def _with_row(section: str, one: Outcome) -> str:
     filled = [columns, *([kernel.get(name, "-") for name in columns] for kernel in table)]
     of_kernel = re.compile(rf"- [A-Z]+ {re.escape(one.kernel)}[ :]")
     after = [line for line in lines[behind:] if not of_kernel.match(line)]
+    if after[1:2] and after[1].startswith(NOT_RUN):
+        del after[:2]
     if not after[-1:] or not after[-1].startswith("- "):
         after.append("")
     said = [*notes([one]), f"AGAIN {one.kernel}: by itself, {datetime.now(UTC):%Y-%m-%d %H:%M}"]
-    parts = [*lines[:first], *markdown_table(filled), *after, *(f"- {note}" for note in said)]
+    left = never_run(lines[0].removeprefix("## "), {kernel["kernel"] for kernel in table})
+    notes_of_all = [*after, *(f"- {note}" for note in said)]
+    parts = [*lines[:first], *markdown_table(filled), *left, *notes_of_all]
     return "\n".join(parts) + "\n\n"
 
 

@@ -18,6 +18,7 @@ from kmtools.base.paths import ROOT
 from kmtools.base.progress import duration
 from kmtools.check import kernelsuite, ktap, matrix, pairs
 from kmtools.check.ktap import Tally
+from kmtools.check.matrix import NOT_RUN, RED
 from kmtools.check.pairs import Row
 from kmtools.lab import bochs, catalogue
 from kmtools.lab.kernels import ensure
@@ -29,9 +30,6 @@ TITLE = "Processors, mitigations, CPUs, preemption models"
 COMMAND = "make check-processors"
 HEAD = ("kernel", "processor", "mitigations", "CPUs", "preemption")
 RESULTS = ("the kernel's own words", "passed", "failed", "skipped", "seconds", "day")
-# Red on every page that shows this file.
-RED = "\N{LARGE RED CIRCLE}"
-NOT_RUN = f"{RED} **not run**"
 INTRODUCTION = f"""\
 `{COMMAND}` runs these rows. Each two values of two columns are together in a row, if
 they can be. The tests are in short form, and the benchmarks are not loaded; with 4 and 8 CPUs the
