@@ -204,6 +204,7 @@ static int write_config(enum config_item item, const char *text)
 static int run_line(char *line)
 {
 	char *value = strchr(line, ' ');
+	struct bench_live *live;
 	int item;
 
 	if (value) {
@@ -211,8 +212,9 @@ static int run_line(char *line)
 		item = match_string(config_names, ARRAY_SIZE(config_names), line);
 		if (item >= 0)
 			return write_config(item, value + 1);
-		if (!strcmp(line, "getppid-live"))
-			return bench_live_select(value + 1);
+		live = bench_live_find(line);
+		if (live)
+			return bench_live_select(live, value + 1);
 		*value = ' ';
 	}
 	return bench_command(line);
@@ -231,7 +233,7 @@ static int control_show(struct seq_file *m, void *unused)
 	unsigned int i;
 
 	seq_puts(m, "start [BENCHMARK...] | stop | reset | BENCHMARK... | blocks N | cpu N | seed N |\n");
-	seq_puts(m, "getppid-live VARIANT\n");
+	bench_live_help(m);
 	mutex_lock(&bench_session.lock);
 	for (i = 0; i < bench_nr_groups; i++)
 		if (bench_groups[i])
@@ -291,4 +293,5 @@ void bench_files_exit(void)
 {
 	patcher_control_close(&control);
 	debugfs_remove_recursive(top);
+	bench_live_exit();
 }

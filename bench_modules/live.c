@@ -1,108 +1,70 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The running kernel's getppid(2), live: the call in it that looks up the pid is
- * redirected to implementations of the same work, with two markers or none, as
- * measured for immediate values in 2008.  The name of a variant, or "original" for the
- * kernel's own code, can be written to bench/getppid-live; the user-space program
- * kmlive switches and measures.
+ * The running kernel, live: each place that has variants is a file in bench/, to which
+ * the name of a variant, or "original" for the kernel's own code, can be written.  The
+ * program kmlive switches and measures.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/pid.h>
-#include <linux/sched.h>
+#include <linux/rcupdate.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include <kmarkers/marker.h>
-#include <kmarkers/redirect.h>
 #include <kmarkers/words.h>
 
 #include "live.h"
 
 #define MAX_NAME	32
 
-/* A replacement for the function that getppid calls; it calls that function itself. */
-#define LIVE(id, before, after)						\
-static noinline pid_t id(struct task_struct *task, enum pid_type type,	\
-			 struct pid_namespace *ns)			\
-{									\
-	pid_t pid;							\
-									\
-	before;								\
-	pid = __task_pid_nr_ns(task, type, ns);				\
-	after;								\
-	return pid;							\
-}
-
-#define MARKED(id, flavour)						\
-	LIVE(id,							\
-	     trace_mark_flavour(flavour, live_getppid_entry, NULL, MARK_NOARGS), \
-	     trace_mark_flavour(flavour, live_getppid_exit, NULL, "%d", pid))
-
-LIVE(live_out, barrier(), barrier())
-LIVE(live_out_clone, barrier(), barrier())
-MARKED(live_generic, generic)
-MARKED(live_immediate, immediate)
-
-static const struct live_variant {
-	const char *name;
-	void *function;
-} variants[] = {
-	{ "original", NULL },
-	{ "compiled-out", live_out },
-	{ "compiled-out-clone", live_out_clone },
-	{ "generic", live_generic },
-	{ "immediate", live_immediate },
-};
+static struct bench_live *const places[] = { &bench_live_getppid, &bench_live_packets };
 
 static DEFINE_MUTEX(lock);
-static const struct live_variant *current_variant = &variants[0];
-static struct patcher_redirect redirect = {
-	.function = "__x64_sys_getppid",
-	.callee = "__task_pid_nr_ns",
-	/* The module cannot be unloaded while the kernel calls into it. */
-	.module = THIS_MODULE,
-};
 
-static int select_variant(const struct live_variant *variant)
+static int select_variant(struct bench_live *live, unsigned int variant)
 {
-	int err = 0;
+	int err = live->now ? live->end(live->now) : 0;
 
-	if (current_variant->function)
-		err = patcher_restore_call(&redirect);
 	if (err)
 		return err;
-	current_variant = &variants[0];
-	if (!variant->function)
-		return 0;
-	redirect.replacement = variant->function;
-	err = patcher_redirect_call(&redirect);
+	live->now = 0;
+	err = variant ? live->begin(variant) : 0;
 	if (!err)
-		current_variant = variant;
+		live->now = variant;
 	return err;
 }
 
+/* The place of this name, or NULL. */
+struct bench_live *bench_live_find(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++)
+		if (!strcmp(name, places[i]->name))
+			return places[i];
+	return NULL;
+}
+
 /**
- * bench_live_select() - select the implementation of getppid(2)
- * @name: name of a variant
+ * bench_live_select() - select a variant of a place
+ * @live: the place
+ * @name: name of the variant
  *
  * Context: may sleep.
- * Return: 0; -EINVAL for an unknown name; or an error of the patcher.
+ * Return: 0; -EINVAL for an unknown name; or an error of what begins or ends a variant.
  */
-int bench_live_select(const char *name)
+int bench_live_select(struct bench_live *live, const char *name)
 {
 	unsigned int i;
 	int err = -EINVAL;
 
 	mutex_lock(&lock);
-	for (i = 0; i < ARRAY_SIZE(variants); i++)
-		if (!strcmp(name, variants[i].name))
-			err = select_variant(&variants[i]);
+	for (i = 0; i < live->nr_variants; i++)
+		if (!strcmp(name, live->variants[i]))
+			err = select_variant(live, i);
 	mutex_unlock(&lock);
 	return err;
 }
@@ -114,29 +76,70 @@ static ssize_t live_write(struct file *file, const char __user *buf, size_t coun
 
 	if (IS_ERR(name))
 		return PTR_ERR(name);
-	err = bench_live_select(name);
+	err = bench_live_select(file_inode(file)->i_private, name);
 	kfree(name);
 	return err ?: count;
 }
 
 static int live_show(struct seq_file *m, void *unused)
 {
+	struct bench_live *live = m->private;
 	unsigned int i;
 
 	mutex_lock(&lock);
-	for (i = 0; i < ARRAY_SIZE(variants); i++)
-		seq_printf(m, &variants[i] == current_variant ? "[%s]\n" : "%s\n",
-			   variants[i].name);
+	for (i = 0; i < live->nr_variants; i++)
+		seq_printf(m, i == live->now ? "[%s]\n" : "%s\n", live->variants[i]);
 	mutex_unlock(&lock);
 	return 0;
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(live);
 
+/* How often the code of each variant ran, where that is counted. */
+static int hits_show(struct seq_file *m, void *unused)
+{
+	const struct bench_live *live;
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		live = places[i];
+		for (j = 0; live->hits && j < live->nr_variants; j++)
+			seq_printf(m, "%s %s %llu\n", live->name, live->variants[j], live->hits(j));
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(hits);
+
+/* Show the commands. */
+void bench_live_help(struct seq_file *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++)
+		seq_printf(m, "%s%s VARIANT", i ? " | " : "", places[i]->name);
+	seq_putc(m, '\n');
+}
+
 /**
- * bench_live_init() - create the control file
+ * bench_live_init() - create the files
  * @dir: the directory bench/
  */
 void bench_live_init(struct dentry *dir)
 {
-	debugfs_create_file("getppid-live", 0600, dir, NULL, &live_fops);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++)
+		debugfs_create_file(places[i]->name, 0600, dir, places[i], &live_fops);
+	/* Nobody may write it, so that it can be read under lockdown. */
+	debugfs_create_file("hits", 0400, dir, NULL, &hits_fops);
+}
+
+/* Give the kernel its own code back, when no variant can be selected any more. */
+void bench_live_exit(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++)
+		bench_live_select(places[i], places[i]->variants[0]);
+	/* What was ended may still run for a packet on another CPU. */
+	synchronize_rcu();
 }

@@ -1,11 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The running kernel's getppid(2), redirected to implementations with markers. */
+/* What the running kernel does is switched between variants, while a program is measured. */
 #ifndef BENCH_MODULES_LIVE_H
 #define BENCH_MODULES_LIVE_H
 
+#include <linux/types.h>
+
 struct dentry;
 
+/**
+ * struct bench_live - a place in the kernel that has variants
+ * @name: name of its file in bench/, and of its command
+ * @variants: the names of the variants; the first is "original", the kernel's own code
+ * @nr_variants: how many
+ * @now: the selected one, a number
+ * @begin: begins a variant other than the first; returns 0 or an error
+ * @end: ends it; returns 0, or an error if it goes on
+ * @hits: says how often the code of a variant ran so far; may be NULL
+ */
+struct bench_live {
+	const char *name;
+	const char *const *variants;
+	unsigned int nr_variants;
+	unsigned int now;
+	int (*begin)(unsigned int variant);
+	int (*end)(unsigned int variant);
+	u64 (*hits)(unsigned int variant);
+};
+
+extern struct bench_live bench_live_getppid;
+extern struct bench_live bench_live_packets;
+
+struct seq_file;
+
 void bench_live_init(struct dentry *dir);
-int bench_live_select(const char *name);
+void bench_live_exit(void);
+void bench_live_help(struct seq_file *m);
+struct bench_live *bench_live_find(const char *name);
+int bench_live_select(struct bench_live *live, const char *name);
 
 #endif /* BENCH_MODULES_LIVE_H */

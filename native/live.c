@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kmlive: times getppid(2) while the kernel's own implementation is switched
- * between implementations with and without markers.  It runs in a test kernel or on a
- * machine that has kmarkers_bench loaded, and is linked statically, for a small
- * initramfs.
+ * kmlive: times what a program does while the kernel's code for it is switched between
+ * variants with and without markers: getppid(2) here, and packets in macro.c.  It runs in
+ * a test kernel or on a machine that has kmarkers_bench loaded, and is linked statically,
+ * for a small initramfs.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <linux/kernel.h>
 #include <linux/seq_file.h>
 #include <linux/vmalloc.h>
 
 #include "attach.h"
+#include "live.h"
 #include "../bench_modules/output.h"
 #include "../bench_modules/run.h"
 #include "../bench_modules/getppid.h"
 #include "../bench_modules/walk.h"
-
-#define CONTROL	"/sys/module/kmarkers_bench/parameters/control"
 
 static u8 *buffer;
 static u64 walk = 1;
@@ -41,17 +38,7 @@ static const struct bench_variant pressure_variants[] = { ROWS(pressure) };
 
 static int select_variant(unsigned int variant)
 {
-	const char *name = quiet_variants[variant].name;
-	int file = open(CONTROL, O_WRONLY);
-	int err = 0;
-
-	if (file < 0 || dprintf(file, "getppid-live %s", name) < 0)
-		err = -errno;
-	if (err)
-		fprintf(stderr, "kmlive: %s: %s: %s\n", CONTROL, name, strerror(errno));
-	if (file >= 0)
-		close(file);
-	return err;
+	return native_live_select("getppid-live", quiet_variants[variant].name);
 }
 
 static int setup(void)
@@ -68,22 +55,25 @@ static void teardown(void)
 	vfree(buffer);
 }
 
-static const struct bench_group groups[] = {
-	{
-		.name = "getppid-quiet",
-		.variants = quiet_variants,
-		.nr_variants = ARRAY_SIZE(quiet_variants),
-		.select = select_variant,
-	},
-	{
-		.name = "getppid-pressure",
-		.variants = pressure_variants,
-		.nr_variants = ARRAY_SIZE(pressure_variants),
-		.loops = { 2, 4, 18 },
-		.setup = setup,
-		.teardown = teardown,
-		.select = select_variant,
-	},
+static const struct bench_group getppid_quiet = {
+	.name = "getppid-quiet",
+	.variants = quiet_variants,
+	.nr_variants = ARRAY_SIZE(quiet_variants),
+	.select = select_variant,
+};
+
+static const struct bench_group getppid_pressure = {
+	.name = "getppid-pressure",
+	.variants = pressure_variants,
+	.nr_variants = ARRAY_SIZE(pressure_variants),
+	.loops = { 2, 4, 18 },
+	.setup = setup,
+	.teardown = teardown,
+	.select = select_variant,
+};
+
+static const struct bench_group *const groups[] = {
+	&getppid_quiet, &getppid_pressure, &native_macro_ping, &native_macro_hackbench,
 };
 
 static bool never_stop(void)
@@ -102,6 +92,11 @@ static int run_group(const struct bench_group *group, const struct bench_config 
 	err = bench_alloc_result(group, config, &result);
 	if (!err)
 		err = bench_run_group(group, &result, never_stop);
+	if (err == -ENODEV && group->lacks) {
+		fprintf(native_live_env, "lacks:%s=%s\n", group->name, group->lacks);
+		bench_free_result(&result);
+		return 0;
+	}
 	snprintf(path, sizeof(path), "%s/%s.csv", dir, group->name);
 	m.file = err ? NULL : fopen(path, "w");
 	if (m.file) {
@@ -119,17 +114,35 @@ static int run_group(const struct bench_group *group, const struct bench_config 
 	return err;
 }
 
+static int run_named(char **names, const struct bench_config *config, const char *dir)
+{
+	unsigned int i;
+
+	for (; *names; names++) {
+		for (i = 0; i < ARRAY_SIZE(groups); i++)
+			if (!strcmp(*names, groups[i]->name))
+				break;
+		if (i == ARRAY_SIZE(groups)) {
+			fprintf(stderr, "kmlive: there is no benchmark %s\n", *names);
+			return -EINVAL;
+		}
+		if (run_group(groups[i], config, dir))
+			return -EIO;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct bench_config config = { .seed = 1 };
-	unsigned int i;
+	char path[4096];
 	cpu_set_t one;
-	int err = 0;
+	int err;
 
 	if (argc == 3 && !strcmp(argv[1], "attach"))
 		return native_attach(argv[2]);
-	if (argc != 4 || atoi(argv[1]) < 1 || atoi(argv[1]) > BENCH_MAX_BLOCKS) {
-		fprintf(stderr, "usage: kmlive BLOCKS SEED DIR | kmlive attach PID\n");
+	if (argc < 5 || atoi(argv[1]) < 1 || atoi(argv[1]) > BENCH_MAX_BLOCKS) {
+		fprintf(stderr, "usage: kmlive BLOCKS SEED DIR BENCHMARK... | kmlive attach PID\n");
 		return 2;
 	}
 	config.blocks = atoi(argv[1]);
@@ -137,7 +150,12 @@ int main(int argc, char **argv)
 	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	sched_setaffinity(0, sizeof(one), &one);
-	for (i = 0; i < ARRAY_SIZE(groups) && !err; i++)
-		err = run_group(&groups[i], &config, argv[3]);
-	return err ? 1 : 0;
+	snprintf(path, sizeof(path), "%s/live", argv[3]);
+	native_live_env = fopen(path, "w");
+	if (!native_live_env) {
+		perror(path);
+		return 1;
+	}
+	err = run_named(argv + 4, &config, argv[3]);
+	return fclose(native_live_env) || err ? 1 : 0;
 }

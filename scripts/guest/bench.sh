@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Job for a test kernel: runs every benchmark and writes the samples to /results.
-# /bench.conf has lines "name value" for the settings of kmarkers_bench. A line "live BLOCKS" asks for
-# the kernel's own getppid, too, and a line "start PATTERNS" for benchmarks whose names match only. The
+# /bench.conf has lines "name value" for the settings of kmarkers_bench. A line "live BLOCKS BENCHMARKS"
+# asks for these of kmlive, too, and a line "start PATTERNS" for benchmarks whose names match only. The
 # variables MODULES, RESULTS, CONFIG and KMLIVE name other paths, for use on a running system.
 modules=${MODULES-/modules}
 results=${RESULTS-/results}
@@ -14,10 +14,10 @@ for module in kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt 
 	kmarkers_bench_sites kmarkers_bench; do
 	insmod "$modules/$module.ko" || exit 1
 done
-live=0 patterns='' names=''
+live=0 lives='' patterns='' names=''
 while read -r name value; do
 	case $name in
-	live) live=$value ;;
+	live) live=${value%% *} lives=${value#* } ;;
 	start) patterns=$value ;;
 	*) echo "$name $value" >"$control" || exit 1 ;;
 	esac
@@ -69,12 +69,18 @@ if [ -z "$patterns" ] || [ -n "$names" ]; then
 fi
 
 if [ "$live" -gt 0 ]; then
-	echo "bench: getppid-quiet, getppid-pressure: $live blocks, live"
-	"${KMLIVE-/kmlive}" "$live" "$(sed -n 's/^seed=//p' "$bench/env")" "$results" || exit 1
+	echo "bench: $lives: $live blocks, live"
+	# Packets of the macro-* are sent over the loopback device.
+	[ "${MODULES-}" ] || ip link set lo up || exit 1
+	# shellcheck disable=SC2086 # it is a list
+	"${KMLIVE-/kmlive}" "$live" "$(sed -n 's/^seed=//p' "$bench/env")" "$results" $lives || exit 1
 	echo "getppid-live original" >"$control" || exit 1
 fi
 
 cat "$bench/env" >"$results/env"
+if [ "$live" -gt 0 ]; then
+	cat "$results/live" >>"$results/env" && rm "$results/live"
+fi
 for samples in "$bench"/*/samples; do
 	name=${samples%/samples}
 	name=${name##*/}

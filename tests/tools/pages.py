@@ -43,6 +43,10 @@ KERNEL_ONLY = {
         "kprobe-on-probe tracepoint tracepoint-2-probes tracepoint-8-probes marker-event"
         " trace-event"
     ),
+    "macro-ping": (
+        "absent absent-clone marker-generic marker-immediate marker-jump marker-1-probe original"
+    ),
+    "macro-hackbench": "absent absent-clone jmp-2 jmp-5 nop-3-2 nop-66x4 nop-p6 original",
     "peers-dormant": "none none-clone marker-jump flag static-key static-call tracepoint",
     "peers-enabled": (
         "none none-clone call static-key static-call kprobe-int3 kprobe-ftrace ftrace-hook"

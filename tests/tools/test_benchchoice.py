@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from fakebench import Machine, env_of, tiers_of
 from kmtools.cli import main
-from kmtools.measure import bench, choice, guest, known, native
+from kmtools.measure import bench, benchrun, choice, guest, known, native
+from kmtools.measure.guest import NONE_LIVE, Live, settings
+from kmtools.measure.told import Events
 from nativeprograms import kmbench
 
 GUEST_JOB = Path(__file__).resolve().parents[2] / "scripts" / "guest" / "bench.sh"
@@ -74,9 +76,25 @@ def test_what_is_chosen_reaches_every_tier(
     assert told["native"]["benchmarks"] == ["loop"]
     assert (told["native"]["blocks"], told["native"]["budget"]) == (12, 120)
     assert told["vm"]["benchmarks"] == told["icount"]["benchmarks"] == ["lo*", "other"]
-    assert (told["vm"]["blocks"], told["vm"]["live"], told["icount"]["blocks"]) == (12, 0, 12)
+    assert (told["vm"]["blocks"], told["icount"]["blocks"]) == (12, 12)
+    assert told["vm"]["live"] == told["icount"]["live"] == NONE_LIVE
     assert machine.bench("--benchmarks", "getppid-*,loop", "--tiers", "vm") == 0
-    assert told["vm"]["live"] == bench.FULL["vm live"]
+    assert told["vm"]["live"] == Live(bench.FULL["vm live"], ["getppid-quiet", "getppid-pressure"])
+
+
+def test_live_benchmarks_are_chosen_for_their_tiers() -> None:
+    """By patterns, as all others; a quick run has none of whole operations."""
+
+    def live(quick: bool, tier: str, wanted: list[str]) -> Live:
+        plan = bench.plan(["vm", "icount"], "6.1", 1, quick, {"benchmarks": wanted})
+        run = benchrun.Run(Path("nowhere"), plan)
+        return bench.Bench(run, print, Events(None), None, lambda _: None).live(tier)
+
+    assert live(False, "icount", []) == Live(4, ["macro-ping", "macro-hackbench"])
+    assert live(False, "icount", ["macro-p*", "loop"]) == Live(4, ["macro-ping"])
+    assert live(False, "vm", ["macro-*"]) == live(True, "icount", []) == NONE_LIVE
+    assert settings(3, 1, Live(4, ["macro-ping"])).splitlines()[2] == "live 4 macro-ping"
+    assert settings(3, 1).splitlines()[2] == "live 0"
 
 
 def test_a_resumed_run_keeps_what_was_chosen(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -224,6 +225,14 @@ def test_exact_counts_are_compared_as_integers(cost: int, verdict: str, note: st
     x = {r.variant: r for r in verdicts.analyse(samples, [ICOUNT])}["x"]
     assert (x.verdict, x.note, x.median) == (verdict, note, cost)
     assert x.delta_ci == Interval(cost - 3, cost - 3)
+
+
+def test_the_note_says_how_often_sites_of_an_operation_run() -> None:
+    samples = exact_samples({"none": 3, "none-clone": 3, "x": 5})
+    env = {f"hits:{samples[0].benchmark}:x": "4 in an operation, 9 in a second"}
+    found = {r.variant: r.note for r in verdicts.analyse(samples, [replace(ICOUNT, env=env)])}
+    assert found["x"] == "+2 instructions; hits: 4 in an operation, 9 in a second"
+    assert found["none"] == ""
 
 
 def test_disagreeing_exact_blocks_are_reported() -> None:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import pytest
-from kmtools.analyse import published
+from kmtools.analyse import published, summary
 from kmtools.measure import objects
+from kmtools.report.figures import thenandnow
 from nativeprograms import kmbench
+from verdictrows import result
 
-# Of 111 rows, 20 are times of programs under kernels that only their users can build.
-CONTINUED = 91
+# Of 111 rows, 12 are times of programs under kernels that only their users can build.
+CONTINUED = 99
 
 
 def test_successors_in_user_space_are_in_its_list(native_programs: None) -> None:
@@ -32,6 +34,15 @@ def test_an_alias_that_leads_nowhere_is_found() -> None:
 
 def test_so_many_published_rows_are_continued() -> None:
     assert published.continued() == (CONTINUED, 111)
+
+
+def test_times_of_whole_programs_stand_beside_no_cycles() -> None:
+    """Pings were published in packets per second, and a successor may be timed on a real CPU."""
+    row, base = result("macro-ping", "marker-immediate"), result("macro-ping", "absent", None)
+    pings = published.ancestors()["macro-ping", "marker-immediate"]
+    assert [(number.whole, number.delta) for number in pings] == [(True, -5)]
+    assert summary.as_json(row, published.ancestors())["published_rows"] == []
+    assert thenandnow.join([base, row], pings) == {}
 
 
 @pytest.fixture(scope="module")

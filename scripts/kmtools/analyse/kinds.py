@@ -18,6 +18,8 @@ DORMANT, COLD, ENABLED, OTHER = KINDS = ("dormant", "cold", "enabled", "other")
 PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("*", "*-on", ENABLED),
     ("peer-*", "*-off", DORMANT),
+    ("macro-*", "*-probe", ENABLED),
+    ("macro-*", "*", DORMANT),
     ("marker-enabled", "*", ENABLED),
     ("peers-enabled", "*", ENABLED),
     ("peer-kprobe-*", "*", ENABLED),

@@ -51,6 +51,11 @@ class Published:
     apart: str
 
     @property
+    def whole(self) -> bool:
+        """Whether this is a time or a rate of a whole program, which stands beside no cycles."""
+        return self.unit in ("s", "packets/s")
+
+    @property
     def differs(self) -> bool:
         """Whether the stated delta differs from the one computed again, at the stated precision."""
         if self.delta_stated is None or self.delta is None:

@@ -115,7 +115,7 @@ def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
     # Published numbers are cycles, so an emulated result or an instruction count has none.
     cycles = result.unit in (UNIT_TSC, UNIT_GUEST)
     found = ancestors.get((result.benchmark, result.variant), []) if cycles else []
-    rows = [row for row in found if row.apart != result.tier]
+    rows = [row for row in found if row.apart != result.tier and not row.whole]
     layouts = stats.layout_medians(result.deltas)
     core: dict[str, Any] = {}
     if result.core is not None:

@@ -314,6 +314,8 @@ def result_for(group: Group, variant: str) -> Result:
     if not series:
         verdict, note = UNRESOLVED, "every window is flagged"
     verdict, note = straight(group, variant, verdict, note)
+    hits = group.tier.env.get(f"{rundir.HITS}{group.benchmark}:{variant}")
+    note = "; ".join(filter(None, (note, f"hits: {hits}" if hits else "")))
     return Result(
         tier=group.tier.tier,
         kernel=group.tier.kernel,

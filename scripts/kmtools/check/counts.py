@@ -13,7 +13,7 @@ from kmtools.analyse.density import COUNTED, is_counted
 from kmtools.analyse.slopes import slopes
 from kmtools.base.errors import FailedError
 from kmtools.check.ktap import Tally
-from kmtools.measure import collect, guest, known, rundir
+from kmtools.measure import bench, collect, guest, known, rundir
 from kmtools.measure.samples import Sample
 
 # Instructions that a dormant marker adds to a loop: load or mov of its state, test and branch; one
@@ -66,6 +66,13 @@ ADDED = {
     ("peer-bpf-kprobe", "bpf-kprobe-on"): (20, 1000),
     ("peer-bpf-fentry", "bpf-fentry-on"): (20, 1000),
     ("peer-bpf-raw-tracepoint", "bpf-raw-tracepoint-on"): (20, 1000),
+    # A ping runs four sites, and a message two.
+    **{
+        ("macro-ping", f"marker-{flavour}"): (4 * n, 4 * n)
+        for flavour, n in {"generic": 3, "immediate": 3, "jump": 1}.items()
+    },
+    ("macro-ping", "marker-1-probe"): (80, 1000),
+    **{("macro-hackbench", nop): (2 * n, 2 * n) for nop, n in NOPS.items()},
     **{
         (f"lock-pair-{lock}", variant): limits
         for lock in LOCKS
@@ -198,7 +205,8 @@ def compare(kernel: str, modules: Path, log: Path) -> Tally:
     for seed in (1, 2):
         raw = log.with_suffix("") / f"seed-{seed}"
         try:
-            guest.measure("icount", kernel, modules, raw, blocks=4, seed=seed)
+            live = guest.Live(4, bench.LIVE["icount"])
+            guest.measure("icount", kernel, modules, raw, blocks=4, seed=seed, live=live)
         except FailedError as error:
             return Tally(failed=[str(error)])
         runs.append(count(raw))

@@ -212,8 +212,8 @@ def run_tools(mutant: Mutant, log: Path) -> list[str]:
 
 
 def programs(mutant: Mutant, log: Path) -> list[tuple[Path, str]]:
-    """The program that the suite of the benchmarks runs, built from the tree."""
-    if "bench" not in mutant.suites:
+    """The program that the suites of the benchmarks run, built from the tree."""
+    if not {"bench", "packets"} & {*mutant.suites}:
         return []
     out = SCRATCH / "guest"
     if exit_code(make(out / "kmlive", out=out, tree=TREE), log, 600.0) != 0:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from kmtools.base.errors import FailedError
@@ -23,10 +24,22 @@ RUNNING = re.compile(r"bench: running ([\w-]+) (\d+)/(\d+)")
 Show = Callable[[float, float, str], None]
 
 
-def settings(blocks: int, seed: int, live: int, benchmarks: Sequence[str] = ()) -> str:
+@dataclass(frozen=True)
+class Live:
+    """The benchmarks of kmlive to measure, and the number of their blocks."""
+
+    blocks: int = 0
+    benchmarks: Sequence[str] = ()
+
+
+NONE_LIVE = Live()
+
+
+def settings(blocks: int, seed: int, live: Live = NONE_LIVE, benchmarks: Sequence[str] = ()) -> str:
     """The configuration that the guest's job reads; without names it runs every benchmark."""
     chosen = f"start {' '.join(benchmarks)}\n" if benchmarks else ""
-    return f"blocks {blocks}\nseed {seed}\nlive {live}\n{chosen}"
+    words = [str(live.blocks), *live.benchmarks] if live.benchmarks else ["0"]
+    return f"blocks {blocks}\nseed {seed}\nlive {' '.join(words)}\n{chosen}"
 
 
 def follow(show: Show | None) -> Callable[[str], None] | None:
@@ -49,13 +62,13 @@ def measure(
     *,
     blocks: int,
     seed: int,
-    live: int = 0,
+    live: Live = NONE_LIVE,
     benchmarks: Sequence[str] = (),
     show: Show | None = None,
 ) -> None:
     """Boot `kernel`, run benchmarks in it and leave the samples, env and vm.json in `raw`.
 
-    `live` is the number of blocks for the kernel's own getppid, which is measured from user space.
+    `live` names the benchmarks in which a program meets the kernel's own code.
     `show` receives the windows done and planned, and the benchmark. After a panic, a warning in the
     kernel log or a hang no samples are kept, and this raises FailedError.
     """

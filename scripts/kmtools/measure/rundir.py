@@ -18,6 +18,8 @@ TIERS = ("native", "metal", "vm", "icount")
 
 # How a line of env begins that names what could not be measured.
 LACKS = "lacks:"
+# How one begins that says how often the sites of a variant run in a whole operation.
+HITS = "hits:"
 
 UNIT_TSC = "TSC cycles"
 UNIT_GUEST = "TSC cycles (guest)"

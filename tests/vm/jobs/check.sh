@@ -7,7 +7,7 @@
 run_suite orders
 load_core || exit 1
 for suite in cases modules examples tables typed sdt sdt_events notes notes_many entry entry_many entry_events history settable events fields many functions \
-	hundred nomem core handler_path kprobes landing bench bench_groups; do
+	hundred nomem core handler_path kprobes landing bench bench_groups packets; do
 	run_suite $suite
 done
 unload_core || exit 1

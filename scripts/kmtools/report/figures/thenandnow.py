@@ -82,7 +82,7 @@ def join(results: Sequence[Result], numbers: Sequence[Published]) -> dict[Machin
     names = successors()
     rows: dict[Machine, list[Row]] = defaultdict(list)
     for then in numbers:
-        if then.delta is None or then.over is None:
+        if then.delta is None or then.over is None or then.whole:
             continue
         bases = sorted(set(names.get((then.source, then.over), [])))
         found = [

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The running kernel's getppid(2), live: the call in it that looks up the pid is
+ * redirected to implementations of the same work, with two markers or none, as
+ * measured for immediate values in 2008.
+ */
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+
+#include <kmarkers/marker.h>
+#include <kmarkers/redirect.h>
+
+#include "live.h"
+
+/* A replacement for the function that getppid calls; it calls that function itself. */
+#define LIVE(id, before, after)						\
+static noinline pid_t id(struct task_struct *task, enum pid_type type,	\
+			 struct pid_namespace *ns)			\
+{									\
+	pid_t pid;							\
+									\
+	before;								\
+	pid = __task_pid_nr_ns(task, type, ns);				\
+	after;								\
+	return pid;							\
+}
+
+#define MARKED(id, flavour)						\
+	LIVE(id,							\
+	     trace_mark_flavour(flavour, live_getppid_entry, NULL, MARK_NOARGS), \
+	     trace_mark_flavour(flavour, live_getppid_exit, NULL, "%d", pid))
+
+LIVE(live_out, barrier(), barrier())
+LIVE(live_out_clone, barrier(), barrier())
+MARKED(live_generic, generic)
+MARKED(live_immediate, immediate)
+
+static const char *const getppid_variants[] = {
+	"original", "compiled-out", "compiled-out-clone", "generic", "immediate",
+};
+
+static void *const functions[] = {
+	NULL, live_out, live_out_clone, live_generic, live_immediate,
+};
+
+static struct patcher_redirect redirect = {
+	.function = "__x64_sys_getppid",
+	.callee = "__task_pid_nr_ns",
+	/* The module cannot be unloaded while the kernel calls into it. */
+	.module = THIS_MODULE,
+};
+
+static int begin_getppid(unsigned int variant)
+{
+	redirect.replacement = functions[variant];
+	return patcher_redirect_call(&redirect);
+}
+
+static int end_getppid(unsigned int variant)
+{
+	return patcher_restore_call(&redirect);
+}
+
+struct bench_live bench_live_getppid = {
+	.name = "getppid-live",
+	.variants = getppid_variants,
+	.nr_variants = ARRAY_SIZE(getppid_variants),
+	.begin = begin_getppid,
+	.end = end_getppid,
+};

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Selecting what the kernel does, for all groups of kmlive. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "live.h"
+
+#define CONTROL	"/sys/module/kmarkers_bench/parameters/control"
+
+FILE *native_live_env;
+
+/* Select a variant of a place of the kernel. */
+int native_live_select(const char *place, const char *variant)
+{
+	int file = open(CONTROL, O_WRONLY);
+	int err = 0;
+
+	if (file < 0 || dprintf(file, "%s %s", place, variant) < 0)
+		err = -errno;
+	if (err)
+		fprintf(stderr, "kmlive: %s: %s %s: %s\n", CONTROL, place, variant, strerror(-err));
+	if (file >= 0)
+		close(file);
+	return err;
+}
