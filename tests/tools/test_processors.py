@@ -101,9 +101,9 @@ def test_a_row_that_never_ran_says_so(page: Path) -> None:
     assert text.startswith("# Kernels\n\n## Stock kernels\n\nsome\n")
     assert f"0 of {len(rows)} rows were run." in text
     for row in rows:
-        assert f"| {' | '.join(row.cells)} | {processors.NOT_RUN} |" in text
+        assert f"| {' | '.join(row.cells)} | {matrix.NOT_RUN} |" in text
     for name in ("FRED", "INVLPGB"):
-        assert f"| with {name} | any | any | any | {processors.NOT_RUN} |" in text
+        assert f"| with {name} | any | any | any | {matrix.NOT_RUN} |" in text
 
 
 def test_a_row_keeps_its_result(page: Path) -> None:
