@@ -12,6 +12,7 @@ from kmtools.analyse import published
 from kmtools.analyse.density import COUNTED, is_counted
 from kmtools.analyse.slopes import slopes
 from kmtools.base.errors import FailedError
+from kmtools.check import kernelsuite
 from kmtools.check.ktap import Tally
 from kmtools.measure import bench, collect, guest, known, rundir
 from kmtools.measure.samples import Sample
@@ -66,7 +67,7 @@ ADDED = {
     ("peer-bpf-kprobe", "bpf-kprobe-on"): (20, 1000),
     ("peer-bpf-fentry", "bpf-fentry-on"): (20, 1000),
     ("peer-bpf-raw-tracepoint", "bpf-raw-tracepoint-on"): (20, 1000),
-    # A ping runs four sites, and a message two. GCC 16 compares a variable in memory, without a load.
+    # A ping runs four sites, and a message two. GCC 16 compares a variable in memory.
     ("macro-ping", "marker-generic"): (8, 12),
     ("macro-ping", "marker-immediate"): (12, 12),
     ("macro-ping", "marker-jump"): (4, 4),
@@ -205,7 +206,16 @@ def compare(kernel: str, modules: Path, log: Path) -> Tally:
         raw = log.with_suffix("") / f"seed-{seed}"
         try:
             live = guest.Live(4, bench.LIVE["icount"])
-            guest.measure("icount", kernel, modules, raw, blocks=4, seed=seed, live=live)
+            guest.measure(
+                "icount",
+                kernel,
+                modules,
+                raw,
+                blocks=4,
+                seed=seed,
+                live=live,
+                program=kernelsuite.kmlive(modules),
+            )
         except FailedError as error:
             return Tally(failed=[str(error)])
         runs.append(count(raw))

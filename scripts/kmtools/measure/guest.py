@@ -64,11 +64,12 @@ def measure(
     seed: int,
     live: Live = NONE_LIVE,
     benchmarks: Sequence[str] = (),
+    program: Path = KMLIVE,
     show: Show | None = None,
 ) -> None:
     """Boot `kernel`, run benchmarks in it and leave the samples, env and vm.json in `raw`.
 
-    `live` names the benchmarks in which a program meets the kernel's own code.
+    `live` names the benchmarks in which a program meets the kernel's own code: `program`, a kmlive.
     `show` receives the windows done and planned, and the benchmark. After a panic, a warning in the
     kernel log or a hang no samples are kept, and this raises FailedError.
     """
@@ -82,7 +83,7 @@ def measure(
         out=out,
         tier=tier,
         modules=modules,
-        additions=[(config, "/bench.conf"), *([(KMLIVE, "/kmlive")] if KMLIVE.exists() else [])],
+        additions=[(config, "/bench.conf"), *([(program, "/kmlive")] if program.exists() else [])],
         timeout=TIMEOUT_SECONDS,
     )
     result = boot(request, follow(show))
