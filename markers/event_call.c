@@ -153,6 +153,8 @@ static struct marker_event *take_kept(const struct marker_event_offer *offer)
 		    strcmp(event->format, offer->format))
 			continue;
 		hash_del(&event->node);
+		/* The trace core may have removed it. */
+		event->added = false;
 		event->used = false;
 		event->leaves = false;
 		return event;
