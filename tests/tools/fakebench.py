@@ -77,13 +77,17 @@ class Machine:
         self.at("modules")
         return 0
 
-    def collected(self, run: Path) -> list[collect.RawDir]:
+    def collected(self, run: Path, reader: collect.Reader) -> list[collect.RawDir]:
         """Collect the samples, and note the step."""
         self.at("collect")
-        return self.whole_merge(run)
+        return self.whole_merge(run, reader=reader)
 
     def shown(
-        self, run: Path, tier: str | None = None, tables: Sequence[str] | None = None
+        self,
+        run: Path,
+        tier: str | None = None,
+        tables: Sequence[str] | None = None,
+        known: object = None,
     ) -> bool:
         """Replace the report."""
         self.at("report")

@@ -14,6 +14,7 @@ from kmtools.analyse.stats import Interval
 from kmtools.analyse.steering import Steering
 from kmtools.check import estimators, noises
 from kmtools.measure import collect, native
+from kmtools.measure.held import Held
 from kmtools.measure.samples import RAW_COLUMNS
 from verdictrows import result
 
@@ -60,7 +61,7 @@ def steer(
     monkeypatch.setattr(native, "run_process", run_process)
     said: list[str] = []
     tell = lambda event, **parts: events.append((event, parts))  # noqa: E731
-    return Steering(16, tell, said.append)
+    return Steering(16, Held(), tell, said.append)
 
 
 def test_a_benchmark_ends_when_it_is_resolved(

@@ -17,7 +17,7 @@ from typing import Any
 from kmtools.analyse import looks, verdicts
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import UNRESOLVED, Result
-from kmtools.measure import collect
+from kmtools.measure.held import Held
 
 Tell = Callable[..., None]
 
@@ -31,10 +31,10 @@ class Look:
     rows: int
 
 
-def results_of(raw: Path, processes: int) -> list[Result]:
+def results_of(held: Held, raw: Path, processes: int) -> list[Result]:
     """The results of the first processes of a folder."""
-    data = collect.load_raw("native", raw, processes)
-    return verdicts.analyse(data.rows, [data.tier])
+    data = held.reader.load("native", raw, processes)
+    return held.results(data.rows, data.tier, verdicts.analyse)
 
 
 def look_at(results: Sequence[Result]) -> Look:
@@ -80,19 +80,22 @@ def say_pilot(results: Sequence[Result], processes: int, tell: Tell, say: Tell) 
 class Steering:
     """Says after each process what to measure next; one for a run in user space."""
 
-    def __init__(self, planned: int, tell: Tell, say: Callable[[str], Any]) -> None:
-        """`planned` is the number of processes foreseen; `tell` takes events, `say` lines."""
+    def __init__(self, planned: int, held: Held, tell: Tell, say: Callable[[str], Any]) -> None:
+        """`planned` is the number of processes foreseen, `held` what the run knows; `tell` takes
+        events, `say` lines."""
         self._planned = planned
+        self._held = held
         self._tell = tell
         self._say = say
 
     def __call__(self, raw: Path, processes: int) -> list[str] | None:
         """The benchmarks to go on with; None if they stay the same, none if all is resolved."""
         if processes == looks.PILOT:
-            say_pilot(results_of(raw, processes), self._planned, self._tell, self._say)
+            found = results_of(self._held, raw, processes)
+            say_pilot(found, self._planned, self._tell, self._say)
         if processes not in looks.LOOKS:
             return None
-        look = look_at(results_of(raw, processes))
+        look = look_at(results_of(self._held, raw, processes))
         resolved = look.rows - look.open_rows
         self._tell(
             "look",

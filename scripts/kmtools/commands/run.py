@@ -24,6 +24,8 @@ from kmtools.measure import benchrun, choice, fetch, known, rundir
 from kmtools.measure import collect as collecting
 from kmtools.measure.bench import Bench
 from kmtools.measure.benchrun import Plan
+from kmtools.measure.collect import RawDir
+from kmtools.measure.held import Held
 from kmtools.measure.told import Events
 from kmtools.report import report as reporting
 
@@ -219,12 +221,13 @@ def run_bench(args: Namespace) -> int:
 def measure_and_report(run: benchrun.Run, events: Events) -> int:
     """Measure the missing tiers; report those that are there, also after an interruption."""
     shown: set[str] = set()
+    held = Held()
 
-    def show(tier: str) -> None:
-        reporting.report(run.path, tier)
+    def show(tier: str, raws: Sequence[RawDir]) -> None:
+        reporting.report(run.path, tier, known=(raws, held))
         shown.add(tier)
 
-    bench = Bench(run, show, events, steering(), reporting.resolving)
+    bench = Bench(run, show, events, steering(), reporting.resolving, held)
     interrupted = False
     try:
         bench.measure()
@@ -234,9 +237,9 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
     whole = False
     if run.measured():
         bench.progress.step("plotting", "15 s")
-        collecting.tell(run.path, collecting.merge(run.path))
+        raws = bench.merge()
         tables = [tier for tier in run.measured() if tier not in shown]
-        whole = reporting.report(run.path, tables=tables)
+        whole = reporting.report(run.path, tables=tables, known=(raws, held))
     if interrupted:
         return 130
     if any(obstacle["failed"] for obstacle in run.obstacles.values()):

@@ -22,6 +22,8 @@ from kmtools.lab import catalogue, kernels, userspace
 from kmtools.lab.build import build_modules
 from kmtools.measure import benchrun, choice, collect, guest, known, native
 from kmtools.measure.benchrun import Plan, Run
+from kmtools.measure.collect import RawDir
+from kmtools.measure.held import Held
 from kmtools.measure.told import Events, Told
 
 HERE = ("native", "vm", "icount")
@@ -72,9 +74,10 @@ class Rows(Protocol):
 @dataclass(frozen=True)
 class Steering:
     """What looks at a run in user space while it lasts: `begin` takes the number of processes
-    foreseen and where to tell events and lines; there are at most `most` processes."""
+    foreseen, what the run knows, and where to tell events and lines; there are at most `most`
+    processes."""
 
-    begin: Callable[[int, Callable[..., None], Callable[[str], None]], native.Steer]
+    begin: Callable[[int, Held, Callable[..., None], Callable[[str], None]], native.Steer]
     most: int
 
 
@@ -84,15 +87,18 @@ class Bench:
     def __init__(
         self,
         run: Run,
-        show: Callable[[str], None],
+        show: Callable[[str, Sequence[RawDir]], None],
         events: Events,
         steering: Steering | None,
         rows: Callable[[str], Rows | None],
+        held: Held | None = None,
     ) -> None:
-        """`show` prints the table of a tier before the next ones are measured. Without `steering`
-        the number of processes in user space is fixed. `rows` makes what a terminal shows while a
-        tier is measured, None for a line alone."""
+        """`show` prints the table of a tier, of the samples so far, before the next ones are
+        measured. Without `steering` the number of processes in user space is fixed. `rows` makes
+        what a terminal shows while a tier is measured, None for a line alone. `held` keeps what is
+        known of the run."""
         self.run = run
+        self.held = held or Held()
         self.show = show
         self.rows = rows
         self.lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
@@ -123,7 +129,7 @@ class Bench:
         program = Path(plan.program) if plan.program else native.KMBENCH
         processes, steer = plan.amounts["processes"], None
         if self.steering is not None and not plan.quick:
-            steer = self.steering.begin(processes, self.events.tell, self.say)
+            steer = self.steering.begin(processes, self.held, self.events.tell, self.say)
             processes = self.steering.most
         rows = self.rows("native")
         with self.progress.watched(rows.lines if rows else None):
@@ -246,7 +252,7 @@ class Bench:
         self.run.obstacles.pop(tier, None)
         self.run.save()
         try:
-            collect.load_raw(tier, self.run.raw(tier))
+            self.held.reader.load(tier, self.run.raw(tier))
         except FailedError as error:
             print(f"collect: {error}", file=sys.stderr)
             kept = self.run.set_aside(tier)
@@ -254,8 +260,13 @@ class Bench:
             return
         self.events.tell("tier", tier=tier, measured=True)
         if tier == "native":
-            collect.tell(self.run.path, collect.merge(self.run.path))
-            self.show(tier)
+            self.show(tier, self.merge())
+
+    def merge(self) -> list[RawDir]:
+        """Write the samples so far, and return them."""
+        raws = collect.merge(self.run.path, reader=self.held.reader)
+        collect.tell(self.run.path, raws)
+        return raws
 
     def measure(self) -> None:
         """Measure the missing tiers: user space first, before anything is downloaded."""

@@ -121,18 +121,34 @@ def load_process(raw: RawDir, path: Path, process: int, blocks: Counter[str]) ->
             blocks[file.stem] = max(blocks[file.stem], block + 1)
 
 
+class Reader:
+    """Reads the raw directories of a run, one of each tier. The files of a process are read once,
+    also if the directory is read again when more processes have ended."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[RawDir, Counter[str], int]] = {}
+
+    def load(self, name: str, path: Path, most: int | None = None) -> RawDir:
+        """Validate a whole raw directory, or its first processes, `most` of them; not fewer than
+        before. What it returned before grows."""
+        count = len(list(path.glob("process-*"))) if most is None else most
+        parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
+        if count and list(path.glob("*.csv")):
+            raise RunError(f"{path}: CSV files both in it and in folders of processes")
+        tier = describe(name, parts[0])
+        counted = disturbance.total([read_key_values(part / "env") for part in parts])
+        raw, blocks, done = self._known.pop(name, (RawDir(tier, path), Counter[str](), 0))
+        raw.tier, raw.path = replace(tier, env={**tier.env, **counted}), path
+        with samples.kept():
+            for number, part in enumerate(parts[done:], done + 1):
+                load_process(raw, part, number, blocks)
+        self._known[name] = raw, blocks, len(parts)
+        return raw
+
+
 def load_raw(name: str, path: Path, most: int | None = None) -> RawDir:
     """Validate a whole raw directory, or its first processes, `most` of them."""
-    count = len(list(path.glob("process-*"))) if most is None else most
-    parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
-    if count and list(path.glob("*.csv")):
-        raise RunError(f"{path}: CSV files both in it and in folders of processes")
-    tier, blocks = describe(name, parts[0]), Counter[str]()
-    counted = disturbance.total([read_key_values(part / "env") for part in parts])
-    raw = RawDir(replace(tier, env={**tier.env, **counted}), path)
-    for number, part in enumerate(parts, 1):
-        load_process(raw, part, number, blocks)
-    return raw
+    return Reader().load(name, path, most)
 
 
 def check_distinct(raws: Sequence[RawDir]) -> None:
@@ -193,24 +209,31 @@ def switch_latest(run: Path) -> None:
     os.replace(fresh, link)
 
 
-def choose(raws: Sequence[RawDir], variants: Sequence[str]) -> None:
-    """Drop the samples of variants that the user did not choose."""
-    for raw in raws:
-        raw.rows = choice.only(raw.rows, variants) if variants else raw.rows
-        if not raw.rows:
-            raise RunError(f"{raw.path}: no variant matches {', '.join(variants)}")
+def chosen(raw: RawDir, variants: Sequence[str]) -> RawDir:
+    """The raw directory without the samples of variants that the user did not choose."""
+    kept = replace(raw, rows=choice.only(raw.rows, variants)) if variants else raw
+    if not kept.rows:
+        raise RunError(f"{raw.path}: no variant matches {', '.join(variants)}")
+    return kept
 
 
-def merge(path: Path, named: Sequence[tuple[str, Path]] = ()) -> list[RawDir]:
-    """Validate raw directories, by default those of the run, and write the run; returns them."""
+def merge(
+    path: Path, named: Sequence[tuple[str, Path]] = (), reader: Reader | None = None
+) -> list[RawDir]:
+    """Validate raw directories, by default those of the run, and write the run; returns them.
+    `reader` may have read those of the run before."""
     run = benchrun.load(path) if (path / benchrun.RECORD).exists() else None
     own = [(tier, run.raw(tier)) for tier in run.measured()] if run else []
     if not named and not own:
         rundir.require_run(path)
         raise RunError(f"{path}: holds no measured tier, and no --raw names one")
-    raws = [load_raw(tier, raw) for tier, raw in named or own]
+    if named:
+        raws = [load_raw(tier, raw) for tier, raw in named]
+    else:
+        reader = reader or Reader()
+        raws = [reader.load(tier, raw) for tier, raw in own]
     if run and not named:
-        choose(raws, run.plan.variants)
+        raws = [chosen(raw, run.plan.variants) for raw in raws]
     check_distinct(raws)
     env = describe_machine(raws)
     env["tiers"] = [tier_entry(raw) for raw in raws]

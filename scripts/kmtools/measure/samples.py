@@ -8,12 +8,14 @@ file and line. This file uses the standard library alone.
 from __future__ import annotations
 
 import csv
+import gc
 import gzip
 import io
 import re
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,6 +71,18 @@ OLD_RAW_COLUMNS = (
 UNIT = RAW_COLUMNS.index("unit")
 RAW = {SCHEMA: RAW_COLUMNS, 1: OLD_RAW_COLUMNS}
 WHOLE_RUN = {SCHEMA: SAMPLE_COLUMNS, 1: ("tier", "kernel", *OLD_RAW_COLUMNS)}
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """While many samples are read, do not look for garbage among them, which takes as long as
+    reading; they are none later, either."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def whole_lines(path: Path) -> Iterator[str]:

@@ -7,7 +7,6 @@ beside them. The same input gives the same bytes. Without numpy it prints median
 
 from __future__ import annotations
 
-import gc
 import importlib.util
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,8 +17,10 @@ from kmtools.base.screen import wants_colour
 from kmtools.base.text import terminal_width, wrapped
 from kmtools.measure import rundir
 from kmtools.measure.bench import Rows
+from kmtools.measure.collect import RawDir
+from kmtools.measure.held import Held
 from kmtools.measure.rundir import Tier
-from kmtools.measure.samples import Sample, read_samples
+from kmtools.measure.samples import Sample, kept, read_samples
 from kmtools.report import medians
 
 NEEDS = "python3-numpy"
@@ -31,23 +32,28 @@ def has_package(name: str) -> bool:
 
 
 def report(
-    run: Path, tier: str | None = None, tables: Sequence[str] | None = None, figures: bool = True
+    run: Path,
+    tier: str | None = None,
+    tables: Sequence[str] | None = None,
+    figures: bool = True,
+    known: tuple[Sequence[RawDir], Held] | None = None,
 ) -> bool:
     """Judge a run, print tables and write the rest; returns whether all of it could be made.
-    `tables` names the tiers whose tables are printed. With `tier`, only its table is printed."""
+    `tables` names the tiers whose tables are printed. With `tier`, only its table is printed.
+    `known` has the samples of the run and what else is known of it, if they need not be read."""
     env = rundir.read_env(run / "env.json")
     tiers = [one for one in rundir.tiers_of(env) if tier in (None, one.tier)]
     names = {one.tier for one in tiers}
-    gc.disable()  # a million samples are no garbage, and looking for some takes as long as reading
-    try:
-        every = read_samples(run / "samples.csv", rundir.tiers_of(env))
-    finally:
-        gc.enable()
-        gc.freeze()
+    if known is None:
+        with kept():
+            every = read_samples(run / "samples.csv", rundir.tiers_of(env))
+    else:
+        every = [sample for raw in known[0] for sample in raw.rows]
     samples = [sample for sample in every if sample.tier in names]
+    held = known[1] if known else Held()
     wanted = names if tables is None else names & {*tables}
     if has_package("numpy"):
-        _judge(run, env, samples, tiers, wanted, tier, figures)
+        _judge(run, env, samples, tiers, wanted, tier, figures, held)
     elif wanted:
         print(medians.render(samples, [one for one in tiers if one.tier in wanted]))
         print("".join(f"\n{line}" for line in rundir.warnings(env, tier)))
@@ -75,6 +81,7 @@ def _judge(
     wanted: set[str],
     tier: str | None,
     figures: bool,
+    held: Held,
 ) -> None:
     """Do the part that needs numpy."""
     from kmtools.analyse import (  # noqa: PLC0415
@@ -87,7 +94,10 @@ def _judge(
     )  # fmt: skip
     from kmtools.report import answer, opening, sitetable, switchtable, table  # noqa: PLC0415
 
-    judged = verdicts.analyse(samples, tiers)
+    judged = []
+    for one in tiers:
+        own = [s for s in samples if (s.tier, s.kernel) == (one.tier, one.kernel)]
+        judged += held.results(own, one, verdicts.analyse)
     results = grade.withheld(env, tiers, judged)
     switches = switching.analyse(samples)
     sites = density.analyse(results, tiers, grade.poor(env, tiers, judged))

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a run knows while it is made: samples that have been read, and results made of them.
+
+A run of ten minutes leaves five million windows. To read them takes as long as to judge them, and
+both are asked for several times: by what steers the run, for the table of a tier, and for the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kmtools.measure.collect import Reader
+from kmtools.measure.rundir import Tier
+from kmtools.measure.samples import Sample
+
+# Makes results of the samples of some tiers.
+Judge = Callable[[Sequence[Sample], Sequence[Tier]], list[Any]]
+
+
+class Held:
+    """The samples and results of one run."""
+
+    def __init__(self) -> None:
+        self.reader = Reader()
+        self._results: dict[tuple[str, str], tuple[int, dict[str, str], list[Any]]] = {}
+
+    def results(self, samples: Sequence[Sample], tier: Tier, judge: Judge) -> list[Any]:
+        """The results of a tier, by `judge`: made again if its samples or its description are not
+        the same as before. In a run samples are only added."""
+        place, env = (tier.tier, tier.kernel), dict(tier.env)
+        known = self._results.get(place)
+        if known is None or known[:2] != (len(samples), env):
+            known = self._results[place] = (len(samples), env, judge(samples, [tier]))
+        return known[2]

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is read or judged once is the same as what is read and judged again."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import rawdata
+from kmtools.measure import collect, samples
+from kmtools.measure.held import Held
+from kmtools.measure.rundir import RunError
+
+LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
+SITES = rawdata.Bench("other", {"none": 2.0, "none-clone": 2.0})
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    """A folder of four processes, the later ones without one benchmark."""
+    for number in range(1, 5):
+        benches = [LOOP, SITES] if number < 3 else [LOOP]
+        rawdata.write_tier(tmp_path / f"raw/process-{number}", blocks=4, benches=benches)
+    return tmp_path / "raw"
+
+
+def test_what_grows_is_what_is_read_at_once(raw: Path) -> None:
+    reader = collect.Reader()
+    for most in (1, 2, 2, 4):
+        found = reader.load("native", raw, most)
+        assert found == collect.load_raw("native", raw, most)
+    assert {row.block for row in found.rows if row.benchmark == "loop"} == set(range(16))
+
+
+def test_a_process_is_read_once(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, whole = [], samples.read_raw
+
+    def noted(path: Path, *rest: object) -> object:
+        read.append(path.parent.name)
+        return whole(path, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(samples, "read_raw", noted)
+    reader = collect.Reader()
+    for most in (2, 3, None):
+        reader.load("native", raw, most)
+    # The folder is renamed when all processes have ended.
+    reader.load("native", raw.rename(raw.with_name("native")))
+    assert sorted(read) == sorted(["process-1", "process-2"] * 2 + ["process-3", "process-4"])
+
+
+def test_what_is_refused_is_read_again(raw: Path) -> None:
+    reader, broken = collect.Reader(), raw / "process-4" / "loop.csv"
+    good = broken.read_text(encoding="utf-8")
+    reader.load("native", raw, 3)
+    broken.write_text("# schema=3\n", encoding="utf-8")
+    with pytest.raises(RunError, match="schema 3"):
+        reader.load("native", raw)
+    broken.write_text(good, encoding="utf-8")
+    assert reader.load("native", raw) == collect.load_raw("native", raw)
+
+
+def test_chosen_variants_leave_the_rest_in_place(raw: Path) -> None:
+    reader = collect.Reader()
+    whole = reader.load("native", raw)
+    count = len(whole.rows)
+    fewer = collect.chosen(whole, ["nothing-else", "none"])
+    assert 0 < len(fewer.rows) < count
+    assert len(reader.load("native", raw).rows) == count
+
+
+def test_results_are_made_again_only_of_other_samples(raw: Path) -> None:
+    made: list[int] = []
+
+    def judge(rows: object, _: object) -> list[int]:
+        made.append(len(rows))  # type: ignore[arg-type]
+        return [len(made)]
+
+    held = Held()
+    two = collect.load_raw("native", raw, 2)
+    assert [held.results(two.rows, two.tier, judge) for _ in range(2)] == [[1], [1]]
+    four = collect.load_raw("native", raw)
+    assert held.results(four.rows, four.tier, judge) == [2]
+    other = replace(four.tier, env={**four.tier.env, "looks": "1"})
+    assert held.results(four.rows, other, judge) == [3]
+    elsewhere = replace(four.tier, kernel="another")
+    assert held.results(four.rows, elsewhere, judge) == [4]
+    assert held.results(four.rows, other, judge) == [3]
+    shutil.rmtree(raw)
+    assert made == [len(two.rows), len(four.rows), len(four.rows), len(four.rows)]
