@@ -71,7 +71,18 @@ def test_a_block_without_all_passes_has_no_slope() -> None:
         1: [Slope.of(0, 0, Fraction(7))],
         4: [Slope.of(0, 0, Fraction(13)), Slope.of(1, 1, Fraction(9))],
     }
-    assert density.over_sites(passes) == [Slope.of(0, 0, Fraction(2))]
+    (found,) = density.over_sites(passes)
+    assert (found.block, found.layout, found.value) == (0, 0, Fraction(2))
+
+
+def test_passes_of_other_denominators_have_an_exact_slope() -> None:
+    """A pass of so many sites takes 1/3 + 2/7 of each, over a number of loops of its own."""
+    passes = {
+        sites: [Slope(3, 1, (7 + 6 * sites) * loops, 21 * loops)]
+        for sites, loops in ((0, 9), (1, 4), (4, 10), (16, 1))
+    }
+    (found,) = density.over_sites(passes)
+    assert found.value == Fraction(2, 7)
 
 
 def test_other_benchmarks_and_emulated_ticks_have_none(tmp_path: Path) -> None:

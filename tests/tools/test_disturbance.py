@@ -87,10 +87,16 @@ def test_a_process_that_measured_has_its_counters(tmp_path: Path) -> None:
     assert float(env["seconds"]) > 0 and int(env["page_faults"]) > 0
 
 
-def window(value: int, flags: tuple[str, ...] = ()) -> Sample:
+FIRST = (1, 0, 1000)
+
+
+def window(value: int, flags: tuple[str, ...] = (), place: tuple[int, int, int] = FIRST) -> Sample:
+    """A window of a process, a layout and a number of loops."""
+    process, layout, loops = place
     return Sample(
-        "native", "k", 1, "b", "v", "loop", 0, 0, 0, 0, 1000, None, value, "TSC cycles", None, flags
-    )
+        "native", "k", process, "b", "v", "loop", layout, 0, 0, 0, loops, None, value, "TSC cycles",
+        None, flags,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -107,6 +113,17 @@ def test_late_windows_are_counted(value: int, flags: tuple[str, ...], late: int)
 def test_long_windows_are_late_by_a_tenth() -> None:
     windows = [*(window(1_000_000) for _ in range(9)), window(1_090_000), window(1_110_000)]
     assert stats.count_late(windows, 2_500_000) == 1
+
+
+@pytest.mark.parametrize("place", [(2, 0, 1000), (1, 3, 1000), (1, 0, 300)])
+def test_windows_are_late_against_the_same_loop(place: tuple[int, int, int]) -> None:
+    """The usual time of one loop is late for another; an even number of windows has two middles."""
+    short = [window(10_000 + 1_000 * (i % 2)) for i in range(6)]
+    long = [window(20_000, place=place) for _ in range(4)]
+    assert stats.count_late([*long, *short], 2_500_000) == 0
+    late = [window(13_001), window(13_000), window(22_501, place=place)]
+    assert stats.count_late([*long, *short, *late[:2]], 2_500_000) == 0
+    assert stats.count_late([*short, window(13_001), *long, late[2]], 2_500_000) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from kmtools.analyse import linearity, stats, verdicts
-from kmtools.analyse.slopes import fit_slope, points_of, slopes
+from kmtools.analyse.slopes import points_of, slopes
 from kmtools.analyse.verdicts import EQUIVALENT, SLOWER, WITHHELD, Result
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 from kmtools.measure.samples import LOOP, Sample
@@ -52,13 +52,20 @@ def judged(samples: list[Sample], tier: Tier = NATIVE) -> dict[str, Result]:
     return {result.variant: result for result in verdicts.analyse(samples, [tier])}
 
 
+def least_squares(points: Sequence[tuple[int, int]]) -> Fraction:
+    """The slope by the means of both coordinates."""
+    x, y = (Fraction(sum(values), len(points)) for values in zip(*points, strict=True))
+    across = sum(((a - x) * (b - y) for a, b in points), Fraction())
+    return across / sum(((a - x) ** 2 for a, _ in points), Fraction())
+
+
 def test_slopes_of_three_windows_are_those_of_least_squares() -> None:
     samples = measured(straight)
     fitted = slopes(samples)
     assert len(fitted["x"]) == PROCESSES * BLOCKS
     for (variant, block, _, _), windows in points_of(samples).items():
         one = next(slope for slope in fitted[variant] if slope.block == block)
-        assert one.value == fit_slope(windows) and one.bottom > 0
+        assert one.value == least_squares(windows) and one.bottom > 0
 
 
 def test_two_windows_of_three_are_a_slope_and_no_bend() -> None:

@@ -13,7 +13,7 @@ import pytest
 import rawdata
 from kmtools.analyse import location, stats, verdicts
 from kmtools.analyse.corecycles import CoreCycles
-from kmtools.analyse.slopes import Slope, find_baseline, fit_slope, paired, slopes
+from kmtools.analyse.slopes import Slope, find_baseline, line, paired, slopes
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import EQUIVALENT, FASTER, FEWER, IDENTICAL, MORE, SLOWER, UNRESOLVED
 from kmtools.measure import rundir
@@ -45,20 +45,19 @@ def zeros(like: Sequence[Slope]) -> list[Slope]:
 
 
 def test_slope_of_two_points_is_exact_and_signed() -> None:
-    assert fit_slope([(1000, 5090), (3000, 9090)]) == 2
-    assert fit_slope([(1000, 9090), (3000, 5090)]) == -2
-    assert fit_slope([(3, 0), (10, 1)]) == Fraction(1, 7)
+    assert Fraction(*line([(1000, 5090), (3000, 9090)])) == 2
+    assert Fraction(*line([(1000, 9090), (3000, 5090)])) == -2
+    assert Fraction(*line([(3, 0), (10, 1)])) == Fraction(1, 7)
 
 
 def test_slope_of_more_points_is_least_squares() -> None:
     points = [(1, 3), (2, 4), (4, 9), (8, 10)]
     expected = np.polyfit([1.0, 2.0, 4.0, 8.0], [3.0, 4.0, 9.0, 10.0], 1)[0]
-    found = fit_slope(points)
-    assert found is not None and float(found) == pytest.approx(expected)
+    assert Fraction(*line(points)) == pytest.approx(expected)
 
 
 def test_one_loop_count_has_no_slope() -> None:
-    assert fit_slope([(5, 1), (5, 3)]) is None
+    assert line([(5, 1), (5, 3)])[1] == line([(5, 1), (5, 3), (5, 4)])[1] == 0
 
 
 def test_flagged_windows_take_no_part_but_are_counted() -> None:

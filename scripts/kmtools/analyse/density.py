@@ -8,6 +8,7 @@ site cannot be read off a pass with a single one.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from typing import Any
 
 from kmtools.analyse import location, stats
 from kmtools.analyse.corecycles import CoreCycles
-from kmtools.analyse.slopes import Slope, fit_slope
+from kmtools.analyse.slopes import Slope
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import BASELINE, FASTER, SLOWER, UNRESOLVED, WITHHELD, Result
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
@@ -96,16 +97,21 @@ def is_counted(benchmark: str) -> bool:
 
 def over_sites(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
     """The slope over the number of sites, in each block that has a pass with every number."""
-    by_block: dict[tuple[int, int, int], dict[int, Slope]] = defaultdict(dict)
+    by_block: dict[tuple[int, int, int], list[tuple[int, int, int]]] = defaultdict(list)
     for sites, series in passes.items():
         for slope in series:
-            by_block[slope.block, slope.layout, slope.process][sites] = slope
+            place = (slope.block, slope.layout, slope.process)
+            by_block[place].append((sites, slope.top, slope.bottom))
+    # The slope is a sum of the passes, each times its own factor.
+    n, total = len(passes), sum(passes)
+    below = n * sum(sites * sites for sites in passes) - total * total
+    factors = {sites: n * sites - total for sites in passes}
     fitted = []
     for (block, layout, process), points in sorted(by_block.items()):
-        if len(points) == len(passes):
-            value = fit_slope([(sites, slope.value) for sites, slope in points.items()])
-            if value is not None:
-                fitted.append(Slope.of(block, layout, value, process))
+        if len(points) == n and below:
+            bottom = math.lcm(*(own for _, _, own in points))
+            top = sum(factors[sites] * value * (bottom // own) for sites, value, own in points)
+            fitted.append(Slope(block, layout, top, bottom * below, process))
     return fitted
 
 

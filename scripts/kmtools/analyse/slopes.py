@@ -37,19 +37,6 @@ class Slope(NamedTuple):
         return Fraction(self.top, self.bottom)
 
 
-def fit_slope(points: Sequence[tuple[int, int | Fraction]]) -> Fraction | None:
-    """Least-squares slope of (x, value) points, exact; None below two different x.
-
-    With two points it is their difference quotient. A negative slope stays negative."""
-    n = len(points)
-    sum_x = sum(x for x, _ in points)
-    sum_y = sum(y for _, y in points)
-    denominator = n * sum(x * x for x, _ in points) - sum_x * sum_x
-    if denominator == 0:
-        return None
-    return Fraction(n * sum(x * y for x, y in points) - sum_x * sum_y, denominator)
-
-
 # The windows without a flag of each variant, block, layout and process: passes and value.
 Points = Mapping[tuple[str, int, int, int], Sequence[tuple[int, int]]]
 

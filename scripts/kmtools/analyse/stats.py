@@ -158,16 +158,18 @@ def count_late(samples: Iterable[Sample], khz: float | None) -> int:
     used like all others; 0 where the rate of the clock is not known."""
     if khz is None:
         return 0
-    alike: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-    for sample in samples:
-        if not sample.flags:
-            alike[sample.process, sample.layout, sample.size].append(sample.value)
-    late = 0
-    for found in alike.values():
-        windows = np.array(found, dtype=np.float64)
-        usual = float(np.median(windows))
-        late += int(np.sum(windows > usual + max(khz / 1000, LATE * abs(usual))))
-    return late
+    rows = np.array(
+        [(s.process, s.layout, s.size, s.value) for s in samples if not s.flags], dtype=np.float64
+    )
+    if not len(rows):
+        return 0
+    rows = rows[np.lexsort(rows.T[::-1])]
+    alike, value = rows[:, :3], rows[:, 3]
+    starts = np.flatnonzero(np.any(np.diff(alike, axis=0, prepend=-1) != 0, axis=1))
+    counts = np.diff(starts, append=len(rows))
+    usual = (value[starts + (counts - 1) // 2] + value[starts + counts // 2]) / 2
+    latest = usual + np.maximum(khz / 1000, LATE * np.abs(usual))
+    return int(np.sum(value > np.repeat(latest, counts)))
 
 
 def count_flags(samples: Iterable[Sample]) -> dict[str, int]:
