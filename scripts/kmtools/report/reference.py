@@ -24,7 +24,7 @@ from kmtools.base.files import write_whole
 from kmtools.base.paths import ROOT
 from kmtools.measure import rundir
 from kmtools.measure.rundir import RunError
-from kmtools.report import impact
+from kmtools.report import impact, kproberatio
 from kmtools.report import kept as keeping
 from kmtools.report.table import amount, count
 
@@ -157,6 +157,7 @@ def render(env: dict[str, Any], entries: Sequence[dict[str, Any]], kept: Sequenc
         lines += [f"![{alt}]({stem}.svg)", "", f"{FIGURES[stem]}.", ""]
     for _, group in groupby(entries, lambda entry: (entry["tier"], entry["kernel"])):
         lines += tier_lines(list(group))
+    lines += kproberatio.lines(entries)
     lines += impact.lines(entries)
     return "\n".join(lines).rstrip() + "\n"
 

@@ -15,7 +15,7 @@ from kmtools.analyse.published import read_published
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
 from kmtools.measure.rundir import Tier, tiers_of
-from kmtools.report import restable
+from kmtools.report import kproberatio, restable
 from kmtools.report.figures import curves, panels, rows, thenandnow
 from kmtools.report.figures.rows import Panel
 from kmtools.report.figures.svg import WIDE, minus
@@ -240,6 +240,9 @@ def then_section(run: Run) -> str:
         parts.append(f"<h3>{escape(title)}</h3>")
         draw = partial(thenandnow.draw, several)
         parts.append(figure(draw, f"Published costs of {title}, and ours"))
+    told = kproberatio.sentences(vars(result) for result in run.results)
+    if told:
+        parts.append(f"<h3>{kproberatio.TITLE}</h3><p>{escape(' '.join(told))}</p>")
     first = thenandnow.ordered(found)[0]
     run.files["then-and-now"] = thenandnow.draw(found[first], WIDE).whole("Then and now")
     cells = [then_cells(m, row) for m in thenandnow.ordered(found) for row in found[m]]
