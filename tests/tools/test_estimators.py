@@ -49,6 +49,20 @@ def test_rare_states_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert estimators.score("neighbour-500", FEW).width > whole
 
 
+@pytest.mark.parametrize(("disturbed", "noted"), [(1, False), (5, False), (6, True), (20, True)])
+def test_a_brief_state_is_a_disturbance(disturbed: int, noted: bool) -> None:
+    """So many of 256 stretches of 32 blocks are far away, in one process after another."""
+    random = np.random.default_rng(disturbed)
+    x = 0.01 * random.standard_normal(256 * 32)
+    x[66 * 32 : (66 + disturbed) * 32] += 5
+    process, layout = np.repeat(np.arange(1, 65), 128), np.arange(len(x)) % 8
+    found = location.locate(x, process, layout)
+    assert (location.TWO_STATES in found.notes) == noted
+    assert found.interval.lo <= 0 <= found.interval.hi
+    assert found.interval.hi > 4.9 if noted else found.interval.hi < 5 * disturbed / 64
+    assert noted or found.value < 5 * disturbed / 128
+
+
 def run(kind: str, seed: int) -> location.Location:
     x = noises.KINDS[kind](np.random.default_rng(seed), noises.LENGTH)
     return location.locate(x, noises.PROCESS, noises.LAYOUT)

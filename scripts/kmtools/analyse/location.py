@@ -17,7 +17,8 @@ The variance of that location is the sum of two parts:
 The quantile is Student's with the degrees of freedom of the sum (Satterthwaite 1946).
 
 No variance of the past tells about a state of the machine that was seen once. If batches are in
-one of two states and change between them a few times only, the interval holds both states.
+one of two states and change between them a few times only, the interval holds both states. A state
+that was there for a fiftieth of the time or less is a disturbance, which hardly moves the mean.
 
 Values are in the tier's unit per operation.
 """
@@ -47,8 +48,9 @@ BIAS = 0.75
 STEEPEST = 0.9
 TRIMMED = 0.25
 # States of the machine: blocks that are looked at together, the share of their variance that two
-# states must explain, and the number of changes above which the variance tells enough.
-TOGETHER, EXPLAINED, FEW_CHANGES = 32, 0.8, 10
+# states must explain, the number of changes above which the variance tells enough, and the share of
+# the time below which a state is a disturbance that the mean of the batches bears.
+TOGETHER, EXPLAINED, FEW_CHANGES, BRIEF = 32, 0.8, 10, 1 / 50
 
 TWO_STATES = "two states of the machine, seen too rarely: the interval holds both"
 FEW_PROCESSES = "few processes"
@@ -146,6 +148,8 @@ def states(x: Floats, process: Whole) -> Interval | None:
     changes = upper[1:] != upper[:-1]
     inside = changes & (owner[1:] == owner[:-1])
     if not inside.any() or changes.sum() > FEW_CHANGES:
+        return None
+    if min(upper.mean(), 1 - upper.mean()) < BRIEF:
         return None
     return Interval(float(seen[~upper].mean()), float(seen[upper].mean()))
 
