@@ -23,6 +23,9 @@ PASSES = (1000, 2000)
 # Ticks per pass of each variant: x is resolved at once, y differs by the margin and never is.
 COSTS = {"plain": {"none": 2.0, "none-clone": 2.0, "x": 4.0},
          "close": {"none": 2.0, "none-clone": 2.0, "y": 2.25}}  # fmt: skip
+# The same, and what one layout of four adds to it: more time does not tell what others would.
+PLACED = {"placed": {"none": 2.0, "none-clone": 2.0, "z": 2.0}}
+ADDS = {("z", 3): 0.5}
 
 
 def write_process(part: Path, number: int, benchmarks: list[str], more: str) -> None:
@@ -33,9 +36,10 @@ def write_process(part: Path, number: int, benchmarks: list[str], more: str) -> 
     for name in benchmarks or COSTS:
         lines = ["# schema=2", ",".join(RAW_COLUMNS)]
         for block in range(16):
-            for position, (variant, cost) in enumerate(COSTS[name].items()):
+            for position, (variant, cost) in enumerate((COSTS | PLACED)[name].items()):
+                here = cost + ADDS.get((variant, block % 4), 0.0)
                 for loops in PASSES:
-                    value = round(100 + cost * loops + 25 * random.standard_normal())
+                    value = round(100 + here * loops + 25 * random.standard_normal())
                     lines.append(
                         f"{name},{variant},loop,{block % 4},{block},{position},0,{loops},,{value},"
                         "ticks,,"
@@ -89,6 +93,30 @@ def test_all_that_is_resolved_ends_the_run(tmp_path: Path, steer: native.Steer) 
     raw = tmp_path / "native"
     words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}
     assert native.measure(raw, benchmarks=["plain"], **words) == 16
+
+
+def test_code_layouts_do_not_keep_a_benchmark(
+    tmp_path: Path, steer: native.Steer, events: list[tuple[str, dict[str, Any]]]
+) -> None:
+    """Its row is unresolved, with a note that says why, and the run ends."""
+    raw = tmp_path / "native"
+    words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}
+    assert native.measure(raw, benchmarks=["plain", "placed"], **words) == 16
+    assert (events[1][1]["rows"], events[1][1]["resolved"]) == (2, 1)
+    data = collect.load_raw("native", raw)
+    found = {r.variant: r for r in verdicts.analyse(data.rows, [data.tier])}
+    assert (found["z"].verdict, found["z"].note) == (verdicts.UNRESOLVED, verdicts.PLACED)
+    assert found["z"].delta == pytest.approx(0.125, abs=0.02)
+    assert not found["none-clone"].note
+
+
+def test_noise_hides_what_layouts_would_leave() -> None:
+    """A row that is as noisy as its layouts differ may be resolved by more time."""
+    random = np.random.default_rng(1)
+    layout, process = np.arange(1024) % 8, np.arange(1024) // 64
+    for noise, known in ((0.1, True), (8.0, False)):
+        x = noise * random.standard_normal(1024) + 0.5 * (layout == 3)
+        assert (location.locate(x, process, layout).endless is not None) == known
 
 
 def test_a_resumed_run_looks_at_what_was_there_then(tmp_path: Path, steer: native.Steer) -> None:

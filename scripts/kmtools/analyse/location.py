@@ -55,12 +55,15 @@ TOGETHER, EXPLAINED, FEW_CHANGES, BRIEF = 32, 0.8, 10, 1 / 50
 TWO_STATES = "two states of the machine, seen too rarely: the interval holds both"
 FEW_PROCESSES = "few processes"
 STEPS = "wider by a step of the clock"
+# The differences of layouts are known if their variance is so many times that of their noise.
+PLAIN = 10
 
 
 @dataclass(frozen=True)
 class Location:
     """A location and its interval; `over_time` and `over_layouts` are the intervals that either
-    part alone would give, the latter None for a single layout."""
+    part alone would give, the latter None for a single layout. `endless` is the one that would be
+    left of an endless run, by layouts alone; None where blocks hide how much layouts differ."""
 
     value: float
     interval: Interval
@@ -68,6 +71,7 @@ class Location:
     over_layouts: Interval | None
     spread: float
     notes: tuple[str, ...] = ()
+    endless: Interval | None = None
 
 
 def midmean(x: Floats) -> float:
@@ -185,10 +189,13 @@ def locate(x: Floats, process: Whole, layout: Whole, outside: float = OUTSIDE) -
     variance, freedom = slow_variance(batches)
     over_time = whole = around(value, variance, freedom, outside)
     over_layouts, count, more, noise = None, len(effects), 0.0, noise_variance(rest)
+    endless = None
     if count > 1:
         placed = float(np.var(effects, ddof=1)) / count
         over_layouts = around(value, placed, count - 1, outside)
         more = max(0.0, placed - noise)
+        if more > PLAIN * noise:
+            endless = around(value, more, count - 1, outside)
         both = variance + more
         parts = variance**2 / freedom + (more**2 / (count - 1))
         whole = around(value, both, both**2 / parts if parts else freedom, outside)
@@ -200,7 +207,7 @@ def locate(x: Floats, process: Whole, layout: Whole, outside: float = OUTSIDE) -
         half = student.cautious(outside, freedom) * math.sqrt(noise + more)
         whole = found.widened(half)
         notes.append(TWO_STATES)
-    return Location(value, whole, over_time, over_layouts, spread, tuple(notes))
+    return Location(value, whole, over_time, over_layouts, spread, tuple(notes), endless)
 
 
 def spread_out(x: Floats, step: float) -> Floats:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Decides after some processes in user space which benchmarks are measured further.
 
-A benchmark goes on until no row of it is unresolved, or until the time is out. looks.py says at
-which numbers of processes this is looked at. Benchmarks without verdicts, which time switches of
-sites, end with the first look.
+A benchmark goes on until more time would resolve no row of it, or until the time is out. looks.py
+says at which numbers of processes this is looked at. Benchmarks without verdicts, which time
+switches of sites, end with the first look.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from kmtools.analyse import looks, verdicts
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.verdicts import UNRESOLVED, Result
+from kmtools.analyse.verdicts import PLACED, UNRESOLVED, Result
 from kmtools.measure.held import Held
 
 Tell = Callable[..., None]
@@ -24,10 +24,12 @@ Tell = Callable[..., None]
 
 @dataclass(frozen=True)
 class Look:
-    """What the processes so far show: the benchmarks with unresolved rows, and counts of rows."""
+    """What the processes so far show: the benchmarks to go on with, and the numbers of unresolved
+    rows, of those that code layouts leave so, and of all."""
 
     unresolved: Sequence[str]
     open_rows: int
+    placed_rows: int
     rows: int
 
 
@@ -38,10 +40,12 @@ def results_of(held: Held, raw: Path, processes: int) -> list[Result]:
 
 
 def look_at(results: Sequence[Result]) -> Look:
-    """Which benchmarks have unresolved rows."""
+    """Which benchmarks have rows that more time may resolve."""
     judged = [r for r in results if r.delta is not None and not r.is_clone]
     still = [r for r in judged if r.verdict == UNRESOLVED]
-    return Look(list(dict.fromkeys(r.benchmark for r in still)), len(still), len(judged))
+    more = [r for r in still if PLACED not in r.note]
+    names = list(dict.fromkeys(r.benchmark for r in more))
+    return Look(names, len(still), len(still) - len(more), len(judged))
 
 
 def foreseen(clone: Result, processes: int) -> float | None:
@@ -104,5 +108,7 @@ class Steering:
             resolved=resolved,
             unresolved=list(look.unresolved),
         )
-        self._say(f"after {processes} processes {resolved} of {look.rows} rows are resolved")
+        placed = look.placed_rows
+        rest = f", and code layouts leave {placed} open" if placed else ""
+        self._say(f"after {processes} processes {resolved} of {look.rows} rows are resolved{rest}")
         return list(look.unresolved)

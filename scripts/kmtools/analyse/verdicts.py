@@ -42,6 +42,8 @@ SLOWER, FASTER, EQUIVALENT, UNRESOLVED = "slower", "faster", "equivalent", "unre
 # Verdicts on exact counts, which say nothing about time.
 MORE, FEWER = "more", "fewer"
 IDENTICAL, BASELINE, NO_BASELINE = "identical", "baseline", "no baseline"
+# A note: where the code lies decides, and the layouts of the program are too few to tell.
+PLACED = "code layouts differ, and more time does not help"
 # In place of any of these three, where the numbers of the run do not carry one; see grade.py.
 WITHHELD = "withheld"
 VERDICTS = (
@@ -170,6 +172,7 @@ class Difference:
     over_time: Interval
     over_layouts: Interval | None
     notes: tuple[str, ...] = ()
+    endless: Interval | None = None
 
 
 def difference(
@@ -187,8 +190,9 @@ def difference(
         return Difference(deltas, stats.middle(deltas), interval, interval, interval)
     found = location.of_series(deltas, resolution, outside)
     return Difference(
-        deltas, found.value, found.interval, found.over_time, found.over_layouts, found.notes
-    )
+        deltas, found.value, found.interval, found.over_time, found.over_layouts, found.notes,
+        found.endless,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -249,6 +253,10 @@ def judge(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
     floor = None if is_clone else group.noise.wide.reach
     verdict = decide(diff.delta, diff.wide, group.margin, floor)
     notes = [*diff.notes]
+    # An endless run has no noise.
+    endless = diff.endless and decide(diff.delta, diff.endless, group.margin, None)
+    if verdict == endless == UNRESOLVED:
+        notes.append(PLACED)
     if diff.wide == stats.UNBOUNDED:
         notes.append("too few blocks")
     elif diff.over_layouts is None:
