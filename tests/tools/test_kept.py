@@ -9,7 +9,7 @@ import goldenrun
 import pytest
 from kmtools.analyse.summary import read_summary
 from kmtools.base.paths import ROOT
-from kmtools.report import headline, kept
+from kmtools.report import headline, kept, reference
 from kmtools.report.figures import rows
 from kmtools.report.figures.svg import WIDE
 
@@ -51,3 +51,15 @@ def test_golden_samples_give_the_same_figures_to_the_byte(tmp_path: Path) -> Non
     assert sorted(made) == sorted(path.name for path in GOLDEN.iterdir())
     changed = [name for name in made if made[name] != (GOLDEN / name).read_bytes()]
     assert not changed, f"look at these in {run / 'figures'}"
+
+
+def test_a_tier_of_several_kernels_has_a_figure_for_each(tmp_path: Path) -> None:
+    (tmp_path / "figures").mkdir()
+    names = ["switching-vm-7.2", "dormant-icount-5.10.0-42-amd64", "switching-vm-5.10.0-42-amd64",
+             "other-native", "dormant-native"]  # fmt: skip
+    for name in names:
+        (tmp_path / f"figures/{name}.svg").touch()
+    found = reference.figures_of(tmp_path)
+    assert found == ["dormant-native", names[1], names[2], names[0]]
+    assert reference.caption(found[0]) == reference.FIGURES["dormant-native"]
+    assert reference.caption(names[0]) == f"{reference.FIGURES['switching-vm']}, kernel 7.2"

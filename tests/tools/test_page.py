@@ -70,8 +70,9 @@ def test_the_kept_figures_and_tables_are_those_that_the_kept_samples_give(refere
     assert kept and not changed, "run scripts/kmarkers reference"
     summary = read_summary(reference)
     entries = summary["results"] + summary["switching"]
-    stems = [stem for stem in keeping.FIGURES if pages.REFERENCE / f"{stem}.svg" in kept]
-    text = keeping.render(read_env(reference / "env.json"), entries, stems)
+    names = keeping.figures_of(reference)
+    assert sorted(names) == [path.stem for path in kept]
+    text = keeping.render(read_env(reference / "env.json"), entries, names)
     assert text == (pages.REFERENCE / "README.md").read_text()
 
 

@@ -30,7 +30,8 @@ from kmtools.report.table import amount, count
 
 REFERENCE = ROOT / "results" / "reference"
 HEADLINE = "headline"
-# Stems of the figures to keep, and their captions; figures that a run lacks are left out.
+# Stems of the figures to keep, and their captions; figures that a run lacks are left out, and a
+# tier that was measured in several kernels has one of each.
 FIGURES = {
     HEADLINE: "What one dormant site adds, hot and cold",
     "dormant-native": "Dormant sites in user space on the real CPU",
@@ -42,7 +43,7 @@ FIGURES = {
     "switching-vm": "Time to switch sites in the kernel, emulated: ratios only",
     "then-and-now": "Costs published in 2006 and the ones measured here",
 }
-SAMPLES_LIMIT = 2_000_000
+SAMPLES_LIMIT = 4_000_000
 # Directories of this machine, anywhere in a text.
 PRIVATE_PATH = re.compile(r"(?:^|[\s=:])(/(?:home|root|work|tmp|srv|mnt|media|Users)\b\S*)")
 
@@ -144,6 +145,13 @@ def condition_lines(env: dict[str, Any]) -> Iterator[str]:
     yield f"sources at {str(source['commit'])[:12]}{state}. [env.json](env.json) has the rest."
 
 
+def caption(name: str) -> str:
+    """The caption of a figure. A tier that was measured in several kernels has one for each."""
+    stem = next(stem for stem in FIGURES if name == stem or name.startswith(f"{stem}-"))
+    kernel = name[len(stem) + 1 :]
+    return f"{FIGURES[stem]}, kernel {kernel}" if kernel else FIGURES[stem]
+
+
 def render(env: dict[str, Any], entries: Sequence[dict[str, Any]], kept: Sequence[str]) -> str:
     """The page."""
     lines = ["<!-- SPDX-License-Identifier: GPL-2.0-only -->"]
@@ -152,9 +160,9 @@ def render(env: dict[str, Any], entries: Sequence[dict[str, Any]], kept: Sequenc
     lines += ["How the numbers are made, judged and read is in"]
     lines += ["[benchmarking.md](../../Documentation/benchmarking.md). Numbers of different tiers"]
     lines += ["are not to be compared.", ""]
-    for stem in kept:
-        alt = f"{FIGURES[stem]}; the tables below hold its numbers"
-        lines += [f"![{alt}]({stem}.svg)", "", f"{FIGURES[stem]}.", ""]
+    for name in kept:
+        alt = f"{caption(name)}; the tables below hold its numbers"
+        lines += [f"![{alt}]({name}.svg)", "", f"{caption(name)}.", ""]
     for _, group in groupby(entries, lambda entry: (entry["tier"], entry["kernel"])):
         lines += tier_lines(list(group))
     lines += kproberatio.lines(entries)
@@ -173,13 +181,21 @@ def keep_samples(run: Path, out: Path) -> None:
         print(f"reference: samples left out: {len(packed)} bytes compressed", file=sys.stderr)
 
 
+def figures_of(run: Path) -> list[str]:
+    """The names of the figures of a run that are kept, in the order of FIGURES."""
+    there = sorted(path.stem for path in (run / "figures").glob("*.svg"))
+    return [
+        name for stem in FIGURES for name in there if name == stem or name.startswith(f"{stem}-")
+    ]
+
+
 def keep_figures(run: Path, out: Path) -> list[str]:
-    """Copy the headline figures that the run has; return their stems."""
+    """Copy the headline figures that the run has; return their names."""
     for stale in [*out.glob("*.svg"), *out.glob("*.png")]:
         stale.unlink()
-    kept = [stem for stem in FIGURES if (run / "figures" / f"{stem}.svg").is_file()]
-    for stem in kept:
-        shutil.copyfile(run / "figures" / f"{stem}.svg", out / f"{stem}.svg")
+    kept = figures_of(run)
+    for name in kept:
+        shutil.copyfile(run / "figures" / f"{name}.svg", out / f"{name}.svg")
     return kept
 
 
