@@ -210,8 +210,12 @@ static void teardown(void)
 
 static int set_up(const struct bench_group *group, bool open)
 {
-	int err = open ? prove(group) : -errno;
+	int err;
 
+	if (open)
+		err = prove(group);
+	else
+		err = errno == EAFNOSUPPORT ? -ENODEV : -errno;
 	if (err)
 		teardown();
 	return err;
@@ -240,7 +244,7 @@ const struct bench_group native_macro_ping = {
 	.variants = ping_variants,
 	.nr_variants = ARRAY_SIZE(ping_variants),
 	.loops = LOOPS,
-	.lacks = "it has no netfilter",
+	.lacks = "it has no IPv4, or no netfilter",
 	.setup = setup_ping,
 	.teardown = teardown,
 	.select = select_ping,
@@ -251,7 +255,7 @@ const struct bench_group native_macro_hackbench = {
 	.variants = hackbench_variants,
 	.nr_variants = ARRAY_SIZE(hackbench_variants),
 	.loops = LOOPS,
-	.lacks = "it has no netfilter",
+	.lacks = "it has no IPv4, or no netfilter",
 	.setup = setup_hackbench,
 	.teardown = teardown,
 	.select = select_hackbench,

@@ -54,6 +54,16 @@ test_packets_sites() {
 	result $? "the probe leaves with its variant"
 }
 
+# test_packets_lacking: a kernel without packets refuses a hook, and kmlive names what it lacks
+test_packets_lacking() {
+	refused "a hook is refused where there are no packets" "No such device" put marker-jump "$packets"
+	try "kmlive measures what it can" /kmlive 1 1 /tmp/macro macro-ping macro-hackbench
+	same "kmlive names what the kernel lacks" \
+		"$(grep -c '^lacks:macro-[a-z]*=it has no IPv4, or no netfilter$' /tmp/macro/live)" 2
+	try "no samples are left of what is not there" test ! -e /tmp/macro/macro-ping.csv
+	skip "exchanges of packets" "this kernel has no IPv4, or no netfilter"
+}
+
 # test_packets_leave: no hook is left by a module that is unloaded
 test_packets_leave() {
 	for variant in absent marker-jump marker-1-probe nop-p6; do
@@ -79,6 +89,10 @@ test_packets() {
 	refused "kmlive refuses a benchmark that is none" "no benchmark macro-nothing" \
 		/kmlive 1 1 /tmp macro-nothing
 	mkdir -p /tmp/macro
+	if [ ! -e /proc/sys/net/ipv4 ] || [ ! -e /proc/net/netfilter ]; then
+		test_packets_lacking
+		return
+	fi
 	refused "kmlive refuses a variant whose code does not run" "absent: 0 hits in 64 operations" kmlive_elsewhere
 	try "exchanges of packets are measured" /kmlive 1 1 /tmp/macro macro-ping macro-hackbench
 	same "4 sites run in a ping and none without a hook" "$(hits_in macro-ping)" "4 4 4 4 4 4 0 "
