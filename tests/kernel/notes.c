@@ -97,7 +97,7 @@ static int set_pass(const char *text, const struct kernel_param *unused)
 	if (!sysfs_streq(text, "others"))
 		return -EINVAL;
 	notes_alone(written);
-	notes_refused(written > sizeof(seen));
+	notes_refused();
 	own();
 	pair();
 	return 0;

@@ -3,8 +3,8 @@
  * Notes that cannot be armed, and some that look like it and can.  Those of the provider
  * trefused are at an instruction at which the kernel takes no kprobe.
  */
-#include <linux/bug.h>
 #include <linux/compiler.h>
+#include <linux/jump_label.h>
 #include <linux/kernel.h>
 
 #include "../common/notes.h"
@@ -64,11 +64,12 @@ noinline void notes_alone(int value)
 	WRITE_ONCE(notes_sink, 2);
 }
 
-/* What warns begins with an instruction of the kernel's own. */
-noinline void notes_refused(bool warns)
+static DEFINE_STATIC_KEY_FALSE(never);
+
+/* The instruction of a static key is the kernel's own. */
+noinline void notes_refused(void)
 {
-	if (!warns)
-		return;
 	SDT_PROBE_FLAVOUR(note, trefused, , , refused);
-	WARN_ON(1);
+	if (static_branch_unlikely(&never))
+		barrier();
 }

@@ -6,6 +6,6 @@
 #include <linux/types.h>
 
 void notes_alone(int value);
-void notes_refused(bool warns);
+void notes_refused(void);
 
 #endif /* TESTS_KERNEL_NOTES_DOUBTS_H */

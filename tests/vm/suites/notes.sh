@@ -133,17 +133,17 @@ refused_is() {
 
 # At an instruction at which the kernel takes no kprobe; the module is loaded again.
 test_notes_refused() {
-	refused "a pattern with a note at a warning is refused" "Invalid argument" \
+	refused "a pattern with a note at a static key is refused" "Invalid argument" \
 		put "trefused:::* count" "$debugfs/sdt/control"
 	refused_is off
-	result $? "a note at a warning is off"
+	result $? "a note at a static key is off"
 	must rmmod kmarkers_test_notes || return
-	try "a pattern waits for a note at a warning" put "trefused:::* count" "$debugfs/sdt/control"
+	try "a pattern waits for a note at a static key" put "trefused:::* count" "$debugfs/sdt/control"
 	try "the pattern keeps no module from being loaded" insmod /modules/kmarkers_test_notes.ko
 	logged "refused: a note is not armed: no kprobe at notes_refused"
 	result $? "the log says where the kernel takes no kprobe"
 	refused_is doubtful
-	result $? "a note at a warning is doubtful when a pattern has waited for it"
+	result $? "a note at a static key is doubtful when a pattern has waited for it"
 	try "the pattern waits no more" put "trefused:::* -count" "$debugfs/sdt/control"
 }
 
