@@ -210,12 +210,8 @@ static void teardown(void)
 
 static int set_up(const struct bench_group *group, bool open)
 {
-	int err;
+	int err = open ? prove(group) : errno == EAFNOSUPPORT ? -ENODEV : -errno;
 
-	if (open)
-		err = prove(group);
-	else
-		err = errno == EAFNOSUPPORT ? -ENODEV : -errno;
 	if (err)
 		teardown();
 	return err;
