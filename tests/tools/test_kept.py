@@ -32,10 +32,9 @@ def test_the_headline_figure_is_that_of_the_reference_run() -> None:
 
 def test_a_changed_number_changes_readme_and_figure() -> None:
     summary = read_summary(REFERENCE)
-    assert "\n".join(kept.readme_lines(summary)) in (ROOT / "README.md").read_text()
-    for entry in summary["sites"]:
-        if (entry["benchmark"], entry["flavour"]) == ("density-full", "marker-jump"):
-            entry["core_cycles"] = 7.0
+    for entry in summary["results"]:
+        if (entry["benchmark"], entry["variant"]) == ("empty-loop", "marker-jump"):
+            entry["delta"] = 7.0
     assert "\n".join(kept.readme_lines(summary)) not in (ROOT / "README.md").read_text()
 
 
