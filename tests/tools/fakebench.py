@@ -87,7 +87,7 @@ class Machine:
         run: Path,
         tier: str | None = None,
         tables: Sequence[str] | None = None,
-        known: object = None,
+        held: object = None,
     ) -> bool:
         """Replace the report."""
         self.at("report")

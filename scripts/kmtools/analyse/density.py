@@ -20,7 +20,7 @@ from typing import Any
 
 from kmtools.analyse import location, stats
 from kmtools.analyse.corecycles import CoreCycles
-from kmtools.analyse.slopes import Slope
+from kmtools.analyse.slopes import Slope, line
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import BASELINE, FASTER, SLOWER, UNRESOLVED, WITHHELD, Result
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
@@ -102,16 +102,13 @@ def over_sites(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
         for slope in series:
             place = (slope.block, slope.layout, slope.process)
             by_block[place].append((sites, slope.top, slope.bottom))
-    # The slope is a sum of the passes, each times its own factor.
-    n, total = len(passes), sum(passes)
-    below = n * sum(sites * sites for sites in passes) - total * total
-    factors = {sites: n * sites - total for sites in passes}
     fitted = []
     for (block, layout, process), points in sorted(by_block.items()):
-        if len(points) == n and below:
-            bottom = math.lcm(*(own for _, _, own in points))
-            top = sum(factors[sites] * value * (bottom // own) for sites, value, own in points)
-            fitted.append(Slope(block, layout, top, bottom * below, process))
+        if len(points) == len(passes):
+            whole = math.lcm(*(bottom for _, _, bottom in points))
+            top, below = line([(sites, value * (whole // own)) for sites, value, own in points])
+            if below:
+                fitted.append(Slope(block, layout, top, below * whole, process))
     return fitted
 
 

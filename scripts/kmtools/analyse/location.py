@@ -18,7 +18,7 @@ The quantile is Student's with the degrees of freedom of the sum (Satterthwaite 
 
 No variance of the past tells about a state of the machine that was seen once. If batches are in
 one of two states and change between them a few times only, the interval holds both states. A state
-that was there for a fiftieth of the time or less is a disturbance, which hardly moves the mean.
+that was there for less than a fiftieth of the time is a disturbance, which hardly moves the mean.
 
 Values are in the tier's unit per operation.
 """

@@ -93,7 +93,8 @@ class Steering:
         self._say = say
 
     def __call__(self, raw: Path, processes: int) -> list[str] | None:
-        """The benchmarks to go on with; None if they stay the same, none if all is resolved."""
+        """The benchmarks to go on with; None if they stay the same, none if more time would
+        resolve no row."""
         if processes == looks.PILOT:
             found = results_of(self._held, raw, processes)
             say_pilot(found, self._planned, self._tell, self._say)

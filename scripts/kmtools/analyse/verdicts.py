@@ -42,8 +42,6 @@ SLOWER, FASTER, EQUIVALENT, UNRESOLVED = "slower", "faster", "equivalent", "unre
 # Verdicts on exact counts, which say nothing about time.
 MORE, FEWER = "more", "fewer"
 IDENTICAL, BASELINE, NO_BASELINE = "identical", "baseline", "no baseline"
-# A note: where the code lies decides, and the layouts of the program are too few to tell.
-PLACED = "code layouts differ, and more time does not help"
 # In place of any of these three, where the numbers of the run do not carry one; see grade.py.
 WITHHELD = "withheld"
 VERDICTS = (
@@ -58,6 +56,9 @@ VERDICTS = (
     BASELINE,
     NO_BASELINE,
 )
+
+# A note: where the code lies decides, and the layouts of the program are too few to tell.
+PLACED = "code layouts differ, and more time does not help"
 
 # Equivalence margins: (unit, benchmark patterns, absolute in core cycles per operation, share of
 # the baseline). The larger of the two holds; the first row that matches is used. They are the same

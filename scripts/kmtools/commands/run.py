@@ -24,7 +24,6 @@ from kmtools.measure import benchrun, choice, fetch, known, rundir
 from kmtools.measure import collect as collecting
 from kmtools.measure.bench import Bench
 from kmtools.measure.benchrun import Plan
-from kmtools.measure.collect import RawDir
 from kmtools.measure.held import Held
 from kmtools.measure.told import Events
 from kmtools.report import report as reporting
@@ -221,13 +220,12 @@ def run_bench(args: Namespace) -> int:
 def measure_and_report(run: benchrun.Run, events: Events) -> int:
     """Measure the missing tiers; report those that are there, also after an interruption."""
     shown: set[str] = set()
-    held = Held()
 
-    def show(tier: str, raws: Sequence[RawDir]) -> None:
-        reporting.report(run.path, tier, known=(raws, held))
+    def show(tier: str, held: Held) -> None:
+        reporting.report(run.path, tier, held=held)
         shown.add(tier)
 
-    bench = Bench(run, show, events, steering(), reporting.resolving, held)
+    bench = Bench(run, show, events, steering(), reporting.resolving)
     interrupted = False
     try:
         bench.measure()
@@ -237,9 +235,9 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
     whole = False
     if run.measured():
         bench.progress.step("plotting", "15 s")
-        raws = bench.merge()
+        bench.merge()
         tables = [tier for tier in run.measured() if tier not in shown]
-        whole = reporting.report(run.path, tables=tables, known=(raws, held))
+        whole = reporting.report(run.path, tables=tables, held=bench.held)
     if interrupted:
         return 130
     if any(obstacle["failed"] for obstacle in run.obstacles.values()):

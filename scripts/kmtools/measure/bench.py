@@ -22,7 +22,6 @@ from kmtools.lab import catalogue, kernels, userspace
 from kmtools.lab.build import build_modules
 from kmtools.measure import benchrun, choice, collect, guest, known, native
 from kmtools.measure.benchrun import Plan, Run
-from kmtools.measure.collect import RawDir
 from kmtools.measure.held import Held
 from kmtools.measure.told import Events, Told
 
@@ -88,18 +87,16 @@ class Bench:
     def __init__(
         self,
         run: Run,
-        show: Callable[[str, Sequence[RawDir]], None],
+        show: Callable[[str, Held], None],
         events: Events,
         steering: Steering | None,
         rows: Callable[[str], Rows | None],
-        held: Held | None = None,
     ) -> None:
         """`show` prints the table of a tier, of the samples so far, before the next ones are
         measured. Without `steering` the number of processes in user space is fixed. `rows` makes
-        what a terminal shows while a tier is measured, None for a line alone. `held` keeps what is
-        known of the run."""
+        what a terminal shows while a tier is measured, None for a line alone."""
         self.run = run
-        self.held = held or Held()
+        self.held = Held()
         self.show = show
         self.rows = rows
         self.lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
@@ -261,13 +258,13 @@ class Bench:
             return
         self.events.tell("tier", tier=tier, measured=True)
         if tier == "native":
-            self.show(tier, self.merge())
+            self.merge()
+            self.show(tier, self.held)
 
-    def merge(self) -> list[RawDir]:
-        """Write the samples so far, and return them."""
-        raws = collect.merge(self.run.path, reader=self.held.reader)
-        collect.tell(self.run.path, raws)
-        return raws
+    def merge(self) -> None:
+        """Write the samples so far, and hold them."""
+        self.held.raws = collect.merge(self.run.path, reader=self.held.reader)
+        collect.tell(self.run.path, self.held.raws)
 
     def measure(self) -> None:
         """Measure the missing tiers: user space first, before anything is downloaded."""

@@ -139,7 +139,7 @@ class Reader:
         counted = disturbance.total([read_key_values(part / "env") for part in parts])
         raw, blocks, done = self._known.pop(name, (RawDir(tier, path), Counter[str](), 0))
         raw.tier, raw.path = replace(tier, env={**tier.env, **counted}), path
-        with samples.kept():
+        with samples.uncollected():
             for number, part in enumerate(parts[done:], done + 1):
                 load_process(raw, part, number, blocks)
         self._known[name] = raw, blocks, len(parts)
@@ -230,10 +230,9 @@ def merge(
     if named:
         raws = [load_raw(tier, raw) for tier, raw in named]
     else:
+        assert run is not None
         reader = reader or Reader()
-        raws = [reader.load(tier, raw) for tier, raw in own]
-    if run and not named:
-        raws = [chosen(raw, run.plan.variants) for raw in raws]
+        raws = [chosen(reader.load(tier, raw), run.plan.variants) for tier, raw in own]
     check_distinct(raws)
     env = describe_machine(raws)
     env["tiers"] = [tier_entry(raw) for raw in raws]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kmtools.measure.collect import Reader
+from kmtools.measure.collect import RawDir, Reader
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample
 
@@ -19,10 +19,11 @@ Judge = Callable[[Sequence[Sample], Sequence[Tier]], list[Any]]
 
 
 class Held:
-    """The samples and results of one run."""
+    """The samples and results of one run; `raws` has the samples of the tiers that were merged."""
 
     def __init__(self) -> None:
         self.reader = Reader()
+        self.raws: Sequence[RawDir] = ()
         self._results: dict[tuple[str, str], tuple[int, dict[str, str], list[Any]]] = {}
 
     def results(self, samples: Sequence[Sample], tier: Tier, judge: Judge) -> list[Any]:

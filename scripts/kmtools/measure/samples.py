@@ -74,7 +74,7 @@ WHOLE_RUN = {SCHEMA: SAMPLE_COLUMNS, 1: ("tier", "kernel", *OLD_RAW_COLUMNS)}
 
 
 @contextmanager
-def kept() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """While many samples are read, do not look for garbage among them, which takes as long as
     reading; they are none later, either."""
     gc.disable()

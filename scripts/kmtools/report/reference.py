@@ -145,9 +145,14 @@ def condition_lines(env: dict[str, Any]) -> Iterator[str]:
     yield f"sources at {str(source['commit'])[:12]}{state}. [env.json](env.json) has the rest."
 
 
+def is_of(name: str, stem: str) -> bool:
+    """Whether a figure is the one of this stem, or that of a kernel."""
+    return name == stem or name.startswith(f"{stem}-")
+
+
 def caption(name: str) -> str:
     """The caption of a figure. A tier that was measured in several kernels has one for each."""
-    stem = next(stem for stem in FIGURES if name == stem or name.startswith(f"{stem}-"))
+    stem = next(stem for stem in FIGURES if is_of(name, stem))
     kernel = name[len(stem) + 1 :]
     return f"{FIGURES[stem]}, kernel {kernel}" if kernel else FIGURES[stem]
 
@@ -184,9 +189,7 @@ def keep_samples(run: Path, out: Path) -> None:
 def figures_of(run: Path) -> list[str]:
     """The names of the figures of a run that are kept, in the order of FIGURES."""
     there = sorted(path.stem for path in (run / "figures").glob("*.svg"))
-    return [
-        name for stem in FIGURES for name in there if name == stem or name.startswith(f"{stem}-")
-    ]
+    return [name for stem in FIGURES for name in there if is_of(name, stem)]
 
 
 def keep_figures(run: Path, out: Path) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,9 @@ from kmtools.base.screen import wants_colour
 from kmtools.base.text import terminal_width, wrapped
 from kmtools.measure import rundir
 from kmtools.measure.bench import Rows
-from kmtools.measure.collect import RawDir
 from kmtools.measure.held import Held
 from kmtools.measure.rundir import Tier
-from kmtools.measure.samples import Sample, kept, read_samples
+from kmtools.measure.samples import Sample, read_samples, uncollected
 from kmtools.report import medians
 
 NEEDS = "python3-numpy"
@@ -36,21 +36,21 @@ def report(
     tier: str | None = None,
     tables: Sequence[str] | None = None,
     figures: bool = True,
-    known: tuple[Sequence[RawDir], Held] | None = None,
+    held: Held | None = None,
 ) -> bool:
     """Judge a run, print tables and write the rest; returns whether all of it could be made.
     `tables` names the tiers whose tables are printed. With `tier`, only its table is printed.
-    `known` has the samples of the run and what else is known of it, if they need not be read."""
+    `held` has the samples of the run, if they need not be read."""
     env = rundir.read_env(run / "env.json")
     tiers = [one for one in rundir.tiers_of(env) if tier in (None, one.tier)]
     names = {one.tier for one in tiers}
-    if known is None:
-        with kept():
+    if held is None:
+        held = Held()
+        with uncollected():
             every = read_samples(run / "samples.csv", rundir.tiers_of(env))
     else:
-        every = [sample for raw in known[0] for sample in raw.rows]
+        every = [sample for raw in held.raws for sample in raw.rows]
     samples = [sample for sample in every if sample.tier in names]
-    held = known[1] if known else Held()
     wanted = names if tables is None else names & {*tables}
     if has_package("numpy"):
         _judge(run, env, samples, tiers, wanted, tier, figures, held)
@@ -94,10 +94,12 @@ def _judge(
     )  # fmt: skip
     from kmtools.report import answer, opening, sitetable, switchtable, table  # noqa: PLC0415
 
+    own: dict[tuple[str, str], list[Sample]] = defaultdict(list)
+    for sample in samples:
+        own[sample.tier, sample.kernel].append(sample)
     judged = []
     for one in tiers:
-        own = [s for s in samples if (s.tier, s.kernel) == (one.tier, one.kernel)]
-        judged += held.results(own, one, verdicts.analyse)
+        judged += held.results(own[one.tier, one.kernel], one, verdicts.analyse)
     results = grade.withheld(env, tiers, judged)
     switches = switching.analyse(samples)
     sites = density.analyse(results, tiers, grade.poor(env, tiers, judged))
