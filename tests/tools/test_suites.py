@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from kmtools.base.paths import ROOT
 from kmtools.check import suites
 from kmtools.check.ktap import Tally
+from kmtools.check.pace import History
 from kmtools.check.suites import Suite
 
 # Starts two processes that write until they are ended, and waits for one of them only.
@@ -96,6 +98,22 @@ def test_second_run_in_a_checkout_is_refused(
     assert suites.run_all([Suite("first", second)]) == Tally(1)
     assert capsys.readouterr().err == "check: other tests are running in this checkout\n"
     assert suites.run_all([good]) == Tally(1)
+
+
+def test_two_processes_keep_the_times_of_each_other(tmp_path: Path) -> None:
+    def add(letter: str) -> None:
+        history = History(tmp_path / "times.json")
+        for number in range(100):
+            history.add(f"{letter}{number}", 1.0, 1)
+
+    other = multiprocessing.get_context("fork").Process(target=add, args=("b",))
+    other.start()
+    add("a")
+    other.join()
+    known = History(tmp_path / "times.json")
+    assert [
+        name for n in range(100) for name in (f"a{n}", f"b{n}") if not known.seconds(name)
+    ] == []
 
 
 def test_suites_marked_aside_run_beside_the_others(

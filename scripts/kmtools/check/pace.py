@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import re
 import resource
@@ -95,11 +96,15 @@ class History:
         if usual:
             self._took += seconds
             self._usual += usual
-        self._read()
-        self._known[name] = [max(0.1, round(seconds, 1)), count]
+        entry = self._known[name] = [max(0.1, round(seconds, 1)), count]
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(self._path, json.dumps(self._known, indent=1) + "\n")
+            with self._path.with_suffix(".lock").open("w") as lock:
+                # A process beside this one may add a suite at the same time.
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self._read()
+                self._known[name] = entry
+                write_whole(self._path, json.dumps(self._known, indent=1) + "\n")
 
 
 def remove_logs(log: Path) -> None:
