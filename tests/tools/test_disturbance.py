@@ -124,6 +124,7 @@ def test_windows_are_late_against_the_same_loop(place: tuple[int, int, int]) -> 
     late = [window(13_001), window(13_000), window(22_501, place=place)]
     assert stats.count_late([*long, *short, *late[:2]], 2_500_000) == 0
     assert stats.count_late([*short, window(13_001), *long, late[2]], 2_500_000) == 1
+    assert stats.count_late([*long, *short, window(10_000), window(13_001)], 2_500_000) == 1
 
 
 @pytest.mark.parametrize(

@@ -50,9 +50,10 @@ def test_a_process_is_read_once(raw: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_is_refused_is_read_again(raw: Path) -> None:
-    reader, broken = collect.Reader(), raw / "process-4" / "loop.csv"
+    """The file of another benchmark of the process has been read by then."""
+    reader, broken = collect.Reader(), raw / "process-2" / "other.csv"
     good = broken.read_text(encoding="utf-8")
-    reader.load("native", raw, 3)
+    reader.load("native", raw, 1)
     broken.write_text("# schema=3\n", encoding="utf-8")
     with pytest.raises(RunError, match="schema 3"):
         reader.load("native", raw)
