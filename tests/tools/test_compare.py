@@ -23,7 +23,7 @@ from kmtools.analyse.verdicts import FASTER, FEWER, IDENTICAL, MORE, SLOWER
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure import collect
-from kmtools.report import comparison
+from kmtools.report import changetext, comparison
 
 REFERENCE = ROOT / "results" / "reference"
 PROCESSES, BLOCKS = 8, 32
@@ -210,6 +210,18 @@ def test_no_line_is_wider_than_a_terminal(capsys: pytest.CaptureFixture[str]) ->
     assert main(["compare", str(REFERENCE), str(REFERENCE), "--all"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 300 and max(map(len, lines)) <= 80
+
+
+def test_a_row_of_large_numbers_is_whole_and_fits() -> None:
+    """A row of eleven digits, a wide interval and a note that is longer than a line."""
+    row = replace(a_row(), cost=43894027850.0, processes=1, layouts={0: 1.0, 1: 1.0})
+    (change,) = changes.compare(one(row), one(row, layouts={0: 1.0, 1: 1.9}))
+    assert change.interval.half_width > 500
+    shown = changetext.cells(replace(change, note=" ".join(["a note of many words"] * 5)))
+    lines = changetext.grouped([shown])
+    assert max(map(len, lines)) <= changetext.WIDTH and len(lines) > 5
+    said = " ".join(" ".join(lines).split())
+    assert all(" ".join(cell.split()) in said for cell in shown)
 
 
 def test_names_of_a_run_are_no_markup(tmp_path: Path) -> None:

@@ -97,6 +97,14 @@ def outcome(comparison: Comparison) -> str:
     return f"{comparison.failed} rows fail ({words})" if comparison.failed else f"no row is {words}"
 
 
+def below(name: str, numbers: Sequence[str], verdict: str) -> list[str]:
+    """A row in several lines: its name, its numbers, and its verdict where it still fits."""
+    line = "    " + "  ".join([*numbers, verdict])
+    if len(line) <= WIDTH:
+        return [name, line]
+    return [name, "    " + "  ".join(numbers), *wrapped(verdict, WIDTH, "    ")]
+
+
 def grouped(rows: Sequence[Sequence[str]]) -> list[str]:
     """The rows for a terminal, below a line for each benchmark. Where a line is longer than WIDTH,
     the numbers of that benchmark stand below the names of its variants."""
@@ -106,7 +114,7 @@ def grouped(rows: Sequence[Sequence[str]]) -> list[str]:
         rest = [["  " + row[2], *row[3:5], *row[6:]] for row in own]
         made = aligned(rest, {1, 2, 3, 4})
         if max(map(len, made)) > WIDTH:
-            made = [line for name, *cells in rest for line in (name, f"    {'  '.join(cells)}")]
+            made = [line for name, *cells in rest for line in below(name, cells[:-1], cells[-1])]
         lines += ["", f"{head[0]} {head[1]}, {head[2]}", *made]
     return lines
 
