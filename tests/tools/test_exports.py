@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import shutil
@@ -14,6 +13,8 @@ import manyruns
 import pytest
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
+from kmtools.measure.rundir import read_env, tiers_of
+from kmtools.measure.samples import GAP, SWITCH, Sample, read_samples, write_samples
 
 REFERENCE = ROOT / "results" / "reference"
 METRIC = re.compile(r'kmarkers_cost\{(?:[a-z]+="[^"\n]*",?)+\} [0-9.e+-]+')
@@ -23,18 +24,20 @@ METRIC = re.compile(r'kmarkers_cost\{(?:[a-z]+="[^"\n]*",?)+\} [0-9.e+-]+')
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The switches of the first blocks of the committed run, in user space."""
     run = tmp_path_factory.mktemp("run")
-    with gzip.open(REFERENCE / "samples.csv.gz", "rt") as stream:
-        lines = stream.readlines()
-    kept = [
-        line
-        for line in lines[1:]
-        if line.startswith("native,") and ",arm-scaling," in line and line.split(",")[5] in "01"
-    ]
-    (run / "samples.csv").write_text("".join([lines[0], *kept]))
     env = json.loads((REFERENCE / "env.json").read_text())
-    env["tiers"] = [{**env["tiers"][0], "windows": len(kept)}]
+    (own,) = [tier for tier in env["tiers"] if tier["tier"] == "native"]
+    samples = read_samples(REFERENCE / "samples.csv.gz", tiers_of(env))
+    native = [s for s in samples if s.tier == "native" and s.benchmark == "arm-scaling"]
+    kept = [s for s in native if s.block < 2]
+    write_samples(run / "samples.csv", kept)
+    env["tiers"] = [{**own, "windows": len(kept)}]
     (run / "env.json").write_text(json.dumps(env))
     return run
+
+
+def samples_of(run: Path) -> list[Sample]:
+    """The samples of a run."""
+    return read_samples(run / "samples.csv", tiers_of(read_env(run / "env.json")))
 
 
 def test_openmetrics_has_a_gauge_for_each_row(tmp_path: Path) -> None:
@@ -93,13 +96,13 @@ def test_a_trace_shows_switches_parts_and_gaps(small: Path, tmp_path: Path) -> N
     assert main(["export", str(small), f"--trace={out}"]) == 0
     events: list[dict[str, Any]] = json.loads(out.read_text())["traceEvents"]
     shown = [e for e in events if e["ph"] == "X"]
-    lines = (small / "samples.csv").read_text().splitlines()[1:]
-    wholes = [line for line in lines if line.split(",")[3] in ("batched", "one-by-one")]
+    wholes = [s for s in samples_of(small) if s.variant in ("batched", "one-by-one")]
     found = [e for e in shown if e["name"] in ("batched", "one-by-one")]
     assert len(found) == len(wholes) > 10
-    # Ticks of 2,596,127 kHz, as the tier's env says.
-    ticks = sorted(int(line.split(",")[9]) for line in wholes)
-    assert sorted(round(e["dur"] * 2596.127) for e in found) == ticks
+    (tier,) = read_env(small / "env.json")["tiers"]
+    ticks_per_microsecond = int(tier["env"]["tsc_khz"]) / 1000
+    ticks = sorted(s.value for s in wholes)
+    assert sorted(round(e["dur"] * ticks_per_microsecond) for e in found) == ticks
     batched = [e for e in found if e["name"] == "batched"]
     assert all(e["args"]["rounds"] in (1, 2, 3) for e in batched)
     assert {e["name"] for e in shown} >= {"validate", "map", "rounds", "gap"}
@@ -121,23 +124,20 @@ def test_a_run_without_switches_has_no_trace(
 
 
 def test_a_trace_tells_which_cpu_waited(small: Path, tmp_path: Path) -> None:
-    """The committed run is older, and has the CPU that switched in the place of the other."""
+    """Older runs have the CPU that switched in the place of the other."""
+    samples = samples_of(small)
+    (switched,) = {s.cpu for s in samples if s.measured == SWITCH}
+    run, out = shutil.copytree(small, tmp_path / "run"), tmp_path / "trace.json"
 
-    def waited(run: Path) -> set[int | None]:
-        out = tmp_path / "trace.json"
+    def waited(cpu: int) -> set[int | None]:
+        moved = [s._replace(cpu=cpu) if s.measured == GAP else s for s in samples]
+        write_samples(run / "samples.csv", moved)
         assert main(["export", str(run), f"--trace={out}"]) == 0
         shown = json.loads(out.read_text())["traceEvents"]
         return {e["args"]["waited"] for e in shown if e["name"] == "gap"}
 
-    assert waited(small) == {None}
-    new = shutil.copytree(small, tmp_path / "new")
-    lines = (new / "samples.csv").read_text().splitlines()
-    for number, line in enumerate(lines):
-        cells = line.split(",")
-        cells[7] = "5" if cells[3].endswith("-stall") else cells[7]
-        lines[number] = ",".join(cells)
-    (new / "samples.csv").write_text("\n".join([*lines, ""]))
-    assert waited(new) == {5}
+    assert waited(switched) == {None}
+    assert waited(switched + 4) == {switched + 4}
 
 
 def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:
