@@ -32,7 +32,7 @@ static u64 time_of(const struct bench_variant *variant, u32 passes)
 	u64 shortest = ~0ULL;
 	unsigned int layout;
 
-	for (layout = 0; layout < BENCH_LAYOUTS; layout++) {
+	for (layout = 0; layout < variant->nr_layouts; layout++) {
 		u64 start = ktime_get_ns(), ns;
 
 		variant->op[layout](passes);

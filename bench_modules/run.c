@@ -78,15 +78,22 @@ struct plan {
 	u8 layouts[BENCH_LAYOUTS];
 };
 
-static void plan_block(struct plan *plan, unsigned int n, u32 block)
+static unsigned int layouts_of(const struct bench_group *group)
 {
+	return group->variants[0].nr_layouts;
+}
+
+static void plan_block(struct plan *plan, const struct bench_group *group, u32 block)
+{
+	unsigned int n = group->nr_variants;
+
 	if (block % n == 0) {
 		permute(plan->rows, n, &plan->state);
 		permute(plan->columns, n, &plan->state);
 		permute(plan->symbols, n, &plan->state);
 	}
-	if (block % BENCH_LAYOUTS == 0)
-		permute(plan->layouts, BENCH_LAYOUTS, &plan->state);
+	if (block % layouts_of(group) == 0)
+		permute(plan->layouts, layouts_of(group), &plan->state);
 }
 
 static u8 planned_variant(const struct plan *plan, unsigned int n, u32 block, unsigned int position)
@@ -113,7 +120,10 @@ static int take_sample(bench_op *op, u64 ratio, struct bench_sample *sample)
 	return 0;
 }
 
-/* Run a variant once per loop count, in random order; store the samples if @samples is given. */
+/*
+ * Run a variant once per loop count, in random order, and store the samples; or once, if
+ * @samples is NULL.
+ */
 static int run_variant(const struct bench_group *group, struct plan *plan, u64 ratio,
 		       struct bench_sample sample, struct bench_sample *samples)
 {
@@ -123,7 +133,7 @@ static int run_variant(const struct bench_group *group, struct plan *plan, u64 r
 	unsigned int i;
 
 	permute(order, BENCH_LOOP_COUNTS, &plan->state);
-	for (i = 0; i < BENCH_LOOP_COUNTS && !err; i++) {
+	for (i = 0; i < (samples ? BENCH_LOOP_COUNTS : 1) && !err; i++) {
 		sample.size = plan->loops[sample.variant][order[i]];
 		bench_dither(next_random(&plan->state) % MOST_DITHER);
 		err = take_sample(op, ratio, &sample);
@@ -135,11 +145,11 @@ static int run_variant(const struct bench_group *group, struct plan *plan, u64 r
 	return err;
 }
 
-/* Run every variant once per loop count; store the samples if @samples is given. */
+/* Run every variant, as run_variant() does, at the layout of the block. */
 static int run_block(const struct bench_group *group, struct plan *plan, u32 block,
 		      struct bench_sample *samples)
 {
-	u8 layout = plan->layouts[block % BENCH_LAYOUTS];
+	u8 layout = plan->layouts[block % layouts_of(group)];
 	unsigned int position, n = group->nr_variants;
 	u64 ratio = bench_cycles_ratio();
 	int err = 0;
@@ -198,8 +208,8 @@ static int warm_up(const struct bench_group *group, struct plan *plan)
 	u32 block;
 	int err = 0;
 
-	for (block = 0; block < BENCH_LAYOUTS && !err; block++) {
-		plan_block(plan, group->nr_variants, block);
+	for (block = 0; block < layouts_of(group) && !err; block++) {
+		plan_block(plan, group, block);
 		err = run_block(group, plan, block, NULL);
 		bench_pause();
 	}
@@ -211,7 +221,7 @@ static int any_block(const struct bench_group *group, struct plan *plan, u32 blo
 {
 	if (group->block)
 		return group->block(block, samples);
-	plan_block(plan, group->nr_variants, block);
+	plan_block(plan, group, block);
 	return run_block(group, plan, block, samples);
 }
 

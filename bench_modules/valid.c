@@ -15,11 +15,13 @@ static bool is_name(const char *name)
 	return at && at > name && !*at;
 }
 
-static bool has_all_layouts(const struct bench_variant *variant)
+static bool has_layouts(const struct bench_variant *variant, unsigned int nr)
 {
 	unsigned int i;
 
-	for (i = 0; i < BENCH_LAYOUTS; i++)
+	if (!variant->op || variant->nr_layouts != nr || !nr || nr > BENCH_LAYOUTS)
+		return false;
+	for (i = 0; i < nr; i++)
 		if (!variant->op[i])
 			return false;
 	return true;
@@ -48,7 +50,7 @@ static const char *why_not_variant(const struct bench_group *group, unsigned int
 
 	if (!is_name(variant->name))
 		return "a variant has no name of letters, digits, - and _";
-	if (!has_all_layouts(variant))
+	if (!has_layouts(variant, group->variants[0].nr_layouts))
 		return "a variant lacks a layout";
 	for (i = 0; i < number; i++)
 		if (!strcmp(group->variants[i].name, variant->name))

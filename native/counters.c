@@ -121,14 +121,14 @@ double native_counter_passes(int fd, const struct bench_variant *variant, const 
 	double sum = 0;
 
 	*share = 1;
-	for (layout = 0; layout < BENCH_LAYOUTS; layout++) {
+	for (layout = 0; layout < variant->nr_layouts; layout++) {
 		bench_op *op = variant->op[layout];
 
 		/* Once unseen, so that the code is known to caches and predictors. */
 		op(least);
 		sum += count_window(fd, op, most, share) - count_window(fd, op, least, share);
 	}
-	return sum / BENCH_LAYOUTS / (most - least);
+	return sum / variant->nr_layouts / (most - least);
 }
 
 static void show_variant(const struct bench_group *group, unsigned int number)

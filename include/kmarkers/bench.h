@@ -4,7 +4,8 @@
  *
  * A group measures one thing in several variants; the first variant is its
  * baseline, the second the same code once more (the A/A clone, whose difference
- * from the baseline is noise).  Each variant exists at several code layouts.
+ * from the baseline is noise).  Each variant exists at 8 code layouts in a module, and at 32
+ * in a program.
  *
  * A block uses one layout, runs every variant once, in an order taken from a
  * random Latin square, and each at every loop count of the group.  The cost of a pass
@@ -39,6 +40,7 @@
 #define KMARKERS_BENCH_H
 
 #include <linux/compiler.h>
+#include <linux/kernel.h>
 #ifdef __KERNEL__
 #include <linux/module.h>
 #endif
@@ -69,9 +71,17 @@ enum bench_measured {
 	BENCH_ROUNDS,	/* rounds of synchronisation that such a switch took */
 };
 
+/**
+ * struct bench_variant - what BENCH_ROW() makes
+ * @name: of letters, digits, - and _
+ * @op: its code at each layout
+ * @nr_layouts: how many; all variants of a group have equally many
+ * @measured: what its samples are
+ */
 struct bench_variant {
 	const char *name;
-	bench_op *op[BENCH_LAYOUTS];
+	bench_op *const *op;
+	unsigned int nr_layouts;
 	enum bench_measured measured;
 };
 
@@ -205,7 +215,8 @@ static void __attribute__((constructor)) id##_register(void)		\
 #define BENCH_ROW(label, id)						\
 	{								\
 		.name = label,						\
-		.op = { id##_0, id##_1, id##_2, id##_3, id##_4, id##_5, id##_6, id##_7 } \
+		.op = id##_layouts,					\
+		.nr_layouts = ARRAY_SIZE(id##_layouts),			\
 	}
 
 #endif /* KMARKERS_BENCH_H */

@@ -15,7 +15,16 @@
 #include <linux/noinline.h>
 #endif
 
+/*
+ * Most layouts that a variant has.  An instruction at the end of a line may cost a cycle that it
+ * costs nowhere else, so a program, which is measured until rows are told apart, begins its loops
+ * at every second byte of a line.  A module, which stays small, does at every eighth.
+ */
+#ifdef __KERNEL__
 #define BENCH_LAYOUTS		8
+#else
+#define BENCH_LAYOUTS		32
+#endif
 
 /* Let others run; called between windows. */
 void bench_pause(void);
@@ -33,15 +42,18 @@ static __always_inline u64 bench_tsc(void)
 	return low | (u64)high << 32;
 }
 
+/* How many bytes into a cache line a layout begins: those below 8 are a module's. */
+#define BENCH_OFFSET(layout)	"(8 * (" #layout " & 7) + 2 * (" #layout " >> 3))"
+
 /**
- * BENCH_ALIGN() - let the code that follows begin 8 * @layout bytes into a cache line
+ * BENCH_ALIGN() - let the code that follows begin at the place of a layout in a cache line
  * @layout: a number below BENCH_LAYOUTS
  */
 #define BENCH_ALIGN(layout)						\
-	asm volatile(".p2align 6\n\t.rept 8 * " #layout "\n\tnop\n\t.endr")
+	asm volatile(".p2align 6\n\t.rept " BENCH_OFFSET(layout) "\n\tnop\n\t.endr")
 
 /**
- * BENCH_ALIGN_HEAD() - let the loop with BENCH_HEAD() begin 8 * @layout bytes into a cache line
+ * BENCH_ALIGN_HEAD() - let the loop with BENCH_HEAD() begin at the place of a layout
  * @layout: a number below BENCH_LAYOUTS
  *
  * Between the two the compiler places what the loop needs, more of it for some variants than
@@ -59,7 +71,7 @@ static __always_inline u64 bench_tsc(void)
 #else
 #define BENCH_ALIGN_HEAD(layout)					\
 	asm volatile(".p2align 6\n\t"					\
-		     ".skip (8 * " #layout " - (8801f - 8800f)) & 63, 0x90\n8800:")
+		     ".skip (" BENCH_OFFSET(layout) " - (8801f - 8800f)) & 63, 0x90\n8800:")
 #define BENCH_HEAD()	asm volatile("8801:")
 #endif
 
@@ -88,7 +100,7 @@ do {									\
 
 /**
  * BENCH_WINDOW() - a window around a loop of the statements
- * @layout: where in a cache line the loop begins, in units of 8 bytes
+ * @layout: where in a cache line the loop begins
  */
 #define BENCH_WINDOW(layout, ...)					\
 do {									\
@@ -177,12 +189,7 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 #define BENCH_OP_EACH(id, layout, prepare, ...)				\
 	BENCH_OP_EACH_AFTER(id, layout, 0, prepare, __VA_ARGS__)
 
-/**
- * BENCH_AT_EACH_LAYOUT() - the functions of a variant, id_0 to id_7
- * @op: BENCH_OP(), BENCH_OP_OPEN(), BENCH_OP_EACH() or BENCH_OP_EACH_AFTER()
- * @id: the variant; what @op takes follows
- */
-#define BENCH_AT_EACH_LAYOUT(op, id, ...)				\
+#define BENCH_FUNCTIONS_8(op, id, ...)					\
 	op(id, 0, __VA_ARGS__)						\
 	op(id, 1, __VA_ARGS__)						\
 	op(id, 2, __VA_ARGS__)						\
@@ -191,6 +198,58 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 	op(id, 5, __VA_ARGS__)						\
 	op(id, 6, __VA_ARGS__)						\
 	op(id, 7, __VA_ARGS__)
+
+#define BENCH_FUNCTIONS_32(op, id, ...)					\
+	BENCH_FUNCTIONS_8(op, id, __VA_ARGS__)				\
+	op(id, 8, __VA_ARGS__)						\
+	op(id, 9, __VA_ARGS__)						\
+	op(id, 10, __VA_ARGS__)						\
+	op(id, 11, __VA_ARGS__)						\
+	op(id, 12, __VA_ARGS__)						\
+	op(id, 13, __VA_ARGS__)						\
+	op(id, 14, __VA_ARGS__)						\
+	op(id, 15, __VA_ARGS__)						\
+	op(id, 16, __VA_ARGS__)						\
+	op(id, 17, __VA_ARGS__)						\
+	op(id, 18, __VA_ARGS__)						\
+	op(id, 19, __VA_ARGS__)						\
+	op(id, 20, __VA_ARGS__)						\
+	op(id, 21, __VA_ARGS__)						\
+	op(id, 22, __VA_ARGS__)						\
+	op(id, 23, __VA_ARGS__)						\
+	op(id, 24, __VA_ARGS__)						\
+	op(id, 25, __VA_ARGS__)						\
+	op(id, 26, __VA_ARGS__)						\
+	op(id, 27, __VA_ARGS__)						\
+	op(id, 28, __VA_ARGS__)						\
+	op(id, 29, __VA_ARGS__)						\
+	op(id, 30, __VA_ARGS__)						\
+	op(id, 31, __VA_ARGS__)
+
+#define BENCH_NAMES_8(id)						\
+	id##_0, id##_1, id##_2, id##_3, id##_4, id##_5, id##_6, id##_7
+
+#define BENCH_NAMES_32(id)						\
+	BENCH_NAMES_8(id),						\
+	id##_8, id##_9, id##_10, id##_11, id##_12, id##_13, id##_14, id##_15, \
+	id##_16, id##_17, id##_18, id##_19, id##_20, id##_21, id##_22, id##_23, \
+	id##_24, id##_25, id##_26, id##_27, id##_28, id##_29, id##_30, id##_31
+
+/**
+ * BENCH_AT_LAYOUTS() - the functions of a variant, id_0 and so on, and the array of them
+ * @nr: how many layouts: 8 or 32
+ * @op: BENCH_OP(), BENCH_OP_OPEN(), BENCH_OP_EACH() or BENCH_OP_EACH_AFTER()
+ * @id: the variant; what @op takes follows
+ */
+#define BENCH_AT_LAYOUTS(nr, op, id, ...)				\
+	BENCH_FUNCTIONS_##nr(op, id, __VA_ARGS__)			\
+	static bench_op *const id##_layouts[] = { BENCH_NAMES_##nr(id) };
+
+#ifdef __KERNEL__
+#define BENCH_AT_EACH_LAYOUT(...)	BENCH_AT_LAYOUTS(8, __VA_ARGS__)
+#else
+#define BENCH_AT_EACH_LAYOUT(...)	BENCH_AT_LAYOUTS(32, __VA_ARGS__)
+#endif
 
 /**
  * BENCH_OPS() - a variant at every layout, with interrupts off
@@ -205,12 +264,12 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 #define BENCH_OPS_OPEN(id, ...)	BENCH_AT_EACH_LAYOUT(BENCH_OP_OPEN, id, __VA_ARGS__)
 
 /**
- * BENCH_OPS_EACH() - a variant at every layout, with a window around each pass
+ * BENCH_OPS_EACH() - a variant at 8 layouts, with a window around each pass
  * @id: the variant, for BENCH_ROW(); the statements follow
  * @prepare: done before each pass, and not timed
  */
 #define BENCH_OPS_EACH(id, prepare, ...)				\
-	BENCH_AT_EACH_LAYOUT(BENCH_OP_EACH, id, prepare, __VA_ARGS__)
+	BENCH_AT_LAYOUTS(8, BENCH_OP_EACH, id, prepare, __VA_ARGS__)
 
 /**
  * BENCH_OPS_EACH_AFTER() - the same, with passes before each window's first that are not timed
@@ -223,6 +282,6 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
  * three windows a variant runs first is random, and so the slopes would be spread.
  */
 #define BENCH_OPS_EACH_AFTER(id, unseen, prepare, ...)			\
-	BENCH_AT_EACH_LAYOUT(BENCH_OP_EACH_AFTER, id, unseen, prepare, __VA_ARGS__)
+	BENCH_AT_LAYOUTS(8, BENCH_OP_EACH_AFTER, id, unseen, prepare, __VA_ARGS__)
 
 #endif /* KMARKERS_BENCH_WINDOW_H */

@@ -17,10 +17,10 @@
 #define NOP	".byte 0x0f, 0x1f, 0x44, 0, 0"
 
 BENCH_OPS(off, asm volatile(NOP : : "D" (1), "S" (NULL)))
-BENCH_OPS(on, asm volatile("771: " NOP "\n\t"				\
-			   ".pushsection uprobe_sites, \"aw\"\n\t"	\
-			   ".quad 771b\n\t"				\
-			   ".popsection" : : "D" (1), "S" (NULL)))
+UPROBES_OPS(on, asm volatile("771: " NOP "\n\t"			\
+			     ".pushsection uprobe_sites, \"aw\"\n\t"	\
+			     ".quad 771b\n\t"			\
+			     ".popsection" : : "D" (1), "S" (NULL)))
 
 static const struct bench_variant on_row = BENCH_ROW("peer-uprobe-optimised-on", on);
 
@@ -46,7 +46,7 @@ static bool are_calls(void)
 	const unsigned char *const *site;
 	unsigned int i;
 
-	for (i = 0; i < BENCH_LAYOUTS; i++)
+	for (i = 0; i < on_row.nr_layouts; i++)
 		on_row.op[i](2);
 	for (site = __start_uprobe_sites; site < __stop_uprobe_sites; site++)
 		if (READ_ONCE(**site) != CALL)

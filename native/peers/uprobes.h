@@ -11,6 +11,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <kmarkers/bench.h>
+
+/*
+ * BENCH_OPS() with a site in each eighth of a cache line, for all layouts there: what a uprobe
+ * costs depends little on its place, and the kernel takes a tenth of a second to remove one.
+ */
+#define UPROBES_OPS(id, ...)						\
+	BENCH_FUNCTIONS_8(BENCH_OP, id, __VA_ARGS__)			\
+	static bench_op *const id##_layouts[] = {			\
+		BENCH_NAMES_8(id), BENCH_NAMES_8(id),			\
+		BENCH_NAMES_8(id), BENCH_NAMES_8(id),			\
+	};
+
 #define UPROBES_TYPE	"/sys/bus/event_source/devices/uprobe/type"
 #define UPROBES_MOST	16
 

@@ -30,6 +30,8 @@ static struct bench_group second = {
 	.nr_variants = ARRAY_SIZE(variants),
 };
 
+static bench_op *const holed[BENCH_LAYOUTS] = { base_0 };
+
 static void make_fault(void)
 {
 	static const char *const names[] = { "", "no/name", "control", "empty-loop", "test-first" };
@@ -46,7 +48,9 @@ static void make_fault(void)
 	if (!strcmp(fault, "no-variants"))
 		second.variants = NULL;
 	if (!strcmp(fault, "layout"))
-		bad_variants[2].op[BENCH_LAYOUTS - 1] = NULL;
+		bad_variants[2].op = holed;
+	if (!strcmp(fault, "few-layouts"))
+		bad_variants[2].nr_layouts--;
 	if (!strcmp(fault, "twice"))
 		bad_variants[2].name = "base";
 	if (!strcmp(fault, "clone"))

@@ -36,10 +36,8 @@ static const char *count_passes(void)
 	static const struct native_counter faults = {
 		"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS,
 	};
-	static const struct bench_variant variant = {
-		.name = "touch",
-		.op = { touch, touch, touch, touch, touch, touch, touch, touch },
-	};
+	static bench_op *const touch_layouts[] = { [0 ... 7] = touch };
+	static const struct bench_variant variant = BENCH_ROW("touch", touch);
 	static const u32 loops[BENCH_LOOP_COUNTS] = { 4, 8, MOST_LOOPS };
 	int fd = native_counter_open(&faults);
 	double share = 0, events;

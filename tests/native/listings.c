@@ -236,10 +236,10 @@ static void teardown(void)
 
 /*
  * op() takes a sixth of a tick per loop.  It is slower in the last block of five.  Before the first
- * block it is called once at each layout for each of two variants, and in a block at each layout.
+ * block it is called at each layout of two variants, to find loops and to warm up.
  */
 #define BLOCK_CALLS	(2 * BENCH_LOOP_COUNTS)
-#define CALLS_BEFORE	(BENCH_LAYOUTS * (2 + BLOCK_CALLS))
+#define CALLS_BEFORE	(2 * (BENCH_LAYOUTS + BENCH_LAYOUTS))
 static unsigned int calls;
 
 static u64 op(u32 loops)
@@ -247,9 +247,12 @@ static u64 op(u32 loops)
 	return loops / 6 + 40 + (calls++ < CALLS_BEFORE + 4 * BLOCK_CALLS ? 0 : loops);
 }
 
-#define OPS	{ [0 ... BENCH_LAYOUTS - 1] = op }
+static bench_op *const op_layouts[] = { [0 ... BENCH_LAYOUTS - 1] = op };
 
-static const struct bench_variant variants[] = { { "first", OPS }, { "second", OPS } };
+static const struct bench_variant variants[] = {
+	BENCH_ROW("first", op),
+	BENCH_ROW("second", op),
+};
 
 static struct bench_group group = {
 	.name = "listed",

@@ -31,8 +31,9 @@ static const char *converts_cycles(void)
 	return NULL;
 }
 
-/* The initialiser of a variant that is the same code at every layout. */
-#define AT_EACH_LAYOUT(op)	{ [0 ... BENCH_LAYOUTS - 1] = op }
+/* For BENCH_ROW(): a variant that is the same code at every layout. */
+#define AT_EACH_LAYOUT(code)						\
+static bench_op *const code##_layouts[] = { [0 ... BENCH_LAYOUTS - 1] = code }
 
 static bool stop_never(void)
 {
@@ -47,11 +48,15 @@ static u64 count_first(u32 loops)
 	return 3 * loops + 7;
 }
 
+AT_EACH_LAYOUT(count_first);
+
 static u64 count_second(u32 loops)
 {
 	calls[1]++;
 	return 5 * loops + 7;
 }
+
+AT_EACH_LAYOUT(count_second);
 
 /* Windows so far, and the smallest and the largest delay before one. */
 static struct {
@@ -79,14 +84,14 @@ void __wrap_bench_dither(u32 turns)
 static const char *randomises_blocks(void)
 {
 	static const struct bench_variant variants[] = {
-		{ "a", AT_EACH_LAYOUT(count_first) },
-		{ "b", AT_EACH_LAYOUT(count_second) },
-		{ "c", AT_EACH_LAYOUT(count_first) },
+		BENCH_ROW("a", count_first),
+		BENCH_ROW("b", count_second),
+		BENCH_ROW("c", count_first),
 	};
 	static const struct bench_group group = {
 		.name = "g", .variants = variants, .nr_variants = 3, .loops = { 10, 15, 20 },
 	};
-	struct bench_config config = { .blocks = 24, .seed = 5 };
+	struct bench_config config = { .blocks = 3 * BENCH_LAYOUTS, .seed = 5 };
 	unsigned int seen[3][3] = { 0 }, layouts[BENCH_LAYOUTS] = { 0 }, places[3][3] = { 0 }, i;
 	struct bench_result result = { 0 };
 
@@ -94,9 +99,9 @@ static const char *randomises_blocks(void)
 	delays.least = ~0U;
 	EXPECT(!bench_alloc_result(&group, &config, &result));
 	EXPECT(!bench_run_group(&group, &result, stop_never));
-	EXPECT(delays.nr == (24 + BENCH_LAYOUTS) * 3 * 3);
+	EXPECT(delays.nr == (3 * config.blocks + BENCH_LAYOUTS) * 3);
 	EXPECT(delays.least < 64 && delays.most >= 960 && delays.most < 1024);
-	EXPECT(result.nr == 24 * 3 * 3 && result.nr == result.planned);
+	EXPECT(result.nr == config.blocks * 3 * 3 && result.nr == result.planned);
 	for (i = 0; i < result.nr; i++) {
 		const struct bench_sample *s = &result.samples[i];
 
@@ -106,9 +111,9 @@ static const char *randomises_blocks(void)
 		places[i % 3][s->size / 5 - 2]++;
 	}
 	for (i = 0; i < 9; i++)
-		EXPECT(places[i / 3][i % 3] > 24 * 3 / 6);
+		EXPECT(places[i / 3][i % 3] > config.blocks * 3 / 6);
 	for (i = 0; i < 9; i++)
-		EXPECT(seen[i / 3][i % 3] == 24 / 3 * 3);
+		EXPECT(seen[i / 3][i % 3] == config.blocks / 3 * 3);
 	for (i = 0; i < BENCH_LAYOUTS; i++)
 		EXPECT(layouts[i] == result.nr / BENCH_LAYOUTS);
 	bench_free_result(&result);
@@ -147,7 +152,9 @@ static u64 pass_time(u32 loops)
 	return loops * tsc_step;
 }
 
-static const struct bench_variant timed[] = { { "a", AT_EACH_LAYOUT(pass_time) } };
+AT_EACH_LAYOUT(pass_time);
+
+static const struct bench_variant timed[] = { BENCH_ROW("a", pass_time) };
 static const struct bench_group to_find = { .name = "g", .variants = timed, .nr_variants = 1 };
 
 static int find(u64 pass, unsigned int spoilt, u32 *loops)
@@ -260,24 +267,30 @@ static u64 migrate(u32 loops)
 	return loops;
 }
 
+AT_EACH_LAYOUT(migrate);
+
 static u64 be_preempted(u32 loops)
 {
 	switches += loops == DISTURBED;
 	return loops;
 }
 
+AT_EACH_LAYOUT(be_preempted);
+
 static u64 suffer_both(u32 loops)
 {
 	return migrate(loops) + be_preempted(loops);
 }
 
+AT_EACH_LAYOUT(suffer_both);
+
 /* Each window has the flags of what happened in it, and the CPU on which it began. */
 static const char *flags_disturbed_windows(void)
 {
 	static const struct bench_variant variants[] = {
-		{ "migrates", AT_EACH_LAYOUT(migrate) },
-		{ "preempted", AT_EACH_LAYOUT(be_preempted) },
-		{ "both", AT_EACH_LAYOUT(suffer_both) },
+		BENCH_ROW("migrates", migrate),
+		BENCH_ROW("preempted", be_preempted),
+		BENCH_ROW("both", suffer_both),
 	};
 	static const u32 flags[] = {
 		BENCH_MIGRATED, BENCH_PREEMPTED, BENCH_MIGRATED | BENCH_PREEMPTED,

@@ -274,7 +274,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     "unit": (edited(9, lambda s: s.replace("TSC cycles", "ns")), ":9: unit is 'ns', not 'TSC"),
     "value": (edited(7, lambda s: s.replace("TSC", "x,TSC")), ":7: 17 fields, not 16"),
     "empty": (edited(5, lambda s: ""), "samples of native, and env.json has"),
-    "number": (edited(5, lambda s: s.replace(",loop,", ",loop,9")), ":5: layout is above 7"),
+    "number": (edited(5, lambda s: s.replace(",loop,", ",loop,9")), ":5: layout is above 31"),
     "bytes": (edited(3, lambda s: s.replace("native", "n\0", 1)), ":3: "),
 }
 

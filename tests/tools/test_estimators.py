@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from kmtools.analyse import location, stats, student, verdicts
+from kmtools.analyse.layouts import place_of
 from kmtools.analyse.slopes import Slope, paired
 from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.check import estimators, noises
@@ -61,6 +62,39 @@ def test_a_brief_state_is_a_disturbance(disturbed: int, noted: bool) -> None:
     assert found.interval.lo <= 0 <= found.interval.hi
     assert found.interval.hi > 4.9 if noted else found.interval.hi < 5 * disturbed / 64
     assert noted or found.value < 5 * disturbed / 128
+
+
+def placed(dear: set[int], layouts: int) -> location.Location:
+    """16 processes of 32 blocks; some places of a cache line cost 1 more."""
+    layout, process = np.arange(512) % layouts, np.arange(512) // 32
+    cost = np.isin(place_of(layout), list(dear)).astype(float)
+    x = cost + 0.01 * np.random.default_rng(1).standard_normal(512)
+    return location.locate(x, process, layout)
+
+
+def test_many_layouts_show_where_a_stretch_ends() -> None:
+    """A loop that costs more at the end of a line: 32 layouts tell how much of the line, and eight
+    do not. Scattered places are no stretch, and are not known better for being many."""
+    end, scattered = placed({56, 58, 60, 62}, 32), placed({0, 16, 32, 48}, 32)
+    eight = placed({56}, 8)
+    for found in (end, scattered, eight):
+        assert found.value == pytest.approx(0.125, abs=0.005)
+        assert found.interval.lo < 0.125 < found.interval.hi
+    assert 0.03 < end.interval.half_width < 0.07
+    assert scattered.interval.half_width == pytest.approx(2 * end.interval.half_width, rel=0.1)
+    assert eight.interval.half_width > 0.2
+
+
+def test_layouts_with_few_blocks_count_as_one() -> None:
+    """What two blocks of each layout have at random is no difference of layouts."""
+    random = np.random.default_rng(1)
+    layout, process = np.tile(random.permutation(32), 2), np.repeat([1, 2], 32)
+    found = location.locate(random.standard_normal(64), process, layout)
+    assert found.over_layouts is not None
+    assert len(location.layout_effects(np.zeros(64), location.grouped(layout))[0]) == 8
+    assert len(location.layout_effects(np.zeros(96), location.grouped(np.arange(96) % 32))[0]) == 32
+    # As wide as the spread of 64 blocks makes it, and not of 32 pairs of them.
+    assert 0.15 < found.over_time.half_width < 1
 
 
 def run(kind: str, seed: int) -> location.Location:

@@ -37,9 +37,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "runs"
 
 
-def test_rows_are_those_of_a_single_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """DuckDB computes what rows.py computes. Some blocks of each layout are left out."""
-    monkeypatch.setattr(manyruns, "BLOCKS", 48)
+@pytest.mark.parametrize(("blocks", "layouts"), [(48, 8), (160, 32), (64, 32)])
+def test_rows_are_those_of_a_single_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blocks: int, layouts: int
+) -> None:
+    """DuckDB computes what rows.py computes. Some blocks of each layout are left out, and in the
+    last case of each eighth of a cache line."""
+    monkeypatch.setattr(manyruns, "BLOCKS", blocks)
+    monkeypatch.setattr(manyruns, "LAYOUTS", layouts)
     run = manyruns.Maker(tmp_path).write(3)
     tiers = tiers_of(read_env(run / "env.json"))
     plain = rows.rows_of(read_samples(run / "samples.csv", tiers), tiers)

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kmtools.analyse import placing
+from kmtools.analyse import layouts, placing
+from kmtools.analyse.layouts import EIGHTHS
 from kmtools.analyse.rows import EXACT, SHARE, TRIM, WHOLE, Name, Row
 from kmtools.analyse.slopes import CLONE_SUFFIX
 from kmtools.base.errors import FailedError
@@ -127,8 +128,15 @@ WHERE value IS NOT NULL
 """
 
 ESTIMATES = f"""
-WITH ordered AS (
-  SELECT *, row_number() OVER w AS place, count(*) OVER w2 AS n FROM blocks
+WITH few AS (
+  SELECT run, tier, kernel, benchmark, variant, process, count(DISTINCT layout) > {EIGHTHS}
+    AND count(*) < {layouts.FEWEST} * count(DISTINCT layout) AS crowded
+  FROM blocks GROUP BY ALL
+), known AS (
+  SELECT b.* REPLACE (CASE WHEN crowded THEN layout % {EIGHTHS} ELSE layout END AS layout)
+  FROM blocks b JOIN few USING (run, tier, kernel, benchmark, variant, process)
+), ordered AS (
+  SELECT *, row_number() OVER w AS place, count(*) OVER w2 AS n FROM known
   WINDOW w AS (PARTITION BY run, tier, kernel, benchmark, variant, process, layout ORDER BY value),
     w2 AS (PARTITION BY run, tier, kernel, benchmark, variant, process, layout)
 ), cut AS (

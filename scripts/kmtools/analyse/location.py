@@ -12,8 +12,12 @@ The variance of that location is the sum of two parts:
   the average of the first cosine coefficients of the series of batches, which sees slow changes
   as well (Lazarus, Lewis, Stock and Watson 2018, "HAR inference"), extrapolated to slower ones by
   a first-order autoregression, whose bias is corrected in part (Kendall 1954);
-- over layouts, as far as they differ by more than blocks do: the measured layouts are taken as
-  a sample of all placements.
+- over layouts, as far as they differ by more than blocks do: the measured layouts are a sample of
+  all places in a cache line, where a loop costs one more cycle in some stretch of neighbouring
+  places. Many layouts stand at even distances, and the variance of the mean of such a sample is
+  found from differences between neighbours (von Neumann, Kent, Bellinson and Hart 1941; Wolter
+  2007, "Introduction to variance estimation", systematic samples). It is too large, if anything,
+  where neighbours are alike. Eight or fewer are taken as a sample without order.
 The quantile is Student's with the degrees of freedom of the sum (Satterthwaite 1946).
 
 No variance of the past tells about a state of the machine that was seen once. If batches are in
@@ -34,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmtools.analyse import student
+from kmtools.analyse.layouts import EIGHTHS, are_crowded, place_of
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.stats import CONFIDENCE, UNBOUNDED, Interval, values
 
@@ -55,6 +60,8 @@ TOGETHER, EXPLAINED, FEW_CHANGES, BRIEF = 32, 0.8, 10, 1 / 50
 TWO_STATES = "two states of the machine, seen too rarely: the interval holds both"
 FEW_PROCESSES = "few processes"
 STEPS = "wider by a step of the clock"
+# So many layouts stand close enough for neighbours to resemble each other.
+MANY_LAYOUTS = 16
 # The differences of layouts are known if their variance is so many times that of their noise.
 PLAIN = 10
 
@@ -83,12 +90,29 @@ def midmean(x: Floats) -> float:
     return float(np.partition(x, (cut, n - cut - 1))[cut : n - cut].mean())
 
 
+def grouped(layout: Whole) -> Whole:
+    """The layouts of blocks; those in one eighth of a cache line count as one if there are too few
+    blocks of each."""
+    return layout % EIGHTHS if are_crowded(len(layout), len(np.unique(layout))) else layout
+
+
 def layout_effects(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
-    """The effect of each layout, with a mean of zero; and the effect in each block."""
-    which = np.unique(layout, return_inverse=True)[1]
+    """The effect of each layout in the order of places, with a mean of zero; and the effect in
+    each block."""
+    which = np.unique(place_of(layout), return_inverse=True)[1]
     effects = np.array([midmean(x[which == i]) for i in range(which.max() + 1)])
     effects -= effects.mean()
     return effects, effects[which]
+
+
+def layout_variance(effects: Floats) -> tuple[float, float]:
+    """The variance of the mean over two or more layouts, which are in the order of places; and its
+    degrees of freedom."""
+    count = len(effects)
+    if count < MANY_LAYOUTS:
+        return float(np.var(effects, ddof=1)) / count, count - 1
+    apart = np.diff(effects, append=effects[:1])
+    return float(np.mean(apart**2)) / 2 / count, 2 * count / 3
 
 
 def split(process: Whole) -> list[slice]:
@@ -176,7 +200,7 @@ def locate(x: Floats, process: Whole, layout: Whole, outside: float = OUTSIDE) -
     outside of its interval with a probability of `outside`."""
     if len(x) == 0:
         return Location(math.nan, UNBOUNDED, UNBOUNDED, None, math.nan)
-    effects, in_block = layout_effects(x, layout)
+    effects, in_block = layout_effects(x, grouped(layout))
     level = x - in_block
     slices = split(process)
     batches = np.array([midmean(level[part]) for part in slices])
@@ -188,16 +212,16 @@ def locate(x: Floats, process: Whole, layout: Whole, outside: float = OUTSIDE) -
         return Location(value, UNBOUNDED, UNBOUNDED, None, spread)
     variance, freedom = slow_variance(batches)
     over_time = whole = around(value, variance, freedom, outside)
-    over_layouts, count, more, noise = None, len(effects), 0.0, noise_variance(rest)
+    over_layouts, more, noise = None, 0.0, noise_variance(rest)
     endless = None
-    if count > 1:
-        placed = float(np.var(effects, ddof=1)) / count
-        over_layouts = around(value, placed, count - 1, outside)
+    if len(effects) > 1:
+        placed, free = layout_variance(effects)
+        over_layouts = around(value, placed, free, outside)
         more = max(0.0, placed - noise)
         if more > PLAIN * noise:
-            endless = around(value, more, count - 1, outside)
+            endless = around(value, more, free, outside)
         both = variance + more
-        parts = variance**2 / freedom + (more**2 / (count - 1))
+        parts = variance**2 / freedom + more**2 / free
         whole = around(value, both, both**2 / parts if parts else freedom, outside)
     notes = []
     if 1 < len(np.unique(owners)) < FEWEST_PROCESSES:

@@ -8,7 +8,8 @@ Counts of instructions are *exact*.
 
 A number is estimated once for each cluster. Clusters are the processes of a run; with a single
 process they are stretches of neighbouring blocks. An estimate is the mean, over the code layouts,
-of the trimmed mean of the blocks of a layout.
+of the trimmed mean of the blocks of a layout. With few blocks of each, an eighth of a cache line is
+taken in place of a layout.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmtools.analyse import stats
+from kmtools.analyse.layouts import EIGHTHS, are_crowded
 from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline, slopes
 from kmtools.measure.rundir import Tier, tier_order
 from kmtools.measure.samples import LOOP, Sample
@@ -106,20 +108,23 @@ def trimmed(values: Sequence[float]) -> float:
 
 
 def by_layout(blocks: Iterable[Block]) -> dict[int, float]:
-    """The trimmed mean of each layout."""
+    """The trimmed mean of each layout, or of each eighth of a cache line."""
+    known = list(blocks)
+    crowded = are_crowded(len(known), len({block.layout for block in known}))
     groups: dict[int, list[float]] = defaultdict(list)
-    for block in blocks:
-        groups[block.layout].append(block.value)
+    for block in known:
+        groups[block.layout % EIGHTHS if crowded else block.layout].append(block.value)
     return {layout: trimmed(groups[layout]) for layout in sorted(groups)}
 
 
 def stretches(blocks: Sequence[Block]) -> list[list[Block]]:
-    """Neighbouring blocks together, in at most STRETCHES stretches that have all layouts alike."""
+    """Neighbouring blocks together, in at most STRETCHES stretches that have all eighths of a cache
+    line alike."""
     seen: dict[int, int] = defaultdict(int)
     turns: list[tuple[int, Block]] = []
     for block in sorted(blocks, key=lambda one: one.block):
-        turns.append((seen[block.layout], block))
-        seen[block.layout] += 1
+        turns.append((seen[block.layout % EIGHTHS], block))
+        seen[block.layout % EIGHTHS] += 1
     rounds = min(seen.values(), default=0)
     count = min(STRETCHES, rounds)
     groups: list[list[Block]] = [[] for _ in range(count)]

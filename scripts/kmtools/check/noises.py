@@ -14,6 +14,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from kmtools.analyse.layouts import LINE_BYTES, place_of
 from kmtools.measure.samples import LAYOUTS
 
 Floats = NDArray[np.float64]
@@ -115,6 +116,13 @@ def placed(random: Random, length: int = LENGTH, *, process: float, layout: floa
     )
 
 
+def stretch(random: Random, length: int = LENGTH, *, cost: float) -> Floats:
+    """Something costs more in a stretch of neighbouring places of a cache line."""
+    begin, wide = LINE_BYTES * random.random(2)
+    inside = (place_of(layout_of(length)) - begin) % LINE_BYTES < wide
+    return np.asarray(white(random, length) + cost * (inside - wide / LINE_BYTES))
+
+
 def stepping(random: Random, length: int = LENGTH) -> Floats:
     """Windows begin anywhere between two steps of the clock."""
     lengths = []
@@ -143,6 +151,7 @@ KINDS: dict[str, Callable[[Random, int], Floats]] = {
     "layout-0.1": partial(placed, process=0.0, layout=0.1),
     "layout-1": partial(placed, process=0.0, layout=1.0),
     "layout-3": partial(placed, process=0.0, layout=3.0),
+    "stretch": partial(stretch, cost=0.5),
     "placed": partial(placed, process=0.3, layout=0.3),
     STEPPING: stepping,
 }

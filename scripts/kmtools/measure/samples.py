@@ -25,7 +25,7 @@ from kmtools.measure.rundir import RunError, Tier
 SCHEMA = 2
 LOOP, SWITCH, PART, GAP, ROUNDS = MEASURED = ("loop", "switch", "part", "gap", "rounds")
 TICKS, UNIT_ROUNDS = "ticks", "rounds"
-LAYOUTS, FLAGS = 8, ("", "preempted", "migrated", "preempted|migrated")
+LAYOUTS, FLAGS = 32, ("", "preempted", "migrated", "preempted|migrated")
 # No counter of a machine gives more.
 LARGEST = 2**64 - 1
 LONGEST = len(f"-{LARGEST}")

@@ -53,7 +53,7 @@ difference beyond the noise floor.</li>
 all runs (MARGINS in scripts/kmtools/analyse/verdicts.py, with its history), and so does the noise
 floor.</li>
 <li><b>unresolved</b>: neither. Finding no difference is not finding that there is none. If the note
-names code layouts, the variant costs more in some of the eight layouts than in others, and a longer
+names code layouts, the variant costs more in some of the layouts than in others, and a longer
 run would not tell what it costs in the rest of all places.</li>
 <li><b>withheld</b>: the numbers of this benchmark are poor, or the windows of this row are not on
 a straight line over their loop counts; the note says which.</li>

@@ -9,6 +9,7 @@ import numpy as np
 
 from kmtools.analyse import kinds, stats
 from kmtools.analyse.density import SiteCost
+from kmtools.analyse.layouts import LINE_BYTES, place_of
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import FEWER, MORE, Result
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_INSTRUCTIONS, UNIT_TSC
@@ -16,6 +17,9 @@ from kmtools.report import sitetable, switchtable
 from kmtools.report.figures.svg import minus
 from kmtools.report.markup import escape, grouped, number, table, verdict
 from kmtools.report.table import amount, group_header, in_core_cycles, long_notes, shown, span
+
+# The longest bar of a strip, in pixels.
+STRIP = 12
 
 # Head, kind and cell of a column; the verdict comes last.
 Column = tuple[str, str, Callable[[Result], str]]
@@ -89,21 +93,30 @@ def results(rows: Sequence[Result]) -> str:
     return "\n".join([grouped(caption_of(rows), heads, groups, "".join(kind) + "v"), *below])
 
 
-def block_row(result: Result, layouts: Sequence[int]) -> list[str]:
-    """The spread of the blocks of a result, and its cost in each layout."""
+def strip(values: Mapping[int, float], least: float) -> str:
+    """A bar for each place of a cache line, then the smallest and the largest value. The longest
+    bar stands for `least`, or for what the values differ by if that is more."""
+    low, high = min(values.values()), max(values.values())
+    scale = STRIP / (max(high - low, least) or 1)
+    bars = "".join(
+        f"M{2 * place} {STRIP + 1}v-{1 + (value - low) * scale:.3g}h3V{STRIP + 1}z"
+        for place, value in sorted(values.items())
+    )
+    ends = escape(minus(f"{amount(low, True)} to {amount(high, True)}"))
+    return (
+        f'<svg aria-hidden="true" width="{2 * LINE_BYTES}" height="{STRIP + 1}">'
+        f'<path fill="currentColor" d="{bars}"/></svg> {ends}'
+    )
+
+
+def block_row(result: Result) -> list[str]:
+    """The spread of the blocks of a result, and its cost at each place of a cache line."""
     values = stats.values(result.slopes)
     spread = [amount(float(np.quantile(values, share))) for share in (0.05, 0.5, 0.95, 1.0)]
     medians = stats.layout_medians(result.deltas)
-    cells = [amount(medians[layout], True) if layout in medians else "-" for layout in layouts]
-    known = (spread, cells if medians else ["-"])
-    return [escape(result.variant), *("\N{EN SPACE}".join(map(number, own)) for own in known)]
-
-
-def in_words(layouts: Sequence[int]) -> str:
-    """The numbers of layouts, shortened if they follow each other."""
-    if len(layouts) > 2 and layouts[-1] - layouts[0] == len(layouts) - 1:
-        return f"layouts {layouts[0]} to {layouts[-1]}"
-    return f"layout{'s' * (len(layouts) > 1)} {', '.join(map(str, layouts))}"
+    places = {place_of(layout): value for layout, value in medians.items()}
+    drawn = strip(places, result.margin or 0.0) if places else number("-")
+    return [escape(result.variant), "\N{EN SPACE}".join(map(number, spread)), drawn]
 
 
 def blocks(rows: Sequence[Result]) -> str:
@@ -111,12 +124,10 @@ def blocks(rows: Sequence[Result]) -> str:
     known = [row for row in rows if row.slopes]
     if not known:
         return ""
-    layouts = sorted({slope.layout for row in known for slope in row.deltas})
     heads = ["variant", "5 %, 50 %, 95 % of the blocks, and the slowest"]
-    heads.append(f"added in {in_words(layouts)}")
+    heads.append("added where the loop begins in a cache line")
     groups = [
-        (group[0].benchmark, [block_row(row, layouts) for row in group])
-        for group in kinds.groups(known)
+        (group[0].benchmark, [block_row(row) for row in group]) for group in kinds.groups(known)
     ]
     caption = f"{known[0].tier}: blocks and code layouts, {known[0].unit} per operation"
     return grouped(caption, heads, groups, "tnn")

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Code layouts: where in a cache line the loops of a variant begin, as bench_window.h has it.
+
+A module has the first eight layouts, which begin an eighth of a line apart. A program has three
+more in each eighth, two bytes apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+EIGHTHS = 8
+LINE_BYTES = 64
+# With fewer blocks of each layout, those in one eighth of a line count as one.
+FEWEST = 3
+
+
+def place_of(layout: Any) -> Any:
+    """How many bytes into a cache line a layout begins; of a number, or of an array of numbers."""
+    return layout % EIGHTHS * 8 + layout // EIGHTHS * 2
+
+
+def are_crowded(blocks: int, layouts: int) -> bool:
+    """Whether so many blocks are too few to tell so many layouts apart."""
+    return layouts > EIGHTHS and blocks < FEWEST * layouts
