@@ -2,6 +2,7 @@
 /* Whether a group that others made can be measured. */
 #include <linux/kernel.h>
 #include <linux/string.h>
+#include <linux/stringify.h>
 
 #include "groups.h"
 
@@ -15,16 +16,18 @@ static bool is_name(const char *name)
 	return at && at > name && !*at;
 }
 
-static bool has_layouts(const struct bench_variant *variant, unsigned int nr)
+static const char *why_not_layouts(const struct bench_variant *variant, unsigned int nr)
 {
 	unsigned int i;
 
-	if (!variant->op || variant->nr_layouts != nr || !nr || nr > BENCH_LAYOUTS)
-		return false;
+	if (!nr || nr > BENCH_LAYOUTS)
+		return "its first variant has not 1 to " __stringify(BENCH_LAYOUTS) " layouts";
+	if (variant->nr_layouts != nr)
+		return "a variant has more or fewer layouts than the first";
 	for (i = 0; i < nr; i++)
-		if (!variant->op[i])
-			return false;
-	return true;
+		if (!variant->op || !variant->op[i])
+			return "a variant lacks a layout";
+	return NULL;
 }
 
 /* Is the second variant named after the first?  It is told from the others by that. */
@@ -50,12 +53,10 @@ static const char *why_not_variant(const struct bench_group *group, unsigned int
 
 	if (!is_name(variant->name))
 		return "a variant has no name of letters, digits, - and _";
-	if (!has_layouts(variant, group->variants[0].nr_layouts))
-		return "a variant lacks a layout";
 	for (i = 0; i < number; i++)
 		if (!strcmp(group->variants[i].name, variant->name))
 			return "two variants have one name";
-	return NULL;
+	return why_not_layouts(variant, group->variants[0].nr_layouts);
 }
 
 /**

@@ -81,6 +81,7 @@ static const struct bench_peer *load_peer(const char *name, const char *package,
 {
 	char path[PATH_MAX + 32], *slash;
 	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+	const struct bench_peer *peer;
 	void *object;
 
 	*why = "its program is not found";
@@ -97,11 +98,18 @@ static const struct bench_peer *load_peer(const char *name, const char *package,
 	}
 	*why = "its libraries cannot be loaded";
 	object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!object)
+	if (!object) {
 		fprintf(stderr, "kmbench: SKIP %s: %s\n", name, dlerror());
-	else
-		*why = NULL;
-	return object ? dlsym(object, "bench_peer") : NULL;
+		return NULL;
+	}
+	*why = "it was built for another version";
+	peer = dlsym(object, "bench_peer");
+	if (!peer || peer->off.nr_layouts != BENCH_LAYOUTS || peer->on.nr_layouts != BENCH_LAYOUTS) {
+		fprintf(stderr, "kmbench: SKIP %s: %s (make native)\n", name, *why);
+		return NULL;
+	}
+	*why = NULL;
+	return peer;
 }
 
 void native_peers_load(void)

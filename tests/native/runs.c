@@ -7,7 +7,9 @@
 #include <time.h>
 
 #include "../../bench_modules/cycles.h"
+#include "../../bench_modules/groups.h"
 #include "../../bench_modules/loops.h"
+#include "../../bench_modules/ops.h"
 #include "../../bench_modules/platform.h"
 #include "../../bench_modules/run.h"
 #include "runs.h"
@@ -321,7 +323,24 @@ static const char *flags_disturbed_windows(void)
 	return NULL;
 }
 
+/*
+ * Every group of ours is as one of a module or a program of others must be.  Switches of sites have
+ * no A/A clone, and that of the peers has no variants before they are loaded.
+ */
+static const char *measures_groups_that_can_be(void)
+{
+	unsigned int i;
+
+	bench_groups_init();
+	EXPECT(bench_nr_groups > 20);
+	for (i = 0; i < bench_nr_groups; i++)
+		EXPECT(bench_groups[i]->block || bench_groups[i] == &bench_empty_loop_peers ||
+		       !bench_why_not(bench_groups[i]));
+	return NULL;
+}
+
 const struct test_case run_cases[] = {
+	{ "run_measures_groups_that_can_be", measures_groups_that_can_be, NULL },
 	{ "run_randomises_blocks", randomises_blocks, NULL },
 	{ "run_finds_loop_counts", finds_loop_counts, NULL },
 	{ "run_refuses_clocks_that_stand", refuses_clocks_that_stand, NULL },

@@ -12,7 +12,6 @@ import pytest
 from fakebench import Machine
 from kmtools.base.paths import ROOT
 from kmtools.measure import bench, native
-from kmtools.measure.samples import LAYOUTS
 from kmtools.report import report
 
 BUILT = ROOT / "build" / "native"
@@ -25,6 +24,12 @@ HEAD = """
 static unsigned long x;
 BENCH_OPS(a, x++)
 BENCH_OPS(b, x++)
+BENCH_OPS_EACH(each, (void)0, x++)
+"""
+# Every variant, or the compiler names one that is not used.
+USE = """
+unsigned long use(void);
+unsigned long use(void) { return a_layouts[0](1) + b_layouts[0](1) + each_layouts[0](1); }
 """
 GROUP = """
 static const struct bench_variant v%(id)s[] = { %(rows)s };
@@ -94,7 +99,10 @@ def test_the_example_gets_verdicts(
         (group(rows='BENCH_ROW("a", a), BENCH_ROW("b", b)'), "its second variant is not"),
         (group(rows='BENCH_ROW("a", a), BENCH_ROW("a", b)'), "two variants have one name"),
         (group(rows='BENCH_ROW("a", a), BENCH_ROW("", b)'), "a variant has no name"),
-        (group(rows='BENCH_ROW("a", a), { .name = "a-clone" }'), "a variant lacks a layout"),
+        (group(rows='{ .name = "a" }, BENCH_ROW("a-clone", b)'), "first variant has not 1 to 32 lay"),
+        (group(rows='BENCH_ROW("a", a), { .name = "a-clone" }'), "more or fewer layouts than the"),
+        (group(rows='BENCH_ROW("a", a), { "a-clone", NULL, 32 }'), "a variant lacks a layout"),
+        (group(rows='BENCH_ROW("a", a), BENCH_ROW("a-clone", each)'), "more or fewer layouts than"),
         (group(loops="2000, 1000, 3000"), "its three loop counts do not ascend"),
         (group(loops="0, 1000, 2000"), "its three loop counts do not ascend"),
         (group(loops="1000, 3000"), "its three loop counts do not ascend"),
@@ -103,10 +111,7 @@ def test_the_example_gets_verdicts(
 )  # fmt: skip
 def test_a_group_that_cannot_be_used_is_named(tmp_path: Path, groups: str, said: str) -> None:
     source = tmp_path / "own.c"
-    use = "unsigned long use(void);\nunsigned long use(void) { return a_0(1) + b_0(1)"
-    for number in range(1, LAYOUTS):
-        use += f" + a_{number}(1) + b_{number}(1)"
-    source.write_text(f"{HEAD}{groups}\n{use}; }}\n")
+    source.write_text(f"{HEAD}{groups}\n{USE}")
     program = build(source, tmp_path / "own")
     for command in ("list", "run"):
         done = subprocess.run([program, command], capture_output=True, text=True, check=False)

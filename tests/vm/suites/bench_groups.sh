@@ -63,7 +63,7 @@ test_other_orders() {
 }
 
 test_bad_groups() {
-	for fault in no/name nameless one-variant many-variants no-variants twice clone loops descending layout; do
+	for fault in no/name nameless one-variant many-variants no-variants twice clone loops descending few-layouts layout; do
 		refused "a module whose benchmark is bad ($fault) does not load" "Invalid argument\|Invalid parameters" \
 			insmod /modules/kmarkers_test_groups.ko fault=$fault
 	done
