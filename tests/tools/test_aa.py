@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,11 +16,14 @@ from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result, analyse
 from kmtools.base.errors import FailedError
+from kmtools.base.paths import ROOT
 from kmtools.check import aa
 from kmtools.cli import main
-from kmtools.measure import collect, native
+from kmtools.measure import bursts, collect, native
+from kmtools.measure.aa import Plan
 
 BLOCKS = 24
+PLAN = Plan(BLOCKS, 60)
 
 
 @pytest.fixture
@@ -26,7 +33,7 @@ def clones(tmp_path: Path) -> list[Result]:
     loaded = collect.load_raw("native", raw)
     results = analyse(loaded.rows, [loaded.tier])
     found = [result for result in results if result.is_clone]
-    assert {result.benchmark for result in found} == set(aa.HOT)
+    assert {result.benchmark for result in found} == set(aa.HOTTEST)
     return found
 
 
@@ -34,14 +41,30 @@ def test_runs_share_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each process of each run has a seed of its own; the baseline has no row."""
     seeds: list[int] = []
 
-    def write(raw: Path, *, blocks: int, processes: int, seed: int) -> None:
+    def write(raw: Path, *, blocks: int, processes: int, seed: int, **_more: object) -> None:
         seeds.extend(range(seed, seed + processes))
         rawdata.write_tier(raw, blocks, 1, rawdata.BENCHES[:2], emulated="0")
 
     monkeypatch.setattr(native, "measure", write)
     for number in (1, 2):
-        assert {result.benchmark for result in aa.rows(number, BLOCKS)} == set(aa.HOT)
+        assert {result.benchmark for result in aa.rows(number, PLAN)} == set(aa.HOTTEST)
     assert len(seeds) == len(set(seeds)) > 2
+
+
+def test_the_neighbour_is_busy_and_ends() -> None:
+    """It uses a core in bursts as long as it is wanted, and not after that."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    with bursts.neighbour(1):
+        time.sleep(5)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    assert 0.5 < used < 4.5
+    script = "import time\nfrom kmtools.measure import bursts\nwith bursts.neighbour(1): print(1/0)"
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={"PYTHONPATH": str(ROOT / "scripts")}, check=False,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert "ZeroDivisionError" in done.stderr and time.monotonic() - began < 10
 
 
 def at(result: Result, delta: float) -> Result:
@@ -52,7 +75,7 @@ def at(result: Result, delta: float) -> Result:
 def run(monkeypatch: pytest.MonkeyPatch, *runs: list[Result]) -> int:
     """Run the command with these measurements."""
     measured = iter(runs)
-    monkeypatch.setattr(aa, "rows", lambda _seed, _blocks: next(measured))
+    monkeypatch.setattr(aa, "rows", lambda _number, _plan: next(measured))
     return main(["check", "aa", "--runs", str(len(runs))])
 
 
@@ -92,11 +115,38 @@ def test_runs_that_differ_fail(
     """The clones agree, and another variant costs more in the second run than in the first."""
     core = CoreCycles("estimated", 1.0)
     same = [at(replace(result, core=core, verdict="same"), 0.0) for result in clones]
-    other = replace(same[0], variant="marker", is_clone=False)
+    other = replace(same[0], variant="marker", is_clone=False, verdict="slower")
     assert run(monkeypatch, [*same, at(other, 1.0)], [*same, at(other, cost)]) == code
     out = capsys.readouterr().out
     assert f"{code} of 3 added costs differ from run to run" in out
     assert ("empty-loop marker: +1.000 in one run, +1.150 in the next" in out) == bool(code)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code", "said"),
+    [
+        (["slower"] * 20, 0, "0 of 20 verdicts are false (0.0%, at most 5%)"),
+        (["slower"] * 19 + ["equivalent"], 0, "1 of 20 verdicts are false (5.0%"),
+        (["slower"] * 17 + ["faster"] + ["unresolved"] * 2, 1, "1 of 18 verdicts are false"),
+        (["slower"] * 16 + ["unresolved"] * 4, 0, "16 of 20 rows of hot loops are resolved (80.0%"),
+        (["slower"] * 15 + ["withheld"] * 5, 1, "15 of 20 rows of hot loops are resolved (75.0%"),
+    ],
+)
+def test_verdicts_must_agree_and_be_many(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    clones: list[Result],
+    verdicts: list[str],
+    code: int,
+    said: str,
+) -> None:
+    """A verdict that most other runs contradict is false; a tool must say something."""
+    core = CoreCycles("estimated", 1.0)
+    same = [at(replace(result, core=core, verdict="equivalent"), 0.0) for result in clones]
+    other = at(replace(same[0], variant="marker", is_clone=False), 1.0)
+    runs = [[*same, replace(other, verdict=verdict)] for verdict in verdicts]
+    assert run(monkeypatch, *runs) == code
+    assert said in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [("--runs", "0"), ("--runs", "-1"), ("--blocks", "0")])
@@ -116,7 +166,7 @@ def test_a_failed_run_is_named(
 ) -> None:
     """The message of kmbench is shown without a traceback."""
 
-    def fail(_runs: int, _blocks: int) -> bool:
+    def fail(_runs: int, _plan: Plan) -> bool:
         raise FailedError("kmbench failed: no blocks")
 
     monkeypatch.setattr(aa, "judge", fail)

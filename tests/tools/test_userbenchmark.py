@@ -99,7 +99,7 @@ def test_the_example_gets_verdicts(
         (group(rows='BENCH_ROW("a", a), BENCH_ROW("b", b)'), "its second variant is not"),
         (group(rows='BENCH_ROW("a", a), BENCH_ROW("a", b)'), "two variants have one name"),
         (group(rows='BENCH_ROW("a", a), BENCH_ROW("", b)'), "a variant has no name"),
-        (group(rows='{ .name = "a" }, BENCH_ROW("a-clone", b)'), "first variant has not 1 to 32 lay"),
+        (group(rows='{ .name = "a" }, BENCH_ROW("a-clone", b)'), "first variant has not 1 to 32"),
         (group(rows='BENCH_ROW("a", a), { .name = "a-clone" }'), "more or fewer layouts than the"),
         (group(rows='BENCH_ROW("a", a), { "a-clone", NULL, 32 }'), "a variant lacks a layout"),
         (group(rows='BENCH_ROW("a", a), BENCH_ROW("a-clone", each)'), "more or fewer layouts than"),

@@ -1,34 +1,43 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counts how often the same code is measured as different.
+"""Counts how often measuring says what is not so, in whole runs with fresh seeds.
 
-measure/aa.py repeats the native benchmarks, and each A/A clone is judged by the rule for all
-variants. At most one in twenty may be judged slower or faster. In the hot loops, where a
-fraction of a cycle matters, the differences may be at most SPREAD core cycles apart. So core
-cycles must be known, counted or estimated.
+measure/aa.py repeats what `bench` measures in user space. What is known of the truth:
 
-Clones meet the same state of the machine as their originals. Whole runs do not: the first is also
-compared with the second, the third with the fourth and so on. Added costs of two runs differ if
-they are further apart than their intervals explain. At most one in twenty may.
+- An A/A clone costs what its original costs. At most one clone in twenty may be judged slower or
+  faster, and in the hottest loops, where a fraction of a cycle matters, their differences may be at
+  most SPREAD core cycles apart. So core cycles must be known, counted or estimated.
+- Clones meet the same state of the machine as their originals. Whole runs do not: the first is also
+  compared with the second, the third with the fourth and so on. Added costs of two runs differ if
+  they are further apart than their intervals explain. At most one in twenty may.
+- A variant has one cost. Of the verdicts that it gets in all runs, those that are not the most
+  frequent are false. At most one in twenty may be.
+
+A tool that never says anything is not wrong either. So of the rows in hot loops, those of
+verdicts.HOT, at least RESOLVED must have a verdict.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from kmtools.analyse.verdicts import FASTER, SLOWER, Result, analyse
+from kmtools.analyse import grade, looks
+from kmtools.analyse.steering import Steering
+from kmtools.analyse.verdicts import EQUIVALENT, FASTER, HOT, SLOWER, Result, analyse
 from kmtools.base.errors import UnableError
-from kmtools.measure import aa
+from kmtools.measure import aa, bench, known
 
 ALLOWED = 0.05
-HOT = ("empty-loop", "memcpy-4096")
+RESOLVED = 0.8
+HOTTEST = ("empty-loop", "memcpy-4096")
 SPREAD = 0.1
 
 
-def rows(seed: int, blocks: int) -> list[Result]:
-    """Return the results of one run that have an added cost."""
-    loaded = aa.measure(seed, blocks)
-    results = analyse(loaded.rows, [loaded.tier])
+def rows(number: int, plan: aa.Plan) -> list[Result]:
+    """Return the results of one run that have an added cost, as the page has them."""
+    loaded = aa.measure(number, plan, bench.Steering(Steering, looks.MOST))
+    results = grade.withheld({}, [loaded.tier], analyse(loaded.rows, [loaded.tier]))
     return [result for result in results if result.delta is not None]
 
 
@@ -64,6 +73,47 @@ def agree(runs: Sequence[Sequence[Result]]) -> bool:
     return share <= ALLOWED
 
 
+def is_resolved(result: Result) -> bool:
+    """Whether it has a verdict about its cost."""
+    return result.verdict in (SLOWER, FASTER, EQUIVALENT)
+
+
+def consistent(runs: Sequence[Sequence[Result]]) -> bool:
+    """Print the verdicts that other runs contradict; return False if there are too many."""
+    verdicts: dict[str, Counter[str]] = defaultdict(Counter)
+    for result in (one for run in runs for one in run if not one.is_clone):
+        if is_resolved(result):
+            verdicts[f"{result.benchmark} {result.variant}"][result.verdict] += 1
+    given = sum(sum(found.values()) for found in verdicts.values())
+    false = 0
+    for name, found in verdicts.items():
+        (usual, most), *rest = found.most_common()
+        false += sum(times for _, times in rest)
+        for verdict, times in rest:
+            print(f"{name}: {verdict} in {times} runs, {usual} in {most}")
+    share = false / given if given else 0.0
+    print(f"{false} of {given} verdicts are false ({share:.1%}, at most {ALLOWED:.0%})")
+    return share <= ALLOWED
+
+
+def hot_rows(run: Sequence[Result]) -> tuple[int, int]:
+    """How many rows of hot loops have a verdict, and how many there are."""
+    hot = [one for one in run if not one.is_clone and known.fits(one.benchmark, HOT)]
+    return sum(map(is_resolved, hot)), len(hot)
+
+
+def says_enough(runs: Sequence[Sequence[Result]]) -> bool:
+    """Print how many rows of hot loops have a verdict; return False if these are too few."""
+    counts = [hot_rows(run) for run in runs]
+    resolved, every = (sum(column) for column in zip(*counts, strict=True))
+    if not every:
+        return True
+    share = resolved / every
+    said = f"{resolved} of {every} rows of hot loops are resolved"
+    print(f"{said} ({share:.1%}, at least {RESOLVED:.0%})")
+    return share >= RESOLVED
+
+
 def in_core_cycles(result: Result) -> float:
     """Return the cost that a clone adds to its original, in core cycles and never in ticks."""
     if result.core is None:
@@ -73,30 +123,31 @@ def in_core_cycles(result: Result) -> float:
     return delta
 
 
-def judge(runs: int, blocks: int) -> bool:
-    """Print every clone and the sums; return False if too many differ from their originals, or too
-    many costs from those of the next run."""
+def judge(runs: int, plan: aa.Plan) -> bool:
+    """Print every clone and the sums; return False if too much is wrong, or too little is said."""
     judged = wrong = 0
     measured = []
-    found: dict[str, list[float]] = {name: [] for name in HOT}
-    for seed in range(1, runs + 1):
-        measured.append(rows(seed, blocks))
+    found: dict[str, list[float]] = defaultdict(list)
+    for number in range(1, runs + 1):
+        measured.append(rows(number, plan))
+        resolved, hot = hot_rows(measured[-1])
+        print(f"{number:3} {resolved} of {hot} rows of hot loops resolved", flush=True)
         for result in [row for row in measured[-1] if row.is_clone]:
             judged += 1
             bad = result.verdict in (SLOWER, FASTER)
             wrong += bad
-            if result.benchmark in HOT:
+            if result.benchmark in HOTTEST:
                 found[result.benchmark].append(in_core_cycles(result))
             assert result.delta_ci is not None
             interval = f"[{result.delta_ci.lo:+.3f}, {result.delta_ci.hi:+.3f}]"
             flag = "  <-- wrong" if bad else ""
             print(
-                f"{seed:3} {result.benchmark:18} {interval:22} {result.verdict}{flag}", flush=True
+                f"{number:3} {result.benchmark:18} {interval:22} {result.verdict}{flag}", flush=True
             )
     share = wrong / judged
     print(f"{wrong} of {judged} A/A clones slower or faster ({share:.1%}, at most {ALLOWED:.0%})")
     spreads = {name: max(deltas) - min(deltas) for name, deltas in found.items()}
     for name, spread in spreads.items():
         print(f"{name}: A/A differences within {spread:.3f} core cycles (at most {SPREAD})")
-    steady = agree(measured)
-    return steady and share <= ALLOWED and max(spreads.values()) <= SPREAD
+    held = [agree(measured), consistent(measured), says_enough(measured)]
+    return all(held) and share <= ALLOWED and max(spreads.values(), default=0.0) <= SPREAD

@@ -38,6 +38,9 @@ from kmtools.check.ktap import Tally
 from kmtools.check.suites import LOGS, Suite, run_all
 from kmtools.commands import Run
 from kmtools.lab import catalogue
+from kmtools.measure import choice
+from kmtools.measure.aa import Plan
+from kmtools.measure.bench import BUDGET_SECONDS
 
 
 def ended(total: Tally) -> int:
@@ -289,11 +292,23 @@ def check_packages(parser: ArgumentParser) -> Run:
 def check_aa(parser: ArgumentParser) -> Run:
     parser.add_argument("--runs", type=positive, default=20, help="how many (20)")
     parser.add_argument("--blocks", type=positive, default=128, help="in each process (128)")
+    parser.add_argument(
+        "--budget",
+        type=choice.budget,
+        default=BUDGET_SECONDS,
+        metavar="TIME",
+        help=f"the longest that a run measures: 90, 90s or 5m ({BUDGET_SECONDS}s)",
+    )
+    parser.add_argument(
+        "--bursts", action="store_true", help="beside a process that uses a core in bursts"
+    )
+    parser.add_argument("benchmarks", metavar="BENCHMARK", nargs="*", help="a pattern (all)")
 
     def run(args: Namespace) -> int:
         from kmtools.check import aa  # noqa: PLC0415  the others need no numpy
 
-        return judged(aa.judge(args.runs, args.blocks))
+        plan = Plan(args.blocks, args.budget, tuple(args.benchmarks), args.bursts)
+        return judged(aa.judge(args.runs, plan))
 
     return run
 

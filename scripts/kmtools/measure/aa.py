@@ -1,19 +1,51 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures copies of the same code: the native benchmarks once more, with fresh seeds."""
+"""Measures the native benchmarks once more, as `bench` does, with fresh seeds."""
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from kmtools.measure import collect, native
+from kmtools.measure import bursts, choice, collect, native
+from kmtools.measure.bench import Steering
+from kmtools.measure.held import Held
 
 PROCESSES = 16
 
 
-def measure(number: int, blocks: int) -> collect.RawDir:
+@dataclass(frozen=True)
+class Plan:
+    """What each run measures: so many blocks in a process, benchmarks by pattern, none for all, and
+    no longer than `budget` seconds; with `bursts` beside a process that uses a core in bursts."""
+
+    blocks: int
+    budget: float
+    benchmarks: tuple[str, ...] = ()
+    bursts: bool = False
+
+
+def silent(*_words: object, **_more: Any) -> None:
+    """Say nothing."""
+
+
+def measure(number: int, plan: Plan, steering: Steering) -> collect.RawDir:
     """Return the samples of a run; runs of different numbers share no seed."""
-    with tempfile.TemporaryDirectory() as scratch:
+    seed = number * steering.most
+    held = Held()
+    beside = bursts.neighbour(seed) if plan.bursts else contextlib.nullcontext()
+    with tempfile.TemporaryDirectory() as scratch, beside:
         raw = Path(scratch) / "raw"
-        native.measure(raw, blocks=blocks, processes=PROCESSES, seed=number * PROCESSES)
-        return collect.load_raw("native", raw)
+        native.measure(
+            raw,
+            blocks=plan.blocks,
+            processes=steering.most,
+            seed=seed,
+            benchmarks=choice.names(native.KMBENCH, plan.benchmarks, ()),
+            budget=plan.budget,
+            steer=steering.begin(PROCESSES, held, silent, silent),
+            say=silent,
+        )
+        return held.reader.load("native", raw)

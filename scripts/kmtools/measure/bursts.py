@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A neighbour: uses a core in bursts, so that measuring beside it can be judged.
+
+`python bursts.py SEED` is busy and idle in turn, each for a random time whose mean is MEAN_SECONDS,
+until its standard input ends, as it does when its parent has gone.
+"""
+
+from __future__ import annotations
+
+import random
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+MEAN_SECONDS = 1.0
+# How long it is busy before it looks whether it shall end.
+TURN_SECONDS = 0.05
+
+
+def is_over(seconds: float) -> bool:
+    """Wait so long for the end of the standard input."""
+    return bool(select.select([sys.stdin], [], [], seconds)[0])
+
+
+def be_busy(seconds: float) -> bool:
+    """Use a core so long; return whether the standard input ended."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        turn = time.monotonic() + min(left, TURN_SECONDS)
+        while time.monotonic() < turn:
+            pass
+        if is_over(0):
+            return True
+    return False
+
+
+def run(seed: int) -> None:
+    """Be busy and idle until the standard input ends."""
+    rng = random.Random(seed)
+    while not be_busy(rng.expovariate(1 / MEAN_SECONDS)):
+        if is_over(rng.expovariate(1 / MEAN_SECONDS)):
+            break
+
+
+@contextmanager
+def neighbour(seed: int) -> Iterator[None]:
+    """Run it in another process meanwhile."""
+    with subprocess.Popen([sys.executable, __file__, str(seed)], stdin=subprocess.PIPE) as process:
+        try:
+            yield
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+
+
+if __name__ == "__main__":
+    run(int(sys.argv[1]))
