@@ -106,6 +106,13 @@ check-fleet: ## measure what comparing the runs of 10,000 machines costs; fail a
 check-aa: setup native ## measure in 20 runs how often two copies of the same code differ
 	@$(KMARKERS) check aa
 
+# What dormant sites cost where they are hit most.
+DORMANT := empty-loop memcpy-4096 density-empty density-full nop-encodings function-entry \
+	sdt-dormant cold-icache-l1
+
+check-bursts: setup native ## the same with dormant sites, beside a process that uses a core in bursts
+	@$(KMARKERS) check aa --bursts --blocks 64 $(DORMANT)
+
 check-estimators: setup ## judge the estimator by 2,000 simulated runs of each kind of noise
 	@$(KMARKERS) check estimators
 
