@@ -21,7 +21,7 @@ from typing import Any
 
 from kmtools.base.files import write_whole
 from kmtools.base.jsonfile import read_json
-from kmtools.measure import benchrun, choice, disturbance, hostenv, rundir, samples
+from kmtools.measure import benchrun, choice, disturbance, hostenv, hwcounters, rundir, samples
 from kmtools.measure.rundir import RunError
 from kmtools.measure.samples import LOOP, Sample
 
@@ -37,6 +37,7 @@ class RawDir:
     path: Path
     rows: list[Sample] = field(default_factory=list)
     dropped_cycles: int = 0
+    counted: dict[hwcounters.Key, hwcounters.Counted] = field(default_factory=dict)
 
 
 def read_key_values(path: Path) -> dict[str, str]:
@@ -139,6 +140,7 @@ class Reader:
         counted = disturbance.total([read_key_values(part / "env") for part in parts])
         raw, blocks, done = self._known.pop(name, (RawDir(tier, path), Counter[str](), 0))
         raw.tier, raw.path = replace(tier, env={**tier.env, **counted}), path
+        raw.counted = hwcounters.merged(parts)
         with samples.uncollected():
             for number, part in enumerate(parts[done:], done + 1):
                 load_process(raw, part, number, blocks)
@@ -188,6 +190,7 @@ def tier_entry(raw: RawDir) -> dict[str, Any]:
         "cycle_fields_dropped": raw.dropped_cycles,
         "env": dict(raw.tier.env),
         "vm": dict(raw.tier.vm) or None,
+        "counters": hwcounters.entries(raw.counted),
     }
 
 

@@ -12,6 +12,7 @@ from kmtools.analyse.density import SiteCost
 from kmtools.analyse.layouts import LINE_BYTES, place_of
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import FEWER, MORE, Result
+from kmtools.measure.hwcounters import Counted, Key
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_INSTRUCTIONS, UNIT_TSC
 from kmtools.report import sitetable, switchtable
 from kmtools.report.figures.svg import minus
@@ -131,6 +132,31 @@ def blocks(rows: Sequence[Result]) -> str:
     ]
     caption = f"{known[0].tier}: blocks and code layouts, {known[0].unit} per operation"
     return grouped(caption, heads, groups, "tnn")
+
+
+def events(rows: Sequence[Result], counted: Mapping[Key, Counted]) -> str:
+    """What hardware counters counted in a pass of each variant; empty if they counted nothing."""
+    known = {(benchmark, variant) for benchmark, variant, _ in counted}
+    rows = [row for row in rows if (row.benchmark, row.variant) in known]
+    if not rows:
+        return ""
+    own = {row.benchmark for row in rows}
+    names = list(dict.fromkeys(name for benchmark, _, name in counted if benchmark in own))
+
+    def cells(row: Result) -> list[str]:
+        found = [counted.get((row.benchmark, row.variant, name)) for name in names]
+        return [
+            number(amount(one[0])) + (" (scaled)" if one[1] < 1 else "") if one else number("-")
+            for one in found
+        ]
+
+    groups = [
+        (group[0].benchmark, [[escape(row.variant), *cells(row)] for row in group])
+        for group in kinds.groups(rows)
+    ]
+    scaled = "scaled where the counter ran for a part of the time"
+    caption = f"{rows[0].tier}: events of an operation; {scaled}"
+    return grouped(caption, ["variant", *names], groups, "t" + "n" * len(names))
 
 
 def sites(costs: Sequence[SiteCost]) -> str:

@@ -14,6 +14,8 @@ from kmtools.analyse.density import SiteCost
 from kmtools.analyse.published import read_published
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
+from kmtools.measure import hwcounters
+from kmtools.measure.hwcounters import Counted, Key
 from kmtools.measure.rundir import Tier, tiers_of
 from kmtools.report import kproberatio, restable
 from kmtools.report.figures import curves, panels, rows, thenandnow
@@ -71,6 +73,12 @@ class Run:
         """The results of a tier."""
         return [r for r in self.results if (r.tier, r.kernel) == (tier.tier, tier.kernel)]
 
+    def counted(self, tier: Tier) -> dict[Key, Counted]:
+        """What hardware counters counted in a tier."""
+        here = (tier.tier, tier.kernel)
+        (entry,) = (e for e in self.env["tiers"] if (e["tier"], e["kernel"]) == here)
+        return hwcounters.of_entries(entry.get("counters", []))
+
     def keep(self, name: str, made: Sequence[Panel], words: str) -> None:
         """Keep panels as a file."""
         if made:
@@ -96,7 +104,12 @@ def panel_html(one: Panel) -> str:
     )
 
 
-def tables_of(own: Sequence[Result], costs: Sequence[SiteCost], tier: Tier) -> str:
+def tables_of(
+    own: Sequence[Result],
+    costs: Sequence[SiteCost],
+    tier: Tier,
+    counted: Mapping[Key, Counted],
+) -> str:
     """The tables of a tier, folded unless there is no figure."""
     timed = "" if tier.emulated else restable.blocks(own)
     # Emulated ticks say nothing about a single site.
@@ -105,8 +118,12 @@ def tables_of(own: Sequence[Result], costs: Sequence[SiteCost], tier: Tier) -> s
     numbers = restable.sites(costs) + restable.results(shown)
     if tier.exact:
         return numbers
-    return folded("All numbers", numbers, more=True) + folded(
-        "Blocks and code layouts", timed, more=True
+    return "".join(
+        (
+            folded("All numbers", numbers, more=True),
+            folded("Blocks and code layouts", timed, more=True),
+            folded("Hardware counters", restable.events(own, counted)),
+        )
     )
 
 
@@ -135,7 +152,7 @@ def tier_part(run: Run, kind: str, tier: Tier) -> str:
         f"<h3>{escape(tier.tier)}, kernel {escape(tier.kernel)}</h3>",
         f"<p class='soft'>{escape(meaning(tier))} {escape(verdict_count(plain))}</p>",
         *map(panel_html, [] if tier.exact else made),
-        tables_of(own, costs, tier),
+        tables_of(own, costs, tier, run.counted(tier)),
         "</div>",
     ]
     return "\n".join(parts)

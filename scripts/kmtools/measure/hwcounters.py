@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Events that hardware counters of the processor counted beside the timed windows.
+
+kmbench leaves a file `counters` for each process, where there are counters: the events of a pass of
+each variant, and the share of the time in which the counter ran. A run keeps the median over its
+processes, and the least share.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from kmtools.measure.rundir import RunError
+
+FILE = "counters"
+COLUMNS = ["benchmark", "variant", "counter", "per_pass", "share"]
+# The benchmark, the variant, and the name of the counter.
+Key = tuple[str, str, str]
+# Events of a pass, and the share of the time in which they were counted.
+Counted = tuple[float, float]
+
+
+def number(text: str, where: str) -> float:
+    """A finite number, not below 0 but by what is noise."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise RunError(f"{where}: not a number: {text!r}")
+    return value
+
+
+def read(path: Path) -> dict[Key, Counted]:
+    """The events of one process; none if there is no file."""
+    if not path.exists():
+        return {}
+    found: dict[Key, Counted] = {}
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise RunError(f"{path}: {error}") from error
+    if not rows or rows[0] != COLUMNS:
+        raise RunError(f"{path}:1: its columns are not {','.join(COLUMNS)}")
+    for line, row in enumerate(rows[1:], 2):
+        where = f"{path}:{line}"
+        if len(row) != len(COLUMNS):
+            raise RunError(f"{where}: {len(row)} fields, not {len(COLUMNS)} (truncated?)")
+        share = number(row[4], where)
+        if not 0 <= share <= 1:
+            raise RunError(f"{where}: share is {row[4]!r}, not between 0 and 1")
+        found[row[0], row[1], row[2]] = number(row[3], where), share
+    return found
+
+
+def merged(parts: Sequence[Path]) -> dict[Key, Counted]:
+    """The events of all processes, each with a folder; in the order of their files."""
+    every: dict[Key, list[Counted]] = defaultdict(list)
+    for part in parts:
+        for key, counted in read(part / FILE).items():
+            every[key].append(counted)
+    return {
+        key: (
+            statistics.median(events for events, _ in several),
+            min(share for _, share in several),
+        )
+        for key, several in every.items()
+    }
+
+
+def entries(found: Mapping[Key, Counted]) -> list[list[str | float]]:
+    """As lists for env.json."""
+    return [[*key, *counted] for key, counted in found.items()]
+
+
+def of_entries(values: object) -> dict[Key, Counted]:
+    """What entries() made of it; RunError if it is something else."""
+    found: dict[Key, Counted] = {}
+    for value in values if isinstance(values, list) else [values]:
+        try:
+            benchmark, variant, counter, events, share = value
+            found[str(benchmark), str(variant), str(counter)] = float(events), float(share)
+        except (TypeError, ValueError) as error:
+            raise RunError(f"env.json: counters holds {value!r:.60}") from error
+    return found

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Events of hardware counters: from the files of processes to the page, or none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import rawdata
+from kmtools.cli import main
+from kmtools.measure import collect, hwcounters
+from kmtools.measure.rundir import RunError
+
+HEAD = ",".join(hwcounters.COLUMNS)
+ROWS = "empty-loop,none,{},{},{}\nempty-loop,none-clone,instructions,3.5,1.000\n"
+
+
+def processes(folder: Path) -> Path:
+    """Three processes, whose numbers differ; in one of them the counter ran half of the time."""
+    for number, (events, share) in enumerate((("3.25", "1.0"), ("9.5", "0.5"), ("3.0", "1.0")), 1):
+        part = rawdata.write_tier(folder / f"process-{number}", 24, number, rawdata.BENCHES[:2])
+        (part / "counters").write_text(f"{HEAD}\n{ROWS.format('instructions', events, share)}")
+    return folder
+
+
+def test_the_page_has_the_events_of_a_pass(tmp_path: Path) -> None:
+    """The median of the processes. What was scaled once is called so."""
+    raw, run = processes(tmp_path / "raw"), tmp_path / "run"
+    assert main(["collect", str(run), "--raw", f"native={raw}"]) == 0
+    (entry,) = json.loads((run / "env.json").read_text())["tiers"]
+    assert entry["counters"] == [
+        ["empty-loop", "none", "instructions", 3.25, 0.5],
+        ["empty-loop", "none-clone", "instructions", 3.5, 1.0],
+    ]
+    assert main(["report", str(run)]) == 0
+    (table,) = (run / "report.html").read_text().split("Hardware counters</summary>")[1:]
+    table = table.split("</table>")[0]
+    assert "3.250 (scaled)" in table and "3.500<" in table and "instructions" in table
+    assert "memcpy" not in table
+
+
+def test_a_run_without_counters_has_no_table(tmp_path: Path) -> None:
+    raw = rawdata.write_tier(tmp_path / "raw", 24, 1, rawdata.BENCHES[:2])
+    assert collect.load_raw("native", raw).counted == {}
+    assert main(["collect", str(tmp_path / "run"), "--raw", f"native={raw}"]) == 0
+    assert main(["report", str(tmp_path / "run")]) == 0
+    assert "Hardware counters" not in (tmp_path / "run" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", ":1: its columns are not benchmark,"),
+        ("benchmark,variant\n", ":1: its columns are not benchmark,"),
+        (f"{HEAD}\nempty-loop,none,cycles,3\n", ":2: 4 fields, not 5 (truncated?)"),
+        (f"{HEAD}\nempty-loop,none,cycles,many,1\n", ":2: not a number: 'many'"),
+        (f"{HEAD}\nempty-loop,none,cycles,nan,1\n", ":2: not a number: 'nan'"),
+        (f"{HEAD}\nempty-loop,none,cycles,3,2\n", ":2: share is '2', not between 0 and 1"),
+        ("\x00\n", ":1: its columns are not "),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path: Path, text: str, said: str) -> None:
+    raw = rawdata.write_tier(tmp_path / "raw", 24, 1, rawdata.BENCHES[:2])
+    (raw / "counters").write_text(text)
+    with pytest.raises(RunError, match="counters") as refused:
+        collect.load_raw("native", raw)
+    assert f"{raw / 'counters'}{said}" in str(refused.value)
+
+
+@pytest.mark.parametrize("wrong", ["x", [1], [["a", "b", "c", "many", 1]], {"a": 1}])
+def test_a_bad_entry_is_named(wrong: object) -> None:
+    with pytest.raises(RunError, match=r"env\.json: counters holds"):
+        hwcounters.of_entries(wrong)
