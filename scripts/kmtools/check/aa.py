@@ -105,7 +105,7 @@ def hot_rows(run: Sequence[Result]) -> tuple[int, int]:
 def says_enough(runs: Sequence[Sequence[Result]]) -> bool:
     """Print how many rows of hot loops have a verdict; return False if these are too few."""
     counts = [hot_rows(run) for run in runs]
-    resolved, every = (sum(column) for column in zip(*counts, strict=True))
+    resolved, every = sum(some for some, _ in counts), sum(every for _, every in counts)
     if not every:
         return True
     share = resolved / every

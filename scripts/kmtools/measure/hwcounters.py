@@ -14,6 +14,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from kmtools.measure.rundir import RunError
 
@@ -79,7 +80,7 @@ def entries(found: Mapping[Key, Counted]) -> list[list[str | float]]:
     return [[*key, *counted] for key, counted in found.items()]
 
 
-def of_entries(values: object) -> dict[Key, Counted]:
+def of_entries(values: Any) -> dict[Key, Counted]:
     """What entries() made of it; RunError if it is something else."""
     found: dict[Key, Counted] = {}
     for value in values if isinstance(values, list) else [values]:
