@@ -43,14 +43,14 @@ static __always_inline u64 bench_tsc(void)
 }
 
 /* How many bytes into a cache line a layout begins: those below 8 are a module's. */
-#define BENCH_OFFSET(layout)	"(8 * (" #layout " & 7) + 2 * (" #layout " >> 3))"
+#define __BENCH_OFFSET(layout)	"(8 * (" #layout " & 7) + 2 * (" #layout " >> 3))"
 
 /**
  * BENCH_ALIGN() - let the code that follows begin at the place of a layout in a cache line
  * @layout: a number below BENCH_LAYOUTS
  */
 #define BENCH_ALIGN(layout)						\
-	asm volatile(".p2align 6\n\t.rept " BENCH_OFFSET(layout) "\n\tnop\n\t.endr")
+	asm volatile(".p2align 6\n\t.rept " __BENCH_OFFSET(layout) "\n\tnop\n\t.endr")
 
 /**
  * BENCH_ALIGN_HEAD() - let the loop with BENCH_HEAD() begin at the place of a layout
@@ -71,7 +71,7 @@ static __always_inline u64 bench_tsc(void)
 #else
 #define BENCH_ALIGN_HEAD(layout)					\
 	asm volatile(".p2align 6\n\t"					\
-		     ".skip (" BENCH_OFFSET(layout) " - (8801f - 8800f)) & 63, 0x90\n8800:")
+		     ".skip (" __BENCH_OFFSET(layout) " - (8801f - 8800f)) & 63, 0x90\n8800:")
 #define BENCH_HEAD()	asm volatile("8801:")
 #endif
 
@@ -189,7 +189,7 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 #define BENCH_OP_EACH(id, layout, prepare, ...)				\
 	BENCH_OP_EACH_AFTER(id, layout, 0, prepare, __VA_ARGS__)
 
-#define BENCH_FUNCTIONS_8(op, id, ...)					\
+#define __BENCH_FUNCTIONS_8(op, id, ...)					\
 	op(id, 0, __VA_ARGS__)						\
 	op(id, 1, __VA_ARGS__)						\
 	op(id, 2, __VA_ARGS__)						\
@@ -199,8 +199,8 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 	op(id, 6, __VA_ARGS__)						\
 	op(id, 7, __VA_ARGS__)
 
-#define BENCH_FUNCTIONS_32(op, id, ...)					\
-	BENCH_FUNCTIONS_8(op, id, __VA_ARGS__)				\
+#define __BENCH_FUNCTIONS_32(op, id, ...)					\
+	__BENCH_FUNCTIONS_8(op, id, __VA_ARGS__)				\
 	op(id, 8, __VA_ARGS__)						\
 	op(id, 9, __VA_ARGS__)						\
 	op(id, 10, __VA_ARGS__)						\
@@ -226,11 +226,11 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 	op(id, 30, __VA_ARGS__)						\
 	op(id, 31, __VA_ARGS__)
 
-#define BENCH_NAMES_8(id)						\
+#define __BENCH_NAMES_8(id)						\
 	id##_0, id##_1, id##_2, id##_3, id##_4, id##_5, id##_6, id##_7
 
-#define BENCH_NAMES_32(id)						\
-	BENCH_NAMES_8(id),						\
+#define __BENCH_NAMES_32(id)						\
+	__BENCH_NAMES_8(id),						\
 	id##_8, id##_9, id##_10, id##_11, id##_12, id##_13, id##_14, id##_15, \
 	id##_16, id##_17, id##_18, id##_19, id##_20, id##_21, id##_22, id##_23, \
 	id##_24, id##_25, id##_26, id##_27, id##_28, id##_29, id##_30, id##_31
@@ -242,9 +242,12 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
  * @id: the variant; what @op takes follows
  */
 #define BENCH_AT_LAYOUTS(nr, op, id, ...)				\
-	BENCH_FUNCTIONS_##nr(op, id, __VA_ARGS__)			\
-	static bench_op *const id##_layouts[] = { BENCH_NAMES_##nr(id) };
+	__BENCH_FUNCTIONS_##nr(op, id, __VA_ARGS__)			\
+	static bench_op *const id##_layouts[] = { __BENCH_NAMES_##nr(id) };
 
+/**
+ * BENCH_AT_EACH_LAYOUT() - the same at 8 layouts in a module, and at 32 in a program
+ */
 #ifdef __KERNEL__
 #define BENCH_AT_EACH_LAYOUT(...)	BENCH_AT_LAYOUTS(8, __VA_ARGS__)
 #else

@@ -18,10 +18,10 @@
  * costs depends little on its place, and the kernel takes a tenth of a second to remove one.
  */
 #define UPROBES_OPS(id, ...)						\
-	BENCH_FUNCTIONS_8(BENCH_OP, id, __VA_ARGS__)			\
+	__BENCH_FUNCTIONS_8(BENCH_OP, id, __VA_ARGS__)			\
 	static bench_op *const id##_layouts[] = {			\
-		BENCH_NAMES_8(id), BENCH_NAMES_8(id),			\
-		BENCH_NAMES_8(id), BENCH_NAMES_8(id),			\
+		__BENCH_NAMES_8(id), __BENCH_NAMES_8(id),			\
+		__BENCH_NAMES_8(id), __BENCH_NAMES_8(id),			\
 	};
 
 #define UPROBES_TYPE	"/sys/bus/event_source/devices/uprobe/type"

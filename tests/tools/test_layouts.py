@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from kmtools.analyse.layouts import place_of
 from kmtools.measure.samples import LAYOUTS
+from kmtools.report.restable import strip
 from nativeprograms import KMBENCH
 
 pytestmark = pytest.mark.usefixtures("native_programs")
@@ -57,3 +58,12 @@ def test_loops_begin_where_their_layouts_say() -> None:
     ]
     assert {"empty_none", "empty_jump", "empty_jump_16", "quiet_out", "entry_none"} <= variants
     assert not wrong
+
+
+def test_a_bar_for_each_place() -> None:
+    """In the order of places, and of a height that counts against the margin."""
+    dear = {place_of(layout): 0.7 * (layout in (7, 31)) for layout in range(LAYOUTS)}
+    low, high = chr(0x2581), chr(0x2588)
+    assert strip(dear, 0.18) == f"{low * 28}{high}{low * 2}{high} +0.000 to +0.700"
+    assert strip({0: 0.0, 8: 0.05}, 0.18).startswith(f"{low}{chr(0x2583)} ")
+    assert strip({0: 1.5}, 0.0) == f"{low} +1.500 to +1.500"

@@ -9,7 +9,7 @@ import numpy as np
 
 from kmtools.analyse import kinds, stats
 from kmtools.analyse.density import SiteCost
-from kmtools.analyse.layouts import LINE_BYTES, place_of
+from kmtools.analyse.layouts import place_of
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import FEWER, MORE, Result
 from kmtools.measure.hwcounters import Counted, Key
@@ -19,8 +19,8 @@ from kmtools.report.figures.svg import minus
 from kmtools.report.markup import escape, grouped, number, table, verdict
 from kmtools.report.table import amount, group_header, in_core_cycles, long_notes, shown, span
 
-# The longest bar of a strip, in pixels.
-STRIP = 12
+# Bars of eight heights.
+BARS = "".join(map(chr, range(0x2581, 0x2589)))
 
 # Head, kind and cell of a column; the verdict comes last.
 Column = tuple[str, str, Callable[[Result], str]]
@@ -98,16 +98,9 @@ def strip(values: Mapping[int, float], least: float) -> str:
     """A bar for each place of a cache line, then the smallest and the largest value. The longest
     bar stands for `least`, or for what the values differ by if that is more."""
     low, high = min(values.values()), max(values.values())
-    scale = STRIP / (max(high - low, least) or 1)
-    bars = "".join(
-        f"M{2 * place} {STRIP + 1}v-{1 + (value - low) * scale:.3g}h3V{STRIP + 1}z"
-        for place, value in sorted(values.items())
-    )
-    ends = escape(minus(f"{amount(low, True)} to {amount(high, True)}"))
-    return (
-        f'<svg aria-hidden="true" width="{2 * LINE_BYTES}" height="{STRIP + 1}">'
-        f'<path fill="currentColor" d="{bars}"/></svg> {ends}'
-    )
+    scale = (len(BARS) - 1) / (max(high - low, least) or 1)
+    bars = "".join(BARS[round((value - low) * scale)] for _, value in sorted(values.items()))
+    return f"{bars} {escape(minus(f'{amount(low, True)} to {amount(high, True)}'))}"
 
 
 def block_row(result: Result) -> list[str]:
