@@ -100,7 +100,7 @@ def test_differences_are_in_core_cycles(
     )
     assert run(monkeypatch, near, far) == 0
     out = capsys.readouterr().out
-    assert "empty-loop: A/A differences within 0.080 core cycles" in out
+    assert "empty-loop: A/A differences within 0.080 core cycles (at most 0.1)" in out
     assert "0 of 4 A/A clones slower or faster" in out
 
 
@@ -172,3 +172,27 @@ def test_a_failed_run_is_named(
     monkeypatch.setattr(aa, "judge", fail)
     assert main(["check", "aa"]) == 1
     assert "aa: kmbench failed: no blocks" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "code"), [((), 1), (("--bursts",), 0)])
+def test_clones_are_apart_beside_a_neighbour(
+    monkeypatch: pytest.MonkeyPatch, clones: list[Result], words: tuple[str, ...], code: int
+) -> None:
+    """By more than a tenth of a core cycle, but not by more than the margin."""
+    core = CoreCycles("estimated", 1.0)
+    here = [replace(result, core=core, verdict="same", margin=0.25) for result in clones]
+    measured = iter([[at(result, delta) for result in here] for delta in (-0.07, 0.06)])
+    monkeypatch.setattr(aa, "rows", lambda _number, _plan: next(measured))
+    assert main(["check", "aa", "--runs", "2", *words]) == code
+
+
+def test_no_clone_is_beyond_its_margin(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clones: list[Result]
+) -> None:
+    """Also if its interval says that nothing is known."""
+    core = CoreCycles("estimated", 1.0)
+    here = [replace(result, core=core, verdict="unresolved", margin=0.25) for result in clones]
+    for delta, code in ((0.24, 0), (0.26, 1)):
+        assert run(monkeypatch, [at(result, delta) for result in here]) == code
+        out = capsys.readouterr().out
+        assert f"{2 * code} of 2 A/A clones in hot loops are beyond their margin" in out
