@@ -61,7 +61,10 @@ COEXIST = (
 )
 # On a single CPU, a task waits for ever for another task if it does not yield. Nothing runs there
 # beside a change of text, so the storms are short.
-ALONE = (Part("alone", "the modules' cases with a single CPU", 17, "alone.sh", cpus=1),)
+ALONE = (
+    Part("alone", "the modules' cases with a single CPU", 17, "alone.sh", cpus=1),
+    Part("isolated", "benchmarks on an isolated CPU", 20, append="isolcpus=1 nohz_full=1"),
+)
 
 
 def run(kernel: str, modules: Path, part: Part, batches: int, log: Path) -> Tally:
@@ -97,7 +100,7 @@ def suites(kernel: str, modules: Path, batches: int, parts: Iterable[Part]) -> l
 
 
 def alone(kernel: str, modules: Path) -> list[Suite]:
-    """Return the suite of the modules' cases with a single CPU."""
+    """Return the suites of the modules' cases with a single CPU, and with an isolated one."""
     return suites(kernel, modules, FEW_BATCHES, ALONE)
 
 

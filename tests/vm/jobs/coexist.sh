@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# A suite that runs beside other changes of text, or beside NMIs. KMARKERS_PART names the suite:
-# owners, storms or nmis.
+# A suite that runs beside other changes of text, beside NMIs, or beside an isolated CPU.
+# KMARKERS_PART names the suite: owners, storms, nmis or isolated.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

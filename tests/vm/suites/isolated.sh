@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Benchmarks on a CPU that the kernel keeps other tasks away from, and not on one that is offline.
+# The kernel was booted with CPU 1 isolated.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+# run_is_over: succeeds if the last run has ended as it should
+run_is_over() {
+	grep -q "^done " "$bench"/status
+}
+
+# windows_of BENCHMARK FIELD: what its windows have in a column, each value once
+windows_of() {
+	awk -F, -v field="$2" '/^[^#]/ && $1 != "benchmark" { print $field }' "$bench/$1/samples" | sort -u
+}
+
+test_isolated() {
+	bench=$debugfs/bench
+	online=/sys/devices/system/cpu/cpu1/online
+	same "a CPU is isolated" "$(cat /sys/devices/system/cpu/isolated)" 1
+	try "few blocks" put 16 "$bench"/config/blocks
+	try "the isolated CPU is chosen" put 1 "$bench"/config/cpu
+	try "a run on the isolated CPU starts" put "start empty-loop arm-stall" "$bench"/control
+	try "the run on the isolated CPU ends" within 240 run_is_over
+	same "all windows were on the isolated CPU" "$(windows_of empty-loop 7)" 1
+	same "a switch of sites was on the isolated CPU, and another one was watched" \
+		"$(windows_of arm-stall 7 | tr '\n' ' ')" "0 1 "
+	samples=$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)
+	same "a CPU goes offline" "$(put 0 $online; cat $online)" 0
+	refused "no run on a CPU that is offline" "Invalid argument" put "start empty-loop" "$bench"/control
+	logged "kmarkers_bench: not started: CPU 1 is offline"
+	result $? "the log says that the CPU is offline"
+	same "the refused run leaves the samples as they were" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" "$samples"
+	same "the CPU comes back" "$(put 1 $online; cat $online)" 1
+	try "a run on the CPU that came back starts" put "start empty-loop" "$bench"/control
+	try "the run on the CPU that came back ends" within 240 run_is_over
+	same "its windows were on the CPU that came back" "$(windows_of empty-loop 7)" 1
+}
