@@ -77,6 +77,27 @@ test_bench_dormant() {
 	try "the marker that ended the run is switched off" put "bench_memcpy none" "$control"
 }
 
+# test_bench_offline SAMPLES: no benchmark begins on a CPU that is offline. SAMPLES is how many
+# empty-loop has.
+test_bench_offline() {
+	online=/sys/devices/system/cpu/cpu1/online
+	if [ ! -e $online ]; then
+		skip "no run on a CPU that is offline" "no second CPU that can go offline"
+		return
+	fi
+	try "config takes the second CPU" put 1 "$bench"/config/cpu
+	same "the second CPU goes offline" "$(put 0 $online && cat $online)" 0
+	refused "no run on a CPU that is offline" "Invalid argument" put "start empty-loop" "$bench"/control
+	logged "kmarkers_bench: not started: CPU 1 is offline"
+	result $? "the log says that the CPU is offline"
+	same "the run that was refused leaves the samples as they were" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" "$1"
+	same "the second CPU comes back" "$(put 1 $online && cat $online)" 1
+	try "a run on the second CPU starts" put "start empty-loop" "$bench"/control
+	try "the run on the second CPU ends" within 60 not_running
+	same "its windows were on the second CPU" "$(awk -F, '/^empty-loop/ { print $7 }' "$bench"/empty-loop/samples | sort -u)" 1
+	try "config takes the first CPU" put 0 "$bench"/config/cpu
+}
+
 # attach_and_die FILE: a shell attaches BPF programs, writes what it sees of them to FILE, and is killed
 attach_and_die() {
 	sh -c "/kmlive attach \$\$ >/tmp/keeper && grep kmarkers_bench_bpf_kprobe /sys/kernel/debug/kprobes/list >$1; kill -KILL \$\$"
@@ -147,6 +168,10 @@ test_bench() {
 	awk '{ good += $2; bad += $3 } END { exit !(good > bad) }' /tmp/summary
 	result $? "the summary says that most windows were not disturbed"
 	test_bench_dormant $samples
+	try "config takes 3 blocks" put 3 "$bench"/config/blocks
+	try "a run of three blocks starts" put "start empty-loop" "$bench"/control
+	try "the run of three blocks ends" within 60 not_running
+	test_bench_offline $samples
 	insmod /modules/kmarkers_bench_sites.ko
 	try "config takes 1 block" put 1 "$bench"/config/blocks
 	for turn in first second; do

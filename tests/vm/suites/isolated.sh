@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Benchmarks on a CPU that the kernel keeps other tasks away from, and not on one that is offline.
-# The kernel was booted with CPU 1 isolated.
+# Benchmarks on a CPU that the kernel keeps other tasks away from: it was booted with CPU 1 isolated.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -17,7 +16,6 @@ windows_of() {
 
 test_isolated() {
 	bench=$debugfs/bench
-	online=/sys/devices/system/cpu/cpu1/online
 	same "a CPU is isolated" "$(cat /sys/devices/system/cpu/isolated)" 1
 	try "few blocks" put 16 "$bench"/config/blocks
 	try "the isolated CPU is chosen" put 1 "$bench"/config/cpu
@@ -30,15 +28,5 @@ test_isolated() {
 	try "the run on the isolated CPU ends" within 240 run_is_over
 	same "all windows were on the isolated CPU" "$(windows_of empty-loop 7)" 1
 	same "the other CPU was watched while sites were switched" "$(windows_of arm-stall 7)" 0
-	samples=$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)
-	same "a CPU goes offline" "$(put 0 $online; cat $online)" 0
-	refused "no run on a CPU that is offline" "Invalid argument" put "start empty-loop" "$bench"/control
-	logged "kmarkers_bench: not started: CPU 1 is offline"
-	result $? "the log says that the CPU is offline"
-	same "the refused run leaves the samples as they were" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" "$samples"
-	same "the CPU comes back" "$(put 1 $online; cat $online)" 1
-	try "a run on the CPU that came back starts" put "start empty-loop" "$bench"/control
-	try "the run on the CPU that came back ends" within 240 run_is_over
-	same "its windows were on the CPU that came back" "$(windows_of empty-loop 7)" 1
 	try "the module with the sites unloads" rmmod kmarkers_bench_sites
 }
