@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from kmtools.analyse.layouts import place_of
 from kmtools.measure.samples import LAYOUTS
-from kmtools.report.restable import strip
+from kmtools.report.restable import BETWEEN, strip
 from nativeprograms import KMBENCH
 
 pytestmark = pytest.mark.usefixtures("native_programs")
@@ -64,6 +64,6 @@ def test_a_bar_for_each_place() -> None:
     """In the order of places, and of a height that counts against the margin."""
     dear = {place_of(layout): 0.7 * (layout in (7, 31)) for layout in range(LAYOUTS)}
     low, high = chr(0x2581), chr(0x2588)
-    assert strip(dear, 0.18) == f"{low * 28}{high}{low * 2}{high} +0.000 to +0.700"
+    assert strip(dear, 0.18) == f"{low * 28}{high}{low * 2}{high} +0.000{BETWEEN}+0.700"
     assert strip({0: 0.0, 8: 0.05}, 0.18).startswith(f"{low}{chr(0x2583)} ")
-    assert strip({0: 1.5}, 0.0) == f"{low} +1.500 to +1.500"
+    assert strip({0: 1.5}, 0.0) == f"{low} +1.500{BETWEEN}+1.500"

@@ -21,6 +21,7 @@ from kmtools.report.table import amount, group_header, in_core_cycles, long_note
 
 # Bars of eight heights.
 BARS = "".join(map(chr, range(0x2581, 0x2589)))
+BETWEEN = "\N{HORIZONTAL ELLIPSIS}"
 
 # Head, kind and cell of a column; the verdict comes last.
 Column = tuple[str, str, Callable[[Result], str]]
@@ -100,7 +101,7 @@ def strip(values: Mapping[int, float], least: float) -> str:
     low, high = min(values.values()), max(values.values())
     scale = (len(BARS) - 1) / (max(high - low, least) or 1)
     bars = "".join(BARS[round((value - low) * scale)] for _, value in sorted(values.items()))
-    return f"{bars} {escape(minus(f'{amount(low, True)} to {amount(high, True)}'))}"
+    return f"{bars} {escape(minus(f'{amount(low, True)}{BETWEEN}{amount(high, True)}'))}"
 
 
 def block_row(result: Result) -> list[str]:
