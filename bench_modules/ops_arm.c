@@ -147,13 +147,6 @@ struct window {
 
 static const struct bench_sites *sites;
 
-#define NO_BYSTANDER	"no second CPU can be had for its bystander"
-#ifdef __KERNEL__
-#define LACKS		"kmarkers_bench_sites is not loaded, or " NO_BYSTANDER
-#else
-#define LACKS		NO_BYSTANDER
-#endif
-
 /*
  * Set up the sites, then start the bystander: nothing may wait for RCU beside the
  * bystander, which may keep RCU from making progress.
@@ -351,7 +344,7 @@ const struct bench_group bench_arm_scaling = {
 	.variants = scaling_variants,
 	.nr_variants = ARRAY_SIZE(scaling_variants),
 	.setup = setup_scaling,
-	.lacks = LACKS,
+	.lacks = SITES_LACKING "no second CPU can be had for its bystander",
 	.teardown = teardown_arm,
 	.block = scaling_block,
 	.block_samples = scaling_samples,
@@ -398,7 +391,7 @@ const struct bench_group bench_arm_stall = {
 	.variants = stall_variants,
 	.nr_variants = ARRAY_SIZE(stall_variants),
 	.setup = setup_stall,
-	.lacks = LACKS,
+	.lacks = SITES_LACKING "no second CPU can be had for its bystander",
 	.teardown = teardown_arm,
 	.block = stall_block,
 	.block_samples = stall_samples,

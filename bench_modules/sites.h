@@ -13,6 +13,13 @@
 #endif
 #define SITES_KEYS	10000	/* most sites that are switched by static keys */
 
+/* What else may be missing if the setup of a benchmark of these sites returns -ENODEV. */
+#ifdef __KERNEL__
+#define SITES_LACKING	"kmarkers_bench_sites is not loaded, or "
+#else
+#define SITES_LACKING	""
+#endif
+
 /* How to switch sites from a nop to a jump and back. */
 enum sites_way {
 	SITES_BATCHED,		/* sites of ours, in one batch */

@@ -242,8 +242,9 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
  * @id: the variant; what @op takes follows
  */
 #define BENCH_AT_LAYOUTS(nr, op, id, ...)				\
-	__BENCH_FUNCTIONS_##nr(op, id, __VA_ARGS__)			\
-	static bench_op *const id##_layouts[] = { __BENCH_NAMES_##nr(id) };
+	static bench_op __BENCH_NAMES_##nr(id);				\
+	static bench_op *const id##_layouts[] = { __BENCH_NAMES_##nr(id) }; \
+	__BENCH_FUNCTIONS_##nr(op, id, __VA_ARGS__)
 
 /**
  * BENCH_AT_EACH_LAYOUT() - the same at 8 layouts in a module, and at 32 in a program

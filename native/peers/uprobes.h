@@ -18,11 +18,12 @@
  * costs depends little on its place, and the kernel takes a tenth of a second to remove one.
  */
 #define UPROBES_OPS(id, ...)						\
-	__BENCH_FUNCTIONS_8(BENCH_OP, id, __VA_ARGS__)			\
+	static bench_op __BENCH_NAMES_8(id);				\
 	static bench_op *const id##_layouts[] = {			\
-		__BENCH_NAMES_8(id), __BENCH_NAMES_8(id),			\
-		__BENCH_NAMES_8(id), __BENCH_NAMES_8(id),			\
-	};
+		__BENCH_NAMES_8(id), __BENCH_NAMES_8(id),		\
+		__BENCH_NAMES_8(id), __BENCH_NAMES_8(id),		\
+	};								\
+	__BENCH_FUNCTIONS_8(BENCH_OP, id, __VA_ARGS__)
 
 #define UPROBES_TYPE	"/sys/bus/event_source/devices/uprobe/type"
 #define UPROBES_MOST	16
