@@ -46,7 +46,7 @@ def test_no_variable_of_all_replaces_another(job: Path) -> None:
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
 def test_suite_has_a_function_of_its_name_and_a_job_that_runs_it(suite: Path) -> None:
     assert f"test_{suite.stem}" in FUNCTION.findall(suite.read_text())
-    parts = {part.name for part in boots.COEXIST}
+    parts = {part.name for part in (*boots.COEXIST, *boots.ALONE)}
     named = {word for job in JOBS for word in re.findall(r"\w+", code_of(job))}
     assert suite.stem in named | parts
 

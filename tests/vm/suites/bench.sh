@@ -94,7 +94,7 @@ test_bench_offline() {
 	same "the second CPU comes back" "$(put 1 $online && cat $online)" 1
 	try "a run on the second CPU starts" put "start empty-loop" "$bench"/control
 	try "the run on the second CPU ends" within 60 not_running
-	same "its windows were on the second CPU" "$(awk -F, '/^empty-loop/ { print $7 }' "$bench"/empty-loop/samples | sort -u)" 1
+	same "the windows of that run were on the second CPU" "$(awk -F, '/^empty-loop/ { print $7 }' "$bench"/empty-loop/samples | sort -u)" 1
 	try "config takes the first CPU" put 0 "$bench"/config/cpu
 }
 
