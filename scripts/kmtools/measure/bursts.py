@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -38,7 +39,8 @@ def be_busy(seconds: float) -> bool:
 
 
 def run(seed: int) -> None:
-    """Be busy and idle until the standard input ends."""
+    """Be busy and idle until the standard input ends, also where Ctrl-C is meant for all."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     rng = random.Random(seed)
     while not be_busy(rng.expovariate(1 / MEAN_SECONDS)):
         if is_over(rng.expovariate(1 / MEAN_SECONDS)):
