@@ -16,7 +16,7 @@
 #include "uprobes.h"
 
 BENCH_OPS(off, DTRACE_PROBE2(kmarkers, bench_off, 1, NULL))
-UPROBES_OPS(on, DTRACE_PROBE2(kmarkers, bench_on, 1, NULL))
+UPROBES_OPS(on, DTRACE_PROBE2(kmarkers, bench_on, 1, NULL));
 
 /* The description in a note; the names of provider and probe follow. */
 struct stapsdt {

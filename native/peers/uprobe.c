@@ -20,7 +20,7 @@ BENCH_OPS(off, asm volatile(NOP : : "D" (1), "S" (NULL)))
 UPROBES_OPS(on, asm volatile("771: " NOP "\n\t"			\
 			     ".pushsection uprobe_sites, \"aw\"\n\t"	\
 			     ".quad 771b\n\t"			\
-			     ".popsection" : : "D" (1), "S" (NULL)))
+			     ".popsection" : : "D" (1), "S" (NULL)));
 
 static const struct bench_variant on_row = BENCH_ROW("peer-uprobe-optimised-on", on);
 

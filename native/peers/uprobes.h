@@ -14,16 +14,16 @@
 #include <kmarkers/bench.h>
 
 /*
- * BENCH_OPS() with a site in each eighth of a cache line, for all layouts there: what a uprobe
- * costs depends little on its place, and the kernel takes a tenth of a second to remove one.
+ * BENCH_OPS() with two sites for all layouts: what a uprobe costs depends little on its place, and
+ * the kernel takes a tenth of a second to remove one.
  */
 #define UPROBES_OPS(id, ...)						\
-	static bench_op __BENCH_NAMES_8(id);				\
+	BENCH_OP(id, 0, __VA_ARGS__)					\
+	BENCH_OP(id, 4, __VA_ARGS__)					\
 	static bench_op *const id##_layouts[] = {			\
-		__BENCH_NAMES_8(id), __BENCH_NAMES_8(id),		\
-		__BENCH_NAMES_8(id), __BENCH_NAMES_8(id),		\
-	};								\
-	__BENCH_FUNCTIONS_8(BENCH_OP, id, __VA_ARGS__)
+		[0 ... BENCH_LAYOUTS / 2 - 1] = id##_0,			\
+		[BENCH_LAYOUTS / 2 ... BENCH_LAYOUTS - 1] = id##_4,	\
+	}
 
 #define UPROBES_TYPE	"/sys/bus/event_source/devices/uprobe/type"
 #define UPROBES_MOST	16

@@ -40,7 +40,7 @@ from kmtools.commands import Run
 from kmtools.lab import catalogue
 from kmtools.measure import choice
 from kmtools.measure.aa import Plan
-from kmtools.measure.bench import BUDGET_SECONDS
+from kmtools.measure.bench import BUDGET_SECONDS, FULL
 
 
 def ended(total: Tally) -> int:
@@ -291,7 +291,10 @@ def check_packages(parser: ArgumentParser) -> Run:
 
 def check_aa(parser: ArgumentParser) -> Run:
     parser.add_argument("--runs", type=positive, default=20, help="how many (20)")
-    parser.add_argument("--blocks", type=positive, default=128, help="in each process (128)")
+    blocks = FULL["native"]
+    parser.add_argument(
+        "--blocks", type=positive, default=blocks, help=f"in each process ({blocks})"
+    )
     parser.add_argument(
         "--budget",
         type=choice.budget,

@@ -30,11 +30,12 @@ HOST = ("native", "metal")
 GUESTS = ("vm", "icount")
 
 # Blocks per tier, in user space per process. On the real CPU, intervals are then a fraction of a
-# cycle wide; under emulation, orders of magnitude can be told apart; exact counts need two blocks,
+# cycle wide; under emulation, orders of magnitude can be told apart, from the fewest blocks that
+# location.py cuts into its batches; exact counts need two blocks,
 # which must agree. Live benchmarks are of a program that meets the kernel's own code, see LIVE; in
 # emulated ticks they show that it works, and half of the time of a test kernel went into 20 blocks.
 FULL = {
-    "native": 128, "processes": 16, "vm": 40, "vm live": 8, "icount": 4,
+    "native": 128, "processes": 16, "vm": 24, "vm live": 8, "icount": 4,
     "icount live": 4, "metal": 2000, "metal live": 200,
 }  # fmt: skip
 # A quick run measures for 90 seconds at most. Its test kernels run no slow benchmarks.
