@@ -129,10 +129,26 @@ void native_peers_load(void)
 	bench_empty_loop_peers.nr_variants = nr;
 }
 
+/* How many pieces of code the layouts of a variant are. */
+static unsigned int count_codes(const struct bench_variant *variant)
+{
+	unsigned int i, nr = 1;
+
+	for (i = 1; i < variant->nr_layouts; i++)
+		nr += variant->op[i] != variant->op[i - 1];
+	return nr;
+}
+
 void native_peers_show(FILE *file)
 {
-	unsigned int i;
+	unsigned int i, nr;
 
+	for (i = 0; i < bench_empty_loop_peers.nr_variants; i++) {
+		nr = count_codes(&rows[i]);
+		if (nr < rows[i].nr_layouts)
+			fprintf(file, "layouts:%s:%s=%u\n", bench_empty_loop_peers.name,
+				rows[i].name, nr);
+	}
 	for (i = 0; i < ARRAY_SIZE(peers); i++) {
 		if (!peers[i].why)
 			continue;

@@ -14,15 +14,17 @@
 #include <kmarkers/bench.h>
 
 /*
- * BENCH_OPS() with two sites for all layouts: what a uprobe costs depends little on its place, and
- * the kernel takes a tenth of a second to remove one.
+ * BENCH_OPS() with four sites, each for eight layouts in turn: what a uprobe costs depends little
+ * on its place, and the kernel takes a tenth of a second to remove one.  env says how many.
  */
 #define UPROBES_OPS(id, ...)						\
 	BENCH_OP(id, 0, __VA_ARGS__)					\
+	BENCH_OP(id, 2, __VA_ARGS__)					\
 	BENCH_OP(id, 4, __VA_ARGS__)					\
+	BENCH_OP(id, 6, __VA_ARGS__)					\
 	static bench_op *const id##_layouts[] = {			\
-		[0 ... BENCH_LAYOUTS / 2 - 1] = id##_0,			\
-		[BENCH_LAYOUTS / 2 ... BENCH_LAYOUTS - 1] = id##_4,	\
+		[0 ... 7] = id##_0, [8 ... 15] = id##_2,		\
+		[16 ... 23] = id##_4, [24 ... 31] = id##_6,		\
 	}
 
 #define UPROBES_TYPE	"/sys/bus/event_source/devices/uprobe/type"

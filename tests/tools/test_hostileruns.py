@@ -95,6 +95,15 @@ def test_counts_have_no_layouts() -> None:
     assert placing.said({0, 1}, {0, 2}) == ("code layouts 0, 1", "0, 2")
 
 
+def test_some_of_many_layouts_are_as_good_as_others() -> None:
+    """Processes with few blocks have half of 32 layouts at random; a module has eight of them."""
+    halves = [{8 * (n % 4) + n % 8 for n in range(start, start + 16)} for start in (0, 3)]
+    assert halves[0] != {*range(32)} and not placing.differ(*halves)
+    assert not placing.differ(halves[0], range(32))
+    assert placing.differ(range(8), range(32)) and placing.differ({0, 8, 16}, range(32))
+    assert placing.differ(range(4), range(8))
+
+
 def test_a_machine_of_other_layouts_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

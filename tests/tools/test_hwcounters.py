@@ -68,7 +68,9 @@ def test_a_bad_file_is_named(tmp_path: Path, text: str, said: str) -> None:
     assert f"{raw / 'counters'}{said}" in str(refused.value)
 
 
-@pytest.mark.parametrize("wrong", ["x", [1], [["a", "b", "c", "many", 1]], {"a": 1}])
+@pytest.mark.parametrize(
+    "wrong", ["x", [1], [["a", "b", "c", "many", 1]], {"a": 1}, [["a", "b", "c", 10**400, 1]]]
+)
 def test_a_bad_entry_is_named(wrong: object) -> None:
     with pytest.raises(RunError, match=r"env\.json: counters holds"):
         hwcounters.of_entries(wrong)

@@ -3,10 +3,14 @@
 
 import re
 import subprocess
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
-from kmtools.analyse.layouts import place_of
+from kmtools.analyse.layouts import of_codes, place_of
+from kmtools.analyse.slopes import Slope
+from kmtools.analyse.verdicts import difference
 from kmtools.measure.samples import LAYOUTS
 from kmtools.report.restable import BETWEEN, strip
 from nativeprograms import KMBENCH
@@ -58,6 +62,25 @@ def test_loops_begin_where_their_layouts_say() -> None:
     ]
     assert {"empty_none", "empty_jump", "empty_jump_16", "quiet_out", "entry_none"} <= variants
     assert not wrong
+
+
+def test_four_pieces_of_code_are_four_layouts() -> None:
+    """Where a variant has fewer pieces of code than layouts, these count as its layouts."""
+    places = [place_of(of_codes(layout, 4)) for layout in range(LAYOUTS)]
+    assert places == [0] * 8 + [16] * 8 + [32] * 8 + [48] * 8
+    random = np.random.default_rng(1)
+    both = [
+        Slope.of(
+            block, block % 32, Fraction(1000 + round(random.normal()) + base * (block % 32 > 7))
+        )
+        for base in (0, 100)
+        for block in range(512)
+    ]
+    few = difference(both[512:], both[:512], False, codes=4)
+    many = difference(both[512:], both[:512], False)
+    assert few.over_layouts is not None and many.over_layouts is not None
+    assert few.over_layouts.half_width > 75 > 2 * many.over_layouts.half_width
+    assert {one.layout for one in few.deltas} == {0, 2, 4, 6}
 
 
 def test_a_bar_for_each_place() -> None:

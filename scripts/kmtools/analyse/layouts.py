@@ -11,6 +11,8 @@ from typing import Any
 
 EIGHTHS = 8
 LINE_BYTES = 64
+# How many a program has.
+MOST = 32
 # With fewer blocks of each layout, those in one eighth of a line count as one.
 FEWEST = 3
 
@@ -18,6 +20,12 @@ FEWEST = 3
 def place_of(layout: Any) -> Any:
     """How many bytes into a cache line a layout begins; of a number, or of an array of numbers."""
     return layout % EIGHTHS * 8 + layout // EIGHTHS * 2
+
+
+def of_codes(layout: int, codes: int) -> int:
+    """The layout of the code that ran at this one, where a variant has fewer pieces of code than
+    layouts: each is for as many layouts in turn, and they are evenly apart in a line."""
+    return layout * codes // MOST * (EIGHTHS // codes)
 
 
 def are_crowded(blocks: int, layouts: int) -> bool:

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from kmtools.analyse.layouts import EIGHTHS
 from kmtools.analyse.rows import EXACT
 
 Entry = tuple[Any, ...]
@@ -32,9 +33,27 @@ def said(places: Collection[int], others: Collection[int]) -> tuple[str, str]:
     return f"code layouts {words[0]}", words[1]
 
 
+def kind(bits: int) -> int:
+    """Layouts, as bits, that are the same for rows that can be compared. A process with few blocks
+    has some of many layouts, at random: what counts is which eighths of a cache line it has."""
+    eighths = (1 << EIGHTHS) - 1
+    if bits <= eighths:
+        return bits
+    folded = 0
+    while bits:
+        folded |= bits & eighths
+        bits >>= EIGHTHS
+    return folded | 1 << EIGHTHS
+
+
+def bits_of(places: Collection[int]) -> int:
+    """Layouts as bits."""
+    return sum(1 << place for place in set(places))
+
+
 def differ(places: Collection[int], others: Collection[int]) -> bool:
     """Whether rows at these layouts cannot be compared; counts have no layouts."""
-    return bool(places and others) and set(places) != set(others)
+    return bool(places and others) and kind(bits_of(places)) != kind(bits_of(others))
 
 
 def key_of(entry: Entry) -> Key:
@@ -50,9 +69,15 @@ def timed(entries: Iterable[Entry]) -> list[Entry]:
 def usual(entries: Iterable[Entry]) -> dict[Key, int]:
     """The layouts, as bits, at which most runs measured a row."""
     counts: dict[Key, Counter[int]] = defaultdict(Counter)
+    there: dict[tuple[Key, int], int] = {}
     for entry in timed(entries):
-        counts[key_of(entry)][entry[BITS]] += 1
-    return {key: max(found, key=lambda bits: (found[bits], bits)) for key, found in counts.items()}
+        key, own = key_of(entry), kind(entry[BITS])
+        counts[key][own] += 1
+        there[key, own] = max(entry[BITS], there.get((key, own), 0))
+    return {
+        key: there[key, max(found, key=lambda own: (found[own], own))]
+        for key, found in counts.items()
+    }
 
 
 def newest(entries: Sequence[Entry]) -> dict[Key, int]:
@@ -66,7 +91,7 @@ def others(entries: Iterable[Entry], wanted: Mapping[Key, int], whose: str) -> d
     `whose` names who has those."""
     found: dict[str, str] = {}
     for entry in timed(entries):
-        if entry[BITS] != wanted[key_of(entry)]:
+        if kind(entry[BITS]) != kind(wanted[key_of(entry)]):
             own, other = said(of_bits(entry[BITS]), of_bits(wanted[key_of(entry)]))
             found.setdefault(entry[0], f"it was measured at {own}, {whose} at {other}")
     return found

@@ -108,12 +108,13 @@ def trimmed(values: Sequence[float]) -> float:
 
 
 def by_layout(blocks: Iterable[Block]) -> dict[int, float]:
-    """The trimmed mean of each layout, or of each eighth of a cache line."""
+    """The trimmed mean of each layout; or of each eighth of a cache line, whose number is one below
+    zero then, because it is not that of a layout."""
     known = list(blocks)
     crowded = are_crowded(len(known), len({block.layout for block in known}))
     groups: dict[int, list[float]] = defaultdict(list)
     for block in known:
-        groups[block.layout % EIGHTHS if crowded else block.layout].append(block.value)
+        groups[block.layout % EIGHTHS - EIGHTHS if crowded else block.layout].append(block.value)
     return {layout: trimmed(groups[layout]) for layout in sorted(groups)}
 
 

@@ -25,6 +25,7 @@ from statistics import NormalDist
 
 from kmtools.analyse import corecycles, linearity, location, looks, stats
 from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.layouts import of_codes
 from kmtools.analyse.slopes import (
     CLONE_SUFFIX,
     Slope,
@@ -182,10 +183,14 @@ def difference(
     exact: bool,
     resolution: float = 0.0,
     outside: float = location.OUTSIDE,
+    codes: int = 0,
 ) -> Difference:
     """Location of the paired differences with its intervals, for a clock of this resolution; the
-    intervals miss it with a probability of `outside`."""
+    intervals miss it with a probability of `outside`. The layouts of the variant are `codes` pieces
+    of code, if that is not 0."""
     deltas = paired(variant, baseline)
+    if codes:
+        deltas = [one._replace(layout=of_codes(one.layout, codes)) for one in deltas]
     if exact and deltas:
         interval = stats.exact_interval(deltas)
         return Difference(deltas, stats.middle(deltas), interval, interval, interval)
@@ -215,6 +220,10 @@ class Group:
     def resolves(self, variant: str) -> float:
         """What the clock resolves of the difference between a variant and the baseline."""
         return resolves(self.resolution, variant, self.baseline)
+
+    def codes(self, variant: str) -> int:
+        """How many pieces of code the layouts of a variant are; 0 if as many as there are."""
+        return int(self.tier.env.get(f"{rundir.LAYOUTS}{self.benchmark}:{variant}", 0))
 
 
 def resolves(resolution: Mapping[str, float], variant: str, baseline: str | None) -> float:
@@ -318,7 +327,8 @@ def result_for(group: Group, variant: str) -> Result:
             note = "blocks disagree"
     elif group.baseline is not None:
         base = group.slopes[group.baseline]
-        diff = difference(series, base, exact, group.resolves(variant), group.outside)
+        step, codes = group.resolves(variant), group.codes(variant)
+        diff = difference(series, base, exact, step, group.outside, codes)
         verdict, note = judge(group, variant, diff)
     if not series:
         verdict, note = UNRESOLVED, "every window is flagged"

@@ -161,6 +161,8 @@ def judge(runs: int, plan: aa.Plan) -> bool:
             interval = f"[{result.delta_ci.lo:+.3f}, {result.delta_ci.hi:+.3f}]"
             said = f"{result.benchmark:18} {result.delta:+9.3f} {interval:22} {result.verdict}"
             print(f"{number:3} {said}{'  <-- wrong' if bad else ''}", flush=True)
+    if not judged:
+        raise UnableError("no A/A clone was measured")
     share = wrong / judged
     print(f"{wrong} of {judged} A/A clones slower or faster ({share:.1%}, at most {ALLOWED:.0%})")
     most = math.inf if plan.bursts else SPREAD

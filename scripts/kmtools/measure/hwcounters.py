@@ -27,7 +27,7 @@ Counted = tuple[float, float]
 
 
 def number(text: str, where: str) -> float:
-    """A finite number, not below 0 but by what is noise."""
+    """A finite number."""
     try:
         value = float(text)
     except ValueError:
@@ -86,7 +86,10 @@ def of_entries(values: Any) -> dict[Key, Counted]:
     for value in values if isinstance(values, list) else [values]:
         try:
             benchmark, variant, counter, events, share = value
-            found[str(benchmark), str(variant), str(counter)] = float(events), float(share)
-        except (TypeError, ValueError) as error:
+            pair = float(events), float(share)
+            if not all(map(math.isfinite, pair)):
+                raise ValueError(pair)
+            found[str(benchmark), str(variant), str(counter)] = pair
+        except (TypeError, ValueError, OverflowError) as error:
             raise RunError(f"env.json: counters holds {value!r:.60}") from error
     return found

@@ -20,6 +20,8 @@ TIERS = ("native", "metal", "vm", "icount")
 LACKS = "lacks:"
 # How one begins that says how often the sites of a variant run in a whole operation.
 HITS = "hits:"
+# The same for a variant that has fewer pieces of code than layouts.
+LAYOUTS = "layouts:"
 
 UNIT_TSC = "TSC cycles"
 UNIT_GUEST = "TSC cycles (guest)"

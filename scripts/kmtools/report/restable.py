@@ -149,7 +149,7 @@ def events(rows: Sequence[Result], counted: Mapping[Key, Counted]) -> str:
         for group in kinds.groups(rows)
     ]
     scaled = "scaled where the counter ran for a part of the time"
-    caption = f"{rows[0].tier}: events of an operation; {scaled}"
+    caption = f"{rows[0].tier}: events of a pass; {scaled}"
     return grouped(caption, ["variant", *names], groups, "t" + "n" * len(names))
 
 
