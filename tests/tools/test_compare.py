@@ -30,7 +30,7 @@ PROCESSES, BLOCKS = 8, 32
 # The processes of the committed run are made into so many groups, of alike many.
 GROUPS = 8
 # By how much of its number the processes of a row differ in which one percent must be found.
-STEADY = 0.001
+STEADY = 0.002
 BENCHES = [bench for bench in rawdata.BENCHES if bench.name == "memcpy-4096"]
 INJECTED = ("memcpy-4096", "marker-immediate")
 ALARMS = (SLOWER, FASTER, MORE, FEWER)
