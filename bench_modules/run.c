@@ -18,6 +18,8 @@
  * in steps would otherwise be read at the same place of a step.  Steps are at most that long.
  */
 #define MOST_DITHER	1024
+/* The layouts n, n + 8 and so on begin in the same eighth of a cache line. */
+#define EIGHTHS		8
 
 /* Next number of splitmix64 (Steele, Lea, Flood, 2014): any seed gives a good sequence. */
 static u64 next_random(u64 *state)
@@ -83,6 +85,29 @@ static unsigned int layouts_of(const struct bench_group *group)
 	return group->variants[0].nr_layouts;
 }
 
+/*
+ * Order the layouts so that 8 blocks in a row have one of each eighth of a cache line: a run of
+ * few blocks then has them all.  Which layout of an eighth comes first is random.
+ */
+static void plan_layouts(struct plan *plan, unsigned int nr)
+{
+	u8 eighths[EIGHTHS], turns[EIGHTHS][BENCH_LAYOUTS / EIGHTHS];
+	unsigned int i, rounds = nr / EIGHTHS;
+
+	if (nr % EIGHTHS) {
+		permute(plan->layouts, nr, &plan->state);
+		return;
+	}
+	for (i = 0; i < EIGHTHS; i++)
+		permute(turns[i], rounds, &plan->state);
+	for (i = 0; i < nr; i++) {
+		if (i % EIGHTHS == 0)
+			permute(eighths, EIGHTHS, &plan->state);
+		plan->layouts[i] = eighths[i % EIGHTHS] +
+				   EIGHTHS * turns[eighths[i % EIGHTHS]][i / EIGHTHS];
+	}
+}
+
 static void plan_block(struct plan *plan, const struct bench_group *group, u32 block)
 {
 	unsigned int n = group->nr_variants;
@@ -93,7 +118,7 @@ static void plan_block(struct plan *plan, const struct bench_group *group, u32 b
 		permute(plan->symbols, n, &plan->state);
 	}
 	if (block % layouts_of(group) == 0)
-		permute(plan->layouts, layouts_of(group), &plan->state);
+		plan_layouts(plan, layouts_of(group));
 }
 
 static u8 planned_variant(const struct plan *plan, unsigned int n, u32 block, unsigned int position)

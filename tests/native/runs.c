@@ -80,7 +80,8 @@ void __wrap_bench_dither(u32 turns)
 }
 
 /*
- * Each variant has each position equally often, and each layout is used equally often.  Each
+ * Each variant has each position equally often, and each layout is used equally often, those of
+ * all eighths of a cache line in each eight blocks.  Each
  * loop count comes first, second and last.  Windows begin up to 1024 cycles later.
  */
 static const char *randomises_blocks(void)
@@ -94,6 +95,7 @@ static const char *randomises_blocks(void)
 		.name = "g", .variants = variants, .nr_variants = 3, .loops = { 10, 15, 20 },
 	};
 	struct bench_config config = { .blocks = 3 * BENCH_LAYOUTS, .seed = 5 };
+	unsigned int eighths[3 * BENCH_LAYOUTS / 8] = { 0 };
 	unsigned int seen[3][3] = { 0 }, layouts[BENCH_LAYOUTS] = { 0 }, places[3][3] = { 0 }, i;
 	struct bench_result result = { 0 };
 
@@ -110,12 +112,15 @@ static const char *randomises_blocks(void)
 		EXPECT(s->value == (s->variant == 1 ? 5 : 3) * s->size + 7);
 		seen[s->variant][s->position]++;
 		layouts[s->layout]++;
+		eighths[s->block / 8] |= 1 << s->layout % 8;
 		places[i % 3][s->size / 5 - 2]++;
 	}
 	for (i = 0; i < 9; i++)
 		EXPECT(places[i / 3][i % 3] > config.blocks * 3 / 6);
 	for (i = 0; i < 9; i++)
 		EXPECT(seen[i / 3][i % 3] == config.blocks / 3 * 3);
+	for (i = 0; i < config.blocks / 8; i++)
+		EXPECT(eighths[i] == 0xff);
 	for (i = 0; i < BENCH_LAYOUTS; i++)
 		EXPECT(layouts[i] == result.nr / BENCH_LAYOUTS);
 	bench_free_result(&result);
