@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from kmtools.measure.samples import LAYOUTS
+
 EIGHTHS = 8
 LINE_BYTES = 64
-# How many a program has.
-MOST = 32
 # With fewer blocks of each layout, those in one eighth of a line count as one.
 FEWEST = 3
 
@@ -25,7 +25,7 @@ def place_of(layout: Any) -> Any:
 def of_codes(layout: int, codes: int) -> int:
     """The layout of the code that ran at this one, where a variant has fewer pieces of code than
     layouts: each is for as many layouts in turn, and they are evenly apart in a line."""
-    return layout * codes // MOST * (EIGHTHS // codes)
+    return layout * codes // LAYOUTS * (EIGHTHS // codes)
 
 
 def are_crowded(blocks: int, layouts: int) -> bool:

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.measure import bursts, choice, collect, native
-from kmtools.measure.bench import Steering
+from kmtools.measure.bench import FULL, Steering
 from kmtools.measure.held import Held
-
-PROCESSES = 16
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ def measure(number: int, plan: Plan, steering: Steering) -> collect.RawDir:
             seed=seed,
             benchmarks=choice.names(native.KMBENCH, plan.benchmarks, ()),
             budget=plan.budget,
-            steer=steering.begin(PROCESSES, held, silent, silent),
+            steer=steering.begin(FULL["processes"], held, silent, silent),
             say=silent,
         )
         return held.reader.load("native", raw)
