@@ -66,3 +66,51 @@ def test_a_successor_that_the_run_lacks_fails() -> None:
     apart = {name for name in named if name.startswith(counts.NEEDS_TWO)}
     assert apart == {"arm-stall:stop-machine-stall"}
     assert len(tally.failed) == len(published.unknown(set(), "kernel")) - 1
+
+
+PASSES = (18, 28, 43)
+PAGE = 271
+
+
+def windows(cost: int, longer: str) -> list[list[tuple[int, int]]]:
+    """The windows of a block for each letter: the one that it names is longer by a page."""
+    return [
+        [(n, 22 + i + n * cost + PAGE * (j == "abc".find(letter))) for j, n in enumerate(PASSES)]
+        for i, letter in enumerate(longer)
+    ]
+
+
+@pytest.mark.parametrize("longer", ["cc-c", "ccca", "abca", "bbcb", "----"])
+def test_a_page_that_becomes_full_is_no_cost(longer: str) -> None:
+    assert counts.between_windows(windows(576, longer)) == {576}
+
+
+def test_one_cost_is_left_of_two_boots() -> None:
+    """Where the same window is longer in all blocks of a boot, the other boot decides."""
+    first = counts.between_windows(windows(576, "cccc"))
+    assert len(first) == 3
+    assert first & counts.between_windows(windows(576, "aaaa")) == {576}
+
+
+def with_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> list[str]:
+    """What is said of a marker's event and a tracepoint's of 595 instructions, in two boots."""
+    boots = []
+    for longer, peer_longer in zip(marker, event, strict=True):
+        found: Counts = {("marker-enabled", "none"): {Fraction(3)}}
+        found["marker-enabled", "marker-event"] = counts.between_windows(windows(cost, longer))
+        found["marker-enabled", "trace-event"] = counts.between_windows(windows(595, peer_longer))
+        boots.append(found)
+    return [line for line in counts.judge(*boots).failed if "event" in line]
+
+
+def test_events_are_compared_without_their_pages() -> None:
+    longer = ("cccc", "ccab"), ("aaaa", "aacb")
+    assert with_events(*longer, 576) == []
+    said = ["marker-enabled/marker-event adds 593.0 instructions, trace-event 592.0"]
+    assert with_events(*longer, 596) == said
+
+
+def test_events_without_one_cost_fail() -> None:
+    """A cost that differs between two boots is no count, and neither are two costs in both."""
+    said = with_events(("----", "----"), ("aaaa", "aaaa"), 576)
+    assert next(line.partition(":")[0] for line in said) == "marker-enabled/trace-event"

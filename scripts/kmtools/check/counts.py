@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from statistics import multimode
 
 from kmtools.analyse import published
 from kmtools.analyse.density import COUNTED, is_counted
-from kmtools.analyse.slopes import slopes
+from kmtools.analyse.slopes import fitted, points_of
 from kmtools.base.errors import FailedError
 from kmtools.check import kernelsuite
 from kmtools.check.ktap import Tally
@@ -103,7 +104,7 @@ TRACEPOINTS = {
     "marker-event": (1, "trace-event"),
 }
 
-# These write records: how often a page of the buffer is full differs between windows.
+# These write records. A window in which a page of the buffer became full has more instructions.
 RECORDED = {("marker-enabled", "marker-event"), ("marker-enabled", "trace-event")}
 
 Counts = dict[tuple[str, str], set[Fraction]]
@@ -123,12 +124,35 @@ def count(raw: Path) -> Counts:
     for row in rows:
         by_benchmark.setdefault(row.benchmark, []).append(row)
     for benchmark, own in by_benchmark.items():
-        for variant, fitted in slopes(own).items():
-            values = [slope.value for slope in fitted]
-            counts[benchmark, variant] = set(
-                multimode(values) if benchmark.startswith(OPEN) else values
-            )
+        points = points_of(own)
+        for variant, slopes in fitted(points).items():
+            values = [slope.value for slope in slopes]
+            if (benchmark, variant) in RECORDED:
+                windows = [w for place, w in points.items() if place[0] == variant]
+                counts[benchmark, variant] = between_windows(windows)
+            else:
+                counts[benchmark, variant] = set(
+                    multimode(values) if benchmark.startswith(OPEN) else values
+                )
     return counts
+
+
+def between_windows(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fraction]:
+    """Return the most frequent slopes between two windows of a block, each given as its passes and
+    its instructions.
+
+    One window of three may have more instructions than its passes have. The slope of the other two
+    is the cost of a pass, in each block; a wrong one is as frequent only where the same window has
+    more in every block.
+    """
+    return set(
+        multimode(
+            Fraction(other_count - count, other_passes - passes)
+            for block in blocks
+            for (passes, count), (other_passes, other_count) in combinations(block, 2)
+            if passes != other_passes
+        )
+    )
 
 
 def judge_sites(counts: Counts, tally: Tally) -> None:
@@ -176,11 +200,12 @@ def judge(first: Counts, second: Counts, lacking: Collection[str] = ()) -> Tally
     """Judge the counts of each variant, and the costs of dormant and enabled markers."""
     tally = Tally()
     for key in sorted(first.keys() | second.keys()):
-        both = first.get(key, set()) | second.get(key, set())
-        name = "/".join(key)
-        exact = key not in RECORDED and key[0] not in SEARCHED
+        found = first.get(key, set()) | second.get(key, set())
+        both = first.get(key, set()) & second.get(key, set()) if key in RECORDED else found
+        exact = key[0] not in SEARCHED
         same = (len(both) == 1 or not exact) and key in first and key in second
-        tally.judge(same, f"{name}: no single count in both runs: {sorted(map(float, both))}")
+        name = "/".join(key)
+        tally.judge(same, f"{name}: no single count in both runs: {sorted(map(float, found))}")
     base = first.get(("empty-loop", "none"), set())
     for variant, added in MARKER_INSTRUCTIONS.items():
         adds = first.get(("empty-loop", variant)) == {n + added for n in base}
@@ -190,10 +215,11 @@ def judge(first: Counts, second: Counts, lacking: Collection[str] = ()) -> Tally
     judge_successors(first, tally)
     judge_names(first, tally)
     # The costs of an enabled marker and of a tracepoint: what each adds to the empty loop.
-    loop = max(first.get(("marker-enabled", "none"), {Fraction(0)}))
+    common = {key: own & second.get(key, set()) for key, own in first.items()}
+    loop = max(common.get(("marker-enabled", "none")) or {Fraction(0)})
     for variant, (times, peer) in TRACEPOINTS.items():
-        more = min(first.get(("marker-enabled", variant), {loop})) - loop
-        tracepoint = min(first.get(("marker-enabled", peer), {loop})) - loop
+        more = max(common.get(("marker-enabled", variant)) or {loop}) - loop
+        tracepoint = min(common.get(("marker-enabled", peer)) or {loop}) - loop
         beside = f"adds {float(more)} instructions, {peer} {float(tracepoint)}"
         tally.judge(0 < more <= times * tracepoint, f"marker-enabled/{variant} {beside}")
     return tally
