@@ -17,7 +17,7 @@ from kmtools.lab.userspace import make, obstacle
 
 NATIVE = ROOT / "build" / "native"
 SANITIZED = ROOT / "build" / "sanitize"
-COMMON_FLAGS = "-O1 -fno-omit-frame-pointer -fno-sanitize-recover=all"
+COMMON_FLAGS = "-O1 -fno-omit-frame-pointer -fno-sanitize-recover=all -DBENCH_FEW_LAYOUTS"
 COMPARISONS = 100_000
 INPUTS = 3_000
 # One of the storms applies ten times as many: a million.

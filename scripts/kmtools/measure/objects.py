@@ -21,6 +21,7 @@ from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 
 COPIES = 16
+VARIANTS = "bench_modules/ops_"
 PARTS = ("text", "text-likely", "text-unlikely", "data", "tables", "strings")
 RECORDING = ("-pg", "-mfentry", "-mrecord-mcount", "-mnop-mcount")
 # As for modules and for kmbench, without padding between functions, which is not the site's.
@@ -144,12 +145,15 @@ def measure(form: str, where: Path, empty: Counter[str]) -> Site:
 
 def recorded_entries() -> int:
     """The functions in the sources that programs and modules share whose entries gcc records: as
-    many nops as could become calls, whatever the sources are built for."""
+    many nops as could become calls, whatever the sources are built for. Variants of benchmarks are
+    left out, because each is a function for every layout."""
     listed = processes.captured(["make", "-s", "-C", ROOT / "native", "list-shared"])
     entries = 0
     with tempfile.TemporaryDirectory() as directory:
         built = Path(directory) / "recorded.o"
         for name in listed.stdout.split():
+            if name.startswith(VARIANTS):
+                continue
             words = ["gcc", *FLAGS, *RECORDING, *INCLUDES, '-DKBUILD_MODNAME="kmarkers"']
             done = processes.captured([*words, "-c", "-o", built, ROOT / name])
             if done.returncode:
