@@ -100,7 +100,8 @@ def with_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> l
         found["marker-enabled", "marker-event"] = counts.between_windows(windows(cost, longer))
         found["marker-enabled", "trace-event"] = counts.between_windows(windows(595, peer_longer))
         boots.append(found)
-    return [line for line in counts.judge(*boots).failed if "event" in line]
+    first, second = boots
+    return [line for line in counts.judge(first, second).failed if "event" in line]
 
 
 def test_events_are_compared_without_their_pages() -> None:
