@@ -2,7 +2,8 @@
 # shellcheck shell=dash
 # Job for a test kernel: runs every benchmark and writes the samples to /results.
 # /bench.conf has lines "name value" for the settings of kmarkers_bench. A line "live BLOCKS BENCHMARKS"
-# asks for these of kmlive, too, and a line "start PATTERNS" for benchmarks whose names match only. The
+# asks for these of kmlive, too, and a line "start PATTERNS" for benchmarks whose names match only. A
+# line "own DIR" asks for those alone that the modules in a folder add. The
 # variables MODULES, RESULTS, CONFIG and KMLIVE name other paths, for use on a running system.
 modules=${MODULES-/modules}
 results=${RESULTS-/results}
@@ -14,18 +15,35 @@ for module in kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt 
 	kmarkers_bench_sites kmarkers_bench; do
 	insmod "$modules/$module.ko" || exit 1
 done
-live=0 lives='' patterns='' names=''
+live=0 lives='' patterns='' names='' own='' owned='' before='' peers=''
 while read -r name value; do
 	case $name in
 	live) live=${value%% *} lives=${value#* } ;;
 	start) patterns=$value ;;
+	own) own=$value ;;
 	*) echo "$name $value" >"$control" || exit 1 ;;
 	esac
 done <"${CONFIG-/bench.conf}"
 
+if [ -n "$own" ]; then
+	before=" $(cd "$bench" && echo *) "
+	for module in "$own"/*.ko; do
+		insmod "$module" || {
+			echo "bench: not measured: ${module##*/} does not load: $(dmesg | tail -n 1 | sed 's/^\[[^]]*\] *//')"
+			exit 1
+		}
+		module=${module##*/}
+		owned="${module%.ko}${owned:+ $owned}"
+	done
+	patterns=${patterns:-*}
+fi
+
 for samples in "$bench"/*/samples; do
 	name=${samples%/samples}
 	name=${name##*/}
+	case $before in
+	*" $name "*) continue ;;
+	esac
 	# Patterns are compared with names of benchmarks, not of files here.
 	set -f
 	for pattern in $patterns; do
@@ -37,7 +55,11 @@ for samples in "$bench"/*/samples; do
 	set +f
 done
 if [ -n "$patterns" ] && [ -z "$names" ] && [ "$live" = 0 ]; then
-	echo "bench: no benchmark in this kernel matches $patterns"
+	if [ -n "$own" ] && [ "$patterns" = '*' ]; then
+		echo "bench: not measured: $owned adds no benchmark"
+	else
+		echo "bench: not measured: no benchmark ${own:+of $owned }in this kernel matches $patterns"
+	fi
 	exit 1
 fi
 
@@ -52,7 +74,8 @@ detach() {
 
 if [ -z "$patterns" ] || [ -n "$names" ]; then
 	# BPF programs for the benchmarks peer-bpf-*, which are skipped without. They go with this shell.
-	peers=$("${KMLIVE-/kmlive}" attach $$) || echo "bench: SKIP peer-bpf-*: nothing can attach programs"
+	[ -n "$own" ] || peers=$("${KMLIVE-/kmlive}" attach $$) ||
+		echo "bench: SKIP peer-bpf-*: nothing can attach programs"
 	echo "start$names" >"$control" || exit 1
 	while state=$(cat "$bench/status"); do
 		echo "bench: $state"
@@ -89,6 +112,9 @@ for samples in "$bench"/*/samples; do
 	cat "$samples" >"$results/$name.csv" || exit 1
 	echo "$name"
 	cat "$bench/$name/summary"
+done
+for module in $owned; do
+	rmmod "$module" || exit 1
 done
 rmmod kmarkers_bench && rmmod kmarkers_bench_sites && rmmod kmarkers_sdt &&
 	rmmod kmarkers_markers && rmmod kmarkers_immediate && rmmod kmarkers_patcher

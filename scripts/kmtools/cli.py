@@ -54,6 +54,7 @@ COMMANDS = {
     "check still": ("check", "guests that stand still are found and told apart"),
     "check target": ("check", "what an interrupted measurement leaves on a machine"),
     "check tracers": ("check", "our trace events as trace-cmd, perf and bpftrace show them"),
+    "check module": ("check", "the benchmark of a module outside this tree, in a test kernel"),
     "check shell": ("check", "a shell in a test kernel, with somebody who types into it"),
     "check secureboot": ("check", "signed modules, and unsigned ones, under UEFI Secure Boot"),
     "check cet": ("check", "control-flow enforcement: indirect branch tracking, shadow stacks"),

@@ -72,9 +72,9 @@ class Machine:
         """Replace measuring in a test kernel."""
         self.at(tier, raw)
 
-    def build(self, *_: object) -> int:
-        """Replace building the modules."""
-        self.at("modules")
+    def build(self, *_: object, uses: Path | None = None) -> int:
+        """Replace building the modules, or one of others."""
+        self.at("own module" if uses else "modules")
         return 0
 
     def collected(self, run: Path, reader: collect.Reader) -> list[collect.RawDir]:

@@ -230,14 +230,21 @@ def test_the_guest_starts_the_benchmarks_that_match(tmp_path: Path) -> None:
         if name != "config":
             (tmp_path / name / "samples").touch()
 
-    def names(patterns: str) -> tuple[int, str]:
-        text = f"bench={tmp_path}\npatterns='{patterns}'\nlive=0\n{part}\necho $names\n"
+    def names(patterns: str, before: str = "") -> tuple[int, str]:
+        own = f"own=/own owned=mine before=' {before} '" if before else "own="
+        text = f"bench={tmp_path}\npatterns='{patterns}'\nlive=0\n{own}\n{part}\necho $names\n"
         done = subprocess.run(
             ["sh", "-c", text], capture_output=True, text=True, check=False, cwd=tmp_path
         )
         return done.returncode, done.stdout.strip()
 
+    refused = "bench: not measured:"
     assert names("density-* c*") == (0, "cold-branch density-empty density-full")
     assert names("*-full") == (0, "density-full")
     assert names("") == (0, "")
-    assert names("memcpy-*") == (1, "bench: no benchmark in this kernel matches memcpy-*")
+    assert names("*", before="config density-empty density") == (0, "cold-branch density-full")
+    there = "cold-branch density-empty density-full"
+    assert names("*", before=there) == (1, f"{refused} mine adds no benchmark")
+    no_such = "no benchmark of mine in this kernel matches x"
+    assert names("x", before="config") == (1, f"{refused} {no_such}")
+    assert names("memcpy-*") == (1, f"{refused} no benchmark in this kernel matches memcpy-*")

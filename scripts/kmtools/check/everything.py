@@ -22,6 +22,7 @@ from kmtools.check import (
     lint,
     matrix,
     native,
+    ownmodule,
     shell,
     target,
 )
@@ -131,6 +132,7 @@ def suites(kernel: str, full: bool) -> list[Suite]:
         *boots.tracers(kernel, modules),
         *shell.suites(kernel),
         *target.suites(kernel, modules),
+        *ownmodule.suites(kernel, modules),
         *others[1::2],
         *(replace(suite, calm=True) for suite in storms),
     ]

@@ -26,6 +26,7 @@ from kmtools.check import (
     matrix,
     mutants,
     native,
+    ownmodule,
     packages,
     processors,
     secureboot,
@@ -143,6 +144,10 @@ def check_tracers(parser: ArgumentParser) -> Run:
 
 def check_shell(parser: ArgumentParser) -> Run:
     return in_kernel(parser, lambda kernel, _: shell.suites(kernel))
+
+
+def check_module(parser: ArgumentParser) -> Run:
+    return in_kernel(parser, ownmodule.suites)
 
 
 def check_target(parser: ArgumentParser) -> Run:

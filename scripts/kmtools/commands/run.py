@@ -132,11 +132,18 @@ def bench(parser: ArgumentParser) -> Run:
         metavar="TIME",
         help="to measure in user space, such as 90s or 5m: no process begins that would end later",
     )
-    parser.add_argument(
+    own = parser.add_mutually_exclusive_group()
+    own.add_argument(
         "--program",
         type=program,
         metavar="FILE",
         help="measure with a program linked with libkmbench.a, in user space alone",
+    )
+    own.add_argument(
+        "--module",
+        type=module,
+        metavar="DIR",
+        help="measure the benchmarks of a module with sources there, in test kernels alone",
     )
     parser.add_argument("--progress", metavar="FILE", help="write it there, too, as lines of JSON")
     return run_bench
@@ -147,6 +154,14 @@ def program(text: str) -> str:
     path = Path(text).resolve()
     if not (path.is_file() and os.access(path, os.X_OK)):
         raise argparse.ArgumentTypeError(f"{text!r} is no program that can be run")
+    return str(path)
+
+
+def module(text: str) -> str:
+    """Parse the path of a folder with the sources of a module."""
+    path = Path(text).resolve()
+    if not any((path / name).is_file() for name in ("Kbuild", "Makefile")):
+        raise argparse.ArgumentTypeError(f"{text!r} is no folder with a Kbuild file of a module")
     return str(path)
 
 
@@ -168,14 +183,20 @@ def plan(args: Namespace, was: Plan | None) -> Plan:
     quick = args.quick or bool(was and was.quick)
     names = ("tiers", *benchrun.CHOSEN)
     chosen = {name: getattr(args, name) or (getattr(was, name) if was else None) for name in names}
-    here: Sequence[str] = measuring.HOST if args.host else measuring.HERE
+    if args.host and chosen["module"]:
+        raise UnableError("metal is not measured with --module: load the module, and use collect")
+    here: Sequence[str] = measuring.HERE
+    beside = ""
     if chosen["program"]:
-        here = ("native",)
+        here, beside = ("native",), " with --program"
+    elif chosen["module"]:
+        here, beside = measuring.GUESTS, " with --module"
+    elif args.host:
+        here, beside = measuring.HOST, " with --host"
     wanted = chosen.pop("tiers") or here
     for tier in wanted:
         if tier not in here:
-            with_host = " with --host" if args.host else " with --program" if len(here) == 1 else ""
-            raise UnableError(f"{tier} is not measured{with_host}, but {', '.join(here)}")
+            raise UnableError(f"{tier} is not measured{beside}, but {', '.join(here)}")
     check_names(wanted, chosen)
     return measuring.plan(wanted, kernel, seed, quick, chosen)
 
@@ -185,7 +206,7 @@ def check_names(wanted: Sequence[str], chosen: Mapping[str, Any]) -> None:
     patterns = [chosen[name] or () for name in ("benchmarks", "variants")]
     if chosen["program"]:
         choice.names(chosen["program"], *patterns)
-    else:
+    elif not chosen["module"]:
         known.check_tiers(wanted, *patterns)
 
 

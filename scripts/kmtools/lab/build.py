@@ -28,10 +28,12 @@ def build_modules(
     out: Path,
     make_args: Sequence[str] = (),
     log: Path | None = None,
+    uses: Path | None = None,
 ) -> int:
     """Build the modules of a source tree; return 0, or 1 if make failed.
 
-    The output of make goes to `log`, if there is one.
+    The output of make goes to `log`, if there is one. `uses` is our source tree, whose modules were
+    built for the kernel before, for modules of others that use them.
     """
     require_root("building in a suite's tree")
     kernel = require(name)
@@ -43,7 +45,9 @@ def build_modules(
         # Modules of an earlier build must not stay if this one fails.
         deliver([], out)
         mirror(src, objects)
-        if run_make(kernel, objects, make_args, log) != 0:
+        binds = [(object_dir(name, uses), "kmarkers")] if uses else []
+        words = ["KMARKERS=/kmarkers", *make_args] if uses else make_args
+        if run_make(kernel, objects, words, log, binds) != 0:
             return 1
         modules = built_modules(objects)
     if not modules:
@@ -69,10 +73,14 @@ def kernel_binds(kernel: Kernel) -> list[tuple[Path, str]]:
 
 
 def run_make(
-    kernel: Kernel, objects: Path, make_args: Sequence[str], log: Path | None = None
+    kernel: Kernel,
+    objects: Path,
+    make_args: Sequence[str],
+    log: Path | None = None,
+    more_binds: Sequence[tuple[Path, str]] = (),
 ) -> int:
     """Run Kbuild inside the suite's tree."""
-    binds = [(objects, "src"), *kernel_binds(kernel)]
+    binds = [(objects, "src"), *kernel_binds(kernel), *more_binds]
     make = [
         "make",
         "-C",

@@ -107,6 +107,7 @@ class Bench:
         self.steering = steering
         self.progress = Told(steps + 1, events)
         self.modules = ROOT / "build" / "modules" / run.plan.kernel
+        self.own = self.modules.with_name(f"{run.plan.kernel}-own") if run.plan.module else None
 
     def build_native(self) -> None:
         """Build the user-space programs from the modules' sources, unless another one measures."""
@@ -167,6 +168,11 @@ class Bench:
         self.progress.step(f"building the modules for {kernel}", "40 s the first time")
         if build_modules(kernel, ROOT, self.modules, ["-s"]):
             raise FailedError(f"building the modules for {kernel} failed")
+        if self.own is not None:
+            source = Path(self.run.plan.module)
+            self.progress.step(f"building {source} for {kernel}")
+            if build_modules(kernel, source, self.own, ["-s"], uses=ROOT):
+                raise FailedError(f"building {source} for {kernel} failed")
 
     def measure_guest(self, tier: str) -> None:
         """Boot a test kernel and measure in it."""
@@ -190,17 +196,20 @@ class Bench:
                 seed=plan.seed,
                 live=self.live(tier),
                 benchmarks=self.in_kernel(),
+                own=self.own,
                 show=show,
             )
 
     def in_kernel(self) -> Sequence[str]:
         """Patterns of the benchmarks to measure in a kernel; none for all."""
-        return self.run.plan.benchmarks or (QUICK_GUEST if self.run.plan.quick else ())
+        plan = self.run.plan
+        return plan.benchmarks or (QUICK_GUEST if plan.quick and not plan.module else ())
 
     def live(self, tier: str) -> guest.Live:
         """The live benchmarks that are wanted in a tier."""
         plan, blocks = self.run.plan, self.run.plan.amounts.get(f"{tier} live", 0)
-        wanted = [name for name in LIVE[tier] if known.fits(name, plan.benchmarks)]
+        live = () if plan.module else LIVE[tier]
+        wanted = [name for name in live if known.fits(name, plan.benchmarks)]
         return guest.Live(blocks, wanted) if blocks and wanted else guest.NONE_LIVE
 
     def measure_metal(self) -> None:
@@ -272,7 +281,9 @@ class Bench:
         tiers, guests = self.lacking, self.guests
         if not tiers:
             return
-        if not self.attempt([tier for tier in tiers if tier != "icount"], "build_native"):
+        needing = [tier for tier in tiers if tier != "icount"]
+        # A guest needs none of the programs to measure the benchmarks of a module of others.
+        if not self.run.plan.module and not self.attempt(needing, "build_native"):
             tiers = guests = [tier for tier in guests if tier == "icount"]
         for tier in (tier for tier in tiers if tier not in guests):
             if self.attempt([tier], f"measure_{tier}"):
@@ -320,6 +331,7 @@ def plan(
         blocks=blocks or 0,
         budget=chosen.get("budget") or 0,
         program=chosen.get("program") or "",
-        source=benchrun.source_now(chosen.get("program") or ""),
+        module=chosen.get("module") or "",
+        source=benchrun.source_now(chosen.get("program") or "", chosen.get("module") or ""),
         machine=benchrun.machine_now(),
     )

@@ -31,7 +31,7 @@ RECORD = "run.json"
 MEASURED = ("base", "bench_modules", "immediate", "include", "markers", "native", "patcher", "sdt")
 # The frequency of a CPU changes all the time, so it does not identify the machine.
 UNSTEADY = "cpu_MHz"
-CHOSEN = ("benchmarks", "variants", "blocks", "budget", "program")
+CHOSEN = ("benchmarks", "variants", "blocks", "budget", "program", "module")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Plan:
 
     `benchmarks` and `variants` are patterns, none for all; `blocks` is the number that the user
     chose, or 0; `budget` is the time to measure in user space in seconds, 0 for the usual one;
-    `program` has benchmarks of its own, or is empty.
+    `program` has benchmarks of its own, or is empty, and so has `module`, a folder of sources.
     """
 
     tiers: Sequence[str]
@@ -53,14 +53,16 @@ class Plan:
     blocks: int = 0
     budget: int = 0
     program: str = ""
+    module: str = ""
     source: Mapping[str, Any] = field(default_factory=dict)
     machine: Mapping[str, Any] = field(default_factory=dict)
 
 
-def source_now(program: str = "") -> dict[str, Any]:
-    """The commit of the sources, and a hash of the measured ones and of a program of others."""
+def source_now(program: str = "", module: str = "") -> dict[str, Any]:
+    """The commit of the sources, and a hash of the measured ones, of a program of others, and of
+    the sources of a module of others."""
     digest = hashlib.sha256(Path(program).read_bytes() if program else b"")
-    for part in MEASURED:
+    for part in (*MEASURED, *([module] if module else ())):
         for path in sorted(sources(ROOT / part)):
             content = (ROOT / part / path).read_bytes()
             digest.update(f"{part}/{path} {len(content)}\n".encode() + content)

@@ -18,8 +18,12 @@ from kmtools.lab.result import report
 GUEST_JOB = ROOT / "scripts" / "guest" / "bench.sh"
 KMLIVE = ROOT / "build" / "native" / "kmlive"
 TIMEOUT_SECONDS = 480.0
+# Where the modules of others are in the guest.
+OWN = "/own"
 # The guest prints such a line every two seconds: the benchmark, windows done of all.
 RUNNING = re.compile(r"bench: running ([\w-]+) (\d+)/(\d+)")
+# The guest says in such a line why it measures nothing.
+REFUSED = re.compile(r"bench: not measured: (.+)")
 
 Show = Callable[[float, float, str], None]
 
@@ -35,21 +39,30 @@ class Live:
 NONE_LIVE = Live()
 
 
-def settings(blocks: int, seed: int, live: Live = NONE_LIVE, benchmarks: Sequence[str] = ()) -> str:
-    """The configuration that the guest's job reads; without names it runs every benchmark."""
+def settings(
+    blocks: int,
+    seed: int,
+    live: Live = NONE_LIVE,
+    benchmarks: Sequence[str] = (),
+    own: str = "",
+) -> str:
+    """The configuration that the guest's job reads; without names it runs every benchmark, or those
+    alone that the modules in the folder `own` add."""
     chosen = f"start {' '.join(benchmarks)}\n" if benchmarks else ""
     words = [str(live.blocks), *live.benchmarks] if live.benchmarks else ["0"]
-    return f"blocks {blocks}\nseed {seed}\nlive {' '.join(words)}\n{chosen}"
+    modules = f"own {own}\n" if own else ""
+    return f"blocks {blocks}\nseed {seed}\nlive {' '.join(words)}\n{modules}{chosen}"
 
 
-def follow(show: Show | None) -> Callable[[str], None] | None:
-    """Return a function that reads the guest's lines and passes on the progress in them."""
-    if show is None:
-        return None
+def follow(show: Show | None, refusals: list[str]) -> Callable[[str], None]:
+    """Return a function that reads the guest's lines, passes on the progress in them, and adds the
+    reasons why nothing is measured to `refusals`."""
 
     def read(line: str) -> None:
-        if match := RUNNING.fullmatch(line):
+        if show is not None and (match := RUNNING.fullmatch(line)):
             show(int(match[2]), int(match[3]), match[1])
+        elif match := REFUSED.fullmatch(line):
+            refusals.append(match[1])
 
     return read
 
@@ -65,31 +78,38 @@ def measure(
     live: Live = NONE_LIVE,
     benchmarks: Sequence[str] = (),
     program: Path = KMLIVE,
+    own: Path | None = None,
     show: Show | None = None,
 ) -> None:
     """Boot `kernel`, run benchmarks in it and leave the samples, env and vm.json in `raw`.
 
     `live` names the benchmarks in which a program meets the kernel's own code: `program`, a kmlive.
+    `own` is a folder of modules of others, whose benchmarks alone are measured.
     `show` receives the windows done and planned, and the benchmark. After a panic, a warning in the
     kernel log or a hang no samples are kept, and this raises FailedError.
     """
     out = ROOT / "build" / "vm" / f"bench-{tier}"
     out.mkdir(parents=True, exist_ok=True)
     config = out / "bench.conf"
-    config.write_text(settings(blocks, seed, live, benchmarks), encoding="ascii")
+    words = settings(blocks, seed, live, benchmarks, OWN if own else "")
+    config.write_text(words, encoding="ascii")
+    further = [(program, "/kmlive")] if program.exists() else []
+    further += [(own, OWN)] if own else []
     request = Request(
         kernel=kernel,
         job=GUEST_JOB,
         out=out,
         tier=tier,
         modules=modules,
-        additions=[(config, "/bench.conf"), *([(program, "/kmlive")] if program.exists() else [])],
+        additions=[(config, "/bench.conf"), *further],
         timeout=TIMEOUT_SECONDS,
     )
-    result = boot(request, follow(show))
+    refusals: list[str] = []
+    result = boot(request, follow(show, refusals))
     if not result.ok or result.results is None:
         report(result)
-        raise FailedError(f"the {tier} run in kernel {kernel} failed: {result.reason}")
+        why = refusals[-1] if refusals else result.reason
+        raise FailedError(f"the {tier} run in kernel {kernel} failed: {why}")
     partial = raw.with_name(f"{raw.name}.partial")
     for stale in (partial, raw):
         shutil.rmtree(stale, ignore_errors=True)

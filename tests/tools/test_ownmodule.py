@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A module outside this tree has benchmarks of its own, measured in test kernels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from fakebench import Machine, tiers_of
+from kmtools.base.errors import FailedError
+from kmtools.measure import guest
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """A machine on which everything works, until a test says otherwise."""
+    return Machine(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """The folder of a module."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "Kbuild").write_text("obj-m := mine.o\n")
+    return folder
+
+
+def test_a_module_is_measured_in_test_kernels_alone(machine: Machine, sources: Path) -> None:
+    assert machine.bench("--module", str(sources)) == 0
+    built = [step for step in machine.done if step not in ("root", "report", "collect")]
+    assert built == ["packages", "fetch", "modules", "own module", "vm", "icount"]
+    (run,) = machine.runs()
+    assert tiers_of(run) == ["vm", "icount"]
+    assert json.loads((run / "run.json").read_text())["module"] == str(sources)
+
+
+def test_a_module_that_does_not_build_is_named(
+    machine: Machine, sources: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.trouble["own module"] = FailedError(f"building {sources} for 6.1 failed")
+    assert machine.bench("--module", str(sources)) == 1
+    assert f"not measured: building {sources} for 6.1 failed\n" in capsys.readouterr().err
+    assert "vm" not in machine.done and machine.runs() == []
+
+
+def test_a_resumed_run_wants_the_same_module(
+    machine: Machine, sources: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.trouble["icount"] = FailedError("it broke")
+    assert machine.bench("--module", str(sources)) == 1
+    (run,) = machine.runs()
+    machine.trouble.clear()
+    (sources / "mine.c").write_text("/* changed */\n")
+    assert machine.bench("--resume", run.name) == 2
+    assert "the sources have changed since" in capsys.readouterr().err
+    (sources / "mine.c").unlink()
+    assert machine.bench("--resume", run.name) == 0
+    assert machine.done.count("own module") == 1 and tiers_of(run) == ["vm", "icount"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--module", "/no/such"), "'/no/such' is no folder with a Kbuild file"),
+        (("--module", "/etc"), "'/etc' is no folder with a Kbuild file"),
+        (("--module", "{mine}", "--tiers", "native"), "native is not measured with --module, but"),
+        (("--module", "{mine}", "--host"), "metal is not measured with --module: load the module"),
+        (("--module", "{mine}", "--program", "/bin/true"), "not allowed with argument --module"),
+    ],
+)
+def test_a_bad_module_is_named(
+    machine: Machine, sources: Path, words: tuple[str, ...], said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    try:
+        code: object = machine.bench(*(word.format(mine=sources) for word in words))
+    except SystemExit as error:
+        code = error.code
+    assert code == 2
+    assert said in capsys.readouterr().err
+    assert machine.done == [] and machine.runs() == []
+
+
+def test_the_guest_is_told_where_the_module_is() -> None:
+    assert "own /own\n" in guest.settings(8, 1, own=guest.OWN)
+    assert "own" not in guest.settings(8, 1)
