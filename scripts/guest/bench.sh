@@ -28,8 +28,9 @@ done <"${CONFIG-/bench.conf}"
 if [ -n "$own" ]; then
 	before=" $(cd "$bench" && echo *) "
 	for module in "$own"/*.ko; do
-		insmod "$module" || {
-			echo "bench: not measured: ${module##*/} does not load: $(dmesg | tail -n 1 | sed 's/^\[[^]]*\] *//')"
+		said=$(insmod "$module" 2>&1) || {
+			last=$(dmesg | tail -n 1 | sed 's/^\[[^]]*\] *//')
+			echo "bench: not measured: $said; the kernel's log ends with: $last"
 			exit 1
 		}
 		module=${module##*/}

@@ -86,3 +86,14 @@ def test_a_bad_module_is_named(
 def test_the_guest_is_told_where_the_module_is() -> None:
     assert "own /own\n" in guest.settings(8, 1, own=guest.OWN)
     assert "own" not in guest.settings(8, 1)
+
+
+def test_the_guest_says_why_it_measures_nothing() -> None:
+    refusals: list[str] = []
+    shown: list[tuple[float, float, str]] = []
+    read = guest.follow(lambda *progress: shown.append(progress), refusals)
+    for line in ("bench: running mine 1/9", "bench: not measured: it is bad", "bench: idle 0/0"):
+        read(line)
+    assert shown == [(1, 9, "mine")] and refusals == ["it is bad"]
+    guest.follow(None, refusals)("bench: running mine 2/9")
+    assert refusals == ["it is bad"]
