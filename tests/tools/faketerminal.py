@@ -61,9 +61,9 @@ class Terminal:
         return os.waitstatus_to_exitcode(self.status)
 
     def close(self) -> None:
-        """End the program."""
+        """End the program, and what it has started, which may heed no SIGHUP."""
         if self.status is None:
-            os.kill(self.pid, signal.SIGKILL)
+            os.killpg(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
         os.close(self._fd)
 
