@@ -21,18 +21,18 @@
 /* The layouts n, n + 8 and so on begin in the same eighth of a cache line. */
 #define EIGHTHS		8
 
+/* The state of the random sequence of the run: there is one run at a time. */
+static u64 sequence;
+
 /* Next number of splitmix64 (Steele, Lea, Flood, 2014): any seed gives a good sequence. */
-static u64 next_random(u64 *state)
+static u64 next_random(void)
 {
-	u64 z = *state += 0x9e3779b97f4a7c15ULL;
+	u64 z = sequence += 0x9e3779b97f4a7c15ULL;
 
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
 	return z ^ (z >> 31);
 }
-
-/* The sequence of the run: there is one at a time. */
-static u64 *sequence;
 
 /**
  * bench_random() - a random number below @below, from the sequence of the run
@@ -42,16 +42,16 @@ static u64 *sequence;
  */
 u32 bench_random(u32 below)
 {
-	return next_random(sequence) % below;
+	return next_random() % below;
 }
 
 /* Make a random permutation of 0 .. n-1 (Fisher and Yates). */
-static void permute(u8 *items, unsigned int n, u64 *state)
+static void permute(u8 *items, unsigned int n)
 {
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		unsigned int j = next_random(state) % (i + 1);
+		unsigned int j = next_random() % (i + 1);
 
 		items[i] = items[j];
 		items[j] = i;
@@ -61,7 +61,6 @@ static void permute(u8 *items, unsigned int n, u64 *state)
 /**
  * struct plan - the order of variants, layouts and loop counts, determined by the seed alone
  * @loops: loop counts of each variant, ascending
- * @state: state of the random sequence
  * @rows: permutation of the Latin square's rows
  * @columns: permutation of its columns
  * @symbols: permutation of its symbols
@@ -73,7 +72,6 @@ static void permute(u8 *items, unsigned int n, u64 *state)
  */
 struct plan {
 	u32 loops[BENCH_MAX_VARIANTS][BENCH_LOOP_COUNTS];
-	u64 state;
 	u8 rows[BENCH_MAX_VARIANTS];
 	u8 columns[BENCH_MAX_VARIANTS];
 	u8 symbols[BENCH_MAX_VARIANTS];
@@ -95,14 +93,14 @@ static void plan_layouts(struct plan *plan, unsigned int nr)
 	unsigned int i, rounds = nr / EIGHTHS;
 
 	if (nr % EIGHTHS) {
-		permute(plan->layouts, nr, &plan->state);
+		permute(plan->layouts, nr);
 		return;
 	}
 	for (i = 0; i < EIGHTHS; i++)
-		permute(turns[i], rounds, &plan->state);
+		permute(turns[i], rounds);
 	for (i = 0; i < nr; i++) {
 		if (i % EIGHTHS == 0)
-			permute(eighths, EIGHTHS, &plan->state);
+			permute(eighths, EIGHTHS);
 		plan->layouts[i] = eighths[i % EIGHTHS] +
 				   EIGHTHS * turns[eighths[i % EIGHTHS]][i / EIGHTHS];
 	}
@@ -113,9 +111,9 @@ static void plan_block(struct plan *plan, const struct bench_group *group, u32 b
 	unsigned int n = group->nr_variants;
 
 	if (block % n == 0) {
-		permute(plan->rows, n, &plan->state);
-		permute(plan->columns, n, &plan->state);
-		permute(plan->symbols, n, &plan->state);
+		permute(plan->rows, n);
+		permute(plan->columns, n);
+		permute(plan->symbols, n);
 	}
 	if (block % layouts_of(group) == 0)
 		plan_layouts(plan, layouts_of(group));
@@ -157,10 +155,10 @@ static int run_variant(const struct bench_group *group, struct plan *plan, u64 r
 	u8 order[BENCH_LOOP_COUNTS];
 	unsigned int i;
 
-	permute(order, BENCH_LOOP_COUNTS, &plan->state);
+	permute(order, BENCH_LOOP_COUNTS);
 	for (i = 0; i < (samples ? BENCH_LOOP_COUNTS : 1) && !err; i++) {
 		sample.size = plan->loops[sample.variant][order[i]];
-		bench_dither(next_random(&plan->state) % MOST_DITHER);
+		bench_dither(next_random() % MOST_DITHER);
 		err = take_sample(op, ratio, &sample);
 		if (err)
 			pr_err("%s: the TSC went back\n", group->name);
@@ -259,13 +257,13 @@ static bool is_late(const struct bench_group *group, u64 start)
 static int run_blocks(const struct bench_group *group, struct bench_result *result,
 		      bool (*should_stop)(void))
 {
-	struct plan plan = { .state = result->config.seed };
+	struct plan plan = { };
 	unsigned int step = samples_per_block(group);
 	u32 block, nr = blocks_of(group, &result->config);
 	u64 start = ktime_get_ns();
 	int err = 0;
 
-	sequence = &plan.state;
+	sequence = result->config.seed;
 	if (!group->block)
 		err = find_loops(group, &plan) ?: warm_up(group, &plan);
 	for (block = 0; block < nr && !err; block++) {

@@ -74,6 +74,10 @@ class Step:
     says: str = ""  # a pattern that its output must contain
 
 
+# A root may be days old, and its lists of packages out of date.
+LISTS = Step("lists", "apt-get update")
+
+
 @dataclass
 class Visit:
     """One root, and the results and times of its steps."""
@@ -291,14 +295,25 @@ def visit_root(
         names = ", ".join(step.name for step in steps)
         raise UnableError(f"no step {min(unknown)!r}; there are: {names}")
     with visiting(suite, user, cache, variables) as visit:
-        # A root may be days old, and its lists of packages out of date.
-        steps.insert(0, Step("lists", "apt-get update"))
+        steps.insert(0, LISTS)
         for step in steps:
             if wanted and step.name not in {*needed, *wanted, "lists"}:
                 continue
             if not take(visit, step) and step.name in {*needed, "lists"}:
                 break
         add_times(WORK / "times.json", visit.timed, visit.times)
+        return visit.tally
+
+
+def compile_in(suite: str) -> Tally:
+    """Build every program of user space with the compiler of a bare system: a newer one warns of
+    more. There are few layouts, which takes less time."""
+    install, clone, *_ = root_steps(readme_commands((ROOT / "README.md").read_text("utf-8")))
+    build = Step("native", "cd kmarkers && scripts/setup --native && make native")
+    with visiting(suite, False, True, {"EXTRA": "-DBENCH_FEW_LAYOUTS"}) as visit:
+        for step in (LISTS, install, clone, build):
+            if not take(visit, step):
+                break
         return visit.tally
 
 
@@ -311,14 +326,20 @@ def obstacle() -> str:
     return ""
 
 
-def suites(wanted: tuple[str, ...] = ("bookworm",)) -> list[Suite]:
-    """Return suites that run a short `make bench` in roots, for continuous integration."""
-    runs = {
-        name: partial(visit_root, name, False, True, ["bench"], {"QUICK": "1"}) for name in wanted
-    }
+def suites() -> list[Suite]:
+    """Return what continuous integration does: a short `make bench` in the oldest system, and a
+    build in a newer one."""
+    bench = partial(visit_root, "bookworm", False, True, ["bench"], {"QUICK": "1"})
+    what = "make bench in a bare Debian 12"
     return [
-        Suite(f"fresh-{name}", printed(run), f"make bench in a bare {SUITES[name]}", obstacle, 140)
-        for name, run in runs.items()
+        Suite("fresh-bookworm", printed(bench), what, obstacle, 140),
+        Suite(
+            "fresh-trixie",
+            printed(partial(compile_in, "trixie")),
+            "make native in a bare Debian 13",
+            obstacle,
+            60,
+        ),
     ]
 
 

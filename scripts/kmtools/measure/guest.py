@@ -83,7 +83,8 @@ def measure(
 ) -> None:
     """Boot `kernel`, run benchmarks in it and leave the samples, env and vm.json in `raw`.
 
-    `live` names the benchmarks in which a program meets the kernel's own code: `program`, a kmlive.
+    `live` names the benchmarks in which a program meets the kernel's own code: `program`, a kmlive;
+    without it they are left out.
     `own` is a folder of modules of others, whose benchmarks alone are measured.
     `show` receives the windows done and planned, and the benchmark. After a panic, a warning in the
     kernel log or a hang no samples are kept, and this raises FailedError.
@@ -91,6 +92,8 @@ def measure(
     out = ROOT / "build" / "vm" / f"bench-{tier}"
     out.mkdir(parents=True, exist_ok=True)
     config = out / "bench.conf"
+    if not program.exists():
+        live = NONE_LIVE
     words = settings(blocks, seed, live, benchmarks, OWN if own else "")
     config.write_text(words, encoding="ascii")
     further = [(program, "/kmlive")] if program.exists() else []
