@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from random import Random
 
 import pytest
 from kmtools.analyse import published
@@ -83,6 +84,18 @@ def windows(cost: int, longer: str) -> list[list[tuple[int, int]]]:
 @pytest.mark.parametrize("longer", ["cc-c", "ccca", "abca", "bbcb", "----"])
 def test_a_page_that_becomes_full_is_no_cost(longer: str) -> None:
     assert counts.between_windows(windows(576, longer)) == {576}
+
+
+def test_costs_that_differ_are_none() -> None:
+    """Not every block has one of them, and a block of two windows cannot tell."""
+    assert counts.between_windows([*windows(576, "---"), *windows(900, "-")]) == set()
+    assert counts.between_windows([block[:2] for block in windows(576, "aaaa")]) == set()
+    flagged = [block[1:] if i == 3 else block for i, block in enumerate(windows(576, "cccc"))]
+    assert 576 in counts.between_windows(flagged)
+    random = Random(1)
+    for _ in range(1000):
+        noise = [[(n, 576 * n + random.randrange(26)) for n in PASSES] for _ in range(4)]
+        assert not counts.between_windows(noise) - {576}
 
 
 def test_one_cost_is_left_of_two_boots() -> None:

@@ -138,21 +138,24 @@ def count(raw: Path) -> Counts:
 
 
 def between_windows(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fraction]:
-    """Return the most frequent slopes between two windows of a block, each given as its passes and
-    its instructions.
+    """Return the slopes between two windows that every block has, each window given as its passes
+    and its instructions.
 
-    One window of three may have more instructions than its passes have. The slope of the other two
-    is the cost of a pass, in each block; a wrong one is as frequent only where the same window has
-    more in every block.
+    One window of three may have more instructions than its passes have, or two as many more. The
+    slope of the other two, or of these two, is the cost of a pass. So that cost is in every block
+    of three windows; a wrong one is only where the same window has more in every block. Blocks with
+    fewer windows left say nothing.
     """
-    return set(
-        multimode(
+    found = [
+        {
             Fraction(other_count - count, other_passes - passes)
-            for block in blocks
             for (passes, count), (other_passes, other_count) in combinations(block, 2)
             if passes != other_passes
-        )
-    )
+        }
+        for block in blocks
+        if len(block) > 2
+    ]
+    return set.intersection(*found) if found else set()
 
 
 def judge_sites(counts: Counts, tally: Tally) -> None:
