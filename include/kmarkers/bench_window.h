@@ -18,9 +18,11 @@
 /*
  * Most layouts that a variant has.  An instruction at the end of a line may cost a cycle that it
  * costs nowhere else, so a program, which is measured until rows are told apart, begins its loops
- * at every second byte of a line.  A module, which stays small, does at every eighth.
+ * at every second byte of a line.  A module, which stays small, does at every eighth, and so does
+ * what is built with BENCH_FEW_LAYOUTS: to compile 32 layouts takes long, and a build that looks
+ * for faults is not timed.
  */
-#ifdef __KERNEL__
+#if defined(__KERNEL__) || defined(BENCH_FEW_LAYOUTS)
 #define BENCH_LAYOUTS		8
 #else
 #define BENCH_LAYOUTS		32
@@ -247,12 +249,9 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 	__BENCH_FUNCTIONS_##nr(op, id, __VA_ARGS__)
 
 /**
- * BENCH_AT_EACH_LAYOUT() - the same at 8 layouts in a module, and at 32 in a program
- *
- * A program that is built with BENCH_FEW_LAYOUTS has 8, too: to compile 32 takes long, and what
- * is built to look for faults is not timed.
+ * BENCH_AT_EACH_LAYOUT() - the same at all BENCH_LAYOUTS
  */
-#if defined(__KERNEL__) || defined(BENCH_FEW_LAYOUTS)
+#if BENCH_LAYOUTS == 8
 #define BENCH_AT_EACH_LAYOUT(...)	BENCH_AT_LAYOUTS(8, __VA_ARGS__)
 #else
 #define BENCH_AT_EACH_LAYOUT(...)	BENCH_AT_LAYOUTS(32, __VA_ARGS__)

@@ -14,7 +14,7 @@
 #include <kmarkers/bench.h>
 
 /*
- * BENCH_OPS() with four sites, each for eight layouts in turn: what a uprobe costs depends little
+ * BENCH_OPS() with four sites, each for a quarter of the layouts: what a uprobe costs depends little
  * on its place, and the kernel takes a tenth of a second to remove one.  env says how many.
  */
 #define UPROBES_OPS(id, ...)						\
@@ -23,9 +23,13 @@
 	BENCH_OP(id, 4, __VA_ARGS__)					\
 	BENCH_OP(id, 6, __VA_ARGS__)					\
 	static bench_op *const id##_layouts[] = {			\
-		[0 ... 7] = id##_0, [8 ... 15] = id##_2,		\
-		[16 ... 23] = id##_4, [24 ... 31] = id##_6,		\
+		[0 ... UPROBES_EACH - 1] = id##_0,			\
+		[UPROBES_EACH ... 2 * UPROBES_EACH - 1] = id##_2,	\
+		[2 * UPROBES_EACH ... 3 * UPROBES_EACH - 1] = id##_4,	\
+		[3 * UPROBES_EACH ... 4 * UPROBES_EACH - 1] = id##_6,	\
 	}
+
+#define UPROBES_EACH	(BENCH_LAYOUTS / 4)
 
 #define UPROBES_TYPE	"/sys/bus/event_source/devices/uprobe/type"
 #define UPROBES_MOST	16
