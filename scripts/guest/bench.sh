@@ -25,14 +25,23 @@ while read -r name value; do
 	esac
 done <"${CONFIG-/bench.conf}"
 
+# refuse WHY: say why nothing is measured, and end.
+refuse() {
+	echo "bench: not measured: $1"
+	exit 1
+}
+
+# news: what the kernel said last, if it is not the line $log
+news() {
+	last=$(dmesg | tail -n 1)
+	[ "$last" = "$log" ] || echo "; the kernel says: ${last#*] }"
+}
+
 if [ -n "$own" ]; then
 	before=" $(cd "$bench" && echo *) "
 	for module in "$own"/*.ko; do
-		said=$(insmod "$module" 2>&1) || {
-			last=$(dmesg | tail -n 1 | sed 's/^\[[^]]*\] *//')
-			echo "bench: not measured: $said; the kernel's log ends with: $last"
-			exit 1
-		}
+		log=$(dmesg | tail -n 1)
+		said=$(insmod "$module" 2>&1) || refuse "$said$(news)"
 		module=${module##*/}
 		owned="${module%.ko}${owned:+ $owned}"
 	done
@@ -55,13 +64,21 @@ for samples in "$bench"/*/samples; do
 	done
 	set +f
 done
-if [ -n "$patterns" ] && [ -z "$names" ] && [ "$live" = 0 ]; then
-	if [ -n "$own" ] && [ "$patterns" = '*' ]; then
-		echo "bench: not measured: $owned adds no benchmark"
-	else
-		echo "bench: not measured: no benchmark ${own:+of $owned }in this kernel matches $patterns"
-	fi
-	exit 1
+if [ -n "$own" ]; then
+	set -f
+	for pattern in $patterns; do
+		for name in $names ''; do
+			# shellcheck disable=SC2254
+			case $name in
+			'') [ "$pattern" != '*' ] || refuse "$owned adds no benchmark" ;;
+			$pattern) continue 2 ;;
+			esac
+		done
+		refuse "no benchmark of $owned matches $pattern"
+	done
+	set +f
+elif [ -n "$patterns" ] && [ -z "$names" ] && [ "$live" = 0 ]; then
+	refuse "no benchmark in this kernel matches $patterns"
 fi
 
 # detach: end BPF programs, and wait until none is left: one holds the module.
@@ -77,7 +94,8 @@ if [ -z "$patterns" ] || [ -n "$names" ]; then
 	# BPF programs for the benchmarks peer-bpf-*, which are skipped without. They go with this shell.
 	[ -n "$own" ] || peers=$("${KMLIVE-/kmlive}" attach $$) ||
 		echo "bench: SKIP peer-bpf-*: nothing can attach programs"
-	echo "start$names" >"$control" || exit 1
+	log=$(dmesg | tail -n 1)
+	echo "start$names" >"$control" || refuse "the benchmarks do not start$(news)"
 	while state=$(cat "$bench/status"); do
 		echo "bench: $state"
 		case $state in
@@ -115,7 +133,7 @@ for samples in "$bench"/*/samples; do
 	cat "$bench/$name/summary"
 done
 for module in $owned; do
-	rmmod "$module" || exit 1
+	said=$(rmmod "$module" 2>&1) || refuse "$module does not unload: $said"
 done
 rmmod kmarkers_bench && rmmod kmarkers_bench_sites && rmmod kmarkers_sdt &&
 	rmmod kmarkers_markers && rmmod kmarkers_immediate && rmmod kmarkers_patcher

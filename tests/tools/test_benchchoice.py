@@ -224,7 +224,8 @@ def test_times_have_units(text: str, seconds: int) -> None:
 def test_the_guest_starts_the_benchmarks_that_match(tmp_path: Path) -> None:
     """The part of its job that chooses, with a folder in place of debugfs."""
     job = GUEST_JOB.read_text()
-    part = job[job.index("for samples in") : job.index('if [ -z "$patterns" ]')]
+    part = job[job.index("# refuse WHY") : job.index('if [ -n "$own" ]; then\n\tbefore')]
+    part += job[job.index("for samples in") : job.index('if [ -z "$patterns" ]')]
     for name in ("density-empty", "density-full", "cold-branch", "config"):
         (tmp_path / name).mkdir()
         if name != "config":
@@ -245,6 +246,7 @@ def test_the_guest_starts_the_benchmarks_that_match(tmp_path: Path) -> None:
     assert names("*", before="config density-empty density") == (0, "cold-branch density-full")
     there = "cold-branch density-empty density-full"
     assert names("*", before=there) == (1, f"{refused} mine adds no benchmark")
-    no_such = "no benchmark of mine in this kernel matches x"
-    assert names("x", before="config") == (1, f"{refused} {no_such}")
+    none = f"{refused} no benchmark of mine matches"
+    assert names("x", before="config") == (1, f"{none} x")
+    assert names("c* x* density-*", before="config") == (1, f"{none} x*")
     assert names("memcpy-*") == (1, f"{refused} no benchmark in this kernel matches memcpy-*")

@@ -63,6 +63,7 @@ def test_a_resumed_run_wants_the_same_module(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (("--module", ""), "'' is no folder with a Kbuild file"),
         (("--module", "/no/such"), "'/no/such' is no folder with a Kbuild file"),
         (("--module", "/etc"), "'/etc' is no folder with a Kbuild file"),
         (("--module", "{mine}", "--tiers", "native"), "native is not measured with --module, but"),

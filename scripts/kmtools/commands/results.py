@@ -71,7 +71,7 @@ def sites(parser: ArgumentParser) -> Run:
             print("\n" + "\n\n".join(f"{s.form}:\n{s.code}" for s in found))
         else:
             entries = objects.recorded_entries()
-            print(f"\n{entries} function entries are recorded in the sources that programs share")
+            print(f"\n{entries} function entries are recorded in the shared sources, no variants")
 
     return run
 

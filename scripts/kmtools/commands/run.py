@@ -160,7 +160,7 @@ def program(text: str) -> str:
 def module(text: str) -> str:
     """Parse the path of a folder with the sources of a module."""
     path = Path(text).resolve()
-    if not any((path / name).is_file() for name in ("Kbuild", "Makefile")):
+    if not text or not any((path / name).is_file() for name in ("Kbuild", "Makefile")):
         raise argparse.ArgumentTypeError(f"{text!r} is no folder with a Kbuild file of a module")
     return str(path)
 

@@ -100,7 +100,9 @@ def mirror(src: Path, objects: Path) -> None:
     """Bring the copy of the source in an object directory up to date."""
     objects.mkdir(parents=True, exist_ok=True)
     record = objects.parent / f"{objects.name}.sources"
-    before = set(record.read_text().splitlines()) if record.is_file() else set()
+    before = (
+        set(record.read_text(errors="surrogateescape").splitlines()) if record.is_file() else set()
+    )
     now = set()
     for path in sources(src):
         now.add(str(path))
@@ -112,7 +114,7 @@ def mirror(src: Path, objects: Path) -> None:
     gone = before - now
     for name in gone:
         (objects / name).unlink(missing_ok=True)
-    record.write_text("".join(f"{name}\n" for name in sorted(now)))
+    record.write_text("".join(f"{name}\n" for name in sorted(now)), errors="surrogateescape")
 
 
 def built_modules(objects: Path) -> list[Path]:

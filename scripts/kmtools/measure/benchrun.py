@@ -65,7 +65,9 @@ def source_now(program: str = "", module: str = "") -> dict[str, Any]:
     for part in (*MEASURED, *([module] if module else ())):
         for path in sorted(sources(ROOT / part)):
             content = (ROOT / part / path).read_bytes()
-            digest.update(f"{part}/{path} {len(content)}\n".encode() + content)
+            digest.update(
+                f"{part}/{path} {len(content)}\n".encode(errors="surrogateescape") + content
+            )
     return {"commit": hostenv.source()["commit"], "sha256": digest.hexdigest()}
 
 

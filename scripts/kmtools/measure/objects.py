@@ -145,8 +145,8 @@ def measure(form: str, where: Path, empty: Counter[str]) -> Site:
 
 def recorded_entries() -> int:
     """The functions in the sources that programs and modules share whose entries gcc records: as
-    many nops as could become calls, whatever the sources are built for. Variants of benchmarks are
-    left out, because each is a function for every layout."""
+    many nops as could become calls, whatever the sources are built for. Files with variants of
+    benchmarks are left out, because a variant is a function for every layout."""
     listed = processes.captured(["make", "-s", "-C", ROOT / "native", "list-shared"])
     entries = 0
     with tempfile.TemporaryDirectory() as directory:
