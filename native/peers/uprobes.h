@@ -18,18 +18,14 @@
  * on its place, and the kernel takes a tenth of a second to remove one.  env says how many.
  */
 #define UPROBES_OPS(id, ...)						\
-	BENCH_OP(id, 0, __VA_ARGS__)					\
-	BENCH_OP(id, 2, __VA_ARGS__)					\
-	BENCH_OP(id, 4, __VA_ARGS__)					\
-	BENCH_OP(id, 6, __VA_ARGS__)					\
+	BENCH_OP(id, 0, __VA_ARGS__) BENCH_OP(id, 2, __VA_ARGS__)	\
+	BENCH_OP(id, 4, __VA_ARGS__) BENCH_OP(id, 6, __VA_ARGS__)	\
 	static bench_op *const id##_layouts[] = {			\
-		[0 ... UPROBES_EACH - 1] = id##_0,			\
-		[UPROBES_EACH ... 2 * UPROBES_EACH - 1] = id##_2,	\
-		[2 * UPROBES_EACH ... 3 * UPROBES_EACH - 1] = id##_4,	\
-		[3 * UPROBES_EACH ... 4 * UPROBES_EACH - 1] = id##_6,	\
+		[0 ... BENCH_LAYOUTS / 4 - 1] = id##_0,			\
+		[BENCH_LAYOUTS / 4 ... BENCH_LAYOUTS / 2 - 1] = id##_2,	\
+		[BENCH_LAYOUTS / 2 ... BENCH_LAYOUTS * 3 / 4 - 1] = id##_4, \
+		[BENCH_LAYOUTS * 3 / 4 ... BENCH_LAYOUTS - 1] = id##_6,	\
 	}
-
-#define UPROBES_EACH	(BENCH_LAYOUTS / 4)
 
 #define UPROBES_TYPE	"/sys/bus/event_source/devices/uprobe/type"
 #define UPROBES_MOST	16

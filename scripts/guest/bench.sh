@@ -105,7 +105,7 @@ if [ -z "$patterns" ] || [ -n "$names" ]; then
 	done
 	case $state in
 	done*) ;;
-	*) exit 1 ;;
+	*) refuse "the benchmarks ended: $state" ;;
 	esac
 	detach
 fi

@@ -20,13 +20,18 @@ class Builds:
         self.make: threading.Event | threading.Barrier = threading.Event()
         self.running: list[Path] = []
         self.one_runs = threading.Event()
+        self.words: list[str] = []
+        self.binds: object = None
         monkeypatch.setenv("KMARKERS_CACHE", str(home / "cache"))
         monkeypatch.setattr(build, "require_root", lambda action: None)
         monkeypatch.setattr(build, "require", lambda name: None)
         monkeypatch.setattr(build, "run_make", self._run_make)
 
-    def _run_make(self, kernel: object, objects: Path, make_args: object, log: object) -> int:
+    def _run_make(
+        self, kernel: object, objects: Path, make_args: list[str], log: object, binds: object
+    ) -> int:
         self.running.append(objects)
+        self.words, self.binds = make_args, binds
         self.one_runs.set()
         self.make.wait(SECONDS)
         return 1
@@ -67,3 +72,18 @@ def test_builds_of_one_tree_wait(builds: Builds, monkeypatch: pytest.MonkeyPatch
     for thread in threads:
         thread.join(2 * SECONDS)
     assert len(builds.running) == 2
+
+
+def test_modules_of_others_are_built_beside_ours(builds: Builds, tmp_path: Path) -> None:
+    """They find our headers and symbols where ours were built; ours need no such place."""
+    assert isinstance(builds.make, threading.Event)
+    builds.make.set()
+    for name in ("ours", "theirs"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "Kbuild").touch()
+    ours = tmp_path / "ours"
+    assert build.build_modules("6.1", tmp_path / "theirs", tmp_path / "out", ["-s"], uses=ours) == 1
+    assert builds.words == ["KMARKERS=/kmarkers", "-s"]
+    assert builds.binds == [(build.object_dir("6.1", ours), "kmarkers")]
+    assert build.build_modules("6.1", ours, tmp_path / "out", ["-s"]) == 1
+    assert (builds.words, builds.binds) == (["-s"], [])
