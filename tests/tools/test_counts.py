@@ -128,3 +128,6 @@ def test_events_without_one_cost_fail() -> None:
     """A cost that differs between two boots is no count, and neither are two costs in both."""
     said = with_events(("----", "----"), ("aaaa", "aaaa"), 576)
     assert next(line.partition(":")[0] for line in said) == "marker-enabled/trace-event"
+    key = ("marker-enabled", "trace-event")
+    differing = counts.judge({key: {Fraction(595)}}, {key: {Fraction(596)}}).failed
+    assert "/".join(key) + ": no single count in both runs: [595.0, 596.0]" in differing
