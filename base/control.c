@@ -55,7 +55,16 @@ ssize_t patcher_control_write(struct patcher_control *control, const char __user
 }
 EXPORT_SYMBOL_GPL(patcher_control_write);
 
-static int set_control(const char *value, const struct kernel_param *param)
+/**
+ * patcher_control_set() - set operation of a parameter that PATCHER_CONTROL() defines
+ * @value: the line
+ * @param: the parameter
+ *
+ * Context: may sleep.
+ * Return: 0; -EINVAL for a line that is too long or is more than one; -ENOMEM; or an error of
+ * patcher_control_run().
+ */
+int patcher_control_set(const char *value, const struct kernel_param *param)
 {
 	size_t length = strlen(value);
 	char *line;
@@ -70,9 +79,7 @@ static int set_control(const char *value, const struct kernel_param *param)
 	kfree(line);
 	return err;
 }
-
-const struct kernel_param_ops patcher_control_ops = { .set = set_control };
-EXPORT_SYMBOL_GPL(patcher_control_ops);
+EXPORT_SYMBOL_GPL(patcher_control_set);
 
 static void set_open(struct patcher_control *control, bool open)
 {

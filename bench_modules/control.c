@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Parsing of commands written to bench/control. */
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/string.h>
 
 #include "control.h"
@@ -28,16 +29,47 @@ u64 bench_all_groups(void)
 	return all;
 }
 
+static const char *const verbs[] = {
+	[BENCH_START] = "start",
+	[BENCH_STOP] = "stop",
+	[BENCH_RESET] = "reset",
+};
+
+const char *const bench_config_names[BENCH_CONFIG_ITEMS] = {
+	[BENCH_CONFIG_BLOCKS] = "blocks",
+	[BENCH_CONFIG_CPU] = "cpu",
+	[BENCH_CONFIG_SEED] = "seed",
+};
+
+static int find_word(const char *word, const char *const *words, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (!strcmp(word, words[i]))
+			return i;
+	return -EINVAL;
+}
+
+/* Return the item of config/ that has this name, or -EINVAL. */
+int bench_find_config(const char *word)
+{
+	return find_word(word, bench_config_names, BENCH_CONFIG_ITEMS);
+}
+
+/* Does a line that begins with this word mean something else than a benchmark of that name? */
+bool bench_is_command(const char *word)
+{
+	return find_word(word, verbs, ARRAY_SIZE(verbs)) >= 0 || bench_find_config(word) >= 0;
+}
+
 static int parse_verb(const char *word, enum bench_verb *verb)
 {
-	if (!strcmp(word, "start"))
-		*verb = BENCH_START;
-	else if (!strcmp(word, "stop"))
-		*verb = BENCH_STOP;
-	else if (!strcmp(word, "reset"))
-		*verb = BENCH_RESET;
-	else
-		return -EINVAL;
+	int found = find_word(word, verbs, ARRAY_SIZE(verbs));
+
+	if (found < 0)
+		return found;
+	*verb = found;
 	return 0;
 }
 

@@ -11,6 +11,18 @@ enum bench_verb {
 	BENCH_RESET,
 };
 
+/* The files in config/, one for each member of struct bench_config. */
+enum bench_config_item {
+	BENCH_CONFIG_BLOCKS,
+	BENCH_CONFIG_CPU,
+	BENCH_CONFIG_SEED,
+	BENCH_CONFIG_ITEMS,
+};
+
+extern const char *const bench_config_names[BENCH_CONFIG_ITEMS];
+
+int bench_find_config(const char *word);
+bool bench_is_command(const char *word);
 int bench_parse_control(char *text, enum bench_verb *verb, u64 *groups);
 
 #endif /* BENCH_MODULES_CONTROL_H */

@@ -18,6 +18,12 @@ void bench_dormant_own(unsigned int group, const struct module *module)
 	WRITE_ONCE(owners[group], module);
 }
 
+/* The module of a group, or NULL if it is this one. */
+const struct module *bench_dormant_owner(unsigned int group)
+{
+	return READ_ONCE(owners[group]);
+}
+
 /* Is a module one whose markers are measured?  Its address alone is used. */
 static bool is_measured(const struct module *module)
 {

@@ -5,6 +5,7 @@
 
 struct module;
 
+const struct module *bench_dormant_owner(unsigned int group);
 void bench_dormant_own(unsigned int group, const struct module *module);
 int bench_dormant_check(const char *what);
 

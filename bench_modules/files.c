@@ -3,6 +3,7 @@
 #include <linux/cpumask.h>
 #include <linux/dcache.h>
 #include <linux/debugfs.h>
+#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -38,6 +39,16 @@ static const char *const state_names[] = {
 	[BENCH_FAILED] = "failed",
 };
 
+/* The name of the benchmark that is measured or failed: another one may have its place by now. */
+static const char *current_name(void)
+{
+	unsigned int current_group = READ_ONCE(bench_session.current_group);
+
+	if (!(bench_session.groups & (1ULL << current_group)))
+		return "a group that has left";
+	return bench_groups[current_group]->name;
+}
+
 /* Print the state, the benchmark being run, and the windows done and planned. */
 static int status_show(struct seq_file *m, void *unused)
 {
@@ -55,12 +66,9 @@ static int status_show(struct seq_file *m, void *unused)
 		total += bench_session.results[i].planned;
 	}
 	seq_printf(m, "%s %s %u/%u", state_names[state],
-		   state == BENCH_RUNNING ? bench_groups[READ_ONCE(bench_session.current_group)]->name : "-",
-		   done, total);
+		   state == BENCH_RUNNING ? current_name() : "-", done, total);
 	if (state == BENCH_FAILED)
-		seq_printf(m, " error %d in %s", READ_ONCE(bench_session.err),
-			   bench_groups[bench_session.current_group] ?
-			   bench_groups[bench_session.current_group]->name : "a group that has left");
+		seq_printf(m, " error %d in %s", READ_ONCE(bench_session.err), current_name());
 	seq_puts(m, "\n");
 	mutex_unlock(&bench_session.lock);
 	return 0;
@@ -101,16 +109,77 @@ static int env_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(env);
 
-static int samples_show(struct seq_file *m, void *unused)
+/**
+ * struct reader - who reads samples, which may be more than fit into a buffer
+ * @group: number of the group
+ * @run: the run whose samples are read
+ */
+struct reader {
+	unsigned long group;
+	u64 run;
+};
+
+/* The first line is the head; samples of another run do not follow those of the first. */
+static void *samples_start(struct seq_file *m, loff_t *pos)
 {
-	unsigned long group = (unsigned long)m->private;
+	struct reader *reader = m->private;
+	const struct bench_result *result = &bench_session.results[reader->group];
 
 	mutex_lock(&bench_session.lock);
-	bench_show_samples(m, bench_groups[group], &bench_session.results[group]);
+	if (!*pos)
+		reader->run = result->run;
+	else if (reader->run != result->run)
+		return ERR_PTR(-ESTALE);
+	return *pos ? bench_sample_at(result, *pos - 1) : SEQ_START_TOKEN;
+}
+
+static void *samples_next(struct seq_file *m, void *sample, loff_t *pos)
+{
+	struct reader *reader = m->private;
+
+	return bench_sample_at(&bench_session.results[reader->group], (*pos)++);
+}
+
+static void samples_stop(struct seq_file *m, void *sample)
+{
 	mutex_unlock(&bench_session.lock);
+}
+
+static int samples_show(struct seq_file *m, void *sample)
+{
+	struct reader *reader = m->private;
+
+	if (sample == SEQ_START_TOKEN)
+		bench_show_head(m);
+	else
+		bench_show_sample(m, bench_groups[reader->group], sample);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(samples);
+
+static const struct seq_operations samples_ops = {
+	.start = samples_start,
+	.next = samples_next,
+	.stop = samples_stop,
+	.show = samples_show,
+};
+
+static int samples_open(struct inode *inode, struct file *file)
+{
+	struct reader *reader = __seq_open_private(file, &samples_ops, sizeof(*reader));
+
+	if (!reader)
+		return -ENOMEM;
+	reader->group = (unsigned long)inode->i_private;
+	return 0;
+}
+
+static const struct file_operations samples_fops = {
+	.owner = THIS_MODULE,
+	.open = samples_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = seq_release_private,
+};
 
 static int summary_show(struct seq_file *m, void *unused)
 {
@@ -124,44 +193,31 @@ static int summary_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(summary);
 
-/* The files in config/, one for each member of struct bench_config. */
-enum config_item {
-	CONFIG_BLOCKS,
-	CONFIG_CPU,
-	CONFIG_SEED,
-};
-
-static const char *const config_names[] = {
-	[CONFIG_BLOCKS] = "blocks",
-	[CONFIG_CPU] = "cpu",
-	[CONFIG_SEED] = "seed",
-};
-
 static int config_show(struct seq_file *m, void *unused)
 {
 	unsigned long item = (unsigned long)m->private;
 	u64 value;
 
 	mutex_lock(&bench_session.lock);
-	value = item == CONFIG_BLOCKS ? bench_session.config.blocks :
-		item == CONFIG_CPU ? bench_session.config.cpu : bench_session.config.seed;
+	value = item == BENCH_CONFIG_BLOCKS ? bench_session.config.blocks :
+		item == BENCH_CONFIG_CPU ? bench_session.config.cpu : bench_session.config.seed;
 	mutex_unlock(&bench_session.lock);
 	seq_printf(m, "%llu\n", value);
 	return 0;
 }
 
-static int set_config(enum config_item item, u64 value)
+static int set_config(enum bench_config_item item, u64 value)
 {
 	struct bench_config config = bench_session.config;
 	int err;
 
 	if (bench_is_running())
 		return -EBUSY;
-	if (item == CONFIG_SEED)
+	if (item == BENCH_CONFIG_SEED)
 		config.seed = value;
 	else if (value > U32_MAX)
 		return -EINVAL;
-	else if (item == CONFIG_BLOCKS)
+	else if (item == BENCH_CONFIG_BLOCKS)
 		config.blocks = value;
 	else
 		config.cpu = value;
@@ -187,7 +243,7 @@ static ssize_t config_write(struct file *file, const char __user *buf, size_t co
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(config);
 
-static int write_config(enum config_item item, const char *text)
+static int write_config(enum bench_config_item item, const char *text)
 {
 	u64 value;
 	int err = patcher_parse_number(text, false, &value);
@@ -209,7 +265,7 @@ static int run_line(char *line)
 
 	if (value) {
 		*value = '\0';
-		item = match_string(config_names, ARRAY_SIZE(config_names), line);
+		item = bench_find_config(line);
 		if (item >= 0)
 			return write_config(item, value + 1);
 		live = bench_live_find(line);
@@ -281,8 +337,8 @@ void bench_files_init(void)
 	debugfs_create_file("env", 0400, top, NULL, &env_fops);
 	bench_live_init(top);
 	dir = debugfs_create_dir("config", top);
-	for (i = 0; i < ARRAY_SIZE(config_names); i++)
-		debugfs_create_file(config_names[i], 0600, dir, (void *)i, &config_fops);
+	for (i = 0; i < BENCH_CONFIG_ITEMS; i++)
+		debugfs_create_file(bench_config_names[i], 0600, dir, (void *)i, &config_fops);
 	for (i = 0; i < bench_nr_groups; i++)
 		bench_files_add(i);
 	patcher_control_open(&control);

@@ -11,6 +11,8 @@ static const struct bench_group *const own[] = {
 	&bench_memcpy_4096,
 	&bench_density_empty,
 	&bench_density_full,
+	&bench_density_spread,
+	&bench_density_one,
 	&bench_marker_enabled,
 	&bench_cold_branch,
 	&bench_cold_branch_overlapped,

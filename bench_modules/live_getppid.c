@@ -36,13 +36,14 @@ LIVE(live_out, barrier(), barrier())
 LIVE(live_out_clone, barrier(), barrier())
 MARKED(live_generic, generic)
 MARKED(live_immediate, immediate)
+MARKED(live_jump, jump)
 
 static const char *const getppid_variants[] = {
-	"original", "compiled-out", "compiled-out-clone", "generic", "immediate",
+	"original", "compiled-out", "compiled-out-clone", "generic", "immediate", "jump",
 };
 
 static void *const functions[] = {
-	NULL, live_out, live_out_clone, live_generic, live_immediate,
+	NULL, live_out, live_out_clone, live_generic, live_immediate, live_jump,
 };
 
 static struct patcher_redirect redirect = {

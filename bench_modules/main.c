@@ -10,6 +10,7 @@
 
 #include "files.h"
 #include "groups.h"
+#include "register.h"
 #include "run.h"
 #include "thread.h"
 
@@ -29,6 +30,9 @@ static int __init bench_init(void)
 		return -EINVAL;
 	}
 	bench_groups_init();
+	err = bench_register_init();
+	if (err)
+		return err;
 	bench_files_init();
 	return 0;
 }
@@ -37,6 +41,7 @@ static void __exit bench_exit(void)
 {
 	bench_files_exit();
 	bench_thread_exit();
+	bench_register_exit();
 }
 
 module_init(bench_init);

@@ -9,6 +9,8 @@ extern const struct bench_group bench_empty_loop;
 extern const struct bench_group bench_memcpy_4096;
 extern const struct bench_group bench_density_empty;
 extern const struct bench_group bench_density_full;
+extern const struct bench_group bench_density_spread;
+extern const struct bench_group bench_density_one;
 extern const struct bench_group bench_marker_enabled;
 extern const struct bench_group bench_cold_branch;
 extern const struct bench_group bench_cold_branch_overlapped;

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * density-empty and density-full: 1, 4 and 16 dormant markers in each pass of a loop.  A
- * wide core executes a single marker in slots that are idle anyway.  The cost of a
- * marker is therefore the slope of a pass over the number of markers in it, and one of
- * the two loops leaves no slot idle.
+ * density-*: 1, 4 and 16 dormant markers in each pass of a loop.  A wide core executes a
+ * single marker in slots that are idle anyway.  The cost of a marker is therefore the
+ * slope of a pass over the number of markers in it.
+ *
+ * What a marker costs also depends on what stands beside it: some cores fuse a nop with the
+ * instruction before it, and then it needs no slot.  So the loop that leaves no slot idle
+ * comes in three arrangements:
+ * - density-spread: the markers stand among the instructions, as programs have them, and
+ *   none is the first of the loop;
+ * - density-full: they stand side by side at the head of the loop, behind its taken branch;
+ * - density-one: a single marker in the middle, first in the loop, or after a call.
+ * density-empty has nothing but the markers, side by side.
  */
 #include <linux/kernel.h>
 
@@ -15,49 +23,61 @@
 /*
  * 54 instructions that use every issue slot: two additions for each load, which is what
  * cores of four to eight slots have units for.  An addition depends on none of the 5
- * before it, and no register is used that a marker needs.
+ * before it, and no register is used that a marker needs.  They are RUN() in pieces of
+ * three, between which a marker may stand.
  */
-#define FULL()								\
-	asm volatile(".rept 3\n\t"					\
-		     ".rept 2\n\t"					\
-		     "add %%ecx, %%ecx\n\t"				\
-		     "add %%edx, %%edx\n\t"				\
-		     "mov (%%rsp), %%esi\n\t"				\
-		     "add %%r8d, %%r8d\n\t"				\
-		     "add %%r9d, %%r9d\n\t"				\
-		     "mov (%%rsp), %%edi\n\t"				\
-		     "add %%r10d, %%r10d\n\t"				\
-		     "add %%r11d, %%r11d\n\t"				\
-		     "mov (%%rsp), %%esi\n\t"				\
-		     ".endr\n\t"					\
-		     ".endr"						\
-		     : : : "ecx", "edx", "esi", "edi", "r8", "r9", "r10", "r11", "cc")
+#define T1		"add %%ecx, %%ecx\n\tadd %%edx, %%edx\n\tmov (%%rsp), %%esi\n\t"
+#define T2		"add %%r8d, %%r8d\n\tadd %%r9d, %%r9d\n\tmov (%%rsp), %%edi\n\t"
+#define T3		"add %%r10d, %%r10d\n\tadd %%r11d, %%r11d\n\tmov (%%rsp), %%esi\n\t"
+#define NINE		T1 T2 T3
+#define RUN(code)							\
+	asm volatile(code : : : "ecx", "edx", "esi", "edi", "r8", "r9", "r10", "r11", "cc")
+#define FULL()		RUN(NINE NINE NINE NINE NINE NINE)
 
 #define EMPTY()		(void)0
 #define NO_MARK()	(void)0
+/* Markers are named, not given, in what follows: what they become has commas. */
 #define MARK_OF(flavour)						\
 	trace_mark_flavour(flavour, bench_density, NULL, "%d %p", 1, NULL)
+#define GENERIC()	MARK_OF(generic)
+#define IMMEDIATE()	MARK_OF(immediate)
+#define JUMP()		MARK_OF(jump)
+#define CMP_FLIP()	MARK_OF(cmp_flip)
+#define XOR_FLIP()	MARK_OF(xor_flip)
 
-/* The variants of one flavour: three numbers of markers, and the rest of the loop. */
-#define DENSITIES(id, body, ...)					\
-BENCH_OPS(id##_1, __VA_ARGS__; body)					\
-BENCH_OPS(id##_4, REPEAT_4(__VA_ARGS__); body)				\
-BENCH_OPS(id##_16, REPEAT_16(__VA_ARGS__); body)
+/* The variants of one flavour: three numbers of markers, side by side before the rest. */
+#define TOGETHER(id, body, m)						\
+BENCH_OPS(id##_1, m(); body())						\
+BENCH_OPS(id##_4, REPEAT_4(m()); body())				\
+BENCH_OPS(id##_16, REPEAT_16(m()); body())
+
+/* The same in the middle; behind 12, 24, 36 and 48 instructions; behind every three but two. */
+#define SPREAD(id, body, m)						\
+BENCH_OPS(id##_1, RUN(NINE NINE NINE); m(); RUN(NINE NINE NINE))	\
+BENCH_OPS(id##_4,							\
+	  RUN(NINE T1); m(); RUN(T2 T3 T1 T2); m(); RUN(T3 NINE); m();	\
+	  RUN(NINE T1); m(); RUN(T2 T3))				\
+BENCH_OPS(id##_16,							\
+	  RUN(T1); m(); RUN(T2); m(); RUN(T3); m(); RUN(T1); m();	\
+	  RUN(T2); m(); RUN(T3); m(); RUN(T1); m(); RUN(T2); m();	\
+	  RUN(T3); m(); RUN(T1); m(); RUN(T2); m(); RUN(T3); m();	\
+	  RUN(T1); m(); RUN(T2); m(); RUN(T3); m(); RUN(T1); m();	\
+	  RUN(T2 T3))
 
 #define DENSITY_ROWS(label, id)						\
 	BENCH_ROW(label "-1", id##_1),					\
 	BENCH_ROW(label "-4", id##_4),					\
 	BENCH_ROW(label "-16", id##_16)
 
-#define VARIANTS(id, body)						\
-BENCH_OPS(id##_base, body)						\
-BENCH_OPS(id##_base_clone, body)					\
-DENSITIES(id##_none, body, NO_MARK())					\
-DENSITIES(id##_generic, body, MARK_OF(generic))				\
-DENSITIES(id##_immediate, body, MARK_OF(immediate))			\
-DENSITIES(id##_jump, body, MARK_OF(jump))				\
-DENSITIES(id##_cmp_flip, body, MARK_OF(cmp_flip))			\
-DENSITIES(id##_xor_flip, body, MARK_OF(xor_flip))			\
+#define VARIANTS(id, arrange, body)					\
+BENCH_OPS(id##_base, body())						\
+BENCH_OPS(id##_base_clone, body())					\
+arrange(id##_none, body, NO_MARK)					\
+arrange(id##_generic, body, GENERIC)					\
+arrange(id##_immediate, body, IMMEDIATE)				\
+arrange(id##_jump, body, JUMP)						\
+arrange(id##_cmp_flip, body, CMP_FLIP)					\
+arrange(id##_xor_flip, body, XOR_FLIP)					\
 									\
 static const struct bench_variant id##_variants[] = {			\
 	BENCH_ROW("none", id##_base),					\
@@ -70,8 +90,9 @@ static const struct bench_variant id##_variants[] = {			\
 	DENSITY_ROWS("marker-xor-flip", id##_xor_flip),			\
 }
 
-VARIANTS(empty, EMPTY());
-VARIANTS(full, FULL());
+VARIANTS(empty, TOGETHER, EMPTY);
+VARIANTS(full, TOGETHER, FULL);
+VARIANTS(spread, SPREAD, FULL);
 
 const struct bench_group bench_density_empty = {
 	.name = "density-empty",
@@ -83,4 +104,55 @@ const struct bench_group bench_density_full = {
 	.name = "density-full",
 	.variants = full_variants,
 	.nr_variants = ARRAY_SIZE(full_variants),
+};
+
+const struct bench_group bench_density_spread = {
+	.name = "density-spread",
+	.variants = spread_variants,
+	.nr_variants = ARRAY_SIZE(spread_variants),
+};
+
+/* A function that does nothing, called by all variants of density-one. */
+static noinline void called(void)
+{
+	barrier();
+}
+
+/* The 54 instructions with a call in the middle, and three places for a marker. */
+#define CALLING(first, middle, after)					\
+	first(); RUN(NINE NINE NINE); called(); after();		\
+	RUN(NINE T1 T2); middle(); RUN(T3 NINE)
+
+#define PLACES(id, m)							\
+BENCH_OPS(id##_first, CALLING(m, NO_MARK, NO_MARK))			\
+BENCH_OPS(id##_middle, CALLING(NO_MARK, m, NO_MARK))			\
+BENCH_OPS(id##_after_call, CALLING(NO_MARK, NO_MARK, m))
+
+#define PLACE_ROWS(label, id)						\
+	BENCH_ROW(label "-first", id##_first),				\
+	BENCH_ROW(label "-middle", id##_middle),			\
+	BENCH_ROW(label "-after-call", id##_after_call)
+
+BENCH_OPS(one_base, CALLING(NO_MARK, NO_MARK, NO_MARK))
+BENCH_OPS(one_base_clone, CALLING(NO_MARK, NO_MARK, NO_MARK))
+PLACES(one_generic, GENERIC)
+PLACES(one_immediate, IMMEDIATE)
+PLACES(one_jump, JUMP)
+PLACES(one_cmp_flip, CMP_FLIP)
+PLACES(one_xor_flip, XOR_FLIP)
+
+static const struct bench_variant one_variants[] = {
+	BENCH_ROW("none", one_base),
+	BENCH_ROW("none-clone", one_base_clone),
+	PLACE_ROWS("marker-generic", one_generic),
+	PLACE_ROWS("marker-immediate", one_immediate),
+	PLACE_ROWS("marker-jump", one_jump),
+	PLACE_ROWS("marker-cmp-flip", one_cmp_flip),
+	PLACE_ROWS("marker-xor-flip", one_xor_flip),
+};
+
+const struct bench_group bench_density_one = {
+	.name = "density-one",
+	.variants = one_variants,
+	.nr_variants = ARRAY_SIZE(one_variants),
 };

@@ -36,12 +36,14 @@ BENCH_OPS(quiet_out, getppid_work())
 BENCH_OPS(quiet_out_clone, getppid_work())
 BENCH_OPS(quiet_generic, CALL(generic))
 BENCH_OPS(quiet_immediate, CALL(immediate))
+BENCH_OPS(quiet_jump, CALL(jump))
 
 static const struct bench_variant quiet_variants[] = {
 	BENCH_ROW("compiled-out", quiet_out),
 	BENCH_ROW("compiled-out-clone", quiet_out_clone),
 	BENCH_ROW("generic", quiet_generic),
 	BENCH_ROW("immediate", quiet_immediate),
+	BENCH_ROW("jump", quiet_jump),
 };
 
 const struct bench_group bench_getppid_quiet = {
@@ -54,6 +56,7 @@ BENCH_OPS_EACH(pressure_out, evict(), getppid_work())
 BENCH_OPS_EACH(pressure_out_clone, evict(), getppid_work())
 BENCH_OPS_EACH(pressure_generic, evict(), CALL(generic))
 BENCH_OPS_EACH(pressure_immediate, evict(), CALL(immediate))
+BENCH_OPS_EACH(pressure_jump, evict(), CALL(jump))
 /* Reading the clock takes part of each window here, since each has one pass. */
 BENCH_OPS_EACH(pressure_clock, evict(), (void)0)
 
@@ -62,6 +65,7 @@ static const struct bench_variant pressure_variants[] = {
 	BENCH_ROW("compiled-out-clone", pressure_out_clone),
 	BENCH_ROW("generic", pressure_generic),
 	BENCH_ROW("immediate", pressure_immediate),
+	BENCH_ROW("jump", pressure_jump),
 	BENCH_ROW("clock", pressure_clock),
 };
 

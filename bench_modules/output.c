@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Printing samples as CSV, and a short summary for a quick look. */
 #include <linux/errno.h>
+#include <linux/limits.h>
 #include <linux/math64.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -9,6 +11,10 @@
 #include <kmarkers/bench.h>
 #include "output.h"
 #include "platform.h"
+#include "run.h"
+
+/* Of which a thousand times as many can be divided. */
+#define MOST_MILLI	(S64_MAX / 1000)
 
 const char *const bench_cycles_names[] = {
 	[BENCH_CYCLES_NONE] = "none",
@@ -34,6 +40,35 @@ static void show_value(struct seq_file *m, enum bench_measured measured,
 		seq_printf(m, "%lld", (long long)s->cycles);
 }
 
+/* The sample of a number, from 0, or NULL if there are not so many. */
+struct bench_sample *bench_sample_at(const struct bench_result *result, u64 number)
+{
+	/* Pairs with the release in run_blocks(). */
+	return number < smp_load_acquire(&result->nr) ? &result->samples[number] : NULL;
+}
+
+/* Print the lines in front of samples. */
+void bench_show_head(struct seq_file *m)
+{
+	seq_puts(m, "# schema=2\n");
+	seq_puts(m, "benchmark,variant,measured,layout,block,position,cpu,loops,sites,value,unit,");
+	seq_puts(m, "core_cycles,flags\n");
+}
+
+/* Print the line of a sample. */
+void bench_show_sample(struct seq_file *m, const struct bench_group *group,
+		       const struct bench_sample *s)
+{
+	const struct bench_variant *variant = &group->variants[s->variant];
+	bool both = s->flags == (BENCH_PREEMPTED | BENCH_MIGRATED);
+
+	seq_printf(m, "%s,%s,%s,%u,%u,%u,%u,", group->name, variant->name,
+		   measured_names[variant->measured], s->layout, s->block, s->position, s->cpu);
+	show_value(m, variant->measured, s);
+	seq_printf(m, ",%s%s%s\n", s->flags & BENCH_PREEMPTED ? "preempted" : "",
+		   both ? "|" : "", s->flags & BENCH_MIGRATED ? "migrated" : "");
+}
+
 /**
  * bench_show_samples() - every sample, as CSV of schema 2
  * @m: where to
@@ -45,24 +80,12 @@ static void show_value(struct seq_file *m, enum bench_measured measured,
 void bench_show_samples(struct seq_file *m, const struct bench_group *group,
 			const struct bench_result *result)
 {
-	/* Pairs with the release in run_blocks(). */
-	unsigned int i, nr = smp_load_acquire(&result->nr);
+	const struct bench_sample *sample;
+	u64 i;
 
-	seq_puts(m, "# schema=2\n");
-	seq_puts(m, "benchmark,variant,measured,layout,block,position,cpu,loops,sites,value,unit,");
-	seq_puts(m, "core_cycles,flags\n");
-	for (i = 0; i < nr; i++) {
-		const struct bench_sample *s = &result->samples[i];
-		const struct bench_variant *variant = &group->variants[s->variant];
-		bool both = s->flags == (BENCH_PREEMPTED | BENCH_MIGRATED);
-
-		seq_printf(m, "%s,%s,%s,%u,%u,%u,%u,", group->name, variant->name,
-			   measured_names[variant->measured], s->layout, s->block, s->position,
-			   s->cpu);
-		show_value(m, variant->measured, s);
-		seq_printf(m, ",%s%s%s\n", s->flags & BENCH_PREEMPTED ? "preempted" : "",
-			   both ? "|" : "", s->flags & BENCH_MIGRATED ? "migrated" : "");
-	}
+	bench_show_head(m);
+	for (i = 0; (sample = bench_sample_at(result, i)); i++)
+		bench_show_sample(m, group, sample);
 }
 
 static int compare_slopes(const void *a, const void *b)
@@ -74,24 +97,32 @@ static int compare_slopes(const void *a, const void *b)
 
 /*
  * The slope of the windows of a variant in a block, which are neighbours: the straight line
- * with the least squares, in thousandths of a tick per loop.
+ * with the least squares, in thousandths of a tick per loop.  Of products that are too long for
+ * a division the lowest bits are dropped; a slope that is too steep for a s64 is the steepest.
  */
 static s64 slope(const struct bench_sample *windows)
 {
-	s64 top = 0, bottom = 0, ticks = 0, loops = 0;
+	__int128 top = 0, bottom = 0, ticks = 0;
+	s64 loops = 0;
 	unsigned int i;
 
 	for (i = 0; i < BENCH_LOOP_COUNTS; i++) {
-		ticks += (s64)windows[i].value;
+		ticks += windows[i].value;
 		loops += windows[i].size;
 	}
 	for (i = 0; i < BENCH_LOOP_COUNTS; i++) {
 		s64 away = (s64)windows[i].size * BENCH_LOOP_COUNTS - loops;
 
-		top += away * ((s64)windows[i].value * BENCH_LOOP_COUNTS - ticks);
-		bottom += away * away;
+		top += away * ((__int128)windows[i].value * BENCH_LOOP_COUNTS - ticks);
+		bottom += (__int128)away * away;
 	}
-	return div64_s64(top * 1000, bottom);
+	while (top > MOST_MILLI || top < -MOST_MILLI || bottom > S64_MAX) {
+		top >>= 1;
+		bottom >>= 1;
+	}
+	if (!bottom)
+		return top < 0 ? -S64_MAX : S64_MAX;
+	return div64_s64((s64)top * 1000, (s64)bottom);
 }
 
 static bool is_disturbed(const struct bench_sample *windows)
@@ -131,44 +162,48 @@ static unsigned int collect_slopes(const struct bench_result *result, unsigned i
 	return count;
 }
 
-/* Collect the ticks of the samples of one variant and size. */
-static unsigned int collect_ticks(const struct bench_result *result, unsigned int nr, u8 variant,
-				  u32 size, s64 *ticks)
+static int compare_sizes(const void *a, const void *b)
+{
+	const struct bench_sample *x = *(const struct bench_sample *const *)a;
+	const struct bench_sample *y = *(const struct bench_sample *const *)b;
+
+	if (x->size != y->size)
+		return x->size < y->size ? -1 : 1;
+	return x->value < y->value ? -1 : x->value > y->value;
+}
+
+/* Collect the samples of a variant, sorted by size and value. */
+static unsigned int sort_variant(const struct bench_result *result, unsigned int nr, u8 variant,
+				 const struct bench_sample **sorted)
 {
 	unsigned int i, count = 0;
 
 	for (i = 0; i < nr; i++)
-		if (result->samples[i].variant == variant && result->samples[i].size == size)
-			ticks[count++] = result->samples[i].value;
+		if (result->samples[i].variant == variant)
+			sorted[count++] = &result->samples[i];
+	sort(sorted, count, sizeof(*sorted), compare_sizes, NULL);
 	return count;
 }
 
 /* Print medians by size, in ascending order, for groups with a block function of their own. */
 static void show_sizes(struct seq_file *m, const struct bench_group *group,
-		       const struct bench_result *result, unsigned int nr, s64 *ticks)
+		       const struct bench_result *result, unsigned int nr,
+		       const struct bench_sample **sorted)
 {
-	unsigned int i, count, variant;
+	unsigned int variant, count, first, end;
 
 	seq_puts(m, "variant sites samples median (TSC ticks)\n");
 	for (variant = 0; variant < group->nr_variants; variant++) {
-		u32 next, size = 0;
-
-		do {
-			for (next = 0, i = 0; i < nr; i++) {
-				const struct bench_sample *s = &result->samples[i];
-
-				if (s->variant == variant && s->size > size &&
-				    (!next || s->size < next))
-					next = s->size;
-			}
-			size = next;
-			count = collect_ticks(result, nr, variant, size, ticks);
-			if (!count)
-				break;
-			sort(ticks, count, sizeof(*ticks), compare_slopes, NULL);
-			seq_printf(m, "%s %u %u %lld\n", group->variants[variant].name, size,
-				   count, (long long)ticks[count / 2]);
-		} while (next);
+		cond_resched();
+		count = sort_variant(result, nr, variant, sorted);
+		for (first = 0; first < count && !seq_has_overflowed(m); first = end) {
+			for (end = first; end < count; end++)
+				if (sorted[end]->size != sorted[first]->size)
+					break;
+			seq_printf(m, "%s %u %u %lld\n", group->variants[variant].name,
+				   sorted[first]->size, end - first,
+				   (long long)sorted[first + (end - first) / 2]->value);
+		}
 	}
 }
 
@@ -187,20 +222,21 @@ int bench_show_summary(struct seq_file *m, const struct bench_group *group,
 {
 	/* Pairs with the release in run_blocks(). */
 	unsigned int i, count, disturbed, nr = smp_load_acquire(&result->nr);
-	s64 *slopes;
+	void *room = kvcalloc(nr + 1, sizeof(u64), BENCH_GFP);
+	s64 *slopes = room;
 
-	slopes = kvcalloc(nr + 1, sizeof(*slopes), GFP_KERNEL);
-	if (!slopes)
+	if (!room)
 		return -ENOMEM;
 	if (group->block) {
-		show_sizes(m, group, result, nr, slopes);
-		kvfree(slopes);
+		show_sizes(m, group, result, nr, room);
+		kvfree(room);
 		return 0;
 	}
 	seq_puts(m, "variant blocks disturbed min median max (TSC ticks per loop)\n");
 	for (i = 0; i < group->nr_variants; i++) {
 		s64 low = 0, median = 0, high = 0;
 
+		cond_resched();
 		count = collect_slopes(result, nr, i, slopes, &disturbed);
 		if (count) {
 			sort(slopes, count, sizeof(*slopes), compare_slopes, NULL);
@@ -214,6 +250,6 @@ int bench_show_summary(struct seq_file *m, const struct bench_group *group,
 		show_milli(m, high);
 		seq_puts(m, "\n");
 	}
-	kvfree(slopes);
+	kvfree(room);
 	return 0;
 }

@@ -10,6 +10,10 @@ struct seq_file;
 /* Names of the values of enum bench_cycles. */
 extern const char *const bench_cycles_names[];
 
+struct bench_sample *bench_sample_at(const struct bench_result *result, u64 number);
+void bench_show_head(struct seq_file *m);
+void bench_show_sample(struct seq_file *m, const struct bench_group *group,
+		       const struct bench_sample *s);
 void bench_show_samples(struct seq_file *m, const struct bench_group *group,
 			const struct bench_result *result);
 int bench_show_summary(struct seq_file *m, const struct bench_group *group,

@@ -5,12 +5,14 @@
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/notifier.h>
 #include <linux/printk.h>
 #include <linux/string.h>
 
 #include "dormant.h"
 #include "files.h"
 #include "groups.h"
+#include "register.h"
 #include "thread.h"
 
 static bool is_taken(const char *name)
@@ -34,6 +36,17 @@ static int free_place(void)
 	return -ENOSPC;
 }
 
+/*
+ * Find a place for a group.  One of a module that leaves gets none: its parameters can be written
+ * until it is freed, and on_module() has looked for its groups before.
+ */
+static int choose_place(const struct bench_group *group, const struct module *module)
+{
+	if (READ_ONCE(module->state) == MODULE_STATE_GOING)
+		return -ENODEV;
+	return is_taken(group->name) ? -EEXIST : free_place();
+}
+
 /**
  * bench_add_group() - add a group of a module to the benchmarks
  * @group: the group; it stays where it is until bench_remove_group()
@@ -41,7 +54,7 @@ static int free_place(void)
  *
  * Context: may sleep; not in a function of a group.
  * Return: 0, -EINVAL after the log says why the group cannot be used, -EEXIST if its name is
- * taken, or -ENOSPC.
+ * taken, -ENODEV if @module is leaving, or -ENOSPC.
  */
 int bench_add_group(const struct bench_group *group, struct module *module)
 {
@@ -53,7 +66,7 @@ int bench_add_group(const struct bench_group *group, struct module *module)
 		return -EINVAL;
 	}
 	mutex_lock(&bench_session.lock);
-	place = is_taken(group->name) ? -EEXIST : free_place();
+	place = choose_place(group, module);
 	if (place >= 0) {
 		bench_dormant_own(place, module);
 		bench_groups[place] = group;
@@ -90,3 +103,32 @@ void bench_remove_group(const struct bench_group *group)
 	mutex_unlock(&bench_session.lock);
 }
 EXPORT_SYMBOL_GPL(bench_remove_group);
+
+/* A module leaves, after its exit or because its init failed: it had to remove its groups itself. */
+static int on_module(struct notifier_block *nb, unsigned long event, void *data)
+{
+	const struct bench_group *group;
+	struct module *module = data;
+	unsigned int i;
+
+	for (i = 0; i < BENCH_MAX_GROUPS && event == MODULE_STATE_GOING; i++) {
+		group = bench_dormant_owner(i) == module ? READ_ONCE(bench_groups[i]) : NULL;
+		if (!group)
+			continue;
+		pr_warn("%s left its benchmark %s added: removed\n", module->name, group->name);
+		bench_remove_group(group);
+	}
+	return NOTIFY_OK;
+}
+
+static struct notifier_block module_notifier = { .notifier_call = on_module };
+
+int bench_register_init(void)
+{
+	return register_module_notifier(&module_notifier);
+}
+
+void bench_register_exit(void)
+{
+	unregister_module_notifier(&module_notifier);
+}

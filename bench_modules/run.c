@@ -18,6 +18,8 @@
  * in steps would otherwise be read at the same place of a step.  Steps are at most that long.
  */
 #define MOST_DITHER	1024
+/* As many as those of any group without a block function. */
+#define BENCH_MOST_SAMPLES	(BENCH_MAX_BLOCKS * BENCH_MAX_VARIANTS * BENCH_LOOP_COUNTS)
 /* The layouts n, n + 8 and so on begin in the same eighth of a cache line. */
 #define EIGHTHS		8
 
@@ -206,9 +208,9 @@ static u32 blocks_of(const struct bench_group *group, const struct bench_config 
 }
 
 /* Number of samples that a complete run of a group takes. */
-unsigned int bench_planned(const struct bench_group *group, const struct bench_config *config)
+u64 bench_planned(const struct bench_group *group, const struct bench_config *config)
 {
-	return blocks_of(group, config) * samples_per_block(group);
+	return (u64)blocks_of(group, config) * samples_per_block(group);
 }
 
 static int find_loops(const struct bench_group *group, struct plan *plan)
@@ -239,11 +241,28 @@ static int warm_up(const struct bench_group *group, struct plan *plan)
 	return err;
 }
 
-static int any_block(const struct bench_group *group, struct plan *plan, u32 block,
+/* Run the block function of a group, and check that each of its samples is of a variant. */
+static int own_block(const struct bench_group *group, u32 block, unsigned int step,
 		     struct bench_sample *samples)
 {
+	int err = group->block(block, samples);
+	unsigned int i;
+
+	for (i = 0; i < step && !err; i++) {
+		if (samples[i].variant < group->nr_variants)
+			continue;
+		pr_err("%s: a sample of variant %u, of %u variants\n", group->name,
+		       samples[i].variant, group->nr_variants);
+		err = -EINVAL;
+	}
+	return err;
+}
+
+static int any_block(const struct bench_group *group, struct plan *plan, u32 block,
+		     unsigned int step, struct bench_sample *samples)
+{
 	if (group->block)
-		return group->block(block, samples);
+		return own_block(group, block, step, samples);
 	plan_block(plan, group, block);
 	return run_block(group, plan, block, samples);
 }
@@ -258,20 +277,24 @@ static int run_blocks(const struct bench_group *group, struct bench_result *resu
 		      bool (*should_stop)(void))
 {
 	struct plan plan = { };
-	unsigned int step = samples_per_block(group);
-	u32 block, nr = blocks_of(group, &result->config);
-	u64 start = ktime_get_ns();
+	u32 block, nr = result->planned / result->step;
+	unsigned int step = result->step;
 	int err = 0;
+	u64 start;
 
 	sequence = result->config.seed;
-	if (!group->block)
+	if (!group->block) {
+		/* setup() may have left out variants; samples were allocated for all of them. */
+		step = samples_per_block(group);
 		err = find_loops(group, &plan) ?: warm_up(group, &plan);
+	}
+	start = ktime_get_ns();
 	for (block = 0; block < nr && !err; block++) {
 		if (should_stop())
 			return -EINTR;
 		if (is_late(group, start))
 			break;
-		err = any_block(group, &plan, block, result->samples + result->nr);
+		err = any_block(group, &plan, block, step, result->samples + result->nr);
 		if (err)
 			break;
 		/* Pairs with the acquire in functions that show a run in progress. */
@@ -288,17 +311,26 @@ static int run_blocks(const struct bench_group *group, struct bench_result *resu
  * @result: filled in; its old samples are freed
  *
  * Context: may sleep; nobody else uses @result.
- * Return: 0 or -ENOMEM.
+ * Return: 0; -EINVAL if blocks of the group have no samples, or -E2BIG if they have too many, of
+ * which the log tells; or -ENOMEM.
  */
 int bench_alloc_result(const struct bench_group *group, const struct bench_config *config,
 		       struct bench_result *result)
 {
+	unsigned int step = samples_per_block(group);
+	u64 planned = (u64)blocks_of(group, config) * step;
+
 	bench_free_result(result);
-	result->samples = kvcalloc(bench_planned(group, config), sizeof(*result->samples),
-				   GFP_KERNEL);
+	if (!step || planned > BENCH_MOST_SAMPLES) {
+		pr_err("%s: %u blocks of %u samples, and a run has 1 to %u samples\n", group->name,
+		       blocks_of(group, config), step, BENCH_MOST_SAMPLES);
+		return step ? -E2BIG : -EINVAL;
+	}
+	result->samples = kvcalloc(planned, sizeof(*result->samples), BENCH_GFP);
 	if (!result->samples)
 		return -ENOMEM;
-	result->planned = bench_planned(group, config);
+	result->planned = planned;
+	result->step = step;
 	result->config = *config;
 	return 0;
 }

@@ -3,10 +3,15 @@
 #ifndef BENCH_MODULES_RUN_H
 #define BENCH_MODULES_RUN_H
 
+#include <linux/slab.h>
+
 #include <kmarkers/bench.h>
 
+/* For samples, which may be more than there is memory: others are not ended to make room. */
+#define BENCH_GFP	(GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
 int bench_check_config(const struct bench_config *config, u32 nr_cpus);
-unsigned int bench_planned(const struct bench_group *group, const struct bench_config *config);
+u64 bench_planned(const struct bench_group *group, const struct bench_config *config);
 int bench_alloc_result(const struct bench_group *group, const struct bench_config *config,
 		       struct bench_result *result);
 int bench_run_group(const struct bench_group *group, struct bench_result *result,

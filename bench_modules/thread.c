@@ -4,13 +4,16 @@
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/kthread.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
+#include <linux/slab.h>
 
+#include "chunks.h"
 #include "control.h"
 #include "dormant.h"
 #include "groups.h"
@@ -94,23 +97,68 @@ static void reap_thread(void)
 		bench_session.state = BENCH_STOPPED;
 }
 
-static int alloc_results(u64 groups)
+static void free_results(struct bench_result *results)
 {
 	unsigned int i;
-	int err;
 
+	for (i = 0; i < BENCH_MAX_GROUPS; i++)
+		bench_free_result(&results[i]);
+	kfree(results);
+}
+
+/* Samples leave half of the memory that is free to others, which would be ended to make room. */
+static int alloc_result(const struct bench_group *group, struct bench_result *result)
+{
+	u64 free = bench_free_memory() / 2;
+	u64 bytes = bench_planned(group, &bench_session.config) * sizeof(*result->samples);
+
+	if (bytes <= free)
+		return bench_alloc_result(group, &bench_session.config, result);
+	pr_err("not started: samples of %s need %llu MiB, and %llu MiB are free: take fewer blocks\n",
+	       group->name, bytes >> 20, free >> 20);
+	return -ENOMEM;
+}
+
+/* Results of a run that is to begin, by the numbers of their groups; or an error pointer. */
+static struct bench_result *alloc_results(u64 groups)
+{
+	struct bench_result *results = kcalloc(BENCH_MAX_GROUPS, sizeof(*results), GFP_KERNEL);
+	unsigned int i;
+	int err = 0;
+
+	if (!results)
+		return ERR_PTR(-ENOMEM);
+	for (i = 0; i < bench_nr_groups && !err; i++)
+		if (groups & (1ULL << i))
+			err = alloc_result(bench_groups[i], &results[i]);
+	if (!err)
+		return results;
+	free_results(results);
+	return ERR_PTR(err);
+}
+
+/* Put the results of a new run in the place of those of the last run of each of its groups. */
+static void replace_results(struct bench_result *results, u64 groups)
+{
+	unsigned int i;
+
+	bench_session.runs++;
 	for (i = 0; i < bench_nr_groups; i++) {
 		if (!(groups & (1ULL << i)))
 			continue;
-		err = bench_alloc_result(bench_groups[i], &bench_session.config, &bench_session.results[i]);
-		if (err)
-			return err;
+		swap(bench_session.results[i], results[i]);
+		bench_session.results[i].run = bench_session.runs;
 	}
-	return 0;
+	free_results(results);
 }
 
+/*
+ * Begin a run.  All that it replaces of the last run is replaced before anybody can see that it
+ * has begun; if it does not begin, nothing is.
+ */
 static int start_run(u64 groups)
 {
+	struct bench_result *results;
 	struct task_struct *thread;
 	int err;
 
@@ -125,16 +173,20 @@ static int start_run(u64 groups)
 	err = bench_dormant_check("not started");
 	if (err)
 		return err;
-	err = alloc_results(groups);
-	if (err)
-		return err;
+	results = alloc_results(groups);
+	if (IS_ERR(results))
+		return PTR_ERR(results);
 	thread = kthread_create(run_thread, NULL, "kmarkers_bench");
-	if (IS_ERR(thread))
+	if (IS_ERR(thread)) {
+		free_results(results);
 		return PTR_ERR(thread);
+	}
 	kthread_bind(thread, bench_session.config.cpu);
 	get_task_struct(thread);
+	replace_results(results, groups);
 	bench_session.thread = thread;
 	bench_session.groups = groups;
+	bench_session.current_group = __ffs64(groups);
 	bench_session.err = 0;
 	bench_session.state = BENCH_RUNNING;
 	wake_up_process(thread);

@@ -25,6 +25,7 @@ struct bench_session {
 	struct bench_result results[BENCH_MAX_GROUPS];
 	struct task_struct *thread;	/* with a reference; may have ended by itself */
 	u64 groups;			/* groups of the present or last run, one bit each */
+	u64 runs;			/* runs that have begun */
 	unsigned int current_group;	/* the thread writes this and the next two fields */
 	int err;
 	enum bench_state state;

@@ -33,7 +33,7 @@ case "$#:${1-}" in
 1:vm | 2:vm)
 	name=$(kernel "${2-}")
 	scripts/setup "$name" || exit
-	exec scripts/kmarkers check matrix "$name"
+	exec scripts/kmarkers check matrix --kernel "$name"
 	;;
 esac
 echo "usage: ci/test.sh lint|native|vm [KERNEL]" >&2

@@ -4,13 +4,12 @@
  * module with recorded functions offers.
  *
  * Functions whose hits are to be records are on only while somebody has the event of their
- * kind on.  Meanwhile this module stays: it is what writes the records.
+ * kind on.  Meanwhile this module stays: hits write the records.
  *
  * What makes events is in kmarkers_markers, which we do without until the first event is
  * asked for.
  */
 #include <linux/errno.h>
-#include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>
@@ -30,18 +29,6 @@
 #define FORMAT	"function %ps caller %pS"
 
 static const char *const names[ENTRY_KINDS] = { "entry", "exit" };
-
-/**
- * struct record_user - who gets the records of an event
- * @node: in the registry's list of those of a kind, which hits read
- * @rcu: to be freed when no hit can see it
- * @to: what is passed to write()
- */
-struct record_user {
-	struct list_head node;
-	struct rcu_head rcu;
-	void *to;
-};
 
 /* Set by the first command that asks for events, and by that alone. */
 static const struct marker_event_calls *calls;
@@ -129,7 +116,7 @@ static struct list_head *users_of(const struct marker_event_offer *event)
 	return &entry_registry.users[!strcmp(event->name, names[ENTRY_KINDS - 1])];
 }
 
-static int add_user(struct record_user *user, struct list_head *users)
+static int add_user(struct entry_user *user, struct list_head *users)
 {
 	int err;
 
@@ -144,7 +131,7 @@ static int add_user(struct record_user *user, struct list_head *users)
 
 static int connect_event(const struct marker_event_offer *event, void *to)
 {
-	struct record_user *user;
+	struct entry_user *user;
 	int err = -ENOMEM;
 
 	if (!try_module_get(THIS_MODULE))
@@ -166,7 +153,7 @@ static int connect_event(const struct marker_event_offer *event, void *to)
 static int disconnect_event(const struct marker_event_offer *event, void *to)
 {
 	struct list_head *users = users_of(event);
-	struct record_user *user;
+	struct entry_user *user;
 	bool found = false;
 
 	mutex_lock(&entry_registry.lock);
@@ -214,6 +201,7 @@ int entry_events_make(void)
 		pr_info("no trace events of functions without kmarkers_markers\n");
 		return -ENODEV;
 	}
+	entry_registry.write = found->write;
 	err = found->join(&source);
 	if (err) {
 		symbol_put(marker_event_calls);
@@ -236,22 +224,3 @@ void entry_events_exit(void)
 	calls->leave(&source);
 	symbol_put(marker_event_calls);
 }
-
-/**
- * entry_events_hit() - write a record for everybody who wants it
- * @is_exit: of which event
- * @addr: the spot
- * @caller: what the function returns to
- *
- * Context: any, NMI included, with preemption disabled once, where RCU watches.
- */
-notrace void entry_events_hit(bool is_exit, unsigned long addr, unsigned long caller)
-{
-	const struct list_head *users = &entry_registry.users[is_exit], *node;
-	const unsigned long args[] = { addr, caller };
-
-	/* Open-coded for the same reason as in patcher_sites_find(). */
-	for (node = READ_ONCE(users->next); node != users; node = READ_ONCE(node->next))
-		calls->write(list_entry(node, struct record_user, node)->to, args);
-}
-NOKPROBE_SYMBOL(entry_events_hit);

@@ -3,10 +3,7 @@
 #ifndef ENTRY_EVENTS_H
 #define ENTRY_EVENTS_H
 
-#include <linux/types.h>
-
 int entry_events_make(void);
 void entry_events_exit(void);
-void entry_events_hit(bool is_exit, unsigned long addr, unsigned long caller);
 
 #endif /* ENTRY_EVENTS_H */

@@ -10,7 +10,6 @@
 
 #include <kmarkers/search.h>
 
-#include "events.h"
 #include "hit.h"
 #include "registry.h"
 
@@ -112,6 +111,17 @@ static struct entry_table *find_spot(unsigned long addr, unsigned int *found)
 	return NULL;
 }
 
+/* Write a record for everybody who has the event of entries or of exits on. */
+static __always_inline void write_records(bool is_exit, unsigned long addr, unsigned long caller)
+{
+	const struct list_head *users = &entry_registry.users[is_exit], *node;
+	const unsigned long args[] = { addr, caller };
+
+	/* Open-coded for the same reason as in patcher_sites_find(). */
+	for (node = READ_ONCE(users->next); node != users; node = READ_ONCE(node->next))
+		entry_registry.write(list_entry(node, struct entry_user, node)->to, args);
+}
+
 static void act(struct entry_table *table, unsigned int i, unsigned long addr, unsigned long caller)
 {
 	u32 data = READ_ONCE(table->sites.spots[i].data);
@@ -119,7 +129,7 @@ static void act(struct entry_table *table, unsigned int i, unsigned long addr, u
 	if (data & ENTRY_COUNT)
 		atomic_long_inc(&table->counts[i]);
 	if (data & ENTRY_EVENT)
-		entry_events_hit(data & ENTRY_EXIT, addr, caller);
+		write_records(data & ENTRY_EXIT, addr, caller);
 }
 
 /**

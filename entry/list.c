@@ -6,6 +6,7 @@
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
 
+#include "../base/lists.h"
 #include "hit.h"
 #include "list.h"
 #include "names.h"
@@ -49,8 +50,7 @@ static int show_table(struct seq_file *m, const struct entry_table *table)
 
 	if (entry_names_read(&names, table->sites.module))
 		return -ENOMEM;
-	/* What does not fit is shown once more with more room. */
-	for (i = 0; i < table->sites.nr && !seq_has_overflowed(m); i++)
+	for (i = 0; i < table->sites.nr && kmarkers_list_goes_on(m); i++)
 		show_spot(m, table, i, &names);
 	entry_names_free(&names);
 	return 0;

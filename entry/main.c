@@ -11,8 +11,9 @@
 #include "tables.h"
 
 /*
- * COMING: before the module's init; GOING: after the last of its code ran.  LIVE: after
- * its init, for one that was coming when this module was loaded.
+ * COMING: before the module's init; GOING: when its exit function has run or its init has failed,
+ * while what sets its parameters may still run.  LIVE: after its init, for one that was coming
+ * when this module was loaded.
  */
 static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 {

@@ -7,6 +7,7 @@
 #include <linux/compiler.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/types.h>
 
 #include <kmarkers/patcher.h>
 
@@ -45,15 +46,29 @@ struct entry_table {
 };
 
 /**
+ * struct entry_user - who gets the records of an event
+ * @node: in the registry's list of those of a kind, which hits read
+ * @rcu: to be freed when no hit can see it
+ * @to: what is passed to write()
+ */
+struct entry_user {
+	struct list_head node;
+	struct rcu_head rcu;
+	void *to;
+};
+
+/**
  * struct entry_registry - all tables
  * @lock: before the patcher's
  * @tables: struct entry_table
- * @users: who gets the records of the event of each kind, entries first
+ * @users: who gets the records of the event of each kind, entries first: struct entry_user
+ * @write: write a record to a user; set before there is any
  */
 struct entry_registry {
 	struct mutex lock;
 	struct list_head tables;
 	struct list_head users[ENTRY_KINDS];
+	void (*write)(void *to, const unsigned long *args);
 };
 
 extern struct entry_registry entry_registry;

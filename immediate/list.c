@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 
+#include "../base/lists.h"
 #include "list.h"
 #include "reads.h"
 #include "symbol.h"
@@ -83,7 +84,7 @@ int imv_list_show(struct seq_file *m, void *unused)
 	}
 	nr = collect_usage(usage);
 	seq_puts(m, "variable size value updates module sites\n");
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr && kmarkers_list_goes_on(m); i++) {
 		const void *var = (void *)usage[i].var;
 
 		imv_show_symbol(m, usage[i].var);

@@ -127,8 +127,9 @@ int imv_add_table(struct module *module, const struct kmarkers_span *span)
 
 /**
  * imv_drop_module() - forget every site of a module
- * @module: a module whose code no longer runs, and whose memory stays for another
- *	grace period, because free_module() and a load that fails wait for one
+ * @module: a module that leaves; of its code, what sets its parameters may still run, and reads
+ *	the values that its sites have now.  Its memory stays for another grace period, because
+ *	free_module() and a load that fails wait for one
  *
  * Context: may sleep.
  */

@@ -56,7 +56,8 @@ static void drop_module(struct module *module)
 
 /*
  * Module notifier.  COMING is sent after relocation and before the module's init
- * function; an error ends the load.  GOING is sent when the module's code no longer runs.
+ * function; an error ends the load.  GOING is sent when its exit function has run or its init has
+ * failed; the kernel removes the files of the module's parameters later, so what sets them may run.
  */
 static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 {

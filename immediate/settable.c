@@ -179,7 +179,7 @@ static void remove_files(const struct settable_table *table)
 
 /**
  * imv_settable_drop() - remove the files of a module
- * @module: a module whose code no longer runs
+ * @module: a module that leaves; of its code, what sets its parameters may still run
  *
  * Context: may sleep; called by module notifiers, one at a time for a module.
  */

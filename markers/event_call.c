@@ -16,6 +16,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/trace_seq.h>
 
 #include <compat/events.h>
 #include <kmarkers/redirect.h>
@@ -28,6 +29,9 @@
 
 #define NAME_MOST	64
 
+/* With what the trace core prints before it, a text fits into the smallest page that it prints to. */
+#define TEXT_MOST	3584
+
 #define KEPT_BITS	10
 
 /* Events that have been removed. */
@@ -36,14 +40,29 @@ static DEFINE_HASHTABLE(kept, KEPT_BITS);
 /* What try_module_get() refuses. */
 static struct module departed = { .state = MODULE_STATE_GOING };
 
-static void print_slots(struct seq_buf *to, const struct marker_event *event,
+/*
+ * The text whole, or none of it: then the trace core prints the line again, where it has more room.
+ * A text that would be longer than its pages ends in dots.
+ */
+static void print_slots(struct trace_seq *to, const struct marker_event *event,
 			const unsigned long *slots)
 {
+	static const char dots[] = "...";
+	unsigned int nr;
+	size_t room;
 	char *text;
-	size_t room = seq_buf_get_buf(to, &text);
 
-	if (room)
-		seq_buf_commit(to, marker_format_print_slots(text, room, event->format, slots));
+	if (to->full)
+		return;
+	room = min_t(size_t, seq_buf_get_buf(&to->seq, &text), TEXT_MOST);
+	nr = room ? marker_format_print_slots(text, room, event->format, slots) : 0;
+	if (nr + 1 >= room && room < TEXT_MOST) {
+		to->full = 1;
+		return;
+	}
+	if (nr + 1 >= room)
+		memcpy(text + nr - strlen(dots), dots, strlen(dots));
+	seq_buf_commit(&to->seq, nr);
 }
 
 /*
@@ -59,7 +78,7 @@ static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 	trace_seq_printf(&iter->seq, "%s: ", event->name);
 	/* A record that goes to the kernel's log as well (tp_printk) comes without its size. */
 	if (marker_layout_read(event->layout, iter->ent, iter->ent_size ?: LAYOUT_RECORD, slots))
-		print_slots(&iter->seq.seq, event, slots);
+		print_slots(&iter->seq, event, slots);
 	else
 		trace_seq_puts(&iter->seq, "(record of another event)");
 	trace_seq_putc(&iter->seq, '\n');
@@ -101,7 +120,7 @@ static void fill_call(struct marker_event *event)
 	};
 	event->call.class = &event->class;
 	event->call.tp = &event->tracepoint;
-	event->call.flags = TRACE_EVENT_FL_TRACEPOINT;
+	event->call.flags = TRACE_EVENT_FL_TRACEPOINT | COMPAT_EVENT_COUNTED;
 	event->call.event.funcs = &functions;
 	event->call.print_fmt = event->layout->print_fmt;
 }
@@ -157,6 +176,7 @@ static struct marker_event *take_kept(const struct marker_event_offer *offer)
 		event->added = false;
 		event->used = false;
 		event->leaves = false;
+		event->orphan = false;
 		return event;
 	}
 	return NULL;
@@ -205,7 +225,7 @@ int marker_event_add(struct marker_event *event)
 		return err;
 	event->added = true;
 	event->known = true;
-	/* The trace core takes an event that is added by a call for one of no module. */
+	/* Where it counts no references, the trace core takes the event for one of no module. */
 	marker_event_own(event, event->owner);
 	return 0;
 }
@@ -220,20 +240,37 @@ int marker_event_remove(struct marker_event *event)
 	return err;
 }
 
-/*
- * Make an event that of a module, or with NULL of none.  Then nobody gets a reference to
- * it, and writes to the file enable of its system pass over it.
- */
+/* Make an event that of a module.  References to it stay. */
 void marker_event_own(struct marker_event *event, struct module *module)
 {
 	event->owner = module;
 	if (!event->added)
 		return;
-	event->call.compat_event_module = module ?: &departed;
-	if (module)
-		event->call.flags &= ~TRACE_EVENT_FL_IGNORE_ENABLE;
-	else
-		event->call.flags |= TRACE_EVENT_FL_IGNORE_ENABLE;
+	compat_event_count(&event->call, module);
+	event->call.flags &= ~TRACE_EVENT_FL_IGNORE_ENABLE;
+}
+
+/*
+ * Make an event one of no module, which we remove later.  There is no reference to it, nobody gets
+ * one, and writes to the file enable of its system pass over it.
+ */
+void marker_event_close(struct marker_event *event)
+{
+	event->owner = NULL;
+	compat_event_uncount(&event->call, &departed);
+	event->call.flags |= TRACE_EVENT_FL_IGNORE_ENABLE;
+}
+
+/* Let the trace core remove an event, to which there is no reference, with its owner, which leaves. */
+void marker_event_leave_to_core(struct marker_event *event)
+{
+	compat_event_uncount(&event->call, event->owner);
+}
+
+/* Does somebody have a reference to an event?  See event_orphans.c. */
+bool marker_event_is_held(struct marker_event *event)
+{
+	return event->added && compat_event_is_held(&event->call);
 }
 
 /* Return 0; or -ENOENT if this kernel has no call that adds an event or removes it. */

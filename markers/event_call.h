@@ -23,7 +23,7 @@ struct record_layout;
 /**
  * struct marker_event - a trace event
  * @node: in the hash of names
- * @source: who offers it
+ * @source: who offers it; NULL for an orphan whose source has left
  * @list: among those that are to be added or removed, if it is
  * @call: what the trace core knows
  * @class: of this event alone
@@ -32,11 +32,12 @@ struct record_layout;
  * @layout: of its records, once it was added
  * @fields: the same for the trace core; ends with one of no type
  * @owner: the module that perf keeps loaded while it uses the event; NULL if there is none,
- *	and the event waits to be removed
+ *	and the event waits to be removed or is an orphan
  * @added: the trace core knows it
  * @known: the trace core has known it
  * @used: it was on, so a buffer may hold records of it
  * @leaves: its last module leaves or has left; it cannot be switched on any more
+ * @orphan: its last module has left while somebody had a reference to it: see event_orphans.c
  * @offered: it is offered still; of use during marker_events_update() alone
  * @system: its directory
  * @format: of what was offered first
@@ -57,6 +58,7 @@ struct marker_event {
 	bool known;
 	bool used;
 	bool leaves;
+	bool orphan;
 	bool offered;
 	char *system;
 	char *format;
@@ -68,6 +70,7 @@ struct marker_event {
  * @node: among those of its event
  * @event: the event
  * @file: the buffer; NULL for perf
+ * @owner: the module that perf keeps loaded; NULL for a buffer
  * @twin: the writer that takes arguments in registers, or NULL
  * @bytes: of a record that @twin writes
  * @offsets: of its fields
@@ -76,6 +79,7 @@ struct event_user {
 	struct list_head node;
 	struct marker_event *event;
 	struct trace_event_file *file;
+	struct module *owner;
 	marker_typed_func *twin;
 	u16 bytes;
 	u16 offsets[EVENT_REGISTERS];
@@ -96,6 +100,9 @@ int marker_event_find_calls(void);
 int marker_event_add(struct marker_event *event);
 int marker_event_remove(struct marker_event *event);
 void marker_event_own(struct marker_event *event, struct module *module);
+void marker_event_close(struct marker_event *event);
+void marker_event_leave_to_core(struct marker_event *event);
+bool marker_event_is_held(struct marker_event *event);
 void marker_event_free(struct marker_event *event);
 void marker_event_free_kept(void);
 

@@ -8,6 +8,7 @@
 #include <linux/jhash.h>
 #include <linux/limits.h>
 #include <linux/lockdep.h>
+#include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
 #include <linux/string.h>
@@ -47,6 +48,16 @@ struct marker_event *marker_event_find(const char *system, const char *name)
 	return NULL;
 }
 
+/* Let an orphan be an event like others again.  It holds us no more. */
+static void adopt_event(struct marker_event *event, struct marker_event_source *source,
+			struct module *module)
+{
+	event->orphan = false;
+	event->source = source;
+	marker_event_own(event, module);
+	module_put(THIS_MODULE);
+}
+
 /*
  * Is this event what is offered, or the one that forbids it?  If not, there is none.  An event
  * that the trace core removes is not used again: marker_events_gone() makes a new one.
@@ -56,6 +67,10 @@ static bool meet_event(struct newcomers *newcomers, struct marker_event *event,
 {
 	bool same = !strcmp(event->format, offer->format);
 
+	if (event->orphan && same) {
+		adopt_event(event, newcomers->source, offer->module);
+		return true;
+	}
 	if (!list_empty(&event->list) && event->leaves && same) {
 		event->leaves = false;
 		list_del_init(&event->list);
@@ -129,7 +144,8 @@ void marker_event_forget(struct marker_event *event)
 	marker_newcomers_init(&newcomers, event->source);
 	wanted.format = NULL;
 	/* Its module cannot be freed before marker_events_go(), which waits for our lock. */
-	event->source->find(&wanted, marker_event_note, &newcomers);
+	if (event->source)
+		event->source->find(&wanted, marker_event_note, &newcomers);
 	marker_event_free(event);
 	if (list_empty(&newcomers.fresh))
 		return;

@@ -33,30 +33,48 @@ static int disconnect_user(struct event_user *user)
 	return user->event->source->disconnect(&event, user);
 }
 
-/* The reference is for events of functions: their modules need not need us. */
-static int add_user(struct marker_event *event, struct trace_event_file *file)
+static int make_user(struct marker_event *event, struct trace_event_file *file,
+		     struct module *owner)
 {
-	struct event_user *user;
+	struct event_user *user = kzalloc(sizeof(*user), GFP_KERNEL);
 	int err;
 
-	if (event->leaves || !try_module_get(THIS_MODULE))
-		return -ENODEV;
-	user = kzalloc(sizeof(*user), GFP_KERNEL);
-	err = user ? 0 : -ENOMEM;
-	if (!err) {
-		user->event = event;
-		user->file = file;
-		marker_event_find_twin(user);
-		err = connect_user(user);
-	}
+	if (!user)
+		return -ENOMEM;
+	user->event = event;
+	user->file = file;
+	user->owner = owner;
+	marker_event_find_twin(user);
+	err = connect_user(user);
 	if (err) {
 		kfree(user);
-		module_put(THIS_MODULE);
 		return err;
 	}
 	list_add(&user->node, &event->users);
 	event->used = true;
 	return 0;
+}
+
+/*
+ * The reference to us is for events of functions: their modules need not need us.  That to the
+ * owner is for perf, which keeps the module of an event loaded where the trace core takes
+ * references to modules.
+ */
+static int add_user(struct marker_event *event, struct trace_event_file *file)
+{
+	struct module *owner = file ? NULL : event->owner;
+	int err = -ENODEV;
+
+	if (event->leaves || event->orphan || !try_module_get(THIS_MODULE))
+		return err;
+	if (try_module_get(owner)) {
+		err = make_user(event, file, owner);
+		if (!err)
+			return 0;
+		module_put(owner);
+	}
+	module_put(THIS_MODULE);
+	return err;
 }
 
 /*
@@ -78,6 +96,7 @@ static void del_user(struct event_user *user)
 		       user->event->name, err);
 		return;
 	}
+	module_put(user->owner);
 	kfree(user);
 	module_put(THIS_MODULE);
 }

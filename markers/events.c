@@ -2,17 +2,17 @@
 /*
  * What sources offer as trace events: which there are, and when.
  *
- * One name is one event, of the format that was offered first.  The trace core has
- * it as the event of a module that offers it, which perf keeps loaded.  When this
- * module leaves, another one that offers it gets the event, or the event leaves.
+ * One name is one event, of the format that was offered first.  It is the event of a module that
+ * offers it, which perf keeps loaded.  When this module leaves, another one that offers it gets the
+ * event, or the event leaves, or stays as an orphan: event_orphans.c says what keeps it.
  *
  * To add an event makes up to nine files in tracefs.  insmod waits for the first events
  * of a module, and rmmod for the removal of as many; a work item does the others.
  *
  * An event that was on has left records in buffers, which only the trace core can empty,
- * and may have triggers: it stays an event of its module, and the notifier of the trace
- * core, which has priority 1, removes it between marker_events_go() and
- * marker_events_gone().  All other events are removed by us.
+ * and may have triggers: it becomes an event of its module for the trace core as well, whose
+ * notifier, of priority 1, removes it between marker_events_go() and marker_events_gone().
+ * All other events are removed by us.
  *
  * Lock order: attaching (functions.c), event_mutex, then the lock of the registry of a
  * source.  The trace core calls marker_event_reg() under trace_types_lock as well, so
@@ -33,6 +33,7 @@
 #include "event_call.h"
 #include "event_markers.h"
 #include "event_names.h"
+#include "event_orphans.h"
 #include "event_registers.h"
 #include "event_users.h"
 #include "event_write.h"
@@ -66,9 +67,8 @@ static void come_from(struct marker_event_source *source, struct module *module)
 
 /**
  * marker_events_come() - make events of what a module has
- * @module: the module being loaded, which everybody has taken over
+ * @module: the module, whose init has succeeded: one that fails leaves although it is referred to
  *
- * Called again when its init has run, for a source that joined in the meantime.
  * What gets no event works without; the log says why.
  *
  * Context: may sleep.
@@ -111,12 +111,18 @@ static void give_away(struct marker_event *event, struct list_head *leaving)
 		marker_event_forget(event);
 		return;
 	}
+	if (marker_event_is_held(event)) {
+		marker_event_orphan(event);
+		return;
+	}
 	event->leaves = true;
 	/* Later, something of other modules may have the name, and may be hit. */
 	marker_event_drop_users(event);
-	if (event->used)
+	if (event->used) {
+		marker_event_leave_to_core(event);
 		return;
-	marker_event_own(event, NULL);
+	}
+	marker_event_close(event);
 	list_add_tail(&event->list, leaving);
 }
 
@@ -188,12 +194,17 @@ void marker_events_attach(struct function_marker *function)
 	unlock_events();
 }
 
+/* Does somebody have an event on, or a reference to it? */
+static bool is_in_use(struct marker_event *event)
+{
+	return !list_empty(&event->users) || marker_event_is_held(event);
+}
+
 static int detach_event(struct marker_event *event)
 {
 	int err;
 
-	/* perf and BPF have a reference to the owner. */
-	if (!list_empty(&event->users))
+	if (is_in_use(event))
 		return -EBUSY;
 	if (hand_on(event))
 		return 0;
@@ -208,7 +219,7 @@ static int detach_event(struct marker_event *event)
  * @function: the function and its marker
  *
  * Context: may sleep.
- * Return: 0; or -EBUSY if somebody has the event on.
+ * Return: 0; or -EBUSY if somebody has the event on, or a reference to it.
  */
 int marker_events_detach(struct function_marker *function)
 {
@@ -255,7 +266,7 @@ static int note_offered(void *data, const struct marker_event_offer *offer)
 	return 0;
 }
 
-/* Does somebody have an event on that is not offered any more? */
+/* Does somebody have an event on, or a reference to one, that is not offered any more? */
 static bool is_busy(const struct marker_event_source *source)
 {
 	struct marker_event *event;
@@ -263,12 +274,13 @@ static bool is_busy(const struct marker_event_source *source)
 	int bucket;
 
 	for_each_event_safe(event, next, bucket)
-		if (event->source == source && !event->offered && !list_empty(&event->users))
+		if (event->source == source && !event->offered && !event->orphan &&
+		    is_in_use(event))
 			return true;
 	return false;
 }
 
-/* Events that are not offered any more, and that nobody has on, leave: by us, soon. */
+/* Events that are not offered any more, and that are not busy, leave: by us, soon. */
 static void withdraw_events(const struct marker_event_source *source, struct list_head *leaving)
 {
 	struct marker_event *event;
@@ -276,7 +288,7 @@ static void withdraw_events(const struct marker_event_source *source, struct lis
 	int bucket;
 
 	for_each_event_safe(event, next, bucket) {
-		if (event->source != source || event->offered || event->leaves)
+		if (event->source != source || event->offered || event->leaves || event->orphan)
 			continue;
 		if (!event->added) {
 			list_del_init(&event->list);
@@ -284,7 +296,7 @@ static void withdraw_events(const struct marker_event_source *source, struct lis
 			continue;
 		}
 		event->leaves = true;
-		marker_event_own(event, NULL);
+		marker_event_close(event);
 		list_add_tail(&event->list, leaving);
 	}
 }
@@ -328,6 +340,7 @@ static void leave_source(struct marker_event_source *source)
 
 	lock_events();
 	list_del(&source->node);
+	marker_events_lose_source(source);
 	withdraw_events(source, &leaving);
 	marker_events_settle_first(&leaving);
 	unlock_events();
@@ -362,6 +375,7 @@ int __init marker_events_init(void)
 /* No module with markers is left.  The work item removes what is left of their events. */
 void marker_events_exit(void)
 {
+	marker_event_orphans_exit();
 	if (marker_event_names.lock)
 		destroy_workqueue(marker_event_names.queue);
 	WARN_ON_ONCE(!hash_empty(marker_event_names.names));

@@ -22,6 +22,7 @@
 
 #include <kmarkers/words.h>
 
+#include "../base/lists.h"
 #include "array.h"
 #include "command.h"
 #include "controls.h"
@@ -74,7 +75,7 @@ static void show_array(struct seq_file *m, const struct probe_array *array,
 {
 	unsigned int i;
 
-	for (i = 0; array && i < array->nr; i++) {
+	for (i = 0; array && i < array->nr && kmarkers_list_goes_on(m); i++) {
 		unsigned long code = marker_probe_code(&array->probe[i]);
 
 		if (array->probe[i].func == nothing || count_code(array, 0, i, code))

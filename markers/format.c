@@ -106,6 +106,10 @@ const char *marker_format_read(const char *at, struct format_conversion *convers
 	if (!*at || !strchr("diuxXocsp%", *at))
 		return NULL;
 	conversion->type = *at++;
+	/* A percent sign has no argument, and no star either. */
+	if (conversion->type == '%' && (conversion->width == FORMAT_FROM_ARGUMENT ||
+					conversion->precision == FORMAT_FROM_ARGUMENT))
+		return NULL;
 	return conversion->type == 'p' ? read_pointer(at, conversion) : at;
 }
 
@@ -208,6 +212,16 @@ static void put_string(struct output *out, const struct format_conversion *how, 
 		put_spaces(out, width);
 }
 
+/* A NUL would end the text for whoever reads it. */
+static void put_letter(struct output *out, const struct format_conversion *how, char c)
+{
+	char string[] = { c, '\0' };
+	struct format_conversion letter = *how;
+
+	letter.precision = FORMAT_NONE;
+	put_string(out, &letter, string);
+}
+
 static void put_pointer(struct output *out, const struct format_conversion *how, void *pointer)
 {
 	char format[] = { '%', 'p', how->pointer, '\0' };
@@ -294,7 +308,7 @@ static void put_argument(struct output *out, struct format_conversion *how, stru
 		put_char(out, '%');
 		break;
 	case 'c':
-		put_char(out, take_int(from));
+		put_letter(out, how, take_int(from));
 		break;
 	case 's':
 		put_string(out, how, (const char *)take_long(from));

@@ -22,10 +22,16 @@ static LIST_HEAD(attached);
 
 static int detach_function(struct function_marker *function)
 {
+	int err;
+
 	list_del(&function->node);
 	marker_tables_drop_records(&function->record);
 	marker_files_go();
-	return marker_ftrace_forget(function);
+	err = marker_ftrace_forget(function);
+	/* What ftrace still calls is ours. */
+	if (!err)
+		module_put(THIS_MODULE);
+	return err;
 }
 
 static int add_function(struct function_marker *function)
@@ -38,7 +44,7 @@ static int add_function(struct function_marker *function)
 	return marker_tables_add(NULL, &span);
 }
 
-static int attach_function(const char *symbol, const char *name)
+static int make_function(const char *symbol, const char *name, struct function_marker **made)
 {
 	struct function_marker *function;
 	int err;
@@ -52,8 +58,24 @@ static int attach_function(const char *symbol, const char *name)
 		return -ENOMEM;
 	strscpy(function->name, name, sizeof(function->name));
 	err = marker_ftrace_prepare(function, symbol) ?: add_function(function);
-	if (err) {
+	if (err)
 		marker_ftrace_forget(function);
+	else
+		*made = function;
+	return err;
+}
+
+/* The marker's event needs us, and nobody tells us when somebody refers to it: the marker holds us. */
+static int attach_function(const char *symbol, const char *name)
+{
+	struct function_marker *function;
+	int err;
+
+	if (!try_module_get(THIS_MODULE))
+		return -ENODEV;
+	err = make_function(symbol, name, &function);
+	if (err) {
+		module_put(THIS_MODULE);
 		return err;
 	}
 	list_add_tail(&function->node, &attached);
@@ -71,11 +93,14 @@ static int attach_function(const char *symbol, const char *name)
  * @symbol: the function's name
  * @name: the marker's name, an identifier that no marker has yet
  *
+ * As long as it is attached, this module cannot be unloaded.
+ *
  * Context: may sleep.
  * Return: 0; -EINVAL for a malformed name; -ENOENT if there is no such symbol, or
  * if its module is still being loaded or is leaving; -EPERM if ftrace cannot trace the
  * function or it is in a module's init text; -EEXIST if a marker has that name;
- * -ENOMEM; or an error of ftrace, if probes are registered for the name already.
+ * -ENOMEM; -ENODEV if this module leaves; or an error of ftrace, if probes are registered for the
+ * name already.
  */
 int marker_function_attach(const char *symbol, const char *name)
 {
@@ -95,8 +120,8 @@ int marker_function_attach(const char *symbol, const char *name)
  * @name: the marker's name
  *
  * Context: may sleep; waits for functions that are being traced.
- * Return: 0; -ENOENT if no function has that marker; -EBUSY if its trace event is on;
- * or an error of ftrace.
+ * Return: 0; -ENOENT if no function has that marker; -EBUSY if its trace event is on, or if
+ * somebody has a reference to it, as an event probe; or an error of ftrace.
  */
 int marker_function_detach(const char *name)
 {
@@ -116,7 +141,7 @@ int marker_function_detach(const char *name)
 
 /**
  * marker_functions_drop() - detach markers from functions of a module
- * @module: the module, before ftrace forgets its functions; NULL for all functions
+ * @module: the module, before ftrace forgets its functions; with it goes its event
  *
  * Context: may sleep.
  */
@@ -126,13 +151,9 @@ void marker_functions_drop(const struct module *module)
 
 	mutex_lock(&attaching);
 	list_for_each_entry_safe(function, next, &attached, node) {
-		if (module && strcmp(function->module, module->name))
+		if (strcmp(function->module, module->name))
 			continue;
-		/* With the module goes its event; when we go, nobody has one on. */
-		if (module)
-			pr_info("%s: detached, %s leaves\n", function->name, module->name);
-		else
-			WARN_ON_ONCE(marker_events_detach(function));
+		pr_info("%s: detached, %s leaves\n", function->name, module->name);
 		detach_function(function);
 	}
 	mutex_unlock(&attaching);

@@ -10,12 +10,17 @@
 #include "layout.h"
 #include "print_fmt.h"
 
-/* What tracers cannot take for the name of a field. */
+/*
+ * What tracers cannot take for the name of a field: the keywords of C, and what bpftrace has for
+ * a macro when it makes a struct of an event.
+ */
 static const char *const taken[] = {
-	"auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double",
-	"else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register",
-	"restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef",
-	"union", "unsigned", "void", "volatile", "while",
+	"NULL", "alignas", "alignof", "asm", "auto", "bool", "break", "case", "char", "const",
+	"constexpr", "continue", "default", "do", "double", "else", "enum", "extern", "false",
+	"float", "for", "goto", "if", "inline", "int", "linux", "long", "nullptr", "register",
+	"restrict", "return", "short", "signed", "sizeof", "static", "static_assert", "struct",
+	"switch", "thread_local", "true", "typedef", "typeof", "typeof_unqual", "union", "unix",
+	"unroll", "unsigned", "void", "volatile", "while",
 };
 
 static bool begins_word(char c)
@@ -23,43 +28,101 @@ static bool begins_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
+/* Letters of other scripts, too, so that no part of a word is taken for a word. */
 static bool is_word_part(char c)
 {
-	return begins_word(c) || (c >= '0' && c <= '9');
+	return begins_word(c) || (c >= '0' && c <= '9') || (u8)c >= 0x80;
 }
 
-static bool is_free(const struct record_layout *layout, const char *name)
+/* C keeps names that begin with two underscores, or with one and a capital letter. */
+static bool is_reserved(const char *name)
 {
 	unsigned int i;
 
+	if (name[0] == '_' && (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z')))
+		return true;
 	for (i = 0; i < ARRAY_SIZE(taken); i++)
 		if (!strcmp(name, taken[i]))
-			return false;
-	for (i = 0; i < layout->nr; i++)
-		if (!strcmp(name, layout->field[i].name))
-			return false;
-	return strncmp(name, "common_", strlen("common_"));
+			return true;
+	return !strncmp(name, "common_", strlen("common_"));
+}
+
+static bool is_field_name(const char *name)
+{
+	if (!begins_word(*name) || is_reserved(name))
+		return false;
+	while (*name && is_word_part(*name) && (u8)*name < 0x80)
+		name++;
+	return !*name;
+}
+
+/* Return the other field of that name, or NULL. */
+static struct layout_field *field_of_name(struct record_layout *layout,
+					  const struct layout_field *field, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (&layout->field[i] != field && !strcmp(layout->field[i].name, field->name))
+			return &layout->field[i];
+	return NULL;
+}
+
+static const char *skip_back(const char *text, const char *end)
+{
+	while (end > text && strchr(" =:", end[-1]))
+		end--;
+	return end;
+}
+
+static const char *word_start(const char *text, const char *end)
+{
+	while (end > text && is_word_part(end[-1]))
+		end--;
+	return end;
 }
 
 /*
  * The word in front of a conversion, as in "sector %llu", "sector=%llu" and "sector: 0x%llx".
- * The text begins at @text and ends before @end.
+ * What follows a # is how LTTng was to store the argument: "ip #p%ld" is named ip.
+ * The text begins at @text and ends before @end.  A field without such a word has no name yet.
  */
 static void name_field(struct record_layout *layout, const char *text, const char *end)
 {
 	struct layout_field *field = &layout->field[layout->nr];
-	const char *start;
+	const char *start = word_start(text, end);
 
-	if (end - text >= 2 && end[-2] == '0' && end[-1] == 'x')
+	if (start > text && start[-1] == '#')
+		end = start - 1;
+	else if (end - text >= 2 && end[-2] == '0' && end[-1] == 'x')
 		end -= 2;
-	while (end > text && strchr(" =:", end[-1]))
-		end--;
-	for (start = end; start > text && is_word_part(start[-1]); )
-		start--;
-	snprintf(field->name, sizeof(field->name), "%.*s", (int)(end - start), start);
-	if (end - start < LAYOUT_NAME && begins_word(*start) && is_free(layout, field->name))
+	end = skip_back(text, end);
+	start = word_start(text, end);
+	if (end - start >= LAYOUT_NAME)
 		return;
-	snprintf(field->name, sizeof(field->name), "arg%u", layout->nr + 1);
+	snprintf(field->name, sizeof(field->name), "%.*s", (int)(end - start), start);
+	if (!is_field_name(field->name) || field_of_name(layout, field, layout->nr))
+		field->name[0] = '\0';
+}
+
+/* The fields that have no name are called by their place, and no other field is called that. */
+static void name_others(struct record_layout *layout)
+{
+	unsigned int i = 0;
+
+	while (i < layout->nr) {
+		struct layout_field *field = &layout->field[i++], *twin;
+
+		if (field->name[0])
+			continue;
+		snprintf(field->name, sizeof(field->name), "arg%u", i);
+		twin = field_of_name(layout, field, layout->nr);
+		if (!twin)
+			continue;
+		twin->name[0] = '\0';
+		if (twin < field)
+			i = twin - layout->field;
+	}
 }
 
 static const char *number_type(unsigned int bytes, bool is_signed)
@@ -107,6 +170,7 @@ static void set_type(struct layout_field *field, const struct format_conversion 
 	switch (how->type) {
 	case 'c':
 		field->bytes = 1;
+		field->is_signed = true;
 		field->type = "char";
 		break;
 	case 's':
@@ -146,7 +210,6 @@ static int add_star(struct record_layout *layout)
 	struct layout_field *field = &layout->field[layout->nr];
 
 	set_number(field, sizeof(int), true);
-	snprintf(field->name, sizeof(field->name), "arg%u", layout->nr + 1);
 	return place_field(layout);
 }
 
@@ -182,6 +245,7 @@ static int add_fields(struct record_layout *layout, const char *format)
 		err = add_conversion(layout, &how, format, percent);
 		format = next;
 	}
+	name_others(layout);
 	return err;
 }
 

@@ -5,6 +5,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 #include "array.h"
@@ -128,6 +129,8 @@ int marker_list_probe(union marker_any_probe probe)
 	mutex_lock(&marker_registry.lock);
 	for_each_name(entry, i) {
 		list_for_each_entry(marker, &entry->markers, node) {
+			/* A console may be slow. */
+			cond_resched();
 			if (!is_listed(entry, marker, probe.probe))
 				continue;
 			pr_info("%s in %s(), format \"%s\"\n", marker->name,

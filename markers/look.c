@@ -5,6 +5,7 @@
 #include <linux/seq_file.h>
 #include <linux/string.h>
 
+#include "../base/lists.h"
 #include "array.h"
 #include "look.h"
 #include "names.h"
@@ -58,10 +59,10 @@ int marker_list_show(struct seq_file *m, void *unused)
 	seq_puts(m, "name state flavour probes module function file:line format\n");
 	mutex_lock(&marker_registry.lock);
 	list_for_each_entry(table, &marker_registry.tables, node)
-		for (i = 0; i < table->nr; i++)
+		for (i = 0; i < table->nr && kmarkers_list_goes_on(m); i++)
 			show_line(m, record_marker(&table->records[i]));
 	for_each_name(entry, i)
-		if (list_empty(&entry->markers))
+		if (list_empty(&entry->markers) && kmarkers_list_goes_on(m))
 			seq_printf(m, "%s waiting - %u - - - \"%s\"\n", entry->name,
 				   live_probes(entry->probes), entry->format ?: "");
 	mutex_unlock(&marker_registry.lock);

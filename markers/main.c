@@ -71,7 +71,22 @@ static void drop_module(struct module *module)
 		marker_files_go();
 }
 
-/* Module notifier.  COMING: before the module's init; GOING: after the last of its code ran. */
+static void lose_module(struct module *module)
+{
+	/* Functions that are detached let go of us, and their events may have to hold us. */
+	__module_get(THIS_MODULE);
+	marker_functions_drop(module);
+	marker_raw_flush();
+	marker_tables_disconnect(is_gone, module);
+	drop_module(module);
+	marker_events_go(module);
+	module_put(THIS_MODULE);
+}
+
+/*
+ * Module notifier.  COMING: before the module's init; GOING: when its exit function has run or its
+ * init has failed.  What sets its parameters may run until the notifiers have returned, and longer.
+ */
 static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct module *module = data;
@@ -84,11 +99,7 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 			drop_module(module);
 		}
 	} else if (event == MODULE_STATE_GOING) {
-		marker_functions_drop(module);
-		marker_raw_flush();
-		marker_tables_disconnect(is_gone, module);
-		drop_module(module);
-		marker_events_go(module);
+		lose_module(module);
 	}
 	return notifier_from_errno(err);
 }
@@ -105,21 +116,18 @@ static struct notifier_block module_notifier = {
  * run yet, and after the kernel's own notifiers of priority 1 and 0: before those, a
  * static key of the module could be switched on without its jumps being changed, and
  * the kernel would crash when it finds that out, as the key is switched off.
- * Trace events come last as well: nothing that follows them may fail.
+ * Trace events come when the module's init has succeeded: nothing that follows them may fail.
  */
 static int on_ready(struct notifier_block *nb, unsigned long event, void *data)
 {
 	int err = 0;
 
-	if (event == MODULE_STATE_COMING) {
+	if (event == MODULE_STATE_COMING)
 		err = marker_tracepoints_connect(data);
-		if (!err)
-			marker_events_come(data);
-	} else if (event == MODULE_STATE_LIVE) {
+	else if (event == MODULE_STATE_LIVE)
 		marker_events_come(data);
-	} else if (event == MODULE_STATE_GOING) {
+	else if (event == MODULE_STATE_GOING)
 		marker_events_gone(data);
-	}
 	return notifier_from_errno(err);
 }
 
@@ -179,11 +187,10 @@ err_event:
 	return err;
 }
 
-/* No client is loaded when this runs: clients hold a reference to this module. */
+/* When this runs, no client is loaded, and no function has a marker: both hold this module. */
 static void __exit markers_exit(void)
 {
 	marker_control_file_exit();
-	marker_functions_drop(NULL);
 	debugfs_remove_recursive(dir);
 	unregister_module_notifier(&ready_notifier);
 	unregister_module_notifier(&module_notifier);

@@ -3,6 +3,7 @@
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/export.h>
+#include <linux/kernel.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
@@ -89,17 +90,22 @@ EXPORT_SYMBOL_GPL(marker_probe_unregister);
  * If the pair is registered under several names, one of them is disconnected.
  *
  * Context: may sleep.
- * Return: 0, or -ENOENT if there is no such registration.
+ * Return: 0; -ENOENT if there is no such registration; or, with the pair still connected under
+ * each of its names, another error of marker_probe_unregister().
  */
 int marker_probe_unregister_private_data(marker_probe_func *probe, void *probe_private)
 {
 	struct marker_entry *entry;
-	int err = -ENOENT;
+	int one, err = -ENOENT;
 	unsigned int i;
 
 	mutex_lock(&marker_registry.lock);
 	for_each_name(entry, i) {
-		err = unregister(entry, probe, probe_private);
+		one = unregister(entry, probe, probe_private);
+		if (one == -ENOENT)
+			continue;
+		/* With another error the pair is still connected there; it may have other names. */
+		err = one;
 		if (!err)
 			goto out;
 	}
@@ -153,6 +159,7 @@ EXPORT_SYMBOL_GPL(marker_get_private_data);
  */
 void marker_synchronize_unregister(void)
 {
+	might_sleep();
 	synchronize_rcu();
 }
 EXPORT_SYMBOL_GPL(marker_synchronize_unregister);

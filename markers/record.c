@@ -45,11 +45,8 @@ static unsigned int measure_string(const struct layout_field *field, const unsig
 {
 	unsigned int room = left < LAYOUT_STRING ? left : LAYOUT_STRING;
 	unsigned int most = most_chars(field, slots);
-	const char *string = readable(slots[i], most);
 
-	if (string == null || string == fault)
-		most = LAYOUT_STRING;
-	return count_chars(string, most, room) + 1;
+	return count_chars(readable(slots[i], most), most, room) + 1;
 }
 
 /**

@@ -123,6 +123,9 @@ static int fill_slot(struct marker_typed *typed, const struct marker_probe *prob
 		return err;
 	poke_mov(&pokes[0], typed->stub + SLOT_MOV, probe->private);
 	cond_synchronize_rcu(typed->idle);
+	/* A program does not wait for ever with a lock held: the slot stays unused then. */
+	if (!rcu_wait_succeeded(typed->idle))
+		return -EBUSY;
 	return patcher_apply(owner, pokes, 2);
 }
 
@@ -223,6 +226,7 @@ static int aim_stub(struct patcher_poke *poke, const struct patcher_site *site)
 static int init_stubs(const struct patcher_table *table)
 {
 	const struct patcher_site *site = table->sites;
+	unsigned long idle = get_state_synchronize_rcu();
 	unsigned int i, nr = table->nr / SITES;
 	struct patcher_poke *pokes;
 	int err = 0;
@@ -234,8 +238,11 @@ static int init_stubs(const struct patcher_table *table)
 		err = aim_stub(&pokes[i], &site[i * SITES]);
 	if (!err)
 		err = patcher_apply_new(table, pokes, nr);
-	for (i = 0; i < nr && !err; i++)
+	for (i = 0; i < nr && !err; i++) {
 		site_marker(&site[i * SITES])->stub = (void *)patcher_site_addr(&site[i * SITES]);
+		/* 0 is a state of the future until a kernel has had some hundred grace periods. */
+		site_marker(&site[i * SITES])->idle = idle;
+	}
 	kvfree(pokes);
 	return err;
 }
@@ -293,7 +300,10 @@ int marker_stubs_add(struct module *module, const struct kmarkers_span *span)
 	return err;
 }
 
-/* Forget the stubs of a module whose code no longer runs, as imv_drop_module() does with sites. */
+/*
+ * Forget the stubs of a module that leaves, when its markers have been dropped: no site calls a stub
+ * any more.
+ */
 void marker_stubs_drop(struct module *module)
 {
 	struct stub_table *table, *next;

@@ -52,6 +52,26 @@ int marker_switch_end(struct marker_switch *batch, int err)
 	return err;
 }
 
+/**
+ * marker_switch_off_each() - switch off the markers of a table one by one
+ * @table: the table
+ *
+ * A site that cannot be switched off, because somebody else's kprobe is on it, stays on and keeps
+ * no other on.
+ */
+void marker_switch_off_each(const struct marker_table *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->nr; i++) {
+		struct marker *marker = record_marker(&table->records[i]);
+		struct imv_change change = { .var = &marker->state__imv, .size = 1 };
+
+		if (marker->state__imv)
+			imv_set_many(&change, 1);
+	}
+}
+
 /*
  * Tell the code that calls a marker whether it is on: ftrace for a marker on a
  * function, a tracepoint for a marker in its callback.

@@ -8,6 +8,7 @@
 struct imv_change;
 struct marker;
 struct marker_entry;
+struct marker_table;
 
 /**
  * struct marker_switch - markers that are switched in one batch
@@ -22,6 +23,7 @@ struct marker_switch {
 int marker_switch_begin(struct marker_switch *batch, unsigned int room);
 void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool on);
 int marker_switch_end(struct marker_switch *batch, int err);
+void marker_switch_off_each(const struct marker_table *table);
 int marker_switch_outside(struct marker *marker, bool on);
 int marker_switch_before(struct marker_entry *entry);
 void marker_switch_after(struct marker_entry *entry);

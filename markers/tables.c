@@ -16,24 +16,53 @@
 #include "tracepoint.h"
 #include "typed.h"
 
-static void drop_markers(struct marker_table *table, unsigned int nr)
+/* Let a marker call no probe any more: a site that is on without probes calls nothing. */
+static void withdraw_probes(struct marker *marker)
+{
+	rcu_assign_pointer(marker->probes, NULL);
+	marker_typed_withdraw(marker);
+}
+
+static void forget_marker(struct marker *marker)
 {
 	struct marker_entry *entry;
+
+	list_del(&marker->node);
+	marker->node.next = NULL;
+	entry = marker_name_find(marker->name);
+	if (entry)
+		marker_name_put(entry);
+}
+
+/*
+ * Forget the markers of a table.  Their code may still run: the kernel sends MODULE_STATE_GOING, also
+ * after an init that failed, before it removes the files of the module's parameters, and what sets a
+ * parameter may hit markers.  So the sites are switched off, the probes are withdrawn, and what hits
+ * may still use is freed after a grace period.
+ */
+static void drop_markers(struct marker_table *table)
+{
+	struct marker_switch batch;
 	unsigned int i;
+	int err;
 
 	marker_tracepoints_drop(table);
-	for (i = 0; i < nr; i++) {
+	err = marker_switch_begin(&batch, table->nr);
+	for (i = 0; i < table->nr; i++) {
 		struct marker *marker = record_marker(&table->records[i]);
 
 		if (!marker->node.next)
 			continue;
-		list_del(&marker->node);
-		marker->node.next = NULL;
-		marker_typed_drop(marker);
-		entry = marker_name_find(marker->name);
-		if (entry)
-			marker_name_put(entry);
+		withdraw_probes(marker);
+		if (!err)
+			marker_switch_add(&batch, marker, false);
+		forget_marker(marker);
 	}
+	if (err ?: marker_switch_end(&batch, 0))
+		marker_switch_off_each(table);
+	synchronize_rcu();
+	for (i = 0; i < table->nr; i++)
+		marker_typed_drop(record_marker(&table->records[i]));
 }
 
 /*
@@ -98,7 +127,7 @@ static int add_markers(struct marker_table *table)
 	if (!err)
 		err = connect_table(table);
 	if (err) {
-		drop_markers(table, table->nr);
+		drop_markers(table);
 		return err;
 	}
 	list_add_tail(&table->node, &marker_registry.tables);
@@ -141,9 +170,11 @@ int marker_tables_add(struct module *module, const struct kmarkers_span *span)
 
 /**
  * marker_tables_drop() - forget every marker of a module
- * @module: a module whose code no longer runs
+ * @module: a module that leaves; of its code, what sets its parameters may still run
  *
- * Context: may sleep.
+ * On return no marker of the module calls a probe, and none that was called before runs any more.
+ *
+ * Context: may sleep; waits for a grace period if there are any.
  */
 void marker_tables_drop(struct module *module)
 {
@@ -154,7 +185,7 @@ void marker_tables_drop(struct module *module)
 		if (table->module != module)
 			continue;
 		list_del(&table->node);
-		drop_markers(table, table->nr);
+		drop_markers(table);
 		kfree(table);
 	}
 	marker_stubs_drop(module);
@@ -162,27 +193,23 @@ void marker_tables_drop(struct module *module)
 }
 
 /**
- * marker_tables_drop_records() - forget markers whose code may still run
+ * marker_tables_drop_records() - forget a table of markers
  * @records: the first record of a table, as added
  *
- * The markers call no probe any more, but a probe that they called may run until a
- * grace period has passed.
+ * On return the markers call no probe, and none that they called before runs any more.
  *
- * Context: may sleep.
+ * Context: may sleep; waits for a grace period.
  */
 void marker_tables_drop_records(const s32 *records)
 {
 	struct marker_table *table, *next;
-	unsigned int i;
 
 	mutex_lock(&marker_registry.lock);
 	list_for_each_entry_safe(table, next, &marker_registry.tables, node) {
 		if (table->records != records)
 			continue;
 		list_del(&table->node);
-		for (i = 0; i < table->nr; i++)
-			rcu_assign_pointer(record_marker(&table->records[i])->probes, NULL);
-		drop_markers(table, table->nr);
+		drop_markers(table);
 		kfree(table);
 	}
 	mutex_unlock(&marker_registry.lock);

@@ -199,7 +199,24 @@ unsigned int marker_typed_disconnect_gone(probe_gone *gone, void *data)
 	return count;
 }
 
-/* Forget the typed probes of a marker whose module leaves and whose code no longer runs. */
+/*
+ * Let a marker whose module leaves call no typed probe any more.  Without memory its stub may go on
+ * calling its only probe, if its site cannot be switched off either.
+ */
+void marker_typed_withdraw(struct marker *marker)
+{
+	struct marker_typed *typed = typed_of(marker);
+	int err;
+
+	if (!typed)
+		return;
+	err = marker_stub_leave(marker);
+	if (err)
+		pr_err("%s: its stub cannot be changed: error %d\n", marker->name, err);
+	rcu_assign_pointer(typed->probes, NULL);
+}
+
+/* Free the typed probes of a marker that were withdrawn at least a grace period ago. */
 void marker_typed_drop(struct marker *marker)
 {
 	struct marker_typed *typed = typed_of(marker);
@@ -208,7 +225,6 @@ void marker_typed_drop(struct marker *marker)
 		return;
 	kfree(typed->array);
 	typed->array = NULL;
-	typed->probes = NULL;
 	typed->stub = NULL;
 	typed->direct = false;
 }

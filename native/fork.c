@@ -6,34 +6,46 @@
  * fork() returns.
  */
 #include <pthread.h>
+#include <signal.h>
 
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 
 #include "failure.h"
 #include "fork.h"
+#include "rcu.h"
 #include "text.h"
 
+/* The mask of the thread that forks; it is alone behind the gate. */
+static sigset_t mask;
+
+/* The thread gets its reader now: the child forgets all others. */
 static void before_fork(void)
 {
+	sigset_t all;
+
 	native_gate_close();
+	rcu_read_lock();
+	rcu_read_unlock();
 	native_text_before_fork();
-	urcu_bp_before_fork();
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &mask);
 }
 
 static void after_fork_parent(void)
 {
-	urcu_bp_after_fork_parent();
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	native_text_after_fork_parent();
 	native_gate_open();
 }
 
-/* The text is replaced first: liburcu unblocks signals, whose handlers may contain sites. */
+/* Signals come last: their handlers may contain sites. */
 static void after_fork_child(void)
 {
 	native_text_after_fork_child();
+	native_rcu_after_fork_child();
 	native_gate_renew();
-	urcu_bp_after_fork_child();
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
 static int watch_error;
@@ -45,10 +57,12 @@ static int watch_error;
  */
 static __attribute__((constructor(101))) void watch(void)
 {
-	watch_error = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	watch_error = native_rcu_start() ?:
+		      pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
 int native_fork_start(void)
 {
-	return watch_error ? native_failed("cannot watch for fork()", -watch_error) : 0;
+	return watch_error ? native_failed("cannot watch for fork() and for the ends of threads",
+					   -watch_error) : 0;
 }

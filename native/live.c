@@ -31,7 +31,8 @@ BENCH_OPS_EACH(pressure, walk_evict(buffer, EVICT_ORDER, EVICT_STEPS, &walk), ge
 /* All variants time the same code of this program; the kernel's code differs. */
 #define ROWS(id)							\
 	BENCH_ROW("compiled-out", id), BENCH_ROW("compiled-out-clone", id), \
-	BENCH_ROW("generic", id), BENCH_ROW("immediate", id), BENCH_ROW("original", id)
+	BENCH_ROW("generic", id), BENCH_ROW("immediate", id), BENCH_ROW("jump", id), \
+	BENCH_ROW("original", id)
 
 static const struct bench_variant quiet_variants[] = { ROWS(quiet) };
 static const struct bench_variant pressure_variants[] = { ROWS(pressure) };

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Definitions for include/linux/mutex.h and include/linux/rcupdate.h. */
+/* Definitions for include/linux/mutex.h. */
 #include <linux/mutex.h>
-#include <linux/rcupdate.h>
 
 __thread unsigned int native_mutexes_held;
 
-#ifdef __SANITIZE_THREAD__
-unsigned long native_rcu_order;
-#endif
+/* What the thread's cancelability was, which is off inside the gate. */
+static __thread int cancel_state;
 
 /*
  * The gate between mutexes and fork().  Threads take tickets and are admitted in that
@@ -42,8 +40,10 @@ static void end_turn(void)
 	pthread_mutex_unlock(&gate.lock);
 }
 
+/* Much of what is called inside may be a point of cancellation, and so is the wait. */
 void native_gate_enter(void)
 {
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	wait_turn();
 	gate.inside++;
 	end_turn();
@@ -55,10 +55,12 @@ void native_gate_leave(void)
 	if (!--gate.inside)
 		pthread_cond_broadcast(&gate.moved);
 	pthread_mutex_unlock(&gate.lock);
+	pthread_setcancelstate(cancel_state, NULL);
 }
 
 void native_gate_close(void)
 {
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	wait_turn();
 	while (gate.inside)
 		pthread_cond_wait(&gate.moved, &gate.lock);
@@ -69,6 +71,7 @@ void native_gate_open(void)
 {
 	pthread_mutex_lock(&gate.lock);
 	end_turn();
+	pthread_setcancelstate(cancel_state, NULL);
 }
 
 void native_gate_renew(void)
@@ -77,4 +80,5 @@ void native_gate_renew(void)
 	pthread_cond_init(&gate.moved, NULL);
 	gate.tickets = 0;
 	gate.turn = 0;
+	pthread_setcancelstate(cancel_state, NULL);
 }

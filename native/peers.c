@@ -26,18 +26,18 @@ BENCH_OPS(marker_off, trace_mark(bench_peers_off, "%d %p", 1, NULL))
 BENCH_OPS(marker_on, trace_mark(bench_peers_on, "%d %p", 1, NULL))
 
 /* What a program can do without us: a flag, and a pointer to a function that may do nothing. */
-static noinline void called(int number, const void *pointer)
+static noinline void peers_called(int number, const void *pointer)
 {
 	barrier();
 }
 
-static void (*call)(int number, const void *pointer) = called;
+static void (*call)(int number, const void *pointer) = peers_called;
 static bool flag_off, flag_on = true;
 
 #define FLAGGED(flag)							\
 do {									\
 	if (unlikely(__atomic_load_n(&(flag), __ATOMIC_RELAXED)))	\
-		called(1, NULL);					\
+		peers_called(1, NULL);					\
 } while (0)
 
 BENCH_OPS(flag_is_off, FLAGGED(flag_off))

@@ -2,6 +2,8 @@
 /* Registration of a program's tables, which for a module is done by module notifiers. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
@@ -25,61 +27,99 @@
 	extern struct kmarkers_chunk __start_kmarkers_##kind##_heads[],	\
 		__stop_kmarkers_##kind##_heads[]
 
-DECLARE_SECTION(imv);
 DECLARE_SECTION(stubs);
 DECLARE_SECTION(markers);
 DECLARE_SECTION(sdt);
+DECLARE_SECTION(sdttarget);
+DECLARE_SECTION(imv);
 
-typedef int take_table(struct module *module, const struct kmarkers_span *span);
+#define RECORDS(kind, record)	__start_kmarkers_##kind##_heads, __stop_kmarkers_##kind##_heads, record
 
-/* Join the chunks of all translation units and register them, unless an earlier call has. */
-static int take(bool *taken, const struct kmarkers_chunk *chunk, const struct kmarkers_chunk *stop,
-		unsigned int record, take_table *add, const char *what)
+/* In the order of modules: markers have their states when sites are written. */
+enum { STUBS, MARKERS, SDT, IMV, TABLES, TARGETS = TABLES };
+
+static const struct {
+	const struct kmarkers_chunk *chunks, *stop;
+	unsigned int record;
+	const char *refused;
+} tables[] = {
+	[STUBS] = { RECORDS(stubs, sizeof(struct patcher_site)), "table of typed markers refused" },
+	[MARKERS] = { RECORDS(markers, sizeof(s32)), "table of markers refused" },
+	[SDT] = { RECORDS(sdt, sizeof(struct patcher_site)), "table of SDT probes refused" },
+	[IMV] = { RECORDS(imv, sizeof(struct patcher_site)), "table of immediate values refused" },
+	[TARGETS] = { RECORDS(sdttarget, sizeof(struct sdt_target)), NULL },
+};
+
+/* Join the chunks of all translation units. */
+static int join_chunks(struct kmarkers_span *span, unsigned int table)
 {
-	struct kmarkers_span span = { NULL };
+	const struct kmarkers_chunk *chunk;
 	int err = 0;
 
-	if (*taken)
-		return 0;
-	for (; chunk < stop && !err; chunk++)
-		err = kmarkers_join(&span, chunk, record);
-	if (!err)
-		err = add(NULL, &span);
-	*taken = !err;
-	return err ? native_failed(what, err) : 0;
+	memset(span, 0, sizeof(*span));
+	for (chunk = tables[table].chunks; chunk < tables[table].stop && !err; chunk++)
+		err = kmarkers_join(span, chunk, tables[table].record);
+	return err;
 }
 
-#define TAKE(kind, record, add, what)					\
-	take(&taken.kind, __start_kmarkers_##kind##_heads, __stop_kmarkers_##kind##_heads, \
-	     record, add, "table of " what " refused")
+static int take(unsigned int table)
+{
+	struct kmarkers_span span, targets;
+	int err = join_chunks(&span, table);
 
-/* Register all tables in the order of modules: markers have their states when sites are written. */
+	if (err)
+		return err;
+	if (table == STUBS)
+		return marker_stubs_add(NULL, &span);
+	if (table == MARKERS)
+		return marker_tables_add(NULL, &span);
+	if (table == IMV)
+		return imv_add_table(NULL, &span);
+	return join_chunks(&targets, TARGETS) ?: sdt_add_table(NULL, &span, &targets);
+}
+
+/* Take over all tables.  One that is refused keeps no other from being used. */
 static int take_tables(void)
 {
-	static struct {
-		bool stubs, markers, sdt, imv;
-	} taken;
+	static bool taken[TABLES];
+	unsigned int table;
+	int err, first = 0;
 
-	return TAKE(stubs, sizeof(struct patcher_site), marker_stubs_add, "typed markers") ?:
-	       TAKE(markers, sizeof(s32), marker_tables_add, "markers") ?:
-	       TAKE(sdt, sizeof(struct patcher_site), sdt_add_table, "SDT probes") ?:
-	       TAKE(imv, sizeof(struct patcher_site), imv_add_table, "immediate values");
+	for (table = 0; table < TABLES; table++) {
+		if (taken[table])
+			continue;
+		err = take(table);
+		taken[table] = !err;
+		if (err)
+			native_failed(tables[table].refused, err);
+		first = first ?: err;
+	}
+	return first;
 }
 
 /* Each step checks whether an earlier call has done it, and does not do it again. */
-int kmarkers_start(void)
+static int start(void)
 {
 	static bool started;
 	int err;
 
 	if (started)
 		return -EBUSY;
-	/* The gate keeps fork() out: a child has either the old text or a copy of its own. */
-	native_gate_enter();
-	err = native_text_start();
-	native_gate_leave();
-	err = err ?: native_trap_start(patcher_handle_int3) ?: native_fork_start() ?: take_tables();
+	err = native_text_start() ?: native_trap_start(patcher_handle_int3) ?:
+	      native_fork_start() ?: take_tables();
 	started = !err;
+	return err;
+}
+
+/* The mutex keeps fork() out: a child has either the old text or a copy of its own. */
+int kmarkers_start(void)
+{
+	static struct mutex starting = __MUTEX_INITIALIZER(starting);
+	int err;
+
+	mutex_lock(&starting);
+	err = start();
+	mutex_unlock(&starting);
 	return err;
 }
 
@@ -89,9 +129,24 @@ void imv_show_symbol(struct seq_file *m, unsigned long addr)
 	seq_printf(m, "0x%lx", addr);
 }
 
+/* The stream has a lock: it is taken when those of the list are no longer held. */
 void kmarkers_list(FILE *file)
 {
-	struct seq_file m = { .file = file };
+	struct seq_file m;
+	char *text = NULL;
+	size_t size;
+	int cancel;
 
-	marker_list_show(&m, NULL);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	m.file = open_memstream(&text, &size);
+	if (m.file) {
+		marker_list_show(&m, NULL);
+		fclose(m.file);
+	}
+	if (text)
+		fputs(text, file);
+	else
+		native_failed("cannot list the markers", -ENOMEM);
+	free(text);
+	pthread_setcancelstate(cancel, NULL);
 }

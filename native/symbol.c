@@ -1,48 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the kernel's table of symbols says of an address, said for a program by its file. */
 #include <elf.h>
-#include <fcntl.h>
-#include <link.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "../sdt/symbol.h"
-
-static const char *map_program(void)
-{
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	const char *file = MAP_FAILED;
-	struct stat stat;
-
-	if (fd < 0)
-		return NULL;
-	if (!fstat(fd, &stat))
-		file = mmap(NULL, stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	return file == MAP_FAILED ? NULL : file;
-}
+#include "failure.h"
+#include "program.h"
 
 /* The section of the symbols, or NULL for a program that was stripped. */
-static const Elf64_Shdr *find_symbols(const char *file)
+static const Elf64_Shdr *find_symbols(const struct native_program *program)
 {
-	const Elf64_Ehdr *header = (const void *)file;
-	const Elf64_Shdr *section = (const void *)(file + header->e_shoff);
+	const Elf64_Ehdr *header = (const void *)program->file;
+	const Elf64_Shdr *section;
 	unsigned int i;
 
+	if (!header || header->e_shoff > program->size ||
+	    header->e_shnum > (program->size - header->e_shoff) / sizeof(*section))
+		return NULL;
+	section = (const void *)(program->file + header->e_shoff);
 	for (i = 0; i < header->e_shnum; i++)
 		if (section[i].sh_type == SHT_SYMTAB)
 			return &section[i];
 	return NULL;
-}
-
-/* How far the program lies from where it was linked to. */
-static int find_base(struct dl_phdr_info *info, size_t size, void *base)
-{
-	*(unsigned long *)base = info->dlpi_addr;
-	return 1;
 }
 
 static const Elf64_Sym *find_symbol(const char *file, const Elf64_Shdr *symbols, unsigned long addr)
@@ -57,25 +38,33 @@ static const Elf64_Sym *find_symbol(const char *file, const Elf64_Shdr *symbols,
 	return NULL;
 }
 
+int sdt_functions_known(void)
+{
+	const struct native_program *program = native_program();
+
+	if (!program->file)
+		return native_failed("the program's file cannot be read: no site is found by its function",
+				     -EOPNOTSUPP);
+	return find_symbols(program) ? 0 :
+	       native_failed("the program has no symbols: no site is found by its function", -EOPNOTSUPP);
+}
+
 unsigned long sdt_find_function(unsigned long addr, char *name, size_t size)
 {
-	/* Mapped once, by whoever holds the lock of the sites. */
-	static const char *file;
-	const Elf64_Shdr *symbols;
+	const struct native_program *program = native_program();
+	const Elf64_Shdr *symbols = find_symbols(program), *names;
 	const Elf64_Sym *symbol = NULL;
-	unsigned long base;
 
-	file = file ?: map_program();
-	symbols = file ? find_symbols(file) : NULL;
-	dl_iterate_phdr(find_base, &base);
+	addr -= program->info.dlpi_addr;
 	if (symbols)
-		symbol = find_symbol(file, symbols, addr - base);
+		symbol = find_symbol(program->file, symbols, addr);
 	if (!symbol) {
 		snprintf(name, size, "?");
-		return addr;
+		return addr + program->info.dlpi_addr;
 	}
-	symbols = (const Elf64_Shdr *)(file + ((const Elf64_Ehdr *)file)->e_shoff) + symbols->sh_link;
-	snprintf(name, size, "%s", file + symbols->sh_offset + symbol->st_name);
+	names = (const Elf64_Shdr *)(program->file + ((const Elf64_Ehdr *)program->file)->e_shoff) +
+		symbols->sh_link;
+	snprintf(name, size, "%s", program->file + names->sh_offset + symbol->st_name);
 	name[strcspn(name, ".")] = '\0';
-	return addr - base - symbol->st_value;
+	return addr - symbol->st_value;
 }

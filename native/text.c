@@ -17,6 +17,8 @@
 
 #include "../patcher/text.h"
 #include "failure.h"
+#include "foreign.h"
+#include "program.h"
 #include "shadow.h"
 #include "sync.h"
 #include "text.h"
@@ -116,6 +118,11 @@ int patcher_text_vet(const struct patcher_poke *pokes, unsigned int nr, bool loc
 	return 0;
 }
 
+/* Kprobes are the kernel's. */
+void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool *probed)
+{
+}
+
 void patcher_text_settle(void)
 {
 }
@@ -146,9 +153,10 @@ void patcher_text_rewrite(struct patcher_poke *pokes, unsigned int nr)
 {
 }
 
-/* Find the executable segment of the program itself, which dl_iterate_phdr() lists first. */
-static int find_text(struct dl_phdr_info *info, size_t size, void *unused)
+/* Find the executable segment of the program itself.  Return NULL if it has none. */
+static const ElfW(Phdr) *find_text(void)
 {
+	const struct dl_phdr_info *info = &native_program()->info;
 	int i;
 
 	for (i = 0; i < info->dlpi_phnum; i++) {
@@ -159,17 +167,18 @@ static int find_text(struct dl_phdr_info *info, size_t size, void *unused)
 			continue;
 		text.start = PAGE_OF(start);
 		text.end = PAGE_OF(start + phdr->p_memsz + PAGE_BYTES - 1);
-		return 1;
+		return phdr;
 	}
-	return -ENOENT;
+	return NULL;
 }
 
 /*
  * Copy the text as it is now into executable shared memory at any address.  Return NULL
  * if there is no memory.  The memory has no file, so that limits on descriptors and
  * files do not matter.  No mapping is writable and executable at the same time.
+ * @segment: that of the program's file, while the text is still the file's; or NULL
  */
-static void *copy_text(void)
+static void *copy_text(const ElfW(Phdr) *segment)
 {
 	size_t size = text.end - text.start;
 	void *copy, *view;
@@ -184,6 +193,8 @@ static void *copy_text(void)
 	}
 	madvise(view, size, MADV_POPULATE_WRITE);
 	memcpy(view, (void *)text.start, size);
+	if (segment)
+		native_drop_foreign(view, size, segment);
 	munmap(view, size);
 	return copy;
 }
@@ -205,6 +216,7 @@ static int move_text(void *copy)
 /* Move the text, but only once: a later call of kmarkers_start() skips this step. */
 int native_text_start(void)
 {
+	const ElfW(Phdr) *segment;
 	void *copy;
 	int err;
 
@@ -212,9 +224,10 @@ int native_text_start(void)
 		return 0;
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0))
 		return native_failed("this kernel has no membarrier(2) with sync-core", -errno);
-	if (dl_iterate_phdr(find_text, NULL) != 1)
+	segment = find_text();
+	if (!segment)
 		return native_failed("the program has no executable segment", -ENOENT);
-	copy = copy_text();
+	copy = copy_text(segment);
 	if (!copy)
 		return native_failed("cannot copy the program's text into shared memory", -errno);
 	err = move_text(copy);
@@ -227,7 +240,7 @@ int native_text_start(void)
 /* Copy the text while no batch runs: after the fork, one may begin in the parent at once. */
 void native_text_before_fork(void)
 {
-	text.copy = text.owner ? copy_text() : NULL;
+	text.copy = text.owner ? copy_text(NULL) : NULL;
 }
 
 void native_text_after_fork_parent(void)

@@ -41,9 +41,14 @@ static bool handle_registers(greg_t *gregs)
 static void on_sigtrap(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *interrupted = context;
+	int before = errno;
+	bool ours;
 
 	/* SI_KERNEL means int3; single steps, debug registers and kill(2) have other codes. */
-	if (info->si_code == SI_KERNEL && handle_registers(interrupted->uc_mcontext.gregs))
+	ours = info->si_code == SI_KERNEL && handle_registers(interrupted->uc_mcontext.gregs);
+	/* The interrupted code may be reading it, and knows of no handlers of a site. */
+	errno = before;
+	if (ours)
 		return;
 	if (previous.sa_flags & SA_SIGINFO) {
 		previous.sa_sigaction(sig, info, context);

@@ -17,6 +17,7 @@
  * companion is registered before the jump is written, and stays while the jump does.
  */
 #include <linux/errno.h>
+#include <linux/export.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
@@ -232,6 +233,44 @@ int patcher_kprobes_vet(const struct patcher_poke *pokes, unsigned int nr)
 		pr_info("change refused: a kprobe at %pS\n", obstacle.kp->addr);
 	return -EBUSY;
 }
+
+/* Set @probed for the pokes that overlap a kprobe. */
+static void mark_probed(const struct kprobe *kp, const struct patcher_poke *pokes,
+			unsigned int nr, bool *probed)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (overlaps_poke((unsigned long)kp->addr, &pokes[i], 1))
+			probed[i] = true;
+}
+
+/**
+ * patcher_find_probed() - find changes that patcher_apply() would refuse because of a kprobe
+ * @pokes: the changes, in any order
+ * @nr: how many
+ * @probed: set to true for each that a kprobe overlaps; others stay as they are
+ *
+ * Nothing is logged.  Another kprobe may be registered at any time.
+ *
+ * Context: may sleep.
+ */
+void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool *probed)
+{
+	const struct kprobe *kp;
+	unsigned int i;
+
+	/* Oracles are kprobes of the patcher's own. */
+	patcher_lock();
+	patcher_kprobes_lock();
+	for (i = 0; i < BUCKETS; i++)
+		hlist_for_each_entry(kp, &kprobes.table[i], hlist)
+			if (!(kp->flags & KPROBE_FLAG_GONE))
+				mark_probed(kp, pokes, nr, probed);
+	patcher_kprobes_unlock();
+	patcher_unlock();
+}
+EXPORT_SYMBOL_GPL(patcher_find_probed);
 
 /* Does nothing.  It is called only between register_kprobe() and disable_kprobe(), if at all. */
 static void on_step(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)

@@ -13,6 +13,7 @@
 #include <kmarkers/words.h>
 
 #include "../base/debugfs.h"
+#include "../base/lists.h"
 #include "../base/lock.h"
 #include "core_text.h"
 #include "kprobes.h"
@@ -50,8 +51,8 @@ DEFINE_SHOW_ATTRIBUTE(stats);
 static void show_site(void *data, const struct patcher_table *table,
 		      const struct patcher_site *site, u8 *addr)
 {
-	/* All is printed once more with more room, and each look-up of a symbol takes long. */
-	if (seq_has_overflowed(data))
+	/* Each look-up of a symbol takes long. */
+	if (!kmarkers_list_goes_on(data))
 		return;
 	seq_printf(data, "%s %pS %*ph%s\n", table->owner, addr, site->len, addr,
 		   site->flags & PATCHER_SITE_RUN ? " run" : "");

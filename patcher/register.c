@@ -129,7 +129,8 @@ EXPORT_SYMBOL_GPL(patcher_unregister);
  * patcher_drop() - forget the sites of a table, without waiting
  * @table: as registered; not of core text
  *
- * The code that contains the sites no longer runs.  The handler of somebody else's
+ * The code that contains the sites may still run, but no breakpoint of ours is left in
+ * it: every CPU has left that of the last batch.  The handler of somebody else's
  * breakpoint may use @table until an RCU grace period has passed: until then the
  * table and its sites must stay, as the text and data of a module in
  * MODULE_STATE_GOING do.

@@ -2,6 +2,7 @@
 /* What is attached to sites, also to those that are to come. */
 #include <linux/errno.h>
 #include <linux/export.h>
+#include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
@@ -15,6 +16,7 @@
 #include "registry.h"
 #include "sets.h"
 #include "switch.h"
+#include "symbol.h"
 
 /**
  * struct attachment - a handler and what it listens to
@@ -52,7 +54,7 @@ static int grow_table(struct sdt_table *table, const struct attachment *attachme
 
 	for (i = 0; i < table->sites.nr && !err; i++)
 		if (!sdt_note_is_doubtful(table, i) &&
-		    sdt_pattern_matches(&attachment->pattern, table, sdt_site(table, i)))
+		    sdt_pattern_matches(&attachment->pattern, table, i))
 			err = sdt_sets_grow(&table->states[i], &attachment->call);
 	return err;
 }
@@ -112,7 +114,7 @@ static void report_doubtful(const struct sdt_table *table, const struct sdt_patt
 	unsigned int i;
 
 	for (i = 0; i < table->sites.nr; i++) {
-		if (!sdt_pattern_matches(pattern, table, sdt_site(table, i)))
+		if (!sdt_pattern_matches(pattern, table, i))
 			continue;
 		if (!sdt_note_is_doubtful(table, i))
 			matches->others++;
@@ -136,10 +138,30 @@ static int check_doubtful(const struct sdt_pattern *pattern)
 	return matches.doubtful && !matches.others ? -EINVAL : 0;
 }
 
+static bool matches_any(const struct sdt_pattern *pattern)
+{
+	struct sdt_table *table;
+	unsigned int i;
+
+	list_for_each_entry(table, &sdt_registry.tables, node)
+		for (i = 0; i < table->sites.nr; i++)
+			if (sdt_pattern_matches(pattern, table, i))
+				return true;
+	return false;
+}
+
+/* Where functions are not known, refuse what asks for one, unless probes name theirs. */
+static int check_function(const struct sdt_pattern *pattern)
+{
+	if ((!*pattern->part[SDT_FUNCTION] && !pattern->has_offset) || matches_any(pattern))
+		return 0;
+	return sdt_functions_known();
+}
+
 static int attach(struct attachment *attachment)
 {
-	int err = check_doubtful(&attachment->pattern) ?: grow_tables(attachment) ?:
-		  sdt_switch_on();
+	int err = check_doubtful(&attachment->pattern) ?:
+		  check_function(&attachment->pattern) ?: grow_tables(attachment) ?: sdt_switch_on();
 
 	if (!err) {
 		list_add_tail(&attachment->node, &attachments);
@@ -188,7 +210,8 @@ int sdt_attach_format(const char *pattern, const char *format, sdt_handler *hand
  * Context: may sleep.
  * Return: 0; -EINVAL for a pattern that is none, or that matches no sites but notes
  * that cannot be armed, with the reason in the log; -EBUSY if this has been attached
- * already; -ENOMEM, or what patcher_apply(), patcher_store_traps() and, for notes,
+ * already; -EOPNOTSUPP for a pattern by function that matches nothing, in a program whose
+ * file has no symbols; -ENOMEM, or what patcher_apply(), patcher_store_traps() and, for notes,
  * register_kprobe() return, with all sites as they were, and @handler called no more.
  */
 int sdt_attach(const char *pattern, sdt_handler *handler, void *private)
@@ -242,6 +265,7 @@ EXPORT_SYMBOL_GPL(sdt_detach);
  */
 void sdt_synchronize(void)
 {
+	might_sleep();
 	synchronize_rcu();
 }
 EXPORT_SYMBOL_GPL(sdt_synchronize);

@@ -5,10 +5,18 @@
 #include "count.h"
 #include "registry.h"
 
+/*
+ * Called once for each pattern that matches the site.  A hit is a variable of those who call
+ * handlers, which only handlers must not change.
+ */
 static void count(void *private, const struct sdt_hit *hit)
 {
+	bool *counted = (bool *)&hit->counted;
 	struct sdt_state *state = hit->site;
 
+	if (*counted)
+		return;
+	*counted = true;
 	atomic_long_inc(&state->counted);
 }
 

@@ -48,12 +48,12 @@ static LIST_HEAD(requests);
 /* Set by the first command, and by that alone. */
 static const struct marker_event_calls *calls;
 
-static bool is_asked_for(const struct sdt_table *table, const struct patcher_site *site)
+static bool is_asked_for(const struct sdt_table *table, unsigned int i)
 {
 	struct request *request;
 
 	list_for_each_entry(request, &requests, node)
-		if (sdt_pattern_matches(&request->pattern, table, site))
+		if (sdt_pattern_matches(&request->pattern, table, i))
 			return true;
 	return false;
 }
@@ -123,7 +123,7 @@ static int visit_table(const struct sdt_table *table, const struct marker_event_
 		/* One site after the other may be of the same probe. */
 		if (sdt_probe_of(site) == offered)
 			continue;
-		if ((!only || is_of(site, only)) && is_asked_for(table, site)) {
+		if ((!only || is_of(site, only)) && is_asked_for(table, i)) {
 			offered = sdt_probe_of(site);
 			err = offer_site(table, site, visit, data);
 		}
@@ -286,7 +286,7 @@ static int ask_no_more(const char *pattern)
  *
  * Context: may sleep; one call at a time.
  * Return: 0; -EINVAL for a pattern that is none; -EBUSY if it was asked for already, or if
- * somebody has an event on that is to be none; -ENOENT if it was not asked for, or if this
+ * somebody has an event on that is to be none, or a reference to it; -ENOENT if it was not asked for, or if this
  * kernel has no events for modules; -ENODEV without kmarkers_markers; -ENOMEM.  With an
  * error everything is as it was.
  */

@@ -4,6 +4,7 @@
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
 
+#include "../base/lists.h"
 #include "list.h"
 #include "pattern.h"
 #include "registry.h"
@@ -24,20 +25,38 @@ static const char *const modes[] = {
 	[SDT_PROBED] = "probed",
 };
 
+/* The function that a site is in, and the offsets of all its copies there. */
+static void show_place(struct seq_file *m, const struct sdt_table *table,
+		       const struct sdt_state *state, const struct sdt_place *first)
+{
+	const struct sdt_state *copy;
+	struct sdt_place place;
+
+	seq_printf(m, "%s@+0x%lx", first->function, first->offset);
+	for (copy = sdt_next_copy(state); copy != state; copy = sdt_next_copy(copy)) {
+		sdt_name_site(&place, table, copy->site);
+		seq_printf(m, ",+0x%lx", place.offset);
+	}
+}
+
 static void show_site(struct seq_file *m, const struct sdt_table *table, unsigned int i)
 {
 	const struct patcher_site *site = sdt_site(table, i);
 	const struct sdt_state *state = &table->states[i];
 	struct sdt_place place;
 
+	if (state->to_first)
+		return;
 	sdt_name_site(&place, table, site);
-	seq_printf(m, "%s:%s:%s:%s %s %s %u %lu %s@+0x%lx \"%s\"\n", place.part[SDT_PROVIDER],
+	seq_printf(m, "%s:%s:%s:%s %s %s %u %lu ", place.part[SDT_PROVIDER],
 		   place.part[SDT_MODULE], place.part[SDT_FUNCTION], place.part[SDT_NAME],
 		   sdt_note_is_doubtful(table, i) ? "doubtful" : modes[state->mode], flavours[site->size], sdt_live(sdt_set_of(state)),
-		   atomic_long_read(&state->counted), place.function, place.offset, sdt_probe_of(site)->types);
+		   atomic_long_read(&state->counted));
+	show_place(m, table, state, &place);
+	seq_printf(m, " \"%s\"\n", sdt_probe_of(site)->types);
 }
 
-/* One line per site, in the order of addresses in each module. */
+/* One line per site, in the order of addresses in each module; copies are in the same line. */
 int sdt_list_show(struct seq_file *m, void *unused)
 {
 	struct sdt_table *table;
@@ -46,7 +65,7 @@ int sdt_list_show(struct seq_file *m, void *unused)
 	seq_puts(m, "provider:module:function:name state flavour handlers counted place types\n");
 	mutex_lock(&sdt_registry.lock);
 	list_for_each_entry(table, &sdt_registry.tables, node)
-		for (i = 0; i < table->sites.nr; i++)
+		for (i = 0; i < table->sites.nr && kmarkers_list_goes_on(m); i++)
 			show_site(m, table, i);
 	mutex_unlock(&sdt_registry.lock);
 	return 0;

@@ -90,18 +90,20 @@ static bool is_gone(void *data, const char *pattern, unsigned long handler)
 /* A module whose files all have SDT_NOTES_ONLY has no table of other sites. */
 static int add_module(struct module *module)
 {
-	struct kmarkers_span sites, notes;
+	struct kmarkers_span sites, targets, notes;
 	int err;
 
 	err = patcher_find_records(module, KMARKERS_SYMBOL(sdt), &sdt_tables_need_sdt,
 				   sizeof(struct patcher_site), &sites);
+	err = err ?: patcher_find_records(module, KMARKERS_SYMBOL(sdttarget), &sdt_tables_need_sdt,
+					  sizeof(struct sdt_target), &targets);
 	err = err ?: patcher_find_records(module, KMARKERS_SYMBOL(sdtnote), &sdt_tables_need_sdt,
 					  sizeof(struct sdt_note_record), &notes);
 	if (err)
 		return err;
 	if (!sites.chunks && !notes.chunks)
 		return patcher_check_tables(module, &sdt_tables_need_sdt);
-	err = sdt_add_table(module, &sites) ?: sdt_add_notes(module, &notes);
+	err = sdt_add_table(module, &sites, &targets) ?: sdt_add_notes(module, &notes);
 	if (err == -EPERM)
 		pr_err("%s: SDT probe in text that is freed after init\n", module->name);
 	else if (err)
@@ -109,7 +111,10 @@ static int add_module(struct module *module)
 	return err;
 }
 
-/* COMING: before the module's init; GOING: after the last of its code ran. */
+/*
+ * COMING: before the module's init; GOING: when its exit function has run or its init has failed.
+ * What sets its parameters may still run then.
+ */
 static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 {
 	int err = 0;

@@ -27,7 +27,7 @@
  */
 struct sdt_note_probe {
 	struct kprobe kp;
-	const struct sdt_table *table;
+	struct sdt_table *table;
 	unsigned int site;
 };
 

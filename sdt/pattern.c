@@ -4,6 +4,7 @@
 #include <linux/glob.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 #include <kmarkers/patcher.h>
@@ -44,8 +45,10 @@ static void name_probe(struct sdt_place *place, const struct sdt_table *table,
 	place->part[SDT_NAME] = place->name;
 }
 
+/* The kernel searches all symbols of the module: callers do this for each of many sites. */
 static void name_function(struct sdt_place *place, const struct patcher_site *site)
 {
+	cond_resched();
 	place->offset = sdt_find_function(patcher_site_addr(site), place->function,
 					  sizeof(place->function));
 	place->part[SDT_FUNCTION] = given_or(place->part[SDT_FUNCTION], place->function);
@@ -93,8 +96,8 @@ static bool has_format(const struct sdt_probe *probe, const char *wanted)
 	return !strcmp(format, wanted);
 }
 
-bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
-			 const struct patcher_site *site)
+static bool matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
+		    const struct patcher_site *site)
 {
 	struct sdt_place place;
 
@@ -109,6 +112,20 @@ bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_tab
 	name_function(&place, site);
 	return part_matches(pattern, &place, SDT_FUNCTION) &&
 	       (!pattern->has_offset || place.offset == pattern->offset);
+}
+
+/* Does a pattern match a site or a copy of it?  Copies differ in their offset alone. */
+bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
+			 unsigned int i)
+{
+	const struct sdt_state *state = &table->states[i], *copy = state;
+
+	do {
+		if (matches(pattern, table, sdt_site(table, copy - table->states)))
+			return true;
+		copy = sdt_next_copy(copy);
+	} while (pattern->has_offset && copy != state);
+	return false;
 }
 
 static int parse_offset(struct sdt_pattern *pattern, char *at)

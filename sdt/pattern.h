@@ -53,7 +53,7 @@ struct sdt_place {
 int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text);
 void sdt_pattern_of_probe(char *text, const char *provider, const char *name);
 bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
-			 const struct patcher_site *site);
+			 unsigned int i);
 void sdt_name_site(struct sdt_place *place, const struct sdt_table *table,
 		   const struct patcher_site *site);
 void sdt_name_next(struct sdt_place *place, const struct sdt_table *table,

@@ -11,6 +11,7 @@
 #include "pattern.h"
 #include "promote.h"
 #include "registry.h"
+#include "sets.h"
 #include "switch.h"
 
 static int refuse(const struct patcher_site *site)
@@ -37,7 +38,7 @@ static int check(const struct sdt_pattern *pattern)
 		for (i = 0; i < table->sites.nr; i++) {
 			const struct patcher_site *site = sdt_site(table, i);
 
-			if (!sdt_pattern_matches(pattern, table, site))
+			if (!sdt_pattern_matches(pattern, table, i))
 				continue;
 			if (!sdt_is_branch(site))
 				return refuse(site);
@@ -92,7 +93,7 @@ int sdt_promote(const char *pattern, bool on)
 	err = check(&parsed);
 	if (!err) {
 		sdt_for_each_state(state, table, i)
-			if (sdt_pattern_matches(&parsed, table, sdt_site(table, i)))
+			if (sdt_pattern_matches(&parsed, table, i))
 				state->promoted = on;
 		err = switch_promoted();
 	}
@@ -101,12 +102,57 @@ int sdt_promote(const char *pattern, bool on)
 }
 EXPORT_SYMBOL_GPL(sdt_promote);
 
+/* Of so many sites the log says each time that they could not be promoted or demoted. */
+#define MAX_REPORTED	8
+
+/* Is it on in another way than it shall be?  If nothing is attached, it shall not be on at all. */
+static bool is_held(const struct sdt_state *state)
+{
+	return sdt_live(sdt_set_of(state)) && state->mode != SDT_OFF &&
+	       state->promoted != (state->mode == SDT_CALLED);
+}
+
+static void report_held(const struct patcher_site *site, const struct sdt_state *state)
+{
+	pr_info("%s: not %s: its instruction at %pS cannot be changed, as beside a kprobe\n",
+		sdt_probe_of(site)->name, state->promoted ? "promoted" : "demoted",
+		(void *)patcher_site_addr(site));
+}
+
+/* Sites that could not be changed stay as they are, of which the log tells once. */
+static void keep_held(void)
+{
+	struct sdt_table *table;
+	struct sdt_state *state;
+	unsigned int i, nr = 0;
+
+	sdt_for_each_state(state, table, i) {
+		bool held = is_held(state);
+
+		if (sdt_flavour_of(sdt_site(table, i)) != SDT_BREAKPOINT)
+			continue;
+		if (held && !state->is_held && nr++ < MAX_REPORTED)
+			report_held(sdt_site(table, i), state);
+		if (state->mode != SDT_OFF)
+			state->promoted = state->mode == SDT_CALLED;
+		/* One that is as it was may have been so because it was not hot for a while. */
+		if (held || state->was_promoted != state->promoted)
+			state->is_held = held;
+		state->was_promoted = state->promoted;
+	}
+	if (nr > MAX_REPORTED)
+		pr_info("%u more sites are neither promoted nor demoted\n", nr - MAX_REPORTED);
+}
+
 /**
  * sdt_promote_hot() - promote sites that were hit often, demote the others
  * @most: how many hits a site may have had since the last call, to be none of them
  *
+ * Sites that cannot be changed, as beside a kprobe, stay as they are, and are tried again by the
+ * next call.
+ *
  * Context: may sleep.
- * Return: as sdt_promote().
+ * Return: as sdt_switch_hot().
  */
 int sdt_promote_hot(unsigned int most)
 {
@@ -119,10 +165,13 @@ int sdt_promote_hot(unsigned int most)
 	sdt_for_each_state(state, table, i) {
 		if (sdt_flavour_of(sdt_site(table, i)) != SDT_BREAKPOINT)
 			continue;
-		state->promoted = READ_ONCE(state->hits) > most;
+		/* The first of its copies, which has their hits, comes first. */
+		state->promoted = state->to_first ? sdt_first_copy(state)->promoted :
+						    READ_ONCE(state->hits) > most;
 		WRITE_ONCE(state->hits, 0);
 	}
-	err = switch_promoted();
+	err = sdt_switch_hot();
+	keep_held();
 	mutex_unlock(&sdt_registry.lock);
 	return err;
 }

@@ -24,33 +24,41 @@ enum sdt_mode {
 /**
  * struct sdt_state - what becomes of a site
  * @set: its handlers, or NULL
+ * @site: the site; not set for a note
  * @mode: enum sdt_mode; SDT_TRAPPED as long as a breakpoint of ours may be met
  * @promoted: it shall be a jump while it is on, although it can be armed by a breakpoint
  * @was_promoted: the same before a change that may fail
  * @is_stuck: it could not be switched off
- * @counted: hits while they were counted
- * @hits: how often a site that can be promoted was hit while it was on; CPUs that hit it
- *	at the same time may count as one
+ * @is_held: it was hot or no more, and could not be promoted or demoted
+ * @counted: hits while they were counted; of copies of a site, the first has them
+ * @hits: how often a site that can be promoted was hit while it was on, as @counted; CPUs
+ *	that hit it at the same time may count as one
+ * @to_first: how far it is to the state of the first copy of the site, in states
+ * @to_next: the same to that of the next copy; the first one is behind the last
  */
 struct sdt_state {
 	struct sdt_set __rcu *set;
+	const struct patcher_site *site;
 	u8 mode;
 	bool promoted;
 	bool was_promoted;
 	bool is_stuck;
+	bool is_held;
 	unsigned int hits;
 	atomic_long_t counted;
+	int to_first;
+	int to_next;
 };
 
-/**
- * struct sdt_target - where the jump of a site leads to
- * @addr: the address
- * @site: the number of the site
- */
-struct sdt_target {
-	unsigned long addr;
-	unsigned int site;
-};
+static inline struct sdt_state *sdt_first_copy(struct sdt_state *state)
+{
+	return state + state->to_first;
+}
+
+static inline const struct sdt_state *sdt_next_copy(const struct sdt_state *state)
+{
+	return state + state->to_next;
+}
 
 /**
  * struct sdt_note_record - a site that is a note, as modules have it
@@ -81,28 +89,28 @@ struct sdt_note {
  * @node: in the list of all
  * @rcu: for the grace period before it is freed
  * @sites: what the patcher knows, if they are no notes: sorted by address
- * @states: one for each of them
  * @notes: one for each of them, if they are notes, or NULL
- * @targets: of the sites that can be jumps, sorted by address
+ * @targets: what the jumps of sites lead to, as the module has them
  * @nr_targets: how many
  * @number: of its first note among the notes of all modules; stays as it is
  * @ready: the module has been taken over by everybody, and does not leave
+ * @states: one for each site
  */
 struct sdt_table {
 	struct list_head node;
 	struct rcu_head rcu;
 	struct patcher_table sites;
-	struct sdt_state *states;
 	struct sdt_note *notes;
 	struct sdt_target *targets;
 	unsigned int nr_targets;
 	unsigned int number;
 	bool ready;
+	struct sdt_state states[];
 };
 
 struct sdt_registry {
 	struct mutex lock;		/* before the patcher's */
-	struct list_head tables;	/* read by hits, too */
+	struct list_head tables;
 };
 
 extern struct sdt_registry sdt_registry;
@@ -132,14 +140,17 @@ static inline enum sdt_flavour sdt_flavour_of(const struct patcher_site *site)
 	return site->size;
 }
 
-static inline const struct sdt_probe *sdt_probe_of(const struct patcher_site *site)
-{
-	return (const struct sdt_probe *)patcher_site_key(site);
-}
-
 static inline bool sdt_is_branch(const struct patcher_site *site)
 {
 	return sdt_flavour_of(site) == SDT_JUMP || sdt_flavour_of(site) == SDT_BREAKPOINT;
+}
+
+/* A site with a target names its origin, others their probe. */
+static inline const struct sdt_probe *sdt_probe_of(const struct patcher_site *site)
+{
+	const void *key = (const void *)patcher_site_key(site);
+
+	return sdt_is_branch(site) ? ((const struct sdt_origin *)key)->probe : key;
 }
 
 static inline bool sdt_note_is_doubtful(const struct sdt_table *table, unsigned int i)

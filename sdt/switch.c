@@ -4,7 +4,8 @@
  *
  * All changes of one byte, to and from breakpoints, are one batch of one round; all
  * others are one batch of three.  Sites are switched off in batches of their own, because
- * one that cannot be must not keep others from being switched on.  Notes have kprobes.
+ * one that cannot be must not keep others from being switched on.  So are sites that are promoted
+ * or demoted because of how hot they are.  Notes have kprobes.
  */
 #include <linux/compiler.h>
 #include <linux/lockdep.h>
@@ -49,6 +50,7 @@ struct change {
  * @to_off: whether they switch sites off; the others switch them on, or from one way to
  *	be on to the other
  * @is_store: whether each is one byte
+ * @is_hot: whether they are only those from one way to be on to the other
  */
 struct changes {
 	struct change *list;
@@ -56,6 +58,7 @@ struct changes {
 	unsigned int nr;
 	bool to_off;
 	bool is_store;
+	bool is_hot;
 };
 
 static enum sdt_mode wanted(const struct patcher_site *site, const struct sdt_state *state)
@@ -103,6 +106,8 @@ static bool is_change(struct change *change, const struct changes *changes,
 	change->state = state;
 	change->from = state->mode;
 	change->to = wanted(site, state);
+	if (changes->is_hot && change->from == SDT_OFF)
+		return false;
 	return change->from != change->to && (change->to == SDT_OFF) == changes->to_off &&
 	       make_poke(&poke, site, change->from, change->to) == changes->is_store;
 }
@@ -162,6 +167,8 @@ static int apply_one(const struct changes *changes, unsigned int i)
 	struct sdt_state *state = changes->list[i].state;
 	int err = apply(changes, i, 1);
 
+	if (changes->is_hot)
+		return err;
 	if (err && state->is_stuck)
 		return 0;
 	state->is_stuck = err;
@@ -184,9 +191,39 @@ static int apply_most(const struct changes *changes, unsigned int first, unsigne
 	return err ?: other;
 }
 
-static int switch_some(bool to_off, bool is_store)
+/* Leave out sites beside kprobes: they are tried often, and each refusal is a line in the log. */
+static int leave_out_probed(struct changes *changes)
 {
-	struct changes changes = { .to_off = to_off, .is_store = is_store };
+	bool *probed = kvcalloc(changes->nr, sizeof(*probed), GFP_KERNEL);
+	unsigned int i, kept = 0;
+
+	if (!probed)
+		return -ENOMEM;
+	for (i = 0; i < changes->nr; i++)
+		make_poke(&changes->pokes[i], changes->list[i].site, changes->list[i].from,
+			  changes->list[i].to);
+	patcher_find_probed(changes->pokes, changes->nr, probed);
+	for (i = 0; i < changes->nr; i++)
+		if (!probed[i])
+			changes->list[kept++] = changes->list[i];
+	changes->nr = kept;
+	kvfree(probed);
+	return 0;
+}
+
+static int apply_changes(struct changes *changes)
+{
+	int err = changes->is_hot ? leave_out_probed(changes) : 0;
+
+	if (err || !changes->nr)
+		return err;
+	if (changes->is_hot || changes->to_off)
+		return apply_most(changes, 0, changes->nr);
+	return apply(changes, 0, changes->nr);
+}
+
+static int switch_some(struct changes changes)
+{
 	int err = -ENOMEM;
 
 	lockdep_assert_held(&sdt_registry.lock);
@@ -197,7 +234,7 @@ static int switch_some(bool to_off, bool is_store)
 	changes.pokes = kvcalloc(changes.nr, sizeof(*changes.pokes), GFP_KERNEL);
 	if (changes.list && changes.pokes) {
 		collect(&changes);
-		err = to_off ? apply_most(&changes, 0, changes.nr) : apply(&changes, 0, changes.nr);
+		err = apply_changes(&changes);
 	}
 	kvfree(changes.list);
 	kvfree(changes.pokes);
@@ -213,7 +250,25 @@ static int switch_some(bool to_off, bool is_store)
  */
 int sdt_switch_on(void)
 {
-	return switch_some(false, false) ?: switch_some(false, true) ?: sdt_notes_on();
+	return switch_some((struct changes){ }) ?:
+	       switch_some((struct changes){ .is_store = true }) ?: sdt_notes_on();
+}
+
+/**
+ * sdt_switch_hot() - let sites that are on be jumps if they are promoted, breakpoints if not
+ *
+ * Those that cannot be changed, as beside a kprobe, are left out.
+ *
+ * Context: may sleep; the registry's lock is held.
+ * Return: 0; -ENOMEM; or what the patcher returned for a site although no kprobe was beside it.
+ */
+int sdt_switch_hot(void)
+{
+	int err, other;
+
+	err = switch_some((struct changes){ .is_hot = true });
+	other = switch_some((struct changes){ .is_hot = true, .is_store = true });
+	return err ?: other;
 }
 
 /**
@@ -232,8 +287,8 @@ int sdt_switch_off(void)
 
 	/* The kprobe of a note keeps a site behind it from being switched. */
 	sdt_notes_off();
-	err = switch_some(true, false);
-	other = switch_some(true, true);
+	err = switch_some((struct changes){ .to_off = true });
+	other = switch_some((struct changes){ .to_off = true, .is_store = true });
 	return err ?: other;
 }
 

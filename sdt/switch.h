@@ -7,6 +7,7 @@ struct patcher_table;
 
 int sdt_switch_new(const struct patcher_table *sites);
 int sdt_switch_on(void);
+int sdt_switch_hot(void);
 int sdt_switch_off(void);
 
 #endif /* SDT_SWITCH_H */

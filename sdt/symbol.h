@@ -11,4 +11,7 @@
  */
 unsigned long sdt_find_function(unsigned long addr, char *name, size_t size);
 
+/* 0, or -EOPNOTSUPP with a message that says why functions are not known. */
+int sdt_functions_known(void);
+
 #endif /* SDT_SYMBOL_H */

@@ -7,15 +7,14 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
-#include <linux/rculist.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
-#include <linux/sort.h>
 
 #include <kmarkers/branch.h>
 #include <kmarkers/patcher.h>
 
 #include "attach.h"
+#include "copies.h"
 #include "hit.h"
 #include "note_kprobes.h"
 #include "registry.h"
@@ -60,83 +59,41 @@ static int check_arguments(const struct sdt_table *table)
 	return 0;
 }
 
-static int compare_targets(const void *a, const void *b)
-{
-	const struct sdt_target *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
-/*
- * Where jumps lead to tells hits apart, so no two of them may lead to one place.  The
- * patcher has sorted the sites: they stay where they are from now on.
- */
-static int find_targets(struct sdt_table *table)
-{
-	unsigned int i;
-
-	for (i = 0; i < table->sites.nr; i++) {
-		const struct patcher_site *site = &table->sites.sites[i];
-
-		if (sdt_is_branch(site))
-			table->targets[table->nr_targets++] = (struct sdt_target) {
-				kmarkers_branch_target((const u8 *)patcher_site_addr(site)), i,
-			};
-	}
-	sort(table->targets, table->nr_targets, sizeof(table->targets[0]), compare_targets, NULL);
-	for (i = 1; i < table->nr_targets; i++) {
-		const struct sdt_target *target = &table->targets[i];
-
-		if (target->addr != target[-1].addr)
-			continue;
-		pr_err("%s: two sites of SDT probes lead to one place, the second is of %s\n",
-		       module_name(table->sites.module),
-		       sdt_probe_of(&table->sites.sites[target->site])->name);
-		return -EINVAL;
-	}
-	return 0;
-}
-
+/* In a program sites may have been hit while their table was looked at. */
 void sdt_free_table(struct sdt_table *table)
 {
 	kvfree(table->notes);
-	kvfree(table->states);
-	kvfree(table->targets);
-	kfree(table);
+	kvfree_rcu(table, rcu);
 }
 
 /* A table of @nr sites, not yet looked at; NULL if there is no memory for it. */
 struct sdt_table *sdt_alloc_table(struct module *module, struct patcher_site *sites,
 				  unsigned int nr)
 {
-	struct sdt_table *table = kzalloc(sizeof(*table), GFP_KERNEL);
+	struct sdt_table *table;
 
+	table = kvcalloc(1, sizeof(*table) + nr * sizeof(table->states[0]), GFP_KERNEL);
 	if (!table)
 		return NULL;
-	table->states = kvcalloc(nr, sizeof(*table->states), GFP_KERNEL);
-	table->targets = kvcalloc(nr, sizeof(*table->targets), GFP_KERNEL);
 	table->sites.sites = sites;
 	table->sites.nr = nr;
 	table->sites.module = module;
 	table->sites.owner = sdt_owner;
 	table->sites.trap = sdt_trap;
-	if (table->states && table->targets)
-		return table;
-	sdt_free_table(table);
-	return NULL;
+	return table;
 }
 
 static int switch_table(struct sdt_table *table)
 {
 	int err;
 
-	list_add_rcu(&table->node, &sdt_registry.tables);
+	list_add(&table->node, &sdt_registry.tables);
 	err = sdt_switch_on();
 	if (!err)
 		return 0;
 	sdt_release_table(table);
 	sdt_notes_off();
-	list_del_rcu(&table->node);
+	list_del(&table->node);
 	return err;
 }
 
@@ -146,7 +103,7 @@ static int join_table(struct sdt_table *table)
 	int err = 0;
 
 	if (!table->notes)
-		err = find_targets(table) ?: sdt_switch_new(&table->sites);
+		err = sdt_join_copies(table) ?: sdt_switch_new(&table->sites);
 	if (err)
 		return err;
 	err = sdt_attach_table(table);
@@ -163,8 +120,10 @@ static int add_sites(struct sdt_table *table)
 	if (err)
 		return err;
 	err = join_table(table);
-	if (err)
+	if (err) {
+		sdt_forget_targets(table);
 		patcher_unregister(&table->sites);
+	}
 	return err;
 }
 
@@ -218,6 +177,7 @@ int sdt_enter_table(struct sdt_table *table)
  * sdt_add_table() - take over the sites of a module
  * @module: the module being loaded; NULL in user space
  * @span: its records
+ * @targets: the records of what the jumps of its sites lead to
  *
  * On return its sites are off, or on if something is attached to them.
  *
@@ -225,20 +185,26 @@ int sdt_enter_table(struct sdt_table *table)
  * Return: 0; -EINVAL for a malformed table; -EPERM for a site in text that does
  * not stay; -ENOMEM, or what patcher_apply() returns.
  */
-int sdt_add_table(struct module *module, const struct kmarkers_span *span)
+int sdt_add_table(struct module *module, const struct kmarkers_span *span,
+		  const struct kmarkers_span *targets)
 {
+	int nr_targets = kmarkers_span_records(targets, sizeof(struct sdt_target));
 	struct patcher_site *sites = span->first;
 	int i, err, nr = kmarkers_span_records(span, sizeof(*sites));
 	struct sdt_table *table;
 
 	if (nr <= 0)
 		return nr;
+	if (nr_targets < 0)
+		return nr_targets;
 	for (i = 0; i < nr; i++)
 		if (!is_valid(&sites[i]))
 			return -EINVAL;
 	table = sdt_alloc_table(module, sites, nr);
 	if (!table)
 		return -ENOMEM;
+	table->targets = targets->first;
+	table->nr_targets = nr_targets;
 	err = sdt_enter_table(table);
 	if (err)
 		sdt_free_table(table);
@@ -262,10 +228,11 @@ void sdt_drop_module(struct module *module)
 		/* Nobody would know a breakpoint that still stands. */
 		sdt_release_table(table);
 		sdt_switch_off();
-		list_del_rcu(&table->node);
+		list_del(&table->node);
+		sdt_forget_targets(table);
 		if (!table->notes)
 			patcher_drop(&table->sites);
-		/* Hits of other sites walk the list: nobody looks at the table afterwards. */
+		/* Nobody looks at the table afterwards. */
 		synchronize_rcu();
 		sdt_free_table(table);
 	}

@@ -103,12 +103,31 @@ static const char *integer_conversion(unsigned int bits)
 	return is_unsigned ? "%u" : "%d";
 }
 
-static const char *conversion_of(const char *type)
+/* A type without const and volatile: "const pid_t" is what pid_t is. */
+static const char *without_qualifiers(char *type)
 {
+	char *word = type;
+
+	while (*(word += strspn(word, " "))) {
+		size_t length = strcspn(word, " ");
+
+		if (!bits_of(word, length))
+			memset(word, ' ', length);
+		word += length;
+	}
+	while (word > type && word[-1] == ' ')
+		*--word = '\0';
+	return type + strspn(type, " ");
+}
+
+static const char *conversion_of(char *text)
+{
+	const char *type = text;
 	unsigned int i, bits;
 
 	if (strchr(type, '*'))
 		return pointer_conversion(type);
+	type = without_qualifiers(text);
 	for (i = 0; i < ARRAY_SIZE(known); i++)
 		if (!strcmp(type, known[i].type))
 			return known[i].conversion;

@@ -21,6 +21,14 @@
 #endif
 
 /*
+ * A grace period has passed after cond_synchronize_rcu().  poll_state_synchronize_rcu()
+ * may deny it: since dd04140531b5 ("rcu: Make polled grace-period API account for
+ * expedited grace periods"), v6.0, a normal one and an expedited one that overlap count
+ * as one.  Only programs give up: see native/include/linux/rcupdate.h.
+ */
+#define rcu_wait_succeeded(state)	((void)(state), true)
+
+/*
  * 9cba82bba500 ("seq_file: add helper macro to define attribute for rw file"),
  * v6.7: before, the operations of a file that is also written were spelt out.
  */

@@ -10,13 +10,51 @@
 
 /*
  * ("tracing: Have dynamic events have a ref counter"), v5.15: before,
- * module was called mod.
+ * module was called mod, and there was no counter.  Without dynamic events nobody counts.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 15, 0)
 #define compat_event_module	module
 #else
 #define compat_event_module	mod
 #endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 15, 0) && defined(CONFIG_DYNAMIC_EVENTS)
+#define COMPAT_EVENT_COUNTED	TRACE_EVENT_FL_DYNAMIC
+
+static inline bool compat_event_is_held(struct trace_event_call *call)
+{
+	return call->flags & TRACE_EVENT_FL_DYNAMIC && atomic_read(&call->refcnt);
+}
+
+/* The counter and the module are in one place. */
+static inline void compat_event_count(struct trace_event_call *call, struct module *module)
+{
+	if (call->flags & TRACE_EVENT_FL_DYNAMIC)
+		return;
+	call->module = NULL;
+	atomic_set(&call->refcnt, 0);
+	call->flags |= TRACE_EVENT_FL_DYNAMIC;
+}
+#else
+#define COMPAT_EVENT_COUNTED	0
+
+static inline bool compat_event_is_held(struct trace_event_call *call)
+{
+	return false;
+}
+
+static inline void compat_event_count(struct trace_event_call *call, struct module *module)
+{
+	call->compat_event_module = module;
+}
+#endif
+
+/* From now on a reference to an event, of which there is none, is one to a module. */
+static inline void compat_event_uncount(struct trace_event_call *call, struct module *module)
+{
+	call->flags &= ~COMPAT_EVENT_COUNTED;
+	call->compat_event_module = module;
+}
 
 /*
  * b6c7abd1c28a ("tracing: Fix TASK_COMM_LEN in trace event format file"), v6.3, and in

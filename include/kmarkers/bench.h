@@ -39,6 +39,11 @@
 #ifndef KMARKERS_BENCH_H
 #define KMARKERS_BENCH_H
 
+#if !defined(__KERNEL__) && !defined(NATIVE_BUILD)
+#pragma GCC system_header
+#endif
+
+#include <kmarkers/dialect.h>
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #ifdef __KERNEL__
@@ -53,6 +58,7 @@ struct bench_sample;
 #define BENCH_LOOP_COUNTS	3
 #define BENCH_MAX_VARIANTS	32
 #define BENCH_MAX_BLOCKS	100000
+#define BENCH_MAX_NAME		64	/* characters of the name of a group or a variant */
 
 /**
  * typedef bench_op - one variant at one layout
@@ -73,10 +79,10 @@ enum bench_measured {
 
 /**
  * struct bench_variant - what BENCH_ROW() makes
- * @name: of letters, digits, - and _
- * @op: its code at each layout
+ * @name: of letters, digits, - and _; at most BENCH_MAX_NAME
+ * @op: its code at each layout; unused in a group with a block function
  * @nr_layouts: how many; all variants of a group have equally many
- * @measured: what its samples are
+ * @measured: what its samples are; BENCH_LOOP in a group without a block function
  */
 struct bench_variant {
 	const char *name;
@@ -87,8 +93,8 @@ struct bench_variant {
 
 /**
  * struct bench_group - the variants of a benchmark, which are measured together
- * @name: name of the benchmark, and of its directory
- * @variants: baseline, A/A clone, then the others
+ * @name: name of the benchmark, and of its directory; no command of bench/control
+ * @variants: baseline, A/A clone, then the others; any names if there is a @block
  * @nr_variants: how many
  * @loops: loop counts of every variant, ascending.  All 0: those of each variant are found
  *	before the first block, so that windows take 10 to 30 microseconds
@@ -97,11 +103,12 @@ struct bench_variant {
  * @select: called before the windows of a variant; may be NULL; returns 0 or an error
  * @block: measures a block in a way of its own, so that variants are only names and
  *	@loops is unused; NULL for the way of run.c; returns 0 or an error
- * @block_samples: returns the number of samples of @block, always the same
+ * @block_samples: returns the number of samples of @block, always the same, at least 1;
+ *	as many are read after each block
  * @most_blocks: most blocks in a run of this group; 0 for no limit
  * @most_seconds: no block begins later than this after the first; 0 for no limit
  * @arms: @setup switches markers on; if false, all must be off
- * @lacks: what is missing, in words, if @setup returns -ENODEV
+ * @lacks: what is missing, in words on one line, if @setup returns -ENODEV
  *
  * If @setup returns -ENODEV, the group cannot be measured here, and is skipped when
  * several groups are run.
@@ -151,12 +158,16 @@ struct bench_config {
  * @samples: array, or NULL before the first run
  * @nr: samples taken; complete if equal to @planned
  * @planned: samples that a complete run takes
+ * @step: samples of each block
+ * @run: number of the run; 0 in a program
  * @config: the configuration of that run
  */
 struct bench_result {
 	struct bench_sample *samples;
 	unsigned int nr;
 	unsigned int planned;
+	unsigned int step;
+	u64 run;
 	struct bench_config config;
 };
 

@@ -36,18 +36,24 @@ struct patcher_control {
 	bool open;
 };
 
-extern const struct kernel_param_ops patcher_control_ops;
+int patcher_control_set(const char *value, const struct kernel_param *param);
 
 /**
  * PATCHER_CONTROL() - define a module's parameter control
  * @name: name of a variable, which is defined
  * @run_line: function that carries out a line
+ *
+ * The operations of the parameter are the module's own: the kernel reads them after it has let go
+ * of the modules that this one needs, when kmarkers_patcher may have left.
  */
 #define PATCHER_CONTROL(name, run_line)					\
 static struct patcher_control name = {					\
 	.lock = __MUTEX_INITIALIZER(name.lock), .run = run_line,	\
 };									\
-module_param_cb(control, &patcher_control_ops, &name, 0200)
+static const struct kernel_param_ops name##_ops = {			\
+	.set = patcher_control_set,					\
+};									\
+module_param_cb(control, &name##_ops, &name, 0200)
 
 int patcher_control_run(struct patcher_control *control, char *line);
 ssize_t patcher_control_write(struct patcher_control *control, const char __user *buf,

@@ -92,11 +92,11 @@ struct marker_event_source {
  * struct marker_event_calls - what a source calls
  * @join: register a source, which may offer nothing yet.  Return 0; -ENOENT if this kernel
  *	has no trace events for modules
- * @leave: forget a source.  Nothing of it is on, because no module that it offers something of
- *	is loaded
+ * @leave: forget a source, of which nothing is on.  An event to which somebody has a reference
+ *	stays, and cannot be switched on
  * @update: bring events in line with what a source offers.  On return they are as it is
- *	offered.  Return 0; or -EBUSY if somebody has an event on that is no longer offered:
- *	then all are as before
+ *	offered.  Return 0; or -EBUSY if somebody has an event on that is no longer offered, or a
+ *	reference to it: then all are as before
  * @write: a hit of an event: the user that connect() was given, and the arguments
  */
 struct marker_event_calls {

@@ -67,6 +67,11 @@
 #ifndef KMARKERS_IMMEDIATE_H
 #define KMARKERS_IMMEDIATE_H
 
+#if !defined(__KERNEL__) && !defined(NATIVE_BUILD)
+#pragma GCC system_header
+#endif
+
+#include <kmarkers/dialect.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/export.h>

@@ -29,7 +29,7 @@
  *	marker_probe_unregister("disk_request", probe, NULL);
  *	marker_synchronize_unregister();
  *
- *	As in 2006, on the same markers:
+ *	As in 2006, on the same markers, with <linux/marker.h>:
  *
  *	MARK(disk_request, "sector %llu bytes %u", sector, bytes);
  *
@@ -63,7 +63,7 @@
  * CONTEXT
  *
  *	function			may sleep  irq	nmi
- *	trace_mark(), MARK()		no	   yes	yes (if the probes can)
+ *	trace_mark(), MARK() of 2006	no	   yes	yes (if the probes can)
  *	all others			yes	   no	no
  *
  * Probes run in the context of the marked code, with preemption disabled, and
@@ -90,6 +90,11 @@
 #ifndef KMARKERS_MARKER_H
 #define KMARKERS_MARKER_H
 
+#if !defined(__KERNEL__) && !defined(NATIVE_BUILD)
+#pragma GCC system_header
+#endif
+
+#include <kmarkers/dialect.h>
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
@@ -236,19 +241,26 @@ static inline __printf(1, 2) void __marker_check_format(const char *fmt __maybe_
 /**
  * trace_mark_flavour() - a marker of a chosen flavour
  * @kind: generic, immediate, jump, cmp_flip or xor_flip
- * @mark: its name, an identifier
+ * @mark: its name, an identifier of at most MARKER_NAME_MOST characters
  * @call_data: passed to the probes as call_private
  * @fmt: its format, a literal; MARK_NOARGS if there are no arguments
  * @args: its arguments, evaluated only while a probe is connected
  */
 #define trace_mark_flavour(kind, mark, call_data, fmt, args...)	\
 do {									\
+	__MARKER_CHECK_NAME(mark);					\
 	static struct marker __marker_##mark =				\
 		__MARKER_INIT(mark, fmt, __func__, __marker_flavour_##kind, \
 			      __MARKER_COUNT(args));			\
 									\
 	__MARKER_SITE(kind, __marker_##mark, call_data, fmt, ## args);	\
 } while (0)
+
+/* The longest name of a marker: longer ones cannot be trace events. */
+#define MARKER_NAME_MOST	63
+#define __MARKER_CHECK_NAME(mark)					\
+	_Static_assert(sizeof(#mark) <= MARKER_NAME_MOST + 1,		\
+		       "the name of a marker has more than 63 characters, too many for a trace event")
 
 #define __MARKER_INIT(mark, fmt, where, how, nr) {			\
 	.name = #mark,							\
@@ -272,7 +284,7 @@ do {									\
 
 /**
  * trace_mark() - a marker, as in 2.6.25-2.6.31
- * @name: its name, an identifier
+ * @name: its name, an identifier of at most MARKER_NAME_MOST characters
  * @format: its format, a literal; MARK_NOARGS if there are no arguments
  * @args: its arguments
  */
@@ -281,27 +293,17 @@ do {									\
 
 /**
  * _trace_mark() - a marker with its state in memory, for __init and __exit text
- * @name: its name, an identifier
+ * @name: its name, an identifier of at most MARKER_NAME_MOST characters
  * @format: its format, a literal; MARK_NOARGS if there are no arguments
  * @args: its arguments
  */
 #define _trace_mark(name, format, args...)				\
 	trace_mark_flavour(generic, name, NULL, format, ## args)
 
-/**
- * MARK() - a marker, as in 2006
- * @name: its name, an identifier
- * @format: its format, a literal; MARK_NOARGS if there are no arguments
- * @args: its arguments
- *
- * MARK() is the same as trace_mark(): both call probes of both kinds.
- */
-#define MARK(name, format, args...)	trace_mark(name, format, ## args)
-
 #ifdef __KERNEL__
 /**
  * trace_mark_tp() - a marker in the callback of a tracepoint, as in 2.6.28-2.6.31
- * @mark: its name, an identifier
+ * @mark: its name, an identifier of at most MARKER_NAME_MOST characters
  * @tp_name: the tracepoint, whose header the file includes
  * @tp_cb: the callback in which it stands, of the type that today's tracepoints have
  * @fmt: its format, a literal; MARK_NOARGS if there are no arguments
@@ -315,6 +317,7 @@ do {									\
  */
 #define trace_mark_tp(mark, tp_name, tp_cb, fmt, args...)		\
 do {									\
+	__MARKER_CHECK_NAME(mark);					\
 	static struct marker_tp __marker_##mark = {			\
 		.marker = __MARKER_INIT(mark, fmt, __func__, MARKER_TRACEPOINT, \
 					__MARKER_COUNT(args)),		\
@@ -342,6 +345,7 @@ do {									\
 #define __MARKER_BY_COUNT_NR(prefix, nr)	prefix ## nr
 
 #define __DEFINE_MARKER_2(mark, fmt)					\
+__MARKER_CHECK_NAME(mark);						\
 static struct marker __marker_##mark __used =				\
 	__MARKER_INIT(mark, fmt, "DEFINE_MARKER", MARKER_GENERIC, 0);	\
 asm(KMARKERS_RECORD(markers, "	.long __marker_" #mark " - .\n"))

@@ -80,6 +80,11 @@
 #ifndef KMARKERS_PATCHER_H
 #define KMARKERS_PATCHER_H
 
+#if !defined(__KERNEL__) && !defined(NATIVE_BUILD)
+#pragma GCC system_header
+#endif
+
+#include <kmarkers/dialect.h>
 #include <linux/list.h>
 #include <linux/types.h>
 #include <kmarkers/table.h>
@@ -257,6 +262,7 @@ int patcher_apply_chunked(const char *owner, struct patcher_poke *pokes, unsigne
 			  unsigned int chunk);
 int patcher_store_traps(const char *owner, struct patcher_poke *pokes, unsigned int nr);
 int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsigned int nr);
+void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool *probed);
 bool patcher_handle_int3(struct pt_regs *regs);
 void patcher_read_stats(struct patcher_stats *stats);
 int patcher_find_records(struct module *module, const char *kind, const void *needs,

@@ -94,6 +94,11 @@
 #ifndef KMARKERS_SDT_H
 #define KMARKERS_SDT_H
 
+#if !defined(__KERNEL__) && !defined(NATIVE_BUILD)
+#pragma GCC system_header
+#endif
+
+#include <kmarkers/dialect.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/types.h>
@@ -107,9 +112,13 @@ extern const u8 sdt_tables_need_sdt;
 
 #ifndef SDT_NOTES_ONLY
 KMARKERS_CHUNK(sdt, sdt_tables_need_sdt, 12);
+KMARKERS_CHUNK(sdttarget, sdt_tables_need_sdt, 16);
 #endif
 
 #define SDT_MAX_ARGS	7
+/* The longest names of a provider and of a probe: longer ones cannot be trace events. */
+#define SDT_PROVIDER_MOST	59
+#define SDT_PROBE_MOST		63
 
 enum sdt_flavour {
 	SDT_JUMP,
@@ -146,12 +155,35 @@ struct sdt_probe {
 };
 
 /**
+ * struct sdt_origin - what the compiler made the copies of a site from
+ * @probe: its probe
+ */
+struct sdt_origin {
+	struct sdt_probe *probe;
+};
+
+struct sdt_state;
+
+/**
+ * struct sdt_target - the record of a piece of code that the jump of a site leads to
+ * @state: of the site, or NULL while the table is not known
+ * @addr: the code, relative to this field
+ * @origin: the struct sdt_origin, relative to this field
+ */
+struct sdt_target {
+	struct sdt_state __rcu *state;
+	s32 addr;
+	s32 origin;
+};
+
+/**
  * struct sdt_hit - what a site hands to its handlers
  * @probe: the probe
- * @ip: address of the site
+ * @ip: address of the site; of the first of its copies
  * @nr: how many arguments there are
  * @args: the arguments, extended to 64 bits as C does
  * @site: private
+ * @counted: private
  */
 struct sdt_hit {
 	const struct sdt_probe *probe;
@@ -159,6 +191,7 @@ struct sdt_hit {
 	unsigned int nr;
 	unsigned long args[SDT_MAX_ARGS];
 	void *site;
+	bool counted;
 };
 
 /**
@@ -172,21 +205,26 @@ int sdt_attach(const char *pattern, sdt_handler *handler, void *private);
 int sdt_detach(const char *pattern, sdt_handler *handler, void *private);
 void sdt_synchronize(void);
 int sdt_promote(const char *pattern, bool on);
-void sdt_fire(const struct sdt_probe *probe, unsigned long here, ...);
+void sdt_fire(const struct sdt_target *target, ...);
 
 /**
  * SDT_PROVIDER_DEFINE() - define a provider, in one file
- * @prov: its name
+ * @prov: its name; at most SDT_PROVIDER_MOST characters
  */
-#define SDT_PROVIDER_DEFINE(prov)					\
-	SDT_PROVIDER_DECLARE(prov);					\
+#define SDT_PROVIDER_DEFINE(prov)	__SDT_PROVIDER_DEFINE(prov)
+#define __SDT_PROVIDER_DEFINE(prov)					\
+	__SDT_CHECK_NAME(#prov);					\
+	_Static_assert(sizeof(#prov) <= SDT_PROVIDER_MOST + 1,		\
+		       "the name of a provider has more than 59 characters, too many for a trace event"); \
+	__SDT_PROVIDER_DECLARE(prov);					\
 	struct sdt_provider sdt_provider_##prov = { .name = #prov }
 
 /**
  * SDT_PROVIDER_DECLARE() - declare a provider that another file defines
  * @prov: its name
  */
-#define SDT_PROVIDER_DECLARE(prov)	extern struct sdt_provider sdt_provider_##prov
+#define SDT_PROVIDER_DECLARE(prov)	__SDT_PROVIDER_DECLARE(prov)
+#define __SDT_PROVIDER_DECLARE(prov)	extern struct sdt_provider sdt_provider_##prov
 
 /**
  * SDT_PROBE_DECLARE() - declare a probe that another file defines
@@ -199,6 +237,8 @@ void sdt_fire(const struct sdt_probe *probe, unsigned long here, ...);
  * is loaded, which is refused.
  */
 #define SDT_PROBE_DECLARE(prov, mod, func, probe)			\
+	__SDT_PROBE_DECLARE(prov, mod, func, probe)
+#define __SDT_PROBE_DECLARE(prov, mod, func, probe)			\
 	__SDT_DECLARE(sdt_##prov##_##mod##_##func##_##probe)
 
 /* Where code may be anywhere, clang takes the address for a constant only of what is not exported. */
@@ -216,6 +256,8 @@ void sdt_fire(const struct sdt_probe *probe, unsigned long here, ...);
 
 /* The array is never there: its length is the number of arguments, and one. */
 #define __SDT_DEFINE(id, prov, mod, func, probe, args, list...)	\
+	_Static_assert(sizeof(probe) <= SDT_PROBE_MOST + 1,		\
+		       "the name of a probe has more than 63 characters, too many for a trace event"); \
 	__SDT_DECLARE(id);						\
 	extern char __sdt_args_##id[(args) + 1];			\
 	__SDT_DEFINE_KINDS_##args(id, ## list)			\
@@ -223,6 +265,33 @@ void sdt_fire(const struct sdt_probe *probe, unsigned long here, ...);
 		.provider = &(prov), .module = mod, .function = func,	\
 		.name = probe, .types = __SDT_LIST_##args(list), .nr = args, \
 	}
+
+/* The parts of a name: those that are macros have been expanded by the macros for authors. */
+#define __SDT_PROBE_DEFINE_0(prov, mod, func, probe)			\
+	__SDT_CHECK_NAME(#mod);						\
+	__SDT_CHECK_NAME(#func);					\
+	__SDT_CHECK_NAME(#probe);					\
+	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
+		     #mod, #func, #probe, 0)
+#define __SDT_PROBE_DEFINE(prov, mod, func, probe, n, types...)		\
+	__SDT_CHECK_NAME(#mod);						\
+	__SDT_CHECK_NAME(#func);					\
+	__SDT_CHECK_NAME(#probe);					\
+	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
+		     #mod, #func, #probe, n, types)
+#define __SDT_PROBE_0(flavour, prov, mod, func, probe)			\
+	__SDT_SITE(flavour, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, 0)
+#define __SDT_PROBE(flavour, prov, mod, func, probe, n, args...)	\
+	__SDT_SITE(flavour, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, n, ## args)
+
+/* Compilers of GNU dialects define linux and unix as 1, and code may define any name as a number. */
+#ifdef __CHECKER__
+#define __SDT_CHECK_NAME(name)	_Static_assert(1, "")
+#else
+#define __SDT_CHECK_NAME(name)						\
+	_Static_assert(__builtin_strcmp(name, "1") && __builtin_strcmp(name, "0"), \
+		       "a name is a macro that stands for a number, as linux and unix do: #undef it before")
+#endif
 
 #define __SDT_LIST_0()			""
 #define __SDT_LIST_1(t)			t
@@ -241,50 +310,42 @@ void sdt_fire(const struct sdt_probe *probe, unsigned long here, ...);
  * @probe: its name
  */
 #define SDT_PROBE_DEFINE0(prov, mod, func, probe)			\
-	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, 0)
+	__SDT_PROBE_DEFINE_0(prov, mod, func, probe)
 /**
  * SDT_PROBE_DEFINE1() - the same with one argument, of which the types are strings
  */
 #define SDT_PROBE_DEFINE1(prov, mod, func, probe, t0)			\
-	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, 1, t0)
+	__SDT_PROBE_DEFINE(prov, mod, func, probe, 1, t0)
 /**
  * SDT_PROBE_DEFINE2() - the same with two arguments, of which the types are strings
  */
 #define SDT_PROBE_DEFINE2(prov, mod, func, probe, t0, t1)		\
-	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, 2, t0, t1)
+	__SDT_PROBE_DEFINE(prov, mod, func, probe, 2, t0, t1)
 /**
  * SDT_PROBE_DEFINE3() - the same with three arguments, of which the types are strings
  */
 #define SDT_PROBE_DEFINE3(prov, mod, func, probe, t0, t1, t2)		\
-	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, 3, t0, t1, t2)
+	__SDT_PROBE_DEFINE(prov, mod, func, probe, 3, t0, t1, t2)
 /**
  * SDT_PROBE_DEFINE4() - the same with four arguments, of which the types are strings
  */
 #define SDT_PROBE_DEFINE4(prov, mod, func, probe, t0, t1, t2, t3)	\
-	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, 4, t0, t1, t2, t3)
+	__SDT_PROBE_DEFINE(prov, mod, func, probe, 4, t0, t1, t2, t3)
 /**
  * SDT_PROBE_DEFINE5() - the same with five arguments, of which the types are strings
  */
 #define SDT_PROBE_DEFINE5(prov, mod, func, probe, t0, t1, t2, t3, t4)	\
-	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, 5, t0, t1, t2, t3, t4)
+	__SDT_PROBE_DEFINE(prov, mod, func, probe, 5, t0, t1, t2, t3, t4)
 /**
  * SDT_PROBE_DEFINE6() - the same with six arguments, of which the types are strings
  */
-#define SDT_PROBE_DEFINE6(prov, mod, func, probe, t0, t1, t2, t3, t4, t5) \
-	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, 6, t0, t1, t2, t3, t4, t5)
+#define SDT_PROBE_DEFINE6(prov, mod, func, probe, t0, t1, t2, t3, t4, t5)	\
+	__SDT_PROBE_DEFINE(prov, mod, func, probe, 6, t0, t1, t2, t3, t4, t5)
 /**
  * SDT_PROBE_DEFINE7() - the same with seven arguments, of which the types are strings
  */
-#define SDT_PROBE_DEFINE7(prov, mod, func, probe, t0, t1, t2, t3, t4, t5, t6) \
-	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, 7, t0, t1, t2, t3, t4, t5, t6)
+#define SDT_PROBE_DEFINE7(prov, mod, func, probe, t0, t1, t2, t3, t4, t5, t6)	\
+	__SDT_PROBE_DEFINE(prov, mod, func, probe, 7, t0, t1, t2, t3, t4, t5, t6)
 
 #ifdef SDT_NOTES_ONLY
 #define SDT_FLAVOUR	note
@@ -300,51 +361,42 @@ void sdt_fire(const struct sdt_probe *probe, unsigned long here, ...);
  * @probe: its name
  */
 #define SDT_PROBE0(prov, mod, func, probe)				\
-	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
-		   0)
+	__SDT_PROBE_0(SDT_FLAVOUR, prov, mod, func, probe)
 /**
  * SDT_PROBE1() - the same with one argument: integers and pointers
  */
 #define SDT_PROBE1(prov, mod, func, probe, a0)				\
-	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
-		   1, a0)
+	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 1, a0)
 /**
  * SDT_PROBE2() - the same with two arguments: integers and pointers
  */
 #define SDT_PROBE2(prov, mod, func, probe, a0, a1)			\
-	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
-		   2, a0, a1)
+	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 2, a0, a1)
 /**
  * SDT_PROBE3() - the same with three arguments: integers and pointers
  */
 #define SDT_PROBE3(prov, mod, func, probe, a0, a1, a2)			\
-	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
-		   3, a0, a1, a2)
+	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 3, a0, a1, a2)
 /**
  * SDT_PROBE4() - the same with four arguments: integers and pointers
  */
 #define SDT_PROBE4(prov, mod, func, probe, a0, a1, a2, a3)		\
-	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
-		   4, a0, a1, a2, a3)
+	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 4, a0, a1, a2, a3)
 /**
  * SDT_PROBE5() - the same with five arguments: integers and pointers
  */
 #define SDT_PROBE5(prov, mod, func, probe, a0, a1, a2, a3, a4)		\
-	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
-		   5, a0, a1, a2, a3, a4)
+	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 5, a0, a1, a2, a3, a4)
 /**
  * SDT_PROBE6() - the same with six arguments: integers and pointers
  */
 #define SDT_PROBE6(prov, mod, func, probe, a0, a1, a2, a3, a4, a5)	\
-	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
-		   6, a0, a1, a2, a3, a4, a5)
+	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 6, a0, a1, a2, a3, a4, a5)
 /**
  * SDT_PROBE7() - the same with seven arguments: integers and pointers
  */
 #define SDT_PROBE7(prov, mod, func, probe, a0, a1, a2, a3, a4, a5, a6)	\
-	__SDT_SITE(SDT_FLAVOUR, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
-		   7, a0, a1, a2, a3, a4, a5, \
-		   a6)
+	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 7, a0, a1, a2, a3, a4, a5, a6)
 
 /**
  * SDT_PROBE_FLAVOUR() - a site of a chosen flavour
@@ -355,9 +407,14 @@ void sdt_fire(const struct sdt_probe *probe, unsigned long here, ...);
  * @probe: its name
  * @args: its arguments
  */
+#ifndef __STRICT_ANSI__
 #define SDT_PROBE_FLAVOUR(flavour, prov, mod, func, probe, args...)	\
-	__SDT_SITE(flavour, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, \
-		   __MARKER_COUNT(args), ## args)
+	__SDT_PROBE(flavour, prov, mod, func, probe, __MARKER_COUNT(args), ## args)
+#else
+/* A standard dialect keeps the comma in front of no arguments, which would be counted. */
+#define SDT_PROBE_FLAVOUR(args...)					\
+	_Static_assert(0, "SDT_PROBE_FLAVOUR() needs the GNU dialect, as -std=gnu11: use SDT_PROBEn()")
+#endif
 
 #include <kmarkers/sdt_site.h>
 #include <kmarkers/sdt_bsd.h>

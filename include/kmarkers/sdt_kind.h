@@ -17,6 +17,7 @@
 	 __SDT_IS_INTEGER(t) ? __SDT_KIND_INTEGER : __SDT_KIND_ANY)
 #define __SDT_CHECK_KIND(id, n, a)					\
 	_Static_assert(__SDT_IS_WORD(a), "an argument is neither an integer nor a pointer"); \
+	_Static_assert(__SDT_FITS(a), "an argument is an __int128: a probe takes 64 bits, so pass its halves"); \
 	_Static_assert(__SDT_HAS_KIND(id, n, __SDT_KIND_ANY) ||		\
 		       __SDT_HAS_KIND(id, n, __SDT_PASSED(a)) || __SDT_IS_ZERO(a), \
 		       "the definition of the probe says integer where a pointer is, or pointer where an integer is");
@@ -30,7 +31,10 @@
 #define __SDT_IS_POINTER(t)						\
 	(sizeof(t) > 1 && !__builtin_memcmp((t) + sizeof(t) - 2, "*", 1))
 
-#define __SDT_IS(t, name)		(!__builtin_strcmp(t, name))
+/* A type, or the same with const or volatile in front of it. */
+#define __SDT_IS(t, name)						\
+	(!__builtin_strcmp(t, name) || !__builtin_strcmp(t, "const " name) || \
+	 !__builtin_strcmp(t, "volatile " name))
 #define __SDT_IS_INTEGER(t)						\
 	(__SDT_IS(t, "char") || __SDT_IS(t, "signed char") ||		\
 	 __SDT_IS(t, "unsigned char") || __SDT_IS(t, "short") ||	\
@@ -81,6 +85,9 @@
 /* 1 to 5 are integers of all kinds and pointers. */
 #define __SDT_IS_WORD(a)						\
 	(__builtin_classify_type(a) >= 1 && __builtin_classify_type(a) <= 5)
+
+/* An array is its address, and a bit-field is what it is promoted to. */
+#define __SDT_FITS(a)			(sizeof(1 ? (a) : (a)) <= sizeof(long) || !__SDT_IS_WORD(a))
 
 #define __SDT_CHECK_KINDS_0(id)
 #define __SDT_CHECK_KINDS_1(id, a)	__SDT_CHECK_KIND(id, 1, a)

@@ -61,15 +61,29 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 		 short: -2, unsigned short: 2, int: -4, unsigned int: 4, \
 		 long: -8, long long: -8, default: 8)
 
-/* clang would store in memory what could be there. */
-#ifdef __clang__
+/*
+ * clang would store in memory what could be there.  In a program an argument in memory is
+ * loaded: gdb cannot read a static or thread-local one, and others find it by a name, which
+ * several variables may have.
+ */
+#if defined(__clang__) || !defined(__SDT_NOTE_IS_RECORD)
 #define __SDT_NOTE_OPERAND		__SDT_NOTE_CONSTANT "r"
 #else
 #define __SDT_NOTE_OPERAND		__SDT_NOTE_CONSTANT "or"
 #endif
 
+/* gdb does not know %r8b to %r15b: in a program a byte is passed as an int, of size 1. */
+#if defined(__SDT_NOTE_IS_RECORD) || defined(__CHECKER__)
+#define __SDT_NOTE_WORD(a)		__SDT_NOTE_VALUE(a)
+#else
+#define __SDT_NOTE_WORD(a)						\
+	((__typeof__(_Generic(__SDT_NOTE_VALUE(a),			\
+		 _Bool: 0, char: 0, signed char: 0,			\
+		 unsigned char: 0, default: __SDT_NOTE_VALUE(a))))__SDT_NOTE_VALUE(a))
+#endif
+
 #define __SDT_NOTE_IN(a)						\
-	"n" (__SDT_NOTE_SIZE(a)), __SDT_NOTE_OPERAND (__SDT_NOTE_VALUE(a))
+	"n" (__SDT_NOTE_SIZE(a)), __SDT_NOTE_OPERAND (__SDT_NOTE_WORD(a))
 #define __SDT_NOTE_IN_0()
 #define __SDT_NOTE_IN_1(a)		__SDT_NOTE_IN(a)
 #define __SDT_NOTE_IN_2(a, b...)	__SDT_NOTE_IN(a), __SDT_NOTE_IN_1(b)
@@ -125,8 +139,9 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 #define __SDT_NOTE_TEXT_6		__SDT_NOTE_TEXT_5 " %c10@%11"
 #define __SDT_NOTE_TEXT_7		__SDT_NOTE_TEXT_6 " %c12@%13"
 
+/* Linkers that collect garbage keep the base because the code of the site refers to it. */
 #define __SDT_SITE_note(id, prov, name, n, args...)			\
-	asm volatile("1:\n"						\
+	__asm__ volatile("1:	.reloc ., R_X86_64_NONE, _.stapsdt.base\n" \
 		"	.pushsection .note.stapsdt, \"\", @note\n"	\
 		"	.balign 4\n"					\
 		"	.long 3f - 2f, 5f - 4f, 3\n"			\

@@ -10,7 +10,8 @@
 /* Of struct patcher_site.flags: how many arguments the site has. */
 #define SDT_ARGS_SHIFT	8
 
-/* One instruction, and its struct patcher_site; operands: probe, flavour, flags. */
+#ifndef SDT_NOTES_ONLY
+/* One instruction, and its struct patcher_site; operands: probe or origin, flavour, flags. */
 #define __SDT_INSN(instruction)		__SDT_INSN_OF("%c0", instruction)
 
 /* The same where no operand is the probe. */
@@ -60,10 +61,12 @@
 #define __SDT_PASS_7		__SDT_PASS_6, a6
 
 /*
- * What a site leads to.  The first statement behind the label takes its address, which
- * tells hits apart, so the compiler must not make one piece of code of what two sites lead
- * to.  gcc merges statements unless their operands differ: the label is one.  clang merges
- * no asm statements, and would not inline a function that uses the address of a label.
+ * What a site leads to.  The first statement behind the label has a record, struct sdt_target,
+ * and takes its address, which tells hits apart.  Compilers copy sites with what they lead to
+ * or without, and may make one piece of code of what copies lead to; sdt/copies.c finds out.
+ * Copies that are inlined into one function are told apart if they stay two pieces: gcc merges
+ * statements unless their operands differ, so the label is one.  clang merges no asm
+ * statements, and would not inline a function that uses the address of a label.
  */
 #ifdef __clang__
 #define __SDT_COLD(label)	label:
@@ -73,10 +76,16 @@
 #define __SDT_OPERAND(label)	"i" (&&label)
 #endif
 
-#define __SDT_HERE(label, at)						\
+#define __SDT_TARGET(target, origin, operand)				\
+	asm volatile("1:	leaq 2f(%%rip), %0	# %2\n"	\
+		     KMARKERS_RECORD(sdttarget,				\
+		     "	.balign 8\n"					\
+		     "2:	.quad 0\n"				\
+		     "	.long 1b - ., %c1 - .\n")			\
+		     : "=r" (target) : "i" (origin), operand)
+#define __SDT_HERE(label, target, origin)				\
 __SDT_COLD(label)							\
-	asm volatile("1:	leaq 1b(%%rip), %0	# %1"		\
-		     : "=r" (at) : __SDT_OPERAND(label))
+	__SDT_TARGET(target, origin, __SDT_OPERAND(label))
 
 /*
  * For each number of arguments, the sites whose arguments are in registers.  Handlers
@@ -84,20 +93,20 @@ __SDT_COLD(label)							\
  */
 #define __SDT_EAGER(n)							\
 static __always_inline void						\
-__sdt_breakpoint_##n(const struct sdt_probe *probe __SDT_PARAMS_##n)	\
+__sdt_breakpoint_##n(struct sdt_origin *origin __SDT_PARAMS_##n)	\
 {									\
-	unsigned long at;						\
+	const struct sdt_target *target;				\
 									\
 	{								\
 		__SDT_REGS_##n						\
 		asm goto(__SDT_INSN(KMARKERS_BRANCH("%l[on]"))		\
-			 : : "i" (probe), "i" (SDT_BREAKPOINT),		\
+			 : : "i" (origin), "i" (SDT_BREAKPOINT),	\
 			     "i" ((n) << SDT_ARGS_SHIFT) __SDT_IN_##n	\
 			 : "memory" : on);				\
 	}								\
 	return;								\
-	__SDT_HERE(on, at);						\
-	sdt_fire(probe, at __SDT_PASS_##n);				\
+	__SDT_HERE(on, target, origin);					\
+	sdt_fire(target __SDT_PASS_##n);				\
 }									\
 									\
 static __always_inline void						\
@@ -139,6 +148,8 @@ __SDT_EAGER(7)
 #define __SDT_WORDS_6(a, b...)		, __SDT_WORD(a) __SDT_WORDS_5(b)
 #define __SDT_WORDS_7(a, b...)		, __SDT_WORD(a) __SDT_WORDS_6(b)
 
+#endif /* SDT_NOTES_ONLY */
+
 /* An array of unknown length is compatible with any: of a declared probe nothing is known. */
 #define __SDT_CHECK(id, n, args...)					\
 	_Static_assert(__builtin_types_compatible_p(__typeof__(__sdt_args_##id), \
@@ -148,31 +159,76 @@ __SDT_EAGER(7)
 	if (0)								\
 		__sdt_check_##id(0, ## args)
 
+/* A flavour of another name is an error, and not a function that nobody has declared. */
+enum {
+#ifndef SDT_NOTES_ONLY
+	__SDT_HAS_jump,
+	__SDT_HAS_breakpoint,
+	__SDT_HAS_nop,
+	__SDT_HAS_split,
+#endif
+	__SDT_HAS_note,
+};
+
 #define __SDT_SITE(flavour, id, prov, name, n, args...)			\
 	__SDT_SITE_2(flavour, id, prov, name, n, ## args)
 #define __SDT_SITE_2(flavour, id, prov, name, n, args...)		\
 do {									\
 	__SDT_CHECK(id, n, ## args);					\
+	(void)__SDT_HAS_##flavour;					\
 	__SDT_SITE_##flavour(id, prov, name, n, ## args);		\
 } while (0)
 
 #ifndef SDT_NOTES_ONLY
+/*
+ * clang before 17 takes a jump of one asm statement for one to the labels of all others in
+ * the function, and refuses those that would enter the scope of a variable with a cleanup or
+ * of a variable length.  So the statement is in a function of its own.
+ */
+#ifdef __clang__
+static __always_inline bool __sdt_is_on(struct sdt_origin *origin, int flags)
+{
+	asm goto(__SDT_INSN(KMARKERS_BRANCH("%l[on]"))
+		 : : "i" (origin), "i" (SDT_JUMP), "i" (flags) : : on);
+	return false;
+on:
+	return true;
+}
+
+#define __SDT_SITE_jump(id, prov, name, n, args...)			\
+do {									\
+	static struct sdt_origin __sdt_origin = { &(id) };		\
+									\
+	if (unlikely(__sdt_is_on(&__sdt_origin, (n) << SDT_ARGS_SHIFT))) { \
+		const struct sdt_target *__sdt_target;			\
+									\
+		__SDT_TARGET(__sdt_target, &__sdt_origin, "i" (0));	\
+		sdt_fire(__sdt_target __SDT_WORDS_##n(args));		\
+	}								\
+} while (0)
+#else
 #define __SDT_SITE_jump(id, prov, name, n, args...)			\
 do {									\
 	__label__ __sdt_on, __sdt_off;					\
-	unsigned long __sdt_at;						\
+	static struct sdt_origin __sdt_origin = { &(id) };		\
+	const struct sdt_target *__sdt_target;				\
 									\
 	asm goto(__SDT_INSN(KMARKERS_BRANCH("%l[__sdt_on]"))		\
-		 : : "i" (&id), "i" (SDT_JUMP), "i" ((n) << SDT_ARGS_SHIFT) \
-		 : : __sdt_on);						\
+		 : : "i" (&__sdt_origin), "i" (SDT_JUMP),		\
+		     "i" ((n) << SDT_ARGS_SHIFT) : : __sdt_on);		\
 	goto __sdt_off;							\
-	__SDT_HERE(__sdt_on, __sdt_at);					\
-	sdt_fire(&id, __sdt_at __SDT_WORDS_##n(args));			\
+	__SDT_HERE(__sdt_on, __sdt_target, &__sdt_origin);		\
+	sdt_fire(__sdt_target __SDT_WORDS_##n(args));			\
 __sdt_off: ;								\
 } while (0)
+#endif
 
 #define __SDT_SITE_breakpoint(id, prov, name, n, args...)		\
-	__sdt_breakpoint_##n(&id __SDT_WORDS_##n(args))
+do {									\
+	static struct sdt_origin __sdt_origin = { &(id) };		\
+									\
+	__sdt_breakpoint_##n(&__sdt_origin __SDT_WORDS_##n(args));	\
+} while (0)
 #define __SDT_SITE_nop(id, prov, name, n, args...)			\
 	__sdt_nop_##n(&id __SDT_WORDS_##n(args))
 #define __SDT_SITE_split(id, prov, name, n, args...)			\

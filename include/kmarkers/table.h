@@ -144,6 +144,16 @@ extern const struct kmarkers_chunk kmarkers_chunk_##kind		\
 #define KMARKERS_SECTION(kind)	"kmarkers_" #kind
 #endif
 
+/* Some linkers drop a section that only their __start_ and __stop_ symbols name. */
+#if !defined(__KERNEL__) && defined(__has_attribute)
+#if __has_attribute(__retain__)
+#define __KMARKERS_HEADS_FLAGS	"awR"
+#endif
+#endif
+#ifndef __KMARKERS_HEADS_FLAGS
+#define __KMARKERS_HEADS_FLAGS	"aw"
+#endif
+
 #define KMARKERS_SYMBOL(kind)	"kmarkers_chunk_" #kind
 
 /* Define the chunk of a kind; once per translation unit and kind, at file scope. */
@@ -155,7 +165,7 @@ asm(".pushsection " KMARKERS_SECTION(kind) ", 0, \"aw\", @progbits\n"	\
 	".pushsection " KMARKERS_SECTION(kind) ", 2, \"aw\", @progbits\n"	\
 	".Lkmarkers_end_" #kind ":\n"					\
 	".popsection\n"							\
-	".pushsection " KMARKERS_SECTION(kind) "_heads, \"aw\", @progbits\n" \
+	".pushsection " KMARKERS_SECTION(kind) "_heads, \"" __KMARKERS_HEADS_FLAGS "\", @progbits\n" \
 	"	.balign 8\n"							\
 	".L" KMARKERS_SYMBOL(kind) ":\n"					\
 	"	.quad " #needs "\n"						\

@@ -8,7 +8,8 @@
  * 1: heads stood in front of their records, and were found by a local symbol.
  * 2: struct marker_tp had no node.
  * 3: struct marker_typed had no raw.
+ * 4: sites of SDT probes had no origin and no records of targets.
  */
-#define KMARKERS_TABLE_VERSION	4
+#define KMARKERS_TABLE_VERSION	5
 
 #endif /* KMARKERS_TABLE_VERSION_H */

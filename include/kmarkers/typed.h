@@ -69,6 +69,11 @@
 #ifndef KMARKERS_TYPED_H
 #define KMARKERS_TYPED_H
 
+#if !defined(__KERNEL__) && !defined(NATIVE_BUILD)
+#pragma GCC system_header
+#endif
+
+#include <kmarkers/dialect.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <kmarkers/marker.h>
@@ -152,6 +157,7 @@ asm(".pushsection " __MARKER_STUB_TEXT "\n"			\
 
 #define __marker_stub(mark)		__marker_stub_##mark
 #define __EXPORT_MARKER(export, mark)					\
+	__MARKER_CHECK_EXPORT(mark);					\
 	export(__typed_marker_##mark);					\
 	export(__marker_stub_##mark)
 
@@ -168,7 +174,9 @@ static __always_inline void *__marker_hole(void)
 
 #define __DEFINE_MARKER_STUB(mark)	extern struct marker_typed __typed_marker_##mark
 #define __marker_stub(mark)		__marker_iterate_##mark
-#define __EXPORT_MARKER(export, mark)	export(__typed_marker_##mark)
+#define __EXPORT_MARKER(export, mark)					\
+	__MARKER_CHECK_EXPORT(mark);					\
+	export(__typed_marker_##mark)
 
 static __always_inline void *__marker_hole(void)
 {
@@ -176,6 +184,16 @@ static __always_inline void *__marker_hole(void)
 }
 
 #endif /* MARKER_STUBS */
+
+/* The longest name of a marker that is exported: the loader has 55 characters for a symbol. */
+#define MARKER_EXPORT_MOST	40
+#define __MARKER_CHECK_EXPORT(mark)					\
+	_Static_assert(sizeof(#mark) <= MARKER_EXPORT_MOST + 1,		\
+		       "the name of an exported marker has more than 40 characters, too many for the loader")
+
+static inline void __marker_ignore(int nothing __maybe_unused, ...)
+{
+}
 
 /**
  * MARKER_PROTO() - the parameters of a typed marker
@@ -191,7 +209,7 @@ static __always_inline void *__marker_hole(void)
 
 /**
  * DECLARE_MARKER() - declare a typed marker, in a header
- * @mark: its name, an identifier
+ * @mark: its name, an identifier of at most MARKER_NAME_MOST characters
  * @proto: its parameters, in MARKER_PROTO(): integers and pointers
  * @args: their names, in MARKER_ARGS()
  * @fmt: the format for probes that are registered by name, a literal
@@ -207,13 +225,14 @@ static __always_inline void *__marker_hole(void)
 
 /**
  * DECLARE_MARKER_NOARGS() - declare a typed marker without arguments
- * @mark: its name, an identifier
+ * @mark: its name, an identifier of at most MARKER_NAME_MOST characters
  */
 #define DECLARE_MARKER_NOARGS(mark)					\
 	__DECLARE_MARKER(mark, MARK_NOARGS, void, MARKER_ARGS(),	\
 			 void *__data, __data, MARK_NOARGS)
 
 #define __DECLARE_MARKER(mark, fmt, proto, args, probe_proto, probe_args, fmt_args) \
+__MARKER_CHECK_NAME(mark);						\
 extern struct marker_typed __typed_marker_##mark;			\
 void __marker_stub_##mark(probe_proto);					\
 static const char __marker_format_##mark[] __maybe_unused = fmt;	\
@@ -250,6 +269,8 @@ static inline void __marker_iterate_##mark(probe_proto)			\
 									\
 static inline void __marker_nothing_##mark(probe_proto)			\
 {									\
+	if (0)								\
+		__marker_ignore(0, probe_args);				\
 }									\
 									\
 __DECLARE_MARKER_RAW(mark, MARKER_PROTO(probe_proto), MARKER_ARGS(args)) \
@@ -265,13 +286,13 @@ static __always_inline void __marker_call_##mark(proto)			\
 	preempt_enable_notrace();					\
 }									\
 									\
-static inline int marker_register_##mark(void (*probe)(probe_proto), void *private) \
+static inline int __maybe_unused marker_register_##mark(void (*probe)(probe_proto), void *private) \
 {									\
 	return marker_typed_register(&__typed_marker_##mark,		\
 				     (marker_typed_func *)(void *)probe, private); \
 }									\
 									\
-static inline int marker_unregister_##mark(void (*probe)(probe_proto), void *private) \
+static inline int __maybe_unused marker_unregister_##mark(void (*probe)(probe_proto), void *private) \
 {									\
 	return marker_typed_unregister(&__typed_marker_##mark,		\
 				       (marker_typed_func *)(void *)probe, private); \
@@ -294,7 +315,7 @@ __DEFINE_MARKER_STUB(mark)
 
 /**
  * EXPORT_MARKER_SYMBOL() - let other modules use a typed marker, and probe it
- * @mark: as defined
+ * @mark: as defined; at most MARKER_EXPORT_MOST characters
  */
 #define EXPORT_MARKER_SYMBOL(mark)	__EXPORT_MARKER(EXPORT_SYMBOL, mark)
 

@@ -29,7 +29,7 @@
  * To compile it, with K the directory of kmarkers:
  *
  *	cc -std=gnu11 -Og -D_GNU_SOURCE -IK/native/include -IK/include -c program.c
- *	cc program.o K/build/native/libkmarkers.a -lurcu-bp -lpthread
+ *	cc program.o K/build/native/libkmarkers.a -lpthread
  *
  * CONTEXT
  *
@@ -44,6 +44,12 @@
  * text, with every marker and value as they were; later changes in parent or child are
  * not seen in the other.  If there is no memory for the copy, the child ends with a
  * message and exit code 127.
+ *
+ * No function waits for a probe that runs, but marker_synchronize_unregister() and
+ * sdt_synchronize(): a program may hold a lock that its probes take while it calls any
+ * other, and while it forks.  These two are also the only points of cancellation, before
+ * they wait: a thread that is cancelled in another function ends behind it, and nothing
+ * stays locked.  A hit does not change errno, unless a probe of trace_mark() does.
  *
  * ERRORS
  *
@@ -61,25 +67,22 @@
  * executes sites must not block SIGTRAP, nor may the sa_mask of a signal handler that
  * executes sites: a breakpoint met while the signal is blocked ends the program.  The
  * program must not replace the handler of SIGTRAP.  A child of clone(2) without
- * fork()'s handlers must not change text.  Probes must not fork.
+ * fork()'s handlers must not change text.  Probes must not fork, and must not leave by
+ * longjmp().
  *
  * Documentation/native.md explains all this.
  */
 #ifndef KMARKERS_USER_H
 #define KMARKERS_USER_H
 
+#if !defined(__KERNEL__) && !defined(NATIVE_BUILD)
+#pragma GCC system_header
+#endif
+
+#include <kmarkers/dialect.h>
+
 #include <stdarg.h>
 #include <stdio.h>
-
-#ifdef __cplusplus
-#error "kmarkers is for C: its headers are not C++"
-#endif
-#ifdef __STRICT_ANSI__
-#error "kmarkers needs the GNU dialect, as -std=gnu11"
-#endif
-#ifndef __OPTIMIZE__
-#error "kmarkers needs optimisation, -Og or more: sites name their variables by constants"
-#endif
 
 #include <kmarkers/immediate.h>
 #include <kmarkers/marker.h>
@@ -93,8 +96,9 @@
  * initialiser read 0.  Other threads may run, but none may read immediate values yet.
  *
  * Return: 0, -EBUSY if the call has succeeded before, or a negative errno after a message
- * on stderr that says what this machine lacks.  After such an error the function may be
- * called again, and goes on where it failed.
+ * on stderr that says what this machine lacks, or which table is refused.  A table that is
+ * refused keeps no other from being used: with a bad table of SDT probes markers and values
+ * work.  After an error the function may be called again, and goes on where it failed.
  */
 int kmarkers_start(void);
 

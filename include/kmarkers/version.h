@@ -3,6 +3,6 @@
 #ifndef KMARKERS_VERSION_H
 #define KMARKERS_VERSION_H
 
-#define KMARKERS_VERSION	"1.0"
+#define KMARKERS_VERSION	"1.0~dev"
 
 #endif /* KMARKERS_VERSION_H */

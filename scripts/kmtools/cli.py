@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
+from kmtools.base import streams
 from kmtools.base.errors import BAD, DONE, OBSTACLES, UNABLE, FailedError, UnableError, explain
 from kmtools.base.paths import CATALOGUE, ROOT, version
 from kmtools.base.processes import interruptible
@@ -26,55 +27,33 @@ from kmtools.commands import Run
 COMMANDS = {
     "bench": ("run", "set up, build, measure in every tier that this machine can, report"),
     "collect": ("run", "merge raw samples into the folder of a run"),
-    "report": ("run", "statistics, table, figures and page of a run"),
+    "report": ("run", "answer, figures and page of a run"),
+    "table": ("run", "the tables of a run"),
     "compare": ("comparing", "what has changed from one run to others, row by row"),
     "export": ("exporting", "a run as Parquet, OpenMetrics or a trace of its switches"),
     "fleet": ("many", "the runs of many machines, by CPU model, microcode and kernel"),
     "history": ("many", "the rows of many runs by date, and where they changed for good"),
     "impact": ("results", "what two markers cost a system call, as computed in 2008"),
     "rates": ("results", "at which rate of events each mechanism takes 1 % of a CPU"),
+    "plot": ("plotting", "the figures of a run, as SVG, PDF or PNG, in a style of your own"),
     "sites": ("results", "bytes of a site in each form, and what the compiler makes of it"),
     "macro": ("macro", "what a kernel of your own costs a whole program, boot by boot"),
-    "reference": ("results", "make a run the one in results/reference"),
     "lab fetch": ("lab", "download and unpack test kernels"),
     "lab build": ("lab", "build modules for a test kernel"),
     "lab add": ("lab", "add a kernel from packages or directories of your own"),
     "lab remove": ("lab", "remove a kernel that was added"),
     "lab shell": ("lab", "a shell in a test kernel with the modules loaded, and tracers"),
-    "lab commands": ("lab", "write compile_commands.json, for clangd and other editors"),
+    "lab compile-commands": ("lab", "write compile_commands.json, for clangd and other editors"),
     "lab list": ("lab", "show the supported kernels and their state"),
     "lab clean": ("lab", "remove everything that the laboratory made"),
     "vm run": ("lab", "boot a test kernel, run a job in it, bring back its results"),
     "vm accel": ("lab", "say which accelerator this machine can use"),
-    "check": ("check", "all tests that a machine without special hardware can run"),
-    "check native": ("check", "the C cases in user space, also under three sanitizers"),
-    "check alone": ("check", "the modules' cases in a test kernel with one CPU"),
-    "check coexist": ("check", "changes of text beside everyone else who changes it"),
-    "check soak": ("check", "everything that changes text at once, for an hour or longer"),
-    "check still": ("check", "guests that stand still are found and told apart"),
-    "check target": ("check", "what an interrupted measurement leaves on a machine"),
-    "check tracers": ("check", "our trace events as trace-cmd, perf and bpftrace show them"),
-    "check module": ("check", "the benchmark of a module outside this tree, in a test kernel"),
-    "check shell": ("check", "a shell in a test kernel, with somebody who types into it"),
-    "check secureboot": ("check", "signed modules, and unsigned ones, under UEFI Secure Boot"),
-    "check cet": ("check", "control-flow enforcement: indirect branch tracking, shadow stacks"),
-    "check matrix": ("check", "the tests inside every kernel of kernels.txt"),
-    "check processors": ("check", "kernels on models of processors, in rows of a table"),
-    "check mutants": ("check", "the code broken on purpose, and the test that notices"),
-    "check fuzz": ("check", "every fuzz target for a while"),
-    "check coverage": ("check", "line coverage of the pure parts; 1 below 90 %"),
-    "check lint": ("check", "every tool that reads the sources"),
-    "check house": ("house", "floors, circles, names and sizes of the sources"),
-    "check fresh": ("check", "the README's commands in bare Debian systems"),
-    "check packages": ("check", "the packages in bare Debian systems and in their kernels"),
-    "check aa": ("check", "how often two copies of the same code come out different"),
-    "check estimators": ("check", "the estimator, by simulated runs whose truth is known"),
-    "check fleet": ("check", "what comparing the runs of 10,000 machines costs"),
-    "check many-files": ("check", "what the sites of a module of many files cost at load"),
+    "check": ("check", "run tests: the short set, another one, or those that are named"),
+    "publish": ("publish", "write a document from results: kernels, processors, times, reference"),
 }
 
 # These work on results alone; the others need a checkout.
-ANYWHERE = {"collect", "report", "compare", "impact", "rates", "macro"}
+ANYWHERE = {"collect", "report", "table", "compare", "impact", "plot", "rates", "macro"}
 
 # Packages that few commands need; requirements-fleet.txt names them.
 EXTRAS = ("duckdb", "ruptures", "scipy")
@@ -105,20 +84,22 @@ def named(words: Sequence[str]) -> str | None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command that the first words name, and print the error that ends it early; returns
-    its exit code."""
+    """Run the command that the first words name, or those of the command line, and print the error
+    that ends it early; returns its exit code."""
+    own = words is None
     words = sys.argv[1:] if words is None else words
     name = named(words) or "kmarkers"
     try:
+        if own:
+            streams.prepare()
         with interruptible():
-            if name in COMMANDS:
-                return execute(name, words[len(name.split()) :])
-            return usage(words)
+            known = name in COMMANDS
+            code = execute(name, words[len(name.split()) :]) if known else usage(words)
+            # What cannot be written is an error of the command, and not of Python that ends.
+            sys.stdout.flush()
+            return code
     except FailedError as error:
         tell(name, str(error))
-        return BAD
-    except BrokenPipeError:
-        sys.stderr.close()
         return BAD
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
@@ -179,4 +160,9 @@ def execute(name: str, words: Sequence[str]) -> int:
     run = describe(parser)
     # Names may stand behind options. Only parse_args() can read words behind "--".
     parse = parser.parse_args if "--" in words else parser.parse_intermixed_args
-    return run(parse(words)) or DONE
+    try:
+        parsed = parse(words)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+    return run(parsed) or DONE

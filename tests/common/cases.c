@@ -82,6 +82,7 @@ const struct test_case test_cases[] = {
 	{ "raw_tracepoint_calls_programs", raw_calls, raw_forget },
 	{ "raw_tracepoint_arguments", raw_arguments, raw_forget },
 	{ "raw_tracepoint_exactly_once", raw_exactly_once, raw_forget },
+	{ "raw_tracepoint_after_a_refusal", raw_after_refusal, raw_refusal_forget },
 	{ "raw_tracepoint_storm_of_locks", raw_storm_of_locks, raw_forget },
 #endif
 };

@@ -105,6 +105,8 @@ void core_storm_forget(void);
 const char *raw_calls(void);
 const char *raw_arguments(void);
 const char *raw_exactly_once(void);
+const char *raw_after_refusal(void);
+void raw_refusal_forget(void);
 const char *raw_storm_of_locks(void);
 void raw_forget(void);
 #endif

@@ -7,7 +7,7 @@
 #include <linux/processor.h>
 #include <linux/string.h>
 
-#include <kmarkers/marker.h>
+#include <linux/marker.h>
 
 #include "cases.h"
 

@@ -106,7 +106,8 @@ const char *typed_storm(void)
 
 /*
  * A stub is rewritten only when no CPU can be inside it.  After its last probe was
- * unregistered, the next change waits for CPUs with preemption off, as at a marker.
+ * unregistered, the next change waits for CPUs with preemption off, as at a marker; in a
+ * program it does not wait, and the probe is called through the iterator.
  */
 /* Longer than a few batches take on a busy machine; in the kernel, under emulation. */
 #ifdef __KERNEL__
@@ -166,7 +167,7 @@ static int replace_in_section(void)
 	if (err)
 		return err;
 	err = marker_register_test_typed_storm(b.probe, &b);
-	if (!err && smp_load_acquire(&inside))
+	if (!err && __typed_marker_test_typed_storm.direct && smp_load_acquire(&inside))
 		err = -EBUSY;
 	WRITE_ONCE(released, true);
 	return marker_unregister_test_typed_storm(b.probe, &b) ?: err;

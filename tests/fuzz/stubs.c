@@ -3,6 +3,7 @@
 #include <linux/seq_file.h>
 
 #include <kmarkers/immediate.h>
+#include <kmarkers/patcher.h>
 
 #include "../../immediate/symbol.h"
 #include "../../sdt/symbol.h"
@@ -15,4 +16,13 @@ unsigned long sdt_find_function(unsigned long addr, char *name, size_t size)
 {
 	*name = '\0';
 	return addr;
+}
+
+int sdt_functions_known(void)
+{
+	return 0;
+}
+
+void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool *probed)
+{
 }

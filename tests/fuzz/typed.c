@@ -173,11 +173,26 @@ static void do_add(struct input *in)
 			MUST(!typed_markers[chunk * 2 + i].stub);
 }
 
+static bool jumps_to(const u8 *at, marker_typed_func *target)
+{
+	s32 displacement;
+
+	memcpy(&displacement, at + 1, sizeof(displacement));
+	return *at == 0xe9 && (long)at + 5 + displacement == (long)target;
+}
+
+/* A stub whose module has left calls the iterator, which finds no probe. */
 static void drop(int chunk)
 {
 	int i;
 
 	marker_tables_drop(MODULE(chunk));
+	for (i = 0; i < nr_stubs[chunk]; i++) {
+		const struct stub *stub = &model_stubs[chunk][i];
+
+		MUST(jumps_to(stub->at, typed_markers[stub->marker].iterator));
+		memcpy(before + (stub->at - arena), stub->at, STUB_BYTES);
+	}
 	taken[chunk] = false;
 	nr_stubs[chunk] = 0;
 	for (i = 0; i < 2; i++)
@@ -233,14 +248,6 @@ static void toggle_by_name(int marker)
 		err = marker_probe_register(typed_names[marker], "%d", probe_by_name, NULL);
 	MUST(!err);
 	model[marker].by_name = !model[marker].by_name;
-}
-
-static bool jumps_to(const u8 *at, marker_typed_func *target)
-{
-	s32 displacement;
-
-	memcpy(&displacement, at + 1, sizeof(displacement));
-	return *at == 0xe9 && (long)at + 5 + displacement == (long)target;
 }
 
 /* The last stub of a marker calls its only probe directly.  Other stubs call the iterator. */

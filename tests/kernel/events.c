@@ -14,7 +14,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include <kmarkers/marker.h>
+#include <linux/marker.h>
 
 #define MAX_LINE	64
 

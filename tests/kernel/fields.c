@@ -2,8 +2,11 @@
 /*
  * Markers whose trace events are looked at, hit on request: the module's parameter hit
  * takes "what" or "what times", and hits on every CPU.  Two modules are built of this
- * file, so that names are in both.
+ * file, so that names are in both.  With fail=1 the init function fails, with wait=1 it
+ * waits until that is 0.
  */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -47,6 +50,13 @@ static void hit_differs(unsigned long nr)
 	trace_mark(fd_differs, DIFFERS, nr);
 }
 
+/* Zero and negative numbers of every width. */
+static void hit_signed(unsigned long nr)
+{
+	trace_mark(fd_signed, "tiny %hhd small %hd number %d big %ld wide %lld", -(int)nr, -(int)nr,
+		   -(int)nr, -(long)nr, -(long long)nr);
+}
+
 static void hit_bad(unsigned long nr)
 {
 	trace_mark(fd_bad, "string %s and %.*s then %ld", (char *)0x10, 2, "abc", nr);
@@ -80,6 +90,18 @@ static void hit_shared(unsigned long nr)
 #endif
 }
 
+static unsigned long evaluated;
+module_param(evaluated, ulong, 0400);
+MODULE_PARM_DESC(evaluated, "how often the argument of fd_counted was evaluated");
+static bool fail, wait;
+module_param(fail, bool, 0400);
+module_param(wait, bool, 0600);
+
+static void hit_counted(unsigned long nr)
+{
+	trace_mark(fd_counted, "nr %lu evaluated %lu", nr, ++evaluated);
+}
+
 static void hit_taken(unsigned long nr)
 {
 	trace_mark(enable, "nr %lu", nr);
@@ -94,8 +116,10 @@ static const struct {
 	{ "typed", hit_typed },
 	{ "differs", hit_differs },
 	{ "array", hit_array },
+	{ "signed", hit_signed },
 	{ "bad", hit_bad },
 	{ "changing", hit_changing },
+	{ "counted", hit_counted },
 	{ "taken", hit_taken },
 	{ "shared", hit_shared },
 };
@@ -145,9 +169,14 @@ static const struct kernel_param_ops hit_ops = { .set = set_hit };
 module_param_cb(hit, &hit_ops, NULL, 0200);
 MODULE_PARM_DESC(hit, "what to hit, and how often");
 
+/* The wait is limited, so that a failing test does not keep the module. */
 static int __init fields_init(void)
 {
-	return 0;
+	unsigned long end = jiffies + 60 * HZ;
+
+	while (READ_ONCE(wait) && time_before(jiffies, end))
+		msleep(20);
+	return fail ? -ENODEV : 0;
 }
 
 static void __exit fields_exit(void)

@@ -32,9 +32,92 @@ static struct bench_group second = {
 
 static bench_op *const holed[BENCH_LAYOUTS] = { base_0 };
 
+/* A group that measures blocks in a way of its own: its variants are only names. */
+static const struct bench_variant own_variants[] = {
+	{ .name = "sites", .measured = BENCH_SWITCH },
+	{ .name = "rounds", .measured = BENCH_ROUNDS },
+};
+
+/* What the last sample of a block says that it is of; and how many samples a block has. */
+static unsigned int last_variant = 1;
+static unsigned int own_samples = 2;
+
+static int own_block(u32 block, struct bench_sample *samples)
+{
+	samples[0] = (struct bench_sample) { .block = block, .size = 1, .value = 100 + block };
+	samples[1] = (struct bench_sample) {
+		.block = block, .variant = last_variant, .size = 1, .value = 3,
+	};
+	return 0;
+}
+
+static unsigned int own_block_samples(void)
+{
+	return own_samples;
+}
+
+static unsigned int no_samples(void)
+{
+	return 0;
+}
+
+/* As many as are taken when the group is added, and later more than a run may have. */
+static unsigned int growing_samples(void)
+{
+	return own_samples++ == 2 ? 2 : ~0U;
+}
+
+static void make_own_block(void)
+{
+	second.variants = own_variants;
+	second.nr_variants = ARRAY_SIZE(own_variants);
+	second.block = own_block;
+	second.block_samples = own_block_samples;
+}
+
+static const char long_name[] = "a123456789b123456789c123456789d123456789e123456789f123456789g1234";
+
+static void make_block_fault(void)
+{
+	make_own_block();
+	if (!strcmp(fault, "block-alone"))
+		second.block_samples = NULL;
+	if (!strcmp(fault, "block-samples-alone"))
+		second.block = NULL;
+	if (!strcmp(fault, "block-empty"))
+		second.block_samples = no_samples;
+	if (!strcmp(fault, "block-grows"))
+		second.block_samples = growing_samples;
+	if (!strcmp(fault, "block-stray"))
+		last_variant = ARRAY_SIZE(own_variants);
+	if (!strcmp(fault, "block-one"))
+		second.nr_variants = 1;
+}
+
+static void make_variant_fault(void)
+{
+	if (!strcmp(fault, "layout"))
+		bad_variants[2].op = holed;
+	if (!strcmp(fault, "few-layouts"))
+		bad_variants[2].nr_layouts--;
+	if (!strcmp(fault, "twice"))
+		bad_variants[2].name = "base";
+	if (!strcmp(fault, "clone"))
+		bad_variants[1].name = "clone";
+	if (!strcmp(fault, "long-variant"))
+		bad_variants[2].name = long_name;
+	if (!strcmp(fault, "measured"))
+		bad_variants[2].measured = BENCH_ROUNDS + 1;
+	if (!strcmp(fault, "no-loop"))
+		bad_variants[2].measured = BENCH_SWITCH;
+}
+
 static void make_fault(void)
 {
-	static const char *const names[] = { "", "no/name", "control", "empty-loop", "test-first" };
+	static const char *const names[] = {
+		"", "no/name", "control", "empty-loop", "test-first", "start", "stop", "reset",
+		"blocks", "cpu", "seed",
+	};
 	int name = match_string(names, ARRAY_SIZE(names), fault);
 
 	if (*fault && name >= 0)
@@ -47,16 +130,15 @@ static void make_fault(void)
 		second.nr_variants = BENCH_MAX_VARIANTS + 1;
 	if (!strcmp(fault, "no-variants"))
 		second.variants = NULL;
-	if (!strcmp(fault, "layout"))
-		bad_variants[2].op = holed;
-	if (!strcmp(fault, "few-layouts"))
-		bad_variants[2].nr_layouts--;
-	if (!strcmp(fault, "twice"))
-		bad_variants[2].name = "base";
-	if (!strcmp(fault, "clone"))
-		bad_variants[1].name = "clone";
 	if (!strcmp(fault, "loops"))
 		second.loops[2] = 1;
+	if (!strcmp(fault, "long-name"))
+		second.name = long_name;
+	if (!strcmp(fault, "lacks"))
+		second.lacks = "a line\nblocks=1";
+	make_variant_fault();
+	if (!strncmp(fault, "block-", 6))
+		make_block_fault();
 	if (!strcmp(fault, "descending")) {
 		second.loops[0] = 2;
 		second.loops[1] = 1;
@@ -73,13 +155,16 @@ static int __init groups_init(void)
 	if (err)
 		return err;
 	err = bench_add_group(&second, THIS_MODULE);
+	/* With left-failed, as with left, a module leaves its groups added. */
 	if (err)
 		bench_remove_group(&first);
-	return err;
+	return err ?: !strcmp(fault, "left-failed") ? -ENODEV : 0;
 }
 
 static void __exit groups_exit(void)
 {
+	if (!strcmp(fault, "left"))
+		return;
 	bench_remove_group(&second);
 	bench_remove_group(&first);
 	/* Once more, which does nothing. */

@@ -81,7 +81,8 @@ static const u8 insn[][2][LEN] = {
 	{ { 0x90, 0x90, 0x90, 0x90, 0x90 }, { 0x31, 0xd2, 0xeb, 4, 0x90 } },
 };
 
-static int switch_site(bool run, bool on)
+/* With @wrong, the caller expects other bytes than those that are there. */
+static int switch_site(bool run, bool on, bool wrong)
 {
 	struct patcher_poke poke = { .len = LEN };
 	unsigned int i;
@@ -91,6 +92,7 @@ static int switch_site(bool run, bool on)
 		if (!!(landing_sites[i].flags & PATCHER_SITE_RUN) == run)
 			poke.addr = (u8 *)patcher_site_addr(&landing_sites[i]);
 	memcpy(poke.old, poke.addr, LEN);
+	poke.old[LEN - 1] ^= wrong;
 	memcpy(poke.new, insn[run][on], LEN);
 	return patcher_apply(owner, &poke, 1);
 }
@@ -106,14 +108,20 @@ static int set_jump(const char *text, const struct kernel_param *kp)
 {
 	bool on;
 
-	return kstrtobool(text, &on) ?: switch_site(false, on);
+	return kstrtobool(text, &on) ?: switch_site(false, on, false);
 }
 
 static int set_run(const char *text, const struct kernel_param *kp)
 {
 	bool on;
 
-	return kstrtobool(text, &on) ?: switch_site(true, on);
+	return kstrtobool(text, &on) ?: switch_site(true, on, false);
+}
+
+/* Switch the jump on in a batch that is refused when its bytes are compared. */
+static int set_refused(const char *text, const struct kernel_param *kp)
+{
+	return switch_site(false, true, true);
 }
 
 /* Run the function that kp->arg points to, and print its result. */
@@ -127,11 +135,13 @@ static int run(char *text, const struct kernel_param *kp)
 static const struct kernel_param_ops branch_ops = { .set = set_branch, .get = run };
 static const struct kernel_param_ops jump_ops = { .set = set_jump, .get = run };
 static const struct kernel_param_ops run_ops = { .set = set_run, .get = run };
+static const struct kernel_param_ops refused_ops = { .set = set_refused };
 static const struct kernel_param_ops plain_ops = { .get = run };
 
 module_param_cb(branch, &branch_ops, landing_branch, 0600);
 module_param_cb(jump, &jump_ops, landing_jump, 0600);
 module_param_cb(run, &run_ops, landing_run, 0600);
+module_param_cb(refused, &refused_ops, NULL, 0200);
 module_param_cb(plain, &plain_ops, landing_plain, 0400);
 
 static int __init landing_init(void)

@@ -183,6 +183,46 @@ const char *raw_arguments(void)
 	return NULL;
 }
 
+#define FAR	1000
+
+/* A program is refused when memory is missing, and the next one is called all the same. */
+const char *raw_after_refusal(void)
+{
+	const struct marker_typed *typed = &__typed_marker_test_typed;
+	unsigned int nth, calls = 0, refused = 0;
+	bool failed = true;
+	int err;
+
+	if (test_fail_allocations())
+		return "SKIP no way to make allocations fail";
+	for (nth = 1; nth < FAR && failed; nth++) {
+		test_fail_at(nth);
+		err = attach("test_typed", call_5, &programs[0]);
+		failed = test_has_failed();
+		test_fail_at(0);
+		EXPECT(!err || (failed && err == -ENOMEM));
+		refused += !!err;
+		hit(nth);
+		calls += !err;
+		EXPECT(programs[0].calls == calls);
+		if (err)
+			EXPECT(!attach("test_typed", call_5, &programs[0]));
+		EXPECT(is_on(typed, true));
+		hit(nth);
+		EXPECT(saw(&programs[0], ++calls, nth));
+		EXPECT(!detach("test_typed", call_5, &programs[0]));
+		EXPECT(is_on(typed, false));
+	}
+	EXPECT(refused && nth < FAR);
+	return NULL;
+}
+
+void raw_refusal_forget(void)
+{
+	test_stop_failing();
+	raw_forget();
+}
+
 static void storm_pass(void)
 {
 	mark_typed(test_typed_storm, 7);
@@ -267,6 +307,15 @@ const char *raw_arguments(void)
 const char *raw_exactly_once(void)
 {
 	return raw_calls();
+}
+
+const char *raw_after_refusal(void)
+{
+	return raw_calls();
+}
+
+void raw_refusal_forget(void)
+{
 }
 
 const char *raw_storm_of_locks(void)

@@ -32,11 +32,18 @@ static noinline void pass_##n(int value)				\
 	asm volatile("	.set many_n, " #n " * 1000\n"			\
 		     "	.rept 1000\n"					\
 		     "	movslq %3, %%rdi\n"				\
-		     __SDT_INSN_OF(MANY_PROBE, KMARKERS_BRANCH("3f"))	\
+		     "	.pushsection .data\n"				\
+		     "	.balign 8\n"					\
+		     "5:	.quad " MANY_PROBE "\n"			\
+		     "	.popsection\n"					\
+		     __SDT_INSN_OF("5b", KMARKERS_BRANCH("3f"))		\
 		     "	jmp 4f\n"					\
-		     "3:	leaq 3b(%%rip), %%rsi\n"		\
-		     "	movq %%rdi, %%rdx\n"				\
-		     "	leaq " MANY_PROBE "(%%rip), %%rdi\n"		\
+		     "3:	movq %%rdi, %%rsi\n"			\
+		     "	leaq 6f(%%rip), %%rdi\n"			\
+		     KMARKERS_RECORD(sdttarget,				\
+		     "	.balign 8\n"					\
+		     "6:	.quad 0\n"				\
+		     "	.long 3b - ., 5b - .\n")			\
 		     "	xorl %%eax, %%eax\n"				\
 		     "	call sdt_fire\n"				\
 		     "4:\n"						\

@@ -367,7 +367,7 @@ again:
 	/* patcher_handle_int3() */
 trap:
 #if GROUND == USER
-	/* urcu_bp_read_lock() in native/trap.c */
+	/* rcu_read_lock() in native/trap.c */
 	atomic { AWAKE(me) -> reading[me]++ };
 #endif
 	/* The number of the last batch, or what a breakage looks at in its place. */

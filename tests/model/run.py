@@ -21,6 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
 from variants import LONG, MUTANTS, PROTOCOL, Found, Ground, Variant
 
 MODEL = Path(__file__).with_name("protocol.pml")

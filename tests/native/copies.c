@@ -253,10 +253,14 @@ static void ignore(void *private, const struct sdt_hit *hit)
 {
 }
 
-/* Has a site the hits that it had among all, and none of others? */
+/* How often a site was a copy of another one, that is, had the hits of both. */
+static unsigned int nr_copies;
+
+/* Has a site the hits that it, or the first of its copies, had among all, and none of others? */
 static int check_site(const char *pattern, const char *when, unsigned long ip)
 {
 	unsigned int i, nr = 0, wrong = 0;
+	unsigned long own = ip;
 
 	some.nr = 0;
 	if (sdt_attach(pattern, note, &some)) {
@@ -268,6 +272,9 @@ static int check_site(const char *pattern, const char *when, unsigned long ip)
 		printf("# %s: not detached\n", pattern);
 		return 1;
 	}
+	if (some.nr)
+		ip = some.ip[0];
+	nr_copies += ip != own;
 	for (i = 0; i < some.nr; i++)
 		wrong += some.ip[i] != ip;
 	for (i = 0; i < all.nr; i++)
@@ -279,6 +286,14 @@ static int check_site(const char *pattern, const char *when, unsigned long ip)
 	return 1;
 }
 
+/* Sites that have a target name their origin, others their probe. */
+static const struct sdt_probe *probe_of(const struct patcher_site *site)
+{
+	if (site->size != SDT_JUMP && site->size != SDT_BREAKPOINT)
+		return (const struct sdt_probe *)patcher_site_key(site);
+	return ((const struct sdt_origin *)patcher_site_key(site))->probe;
+}
+
 /* Sites in the arguments of others are reached while these are on. */
 static int check_alone(const struct patcher_site *site)
 {
@@ -287,7 +302,7 @@ static int check_alone(const struct patcher_site *site)
 	int failed = 0;
 
 	name_site(pattern, sizeof(pattern), ip);
-	if (patcher_site_key(site) != (unsigned long)&sdt_copies___single)
+	if (probe_of(site) != &sdt_copies___single)
 		failed += check_site(pattern, "alone", ip);
 	if (sdt_attach("copies:::*", ignore, NULL))
 		return 1;
@@ -310,13 +325,12 @@ static unsigned int check_all(void)
 	if (sdt_detach("copies:::*", note, &all))
 		return 1;
 	for (site = __start_kmarkers_sdt; site < __stop_kmarkers_sdt; site++) {
-		if (((const struct sdt_probe *)patcher_site_key(site))->provider !=
-		    &sdt_provider_copies)
+		if (probe_of(site)->provider != &sdt_provider_copies)
 			continue;
 		wrong += check_alone(site);
 		nr++;
 	}
-	printf("# %u sites, %u hits, %u wrong\n", nr, all.nr, wrong);
+	printf("# %u sites, %u hits, %u copies, %u wrong\n", nr, all.nr, nr_copies, wrong);
 	return wrong;
 }
 

@@ -174,14 +174,14 @@ static const char *fork_leaves_no_copy(void)
 /* true: the child gets a signal before fork() returns. */
 static bool send_early;
 
-void __real_urcu_bp_after_fork_child(void);
-void __wrap_urcu_bp_after_fork_child(void);
+void __real_native_gate_renew(void);
+void __wrap_native_gate_renew(void);
 
-void __wrap_urcu_bp_after_fork_child(void)
+void __wrap_native_gate_renew(void)
 {
 	if (send_early)
 		raise(SIGUSR1);
-	__real_urcu_bp_after_fork_child();
+	__real_native_gate_renew();
 }
 
 static int seen_early;

@@ -54,13 +54,30 @@ static const char *names_fields(void)
 	EXPECT_FIELDS("x %d x %ld", "x int 8 4 1, arg2 long 16 8 1");
 	EXPECT_FIELDS("int %d common_pid %d", "arg1 int 8 4 1, arg2 int 12 4 1");
 	EXPECT_FIELDS("who %s at %p is %c",
-		      "who __data_loc char[] 8 4 0, at void * 16 8 0, is char 24 1 0");
+		      "who __data_loc char[] 8 4 0, at void * 16 8 0, is char 24 1 1");
 	EXPECT_FIELDS("n %*d", "arg1 int 8 4 1, n int 12 4 1");
 	EXPECT_FIELDS("100%% of %u", "of unsigned int 8 4 0");
 	EXPECT_FIELDS("a_name_that_is_longer_than_a_field_has_room %d", "arg1 int 8 4 1");
 	EXPECT_FIELDS("c %c mac %pM n %d key %3phN %100ph",
-		      "c char 8 1 0, mac u8[6] 9 6 0, n int 16 4 1, key u8[3] 20 3 0, arg5 void * 24 8 0");
+		      "c char 8 1 1, mac u8[6] 9 6 0, n int 16 4 1, key u8[3] 20 3 0, arg5 void * 24 8 0");
 	EXPECT_FIELDS(" ", "");
+	EXPECT_FIELDS("ip #p%ld nr #4u%lu cpu #%d", "ip long 8 8 1, nr unsigned long 16 8 0, cpu int 24 4 1");
+	EXPECT_FIELDS("asm %d typeof %d unix %d linux %d",
+		      "arg1 int 8 4 1, arg2 int 12 4 1, arg3 int 16 4 1, arg4 int 20 4 1");
+	EXPECT_FIELDS("__attribute__ %d _Bool %d _own %d",
+		      "arg1 int 8 4 1, arg2 int 12 4 1, _own int 16 4 1");
+	EXPECT_FIELDS("gr\xc3\xb6\xc3\x9f" "e %d \xce\xb1" "b %d", "arg1 int 8 4 1, arg2 int 12 4 1");
+	return NULL;
+}
+
+/* argN is the N-th, whatever words there are, and no two have one name. */
+static const char *names_once(void)
+{
+	EXPECT_FIELDS("arg2 %d %d", "arg1 int 8 4 1, arg2 int 12 4 1");
+	EXPECT_FIELDS("%d arg1 %d", "arg1 int 8 4 1, arg2 int 12 4 1");
+	EXPECT_FIELDS("arg3 %d arg1 %d %d", "arg1 int 8 4 1, arg2 int 12 4 1, arg3 int 16 4 1");
+	EXPECT_FIELDS("site %d arg1 %d arg2 %d", "site int 8 4 1, arg1 int 12 4 1, arg2 int 16 4 1");
+	EXPECT_FIELDS("arg2 %*d", "arg1 int 8 4 1, arg2 int 12 4 1");
 	return NULL;
 }
 
@@ -71,6 +88,7 @@ static const char *refuses_formats(void)
 	unsigned int i;
 
 	EXPECT_FIELDS("%n", "error -22");
+	EXPECT_FIELDS("%*% %d", "error -22");
 	EXPECT_FIELDS("%100000d", "error -22");
 	for (i = 0; i < MARKER_MAX_ARGS; i++)
 		strcat(format, "%d");
@@ -105,12 +123,138 @@ static bool prints(const char *format, const char *wanted)
 static const char *writes_print_fmt(void)
 {
 	EXPECT(prints("sector %llu bytes %u",
-		      "\"sector %llu bytes %u\", REC->sector, REC->bytes"));
+		      "\"sector %lu bytes %u\", REC->sector, REC->bytes"));
 	EXPECT(prints("who %5s", "\"who %5s\", __get_str(who)"));
 	EXPECT(prints("a \"b\" \\ %-5d\n", "\"a \\\"b\\\" \\\\ %-5d\\n\", REC->arg1"));
 	EXPECT(prints("%ps %pB %pV %pI4", "\"%ps %pS %p %p\", REC->arg1, REC->arg2, REC->arg3, REC->arg4"));
-	EXPECT(prints("mac %pM %d", "\"mac %s %d\", __print_hex(REC->mac, 6), REC->arg2"));
+	EXPECT(prints("mac %pM %d", "\"mac %pM %d\", REC->mac, REC->arg2"));
+	EXPECT(prints("%6phC %4ph %4phN %4phC", "\"%pM %s %s %s\", REC->arg1, __print_hex(REC->arg2, 4), "
+		      "__print_hex_str(REC->arg3, 4), __print_hex(REC->arg4, 4)"));
 	EXPECT(prints(" ", "\" \""));
+	EXPECT(prints("gr\xc3\xb6\xc3\x9f" "e %d", "\"gr??e %d\", REC->arg1"));
+	return NULL;
+}
+
+/* What a tracer of Debian 12 does not know consumes no argument: nothing of it may be there. */
+static const char *prints_what_tracers_know(void)
+{
+	EXPECT(prints("c %c %-3c", "\"c %s %-3s\", REC->c, REC->arg2"));
+	EXPECT(prints("t %td z %zu L %Lx", "\"t %ld z %lu L %lx\", REC->t, REC->z, REC->L"));
+	EXPECT(prints("%hhd %hu %ls %#u %5%", "\"%hhd %hu %s %u %%\", REC->arg1, REC->arg2, "
+		      "__get_str(arg3), REC->arg4"));
+	EXPECT(prints("p %+d s % ld", "\"p %s%d s %s%ld\", (REC->p & 0x80000000) ? \"\" : \"+\", REC->p, "
+		      "(REC->s & 0x8000000000000000) ? \"\" : \" \", REC->s"));
+	EXPECT(prints("%+5d %+u", "\"%5d %u\", REC->arg1, REC->arg2"));
+	EXPECT(prints("a %#x b %#06X c %#6x d %-#6x o %#o",
+		      "\"a 0x%x b 0X%04X c %#6x d 0x%-4x o %#o\", REC->a, REC->b, REC->c, REC->d, REC->o"));
+	EXPECT(prints("%08.3d %03.8d %.0d %8.3d", "\"%08d %.8d %d %8.3d\", REC->arg1, REC->arg2, "
+		      "REC->arg3, REC->arg4"));
+	return NULL;
+}
+
+/* One star for a conversion, where it says how wide or how precise; else none. */
+static const char *prints_as_many_as_arguments(void)
+{
+	EXPECT(prints("%*d", "\"%*d\", (REC->arg1 & 0xffffff00) ? 0 : REC->arg1, REC->arg2"));
+	EXPECT(prints("%+.*d", "\"%s%.*d\", (REC->arg2 & 0x80000000) ? \"\" : \"+\", "
+		      "(REC->arg1 & 0xffffff00) ? 1 : REC->arg1, REC->arg2"));
+	EXPECT(prints("%-*.*d", "\"%-.*d\", (REC->arg2 & 0xffffff00) ? 1 : REC->arg2, REC->arg3"));
+	EXPECT(prints("%.*s %*s %*.*s", "\"%s %*s %*s\", __get_str(arg2), "
+		      "(REC->arg3 & 0xffffff00) ? 0 : REC->arg3, __get_str(arg4), "
+		      "(REC->arg5 & 0xffffff00) ? 0 : REC->arg5, __get_str(arg7)"));
+	EXPECT(prints("symbol %*pS %*p then %d", "\"symbol %pS %p then %d\", REC->symbol, REC->arg4, "
+		      "REC->then"));
+	return NULL;
+}
+
+/*
+ * How many arguments the quoted part of a print fmt takes, as libtraceevent reads it; -1 for what that
+ * does not know.
+ */
+static int taken(const char *at, const char *end)
+{
+	int nr = 0;
+
+	while ((at = memchr(at, '%', end - at))) {
+		const char *star;
+
+		if (*++at == '%') {
+			at++;
+			continue;
+		}
+		star = at + strspn(at, "-0#.123456789");
+		nr += 1 + (*star == '*');
+		at = star + (*star == '*');
+		at += strspn(at, ".123456789");
+		at += strspn(at, "hl");
+		if (at >= end || !strchr("diuxXosp", *at))
+			return -1;
+	}
+	return nr;
+}
+
+/* How many arguments there are behind the quotes. */
+static int given(const char *at)
+{
+	bool quoted = false;
+	int nr = 0, depth = 0;
+
+	for (; *at; at++) {
+		quoted ^= *at == '"';
+		depth += quoted ? 0 : (*at == '(') - (*at == ')');
+		nr += !quoted && !depth && *at == ',';
+	}
+	return nr;
+}
+
+static bool matches(const char *format)
+{
+	struct record_layout *layout = marker_layout_make(format, HEAD);
+	const char *end;
+	bool same;
+
+	if (IS_ERR(layout))
+		return false;
+	end = strstr(layout->print_fmt, "\", ");
+	same = end && taken(layout->print_fmt + 1, end) == given(end + 1);
+	if (!same)
+		printf("# %s: %s\n", format, layout->print_fmt);
+	marker_layout_free(layout);
+	return same;
+}
+
+static const char *pick(unsigned int *left, const char *const *from, unsigned int nr)
+{
+	const char *one = from[*left % nr];
+
+	*left /= nr;
+	return one;
+}
+
+#define PICK(left, from)	pick(&(left), from, ARRAY_SIZE(from))
+
+/* All flags, widths, precisions, lengths and types, until each was with each. */
+static const char *prints_all_with_their_arguments(void)
+{
+	static const char *const minus[] = { "", "-" }, *const plus[] = { "", "+", " ", "+ " };
+	static const char *const hash[] = { "", "#" }, *const zero[] = { "", "0" };
+	static const char *const widths[] = { "", "5", "12", "*" };
+	static const char *const precisions[] = { "", ".", ".3", ".*" };
+	static const char *const lengths[] = { "", "hh", "h", "l", "ll", "L", "z", "t" };
+	static const char *const types[] = {
+		"d", "i", "u", "x", "X", "o", "c", "s", "p", "ps", "pS", "pB", "pM", "pm", "ph",
+		"phC", "phN", "pI4", "pUb",
+	};
+	unsigned int nr, left = 0;
+	char format[64];
+
+	for (nr = 0; !left; nr++) {
+		left = nr;
+		snprintf(format, sizeof(format), "%%%s%s%s%s%s%s%s%s then %%d", PICK(left, minus),
+			 PICK(left, plus), PICK(left, hash), PICK(left, zero), PICK(left, widths),
+			 PICK(left, precisions), PICK(left, lengths), PICK(left, types));
+		EXPECT(matches(format));
+	}
 	return NULL;
 }
 
@@ -156,6 +300,8 @@ static const char *keeps_arguments(void)
 	EXPECT_THROUGH("-3 4294967293 -4 18446744073709551612", "%d %u %ld %lu", -3, -3, -4L, -4L);
 	EXPECT_THROUGH("x|   ab|c ", "%c|%5s|%-2s", 'x', "ab", "c");
 	EXPECT_THROUGH("ab abc ( ", "%.2s %.*s %.1s %s", "abcd", 3, "abcd", NULL, "");
+	EXPECT_THROUGH("[  x][x  ][ y]", "[%3c][%-3c][%*c]", 'x', 'x', 2, 'y');
+	EXPECT_THROUGH("[][(n]", "[%c][%.*s]", 0, 2, NULL);
 	EXPECT_THROUGH("(fault) 7", "%s %d", (char *)0x10, 7);
 	EXPECT_THROUGH("    5|007", "%*d|%.*d", 5, 5, 3, 7);
 	EXPECT_THROUGH(" ", " ");
@@ -278,8 +424,12 @@ static const char *refuses_records(void)
 
 const struct test_case layout_cases[] = {
 	{ "layout_names_fields", names_fields, NULL },
+	{ "layout_names_once", names_once, NULL },
 	{ "layout_refuses_formats", refuses_formats, NULL },
 	{ "layout_writes_print_fmt", writes_print_fmt, NULL },
+	{ "layout_prints_what_tracers_know", prints_what_tracers_know, NULL },
+	{ "layout_prints_as_many_as_arguments", prints_as_many_as_arguments, NULL },
+	{ "layout_prints_all_with_their_arguments", prints_all_with_their_arguments, NULL },
 	{ "layout_keeps_arguments", keeps_arguments, NULL },
 	{ "layout_keeps_arrays", keeps_arrays, NULL },
 	{ "layout_reads_no_further", reads_no_further, NULL },

@@ -346,6 +346,30 @@ static const char *prints_sizes(void)
 	return NULL;
 }
 
+/* Windows of half a second, whose products have more than 64 bits, and one of days. */
+static const char *prints_long_windows(void)
+{
+	static struct bench_sample samples[2 * BENCH_LOOP_COUNTS];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(samples); i++) {
+		samples[i].variant = i / BENCH_LOOP_COUNTS;
+		samples[i].size = 2500000U << (i % BENCH_LOOP_COUNTS);
+		samples[i].value = 100ULL * samples[i].size + 12345;
+	}
+	for (i = BENCH_LOOP_COUNTS; i < ARRAY_SIZE(samples); i++) {
+		samples[i].size = 1000000000U + i;
+		samples[i].value = (u64)i << 55;
+	}
+	bench_free_result(&result);
+	result = (struct bench_result) { .samples = samples, .nr = 6, .planned = 6 };
+	printed(show_summary);
+	result.samples = NULL;
+	EXPECT(has_line(text, "first 1 0 100.000 100.000 100.000\n"));
+	EXPECT(has_line(text, "second 1 0 9223372036854775.807 9223372036854775.807 9223372036854775.807\n"));
+	return NULL;
+}
+
 static void forget_results(void)
 {
 	bench_free_result(&result);
@@ -364,6 +388,7 @@ const struct test_case listing_cases[] = {
 	{ "run_begins_and_ends", begins_and_ends, forget_results },
 	{ "output_prints_samples", prints_samples, forget_results },
 	{ "output_prints_sizes", prints_sizes, forget_results },
+	{ "output_prints_long_windows", prints_long_windows, forget_results },
 };
 
 const unsigned int listing_nr_cases = ARRAY_SIZE(listing_cases);

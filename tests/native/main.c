@@ -3,7 +3,7 @@
  * Runs the common cases and the cases of this folder, and prints KTAP.  Arguments: the
  * number of batches that the storms apply; a word, to run only cases whose names contain
  * it; the least number of seconds that the storm of kinds lasts.  Or --start and a
- * scenario of start.c.
+ * scenario of start.c or traced.c.
  */
 #include <sched.h>
 #include <signal.h>
@@ -20,8 +20,10 @@
 #include "../common/test.h"
 #include "counters.h"
 #include "engine.h"
+#include "errnos.h"
 #include "forks.h"
 #include "format.h"
+#include "groups.h"
 #include "layout.h"
 #include "copies.h"
 #include "listings.h"
@@ -31,10 +33,12 @@
 #include "process.h"
 #include "protocol.h"
 #include "pure.h"
+#include "readers.h"
 #include "runs.h"
 #include "sdt_types.h"
 #include "start.h"
 #include "tables.h"
+#include "traced.h"
 #include "twins.h"
 #include "words.h"
 
@@ -89,6 +93,7 @@ static const struct {
 	{ pure_cases, &pure_nr_cases },
 	{ operands_cases, &operands_nr_cases },
 	{ run_cases, &run_nr_cases },
+	{ group_cases, &group_nr_cases },
 	{ format_cases, &format_nr_cases },
 	{ layout_cases, &layout_nr_cases },
 	{ sdt_types_cases, &sdt_types_nr_cases },
@@ -101,6 +106,9 @@ static const struct {
 	{ start_cases, &start_nr_cases },
 	{ process_cases, &process_nr_cases },
 	{ fork_cases, &fork_nr_cases },
+	{ reader_cases, &reader_nr_cases },
+	{ traced_cases, &traced_nr_cases },
+	{ errno_cases, &errno_nr_cases },
 	{ listing_cases, &listing_nr_cases },
 	{ copies_cases, &copies_nr_cases },
 	{ table_cases, &table_nr_cases },
@@ -123,6 +131,16 @@ static void count_case(const struct test_case *test)
 	planned++;
 }
 
+/* Scenarios are run before kmarkers_start(), in a process of their own. */
+static int run_scenario(const char *name)
+{
+	if (!strcmp(name, "uprobes"))
+		return traced_by_uprobes();
+	if (!strcmp(name, "debugger"))
+		return traced_by_debugger();
+	return start_scenario(name);
+}
+
 int main(int argc, char **argv)
 {
 	struct patcher_stats stats;
@@ -130,7 +148,7 @@ int main(int argc, char **argv)
 	signal(SIGTRAP, process_count_trap);
 	if (argc == 3 && !strcmp(argv[1], "--start"))
 		/* _exit(): a leak checker cannot run after some scenarios. */
-		_exit(start_scenario(argv[2]));
+		_exit(run_scenario(argv[2]));
 	if (argc > 1)
 		test_batches = strtoul(argv[1], NULL, 0);
 	if (argc > 2)

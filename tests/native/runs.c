@@ -327,28 +327,34 @@ static const char *flags_disturbed_windows(void)
 	return NULL;
 }
 
-/*
- * Every group of ours is as one of a module or a program of others must be.  Switches of sites have
- * no A/A clone, and that of the peers has no variants before they are loaded.
- */
-static const char *measures_groups_that_can_be(void)
+/* The first block begins, however long finding the loop counts and warming up took. */
+static const char *begins_at_least_one_block(void)
 {
-	unsigned int i;
+	static const struct bench_group slow = {
+		.name = "g", .variants = timed, .nr_variants = 1, .loops = { 1, 2, 3 },
+		.most_seconds = 1,
+	};
+	struct bench_config config = { .blocks = 100, .seed = 5 };
+	struct bench_result result = { 0 };
+	int err;
 
-	bench_groups_init();
-	EXPECT(bench_nr_groups > 20);
-	for (i = 0; i < bench_nr_groups; i++)
-		EXPECT(bench_groups[i]->block || bench_groups[i] == &bench_empty_loop_peers ||
-		       !bench_why_not(bench_groups[i]));
+	moved.pass = 300000000000;
+	moved.spoilt = 0;
+	EXPECT(!bench_alloc_result(&slow, &config, &result));
+	moved.used = true;
+	err = bench_run_group(&slow, &result, stop_never);
+	moved.used = false;
+	EXPECT(!err && result.nr == BENCH_LOOP_COUNTS && result.planned == result.nr);
+	bench_free_result(&result);
 	return NULL;
 }
 
 const struct test_case run_cases[] = {
-	{ "run_measures_groups_that_can_be", measures_groups_that_can_be, NULL },
 	{ "run_randomises_blocks", randomises_blocks, NULL },
 	{ "run_finds_loop_counts", finds_loop_counts, NULL },
 	{ "run_refuses_clocks_that_stand", refuses_clocks_that_stand, NULL },
 	{ "run_refuses_windows_that_are_long", refuses_windows_that_are_long, NULL },
+	{ "run_begins_at_least_one_block", begins_at_least_one_block, NULL },
 	{ "run_flags_disturbed_windows", flags_disturbed_windows, NULL },
 	{ "run_converts_cycles", converts_cycles, NULL },
 };

@@ -26,8 +26,11 @@ static const char *makes_integers(void)
 	EXPECT(becomes(3, "unsigned, long ,  unsigned long long", " arg1 %u arg2 %ld arg3 %lu"));
 	EXPECT(becomes(3, "char,unsigned char,short int", " arg1 %hhd arg2 %hhu arg3 %hd"));
 	EXPECT(becomes(3, "u8,int16_t,size_t", " arg1 %hhu arg2 %hd arg3 %lu"));
-	EXPECT(becomes(2, "enum req_op,const volatile s64", " arg1 %d arg2 %lx"));
+	EXPECT(becomes(2, "enum req_op,const volatile s64", " arg1 %d arg2 %ld"));
 	EXPECT(becomes(2, "struct thing,double", " arg1 %lx arg2 %lx"));
+	EXPECT(becomes(4, "const pid_t,u8 const,volatile  gfp_t,const unsigned  char",
+		       " arg1 %d arg2 %hhu arg3 %u arg4 %hhu"));
+	EXPECT(becomes(2, "const,const volatile", " arg1 %lx arg2 %lx"));
 	EXPECT(becomes(2, "interval_t,bool", " arg1 %lx arg2 %hhu"));
 	return NULL;
 }

@@ -50,18 +50,38 @@ static bool passes_on_traps(void)
 	return process_traps_counted() == before + 1;
 }
 
-/* Start again and again: in each attempt, a later allocation fails, until none fails. */
+/* There are not as many allocations. */
+#define NOTHING_FAILED	2
+
+/* Start while an allocation fails, which keeps no table but its own from being used, and again. */
+static int after_failure(unsigned int nth)
+{
+	int err;
+
+	test_fail_at(nth);
+	err = kmarkers_start();
+	test_stop_failing();
+	if (!err)
+		return NOTHING_FAILED;
+	return err != -ENOMEM || kmarkers_start() || !works() || !passes_on_traps() ||
+	       kmarkers_start() != -EBUSY;
+}
+
+/* In each child a later allocation fails, until none fails. */
 static int after_failures(void)
 {
-	unsigned int nth;
-	int err = -ENOMEM;
+	unsigned int nth = 0;
+	int failed;
+	pid_t child;
 
-	for (nth = 1; err == -ENOMEM; nth++) {
-		test_fail_at(nth);
-		err = kmarkers_start();
-	}
-	test_stop_failing();
-	return err || nth < 5 || !works() || !passes_on_traps() || kmarkers_start() != -EBUSY;
+	do {
+		child = fork();
+		if (!child)
+			_exit(after_failure(nth + 1));
+		failed = process_reap(child);
+		nth++;
+	} while (!failed);
+	return failed != NOTHING_FAILED || nth < 5;
 }
 
 static int without_memory(void)
@@ -107,23 +127,28 @@ int start_scenario(const char *name)
 	return -1;
 }
 
-/* Run a scenario in a new process of this program.  Its messages on stderr are dropped. */
-static int run_anew(char *name)
+/* Its messages on stderr are dropped. */
+void start_exec(char *name)
 {
 	char *const arguments[] = { "test", "--start", name, NULL };
+
+	dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+	execv("/proc/self/exe", arguments);
+	_exit(126);
+}
+
+int start_anew(char *name)
+{
 	pid_t child = fork();
 
-	if (!child) {
-		dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
-		execv("/proc/self/exe", arguments);
-		_exit(126);
-	}
+	if (!child)
+		start_exec(name);
 	return process_reap(child);
 }
 
 static const char *start_is_tried_again(void)
 {
-	EXPECT(run_anew("failures") == 0);
+	EXPECT(start_anew("failures") == 0);
 	return NULL;
 }
 
@@ -132,19 +157,19 @@ static const char *start_without_memory(void)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	return "SKIP a sanitizer needs memory of its own";
 #endif
-	EXPECT(run_anew("memory") == 0);
+	EXPECT(start_anew("memory") == 0);
 	return NULL;
 }
 
 static const char *start_without_descriptors(void)
 {
-	EXPECT(run_anew("descriptors") == 0);
+	EXPECT(start_anew("descriptors") == 0);
 	return NULL;
 }
 
 static const char *start_with_limited_files(void)
 {
-	EXPECT(run_anew("files") == 0);
+	EXPECT(start_anew("files") == 0);
 	return NULL;
 }
 

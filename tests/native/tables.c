@@ -10,6 +10,7 @@
 #include <kmarkers/immediate.h>
 #include <kmarkers/marker.h>
 #include <kmarkers/patcher.h>
+#include <kmarkers/sdt.h>
 #include <kmarkers/typed.h>
 
 #include "../../immediate/load.h"
@@ -18,11 +19,12 @@
 #include "tables.h"
 
 /* Clients contain these structures.  A new layout needs a new KMARKERS_TABLE_VERSION. */
-static_assert(KMARKERS_TABLE_VERSION == 4, "the sizes below are those of version 4");
+static_assert(KMARKERS_TABLE_VERSION == 5, "the sizes below are those of version 5");
 static_assert(sizeof(struct marker) == 72, "struct marker");
 static_assert(sizeof(struct marker_tp) == 112, "struct marker_tp");
 static_assert(sizeof(struct marker_typed) == 136, "struct marker_typed");
 static_assert(sizeof(struct patcher_site) == 12, "struct patcher_site");
+static_assert(sizeof(struct sdt_target) == 16, "struct sdt_target");
 
 #define NAME(label)	extern u8 tables_##label[];
 #define SITE(label, code)	"tables_" #label ":\n\t" code "\n"

@@ -5,7 +5,9 @@
  * probe.
  */
 #include <stdatomic.h>
+#include <stdio.h>
 
+#include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 
@@ -200,9 +202,60 @@ static const char *cannot_leave(void)
 	return NULL;
 }
 
+#define WAITING	"twins_waiting"
+#define OTHERS	64
+
+/* Connect or disconnect a probe of many other names, in any order of which the registry looks. */
+static int others(int (*change)(const char *name))
+{
+	unsigned int i;
+	char name[32];
+	int err = 0;
+
+	for (i = 0; i < OTHERS; i++) {
+		snprintf(name, sizeof(name), WAITING "_%u", i);
+		err |= change(name);
+	}
+	return err;
+}
+
+static int connect_other(const char *name)
+{
+	return marker_probe_register(name, FORMAT, plain, NULL);
+}
+
+static int disconnect_other(const char *name)
+{
+	return marker_probe_unregister(name, plain, NULL);
+}
+
+/*
+ * A pair that stays connected under one name, because the stub cannot be patched, does not keep
+ * its other names, and is not said to be unknown.
+ */
+static const char *cannot_leave_one_name(void)
+{
+	marker_stub_twin = twin_of;
+	EXPECT(!come(0));
+	EXPECT(!others(connect_other));
+	EXPECT(!marker_probe_register(WAITING, FORMAT, by_name, &seen[0]));
+	EXPECT(!test_show_wrong_page(__typed_marker_twins_marker.stub));
+	EXPECT(!marker_probe_unregister_private_data(by_name, &seen[0]));
+	EXPECT(marker_probe_unregister(WAITING, by_name, &seen[0]) == -ENOENT);
+	EXPECT(marker_probe_unregister_private_data(by_name, &seen[0]) == -EILSEQ);
+	EXPECT(calls(0, 1, 0, 0, 0));
+	test_show_wrong_page(NULL);
+	EXPECT(!marker_probe_unregister_private_data(by_name, &seen[0]));
+	EXPECT(calls(0, 0, 0, 0, 0));
+	EXPECT(marker_probe_unregister_private_data(by_name, &seen[0]) == -ENOENT);
+	return NULL;
+}
+
 static void cleanup(void)
 {
 	test_show_wrong_page(NULL);
+	marker_probe_unregister(WAITING, by_name, &seen[0]);
+	others(disconnect_other);
 	go(0);
 	go(1);
 	marker_probe_unregister(NAME, plain, NULL);
@@ -216,6 +269,7 @@ const struct test_case twin_cases[] = {
 	{ "twins_storm", storm, cleanup },
 	{ "twins_beside_another_format", beside_another_format, cleanup },
 	{ "twins_cannot_leave", cannot_leave, cleanup },
+	{ "twins_cannot_leave_one_name", cannot_leave_one_name, cleanup },
 };
 
 const unsigned int twin_nr_cases = ARRAY_SIZE(twin_cases);

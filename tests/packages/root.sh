@@ -146,7 +146,7 @@ fill() {
 }
 
 export DEBIAN_FRONTEND=noninteractive
-get update && get install dkms gcc make openssl kmod pkgconf libc6-dev liburcu-dev mount python3-numpy patch \
+get update && get install dkms gcc make openssl kmod pkgconf libc6-dev mount python3-numpy patch \
 	xz-utils || exit
 echo "# uptime: tools are installed"
 

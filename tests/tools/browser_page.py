@@ -15,7 +15,7 @@ import pytest
 from kmtools.base.paths import ROOT
 
 PYTHON = ROOT / "build" / "page" / "bin" / "python"
-BROWSER = ROOT / "scripts" / "kmtools" / "check" / "browser.py"
+BROWSER = ROOT / "scripts" / "kmtools" / "suites" / "browser.py"
 SECONDS = 600
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import nativeprograms
 import pytest
 from fakelab import make_laboratory
+from kmtools.runner import suite
 
 
 @pytest.fixture
@@ -17,6 +18,12 @@ def laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HERE", str(tmp_path))
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def own_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Suites that a test runs keep no logs beside those of the run that it is a part of."""
+    monkeypatch.setattr(suite, "LOGS", tmp_path / "logs")
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ import rawdata
 from kmtools.cli import main
 from kmtools.commands import run as commands
 from kmtools.lab import catalogue, kernels
+from kmtools.lab.accel import Accel
 from kmtools.lab.catalogue import Kernel
 from kmtools.measure import bench, benchrun, collect, guest, native
 from kmtools.report import report
@@ -42,6 +43,7 @@ class Machine:
         monkeypatch.setattr(catalogue, "require", self.kernel)
         monkeypatch.setattr(native, "measure", self.in_user_space)
         monkeypatch.setattr(guest, "measure", self.in_kernel)
+        monkeypatch.setattr(bench, "usable_accel", lambda *_: Accel("tcg", "this is a test"))
 
     def at(self, step: str, raw: Path | None = None) -> None:
         """Note a step, or raise its error."""

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from itertools import product
 from pathlib import Path
 
 import numpy as np
+from kmtools.analyse import estimates
 from kmtools.measure.rundir import UNIT_TSC
 from kmtools.measure.samples import SAMPLE_COLUMNS, SCHEMA
 
@@ -78,6 +80,15 @@ def write(folder: Path, count: int) -> list[Path]:
     return [maker.write(number) for number in range(count)]
 
 
+def kept(folder: Path, count: int, different: int = 20) -> None:
+    """Write runs with their estimates, as machines leave them; the rest are copies of some."""
+    made = write(folder, min(count, different))
+    for run in made:
+        estimates.of_run(run)
+    for number in range(len(made), count):
+        shutil.copytree(made[number % len(made)], folder / f"machine-{number:05}")
+
+
 def dated(folder: Path, count: int, since: int, name: str = "run") -> None:
     """Runs of one machine, of which those from `since` on have the costlier variant; folders
     are named `name` and a number."""
@@ -93,4 +104,4 @@ def dated(folder: Path, count: int, since: int, name: str = "run") -> None:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]), int(sys.argv[2]))
+    kept(Path(sys.argv[1]), int(sys.argv[2]), 200)

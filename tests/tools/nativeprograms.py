@@ -14,9 +14,10 @@ KMBENCH = NATIVE / "kmbench"
 EXIT_USAGE, EXIT_SKIP, EXIT_INTERRUPTED = 2, 4, 130
 
 
-def build() -> None:
-    """Build the programs that these tests run."""
-    programs = [str(NATIVE / name) for name in ("kmbench", "kmbench-no-tsc", "test", "deny")]
+def build(*names: str) -> None:
+    """Build programs or libraries; by default the programs that these tests run."""
+    names = names or ("kmbench", "kmbench-no-tsc", "test", "deny")
+    programs = [str(NATIVE / name) for name in names]
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), *programs], check=True)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from kmtools.analyse import grade, kinds
@@ -11,7 +12,7 @@ from kmtools.analyse.grade import Grade, Level, Reason
 from kmtools.analyse.stats import UNBOUNDED
 from kmtools.analyse.verdicts import SLOWER, UNRESOLVED, WITHHELD
 from kmtools.base import text
-from kmtools.report import answer, opening, table
+from kmtools.report import answer, ending, table
 from kmtools.report.answer import Answer, answers, sentence
 from verdictrows import result, site, tier
 
@@ -37,13 +38,43 @@ def test_the_sentence_says_what_a_dormant_marker_costs() -> None:
     found = answers([*LOOP, *CALL], SITES)
     assert sentence(found) == (
         "A dormant marker costs 0.27 core cycles in hot code, 40 cold in the instruction"
-        " cache and 0.25 % of a system call (unresolved)."
+        " cache and 0.12 % of a system call (unresolved)."
     )
     own = by_place(found)
     assert own["In hot code"].verdict == SLOWER and "density-full" in own["In hot code"].how
     assert "from memory" in own["Cold in the instruction cache"].how
     assert "2006, Pentium 4: 1.2 with a variable" in own["In hot code"].then
-    assert "6.72 ± 0.70 %" in own["In a system call"].then
+    call = own["In a system call (immediate)"]
+    assert "6.72 ± 0.70 %" in call.then and "half of two markers" in call.how
+
+
+def test_hot_code_has_an_answer_for_each_place_of_a_marker() -> None:
+    """Side by side at the head of a loop is no place that programs have."""
+    rows = [
+        result("density-one", "marker-jump-middle", 0.0),
+        result("density-one", "marker-jump-first", 0.1, verdict=SLOWER),
+        result("density-one", "marker-immediate-first", 0.3),
+        result("density-full", "marker-jump-1", 0.2),
+    ]
+    found = answers([*LOOP, *rows], SITES)
+    own = by_place(found)
+    assert own["In hot code, among other instructions"].value == 0
+    assert own["In hot code, behind a taken branch"].value == pytest.approx(0.15)
+    assert "In hot code" not in own
+    assert sentence(found).startswith(
+        "A dormant marker costs 0.000 core cycles among other instructions of hot code, 0.15 behind"
+        " a taken branch"
+    )
+    older = by_place(answers([*LOOP, rows[3]], SITES))
+    assert older["In hot code, behind a taken branch"].value == pytest.approx(0.3)
+    assert "Pentium 4" in older["In hot code, behind a taken branch"].then
+
+
+def test_the_share_of_a_system_call_is_that_of_one_marker() -> None:
+    jump = result("getppid-quiet", "jump", 0.4)
+    own = by_place(answers([*LOOP, *CALL, jump], SITES))
+    assert own["In a system call"].value == pytest.approx(0.1)
+    assert "In a system call (immediate)" not in own
 
 
 def test_without_sites_one_marker_in_a_loop_answers() -> None:
@@ -114,10 +145,13 @@ def test_numbers_are_short_and_zero_has_no_sign(value: float, text: str) -> None
 def test_the_terminal_has_the_answer_first_and_fits(width: int) -> None:
     reasons = (Reason(Level.FAIR, "a virtual machine, " * 5, "a machine of your own"),)
     graded = [(tier(), Grade(Level.FAIR, reasons)), (tier("vm"), grade.Grade(Level.GOOD, ()))]
-    lines = opening.render(answers([*LOOP, *CALL], SITES), graded, width).splitlines()
+    rows, run = [*LOOP, *CALL], Path("run")
+    lines = ending.render(run, {}, answers(rows, SITES), graded, (rows, []), width).splitlines()
     assert lines[0].startswith("A dormant marker costs")
     assert max(map(len, lines)) <= width
-    assert "native: fair numbers" in lines and "vm: good numbers" in lines
+    assert any(line.startswith("native: fair numbers: a virtual machine") for line in lines)
+    assert "vm: good numbers" in lines
+    assert lines[-1] == "tables: scripts/kmarkers table run"
 
 
 @pytest.mark.parametrize(

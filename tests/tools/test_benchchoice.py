@@ -8,10 +8,13 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakebench import Machine, env_of, tiers_of
 from kmtools.cli import main
+from kmtools.lab import accel
+from kmtools.lab.accel import Accel
 from kmtools.measure import bench, benchrun, choice, guest, known, native
 from kmtools.measure.guest import NONE_LIVE, Live, settings
 from kmtools.measure.told import Events
@@ -54,6 +57,37 @@ def test_chosen_variants_come_with_their_baseline_and_its_clone(machine: Machine
     (run,) = machine.runs()
     lines = (run / "samples.csv").read_text().splitlines()[2:]
     assert {line.split(",")[4] for line in lines} == {"none", "none-clone"}
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "emulated", "times"), [("tcg", True, 1), ("kvm", True, 1), ("kvm", False, 20)]
+)
+def test_a_guest_with_real_cycles_measures_as_much_as_they_need(
+    machine: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    accelerator: str,
+    emulated: bool,
+    times: int,
+) -> None:
+    told: dict[str, dict[str, Any]] = {}
+
+    def in_kernel(tier: str, *places: object, **words: Any) -> None:
+        told[tier] = words
+        machine.at(tier, Path(str(places[2])))
+
+    monkeypatch.setattr(guest, "measure", in_kernel)
+    monkeypatch.setattr(bench, "usable_accel", lambda *_: Accel(accelerator))
+    monkeypatch.setattr(accel, "is_emulated", lambda _: emulated)
+    for words in (("--quick",), ()):
+        planned = (bench.QUICK if words else bench.FULL)["vm"]
+        assert machine.bench("--tiers", "vm,icount", *words) == 0
+        assert told["vm"]["blocks"] == planned * times
+        assert told["icount"]["blocks"] == (bench.QUICK if words else bench.FULL)["icount"]
+    live = ("getppid-quiet", "getppid-pressure", "macro-ping", "macro-hackbench")
+    assert told["vm"]["live"].benchmarks == list(live[:2] if times == 1 else live)
+    for blocks in (7, bench.FULL["vm"]):
+        assert machine.bench("--tiers", "vm", "--blocks", str(blocks)) == 0
+        assert told["vm"]["blocks"] == blocks
 
 
 def test_what_is_chosen_reaches_every_tier(

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
-from kmtools.check import cet, kernelsuite
-from kmtools.check.suites import nothing
 from kmtools.lab import bochs, catalogue, chroot
 from kmtools.lab.apt import FetchError
 from kmtools.lab.bochs import Guest
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result
+from kmtools.runner.suite import nothing
+from kmtools.suites import cet, kernelsuite
 
 MISSED = "[    4.1] traps: Missing ENDBR: kmarkers_test_entry+0x4/0xa [kmarkers_test_noendbr]\n"
 STARTED = "# suite: boot\nok 1 an entry with ENDBR is called\nok 2 the module unloads\n"

@@ -3,25 +3,23 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import subprocess
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 from kmtools.base import processes
-from kmtools.check import counts, everything, kernelsuite, native, pace
-from kmtools.check import suites as suites_of_check
-from kmtools.check.ktap import Tally
-from kmtools.check.suites import Suite, nothing
 from kmtools.cli import main
-from kmtools.commands import check
 from kmtools.lab import catalogue, chroot
-
-# The originals of functions that the tests below replace.
-native_suites = native.suites
+from kmtools.runner import pace, registry
+from kmtools.runner import suite as suites_of_check
+from kmtools.runner.ask import Ask
+from kmtools.runner.ktap import Tally
+from kmtools.runner.suite import Suite, nothing, spread
+from kmtools.suites import kernelsuite, scripts, testkernel
 
 KERNELS = """\
 a s linux-image-1.*-amd64 host gates
@@ -33,107 +31,182 @@ e s linux-source-1        host debug:kasan
 
 
 @pytest.fixture(autouse=True)
-def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """List kernels of every role, and write no file into the tree."""
+def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """List kernels of every role."""
     monkeypatch.setattr(catalogue, "load", lambda: catalogue.parse(KERNELS))
-    monkeypatch.setattr(check, "LOGS", tmp_path)
-    monkeypatch.setattr("kmtools.check.suites.LOGS", tmp_path)
-    monkeypatch.setattr("kmtools.check.native.suites", lambda full: [])
-    monkeypatch.setattr("kmtools.check.kernelsuite.obstacle", lambda kernel: nothing)
+    monkeypatch.setattr("kmtools.suites.kernelsuite.obstacle", lambda kernel: nothing)
 
 
-def in_kernels(kernel: str, full: bool) -> list[str]:
-    """Return the names of the suites that boot a test kernel."""
-    names = [suite.name for suite in everything.suites(kernel, full)]
-    return [name for name in names if name.startswith("kernel-")]
+def suites_of(form: str, kernel: str = "a") -> list[Suite]:
+    """Return the suites of a set for a kernel."""
+    rows = registry.chosen([], form)
+    found = registry.suites(rows, Ask(form, kernel, {}))
+    return spread(testkernel.with_builds(found))
 
 
 def test_full_adds_those_that_gate() -> None:
-    assert in_kernels("a", False) == ["kernel-a"]
-    assert in_kernels("a", True) == ["kernel-c", "kernel-a"]
-    assert in_kernels("b", True) == ["kernel-a", "kernel-b", "kernel-c"]
-    names = [suite.name for suite in everything.suites("a", True)]
-    assert {"lint", "tracers-a", "owners-a", "storms-a", "nmis-a"} <= set(names)
-    assert {name for name in names if name.endswith("-a")} > {"counts-a"}
+    names = {suite.name for suite in suites_of("short")}
+    assert {"build-a", "kernel-a-1", "kernel-a-2", "counts-a", "scripts", "native-tsan"} <= names
+    for kernel, gates in (("a", {"kernel-c"}), ("b", {"kernel-a", "kernel-c"})):
+        full = {suite.name for suite in suites_of("full", kernel)}
+        assert gates < full and f"kernel-{kernel}-2" in full
+    names = {suite.name for suite in suites_of("full")}
+    assert {"lint", "tracers-a", "owners-a", "storms-a", "nmis-a"} <= names
 
 
 def test_full_has_everything_that_the_short_form_has() -> None:
-    short = [suite.name for suite in everything.suites("a", False)]
-    full = [suite.name for suite in everything.suites("a", True)]
-    assert set(short) < set(full)
-    assert all(suite.what for suite in everything.suites("a", True))
+    assert {suite.name for suite in suites_of("short")} < {one.name for one in suites_of("full")}
+    assert all(suite.what and suite.usual > 0 for suite in suites_of("full"))
 
 
 def test_nothing_runs_beside_what_is_sensitive_to_it() -> None:
-    calm = {suite.name for suite in everything.suites("a", True) if suite.calm}
+    calm = {suite.name for suite in suites_of("full") if suite.calm}
     assert {"owners-a", "storms-a", "nmis-a"} <= calm
-    assert not calm & {suite.name for suite in everything.suites("a", True) if suite.aside}
+    assert not any(suite.calm and suite.aside for suite in suites_of("full"))
+
+
+def test_two_processors_have_as_much_to_do_each() -> None:
+    for form in ("short", "full"):
+        beside = [suite.usual for suite in suites_of(form) if suite.aside]
+        others = [one.usual for one in suites_of(form) if not one.aside and not one.calm]
+        assert 0.8 < sum(beside) / sum(others) < 1.25
+
+
+@pytest.mark.parametrize("row", registry.all_rows(), ids=lambda row: row.name)
+def test_every_row_of_the_list_makes_its_suites(row: registry.Row) -> None:
+    assert (
+        row.what
+        and row.usual > 0
+        and row.where in ("user space", "test kernel", "bare root", "source")
+    )
+    assert set(row.sets.split()) <= set(registry.SETS) and row.sets
+    assert set(row.options.split()) <= set(registry.OPTIONS)
+    assert row.needs in registry.PROGRAMS
+    assert registry.suites([row], Ask("full", "a", {}))
+
+
+def test_names_of_tests_are_unique() -> None:
+    names = [row.name for row in registry.all_rows()]
+    assert len(set(names)) == len(names) > 60
+
+
+def test_every_suite_of_a_job_is_in_the_list() -> None:
+    """A suite that no job and no list names would never run."""
+    files = {path.stem for path in registry.GUEST_SUITES.glob("*.sh")}
+    jobs = "".join(path.read_text() for path in registry.JOB.parent.glob("*.sh"))
+    lists = {name for names in registry.guest_lists() for name in names}
+    named = {name for name in files if f"run_suite {name}" in jobs or f"{name}.sh" in jobs}
+    others = {"isolated", "storms", "nmis", "owners"}  # KMARKERS_PART
+    words = {word for line in jobs.splitlines() if "for suite in" in line for word in line.split()}
+    assert lists <= files
+    assert files - lists - named - others - {word.strip(";") for word in words} == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["coexist"], {"owners", "storms", "nmis"}),
+        (
+            ["native"],
+            {"native-plain", "native-asan", "native-ubsan", "native-tsan", "native-replay"},
+        ),
+        (["long"], {"native-long"}),
+        (["entry*", "settable"], {"entry", "entry_many", "entry_events", "settable"}),
+        (["native-*san"], {"native-asan", "native-ubsan", "native-tsan"}),
+    ],
+)
+def test_a_pattern_is_for_names_and_groups(words: list[str], wanted: set[str]) -> None:
+    assert {row.name for row in registry.chosen(words, "short")} == wanted
+
+
+def test_a_pattern_that_matches_nothing_names_what_is_near(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["check", "entry_mani"]) == 2
+    assert "no test 'entry_mani'; near it: entry_many, " in capsys.readouterr().err
+    assert main(["check", "-o", "speed=1", "soak"]) == 2
+    assert (
+        "-o speed: these tests have no such option; they have: seconds" in capsys.readouterr().err
+    )
+
+
+def test_the_list_names_each_test(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--list"]) == 0
+    said = capsys.readouterr().out
+    assert all(f"\n{row.name} " in said for row in registry.all_rows())
+    assert main(["check", "--list", "coexist"]) == 0
+    assert len([line for line in capsys.readouterr().out.splitlines() if line[0] != " "]) == 4
+
+
+def test_what_cannot_run_here_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr("shutil.which", lambda name: None if name == "clang" else name)
+    assert main(["check", "--list", "fuzz", "storms"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "[cannot run here: no clang: scripts/setup --tools]" in said
+    assert "[cannot run here: needs root]" in said
 
 
 @pytest.mark.parametrize(("culprit", "code"), [("", 0), ("c", 1)])
 def test_failure_of_another_kernel_counts(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    culprit: str,
-    code: int,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], culprit: str, code: int
 ) -> None:
-    def in_kernel(kernel: str, built: object, log: Path) -> Tally:
-        return Tally(1, ["it broke"] if kernel == culprit else [])
+    def run_or_say(kernel: str, out: Path, settings: object, lists: object) -> kernelsuite.Outcome:
+        tally = Tally(1, ["it broke"] if kernel == culprit else [])
+        return kernelsuite.Outcome(kernel, suites={"one": tally})
 
-    monkeypatch.setattr(everything, "in_kernel", in_kernel)
-    whole = everything.suites
-    monkeypatch.setattr(
-        everything,
-        "suites",
-        lambda *words: [suite for suite in whole(*words) if suite.name.startswith("kernel-")],
-    )
-    assert main(["check", "--full"]) == code
+    monkeypatch.setattr(kernelsuite, "run_or_say", run_or_say)
+    assert main(["check", "gates", "--kernel", "b"]) == code
     said = capsys.readouterr().out.splitlines()
     assert said[-1].startswith(f"2 passed, {code} failed")
-    assert (tmp_path / "closing").read_text().strip() == said[-1]
+    assert said[-2].startswith("all of it took ")
+    assert (suites_of_check.LOGS / "closing").read_text().strip() == said[-1]
     assert ("  FAILED it broke" in said) == bool(culprit)
 
 
 @pytest.mark.parametrize("processors", [1, 2])
 @pytest.mark.parametrize("why_not", ["", "no kernel"])
-def test_counts_wait_for_the_build_of_the_kernels_tests(
+def test_suites_wait_for_the_build_of_their_modules(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, processors: int, why_not: str
 ) -> None:
-    """The suites run beside each other, or one after the other on one processor. The count ends
-    also if the other suite could not run, or failed."""
-    modules = tmp_path / "modules"
-    order = tmp_path / "order"
+    """The suites run beside each other, or one after the other on one processor. The others end
+    also if nothing could be built."""
+    modules, order = tmp_path / "modules", tmp_path / "order"
 
-    def run_or_say(
-        kernel: str, out: Path, settings: object, built: Callable[[], None]
-    ) -> kernelsuite.Outcome:
+    def build(kernel: str, out: Path, log: Path) -> Tally:
         time.sleep(0.2)
-        (modules / "a").mkdir(parents=True)
-        (modules / "a" / "a.ko").touch()
+        out.mkdir(parents=True)
+        (out / "a.ko").touch()
         order.write_text("built ")
-        built()
-        return kernelsuite.Outcome(kernel)
+        return Tally(1)
 
-    def compare(kernel: str, built: Path, log: Path) -> Tally:
+    def use(log: Path) -> Tally:
         with order.open("a") as file:
-            file.write("counted")
+            file.write("used ")
         return Tally(1)
 
     monkeypatch.setattr(kernelsuite, "MODULES", modules)
-    monkeypatch.setattr(kernelsuite, "run_or_say", run_or_say)
-    # The count is asked for first, and has no obstacle.
-    reasons = iter(["", why_not])
-    monkeypatch.setattr(kernelsuite, "obstacle", lambda kernel: partial(str, next(reasons)))
-    monkeypatch.setattr(counts, "compare", compare)
+    monkeypatch.setattr(kernelsuite, "build", build)
+    monkeypatch.setattr(kernelsuite, "obstacle", lambda kernel: partial(str, why_not))
     monkeypatch.setattr("os.sched_getaffinity", lambda process: range(processors))
-    wanted = [s for s in everything.suites("a", False) if s.name in ("kernel-a", "counts-a")]
-    tally = suites_of_check.run_all(wanted)
+    users = [Suite(name, use, "a user", usual=100, modules="a") for name in ("one", "two")]
+    planned = spread(testkernel.with_builds(users))
+    assert [suite.aside for suite in planned] == [False, False, True]
+    tally = suites_of_check.run_all(planned)
     if not why_not:
-        assert order.read_text() == "built counted"
+        assert order.read_text() == "built used used "
         assert not tally.failed
         return
-    assert not order.exists()
+    assert not order.exists() and len(tally.failed) == 2
+
+
+def test_two_guests_share_all_suites_and_one_has_a_few() -> None:
+    lists = registry.guest_lists()
+    assert testkernel.shares([name for names in lists for name in names]) == lists
+    assert testkernel.shares(["entry"]) == [["entry"]]
+    assert testkernel.shares(["modules"]) == [["cases", "modules"]]
 
 
 def test_unknown_kernel_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -151,7 +224,7 @@ def run_all_of(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *suites: Suite
 ) -> tuple[int, list[str]]:
     """Run only these suites; return the exit code and the output."""
-    monkeypatch.setattr(everything, "suites", lambda *words: list(suites))
+    monkeypatch.setattr(registry, "suites", lambda *words: list(suites))
     code = main(["check"])
     return code, capsys.readouterr().out.splitlines()
 
@@ -171,10 +244,8 @@ def test_exit_code_tells_what_cannot_run_from_what_fails(
 
 
 def test_missing_module_is_named_with_what_brings_it() -> None:
-    assert everything.without("json", "x") == ""
-    assert "apt-get install python3-pytest" in everything.without(
-        "no_such_module", "python3-pytest"
-    )
+    assert scripts.without("json", "x") == ""
+    assert "apt-get install python3-pytest" in scripts.without("no_such_module", "python3-pytest")
 
 
 @pytest.mark.parametrize(
@@ -230,7 +301,7 @@ def test_progress_counts_results_and_forecasts(tmp_path: Path) -> None:
     assert ", about 89 s left" in pace.line("x", log, 1, 90, 10)
     history.add("x", 33.3, 10)
     again = pace.History(tmp_path / "times.json")
-    assert again.forecast("x", 90) == "33 s the last time"
+    assert again.forecast("x", 90) == "about 33 s, 33 s the last time"
     assert again.count("x") == 10
     assert "of 10 results" in pace.line("x", tmp_path / "none.log", 1, 33, 10)
 
@@ -242,26 +313,56 @@ def test_forecast_follows_the_pace_of_this_run(tmp_path: Path) -> None:
     history.add("z", 1000.0, 1)
     assert history.forecast("x", 90) == "about 270 s"
     assert history.forecast("x") == "the first time here"
+    assert history.forecast("y") == "about 90 s, 30 s the last time"
+    # A machine that is three times as slow as the last time.
+    history.add("y", 90.0, 1)
+    assert history.expected("x", 90) == 90 * 120 / 40
 
 
-def test_every_suite_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "suites", native_suites)
-    for full in (False, True):
-        found = everything.suites("a", full)
-        assert len(found) > 6 and not [suite.name for suite in found if suite.usual <= 0]
+def test_the_pace_of_a_process_aside_counts(tmp_path: Path) -> None:
+    history = pace.History(tmp_path / "times.json")
+    add = multiprocessing.get_context("fork").Process(
+        target=history.add, args=("y", 30.0, 1), kwargs={"usual": 10}
+    )
+    add.start()
+    add.join()
+    assert history.expected("x", 90) == 270
+
+
+def test_a_fifth_of_the_way_the_time_left_is_known(tmp_path: Path) -> None:
+    """On a machine four times as slow, with parts that are not all as slow."""
+    usual = {"a": 60.0, "b": 50.0, "c": 200.0, "d": 150.0, "e": 90.0}
+    slower = {"a": 4.4, "b": 3.6, "c": 4.0, "d": 4.8, "e": 3.4}
+    history = pace.History(tmp_path / "times.json")
+    for name in ("a", "b"):
+        history.add(name, usual[name] * slower[name], 1, usual[name])
+    left = sum(history.expected(name, usual[name]) for name in ("c", "d", "e"))
+    truth = sum(usual[name] * slower[name] for name in ("c", "d", "e"))
+    assert 0.7 < left / truth < 1.3
 
 
 def test_short_and_long_forms_are_remembered_apart(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     suite = Suite("one", lambda log: Tally(1), "a thing", usual=1000)
-    monkeypatch.setattr(everything, "suites", lambda *words: [suite, replace(suite, name="two")])
+    two = [suite, replace(suite, name="two")]
+    monkeypatch.setattr(registry, "suites", lambda *words: two)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0})
+    first = "(about 1000 s; 33 min 20 s left in all) ..."
     assert main(["check"]) == 0
-    assert "(about 1000 s; 33 min 20 s left in all) ..." in capsys.readouterr().out.splitlines()[0]
-    assert main(["check", "--full"]) == 0
-    assert "(about 1000 s; 33 min 20 s left in all) ..." in capsys.readouterr().out.splitlines()[0]
+    assert first in capsys.readouterr().out.splitlines()[0]
+    assert main(["check", "--set", "full"]) == 0
+    assert first in capsys.readouterr().out.splitlines()[0]
     assert main(["check"]) == 0
-    assert "(0 s the last time; 0 s left in all) ..." in capsys.readouterr().out.splitlines()[0]
+    assert "(about 0 s, 0 s the last time; 0 s left in all)" in capsys.readouterr().out
+
+
+def test_reasons_are_grouped() -> None:
+    skipped = [f"tests.{n}: no clang: scripts/setup --tools" for n in range(97)]
+    assert list(suites_of_check.grouped(["x: why", *skipped])) == [
+        "x: why",
+        "97 tests: no clang: scripts/setup --tools",
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"x": 3}', '{"x": []}', '{"x": [null]}', "{"])

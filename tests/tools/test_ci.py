@@ -93,8 +93,8 @@ def test_a_part_sets_up_and_tests(tmp_path: Path) -> None:
     for words, option, test in (
         (["lint"], "--lint", "lint"),
         (["native"], "--native", "native"),
-        (["vm"], default, f"matrix {default}"),
-        (["vm", "5.10"], "5.10", "matrix 5.10"),
+        (["vm"], default, f"matrix --kernel {default}"),
+        (["vm", "5.10"], "5.10", "matrix --kernel 5.10"),
     ):
         assert said(*words) == (0, f"scripts/setup {option}\nscripts/kmarkers check {test}\n")
     # What cannot be set up is not tested.

@@ -16,14 +16,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rawdata
-from kmtools.analyse import changes
-from kmtools.analyse.changes import Change
+from kmtools.analyse import changes, verdicts
+from kmtools.analyse.changes import MISSING, Change
 from kmtools.analyse.rows import EXACT, SHARE, Name, Row, rows_of
+from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import FASTER, FEWER, IDENTICAL, MORE, SLOWER
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure import collect
 from kmtools.report import changetext, comparison
+from kmtools.report.comparison import Compared, Comparison, Pair
 
 REFERENCE = ROOT / "results" / "reference"
 PROCESSES, BLOCKS = 8, 32
@@ -64,7 +66,7 @@ def run_of(tmp_path: Path, name: str, seed: int, factor: float = 1.0) -> Path:
 def made_rows(tmp_path: Path, seed: int, factor: float = 1.0) -> list[Row]:
     """The rows of a run that is not kept."""
     loaded = collect.load_raw("native", raw(tmp_path / f"{seed}-{factor}", seed, slowed(factor)))
-    return rows_of(loaded.rows, [loaded.tier])
+    return rows_of(loaded.rows, [loaded.tier], verdicts.analyse(loaded.rows, [loaded.tier]))
 
 
 @cache
@@ -228,6 +230,28 @@ def test_no_line_is_wider_than_a_terminal(capsys: pytest.CaptureFixture[str]) ->
     assert len(lines) > 300 and max(map(len, lines)) <= 80
 
 
+def row_of(variant: str, percent: float, verdict: str) -> Change:
+    name = Name("native", "b", variant)
+    ends = Interval(percent - 0.1, percent + 0.1)
+    row = Row(name, "6.1", "TSC cycles", SHARE, "none", 1.0, 8, 1, np.ones(1), {})
+    return Change(name, "TSC cycles", row, row, row.kind, percent, ends, None, 0.1, verdict, "")
+
+
+def test_a_terminal_shows_what_changed_most_and_what_one_run_lacks() -> None:
+    """The rest is counted, and shown on request."""
+    changed = [row_of(f"v{n:02}", float(n), SLOWER) for n in range(1, 31)]
+    gone = [replace(row_of(f"w{n}", 0.0, MISSING), b=None, note="only in A") for n in range(99)]
+    a, b = (Compared(name, {}, ()) for name in "ab")
+    found = Comparison([Pair(a, b, [*changed, *gone])], 0.1, frozenset())
+    lines = changetext.terminal(found).splitlines()
+    assert len(lines) <= 40
+    assert "native, kernel 6.1: 99 rows only in A" in lines
+    assert "and 22 more rows that changed less: --all" in lines
+    shown = [line.split()[0] for line in lines if line.startswith("  v")]
+    assert shown == [f"v{n}" for n in range(23, 31)]
+    assert len([x for x in changetext.terminal(found, True).splitlines() if "v0" in x]) == 9
+
+
 def test_a_row_of_large_numbers_is_whole_and_fits() -> None:
     """A row of eleven digits, a wide interval and a note that is longer than a line."""
     row = replace(a_row(), cost=43894027850.0, processes=1, layouts={0: 1.0, 1: 1.0})
@@ -383,7 +407,7 @@ def test_one_process_is_cut_into_stretches(tmp_path: Path) -> None:
     """With a single process, neighbouring blocks are clusters, and the layouts have a say."""
     folder = rawdata.write_tier(tmp_path / "vm", 80, 3, BENCHES, emulated="0")
     loaded = collect.load_raw("native", folder)
-    rows = rows_of(loaded.rows, [loaded.tier])
+    rows = rows_of(loaded.rows, [loaded.tier], verdicts.analyse(loaded.rows, [loaded.tier]))
     assert {(row.processes, len(row.values)) for row in rows} <= {(1, 8), (1, 9)}
     found = changes.compare(rows, rows)
     assert {c.note for c in found} == {"one process"}

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 from kmtools.analyse import published
-from kmtools.check import counts
-from kmtools.check.counts import ADDED, NOPS, NOPS_IN, Counts
-from kmtools.check.ktap import Tally
+from kmtools.runner.ktap import Tally
+from kmtools.suites import counts
+from kmtools.suites.counts import ADDED, NOPS, NOPS_IN, Counts
 
 BASE = Fraction(10)
 

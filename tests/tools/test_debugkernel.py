@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from kmtools.base.errors import UnableError
-from kmtools.check import kernelsuite
 from kmtools.lab import catalogue, debugkernel
 from kmtools.lab.catalogue import Entry
+from kmtools.suites import kernelsuite
 
 
 def test_lost_option_is_named() -> None:

@@ -8,18 +8,21 @@ from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 import rawdata
 from kmtools.analyse import density, verdicts
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.stats import UNBOUNDED, Interval
-from kmtools.check import counts
+from kmtools.analyse.verdicts import EQUIVALENT, SLOWER, WITHHELD
 from kmtools.cli import main
 from kmtools.measure import collect
-from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC
+from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
+from kmtools.measure.samples import Sample
 from kmtools.report import sitetable
 from kmtools.report.figures import panels
+from kmtools.suites import counts
 
 SITES = (1, 4, 16)
 
@@ -107,6 +110,8 @@ def test_costs_are_in_table_summary_and_page(
     run = tmp_path / "run"
     assert main(["collect", str(run), f"--raw=native={native}", f"--raw=icount={icount}"]) == 0
     assert main(["report", str(run)]) == 0
+    capsys.readouterr()
+    assert main(["table", str(run), "--all"]) == 0
     said = capsys.readouterr().out
     assert "density-full: one more dormant site, TSC cycles; 0, 1, 4 and 16 sites" in said
     sites = json.loads((run / "summary.json").read_text())["sites"]
@@ -132,11 +137,43 @@ def test_the_figure_shows_whole_intervals() -> None:
         site_cost("marker-jump", 0.5, UNBOUNDED),
     ]
     (panel,) = panels.sites(costs)
-    ends = [(panel.axis.share(row.lo), panel.axis.share(row.hi)) for row in panel.rows]
-    assert 0 < ends[0][0] < ends[0][1] < 1
-    assert ends[1] == (0, 1), "an interval without ends goes from end to end"
+    axis = panel.axis
+    ends = [(axis.inside(row.lo), axis.inside(row.hi)) for row in panel.rows]
+    assert axis.low < ends[0][0] < ends[0][1] < axis.high
+    assert ends[1] == (axis.low, axis.high), "an interval without ends goes from end to end"
     assert [row.words for row in panel.rows] == ["+1.000 ± 9.000", "+0.500, unbounded"]
     assert "; 0 and 64 sites; " in sitetable.title_of(costs[0])
+
+
+@pytest.mark.parametrize(
+    ("passes", "verdict", "said"),
+    [
+        ((0.0, 0.1, 0.4, 1.6), SLOWER, ""),
+        ((0.0, 0.0, 0.0, 0.0), EQUIVALENT, ""),
+        ((0.0, 0.176, 0.346, 1.558), WITHHELD, "0.0565 from 1 to 4, 0.101 from 4 to 16"),
+        ((0.0, 0.0, 0.0, 3.2), WITHHELD, "0.267 from 4 to 16"),
+    ],
+)
+def test_the_line_over_the_number_of_sites_is_tested(
+    passes: tuple[float, ...], verdict: str, said: str
+) -> None:
+    """Passes that are not on a line have a cost from each number of sites to the next."""
+    random = np.random.default_rng(6)
+    samples = [
+        Sample(
+            "native", "k", block // 16 + 1, "density-full", name, "loop", block % 8, block, 0, 0,
+            loops, None, round(loops * (10 + more) + 50 + random.normal(0, 8)), UNIT_TSC, None, (),
+        )
+        for block in range(256)
+        for name, more in (("none", 0.0), ("none-clone", 0.0),
+                           *zip(("j-1", "j-4", "j-16"), passes[1:], strict=True))
+        for loops in (1000, 2000, 3000)
+    ]  # fmt: skip
+    tier = Tier("native", "k", UNIT_TSC, False, {}, {})
+    (cost,) = density.analyse(verdicts.analyse(samples, [tier]), [tier])
+    assert cost.verdict == verdict and said in cost.note
+    assert cost.note.startswith("not on a line over the number of sites") is bool(said)
+    assert cost.margin == pytest.approx(0.25 / 16)
 
 
 def test_no_block_gives_no_interval() -> None:

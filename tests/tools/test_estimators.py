@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ from kmtools.analyse import location, stats, student, verdicts
 from kmtools.analyse.layouts import place_of
 from kmtools.analyse.slopes import Slope, paired
 from kmtools.analyse.stats import UNBOUNDED, Interval
-from kmtools.check import estimators, noises
 from kmtools.cli import main
+from kmtools.method import estimators, independent, noises
 
 FEW = 60
 
@@ -106,11 +107,11 @@ def test_a_wide_estimator_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(student, "cautious", lambda _outside, _freedom: 9.0)
-    assert main(["check", "estimators", "--runs", str(FEW), "normal"]) == 1
+    assert main(["check", "estimators", "-o", f"runs={FEW}", "-o", "kinds=normal"]) == 1
     out = capsys.readouterr().out
     assert "wider than 1.5 times the oracle's" in out
     # A run that stops by itself may be wider.
-    assert out.endswith("1 passed, 1 failed\n")
+    assert "\n1 passed, 1 failed\n" in out and out.endswith("0 passed, 1 failed\n")
 
 
 def test_a_median_does_not_resolve_a_fifth_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,11 +120,48 @@ def test_a_median_does_not_resolve_a_fifth_of_a_step(monkeypatch: pytest.MonkeyP
     assert estimators.score("stepping", FEW).faults(slack=3)
 
 
+THEIRS = {"together": 0.0974, "spread": 0.0017}
+
+
+@pytest.mark.parametrize(
+    ("ours", "said"),
+    [
+        ([{"together": 0.0902, "spread": 0.0101}], "2 passed, 0 failed"),
+        # The best try of each counts.
+        (
+            [{"together": 0.2, "spread": 0}, {"together": 0.1, "spread": 0.9}],
+            "2 passed, 0 failed",
+        ),
+        ([{"together": 0.12, "spread": 0.0}] * 3, "1 passed, 1 failed"),
+    ],
+)
+def test_another_program_must_agree(
+    ours: list[dict[str, float]],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tries = iter(ours)
+    monkeypatch.setattr(independent, "ours", lambda _number, _plan: next(tries))
+    monkeypatch.setattr(independent, "theirs", lambda _program, _rounds: THEIRS)
+    whole = main(["check", "independent"])
+    assert said in capsys.readouterr().out
+    assert whole == ("0 failed" not in said)
+    assert next(tries, None) is None
+
+
+def test_the_other_program_says_two_costs(tmp_path: Path) -> None:
+    """What they are here is not judged: others may use the CPU."""
+    found = independent.theirs(independent.build(tmp_path), 40)
+    assert set(found) == set(independent.BENCHMARKS)
+    assert "kmarkers/" not in "".join(
+        line for line in independent.PROGRAM.read_text().splitlines() if "#include" in line
+    )
+
+
 def test_unknown_kinds_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["check", "estimators", "loud"])
-    assert ended.value.code == 2
-    assert "no kind of noise 'loud'; there are: normal, skewed" in capsys.readouterr().err
+    assert main(["check", "estimators", "-o", "kinds=loud"]) == 2
+    assert "-o kinds: no 'loud'; there are: normal, skewed" in capsys.readouterr().err
 
 
 def slopes_of(values: list[float], process: int = 1) -> list[Slope]:

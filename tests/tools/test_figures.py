@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import drawnsvg
 import nativeprograms
 import pages
 import pytest
@@ -13,14 +14,14 @@ from kmtools.analyse import kinds
 from kmtools.analyse.published import read_published
 from kmtools.analyse.verdicts import SLOWER, WITHHELD
 from kmtools.report import markup
-from kmtools.report.figures import panels, rows, thenandnow
-from kmtools.report.figures.axis import Axis
+from kmtools.report.figures import canvas, costs, look, panels, thenandnow
 from kmtools.report.figures.rows import Panel, Row
-from kmtools.report.figures.svg import NARROW, WIDE, Drawing
+from kmtools.report.figures.scales import Scale
 from verdictrows import result, site
 
 LONG = "two states of the machine, seen too rarely: the interval holds both"
 POOR = "other programs on the same CPU for 81 % of the time; next: end the other programs"
+WIDE, NARROW = 720, 328
 WIDTHS = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
@@ -30,14 +31,13 @@ def row(name: str, caveat: str = "", **more: object) -> Row:
 
 def texts(one: Panel, width: int) -> list[tuple[float, str]]:
     """The texts of a drawing, each with how far down it is."""
-    drawn = rows.draw([one], width, titled=False).inline("words")
-    found = re.findall(r'<text x="[^"]+" y="([^"]+)"[^>]*>([^<]*)</text>', drawn)
-    return [(float(y), text) for y, text in found]
+    found = drawnsvg.texts(canvas.inline(one, width, "words"))
+    return sorted((part.y, part.text) for part in found)
 
 
 @WIDTHS
 def test_a_caveat_is_whole_and_below_its_name(width: int) -> None:
-    one = Panel("b", "cycles", Axis(0.0, 2.0), [row("first", LONG), row("second")])
+    one = Panel("b", "cycles", Scale(0.0, 2.0), [row("first", LONG), row("second")])
     found = texts(one, width)
     words = [text for _, text in found]
     below, after = words.index("first"), words.index("second")
@@ -48,10 +48,10 @@ def test_a_caveat_is_whole_and_below_its_name(width: int) -> None:
 
 
 def test_reference_lines_do_not_cross_words_of_a_narrow_drawing() -> None:
-    one = Panel("b", "cycles", Axis(-1.0, 2.0), [row("first", LONG), row("second")], margin=0.5)
-    drawn = rows.draw([one], NARROW, titled=False).inline("words")
+    one = Panel("b", "cycles", Scale(-1.0, 2.0), [row("first", LONG), row("second")], margin=0.5)
+    drawn = canvas.inline(one, NARROW, "words")
     dots = next(path for path in re.findall(r"<path [^>]*>", drawn) if "dots" in path)
-    spans = [(float(a), float(b)) for a, b in re.findall(r"M\S+ (\S+?)L\S+ ([0-9.]+)", dots)]
+    spans = [(float(a), float(b)) for a, b in re.findall(r"M\S+ (\S+?)V([0-9.]+)", dots)]
     assert spans
     for y, text in texts(one, NARROW):
         if text in ("first", "second") or text in LONG:
@@ -59,10 +59,22 @@ def test_reference_lines_do_not_cross_words_of_a_narrow_drawing() -> None:
 
 
 @WIDTHS
+def test_broad_letters_have_room(width: int) -> None:
+    """An m is as wide as its height, and a name of them is shortened to its room."""
+    for name in ("memory-2m", "m" * 99):
+        one = Panel("b", "cycles", Scale(0.0, 2.0), [row(name)])
+        drawn = drawnsvg.texts(canvas.inline(one, width, "words"))
+        (told,) = [part for part in drawn if part.text.startswith("m")]
+        assert told.text == name or "…" in told.text
+        wide = sum(11.7 if letter == "m" else 7 for letter in told.text)
+        assert wide <= (width if told.x == 0 else told.x), told
+
+
+@WIDTHS
 def test_units_and_names_of_variants_are_not_cut(width: int) -> None:
     name = "varargs-empty-probe-no-preempt-disable"
     unit = "added over compiled-out, TSC cycles per operation"
-    one = Panel("b", unit, Axis(-100.0, 1000.0, 2.0), [row(name)])
+    one = Panel("b", unit, Scale(-100.0, 1000.0, 2.0), [row(name)])
     words = " ".join(text for _, text in texts(one, width))
     assert name in words and "…" not in words
     assert f"{unit}; logarithmic beyond ±2" in words
@@ -108,11 +120,10 @@ def test_caveats_of_published_costs_name_rows_and_fit_a_line() -> None:
     numbers = read_published()
     names = {f"{one.source} {one.benchmark}: {one.variant}" for one in numbers}
     assert set(thenandnow.CAVEATS) <= names
-    drawing = Drawing(WIDE)
     told = [one for one in numbers if thenandnow.caveat_of(one)]
     assert {one.variant for one in told} >= {"nop-p6", "global-variable"}
     for one in told:
-        lines = rows.caveat_lines(drawing, row("name", thenandnow.caveat_of(one)))
+        lines = look.lines_of(thenandnow.caveat_of(one), costs.NAMES[1] - 12)
         assert len(lines) == 1, lines
 
 

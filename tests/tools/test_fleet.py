@@ -14,16 +14,14 @@ from pathlib import Path
 import manyruns
 import numpy as np
 import pytest
-from kmtools.analyse import rows
-from kmtools.check import fleet as check_fleet
+from kmtools.analyse import estimates, placing, rows, verdicts
 from kmtools.cli import main
 from kmtools.measure.rundir import read_env, tiers_of
 from kmtools.measure.samples import read_samples
+from kmtools.report import machines
+from kmtools.suites import fleet as check_fleet
 
 REMEDY = "scripts/setup --fleet installs it"
-pytest.importorskip("duckdb", reason=f"Python's duckdb is missing: {REMEDY}")
-columns = pytest.importorskip("kmtools.analyse.columns")
-machines = pytest.importorskip("kmtools.report.machines")
 
 COSTLIER = ("memcpy-4096", "marker-generic")
 # The bound of the numbers that Documentation/comparing.md promises.
@@ -37,26 +35,29 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "runs"
 
 
-@pytest.mark.parametrize(("blocks", "layouts"), [(48, 8), (160, 32), (64, 32)])
+@pytest.mark.parametrize(("blocks", "layouts"), [(48, 8), (160, 32), (16, 32)])
 def test_rows_are_those_of_a_single_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blocks: int, layouts: int
 ) -> None:
-    """DuckDB computes what rows.py computes. Some blocks of each layout are left out, and in the
-    last case of each eighth of a cache line."""
+    """A run of many has the rows that it has alone; they are read from what is kept of it."""
     monkeypatch.setattr(manyruns, "BLOCKS", blocks)
     monkeypatch.setattr(manyruns, "LAYOUTS", layouts)
     run = manyruns.Maker(tmp_path).write(3)
     tiers = tiers_of(read_env(run / "env.json"))
-    plain = rows.rows_of(read_samples(run / "samples.csv", tiers), tiers)
-    source = columns.Source("x", run / "samples.csv", tiers)
-    found = columns.read([source])
-    assert found.refused == {} and len(found.entries) == len(plain) == 8
-    by_name = {row.name: row for row in columns.merged(found.entries)}
+    samples = read_samples(run / "samples.csv", tiers)
+    plain = rows.rows_of(samples, tiers, verdicts.analyse(samples, tiers))
+    found = machines.Found()
+    found.read("x", run)
+    monkeypatch.setattr(estimates, "read_samples", None)
+    found.read("y", run)
+    assert found.refused == {} and len(found.entries) == 2 * len(plain) == 16
+    by_name = {row.name: row for row in placing.merged(found.entries)}
     for row in plain:
         other = by_name[row.name]
         assert (other.kind, other.baseline, other.unit) == (row.kind, row.baseline, row.unit)
-        assert other.values[0] == pytest.approx(float(np.mean(row.values)), rel=1e-12)
-        assert (other.cost, other.blocks) == (pytest.approx(row.cost), row.blocks)
+        assert other.values == pytest.approx([float(np.mean(row.values))] * 2, rel=1e-8)
+        assert other.cost == pytest.approx(row.cost) and other.blocks == 2 * row.blocks
+        assert other.crowded is (layouts > 3 * blocks * manyruns.PROCESSES / layouts)
 
 
 def test_a_model_that_costs_a_percent_more_is_found(
@@ -189,7 +190,9 @@ def test_history_knows_no_other_words(word: str, capsys: pytest.CaptureFixture[s
 
 
 def test_history_without_a_change_is_quiet(tmp_path: Path) -> None:
-    trends = pytest.importorskip("kmtools.analyse.trends", reason=f"ruptures is missing: {REMEDY}")
+    pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
+    from kmtools.analyse import trends  # noqa: PLC0415  it is of no use without ruptures
+
     rng = np.random.default_rng(5)
     row = rows.Row(
         rows.Name("native", "b", "v"), "k", "TSC cycles", rows.SHARE, "none", 1.0, 30, 30,
@@ -211,7 +214,7 @@ def test_history_without_a_change_is_quiet(tmp_path: Path) -> None:
 
 def test_a_thousand_runs_need_little(tmp_path: Path) -> None:
     """A tenth of the runs of make check-fleet, in a tenth of the processor's time."""
-    manyruns.write(tmp_path / "runs", 1000)
+    manyruns.kept(tmp_path / "runs", 1000)
     before = resource.getrusage(resource.RUSAGE_SELF)
     assert main(["fleet", str(tmp_path / "runs"), "--by", "cpu"]) == 0
     after = resource.getrusage(resource.RUSAGE_SELF)

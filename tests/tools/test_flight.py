@@ -27,7 +27,7 @@ def build(compiler: str, where: str, level: str, program: Path) -> subprocess.Co
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")
     words = [compiler, *COMMON, *WHERE[where], level, "-o", str(program)]
-    words += ["examples/user/flight.c", str(LIBRARY), "-lurcu-bp", "-lpthread"]
+    words += ["examples/user/flight.c", str(LIBRARY), "-lpthread"]
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
@@ -87,7 +87,7 @@ def test_a_program_of_several_files_works(compiler: str, where: str, tmp_path: P
     link = "-no-pie" if where == "-fno-pie" else "-pie"
     words = [compiler, *COMMON, "-Wextra", where, link, "-O2", "-o", str(program)]
     words += [str(tmp_path / name) for name in FILES]
-    words += [str(LIBRARY), "-lurcu-bp", "-lpthread"]
+    words += [str(LIBRARY), "-lpthread"]
     built = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     assert subprocess.run([program], timeout=60, check=False).returncode == 0

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 from kmtools.base.errors import UnableError
-from kmtools.check import fresh
 from kmtools.lab import bareroot
 from kmtools.lab.bareroot import Root
+from kmtools.suites import fresh
 
 ROOT = Path(__file__).resolve().parents[2]
 README = """\
@@ -59,8 +59,8 @@ def test_commands_are_those_of_the_readme() -> None:
     assert [step.name for step in fresh.root_steps(real)] == [step.name for step in steps]
 
 
-def test_readme_has_a_place_for_times() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_contributing_has_a_place_for_times() -> None:
+    text = fresh.TIMES_PAGE.read_text(encoding="utf-8")
     assert text.count(fresh.BEGIN) == text.count(fresh.END) == 1
     assert text.index(fresh.BEGIN) < text.index(fresh.END)
 
@@ -119,8 +119,8 @@ def test_times_are_kept_and_shown(tmp_path: Path) -> None:
     log.write_text(
         "   1.5  [1/6] building\n"
         "  42.1  setup: ready\n"
-        "  80.0  native: TSC cycles per operation\n"
-        "  99.0  native: TSC cycles per operation\n"
+        "  80.0  A dormant marker costs 0.1 core cycles in hot code.\n"
+        "  99.0  A dormant marker costs 0.1 core cycles in hot code.\n"
     )
     marks = fresh.marks(log)
     assert marks == {"set-up": 42.1, "native": 80.0}

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from kmtools.base.paths import ROOT
-from kmtools.check import boots
+from kmtools.lab import machine
+from kmtools.lab.machine import Request
+from kmtools.suites import boots
 
 SCRIPTS = ROOT / "tests" / "vm"
 SUITE_LOOP = re.compile(r"^for suite in ([\w\s\\]+); do", re.MULTILINE)
@@ -72,3 +75,47 @@ def test_first_process_touches_no_other_system() -> None:
     done = subprocess.run(["sh", "-c", head], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "first process of a test kernel" in done.stderr
+
+
+def arrived(tmp_path: Path, settings: dict[str, object], loses: str = "") -> str:
+    """Read the settings of a boot as the first process does; returns those that it finds wrong.
+    `loses` is a command that changes one of them before it looks."""
+    request = Request("6.1", tmp_path / "job", tmp_path / "out", settings=settings)
+    places = {where: str(path) for path, where in machine.guest_files(request, tmp_path)}
+    text = (ROOT / "scripts" / "guest" / "init").read_text()
+    function = re.search(r"^unsettled\(\) \{\n.*?^\}", text, re.MULTILINE | re.DOTALL)
+    assert function
+    look = f". /etc/settings\n{loses}\n{function[0]}\nunsettled || true\n"
+    for where, path in places.items():
+        look = look.replace(where, path)
+    words = ["busybox", "sh", "-ec", look]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+HOSTILE = {
+    "A": "two words",
+    "B": 'it\'s "$HOME" `id` \\ *',
+    "C": "",
+    "D": 7,
+    "E": " a  b ",
+    "F": "é",
+}
+
+
+@pytest.mark.skipif(not shutil.which("busybox"), reason="no busybox: run scripts/setup")
+def test_settings_arrive_as_they_were_given(tmp_path: Path) -> None:
+    assert arrived(tmp_path, HOSTILE) == ""
+    assert arrived(tmp_path, {}) == ""
+
+
+@pytest.mark.skipif(not shutil.which("busybox"), reason="no busybox: run scripts/setup")
+@pytest.mark.parametrize("loses", ["unset A", "A=two", "E=' a b '", "export B="])
+def test_a_setting_that_does_not_arrive_is_named(tmp_path: Path, loses: str) -> None:
+    lost = arrived(tmp_path, HOSTILE, loses)
+    assert lost.startswith(re.search(r"[A-E]\b", loses)[0] + "=")  # type: ignore[index]
+    assert lost.count("\n") == 1
+
+
+def test_the_first_process_runs_no_job_with_other_settings() -> None:
+    text = (ROOT / "scripts" / "guest" / "init").read_text()
+    assert re.search(r"if lost=\$\(unsettled\); then\n.*not ok.*\n.*code=1\nelse\n\tsh /job ", text)

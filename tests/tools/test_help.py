@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every command prints its help when asked, and does nothing else."""
+"""Every command prints its help when asked, with Python alone, and does nothing else."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ASK = """
 import argparse, contextlib, io, runpy, sys
 sys.path.insert(0, "scripts")
+sys.modules.update(dict.fromkeys(["numpy", "matplotlib", "duckdb", "ruptures", "scipy"]))
 from kmtools.cli import COMMANDS
 
 def check(parser):

@@ -5,33 +5,23 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import product
 from pathlib import Path
 
 import manyruns
 import pytest
-from kmtools.analyse import placing
-from kmtools.base.errors import FailedError
+from kmtools.analyse import estimates, placing
 from kmtools.cli import main
 from kmtools.measure import fetch
 from kmtools.measure.rundir import read_env, tiers_of
-from kmtools.measure.samples import SAMPLE_COLUMNS, WHOLE_RUN, read_samples
+from kmtools.measure.samples import WHOLE_RUN, read_samples
+from kmtools.report import machines
 
 REMEDY = "scripts/setup --fleet installs it"
-pytest.importorskip("duckdb", reason=f"Python's duckdb is missing: {REMEDY}")
-columns = pytest.importorskip("kmtools.analyse.columns")
-# What a field may hold; most of it is wrong in most columns.
-TEXTS = (
-    "", "-1", "0", "8", "1", "x", "1.5", "+1", "007", "0x1", "1e3", "1_0", " 1", "1 ", "\u0661",
-    "nan", "inf", '"a"', "a|b", " ", "preempted", "loop", "switch", "rounds", "native", "vm",
-    "TSC cycles", "none", "none-clone", "\u00e9", "\t1", "\x1b[31m", "a\u202eb", "a\u00a0b",
-    "99999999999999999999",
-)  # fmt: skip
-TAILS = (",", "\r", " ", '"', "\0")
 NAMES = (
     "a[1]",
     "**",
@@ -44,6 +34,13 @@ NAMES = (
     "$plain",
     "\udcff",
 )
+
+
+def found_in(run: Path) -> machines.Found:
+    """What is read of one of many runs."""
+    found = machines.Found()
+    found.read("x", run)
+    return found
 
 
 def changed_layouts(folder: Path, numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,8 +159,7 @@ def test_a_run_with_two_kernels_counts_once(tmp_path: Path) -> None:
     file.write_text("".join([*body, *more]))
     env["tiers"].append({**tier, "kernel": "other"})
     (run / "env.json").write_text(json.dumps(env))
-    tiers = tiers_of(read_env(run / "env.json"))
-    found = columns.merged(columns.read([columns.Source("x", file, tiers)]).entries)
+    found = placing.merged(found_in(run).entries)
     assert len(found) == 16 and {len(row.values) for row in found} == {1}
     assert {row.kernel for row in found} == {tier["kernel"], "other"}
 
@@ -225,43 +221,19 @@ def spoiled(run: Path, change: tuple[int, str]) -> None:
     file.write_text("".join(lines), newline="")
 
 
-def test_both_readers_refuse_the_same_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What samples.py refuses is refused among many runs, too, and the message names the line."""
-    monkeypatch.setattr(manyruns, "PROCESSES", 1)
-    changes = [*product(range(len(SAMPLE_COLUMNS)), TEXTS)]
-    changes += [(len(SAMPLE_COLUMNS), tail) for tail in TAILS]
-    sources, wanted = [], {}
-    maker = manyruns.Maker(tmp_path)
-    for number, change in enumerate(changes):
-        run = maker.write(number)
-        spoiled(run, change)
-        tiers = tiers_of(read_env(run / "env.json"))
-        sources.append(columns.Source(run.name, run / "samples.csv", tiers))
-        try:
-            read_samples(run / "samples.csv", tiers)
-        except FailedError as error:
-            wanted[run.name] = str(error)
-    assert 400 < len(wanted) < len(changes)
-    assert columns.read(sources).refused == wanted
-
-
 def test_a_window_twice_is_refused_among_many(tmp_path: Path) -> None:
     (run,) = manyruns.write(tmp_path, 1)
     lines = (run / "samples.csv").read_text().splitlines(keepends=True)
     lines[20] = lines[10]
     (run / "samples.csv").write_text("".join(lines))
-    tiers = tiers_of(read_env(run / "env.json"))
-    found = columns.read([columns.Source("x", run / "samples.csv", tiers)])
+    found = found_in(run)
     assert ":21: " in found.refused["x"] and "again in a block" in found.refused["x"]
 
 
 def test_a_block_has_one_layout_and_one_process(tmp_path: Path) -> None:
     (run,) = manyruns.write(tmp_path, 1)
     spoiled(run, (6, "7"))
-    tiers = tiers_of(read_env(run / "env.json"))
-    found = columns.read([columns.Source("x", run / "samples.csv", tiers)])
+    found = found_in(run)
     assert "changes layout or process" in found.refused["x"]
 
 
@@ -277,14 +249,13 @@ def test_an_older_schema_is_read_among_many(tmp_path: Path) -> None:
     packed = tmp_path / "samples.csv.gz"
     packed.write_bytes(gzip.compress("\n".join([*lines, ""]).encode()))
     told = {"blocks": str(manyruns.BLOCKS), "processes": str(manyruns.PROCESSES)}
-    old = columns.Source("x", packed, [replace(tier, env={**tier.env, **told}) for tier in tiers])
-    assert columns.schema_fault(old) != ""
-    found, new = (
-        columns.read([one]) for one in (old, columns.Source("x", run / "samples.csv", tiers))
-    )
-    assert found.refused == new.refused == {} and len(found.entries) == 8
-    for ours, theirs in zip(found.entries, new.entries, strict=True):
-        assert ours[:9] == theirs[:9] and ours[9:] == pytest.approx(theirs[9:])
+    before = [replace(tier, env={**tier.env, **told}) for tier in tiers]
+    old, new = (estimates.make(read_samples(packed, before), before, {}).rows,
+                estimates.make(samples, tiers, {}).rows)  # fmt: skip
+    assert len(old) == 8
+    for ours, theirs in zip(old, new, strict=True):
+        assert (ours.name, ours.cost) == (theirs.name, theirs.cost)
+        assert ours.values == pytest.approx(theirs.values)
 
 
 def test_a_folder_that_cannot_be_read_is_named(
@@ -296,7 +267,7 @@ def test_a_folder_that_cannot_be_read_is_named(
     loop.unlink()
     loop.symlink_to(loop.name)
     (tmp_path / "machine-00002" / "again").symlink_to(tmp_path)
-    walk = columns.os.walk
+    walk = os.walk
 
     def blind(top: Path, onerror: object) -> object:
         onerror(PermissionError(13, "Permission denied", f"{top}/machine-00009"))  # type: ignore[operator]

@@ -42,14 +42,16 @@ def told(tmp_path: Path, *words: str) -> list[str]:
     [
         ("bench", "K", ["--kernel="]),
         ("bench", "RESUME", ["--resume="]),
-        ("check", "K", ["check", "--kernel="]),
-        ("check-full", "K", ["check", "--full", "--kernel="]),
-        ("check-coexist", "K", ["check", "coexist", "--kernel="]),
-        ("check-matrix", "K", ["check", "matrix", "--", ""]),
-        ("check-debug", "K", ["check", "matrix", "--", ""]),
+        ("check", "K", ["check", "--setup", "--kernel="]),
+        ("check-full", "K", ["check", "--setup", "--set=full", "--kernel="]),
+        ("check-coexist", "K", ["check", "--setup", "coexist", "--kernel="]),
+        ("check-matrix", "K", ["check", "--setup", "matrix", "--kernel="]),
+        ("check-debug", "K", ["check", "--setup", "debug", "--kernel="]),
         ("setup", "K", [""]),
-        ("check-fresh", "ROOT", ["check", "fresh", "--root="]),
-        ("check-fresh", "WHO", ["check", "fresh", "--who="]),
+        ("check-fresh", "ROOT", ["check", "--setup", "fresh", "-o", "root="]),
+        ("check-fresh", "WHO", ["check", "--setup", "fresh", "-o", "who="]),
+        ("soak", "SECONDS", ["check", "--setup", "soak", "-o", "seconds="]),
+        ("lint", "TOOLS", ["check", "--setup", "lint", "-o", "tools="]),
     ],
 )
 def test_value_arrives_as_it_is(
@@ -59,23 +61,31 @@ def test_value_arrives_as_it_is(
     assert told(tmp_path, target, f"{variable}={name}") == wanted
 
 
-def test_lists_are_lists(tmp_path: Path) -> None:
-    assert told(tmp_path, "lint", "TOOLS=ruff it's") == [
-        "check",
-        "lint",
-        "ruff",
-        "it's",
-    ]
-    words = ["check", "fresh", "--step=bench", "--step=it's"]
-    assert told(tmp_path, "check-fresh", "STEP=bench it's") == words
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        *((name, [name]) for name in ("fuzz", "coverage", "soak", "lint")),
+        *((f"check-{name}", [name]) for name in ("native", "cet", "it's", "entry_many")),
+        ("bench-many-files", ["many-files"]),
+        ("check-weekly", ["--set=weekly"]),
+    ],
+)
+def test_a_target_is_a_name_of_tests(tmp_path: Path, target: str, words: list[str]) -> None:
+    assert told(tmp_path, target) == ["check", "--setup", *words]
+
+
+def test_help_fits_a_terminal() -> None:
+    done = subprocess.run(
+        ["make", "-s", "help"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    )
+    lines = done.stdout.splitlines()
+    assert 15 < len(lines) <= 24 and max(map(len, lines)) <= 80
 
 
 @pytest.mark.parametrize(
     ("target", "variable", "option"),
     [
         ("bench", "QUICK", "--quick"),
-        ("check-fresh", "QUICK", "--quick"),
-        ("check-fresh", "README", "--readme"),
     ],
 )
 def test_zero_means_no(tmp_path: Path, target: str, variable: str, option: str) -> None:
@@ -85,8 +95,7 @@ def test_zero_means_no(tmp_path: Path, target: str, variable: str, option: str) 
 
 
 def test_all_kernels_without_a_name(tmp_path: Path) -> None:
-    assert told(tmp_path, "check-matrix") == ["check", "matrix"]
-    assert told(tmp_path, "check-debug") == ["check", "matrix", "--debug"]
+    assert told(tmp_path, "check-matrix") == ["check", "--setup", "matrix"]
     assert told(tmp_path, "setup") == []
 
 
@@ -102,3 +111,32 @@ def test_clean_leaves_what_was_not_built(tmp_path: Path) -> None:
     subprocess.run(["make", "-s", "clean"], cwd=tmp_path, check=True, capture_output=True)
     left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert left == set(kept)
+
+
+INHERITED = {
+    "KMARKERS": "/nowhere", "OUT": "/nowhere/out", "KBUILD_OUTPUT": "/nowhere/kbuild",
+    "KBUILD_EXTRA_SYMBOLS": "/nowhere/symvers", "ARCH": "arm64", "PYTHONSAFEPATH": "1",
+}  # fmt: skip
+
+
+def test_no_inherited_variable_decides_which_tree_is_used(tmp_path: Path) -> None:
+    env = {**os.environ, **INHERITED}
+
+    def called(*words: object) -> str:
+        command = [str(word) for word in words]
+        done = subprocess.run(
+            command, cwd=ROOT, env=env, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert called("scripts/kmarkers", "--version").startswith("kmarkers ")
+    # Everything is built anew, so that each name of a result is printed.
+    assert "/nowhere" not in called("make", "-n", "-B", "native")
+    assert "/nowhere" in called("make", "-n", "-B", "-C", "native", "OUT=/nowhere/asked")
+    (tmp_path / "Makefile").write_text("modules:\n\t@env\n")
+    told = called("make", "-s", "modules", f"KDIR={tmp_path}").splitlines()
+    names = {line.partition("=")[0] for line in told}
+    assert names & {*INHERITED} <= {"OUT", "PYTHONSAFEPATH"}
+    kbuild = (ROOT / "Kbuild").read_text()
+    assert "export KMARKERS := $(KBUILD_EXTMOD)\n" in kbuild

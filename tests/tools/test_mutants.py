@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from kmtools.base.paths import ROOT
-from kmtools.check.mutants import ALL_MUTANTS, TABLE, Ground, Mutant, MutantError, broken, read
+from kmtools.suites.mutants import ALL_MUTANTS, TABLES, Ground, Mutant, MutantError, broken, read
 
 ROW = """
 --- some/file.c
@@ -36,7 +36,8 @@ def test_names_are_unique() -> None:
 
 def test_no_row_is_passed_by() -> None:
     """Every line that begins a mutant is one."""
-    heads = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if "@@ " in line[:3]]
+    lines = [line for table in TABLES for line in table.read_text(encoding="utf-8").splitlines()]
+    heads = [line for line in lines if "@@ " in line[:3]]
     assert len(heads) == len(ALL_MUTANTS) > 100
 
 

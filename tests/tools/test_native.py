@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from kmtools.base.paths import ROOT
-from kmtools.check import native
+from kmtools.suites import native
 
 SHARED_DIRS = ("base", "patcher", "immediate", "markers", "sdt", "bench_modules")
 
@@ -18,12 +18,12 @@ SHARED_DIRS = ("base", "patcher", "immediate", "markers", "sdt", "bench_modules"
 BUDGETS = {
     "native/Makefile": 165,
     # Replacements for files of the modules.
-    "native/text.c": 255,
+    "native/text.c": 275,
     "native/shadow.c": 50,
     "native/sync.c": 70,
     "native/trap.c": 100,
-    "native/fork.c": 60,
-    "native/start.c": 110,
+    "native/fork.c": 75,
+    "native/start.c": 155,
     "native/failure.c": 20,
     "native/harness.c": 90,
     "native/counters.c": 190,
@@ -32,10 +32,13 @@ BUDGETS = {
     "native/sites_module.c": 20,
     "native/sites_peers.c": 100,
     # Functions of the kernel that the C library lacks.
-    "native/lock.c": 80,
+    "native/lock.c": 90,
+    "native/rcu.c": 265,
     "native/sort.c": 60,
     # A program has no kallsyms.
     "native/symbol.c": 90,
+    "native/program.c": 120,
+    "native/foreign.c": 100,
     # Notes of modules, which a program has none of.
     "native/notes.c": 15,
     # Programs, which exist in user space only.
@@ -61,7 +64,7 @@ BUDGETS = {
 OWN_HEADER_LINES = 40
 SHIM_HEADER_LINES = 90
 # All of native/include/ together.
-SHIM_LINES = 570
+SHIM_LINES = 600
 COPIED_LINES = 10
 
 # Files that need data of the kernel; Documentation/native.md says why for each.
@@ -90,6 +93,7 @@ NOT_SHARED = {
     "markers/event_users.c",
     "markers/event_call.c",
     "markers/event_names.c",
+    "markers/event_orphans.c",
     "markers/event_markers.c",
     "markers/events.c",
     "markers/files.c",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import rawdata
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.measure import collect, disturbance, native, samples
+from kmtools.measure import choice, collect, disturbance, native, samples
 
 HEAD = f"# schema=2\n{','.join(samples.RAW_COLUMNS)}\n"
 
@@ -77,6 +77,57 @@ def test_a_program_that_is_no_kmbench_is_named(tmp_path: Path) -> None:
     with pytest.raises(FailedError, match="/bin/true left no samples: it is not used like kmbench"):
         native.measure(tmp_path / "raw", blocks=1, processes=2, seed=5, program=Path("/bin/true"))
     assert not (tmp_path / "raw").exists()
+
+
+def stub(path: Path, body: str) -> Path:
+    """A shell script that is used like kmbench."""
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "exec sleep 600",
+        "while :; do echo lines without end >&2; done",
+        "while :; do echo 'kmbench: [1/2] first: 1 of 1 windows' >&2; done",
+        "sleep 30 & exit",
+    ],
+)
+def test_a_program_that_hangs_is_ended(
+    body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is silent, talks without end or leaves a process that holds its output open."""
+    monkeypatch.setattr(native, "HANGS_SECONDS", 1.0)
+    monkeypatch.setattr(native, "HANGS_BLOCK_SECONDS", 0.0)
+    program = stub(tmp_path / "program", body)
+    with pytest.raises(FailedError, match="program hangs: it ended no benchmark in 1 s"):
+        native.measure(tmp_path / "raw", blocks=1, processes=2, seed=5, program=program)
+    assert not (tmp_path / "raw").exists()
+
+
+def test_output_that_is_no_text_is_named(tmp_path: Path) -> None:
+    body = 'while [ "$1" != --out ]; do shift; done; mkdir "$2"; printf "cpu=1\\n\\377" >"$2/env"'
+    program = stub(tmp_path / "program", f"printf '\\377\\n' >&2; {body}")
+    with pytest.raises(FailedError, match="env: not text in UTF-8"):
+        native.measure(tmp_path / "raw", blocks=1, processes=1, seed=5, program=program)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("printf '\\377\\376: plain\\n'", "no benchmark in user space matches 'x'"),
+        ("exec sleep 600", "program list does not end"),
+        ("exec yes", "no benchmark in user space matches 'x'"),
+    ],
+)
+def test_a_list_that_is_none_is_named(
+    body: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choice, "LIST_SECONDS", 0.5)
+    with pytest.raises(UnableError, match=why):
+        choice.names(stub(tmp_path / "program", body), ["x"], [])
 
 
 def test_a_machine_that_did_not_sleep_is_awake() -> None:

@@ -253,6 +253,12 @@ def test_installed_command_needs_no_checkout(tmp_path: Path, programs: None) -> 
     refused = called("lab", "list")
     assert refused.returncode == 2
     assert "is no checkout of kmarkers" in refused.stderr
+    # What judges the instrument stays in a checkout, also if the installed command is called there.
+    assert not (tmp_path / "share" / "kmarkers" / "scripts" / "kmtools" / "method").exists()
+    judge = [sys.executable, str(command), "check", "aa"]
+    refused = subprocess.run(judge, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "aa is not installed; call scripts/kmarkers of a checkout" in refused.stderr
 
 
 COMPLETED = [

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from fakelab import fake_emulator
-from kmtools.check import kernelsuite, matrix, pairs, processors
-from kmtools.check.pairs import Row
 from kmtools.lab import bochs, catalogue, emulator
+from kmtools.suites import kernelpage, kernelsuite, pairs, processors
+from kmtools.suites.pairs import Row
 
 ROW = Row("6.1", "EPYC", "off", 4, "full")
 FOUND = ["Retpolines; untrained return thunk", "9", "0", "0", "80", "2026-11-24"]
@@ -90,35 +90,39 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a page without the table."""
     page = tmp_path / "kernels.md"
     page.write_text("# Kernels\n\n## Stock kernels\n\nsome\n")
-    monkeypatch.setattr(matrix, "PAGE", page)
+    monkeypatch.setattr(kernelpage, "PAGE", page)
+    monkeypatch.setattr(processors, "KEPT", tmp_path / "build" / "processors.md")
     return page
 
 
 def test_a_row_that_never_ran_says_so(page: Path) -> None:
-    processors.keep({})
+    processors.publish()
     text = page.read_text()
     rows = pairs.table()
     assert text.startswith("# Kernels\n\n## Stock kernels\n\nsome\n")
     assert f"0 of {len(rows)} rows were run." in text
     for row in rows:
-        assert f"| {' | '.join(row.cells)} | {matrix.NOT_RUN} |" in text
+        assert f"| {' | '.join(row.cells)} | {kernelpage.NOT_RUN} |" in text
     for name in ("FRED", "INVLPGB"):
-        assert f"| with {name} | any | any | any | {matrix.NOT_RUN} |" in text
+        assert f"| with {name} | any | any | any | {kernelpage.NOT_RUN} |" in text
 
 
 def test_a_row_keeps_its_result(page: Path) -> None:
     rows = pairs.table()
     processors.keep({tuple(rows[0].cells): FOUND})
+    before = page.read_text()
+    processors.publish()
+    assert page.read_text() != before
     processors.keep({tuple(rows[1].cells): FOUND})
-    known = processors.known_results(page)
-    assert known == {tuple(row.cells): FOUND for row in rows[:2]}
+    assert processors.results() == {tuple(row.cells): FOUND for row in rows[:2]}
+    assert processors.known_results(page) == {tuple(rows[0].cells): FOUND}
     assert processors.wanted([], [], only_missing=True) == rows[2:]
     assert processors.wanted([], [1, 3], only_missing=True) == [rows[2]]
     assert {row.kernel for row in processors.wanted(["5.10"], [], only_missing=False)} == {"5.10"}
 
 
 def test_the_page_has_the_rows() -> None:
-    text = matrix.PAGE.read_text()
+    text = kernelpage.PAGE.read_text()
     lines = [line for line in text.splitlines() if line.count(" | ") == 10]
     shown = [tuple(line.strip("| ").split(" | ")[:5]) for line in lines[1:]]
     wanted = [tuple(row.cells) for row in pairs.table()]

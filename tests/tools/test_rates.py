@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.report import rates
-from kmtools.report.figures import curves
+from kmtools.report.figures import canvas
 
 ENV = {
     "tiers": [
@@ -109,5 +109,5 @@ def test_a_run_without_real_times_has_no_answer() -> None:
 def test_the_figure_is_the_same_each_time() -> None:
     charts = rates.charts(rates.costs(SUMMARY, ENV))
     assert [chart.title.split(",")[0] for chart in charts] == ["Dormant", "Enabled"]
-    first, second = (curves.draw(charts, 700).whole("rates") for _ in range(2))
+    first, second = (canvas.file(charts, "rates").decode() for _ in range(2))
     assert first == second and "events a second" in first and "marker-generic" in first

@@ -103,7 +103,8 @@ def test_there_is_a_figure_for_each_part(run: Path) -> None:
     names = {file.name for file in (run / "figures").iterdir()}
     timed = {f"{kind}-native.svg" for kind in ("dormant", "cold")}
     exact = {"dormant-icount.svg", "other-icount.svg"}
-    assert names == timed | exact | {"headline.svg", "then-and-now.svg"}
+    machines = {name for name in names if name.startswith("published-")}
+    assert names - machines == timed | exact | {"headline.svg", "then-and-now.svg"}
 
 
 def test_summary_has_the_documented_keys_and_units(summary: list[dict[str, Any]]) -> None:
@@ -209,8 +210,9 @@ def test_the_table_names_tier_and_unit(results: list[verdicts.Result]) -> None:
 
 
 def test_a_missing_run_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(tmp_path)]) == 1
-    assert "env.json" in capsys.readouterr().err
+    assert main(["report", str(tmp_path)]) == 2
+    wrong = "this is no folder of a run, which holds env.json"
+    assert capsys.readouterr().err == f"report: {tmp_path}: {wrong}\n"
 
 
 def test_a_quick_run_and_its_missing_tiers_are_marked(
@@ -231,7 +233,7 @@ def test_a_quick_run_and_its_missing_tiers_are_marked(
     shown = (marked / "report.html").read_text()
     assert "QUICK RUN" in shown and "metal, because &lt;it&gt; broke." in shown
     assert "make bench RESUME=x" in said and "make bench RESUME=x" in shown
-    assert main(["reference", str(marked), "--out", str(tmp_path / "kept")]) == 1
+    assert main(["publish", "reference", str(marked), "--out", str(tmp_path / "kept")]) == 1
     assert "QUICK RUN" in capsys.readouterr().err
     assert not (tmp_path / "kept").exists()
 
@@ -239,16 +241,20 @@ def test_a_quick_run_and_its_missing_tiers_are_marked(
 def test_what_could_not_be_measured_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A row that a machine lacks stands below the table and in the page, with the reason."""
+    """A row that a machine lacks is named with its reason: in the answer, below tables, and in the
+    page."""
     lacks = {"lacks:peers:probe-on": "no perf <events>", "lacks:peer-fprobe": "no fprobe"}
     raw = rawdata.write_tier(tmp_path / "native", 24, 1, [NOPS], False, emulated="0", **lacks)
     run = tmp_path / "run"
     assert main(["collect", str(run), f"--raw=native={raw}"]) == 0
     assert main(["report", str(run)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
+    assert main(["table", str(run)]) == 0
+    tables = " ".join(capsys.readouterr().out.split())
     page = (run / "report.html").read_text(encoding="utf-8")
     for row in ("peers probe-on: no perf <events>", "peer-fprobe: no fprobe"):
-        assert re.search(rf"not measured: native, kernel \S+: {re.escape(row)}", shown)
+        assert f"not measured (native): {row}" in shown
+        assert re.search(rf"not measured: native, kernel \S+: {re.escape(row)}", tables)
         assert row.replace("<", "&lt;").replace(">", "&gt;") in page
 
 
@@ -256,17 +262,80 @@ def test_one_tier_is_shown_and_no_file_is_written(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = digests(run)
-    assert main(["report", str(run), "--tier", "icount"]) == 0
+    assert main(["table", str(run), "--tier", "icount"]) == 0
     said = capsys.readouterr().out
     assert "icount, kernel" in said and "native, kernel" not in said
     assert digests(run) == before
+
+
+def test_tables_of_some_benchmarks_are_shown(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def said(*words: str) -> str:
+        capsys.readouterr()
+        assert main(["table", str(run), *words]) == 0
+        return capsys.readouterr().out
+
+    assert "vm, kernel" not in said() and "--all, or by --tier" in said()
+    assert "vm, kernel" in said("--all") and "--all, or by" not in said("--all")
+    assert "vm, kernel" in said("cold-*") and "empty-loop:" not in said("cold-*")
+    assert main(["table", str(run), "cold"]) == 2
+    assert "no such benchmark; the run has cold-branch, " in capsys.readouterr().err
+    assert main(["table", str(run), "--tier", "metal"]) == 2
+    assert "no such benchmark in tier metal" in capsys.readouterr().err
+
+
+def test_tables_of_a_run_that_is_not_judged_are_refused(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["table", str(tmp_path / "none")]) == 2
+    assert "no such folder" in capsys.readouterr().err
+    for name in ("env.json", "samples.csv"):
+        (tmp_path / name).symlink_to(run / name)
+    assert main(["table", str(tmp_path)]) == 2
+    assert f"call scripts/kmarkers report {tmp_path}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "200"])
+def test_the_answer_fits_on_a_screen(
+    run: Path,
+    tmp_path: Path,
+    columns: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also of a run that is quick, was interrupted, and has many reasons."""
+    monkeypatch.setenv("COLUMNS", columns)
+    env = json.loads((run / "env.json").read_text())
+    lacking = [{"tier": "metal", "failed": True, "why": "a reason of many words " * 5}]
+    env["run"] = {"quick": True, "missing": lacking, "resume": "make bench RESUME=x"}
+    for tier in env["tiers"]:
+        tier["env"] |= {f"lacks:b{n}": f"reason {n} " * 9 for n in range(30)}
+    (tmp_path / "env.json").write_text(json.dumps(env))
+    (tmp_path / "samples.csv").symlink_to(run / "samples.csv")
+    assert main(["report", str(tmp_path), "--no-figures"]) == 0
+    said = capsys.readouterr().out
+    lines = said.splitlines()
+    assert lines[0].startswith("A dormant marker costs") and len(lines) <= 40
+    assert max(len(line) for line in lines if str(tmp_path) not in line) <= int(columns)
+    assert "QUICK RUN" in said and "RESUME=x" in said and "and more: " in said
+    assert lines[-1] == f"tables: scripts/kmarkers table {tmp_path}"
+
+
+def test_a_small_run_of_other_benchmarks_shows_its_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = rawdata.Bench("mine", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
+    raw = rawdata.write_tier(tmp_path / "native", 24, 1, [mine], False, emulated="0")
+    assert main(["collect", str(tmp_path / "run"), f"--raw=native={raw}"]) == 0
+    assert main(["report", str(tmp_path / "run"), "--no-figures"]) == 0
+    said = capsys.readouterr().out
+    assert "This run has no answer" in said and re.search(r"^  x +\d.* slower$", said, re.MULTILINE)
 
 
 def test_medians_need_no_numpy(
     run: Path, results: list[verdicts.Result], capsys: pytest.CaptureFixture[str]
 ) -> None:
     program = "import sys; sys.modules['numpy'] = None; from kmtools import cli; "
-    program += "cli.main(['report', *sys.argv[1:]])"
+    program += "cli.main(['table', *sys.argv[1:]])"
     words = [sys.executable, "-c", program, str(run), "--tier", "native"]
     done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT / "scripts")
     (row,) = [line.split() for line in done.stdout.splitlines() if line.split()[:1] == ["l1-hit"]]
@@ -316,7 +385,7 @@ def test_stated_deltas_are_recomputed() -> None:
     assert preemption.delta == pytest.approx(-18.47, abs=0.01)
 
 
-def test_liburcu_is_not_beside_the_preemption_count() -> None:
+def test_sections_of_rcu_are_not_beside_the_preemption_count() -> None:
     apart = {(n.benchmark, n.variant) for n in published.read_published() if n.apart == "native"}
     assert apart == {
         ("marker-enabled", "register-args-empty-probe"),

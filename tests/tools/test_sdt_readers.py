@@ -75,3 +75,71 @@ def test_systemtap_finds_notes_and_arguments(program: Path, tmp_path: Path) -> N
     marks = {mark: tail.split() for mark, tail in re.findall(r'\.mark\("(\w+)"\)(.*)', listed)}
     assert sorted(marks) == PROBES
     assert [len(marks[name]) for name in PROBES] == [3, 2, 0, 7, 7, 4]
+
+
+OPERANDS = """
+#define SDT_NOTES_ONLY
+#include <kmarkers/sdt.h>
+SDT_PROVIDER_DEFINE(opnd);
+SDT_PROBE_DEFINE7(opnd, , , all, "int", "int", "int", "int", "long", "char", "unsigned int");
+SDT_PROBE_DEFINE2(opnd, , , constants, "int", "long");
+SDT_PROBE_DEFINE2(opnd, , , stack, "long", "short");
+static volatile int counter = 11;
+static __thread volatile int perthread = -33;
+static volatile int table[8] = { 0, 10, 20, 30, 40, 50, 60, 70 };
+struct pair { volatile int a; volatile long b; } pair = { 1, 550000000000 };
+void other(void);
+int main(int argc, char **argv)
+{
+    volatile struct { long many[6]; short last; } local = { { 1, 2, 3, 4, 5, -6000000000 }, -7 };
+
+    SDT_PROBE7(opnd, , , all, counter, perthread, table[argc + 2], pair.a, pair.b,
+               (char)-argc, 4000000000U + argc);
+    counter = 1;
+    SDT_PROBE2(opnd, , , constants, -7, 0x123456789aL);
+    counter = 2;
+    SDT_PROBE2(opnd, , , stack, local.many[argc + 4], local.last);
+    other();
+    return 0;
+}
+"""
+OTHER = """
+#define SDT_NOTES_ONLY
+#include <kmarkers/sdt.h>
+SDT_PROVIDER_DECLARE(opnd);
+SDT_PROBE_DEFINE1(opnd, , , second, "int");
+static volatile int counter = 22;
+void other(void);
+void other(void)
+{
+    SDT_PROBE1(opnd, , , second, counter);
+}
+"""
+VALUES = {
+    "all": [11, -33, 30, 1, 550000000000, -1, 4000000001],
+    "constants": [-7, 0x123456789A],
+    "stack": [-6000000000, -7],
+    "second": [22],
+}
+
+
+@pytest.mark.parametrize("options", ["-O1 -no-pie", "-O2 -fPIE -pie", "-O0 -fPIE -pie"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_gdb_reads_arguments(compiler: str, options: str, tmp_path: Path) -> None:
+    """Also of variables that are static in two files, or thread-local."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}: {REMEDY}")
+    (tmp_path / "operands.c").write_text(OPERANDS)
+    (tmp_path / "other.c").write_text(OTHER)
+    program = tmp_path / "operands"
+    words: list[str | Path] = [compiler, "-std=gnu11", "-D_GNU_SOURCE", *options.split()]
+    words += [f"-I{ROOT}/native/include", f"-I{ROOT}/include", "-o", program]
+    subprocess.run([*words, tmp_path / "operands.c", tmp_path / "other.c"], check=True)
+    steps = [f"break -probe-stap opnd:{name}" for name in VALUES] + ["run"]
+    for name, values in VALUES.items():
+        wanted = "".join(f", (long)$_probe_arg{i}" for i in range(len(values)))
+        steps += [f'printf "{name}:{" %ld" * len(values)}\\n"{wanted}', "continue"]
+    commands = [word for step in steps for word in ("-ex", step)]
+    said_lines = said(tmp_path, "gdb", "-nx", "-batch", *commands, program).splitlines()
+    for name, values in VALUES.items():
+        assert f"{name}: {' '.join(map(str, values))}" in said_lines

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from fakelab import fake_emulator
 from kmtools.base.errors import UnableError
-from kmtools.check import kernelsuite
-from kmtools.check import secureboot as check
-from kmtools.check.suites import nothing
 from kmtools.lab import catalogue, chroot, secureboot
 from kmtools.lab.apt import FetchError
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result
+from kmtools.runner.suite import nothing
+from kmtools.suites import kernelsuite
+from kmtools.suites import secureboot as check
 
 GOOD = 'printf "%s\\n" "$@" >"$HERE/words"; echo quiet >"$console"; finish 0'
 

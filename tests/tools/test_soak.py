@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kmtools.check import kernelsuite, soak
 from kmtools.lab.result import Result
+from kmtools.suites import kernelsuite, soak
 
 NAMES = soak.names_of_faults()
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,9 +14,19 @@ import pytest
 import rawdata
 from kmtools.analyse import location, stats, verdicts
 from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.grade import Evidence, grade_of
 from kmtools.analyse.slopes import Slope, find_baseline, line, paired, slopes
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.verdicts import EQUIVALENT, FASTER, FEWER, IDENTICAL, MORE, SLOWER, UNRESOLVED
+from kmtools.analyse.verdicts import (
+    DIFFERS,
+    EQUIVALENT,
+    FASTER,
+    FEWER,
+    IDENTICAL,
+    MORE,
+    SLOWER,
+    UNRESOLVED,
+)
 from kmtools.measure import rundir
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample
@@ -188,8 +199,50 @@ def test_a_difference_clears_the_margin_and_the_noise_floor() -> None:
     assert verdicts.decide(0.4, Interval(0.3, 0.5), MARGIN, 0.35) == SLOWER
     assert verdicts.decide(-0.4, Interval(-0.5, -0.3), MARGIN, 0.35) == FASTER
     assert verdicts.decide(0.4, Interval(0.3, 0.5), MARGIN, 0.45) == UNRESOLVED
-    assert verdicts.decide(0.4, Interval(0.2, 0.5), MARGIN, 0.1) == UNRESOLVED
+    assert verdicts.decide(0.4, Interval(-0.1, 0.9), MARGIN, 0.1) == UNRESOLVED
     assert verdicts.decide(0.4, Interval(0.3, 0.5), MARGIN, None) == SLOWER
+
+
+def test_what_costs_as_much_as_the_margin_differs() -> None:
+    """The interval excludes zero and straddles the margin; the noise floor counts as usual."""
+    for sign in (1, -1):
+        ends = Interval(*sorted((sign * 0.24, sign * 0.26)))
+        assert verdicts.decide(sign * 0.25, ends, 0.25, 0.1) == DIFFERS
+        assert verdicts.decide(sign * 0.25, ends, 0.25, 0.3) == UNRESOLVED
+        assert verdicts.decide(sign * 0.25, ends, 0.27, 0.3) == UNRESOLVED
+        assert verdicts.decide(sign * 0.25, ends, 0.27, 0.1) == EQUIVALENT
+    assert verdicts.decide(0.3, Interval(0.0, 0.6), 0.25, 0.1) == UNRESOLVED
+
+
+MIRRORED = {SLOWER: FASTER, FASTER: SLOWER, MORE: FEWER, FEWER: MORE}
+# Below, at and above the margin and each noise floor.
+AMOUNTS = (0.0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.45, 0.5, 2.0)
+
+
+def mirror(interval: Interval) -> Interval:
+    return Interval(-interval.hi, -interval.lo)
+
+
+@pytest.mark.parametrize("floor", [None, 0.0, 0.1, 0.25, 0.45])
+def test_faster_is_the_mirror_of_slower(floor: float | None) -> None:
+    seen = set()
+    for delta, below, above in itertools.product(AMOUNTS, repeat=3):
+        interval = Interval(delta - below, delta + above)
+        verdict = verdicts.decide(delta, interval, MARGIN, floor)
+        other = verdicts.decide(-delta, mirror(interval), MARGIN, floor)
+        assert other == MIRRORED.get(verdict, verdict), (delta, interval)
+        seen.add(verdict)
+    assert {SLOWER, DIFFERS, UNRESOLVED} <= seen and FASTER not in seen
+
+
+def test_fewer_is_the_mirror_of_more() -> None:
+    seen = set()
+    for low, width in itertools.product((-2, -1, 0, 1, 2), (0, 1, 3)):
+        interval = Interval(low, low + width)
+        verdict = verdicts.decide_exact(interval)
+        assert verdicts.decide_exact(mirror(interval)) == MIRRORED.get(verdict, verdict)
+        seen.add(verdict)
+    assert seen == {MORE, FEWER, IDENTICAL, UNRESOLVED}
 
 
 def test_too_few_blocks_prove_nothing() -> None:
@@ -202,6 +255,24 @@ def test_too_few_blocks_prove_nothing() -> None:
     results = {r.variant: r for r in verdicts.analyse(samples, [NATIVE])}
     assert results["x"].verdict == results["none-clone"].verdict == UNRESOLVED
     assert "too few" in results["x"].note
+
+
+@pytest.mark.parametrize("still", [{}, {"x": 1}, {"none": 1, "none-clone": 1}])
+def test_what_was_not_measured_is_named(still: dict[str, int]) -> None:
+    """A clock that stands still while loops run, or loops that do nothing, give no verdict."""
+    costs = {"none": 0, "none-clone": 0, "x": 0} | still
+    samples = [
+        window(variant, block, loops, 300 + loops * cost + block % 3)
+        for block in range(64)
+        for variant, cost in costs.items()
+        for loops in (1000, 2000)
+    ]
+    results = verdicts.analyse(samples, [NATIVE])
+    x = {r.variant: r for r in results}["x"]
+    assert (x.verdict, x.note) == (verdicts.WITHHELD, verdicts.UNMEASURED)
+    grade = grade_of(Evidence(NATIVE, {}, results))
+    assert grade.word == "poor"
+    assert "a clock or loops without effect in b: nothing was measured" in grade.reasons[0].words
 
 
 def exact_samples(costs: dict[str, int], odd: int = 0) -> list[Sample]:

@@ -102,6 +102,20 @@ def test_handler_that_has_gone_back_is_seen_through(tmp_path: Path, backs: tuple
     assert f"breakpoint at {MODULE_TEXT:x} for ever; memory holds cc" in finding.reason
 
 
+@pytest.mark.parametrize("byte", [0x0F, 0xCC])
+def test_a_breakpoint_behind_a_page_that_is_not_mapped_is_read(tmp_path: Path, byte: int) -> None:
+    """The first function of a module; the handler has gone back to it each time."""
+
+    def go_on(cpu: FakeCpu) -> None:
+        cpu.stack = trapped(MODULE_TEXT - 1)
+
+    cpus = [FakeCpu(flags=NO_INTERRUPTS, next=go_on)]
+    finding = watched(tmp_path, cpus, {MODULE_TEXT: byte})
+    assert finding and not finding.stale
+    said = f"breakpoint at {MODULE_TEXT:x} for ever; memory holds {byte:02x} there"
+    assert said in finding.reason
+
+
 @pytest.mark.parametrize("between", [KERNEL_TEXT, KERNEL_TEXT + 1, ENTRY, ENTRY + 3])
 def test_cpu_on_the_way_to_its_breakpoint_counts(tmp_path: Path, between: int) -> None:
     turns = itertools.count()

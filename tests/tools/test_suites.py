@@ -15,10 +15,12 @@ from pathlib import Path
 
 import pytest
 from kmtools.base.paths import ROOT
-from kmtools.check import suites
-from kmtools.check.ktap import Tally
-from kmtools.check.pace import History
-from kmtools.check.suites import Suite
+from kmtools.runner import suite as suites
+from kmtools.runner.ask import Ask
+from kmtools.runner.ktap import Tally
+from kmtools.runner.pace import History
+from kmtools.runner.suite import Suite
+from kmtools.suites import testkernel
 
 # Starts two processes that write until they are ended, and waits for one of them only.
 SCRIPT = """
@@ -185,8 +187,10 @@ import sys, time
 sys.path.insert(0, "scripts")
 from pathlib import Path
 from kmtools.base.processes import interruptible, run
-from kmtools.check import suites
-from kmtools.check.suites import Suite
+from kmtools.runner import suite as suites
+from kmtools.runner.ask import Ask
+from kmtools.runner.suite import Suite
+from kmtools.suites import testkernel
 
 suites.LOGS = Path(sys.argv[1])
 beat = "echo $$ >{0}/pid.{1}; while sleep 0.1; do echo >>{0}/beats.{1}; done"
@@ -216,3 +220,11 @@ def test_checkout_that_cannot_be_written_to_is_one_failure(
     tally = suites.run_all([Suite("one", lambda log: Tally(1))] * 3)
     assert len(tally.failed) == 1 and not tally.passed
     assert "Not a directory" in capsys.readouterr().err
+
+
+def test_a_test_called_by_name_is_long_and_the_short_set_short() -> None:
+    sizes = {form: testkernel.settings_of(Ask(form)) for form in ("named", "short", "full")}
+    assert sizes["named"] == {}
+    assert sizes["full"]["KMARKERS_BATCHES"] == 200 and "KMARKERS_SAMPLES" not in sizes["full"]
+    assert sizes["short"]["KMARKERS_BATCHES"] == 100 and sizes["short"]["KMARKERS_SAMPLES"] == 4
+    assert testkernel.settings_of(Ask("weekly")) == sizes["full"]

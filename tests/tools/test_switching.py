@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure import rundir
 from kmtools.measure.samples import read_samples
-from kmtools.report import reference, switchtable
+from kmtools.report import switchtable
 
 COST = {"batched": 30, "one-by-one": 70_000, "static-key-one": 3_000}
 SIZES = (1, 100, 10_000)
@@ -208,6 +209,8 @@ def test_a_ratio_beyond_its_limit_is_broken(
 
 def test_report(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(run)]) == 0
+    assert "BROKEN" not in capsys.readouterr().out
+    assert main(["table", str(run), "--all"]) == 0
     text = capsys.readouterr().out
     assert "time to switch sites" in text
     assert "arm-scaling" not in text.split("time to switch")[0], "no slope is made of switches"
@@ -220,21 +223,17 @@ def test_report(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert one[0]["median"] == 1000 + 70_000 * 100 + 3.5
 
 
+def test_a_limit_that_is_not_kept_is_named(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = next(one for one in switching.PROMISES if one.tier == "vm")
+    monkeypatch.setattr(switching, "PROMISES", (replace(rounds, limit=2),))
+    assert main(["report", str(run), "--no-figures"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "BROKEN: rounds of a batch of any size: 3, limit at most 2" in said
+
+
 def test_truncated(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rawdata.write_raw(raw / "arm-scaling.csv", scaling_lines()[:-1])
     assert main(["collect", str(tmp_path / "run"), f"--raw=vm={raw}"]) == 1
     assert "truncated" in capsys.readouterr().err
-
-
-def test_reference_has_a_row_for_each_number_of_sites() -> None:
-    entry = {
-        "benchmark": "arm-scaling",
-        "variant": "batched",
-        "sites": 10_000,
-        "unit": "TSC cycles",
-        "median": 399867.0,
-        "ci_lo": 390000.0,
-        "ci_hi": 410000.0,
-    }
-    lines = list(reference.benchmark_lines([entry]))
-    assert "| batched | 10,000 | 399867 | [390000, 410000] |" in lines

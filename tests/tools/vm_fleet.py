@@ -16,10 +16,11 @@ from pathlib import Path
 
 import loopback
 import pytest
-from kmtools.check import ktap, target
 from kmtools.cli import main
 from kmtools.lab.machine import boot
 from kmtools.lab.result import Result
+from kmtools.runner import ktap
+from kmtools.suites import target
 from test_ansible import Fleet, server  # noqa: F401  a fixture
 
 WAIT_SECONDS = 300.0

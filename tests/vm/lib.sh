@@ -167,6 +167,11 @@ loaded() {
 	grep -q "^$1 " /proc/modules
 }
 
+# uses_of MODULE: print how many references there are to it
+uses_of() {
+	sed -n "s/^$1 [0-9]* \([0-9]*\) .*/\1/p" /proc/modules
+}
+
 # ticked COUNT: succeeds if the probe of example_probe was called at least COUNT times
 ticked() {
 	[ "$(cat /sys/module/example_probe/parameters/count)" -ge "$1" ]
@@ -177,6 +182,26 @@ ticked() {
 no_area_of() {
 	loaded "$1" && grep -q "+0x[0-9a-f]*/0x[0-9a-f]* " /proc/vmallocinfo &&
 		! grep -q "\[$1\]" /proc/vmallocinfo
+}
+
+# gives_way COMMAND: succeeds if a busy task on the same CPU runs several times while a shell carries
+# out COMMAND
+gives_way() {
+	taskset 1 sh -c 'while :; do :; done' &
+	busy=$!
+	cat >/tmp/gives_way <<-'END'
+		preempted() { sed -n 's/^nonvoluntary_ctxt_switches:[^0-9]*//p' /proc/$$/status; }
+		before=$(preempted)
+		eval "$1"
+		times=$(($(preempted) - before))
+		echo "# preempted $times times"
+		[ "$times" -ge 8 ]
+	END
+	taskset 1 sh /tmp/gives_way "$1"
+	gave=$?
+	kill "$busy"
+	wait "$busy" 2>/dev/null
+	return "$gave"
 }
 
 load_core() {

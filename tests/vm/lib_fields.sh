@@ -41,6 +41,30 @@ bpftrace_reads_events() {
 	return 1
 }
 
+# What trace-cmd runs begins so: a recorder that is told to stop before it has begun records nothing.
+# shellcheck disable=SC2034
+begun="sleep 1; "
+
+# has_ended PID: succeeds if the process has ended, even if nobody has waited for it
+has_ended() {
+	! grep -q "^State:[[:space:]]*[^Z[:space:]]" "/proc/$1/status" 2>/dev/null
+}
+
+# end_tracer PID: interrupt bpftrace, which forgets an interrupt that comes while it does not wait for events
+end_tracer() {
+	for _ in 1 2 3; do
+		kill -INT "$1"
+		within 30 has_ended "$1" && break
+		echo "# interrupted once more"
+	done
+	wait "$1"
+}
+
+# bpftrace_version: print it as a number, 21 for 0.21.0
+bpftrace_version() {
+	bpftrace --version 2>/dev/null | sed -n 's/^bpftrace v0\.\([0-9]*\).*/\1/p'
+}
+
 test_own_records() {
 	same "off at first" "$(cat "$own"/fd_request/enable)" 0
 	recorded "no record while it is off" fd_request request 0

@@ -4,11 +4,14 @@
 #include_next <linux/kernel.h>
 #include <stdarg.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/types.h>
 #define ALIGN(x, to)	(((x) + (to) - 1) / (to) * (to))
+/* Where a wait begins and nothing was changed yet, a thread may be cancelled. */
+#define might_sleep()	pthread_testcancel()
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 #define container_of(ptr, type, member)					\
 	((type *)((char *)(ptr) - offsetof(type, member)))

@@ -8,8 +8,8 @@ struct mutex {
 };
 
 /*
- * A thread that holds any mutex is inside the gate.  fork() closes the gate when all
- * have left, so that no mutex is locked in the child.  The child initialises the gate
+ * A thread that holds any mutex is inside the gate, where it waits for no reader and
+ * cannot be cancelled.  fork() closes the gate when all have left, so that no mutex is locked in the child.  The child initialises the gate
  * again, because the threads that wait in the parent do not exist there.
  */
 void native_gate_enter(void);

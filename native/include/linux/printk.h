@@ -2,6 +2,12 @@
 #ifndef NATIVE_PRINTK_H
 #define NATIVE_PRINTK_H
 #include <stdio.h>
+#include <unistd.h>
+/*
+ * Not to the stream stderr: a thread may hold its lock and wait for the locks under which
+ * messages are printed.
+ */
+#define native_print(fmt, args...)	((void)dprintf(STDERR_FILENO, fmt, ## args))
 /* Messages begin with the name of the module whose sources print them. */
 #ifdef KBUILD_MODNAME
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
@@ -11,8 +17,8 @@
 #ifdef NATIVE_QUIET
 #define pr_warn(fmt, args...)	((void)(0 && fprintf(stderr, pr_fmt(fmt), ## args)))
 #else
-#define pr_warn(fmt, args...)	fprintf(stderr, pr_fmt(fmt), ## args)
+#define pr_warn(fmt, args...)	native_print(pr_fmt(fmt), ## args)
 #endif
-#define pr_info(fmt, args...)	fprintf(stderr, pr_fmt(fmt), ## args)
-#define pr_err(fmt, args...)	fprintf(stderr, pr_fmt(fmt), ## args)
+#define pr_info(fmt, args...)	native_print(pr_fmt(fmt), ## args)
+#define pr_err(fmt, args...)	native_print(pr_fmt(fmt), ## args)
 #endif

@@ -1,19 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* RCU of liburcu's bp flavour, which registers threads by itself and works in signal handlers. */
+/*
+ * RCU for the threads of a program: native/rcu.c.  Readers are inlined, which costs less
+ * than calls: stores and compiler barriers, because writers use membarrier(2).
+ */
 #ifndef NATIVE_RCUPDATE_H
 #define NATIVE_RCUPDATE_H
-#include <stdlib.h>
-/*
- * Our licence permits liburcu's readers to be inlined, which costs less than calls.  Not under
- * UBSan: liburcu allocates readers with less alignment than its header declares.
- */
-#if !defined(_LGPL_SOURCE) && !defined(NATIVE_UBSAN)
-#define _LGPL_SOURCE
-#include <urcu/urcu-bp.h>
-#undef _LGPL_SOURCE
-#endif
-#include <urcu/urcu-bp.h>
+#include <stdbool.h>
 #include <linux/compiler.h>
+
+/* In an object to be freed: the queue of such objects, and the period that has to end. */
+struct rcu_head {
+	struct rcu_head *next;
+	void *object;
+	unsigned long state;
+};
+
+/*
+ * Read sections of a thread: in the low bits how many it is in, each inside the one before,
+ * and in the others the period in which the outermost one began.
+ */
+#define KMARKERS_RCU_DEPTH	0xffffUL
+
+extern __thread unsigned long *kmarkers_rcu_reader;
+extern unsigned long kmarkers_rcu_period;
+unsigned long *kmarkers_rcu_join(void);
+
+void native_rcu_synchronize(void);
+bool native_rcu_wait_briefly(unsigned long state);
+unsigned long native_rcu_begin(void);
+void native_rcu_free(struct rcu_head *head, void *object);
 
 /*
  * ThreadSanitizer does not see what orders readers before the end of a grace
@@ -22,43 +37,45 @@
 #ifdef __SANITIZE_THREAD__
 extern unsigned long native_rcu_order;
 #define NATIVE_RCU_RELEASE()	((void)__atomic_fetch_add(&native_rcu_order, 1, __ATOMIC_RELEASE))
-#define NATIVE_RCU_ACQUIRE()	((void)__atomic_load_n(&native_rcu_order, __ATOMIC_ACQUIRE))
 #else
 #define NATIVE_RCU_RELEASE()	((void)0)
-#define NATIVE_RCU_ACQUIRE()	((void)0)
 #endif
 
 /* RCU watches everywhere in a program. */
 #define RCU_LOCKDEP_WARN(condition, text)	((void)0)
 
+/* A signal handler may have sections anywhere here: it leaves the depth as it was. */
 static __always_inline void rcu_read_lock(void)
 {
-	urcu_bp_read_lock();
+	unsigned long *reader = kmarkers_rcu_reader, inside;
+
+	if (unlikely(!reader))
+		reader = kmarkers_rcu_join();
+	inside = READ_ONCE(*reader);
+	if (likely(!(inside & KMARKERS_RCU_DEPTH)))
+		inside = READ_ONCE(kmarkers_rcu_period);
+	WRITE_ONCE(*reader, inside + 1);
+	/* Pairs with membarrier(2) in native/rcu.c. */
+	barrier();
 }
 
 static __always_inline void rcu_read_unlock(void)
 {
+	unsigned long *reader = kmarkers_rcu_reader;
+
 	NATIVE_RCU_RELEASE();
-	urcu_bp_read_unlock();
+	smp_store_release(reader, READ_ONCE(*reader) - 1);
 }
 
-static inline void synchronize_rcu(void)
-{
-	urcu_bp_synchronize_rcu();
-	NATIVE_RCU_ACQUIRE();
-}
+#define synchronize_rcu()		native_rcu_synchronize()
+#define get_state_synchronize_rcu()	native_rcu_begin()
+/* Wait, but not for ever, because locks are held: some reader may be waiting for them. */
+#define cond_synchronize_rcu(state)	((void)native_rcu_wait_briefly(state))
+#define rcu_wait_succeeded(state)	native_rcu_wait_briefly(state)
+/* Nobody waits: the object is freed by a later call. */
+#define kfree_rcu(ptr, member)		native_rcu_free(&(ptr)->member, ptr)
+#define kvfree_rcu(ptr, member)		kfree_rcu(ptr, member)
 
-/* cond_synchronize_rcu() always waits for a grace period, whatever the state. */
-#define get_state_synchronize_rcu()	0UL
-#define cond_synchronize_rcu(state)	((void)(state), synchronize_rcu())
-
-/* liburcu's own rcu_assign_pointer() does not take a pointer to const. */
-#undef rcu_assign_pointer
 #define rcu_assign_pointer(p, v)	smp_store_release(&(p), v)
 #define rcu_dereference_raw(p)		smp_load_acquire(&(p))
-#define kfree_rcu(ptr, member)						\
-do {									\
-	synchronize_rcu();						\
-	free(ptr);							\
-} while (0)
 #endif

@@ -2,6 +2,7 @@
 #ifndef NATIVE_TYPES_H
 #define NATIVE_TYPES_H
 #include_next <linux/types.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +16,7 @@ typedef int8_t s8;
 typedef int16_t s16;
 typedef int32_t s32;
 typedef long long s64;
+#define S64_MAX		LLONG_MAX
 
 struct list_head {
 	struct list_head *next, *prev;

@@ -11,7 +11,10 @@ The rule is that of verdicts.py, with a margin in percent. The noise floor of a 
 much its A/A clone changed, with a single process how far the interval of that reaches from zero.
 So a row is slower or faster only if its whole interval lies beyond the margin and its change beyond
 what two copies of the same code changed by.
-Counts are compared as numbers.
+A false alarm in any of many rows is one too many, so alarms rest on intervals that hold for all
+rows at once. That a row is equivalent is said of it alone, and rests on its own interval of 95 %,
+as in a report. Counts are compared as numbers. Where the numbers of a benchmark are poor in one of
+the runs, its rows are withheld, as in the report of that run.
 
 A whole, such as the baseline, changes with the machine's clock and its other work; no clone shows
 how much. It is shown, and judged on demand only.
@@ -28,13 +31,20 @@ import numpy as np
 from kmtools.analyse import placing, stats, student
 from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Name, Row
 from kmtools.analyse.stats import CONFIDENCE, UNBOUNDED, Interval
-from kmtools.analyse.verdicts import FEWER, IDENTICAL, MORE, UNRESOLVED, decide
+from kmtools.analyse.verdicts import (
+    EQUIVALENT,
+    FEWER,
+    IDENTICAL,
+    MORE,
+    SAID,
+    UNRESOLVED,
+    WITHHELD,
+    decide,
+)
+from kmtools.analyse.words import MARGIN, MISSING, NEW, NOT_COMPARABLE, NOT_JUDGED
 
-# The margin in percent that holds unless another one is declared.
-MARGIN = 0.1
 # How often, at most, the intervals of one comparison may miss a truth of its rows.
 OUTSIDE = 0.01
-NOT_JUDGED, MISSING, NEW, NOT_COMPARABLE = "not judged", "missing", "new", "not comparable"
 
 
 @dataclass(frozen=True)
@@ -158,6 +168,9 @@ def unlike(a: Row, b: Row) -> str:
         return "only one of them has a baseline"
     if placing.differ(a.places, b.places):
         return "A at {}, B at {}".format(*placing.said(a.places, b.places))
+    if a.crowded != b.crowded:
+        few, enough = ("A", "B") if a.crowded else ("B", "A")
+        return f"{few} has too few blocks to tell its code layouts apart, {enough} has enough"
     return ""
 
 
@@ -186,6 +199,15 @@ def floors(pairs: Sequence[tuple[Row, Row]]) -> Mapping[tuple[str, str, str], fl
     return found
 
 
+def poverty(a: Row, b: Row) -> str:
+    """Why the numbers of two rows carry no verdict; empty if they do."""
+    reasons: dict[str, str] = {}
+    for side, row in (("A", a), ("B", b)):
+        if why := row.poor.partition("; next: ")[0]:
+            reasons[why] = "A and B" if why in reasons else side
+    return "; ".join(f"{sides}: {why}" for why, sides in reasons.items())
+
+
 def timed(
     a: Row, b: Row, outside: float, margin: float, floor: float | None, judged: bool
 ) -> Change:
@@ -193,7 +215,13 @@ def timed(
     percent, interval, note = relative(a, b, outside)
     verdict = NOT_JUDGED
     if judged:
-        verdict = decide(percent, interval, margin, None if a.is_clone else floor)
+        own_floor = None if a.is_clone else floor
+        verdict = decide(percent, interval, margin, own_floor)
+        alone = relative(a, b, 1 - CONFIDENCE)[1]
+        if verdict == UNRESOLVED and decide(percent, alone, margin, own_floor) == EQUIVALENT:
+            verdict = EQUIVALENT
+    if verdict in SAID and (poor := poverty(a, b)):
+        verdict, note = WITHHELD, "; ".join(filter(None, (poor, note)))
     return Change(a.name, a.unit, a, b, a.kind, percent, interval, floor, margin, verdict, note)
 
 

@@ -1,28 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Core cycles beside TSC cycles: the two clocks of a core run at different frequencies.
 
-Each window has both. One ratio for each benchmark converts costs from TSC cycles to core cycles.
-Wherever core cycles are shown, a word says whether they were counted or estimated.
+Each window has both. A frequency that changes from block to block changes the ticks of a core
+cycle, so each block is converted by its own ratio, before costs are located: slopes are fitted to
+core cycles. One ratio for each benchmark, that of the usual frequency, turns them into TSC cycles
+again, and TSC cycles into core cycles wherever those are shown. A word says there whether they
+were counted or estimated.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
 
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample
 
 SOURCES = ("estimated", "counted")
+# The share of the blocks that the spread of their ratios leaves out at either end.
+TAIL = 0.05
+# A ratio is a quotient of whole numbers that are no larger than this, so that slopes stay exact.
+LARGEST = 1_000_000
 
 
 @dataclass(frozen=True)
 class CoreCycles:
-    """The number of core cycles in one TSC cycle, and its source: counted or estimated."""
+    """The number of core cycles in one TSC cycle, and its source: counted or estimated. `spread` is
+    how far the ratios of nine blocks of ten are apart, as a share of it."""
 
     source: str
     per_tick: float
+    spread: float = 0.0
 
     def of(self, ticks: float | None) -> float | None:
         """A cost in core cycles."""
@@ -30,13 +42,40 @@ class CoreCycles:
 
     def words(self) -> str:
         """For a heading."""
-        return f"1 TSC cycle is {self.per_tick:.3f} core cycles ({self.source})"
+        apart = f", +-{50 * self.spread:.2g} % from block to block" if self.spread else ""
+        return f"1 TSC cycle is {self.per_tick:.3f} core cycles ({self.source}{apart})"
+
+    @property
+    def ratio(self) -> Fraction:
+        """The number of core cycles in one TSC cycle, as a quotient."""
+        return Fraction(self.per_tick).limit_denominator(LARGEST)
+
+    def cycles_of(self, sample: Sample) -> int:
+        """The core cycles of a window. One whose core cycles are not known is taken to be of the
+        usual frequency."""
+        return sample.core_cycles or round(sample.value * self.per_tick)
 
 
-def ratio_of(tier: Tier, samples: Iterable[Sample]) -> CoreCycles | None:
+def ratio_of(tier: Tier, samples: Sequence[Sample]) -> CoreCycles | None:
     """The ratio of a benchmark's windows; None if no cycles are known."""
     source = tier.env.get("cycles", "")
     if source not in SOURCES or tier.emulated or tier.exact:
         return None
-    ratios = [s.core_cycles / s.value for s in samples if s.core_cycles and s.value and not s.flags]
-    return CoreCycles(source, statistics.median(ratios)) if ratios else None
+    known = [s for s in samples if s.core_cycles and s.value and not s.flags]
+    if not known:
+        return None
+    ratios = [(s.core_cycles or 0) / s.value for s in known]
+    usual = Fraction(statistics.median(ratios)).limit_denominator(LARGEST)
+    return CoreCycles(source, float(usual), spread_of(known, float(usual)))
+
+
+def spread_of(samples: Sequence[Sample], usual: float) -> float:
+    """How far the ratios of the blocks are apart, without a twentieth at either end."""
+    ticks: dict[int, int] = {}
+    cycles: dict[int, int] = {}
+    for s in samples:
+        ticks[s.block] = ticks.get(s.block, 0) + s.value
+        cycles[s.block] = cycles.get(s.block, 0) + (s.core_cycles or 0)
+    ratios = [cycles[block] / ticks[block] for block in ticks]
+    low, high = np.quantile(ratios, (TAIL, 1 - TAIL))
+    return round(float(high - low) / usual, 6)

@@ -3,7 +3,9 @@
 
 In these benchmarks the name of a variant ends with the number of its sites: marker-jump-16. The
 baseline has none. A wide core executes one site in slots that are idle anyway, so the cost of a
-site cannot be read off a pass with a single one.
+site cannot be read off a pass with a single one. Nor is the slope the cost of a site where passes
+are not on a line: then it is withheld, and the note says what sites cost from one number to the
+next.
 """
 
 from __future__ import annotations
@@ -14,18 +16,21 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from itertools import groupby
+from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import Any
 
 from kmtools.analyse import location, stats
 from kmtools.analyse.corecycles import CoreCycles
-from kmtools.analyse.slopes import Slope, line
+from kmtools.analyse.slopes import Slope, line, paired
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.verdicts import BASELINE, FASTER, SLOWER, UNRESOLVED, WITHHELD, Result
+from kmtools.analyse.verdicts import BASELINE, WITHHELD, Result, decide
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 
 BENCHMARKS = ("density-*", "cold-icache-*")
+# Share of the cost of a site that may differ from one number of sites to the next, where the margin
+# is smaller.
+SHARE = 0.05
 COUNTED = re.compile(r"(.+)-([1-9][0-9]*)")
 KHZ = re.compile(r"[1-9][0-9]*")
 
@@ -48,13 +53,13 @@ class SiteCost:
     core: CoreCycles | None
     ns_per_tick: float | None
     note: str = ""
+    margin: float = 0.0
 
     @property
     def verdict(self) -> str:
-        """What the interval says; withheld with the note that says why."""
-        if self.note:
-            return WITHHELD
-        return SLOWER if self.ci.lo > 0 else FASTER if self.ci.hi < 0 else UNRESOLVED
+        """What the interval says of the margin for a pass, of which each site has a share; withheld
+        with the note that says why."""
+        return WITHHELD if self.note else decide(self.cost, self.ci, self.margin, None)
 
     @property
     def ns(self) -> float | None:
@@ -80,6 +85,7 @@ class SiteCost:
             "ci_lo": self.ci.lo if bounded else None,
             "ci_hi": self.ci.hi if bounded else None,
             "pass_cost": self.pass_cost,
+            "margin": self.margin,
             "core_cycles": self.core.of(self.cost) if self.core else None,
             "ns": self.ns,
             "percent": self.percent,
@@ -112,6 +118,29 @@ def over_sites(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
     return fitted
 
 
+def bend_over_sites(
+    passes: Mapping[int, Sequence[Slope]], resolution: float, most: float, outside: float
+) -> str:
+    """What is said of passes that are not on a line over their numbers of sites: between which of
+    them a site costs the most and the least. Empty if they may be on one. A bend is the slope over
+    two neighbouring numbers less that over the two before, in each block; it counts if its whole
+    interval is beyond `most`. The error of `outside` is shared by all bends."""
+    counts = sorted(passes)
+    steps = [over_sites({n: passes[n] for n in pair}) for pair in pairwise(counts)]
+    for before, behind in pairwise(steps):
+        bends = paired(behind, before)
+        share = outside / max(1, len(steps) - 1)
+        found = location.of_series(bends, 2 * resolution, share)
+        if found.interval.lo > most or found.interval.hi < -most:
+            costs = [location.of_series(step).value for step in steps]
+            said = ", ".join(
+                f"{cost:.3g} from {low} to {high}"
+                for cost, (low, high) in zip(costs, pairwise(counts), strict=True)
+            )
+            return f"not on a line over the number of sites: a site costs {said}"
+    return ""
+
+
 def place_of(
     series: Sequence[Slope], exact: bool, resolution: float, outside: float = location.OUTSIDE
 ) -> tuple[float, Interval]:
@@ -128,6 +157,11 @@ def cost_of(baseline: Result, flavour: str, counted: Mapping[int, Result], tier:
     series, exact = over_sites(passes), baseline.unit == UNIT_INSTRUCTIONS
     step = max(r.resolution for r in (baseline, *counted.values())) / max(counted)
     cost, interval = place_of(series, exact, step, baseline.outside)
+    margin = (baseline.margin or 0.0) / max(counted)
+    bend = ""
+    if not exact and len(passes) > 2:
+        most = max(margin, SHARE * abs(cost))
+        bend = bend_over_sites(passes, step, most, baseline.outside)
     khz = str(tier.env.get("tsc_khz", ""))
     timed = baseline.unit == UNIT_TSC and KHZ.fullmatch(khz)
     return SiteCost(
@@ -143,6 +177,8 @@ def cost_of(baseline: Result, flavour: str, counted: Mapping[int, Result], tier:
         pass_cost=baseline.median,
         core=baseline.core,
         ns_per_tick=1e6 / int(khz) if timed else None,
+        note=bend,
+        margin=0.0 if exact else margin,
     )
 
 
@@ -171,7 +207,8 @@ def analyse(
         if baseline is None or not is_counted(key[2]) or (tier.emulated and not tier.exact):
             continue
         for flavour, counted in flavours_of(own).items():
-            cost = replace(cost_of(baseline, flavour, counted, tier), note=poor.get(key, ""))
+            cost = cost_of(baseline, flavour, counted, tier)
+            note = "; ".join(filter(None, (poor.get(key, ""), cost.note)))
             if cost.n:
-                costs.append(cost)
+                costs.append(replace(cost, note=note))
     return costs

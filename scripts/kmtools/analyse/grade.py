@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
-from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SLOWER, WITHHELD, Result
+from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SAID, SLOWER, UNMEASURED, WITHHELD, Result
 from kmtools.measure import disturbance, rundir
 from kmtools.measure.rundir import Tier
 
@@ -31,6 +31,8 @@ FEW_CLONES = 1 / 3
 # By how much the rate of the clock may differ from one process to another. It is measured within a
 # few parts in a million.
 STEADY = 0.01
+# How far apart, as a share, the frequencies of the core may be in nine blocks of ten.
+STEADY_CORE = 0.05
 NO_HYPERVISOR = ("", "0", "no", "none")
 SLOW_KERNEL = ("CONFIG_KASAN", "CONFIG_DEBUG_PAGEALLOC")
 
@@ -131,10 +133,35 @@ def rate(known: Evidence) -> Reason | None:
     return Reason(Level.POOR, words, "run it again, and do not move the machine meanwhile")
 
 
+def unmeasured(known: Evidence) -> Reason | None:
+    """A clock or loops without effect."""
+    found = {result.benchmark for result in known.results if UNMEASURED in result.note}
+    if not found:
+        return None
+    words = f"a clock or loops without effect in {', '.join(sorted(found))}: nothing was measured"
+    return Reason(Level.POOR, words, "kmbench env, to see what clock this machine has")
+
+
+def frequency(known: Evidence) -> Reason | None:
+    """A core whose frequency changes from block to block. Costs in core cycles allow for it."""
+    spreads = {r.benchmark: r.core.spread for r in known.results if r.core}
+    found = [name for name, spread in spreads.items() if spread > STEADY_CORE]
+    if not found:
+        return None
+    most = max(spreads.values())
+    names = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+    words = f"a core whose frequency changed by up to {100 * most:.0f} % between blocks: {names}"
+    return Reason(Level.FAIR, words, "cpupower frequency-set -g performance, without turbo", True)
+
+
+def is_virtual(tier: Tier) -> bool:
+    """Whether a hypervisor is below a tier."""
+    return tier.env.get("hypervisor", "").strip().lower() not in NO_HYPERVISOR
+
+
 def hypervisor(known: Evidence) -> Reason | None:
     """A machine shared with others."""
-    name = known.tier.env.get("hypervisor", "").strip().lower()
-    if known.tier.emulated or name in NO_HYPERVISOR:
+    if known.tier.emulated or not is_virtual(known.tier):
         return None
     words = "a virtual machine, whose cores and caches others may use, too"
     return Reason(Level.FAIR, words, "a machine of your own")
@@ -235,8 +262,8 @@ def noise_floor(known: Evidence) -> Reason | None:
 
 
 TIMED: tuple[Check, ...] = (
-    emulated, clock, rate, disturbed, late, steal, others, unequal_clones, noise_floor,
-    debug_kernel, governor, hypervisor,
+    emulated, unmeasured, clock, rate, frequency, disturbed, late, steal, others, unequal_clones,
+    noise_floor, debug_kernel, governor, hypervisor,
 )  # fmt: skip
 # The checks of exact counts, which time cannot disturb.
 EXACT: tuple[Check, ...] = ()
@@ -290,6 +317,6 @@ def withheld(
 
 def without_verdict(result: Result, note: str) -> Result:
     """The result with this note in place of its verdict; as it is, if there is none to give."""
-    if not note or result.is_clone or result.verdict not in (SLOWER, FASTER, EQUIVALENT):
+    if not note or result.is_clone or result.verdict not in SAID:
         return result
     return replace(result, verdict=WITHHELD, note="; ".join(filter(None, (note, result.note))))

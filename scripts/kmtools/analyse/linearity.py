@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from fractions import Fraction
 
 from kmtools.analyse import location
-from kmtools.analyse.slopes import Points, Slope
+from kmtools.analyse.slopes import ONE, Points, Slope
 
 # Share of the cost of an operation that a bend may be, where the margin is smaller.
 SHARE = 0.01
 
 
-def bends(points: Points) -> dict[str, list[Slope]]:
-    """The bends of every variant of one benchmark, ordered by block."""
+def bends(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]:
+    """The bends of every variant of one benchmark, divided by `per` and ordered by block."""
     found: dict[str, list[Slope]] = defaultdict(list)
     for place in sorted(place for place, windows in points.items() if len(windows) == 3):
         variant, block, layout, process = place
@@ -27,7 +28,8 @@ def bends(points: Points) -> dict[str, list[Slope]]:
         below, above = y - x, z - y
         if below and above:
             top = (z_value - y_value) * below - (y_value - x_value) * above
-            found[variant].append(Slope(block, layout, top, below * above, process))
+            top, bottom = top * per.denominator, below * above * per.numerator
+            found[variant].append(Slope(block, layout, top, bottom, process))
     return dict(found)
 
 

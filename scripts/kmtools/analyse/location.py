@@ -115,11 +115,12 @@ def layout_variance(effects: Floats) -> tuple[float, float]:
     return float(np.mean(apart**2)) / 2 / count, 2 * count / 3
 
 
-def split(process: Whole) -> list[slice]:
-    """The blocks of each batch; a batch has blocks of one process, which are neighbours."""
+def split(process: Whole, wanted: int = BATCHES) -> list[slice]:
+    """The blocks of each batch; a batch has blocks of one process, which are neighbours. There are
+    about `wanted` batches, and no fewer than processes."""
     starts = np.flatnonzero(np.diff(process, prepend=process[0] - 1))
     ends = [*starts[1:], len(process)]
-    share = max(1, round(BATCHES / len(starts)))
+    share = max(1, round(wanted / len(starts)))
     batches = []
     for start, end in zip(starts, ends, strict=True):
         parts = max(1, min(share, int(end - start) // FEWEST_BLOCKS))
@@ -195,19 +196,37 @@ def over_processes(batches: Floats, owners: Whole, value: float, outside: float)
     return around(value, variance, len(means) - 1, outside)
 
 
+def without_layouts(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
+    """The effects of the layouts, and the values without them."""
+    effects, in_block = layout_effects(x, grouped(layout))
+    return effects, x - in_block
+
+
+def residuals(level: Floats, batches: Floats, parts: Sequence[slice]) -> tuple[Floats, float]:
+    """What is left of the blocks without their batches, and how wide its middle half is."""
+    rest = level - np.repeat(batches, [part.stop - part.start for part in parts])
+    return rest, float(np.subtract(*np.quantile(rest, (0.75, 0.25))))
+
+
+def batched(x: Floats, layout: Whole, parts: Sequence[slice]) -> tuple[Floats, Floats, float]:
+    """The effects of the layouts, the estimate of each batch, and how wide the middle half of the
+    rest is."""
+    effects, level = without_layouts(x, layout)
+    batches = np.array([midmean(level[part]) for part in parts], dtype=np.float64)
+    return effects, batches, residuals(level, batches, parts)[1]
+
+
 def locate(x: Floats, process: Whole, layout: Whole, outside: float = OUTSIDE) -> Location:
     """The location of values in block order, of which the process and the layout are known; it is
     outside of its interval with a probability of `outside`."""
     if len(x) == 0:
         return Location(math.nan, UNBOUNDED, UNBOUNDED, None, math.nan)
-    effects, in_block = layout_effects(x, grouped(layout))
-    level = x - in_block
+    effects, level = without_layouts(x, layout)
     slices = split(process)
     batches = np.array([midmean(level[part]) for part in slices])
     owners = np.array([process[part.start] for part in slices])
     value = float(batches.mean())
-    rest = level - np.repeat(batches, [part.stop - part.start for part in slices])
-    spread = float(np.subtract(*np.quantile(rest, (0.75, 0.25))))
+    rest, spread = residuals(level, batches, slices)
     if len(batches) < FEWEST_BATCHES:
         return Location(value, UNBOUNDED, UNBOUNDED, None, spread)
     variance, freedom = slow_variance(batches)
@@ -229,7 +248,7 @@ def locate(x: Floats, process: Whole, layout: Whole, outside: float = OUTSIDE) -
         notes.append(FEW_PROCESSES)
     if found := states(level, process):
         half = student.cautious(outside, freedom) * math.sqrt(noise + more)
-        whole = found.widened(half)
+        whole = found.widened(half).hull(Interval(value, value))
         notes.append(TWO_STATES)
     return Location(value, whole, over_time, over_layouts, spread, tuple(notes), endless)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""At which code layouts the rows of runs were measured.
+"""At which code layouts the rows of runs were measured, and the rows of many runs as one.
 
 The cost of a loop depends on where it lies, and another version of kmarkers lays it elsewhere. So a
 row that one run measured at four layouts and another at eight is not compared.
@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from kmtools.analyse.layouts import EIGHTHS
-from kmtools.analyse.rows import EXACT
+from kmtools.analyse.rows import EXACT, Row
 
-Entry = tuple[Any, ...]
+# A row of a run, with the name of the run.
+Entry = tuple[str, Row]
 Key = tuple[Any, ...]
-# Where an estimate of columns.py has its layouts, as bits.
-BITS = 8
-
-
-def of_bits(bits: int) -> frozenset[int]:
-    """The layouts whose bits are set."""
-    return frozenset(n for n in range(bits.bit_length()) if bits >> n & 1)
 
 
 def said(places: Collection[int], others: Collection[int]) -> tuple[str, str]:
@@ -58,40 +55,85 @@ def differ(places: Collection[int], others: Collection[int]) -> bool:
 
 def key_of(entry: Entry) -> Key:
     """What a row is: its tier, unit, benchmark and variant."""
-    return (entry[1], *entry[3:6])
+    row = entry[1]
+    return (row.name.tier, row.unit, row.name.benchmark, row.name.variant)
+
+
+def where(row: Row) -> tuple[int, bool]:
+    """What rows that can be compared have alike: their layouts, and whether they are told apart."""
+    return kind(bits_of(row.places)), row.crowded
 
 
 def timed(entries: Iterable[Entry]) -> list[Entry]:
     """The estimates that are no counts."""
-    return [entry for entry in entries if entry[6] != EXACT]
+    return [entry for entry in entries if entry[1].kind != EXACT]
 
 
-def usual(entries: Iterable[Entry]) -> dict[Key, int]:
-    """The layouts, as bits, at which most runs measured a row."""
-    counts: dict[Key, Counter[int]] = defaultdict(Counter)
-    there: dict[tuple[Key, int], int] = {}
+def usual(entries: Iterable[Entry]) -> dict[Key, Row]:
+    """A row that was measured as in most runs, at the most layouts."""
+    counts: dict[Key, Counter[tuple[int, bool]]] = defaultdict(Counter)
+    there: dict[tuple[Key, tuple[int, bool]], Row] = {}
     for entry in timed(entries):
-        key, own = key_of(entry), kind(entry[BITS])
+        key, own = key_of(entry), where(entry[1])
         counts[key][own] += 1
-        there[key, own] = max(entry[BITS], there.get((key, own), 0))
+        known = there.setdefault((key, own), entry[1])
+        there[key, own] = max(known, entry[1], key=lambda row: len(row.places))
     return {
         key: there[key, max(found, key=lambda own: (found[own], own))]
         for key, found in counts.items()
     }
 
 
-def newest(entries: Sequence[Entry]) -> dict[Key, int]:
-    """The layouts, as bits, at which the last run measured a row; entries are in the order of
-    runs."""
-    return {key_of(entry): entry[BITS] for entry in timed(entries)}
+def newest(entries: Sequence[Entry]) -> dict[Key, Row]:
+    """The row of the last run that has it; entries are in the order of runs."""
+    return {key_of(entry): entry[1] for entry in timed(entries)}
 
 
-def others(entries: Iterable[Entry], wanted: Mapping[Key, int], whose: str) -> dict[str, str]:
-    """The runs with a row at other layouts than those that are wanted, and a text that says it;
+def others(entries: Iterable[Entry], wanted: Mapping[Key, Row], whose: str) -> dict[str, str]:
+    """The runs with a row that was not measured as those that are wanted, and a text that says it;
     `whose` names who has those."""
     found: dict[str, str] = {}
-    for entry in timed(entries):
-        if kind(entry[BITS]) != kind(wanted[key_of(entry)]):
-            own, other = said(of_bits(entry[BITS]), of_bits(wanted[key_of(entry)]))
-            found.setdefault(entry[0], f"it was measured at {own}, {whose} at {other}")
+    for run, row in timed(entries):
+        like = wanted[key_of((run, row))]
+        if kind(bits_of(row.places)) != kind(bits_of(like.places)):
+            own, other = said(row.places, like.places)
+            found.setdefault(run, f"it was measured at {own}, {whose} at {other}")
+        elif row.crowded != like.crowded:
+            few = "too few blocks" if row.crowded else "enough blocks"
+            found.setdefault(run, f"it has {few} to tell its code layouts apart, unlike {whose}")
     return found
+
+
+def merged(entries: Sequence[Entry]) -> list[Row]:
+    """The rows of some runs as if they were one run, whose processes are the runs. If one of them
+    has a row in several kernels, the rows of each kernel are apart."""
+    apart = len({(entry[0], *key_of(entry)) for entry in entries}) < len(entries)
+    groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for run, row in entries:
+        kernel = row.kernel if apart else ""
+        groups[*key_of((run, row)), row.kind, row.baseline, kernel].append(row)
+    rows = []
+    for key, several in groups.items():
+        values = np.array([value_of(row) for row in several], dtype=np.float64)
+        first = several[0]
+        rows.append(
+            replace(
+                first,
+                kernel=key[-1],
+                cost=float(np.median([row.cost for row in several])),
+                blocks=sum(row.blocks for row in several),
+                processes=len(several),
+                values=values,
+                layouts={},
+                resolution=0.0,
+                lo=float(values.min()),
+                hi=float(values.max()),
+                poor=next((row.poor for row in several if row.poor), ""),
+            )
+        )
+    return sorted(rows, key=lambda row: (row.name.order, row.kernel))
+
+
+def value_of(row: Row) -> float:
+    """The number of a row of one run."""
+    return row.cost if row.kind == EXACT else float(np.mean(row.values))

@@ -5,7 +5,7 @@ aliases.csv joins each published (source, benchmark, variant) to one of ours, or
 continue it. Its column `over` names the published reference of the cost, as benchmark:variant;
 the cost is computed again from the published totals. Its column `apart` names a tier whose cost is
 that of something else: where markers of 2006 counted preemption, a program enters a section of
-liburcu. Its column `found` says where the successor is: "" in user space and perhaps in kernels,
+RCU. Its column `found` says where the successor is: "" in user space and perhaps in kernels,
 `kernel` in kernels alone, `objects` in what objects.py reads.
 """
 

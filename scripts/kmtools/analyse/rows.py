@@ -6,15 +6,15 @@ of the baseline in the same block, because clocks and machines differ: a *share*
 itself, and a switch of sites, have no such share; they are *whole* and in the unit of the tier.
 Counts of instructions are *exact*.
 
-A number is estimated once for each cluster. Clusters are the processes of a run; with a single
-process they are stretches of neighbouring blocks. An estimate is the mean, over the code layouts,
-of the trimmed mean of the blocks of a layout. With few blocks of each, an eighth of a cache line is
-taken in place of a layout.
+A number is estimated once for each cluster, as location.py does it: the effect of each code layout
+is taken out, and the estimate is the midmean of the blocks of the cluster. Clusters are the
+processes of a run; with a single process they are stretches of neighbouring blocks. Where a run has
+too few blocks to tell its layouts apart, an eighth of a cache line is taken in place of a layout;
+such a row is not compared with one that has enough.
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,16 +22,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kmtools.analyse import stats
-from kmtools.analyse.layouts import EIGHTHS, are_crowded
-from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline, slopes
+from kmtools.analyse import location, stats
+from kmtools.analyse.layouts import are_crowded, place_of
+from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline
+from kmtools.analyse.verdicts import Result
 from kmtools.measure.rundir import Tier, tier_order
 from kmtools.measure.samples import LOOP, Sample
 
 SHARE, WHOLE, EXACT = "share", "whole", "exact"
-# A fifth of the blocks is left out at either end: on a machine that does other work, many blocks
-# are slow. The median, which leaves out more, would be a multiple of the clock's step.
-TRIM = 0.2
 # A run with one process is cut into at most so many stretches.
 STRETCHES = 8
 
@@ -61,7 +59,8 @@ class Name:
 @dataclass(frozen=True)
 class Row:
     """A row of one run. `cost` is its median in `unit`, of an operation or a switch; `values` are
-    the estimates of the clusters, shares without a unit or in `unit`."""
+    the estimates of the clusters, and `layouts` those of the layouts: shares without a unit, or in
+    `unit`."""
 
     name: Name
     kernel: str
@@ -78,6 +77,10 @@ class Row:
     hi: float = 0.0
     # The code layouts it was measured at; none for counts.
     places: frozenset[int] = frozenset()
+    # Whether there were too few blocks to tell the layouts apart.
+    crowded: bool = False
+    # Why its numbers carry no verdict: the grade of its benchmark is poor. Empty if they do.
+    poor: str = ""
 
     @property
     def is_clone(self) -> bool:
@@ -90,72 +93,41 @@ class Row:
         return self.name.variant == self.baseline
 
 
-@dataclass(frozen=True)
-class Block:
-    """The number of one block: a share or a whole."""
-
-    block: int
-    layout: int
-    process: int
-    value: float
-
-
-def trimmed(values: Sequence[float]) -> float:
-    """The mean without the fifth at either end, at least one value of three or more."""
-    ordered = np.sort(np.asarray(values, dtype=np.float64))
-    cut = math.ceil(len(ordered) * TRIM) if len(ordered) > 2 else 0
-    return float(np.mean(ordered[cut : len(ordered) - cut]))
-
-
-def by_layout(blocks: Iterable[Block]) -> dict[int, float]:
-    """The trimmed mean of each layout; or of each eighth of a cache line, whose number is one below
-    zero then, because it is not that of a layout."""
-    known = list(blocks)
-    crowded = are_crowded(len(known), len({block.layout for block in known}))
-    groups: dict[int, list[float]] = defaultdict(list)
-    for block in known:
-        groups[block.layout % EIGHTHS - EIGHTHS if crowded else block.layout].append(block.value)
-    return {layout: trimmed(groups[layout]) for layout in sorted(groups)}
-
-
-def stretches(blocks: Sequence[Block]) -> list[list[Block]]:
-    """Neighbouring blocks together, in at most STRETCHES stretches that have all eighths of a cache
-    line alike."""
-    seen: dict[int, int] = defaultdict(int)
-    turns: list[tuple[int, Block]] = []
-    for block in sorted(blocks, key=lambda one: one.block):
-        turns.append((seen[block.layout % EIGHTHS], block))
-        seen[block.layout % EIGHTHS] += 1
-    rounds = min(seen.values(), default=0)
-    count = min(STRETCHES, rounds)
-    groups: list[list[Block]] = [[] for _ in range(count)]
-    for turn, block in turns:
-        if turn < rounds:
-            groups[turn * count // rounds].append(block)
-    return groups
-
-
-def estimates(blocks: Sequence[Block]) -> Floats:
-    """The estimate of each cluster."""
-    groups: dict[int, list[Block]] = defaultdict(list)
-    for block in blocks:
-        groups[block.process].append(block)
-    clusters = [groups[n] for n in sorted(groups)] if len(groups) > 1 else stretches(blocks)
-    means = [np.mean(list(by_layout(cluster).values())) for cluster in clusters]
-    return np.array(means, dtype=np.float64)
-
-
 def make_row(
-    name: Name, tier: Tier, kind: str, baseline: str, cost: float, blocks: Sequence[Block],
+    name: Name, tier: Tier, kind: str, baseline: str, cost: float, series: Sequence[Slope],
     resolution: float = 0.0,
 ) -> Row:  # fmt: skip
-    """A row of timed numbers."""
-    processes = len({block.process for block in blocks})
+    """A row of timed numbers, of which `series` has one for each block, in their order."""
+    x = stats.values(series)
+    step = resolution * abs(float(np.median(x)))
+    process = np.array([one.process for one in series], dtype=np.int64)
+    layout = np.array([one.layout for one in series], dtype=np.int64)
+    processes = len(np.unique(process))
+    parts = location.split(process, processes if processes > 1 else STRETCHES)
+    effects, values, spread = location.batched(x, layout, parts)
+    if 0 < step <= spread:
+        # The blocks vary by more than a step of the clock, which then does not limit the mean.
+        effects, values, _ = location.batched(location.spread_out(x, step), layout, parts)
+        resolution = 0.0
+    places = np.unique(layout)
+    crowded = are_crowded(len(series), len(places))
+    known = np.unique(place_of(location.grouped(layout)))
+    means = dict(zip(known.tolist(), (effects + values.mean()).tolist(), strict=True))
     return Row(
-        name, tier.kernel, tier.unit, kind, baseline, cost, len(blocks), processes,
-        estimates(blocks), by_layout(blocks), resolution,
-        places=frozenset(block.layout for block in blocks),
+        name, tier.kernel, tier.unit, kind, baseline, cost, len(series), processes, values, means,
+        resolution, places=frozenset(places.tolist()), crowded=crowded,
     )  # fmt: skip
+
+
+def shares(series: Sequence[Slope], base: Mapping[int, Slope]) -> list[Slope]:
+    """The cost of a variant divided by that of the baseline, in each block that has both."""
+    found = []
+    for one in series:
+        own = base.get(one.block)
+        if own is not None and own.top:
+            top, bottom = one.top * own.bottom, one.bottom * own.top
+            found.append(Slope(one.block, one.layout, top, bottom, one.process))
+    return found
 
 
 def exact_row(name: Name, tier: Tier, baseline: str, series: Sequence[Slope]) -> Row:
@@ -168,13 +140,13 @@ def exact_row(name: Name, tier: Tier, baseline: str, series: Sequence[Slope]) ->
     )  # fmt: skip
 
 
-def loop_rows(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> list[Row]:
-    """The rows of one benchmark whose passes were timed or counted."""
-    fitted = slopes(samples)
+def loop_rows(
+    tier: Tier, benchmark: str, fitted: Mapping[str, Sequence[Slope]], steps: Mapping[str, float]
+) -> list[Row]:
+    """The rows of one benchmark whose passes were timed or counted, from the slopes of its variants
+    and the steps of the clock."""
     baseline = find_baseline(fitted) or ""
-    process = {sample.block: sample.process for sample in samples}
-    steps = {} if tier.exact else stats.clock_resolution(samples)
-    base = {slope.block: slope.top / slope.bottom for slope in fitted.get(baseline, [])}
+    base = {slope.block: slope for slope in fitted.get(baseline, [])}
     rows = []
     for variant, series in sorted(fitted.items()):
         name = Name(tier.tier, benchmark, variant)
@@ -183,16 +155,7 @@ def loop_rows(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> list[Row
             rows.append(exact_row(name, tier, baseline, series))
             continue
         whole = variant == baseline or not baseline
-        blocks = [
-            Block(
-                s.block,
-                s.layout,
-                process[s.block],
-                s.top / s.bottom / (1 if whole else base[s.block]),
-            )
-            for s in series
-            if whole or base.get(s.block)
-        ]
+        blocks = series if whole else shares(series, base)
         if blocks:
             kind = WHOLE if whole else SHARE
             step = steps.get(variant, 0.0) / abs(cost or 1)
@@ -202,25 +165,30 @@ def loop_rows(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> list[Row
 
 def switch_row(tier: Tier, name: Name, samples: Sequence[Sample]) -> Row:
     """A row of switches of one number of sites. A block may hold several."""
-    blocks = [Block(s.block, s.layout, s.process, float(s.value)) for s in samples]
-    cost = float(np.median([block.value for block in blocks]))
-    return make_row(name, tier, WHOLE, "", cost, blocks)
+    ordered = sorted(samples, key=lambda one: (one.process, one.block))
+    series = [Slope(s.block, s.layout, s.value, 1, s.process) for s in ordered]
+    return make_row(name, tier, WHOLE, "", stats.middle(series), series)
 
 
-def rows_of(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Row]:
-    """All rows of a run, in the order of tables."""
+def rows_of(
+    samples: Iterable[Sample], tiers: Sequence[Tier], results: Sequence[Result]
+) -> list[Row]:
+    """All rows of a run, in the order of tables, from its samples and their results."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
-    loops: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
+    loops: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
+    for result in results:
+        if result.slopes:
+            loops[result.tier, result.kernel, result.benchmark].append(result)
     switches: dict[tuple[str, Name], list[Sample]] = defaultdict(list)
     for s in samples:
-        if s.measured == LOOP:
-            loops[s.tier, s.kernel, s.benchmark].append(s)
-        else:
+        if s.measured != LOOP:
             name = Name(s.tier, s.benchmark, s.variant, s.measured, s.size)
             switches[s.kernel, name].append(s)
     rows = []
     for (tier, kernel, benchmark), several in loops.items():
-        rows += loop_rows(known[tier, kernel], benchmark, several)
-    for (kernel, name), several in switches.items():
-        rows.append(switch_row(known[name.tier, kernel], name, several))
+        fitted = {result.variant: result.slopes for result in several}
+        steps = {result.variant: result.step for result in several}
+        rows += loop_rows(known[tier, kernel], benchmark, fitted, steps)
+    for (kernel, name), switched in switches.items():
+        rows.append(switch_row(known[name.tier, kernel], name, switched))
     return sorted(rows, key=lambda row: (row.name.order, row.kernel))

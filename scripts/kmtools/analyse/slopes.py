@@ -7,13 +7,15 @@ A slope is in the tier's unit per operation. This file uses the standard library
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from operator import attrgetter
 from typing import NamedTuple
 
 from kmtools.measure.samples import Sample
 
 CLONE_SUFFIX = "-clone"
+ONE = Fraction(1)
 
 
 class Slope(NamedTuple):
@@ -41,13 +43,16 @@ class Slope(NamedTuple):
 Points = Mapping[tuple[str, int, int, int], Sequence[tuple[int, int]]]
 
 
-def points_of(samples: Iterable[Sample]) -> Points:
-    """The windows of a benchmark from which slopes are made. Flagged ones are left out."""
+def points_of(
+    samples: Iterable[Sample], value_of: Callable[[Sample], int] = attrgetter("value")
+) -> Points:
+    """The windows of a benchmark from which slopes are made, with the value to take of each.
+    Flagged ones are left out."""
     points: dict[tuple[str, int, int, int], list[tuple[int, int]]] = defaultdict(list)
     for sample in samples:
         if not sample.flags:
             place = (sample.variant, sample.block, sample.layout, sample.process)
-            points[place].append((sample.size, sample.value))
+            points[place].append((sample.size, value_of(sample)))
     return points
 
 
@@ -66,21 +71,24 @@ def line(points: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return n * sum_xy - sum_x * sum_y, n * sum_xx - sum_x * sum_x
 
 
-def fitted(points: Points) -> dict[str, list[Slope]]:
-    """Slopes of every variant of one benchmark, ordered by block; a block with fewer than two loop
-    counts left for a variant has no slope of it."""
+def fitted(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]:
+    """Slopes of every variant of one benchmark, divided by `per` and ordered by block; a block with
+    fewer than two loop counts left for a variant has no slope of it."""
+    top_by, bottom_by = per.denominator, per.numerator
     found: dict[str, list[Slope]] = defaultdict(list)
     for place in sorted(points):
         variant, block, layout, process = place
         top, bottom = line(points[place])
         if bottom:
-            found[variant].append(Slope(block, layout, top, bottom, process))
+            found[variant].append(Slope(block, layout, top * top_by, bottom * bottom_by, process))
     return dict(found)
 
 
-def slopes(samples: Iterable[Sample]) -> dict[str, list[Slope]]:
+def slopes(
+    samples: Iterable[Sample], value_of: Callable[[Sample], int] = attrgetter("value")
+) -> dict[str, list[Slope]]:
     """Slopes of every variant of one benchmark, ordered by block."""
-    return fitted(points_of(samples))
+    return fitted(points_of(samples, value_of))
 
 
 def find_baseline(variants: Iterable[str]) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from kmtools.analyse.published import Published
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import VERDICTS, Result
+from kmtools.base.errors import UnableError
 from kmtools.base.files import write_whole
 from kmtools.base.jsonfile import check_shape, read_json
 from kmtools.measure.rundir import (
@@ -26,6 +28,7 @@ from kmtools.measure.rundir import (
     UNIT_TSC,
     RunError,
     is_quick,
+    read_env,
     require_run,
 )
 from kmtools.measure.samples import MEASURED, UNIT_ROUNDS
@@ -52,12 +55,14 @@ POINT = {**OF_EACH, "measured": MEASURED, "sites": int}
 SITE_COST = {
     "tier": TIERS, "kernel": str, "benchmark": str, "flavour": str, "unit": str, "n": int,
     "sites": [int], "cost": NUMBER, "ci_lo": NUMBER, "ci_hi": NUMBER, "pass_cost": NUMBER,
-    "core_cycles": NUMBER, "ns": NUMBER, "percent": NUMBER, "verdict": VERDICTS, "note": str,
+    "margin?": NUMBER, "core_cycles": NUMBER, "ns": NUMBER, "percent": NUMBER, "verdict": VERDICTS,
+    "note": str,
 }  # fmt: skip
 CORE_CYCLES = {
-    "source": str, "per_tick": float, "median": NUMBER, "delta": NUMBER, "delta_ci_lo": NUMBER,
-    "delta_ci_hi": NUMBER,
+    "source": str, "per_tick": float, "spread?": float, "median": NUMBER, "delta": NUMBER,
+    "delta_ci_lo": NUMBER, "delta_ci_hi": NUMBER,
 }  # fmt: skip
+COST = {"delta": float, "delta_ci_lo": NUMBER, "delta_ci_hi": NUMBER}
 RESULT = {
     **OF_EACH, "baseline": TEXT, "delta": NUMBER, "delta_ci_lo": NUMBER, "delta_ci_hi": NUMBER,
     "delta_sign_lo": NUMBER, "delta_sign_hi": NUMBER, "delta_cluster_lo": NUMBER,
@@ -66,6 +71,7 @@ RESULT = {
     "note": str, "correlation_blocks": NUMBER, "windows": int, "windows_flagged": int,
     "windows_late?": int,
     "flags": {"*": int}, "published": NUMBER, "published_delta": NUMBER, "published_rows": [dict],
+    "distribution?": [[float]], "also_over?": {"*": COST},
 }  # fmt: skip
 PROVENANCE = {
     "run": str, "date": TEXT, "quick": bool, "version": TEXT, "commit": TEXT,
@@ -103,10 +109,24 @@ def in_core_cycles(
     return {
         "source": core.source,
         "per_tick": number(core.per_tick),
+        "spread": number(core.spread),
         "median": number(core.of(median)),
         "delta": number(core.of(delta)),
         **ends("delta_ci", interval, core.per_tick),
     }
+
+
+def figure_data(result: Result) -> dict[str, Any]:
+    """What figures need beyond the rest, as far as there is any."""
+    found: dict[str, Any] = {}
+    if result.distribution:
+        found["distribution"] = [[number(at), number(high)] for at, high in result.distribution]
+    if result.also_over:
+        found["also_over"] = {
+            name: {"delta": number(delta), **ends("delta_ci", interval)}
+            for name, (delta, interval) in result.also_over.items()
+        }
+    return found
 
 
 def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
@@ -135,6 +155,7 @@ def as_json(result: Result, ancestors: Ancestors) -> dict[str, Any]:
         "margin": number(result.margin),
         "detectable": number(result.detectable),
         **core,
+        **figure_data(result),
         "verdict": result.verdict,
         "note": result.note,
         "correlation_blocks": number(result.correlation),
@@ -187,6 +208,11 @@ def read_summary(run: Path) -> dict[str, Any]:
     provenance and units."""
     require_run(run)
     path = run / "summary.json"
+    if not path.is_file():
+        read_env(run / "env.json")
+        raise UnableError(
+            f"{run}: nothing is judged yet: call scripts/kmarkers report {shlex.quote(str(run))}"
+        )
     summary = read_json(path)
     if isinstance(summary, list):
         both = [entry for entry in summary if isinstance(entry, dict)]

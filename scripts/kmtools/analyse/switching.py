@@ -178,9 +178,10 @@ class Promise:
             return None
         kept = got <= self.limit if self.most else got >= self.limit
         bound = f"{'at most' if self.most else 'at least'} {self.limit:g}"
-        return [self.words, bound, f"{got:.4g}", "kept" if kept else "BROKEN"]
+        return [self.words, bound, f"{got:.4g}", "kept" if kept else BROKEN]
 
 
+BROKEN = "BROKEN"
 PROMISES = (
     Promise("native", "rounds of a batch of any size", rounds_of_any, True, 3),
     Promise("native", "a further site, in stores that it needs", against_stores, True, 2.5),

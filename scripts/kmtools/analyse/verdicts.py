@@ -8,9 +8,15 @@ variant is
 - slower (faster) when its whole interval lies beyond the margin and its difference beyond the
   noise floor,
 - equivalent when its whole interval lies inside the margin and the noise floor does too,
-- unresolved otherwise: finding no difference is not finding that there is none.
+- different (the verdict "differs") when its interval excludes zero and straddles the margin, and
+  its difference is beyond the noise floor: it costs about as much as the margin,
+- unresolved otherwise: nothing can be said. Finding no difference is not finding that there is
+  none.
+Where core cycles are known, all of this is done with slopes of core cycles, each block's own, and
+shown in ticks of the usual frequency, see corecycles.py.
 A variant whose windows are not on a line over their loop counts has no such verdict: it is
-withheld, see linearity.py.
+withheld, see linearity.py. Nor has any variant of a benchmark whose baseline was not measured at
+all: longer loops took no longer.
 The clone itself is judged by the margin alone, so that it can fail. Instruction counts are exact
 and compared as integers: identical, more or fewer.
 """
@@ -28,6 +34,7 @@ from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.layouts import of_codes
 from kmtools.analyse.slopes import (
     CLONE_SUFFIX,
+    ONE,
     Slope,
     find_baseline,
     fitted,
@@ -35,20 +42,26 @@ from kmtools.analyse.slopes import (
     points_of,
 )
 from kmtools.analyse.stats import Interval
+from kmtools.analyse.words import (
+    BASELINE,
+    DIFFERS,
+    EQUIVALENT,
+    FASTER,
+    FEWER,
+    IDENTICAL,
+    MORE,
+    NO_BASELINE,
+    SAID,
+    SLOWER,
+    UNRESOLVED,
+    WITHHELD,
+)
 from kmtools.measure import rundir
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
 
-SLOWER, FASTER, EQUIVALENT, UNRESOLVED = "slower", "faster", "equivalent", "unresolved"
-# Verdicts on exact counts, which say nothing about time.
-MORE, FEWER = "more", "fewer"
-IDENTICAL, BASELINE, NO_BASELINE = "identical", "baseline", "no baseline"
-# In place of any of these three, where the numbers of the run do not carry one; see grade.py.
-WITHHELD = "withheld"
 VERDICTS = (
-    SLOWER,
-    FASTER,
-    EQUIVALENT,
+    *SAID,
     UNRESOLVED,
     WITHHELD,
     MORE,
@@ -58,6 +71,8 @@ VERDICTS = (
     NO_BASELINE,
 )
 
+# A note: the instrument did not measure at all.
+UNMEASURED = "nothing was measured: longer loops take no longer on this clock"
 # A note: where the code lies decides, and the layouts of the program are too few to tell.
 PLACED = "code layouts differ, and more time does not help"
 
@@ -121,6 +136,11 @@ class Result:
     outside: float
     slopes: Sequence[Slope] = field(repr=False)
     deltas: Sequence[Slope] = field(repr=False)
+    # What figuredata.py adds: a distribution as heights at places, and costs over other variants.
+    distribution: Sequence[tuple[float, float]] = ()
+    # One step of the clock, as a cost of this variant alone.
+    step: float = 0.0
+    also_over: Mapping[str, tuple[float, Interval]] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -145,6 +165,8 @@ def decide(delta: float, interval: Interval, margin: float, noise_floor: float |
         return FASTER
     if interval.reach <= margin and floor <= margin:
         return EQUIVALENT
+    if (interval.lo > 0 and delta > floor) or (interval.hi < 0 and delta < -floor):
+        return DIFFERS
     return UNRESOLVED
 
 
@@ -217,6 +239,14 @@ class Group:
     outside: float
     bends: Mapping[str, Sequence[Slope]] = field(default_factory=dict)
 
+    def has_measured(self, variant: str) -> bool:
+        """Whether longer loops take longer, of the variant and of the baseline; true for one that
+        has no windows, and for emulated ticks, which say nothing about a loop."""
+        if self.tier.emulated and not self.tier.exact:
+            return True
+        both = (self.slopes.get(name or variant, []) for name in (variant, self.baseline))
+        return all(stats.middle(series) > 0 for series in both if series)
+
     def resolves(self, variant: str) -> float:
         """What the clock resolves of the difference between a variant and the baseline."""
         return resolves(self.resolution, variant, self.baseline)
@@ -236,11 +266,12 @@ def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
     per_variant: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         per_variant[sample.variant].append(sample)
-    points = points_of(samples)
-    slopes = fitted(points)
+    core = corecycles.ratio_of(tier, samples)
+    points = points_of(samples, core.cycles_of) if core else points_of(samples)
+    per = core.ratio if core else ONE
+    slopes = fitted(points, per)
     resolution = stats.clock_resolution(samples)
     baseline = find_baseline(slopes)
-    core = corecycles.ratio_of(tier, samples)
     outside = looks.outside_of(tier.env, samples, location.OUTSIDE)
     margin = noise = None
     if baseline is not None:
@@ -250,7 +281,7 @@ def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
         noise = difference(slopes[clone], slopes[baseline], tier.exact, step, outside)
     return Group(
         tier, benchmark, per_variant, slopes, baseline, margin, noise, resolution, core, outside,
-        linearity.bends(points),
+        linearity.bends(points, per),
     )  # fmt: skip
 
 
@@ -309,9 +340,7 @@ def straight(group: Group, variant: str, verdict: str, note: str) -> tuple[str, 
         bend = linearity.bend_of(series, cost, group.margin or 0.0, step, group.outside)
     if bend is None:
         return verdict, note
-    judged = (
-        verdict in (SLOWER, FASTER, EQUIVALENT) and variant != (group.baseline or "") + CLONE_SUFFIX
-    )
+    judged = verdict in SAID and variant != (group.baseline or "") + CLONE_SUFFIX
     note = "; ".join(filter(None, (linearity.note(bend), note)))
     return WITHHELD if judged else verdict, note
 
@@ -333,6 +362,8 @@ def result_for(group: Group, variant: str) -> Result:
     if not series:
         verdict, note = UNRESOLVED, "every window is flagged"
     verdict, note = straight(group, variant, verdict, note)
+    if not group.has_measured(variant):
+        verdict, note = WITHHELD if diff else verdict, UNMEASURED
     hits = group.tier.env.get(f"{rundir.HITS}{group.benchmark}:{variant}")
     note = "; ".join(filter(None, (note, f"hits: {hits}" if hits else "")))
     return Result(
@@ -361,6 +392,7 @@ def result_for(group: Group, variant: str) -> Result:
         late=stats.count_late(windows, tick_khz(group.tier)),
         flags=stats.count_flags(windows),
         resolution=group.resolves(variant),
+        step=group.resolution.get(variant, 0.0),
         core=group.core,
         outside=group.outside,
         slopes=series,

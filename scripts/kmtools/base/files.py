@@ -23,11 +23,11 @@ def publish(partial: Path, final: Path) -> None:
     partial.rename(final)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file in one step: readers see the old text or all of the new one."""
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file in one step: readers see the old content or all of the new one."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
+        partial.write_bytes(content.encode() if isinstance(content, str) else content)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from kmtools.base.errors import FailedError
+from kmtools.base.errors import FailedError, explain
 
 WORDS = {
     str: "a text", int: "a whole number", float: "a number", bool: "true or false",
@@ -20,7 +20,9 @@ def read_json(path: Path, shape: Any = Any) -> Any:
     """The value in a file; FailedError names the file, and the field whose shape is wrong."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise FailedError(explain(error)) from error
+    except ValueError as error:
         raise FailedError(f"{path}: {error}") from error
     check_shape(value, shape, f"{path}: ")
     return value

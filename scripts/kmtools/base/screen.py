@@ -4,9 +4,15 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
+
+from kmtools.base import streams
 
 # The other screen, without a cursor and without lines that continue on the next one; and back.
 ENTER, LEAVE = "\033[?1049h\033[?25l\033[?7l", "\033[?7h\033[?25h\033[?1049l"
@@ -85,3 +91,15 @@ class Screen:
         os.kill(os.getpid(), signal.SIGSTOP)
         self._say(ENTER)
         self.draw()
+
+
+def page_text(text: str) -> None:
+    """Print a text; on a terminal through a pager, PAGER or less, which ends by itself if the text
+    fits on the screen."""
+    words = shlex.split(os.environ.get("PAGER") or "less")
+    if not has_screen(sys.stdout) or not words or shutil.which(words[0]) is None:
+        print(text)
+        return
+    environment = {"LESS": "FRX", "LESSCHARSET": "utf-8", **os.environ}
+    shown = (text + "\n").encode(sys.stdout.encoding, streams.PLAIN)
+    subprocess.run(words, input=shown, check=False, env=environment)

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import textwrap
 from collections.abc import Container, Sequence
 
 # Columns, where nothing says how many there are.
 DEFAULT_WIDTH = 100
+UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]|[\ud800-\udfff]")
+HYPHEN = re.compile(r"(?<![\w-])-(?=[\d?])")
 
 
 def terminal_width() -> int:
@@ -69,3 +72,13 @@ def fitted(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> l
         lines += [*([""] if lines else []), *made]
         first, last = last, len(heads)
     return lines
+
+
+def clean(text: str) -> str:
+    """A text without the characters that no document may hold, such as NUL: question marks."""
+    return UNFIT.sub("?", text)
+
+
+def minus(text: str) -> str:
+    """Hyphens before digits as minus signs, unless they join words."""
+    return HYPHEN.sub("\N{MINUS SIGN}", text)

@@ -8,12 +8,16 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kmtools.analyse import changes
+from kmtools.analyse import words
 from kmtools.base.errors import BAD, DONE, UnableError
 from kmtools.base.files import write_whole
+from kmtools.base.screen import page_text
 from kmtools.commands import Run
-from kmtools.report import changefiles, changepage, changetext, comparison
+
+if TYPE_CHECKING:
+    from kmtools.report import comparison
 
 
 def percent(text: str) -> float:
@@ -42,9 +46,9 @@ def add_limits(parser: ArgumentParser, failing: str, known: Collection[str]) -> 
     parser.add_argument(
         "--margin",
         type=percent,
-        default=changes.MARGIN,
+        default=words.MARGIN,
         metavar="PERCENT",
-        help=f"changes below it count as none (default {changes.MARGIN:g})",
+        help=f"changes below it count as none (default {words.MARGIN:g})",
     )
     parser.add_argument(
         "--fail-on",
@@ -58,7 +62,7 @@ def add_limits(parser: ArgumentParser, failing: str, known: Collection[str]) -> 
 
 def add_judging(parser: ArgumentParser) -> None:
     """Add the options that say how rows are judged and shown."""
-    add_limits(parser, "exit with 1 if a row has it", comparison.FAILURES)
+    add_limits(parser, "exit with 1 if a row has it", words.FAILURES)
     parser.add_argument(
         "--whole", action="store_true", help="judge baselines and switches, too: on one machine"
     )
@@ -81,6 +85,8 @@ def compare(parser: ArgumentParser) -> Run:
 
 def run_compare(args: Namespace) -> int:
     """Compare, print and write what was asked for; returns the exit code."""
+    from kmtools.report import comparison
+
     runs = comparison.load_all([args.a, *args.b])
     found = comparison.compare(runs, args.margin, args.fail_on, args.whole)
     tell(args, found)
@@ -89,6 +95,8 @@ def run_compare(args: Namespace) -> int:
 
 def tell(args: Namespace, found: comparison.Comparison) -> None:
     """Print a comparison, and write the files that were asked for."""
+    from kmtools.report import changefiles, changepage, changetext
+
     makers: dict[str, Callable[[], str]] = {
         "markdown": lambda: changetext.markdown(found, args.all),
         "json": lambda: changefiles.as_json(found),
@@ -99,7 +107,7 @@ def tell(args: Namespace, found: comparison.Comparison) -> None:
         path = getattr(args, name)
         if path is not None:
             write(path, make())
-    print(changetext.terminal(found, args.all))
+    page_text(changetext.terminal(found, args.all))
 
 
 def write(path: Path, text: str) -> None:

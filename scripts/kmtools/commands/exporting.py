@@ -6,14 +6,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from kmtools.analyse.rows import rows_of
 from kmtools.base.errors import UnableError
 from kmtools.commands import Run
 from kmtools.commands.comparing import write
-from kmtools.measure.rundir import read_env, tiers_of
-from kmtools.measure.samples import LOOP, read_samples
-from kmtools.report import exports
-from kmtools.report.comparison import samples_of
 
 
 def export(parser: ArgumentParser) -> Run:
@@ -33,16 +28,21 @@ def run_export(args: Namespace) -> None:
     """Write what was asked for."""
     if not (args.parquet or args.openmetrics or args.trace):
         raise UnableError("which format? --parquet, --openmetrics or --trace")
-    path = samples_of(args.run)
+    from kmtools.analyse import estimates
+    from kmtools.measure.rundir import read_env, tiers_of
+    from kmtools.measure.samples import LOOP, read_samples
+    from kmtools.report import exports
+
+    path = estimates.samples_of(args.run)
     tiers = tiers_of(read_env(args.run / "env.json"))
     samples = read_samples(path, tiers)
     if args.trace and all(sample.measured == LOOP for sample in samples):
         raise UnableError(f"{args.run}: there is no switch in it; arm-scaling measures some")
     if args.openmetrics:
-        write(args.openmetrics, exports.openmetrics(rows_of(samples, tiers)))
+        write(args.openmetrics, exports.openmetrics(estimates.of_run(args.run).rows))
     if args.trace:
         write(args.trace, exports.chrome(samples, tiers))
     if args.parquet:
-        from kmtools.analyse import columns  # noqa: PLC0415  the others need no duckdb
+        from kmtools.analyse import parquet
 
-        columns.to_parquet(samples, args.parquet)
+        parquet.write(samples, args.parquet)

@@ -58,7 +58,7 @@ def lab_remove(parser: ArgumentParser) -> Run:
     return lambda args: added.remove(args.name)
 
 
-def lab_commands(parser: ArgumentParser) -> Run:
+def lab_compile_commands(parser: ArgumentParser) -> Run:
     """The modules are built for a test kernel, and the commands of that build are written as this
     machine sees their paths; those of the programs are behind them.
     """
@@ -166,4 +166,4 @@ def guest_options(parser: ArgumentParser, memory: int) -> None:
 
 def vm_accel(parser: ArgumentParser) -> Run:
     parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    return lambda args: print(usable_accel(args.kernel))
+    return lambda args: print(usable_accel(args.kernel, print).line)

@@ -6,25 +6,24 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from kmtools.analyse import words
 from kmtools.base.errors import BAD, DONE, UnableError
 from kmtools.base.text import printable, terminal_width, wrapped
 from kmtools.commands import Run
 from kmtools.commands.comparing import add_judging, add_limits, tell, write
-from kmtools.report import comparison, machines
-from kmtools.report import history as histories
 
 
 def fleet(parser: ArgumentParser) -> Run:
     """Each folder below FOLDER that holds env.json is a run, of one machine. The runs are grouped
     by CPU model, microcode and kernel, and each group is compared with the largest, row by row, as
     kmarkers compare does; a run is one cluster. Machines that are dead, slow or whose samples are
-    refused are named, left out, and make the exit code 1. It needs the Python package duckdb
-    (scripts/setup --fleet).
+    refused are named, left out, and make the exit code 1. Runs in Parquet need the Python package
+    duckdb (scripts/setup --fleet).
     """
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="holds the runs, at any depth")
     parser.add_argument(
         "--by",
-        default=",".join(machines.PROPERTIES),
+        default=",".join(words.PROPERTIES),
         help="what makes a group (default %(default)s)",
     )
     parser.add_argument("--against", metavar="TEXT", help="the group whose name holds it is first")
@@ -41,10 +40,12 @@ def names(path: Path) -> list[str]:
 
 def run_fleet(args: Namespace) -> int:
     """Compare the groups of a folder; returns the exit code."""
+    from kmtools.report import comparison, machines
+
     by = [word.strip() for word in args.by.split(",")]
     for word in by:
-        if word not in machines.PROPERTIES:
-            raise UnableError(f"--by: {word!r} is not one of {', '.join(machines.PROPERTIES)}")
+        if word not in words.PROPERTIES:
+            raise UnableError(f"--by: {word!r} is not one of {', '.join(words.PROPERTIES)}")
     expected = names(args.machines) if args.machines else []
     whole = machines.load(args.folder, by, expected)
     runs = machines.sides(whole, args.against)
@@ -61,20 +62,22 @@ def run_fleet(args: Namespace) -> int:
 def history(parser: ArgumentParser) -> Run:
     """The runs below FOLDER, in the order of their dates, make a series for each row that all of
     them have: the cost of the variant as a share of its baseline. A shift is a change of a series
-    that stays. It needs the Python packages duckdb, ruptures and scipy (scripts/setup --fleet).
+    that stays. It needs the Python packages ruptures and scipy (scripts/setup --fleet).
     """
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="holds the runs, at any depth")
-    add_limits(parser, "exit with 1 if a row has such a shift", histories.FAILURES)
+    add_limits(parser, "exit with 1 if a row has such a shift", words.SHIFTS)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all series there, too")
     return run_history
 
 
 def run_history(args: Namespace) -> int:
     """Show the shifts of a folder's runs; returns the exit code."""
+    from kmtools.report import history as histories
+
     found = histories.load(args.folder, args.margin)
     if args.json:
         write(args.json, histories.as_json(found))
     print(histories.terminal(found))
-    failing = {verdict for word in args.fail_on for verdict in comparison.FAILURES[word]}
+    failing = {verdict for word in args.fail_on for verdict in words.FAILURES[word]}
     failed = any(shift.verdict in failing for shift in found.shifts)
     return BAD if failed or found.refused else DONE

@@ -6,19 +6,13 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from kmtools.analyse.summary import read_summary
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import write_whole
 from kmtools.base.jsonfile import read_json
 from kmtools.base.text import aligned
 from kmtools.commands import Run
+from kmtools.commands.plotting import FORMATS
 from kmtools.measure import objects
-from kmtools.report.figures import curves
-from kmtools.report.impact import lines
-from kmtools.report.rates import charts, costs, text
-from kmtools.report.reference import REFERENCE, make
-
-WIDTH = 700
 
 
 def impact(parser: ArgumentParser) -> Run:
@@ -26,6 +20,9 @@ def impact(parser: ArgumentParser) -> Run:
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
 
     def run(args: Namespace) -> None:
+        from kmtools.analyse.summary import read_summary
+        from kmtools.report.impact import lines
+
         text = "\n".join(lines(read_summary(args.run)["results"]))
         if not text:
             raise FailedError("no tier with real caches has these benchmarks")
@@ -40,15 +37,26 @@ def rates(parser: ArgumentParser) -> Run:
     """
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
     parser.add_argument("--rate", type=float, default=1e6, help="events a second (1000000)")
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="write a figure, as SVG")
+    parser.add_argument(
+        "--figure", type=Path, metavar="FILE", help="write a figure: .svg, .png or .pdf"
+    )
 
     def run(args: Namespace) -> None:
+        from kmtools.analyse.summary import read_summary
+        from kmtools.report.figures import library
+        from kmtools.report.rates import charts, costs, text
+
         env = read_json(args.run / "env.json", dict)
         found = costs(read_summary(args.run), env)
+        kind = args.figure.suffix[1:] if args.figure else "svg"
+        if kind not in FORMATS:
+            raise UnableError(f"{args.figure}: a figure is .svg, .png or .pdf")
         print(text(found, args.rate))
         if args.figure:
+            if why := library.fault():
+                raise UnableError(f"the figure cannot be drawn: {why}")
             words = "Share of a CPU over the rate of events, for each mechanism"
-            write_whole(args.figure, curves.draw(charts(found), WIDTH).whole(words))
+            write_whole(args.figure, library.canvas().file(charts(found), words, kind))
 
     return run
 
@@ -74,14 +82,3 @@ def sites(parser: ArgumentParser) -> Run:
             print(f"\n{entries} function entries are recorded in the shared sources, no variants")
 
     return run
-
-
-def reference(parser: ArgumentParser) -> Run:
-    """A run is refused if it was quick or lacks a tier, or if its env.json holds a path or the name
-    of the machine.
-    """
-    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
-    parser.add_argument(
-        "--out", type=Path, default=REFERENCE, metavar="DIR", help="instead of results/reference"
-    )
-    return lambda args: make(args.run, args.out)

@@ -17,6 +17,7 @@ from typing import Any
 from kmtools.base.errors import BAD, DONE, UNABLE, FailedError, UnableError, explain
 from kmtools.base.files import alone
 from kmtools.base.paths import ROOT
+from kmtools.base.screen import page_text
 from kmtools.commands import Run
 from kmtools.lab import catalogue
 from kmtools.measure import bench as measuring
@@ -74,8 +75,17 @@ def run_collect(args: Namespace) -> None:
             get(folder)
             raw.append((tier, folder))
         collecting.tell(args.run, collecting.merge(args.run, raw))
+        keep_estimates(args.run)
         for tier, folder in raw[len(args.raw) :]:
             shutil.copytree(folder, args.run / "raw" / tier, dirs_exist_ok=True)
+
+
+def keep_estimates(run: Path) -> None:
+    """Make the estimates of a run now; without numpy they are made when first asked for."""
+    if reporting.has_package("numpy"):
+        from kmtools.analyse import estimates
+
+        estimates.of_run(run)
 
 
 def tier_and_place(text: str) -> tuple[str, str]:
@@ -93,20 +103,36 @@ def tier_and_folder(text: str) -> tuple[str, Path]:
 
 
 def report(parser: ArgumentParser) -> Run:
-    """Without numpy it prints medians and names the missing packages; the exit code is then 2."""
+    """Prints the answer of a run; kmarkers table prints its tables. Without numpy it prints medians
+    and names the missing package; the exit code is then 2."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
-    parser.add_argument("--no-figures", action="store_true", help="table and summary.json alone")
-    parser.add_argument("--tier", choices=rundir.TIERS, help="print its table, write nothing")
+    parser.add_argument("--no-figures", action="store_true", help="summary.json alone")
 
     def run(args: Namespace) -> int:
-        whole = reporting.report(args.run, args.tier, figures=not args.no_figures)
+        whole = reporting.report(args.run, figures=not args.no_figures)
         return DONE if whole else UNABLE
 
     return run
 
 
+def table(parser: ArgumentParser) -> Run:
+    """Prints a table for each benchmark: every variant with its interval and verdict. On a terminal
+    a pager shows them (PAGER, else less). Tables of emulated ticks are left out unless they are
+    asked for. Without numpy it prints medians.
+    """
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
+    parser.add_argument("patterns", nargs="*", metavar="BENCHMARK", help="only these: 'density-*'")
+    parser.add_argument("--tier", choices=rundir.TIERS, help="only this tier")
+    parser.add_argument("--all", action="store_true", help="tables of emulated ticks, too")
+
+    def run(args: Namespace) -> None:
+        page_text(reporting.tables(args.run, args.tier, args.patterns, args.all))
+
+    return run
+
+
 def bench(parser: ArgumentParser) -> Run:
-    """Measures in user space on the real CPU (native) and prints that table; then fetches a stock
+    """Measures in user space on the real CPU (native) and prints the answer; then fetches a stock
     kernel, boots it and measures in it (vm), and again under an emulator that counts instructions
     (icount). With --host it measures in user space and inside the running kernel (metal). README.md
     says what the numbers of each tier mean. The run is left in results/local/<date>/;
@@ -240,11 +266,9 @@ def run_bench(args: Namespace) -> int:
 
 def measure_and_report(run: benchrun.Run, events: Events) -> int:
     """Measure the missing tiers; report those that are there, also after an interruption."""
-    shown: set[str] = set()
 
     def show(tier: str, held: Held) -> None:
         reporting.report(run.path, tier, held=held)
-        shown.add(tier)
 
     bench = Bench(run, show, events, steering(), reporting.resolving)
     interrupted = False
@@ -257,8 +281,7 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
     if run.measured():
         bench.progress.step("plotting", "15 s")
         bench.merge()
-        tables = [tier for tier in run.measured() if tier not in shown]
-        whole = reporting.report(run.path, tables=tables, held=bench.held)
+        whole = reporting.report(run.path, held=bench.held)
     if interrupted:
         return 130
     if any(obstacle["failed"] for obstacle in run.obstacles.values()):
@@ -270,8 +293,8 @@ def steering() -> measuring.Steering | None:
     """What decides how long to measure in user space; None without numpy."""
     if not reporting.has_package("numpy"):
         return None
-    from kmtools.analyse import looks  # noqa: PLC0415  numpy may be missing
-    from kmtools.analyse.steering import Steering  # noqa: PLC0415
+    from kmtools.analyse import looks
+    from kmtools.analyse.steering import Steering
 
     return measuring.Steering(Steering, looks.MOST)
 

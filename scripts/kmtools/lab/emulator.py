@@ -1,25 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Chooses the QEMU of a kernel, its accelerator and its options."""
+"""Chooses the QEMU of a kernel, and its options."""
 
 from __future__ import annotations
 
-import json
 import os
-import platform
-import re
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
-from kmtools.base.files import write_whole
-from kmtools.base.paths import cache_dir
 from kmtools.base.processes import captured
 from kmtools.lab.unpack import qemu_dir
 
 TIERS = ("vm", "icount")
-KVM = Path("/dev/kvm")
 
 
 @dataclass(frozen=True)
@@ -61,27 +55,6 @@ def _with_version(command: tuple[str, ...], environment: Mapping[str, str]) -> E
     return Emulator(command, environment, shown.stdout.partition("\n")[0] or "unknown")
 
 
-def kvm_verdict(emulator: Emulator, probe: Callable[[], bool]) -> bool:
-    """Return whether KVM works on this host with this emulator; what `probe` finds is kept."""
-    # That it may be opened does not mean that it works.
-    if not os.access(KVM, os.R_OK | os.W_OK):
-        return False
-    record = cache_dir() / "accel.json"
-    verdicts: dict[str, bool] = json.loads(record.read_text()) if record.is_file() else {}
-    key = _probe_key(emulator)
-    if key in verdicts:
-        return verdicts[key]
-    verdicts[key] = probe()
-    record.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(record, json.dumps(verdicts, indent=1) + "\n")
-    return verdicts[key]
-
-
-def _probe_key(emulator: Emulator) -> str:
-    cpu = re.search(r"^model name\s*: *(.*)", Path("/proc/cpuinfo").read_text(), re.M)
-    return f"{emulator.version}; host {platform.release()}; {cpu[1].strip() if cpu else ''}"
-
-
 def accelerator_options(
     accel: str, tier: str, cpus: int, one_thread: bool = False, model: str = "max"
 ) -> list[str]:
@@ -95,7 +68,7 @@ def accelerator_options(
             *("-rtc", "base=2020-01-01,clock=vm", "-seed", "1"),
         ]
     if accel == "kvm":
-        return ["-accel", "kvm", "-cpu", "host", "-smp", str(cpus)]
+        return ["-accel", "kvm", "-cpu", "host,host-cache-info=on", "-smp", str(cpus)]
     threads = "single" if one_thread else "multi"
     return ["-accel", f"tcg,thread={threads}", "-cpu", model, "-smp", str(cpus)]
 

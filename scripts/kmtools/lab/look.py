@@ -21,6 +21,8 @@ from dataclasses import dataclass, replace
 from kmtools.lab.qmp import Monitor, MonitorError
 
 BREAKPOINT = 0xCC
+# In place of a byte whose page is not mapped.
+UNREADABLE = -1
 # The vector of breakpoints; an entry of the table of vectors has 16 bytes.
 VECTOR = 3
 ENTRY_BYTES = 16
@@ -67,8 +69,11 @@ class Cpu:
     @property
     def breakpoint_at(self) -> int:
         """The address of the breakpoint, also if the handler has gone back to it."""
-        gone_back = self.held[1:] == (BREAKPOINT,) and self.held[0] != BREAKPOINT
-        return self.trapped_at + gone_back
+        if len(self.held) < 2 or self.held[0] == BREAKPOINT:
+            return self.trapped_at
+        before, at = self.held
+        # What was executed is mapped.
+        return self.trapped_at + (at == BREAKPOINT or (before == UNREADABLE and at != UNREADABLE))
 
     @property
     def in_kernel_text(self) -> bool:
@@ -98,6 +103,12 @@ def memory(monitor: Monitor, cpu: int, address: int, count: int, size: str = "g"
     said = monitor.human(f"x /{count}{size}x 0x{address:x}", cpu)
     lines = [line.partition(":")[2] for line in said.splitlines()]
     return [int(word, 16) for line in lines for word in re.findall(r"\b0x([0-9a-f]+)", line)]
+
+
+def bytes_around(monitor: Monitor, cpu: int, address: int) -> tuple[int, ...]:
+    """Return the bytes before and at an address, each of which may be on a page of its own."""
+    pairs = (memory(monitor, cpu, place, 1, "b") for place in (address - 1, address))
+    return tuple(found[0] if found else UNREADABLE for found in pairs)
 
 
 def breakpoint_entry(monitor: Monitor, cpu: int, registers: str) -> int:
@@ -131,8 +142,8 @@ def look_at(monitor: Monitor, number: int, registers: str) -> Cpu:
     stack = memory(monitor, number, field("RSP", registers), STACK_WORDS)
     entry = breakpoint_entry(monitor, number, registers)
     trap = trap_on(stack, entry) if entry else ()
-    held = memory(monitor, number, trap[REGISTERS] - 1, 2, "b") if trap else ()
-    return replace(cpu, stack=tuple(stack), entry=entry, trap=trap, held=tuple(held))
+    held = bytes_around(monitor, number, trap[REGISTERS]) if trap else ()
+    return replace(cpu, stack=tuple(stack), entry=entry, trap=trap, held=held)
 
 
 def look(monitor: Monitor) -> list[Cpu]:
@@ -176,9 +187,9 @@ def trapped(seen: Sequence[Cpu]) -> Finding | None:
         return None
     if any(at - cpu.trapped_at > 1 for cpu in alike):
         return None
-    gone = all(cpu.held and BREAKPOINT not in cpu.held for cpu in alike)
-    there = {cpu.held[at - cpu.trapped_at :][:1] for cpu in alike}
-    holds = ", ".join(sorted(f"{held[0]:02x}" if held else "?" for held in there))
+    gone = all({*cpu.held} - {UNREADABLE} and BREAKPOINT not in cpu.held for cpu in alike)
+    there = {cpu.held[at - cpu.trapped_at] for cpu in alike}
+    holds = ", ".join(sorted("?" if byte == UNREADABLE else f"{byte:02x}" for byte in there))
     said = f"CPU {first.number} executes a breakpoint at {at:x} for ever"
     return Finding(f"{said}; memory holds {holds} there", gone and first.in_kernel_text)
 

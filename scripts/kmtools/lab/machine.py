@@ -22,14 +22,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kmtools.base.errors import UnableError, explain
-from kmtools.lab import bochs, catalogue, emulator, initramfs, logscan, secureboot
+from kmtools.base.paths import ROOT
+from kmtools.lab import accel, bochs, catalogue, emulator, initramfs, logscan, secureboot
+from kmtools.lab.accel import Accel
 from kmtools.lab.bochs import Guest
 from kmtools.lab.catalogue import Kernel
 from kmtools.lab.channel import StatusChannel
 from kmtools.lab.emulator import Emulator
 from kmtools.lab.look import Finding
 from kmtools.lab.qmp import Monitor, injecting
-from kmtools.lab.result import LOOK_LOG, Result, judge, read_log
+from kmtools.lab.result import LOOK_LOG, TIME_UP, VM_JSON, Result, judge, read_log
 from kmtools.lab.secureboot import Files
 from kmtools.lab.watch import Watch
 
@@ -42,11 +44,12 @@ TERMINAL = ("-chardev", "stdio,id=terminal,signal=off", "-serial", "chardev:term
 # The sockets of the emulator's monitor, in the scratch directory.
 WATCH_SOCKET, NMI_SOCKET = "watch", "nmi"
 SIGNING_LOG = "signing.log"
+# The logs of kernels that were tried under KVM.
+PROBE_OUT = ROOT / "build" / "vm" / "kvm"
 # How long a guest may take to power off after its exit line.
 POWEROFF_SECONDS = 15.0
 # How long an emulator may take to end after it closed its socket.
 ENDING_SECONDS = 2.0
-PROBE_SECONDS = 20.0
 # With less free space than this, the emulator's logs may be incomplete.
 LOG_BYTES = 1 << 20
 # The list of all markers is longer than the usual buffer of the log. An emulator may take as long
@@ -113,16 +116,17 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     with tempfile.TemporaryDirectory(prefix="kmarkers-") as name, contextlib.ExitStack() as stack:
         scratch = Path(name)
         archive = scratch / "initramfs"
-        additions = [*request.additions, *_guest_files(request, scratch)]
+        additions = [*request.additions, *guest_files(request, scratch)]
         files = _files(request, kernel, scratch)
         try:
             initramfs.write(archive, request.job, files.modules, additions)
         except OSError as error:
             raise UnableError(f"cannot write {archive}: {explain(error)}") from error
-        accel = _accel(request)
+        # Settled once: finding it out may read files, start QEMU, or boot.
+        request = replace(request, accel=_accel_of(request))
         start = _bochs if request.bochs else _qemu
         running = start(request, files, archive, f"{cmdline} kmarkers.nonce={nonce}", scratch)
-        _describe(request, running, accel, kernel.release, cmdline)
+        _describe(request, running, kernel.release, cmdline)
         if request.nmi:
             status = request.out / "status.log"
             stack.enter_context(injecting(scratch / NMI_SOCKET, request.nmi, status))
@@ -139,18 +143,20 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     return result
 
 
-def _accel(request: Request) -> str:
+def _accel_of(request: Request) -> str:
     """Return how the guest's instructions are executed: by KVM, or one of the emulators."""
     if request.bochs:
         return "bochs"
-    return "tcg" if request.tier == "icount" else request.accel or usable_accel(request.kernel)
+    if request.tier == "icount":
+        return "tcg"
+    return request.accel or usable_accel(request.kernel).name
 
 
 def _qemu(request: Request, files: Files, archive: Path, cmdline: str, scratch: Path) -> Emulator:
     """Return QEMU with the options of a boot."""
     qemu = emulator.choose(catalogue.find(request.kernel).qemu)
     options = emulator.accelerator_options(
-        _accel(request), request.tier, request.cpus, request.one_thread, request.model
+        _accel_of(request), request.tier, request.cpus, request.one_thread, request.model
     )
     command = [
         *qemu.command,
@@ -179,19 +185,26 @@ def _bochs(request: Request, files: Files, archive: Path, cmdline: str, scratch:
     return bochs.prepare(catalogue.find(request.kernel).qemu, guest, scratch)
 
 
-def usable_accel(kernel: str) -> str:
-    """Return "kvm" if a kernel boots under it here, else "tcg"; the verdict is kept."""
+def usable_accel(kernel: str, show: Callable[[str], None] | None = None) -> Accel:
+    """Return the best accelerator with which a kernel boots here; `show` is told before it is
+    tried. The verdict is kept; see accel.choose()."""
     qemu = emulator.choose(catalogue.find(kernel).qemu)
 
-    def probe() -> bool:
-        with tempfile.TemporaryDirectory(prefix="kmarkers-probe-") as scratch:
-            job = Path(scratch, "job")
-            job.write_text("exit 0\n")
-            out = Path(scratch, "out")
-            request = Request(kernel, job, out, timeout=PROBE_SECONDS, accel="kvm")
-            return boot(request).exit_code == 0
+    def probe() -> Result:
+        if show:
+            show(f"vm: trying kernel {kernel} under KVM, at most {accel.PROBE_SECONDS:.0f} s")
+        out = PROBE_OUT / kernel
+        out.mkdir(parents=True, exist_ok=True)
+        job = out / "job"
+        job.write_text("exit 0\n")
+        result = boot(Request(kernel, job, out, timeout=accel.PROBE_SECONDS, accel="kvm"))
+        console = out / SERIAL_LOGS[0]
+        if result.reason.startswith(TIME_UP) and console.is_file() and not console.stat().st_size:
+            result.reason = f"{accel.SILENT} in {accel.PROBE_SECONDS:.0f} s"
+        return result
 
-    return "kvm" if emulator.kvm_verdict(qemu, probe) else "tcg"
+    release = catalogue.require(kernel).release
+    return accel.choose(qemu.version, kernel, release, probe)
 
 
 def _prepare(out: Path) -> None:
@@ -199,7 +212,7 @@ def _prepare(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name in ("results", "results.failed"):
         shutil.rmtree(out / name, ignore_errors=True)
-    for name in (*SERIAL_LOGS, "qemu.log", "vm.json", LOOK_LOG, SIGNING_LOG):
+    for name in (*SERIAL_LOGS, "qemu.log", VM_JSON, LOOK_LOG, SIGNING_LOG):
         (out / name).unlink(missing_ok=True)
 
 
@@ -222,10 +235,14 @@ def _files(request: Request, kernel: Kernel, scratch: Path) -> Files:
     return secureboot.prepare(kernel, suite, files, scratch, log, request.signed, key=request.key)
 
 
-def _guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
-    """Write the files that the guest reads: its settings, and the patterns of faults in its log."""
+def guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
+    """Write the files that the guest reads: its settings, twice, so that it runs no job with other
+    ones, and the patterns of faults in its log."""
     exports = [f"export {key}={shlex.quote(str(to))}" for key, to in request.settings.items()]
-    contents = {"settings": exports, "dirt": logscan.DIRT, "clean": logscan.CLEAN}
+    expected = [f"{key}={to}" for key, to in request.settings.items()]
+    contents = {
+        "settings": exports, "expected": expected, "dirt": logscan.DIRT, "clean": logscan.CLEAN,
+    }  # fmt: skip
     for name, lines in contents.items():
         (scratch / name).write_text("".join(f"{line}\n" for line in lines))
     return [(scratch / name, f"/etc/{name}") for name in contents]
@@ -245,20 +262,20 @@ def _serial(out: Path) -> list[str]:
     return options
 
 
-def _describe(request: Request, used: Emulator, accel: str, release: str, cmdline: str) -> None:
+def _describe(request: Request, used: Emulator, release: str, cmdline: str) -> None:
     """Record the machine that the numbers of this run come from."""
     described = {
         "qemu": used.version,
-        "accel": accel,
+        "accel": request.accel,
         "tier": request.tier,
         "kernel": request.kernel,
         "release": release,
         "cmdline": cmdline,
-        "emulated": accel != "kvm",
+        "emulated": accel.is_emulated(request.accel or ""),
         "cpus": 1 if request.tier == "icount" else request.cpus,
         "secure_boot": request.secure_boot,
     }
-    (request.out / "vm.json").write_text(json.dumps(described, indent=1) + "\n")
+    (request.out / VM_JSON).write_text(json.dumps(described, indent=1) + "\n")
 
 
 def _run(running: Emulator, request: Request, channel: StatusChannel, watch: Watch) -> Result:
@@ -295,7 +312,7 @@ def _run(running: Emulator, request: Request, channel: StatusChannel, watch: Wat
     result.exit_code = channel.exit_code
     result.seconds = time.monotonic() - started
     if hung and result.exit_code is None:
-        result.reason = f"no exit status after {min(round(result.seconds, 1), request.timeout):g} s"
+        result.reason = f"{TIME_UP} {min(round(result.seconds, 1), request.timeout):g} s"
         result.reason += f": {result.finding.reason}" if result.finding else ""
     elif hung:
         result.reason = "the guest said its exit code and did not power off"

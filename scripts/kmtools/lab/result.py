@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tarfile
 from dataclasses import dataclass, field
@@ -11,8 +12,10 @@ from pathlib import Path
 from kmtools.lab import logscan
 from kmtools.lab.look import Finding
 
-LOOK_LOG = "look.log"
+LOOK_LOG, VM_JSON = "look.log", "vm.json"
 LOOK_LINES = 60
+# How the reason begins of a boot whose time was up.
+TIME_UP = "no exit status after"
 
 
 @dataclass
@@ -34,6 +37,13 @@ class Result:
     def console(self) -> str:
         """The kernel's log."""
         return read_log(self.out / "console.log")
+
+    @property
+    def under_kvm(self) -> bool:
+        """Whether KVM ran the kernel on a CPU that nothing emulates."""
+        described = self.out / VM_JSON
+        vm = json.loads(described.read_text()) if described.is_file() else {}
+        return vm.get("accel") == "kvm" and not vm.get("emulated")
 
     @property
     def status(self) -> str:

@@ -16,14 +16,14 @@ from pathlib import Path
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 from kmtools.lab import build, catalogue, kernels, tracers
-from kmtools.lab.machine import Request, boot
+from kmtools.lab.machine import Request, boot, usable_accel
 from kmtools.lab.result import Result, report
 
 JOB = ROOT / "scripts" / "guest" / "shell.sh"
 MODULES = ROOT / "build" / "modules"
 OUT = ROOT / "build" / "vm" / "shell"
 WELCOME = """
-Linux {release} in an emulator, with kmarkers loaded. All modules are in /modules.
+Linux {release} in a virtual machine, with kmarkers loaded. All modules are in /modules.
 Nothing you do here reaches the machine outside. "exit" leaves.
 
     insmod /modules/example_client.ko
@@ -58,10 +58,14 @@ def run(request: Request) -> Result:
     entry = catalogue.find(request.kernel)
     kernel = kernels.ensure(entry)
     modules = MODULES / f"{entry.name}-shell"
+    print("lab shell: building the modules and tests, which takes a minute or two the first time")
+    sys.stdout.flush()
     # With tests come the examples.
     if build.build_modules(entry.name, ROOT, modules, ["-s", "KMARKERS_TESTS=m"]):
         raise FailedError("the modules cannot be built")
-    files, missing = tracers.fetch_tracers(entry)
+    print(usable_accel(entry.name, print).line)
+    print("lab shell: fetching tracers and booting, usually half a minute", flush=True)
+    files, missing = tracers.fetch_tracers(entry.suite)
     for why in missing:
         print(f"lab shell: {why}", file=sys.stderr)
     there = [name for name in tracers.TRACERS if f"/usr/bin/{name}" in files.values()]

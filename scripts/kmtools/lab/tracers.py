@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The programs of a kernel's Debian that read trace events, as files for a test kernel."""
+"""The programs of a Debian that read trace events, as files for a test kernel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from kmtools.base.errors import UnableError
 from kmtools.lab import unpack
 from kmtools.lab.apt import FetchError
-from kmtools.lab.catalogue import Entry
 
 # One that cannot be fetched is a SKIP with the reason.
 TRACERS = {"trace-cmd": "trace-cmd", "perf": "linux-perf", "bpftrace": "bpftrace"}
@@ -16,10 +15,10 @@ TRACERS = {"trace-cmd": "trace-cmd", "perf": "linux-perf", "bpftrace": "bpftrace
 TRACERS_MEMORY = 2048
 
 
-def fetch_tracers(entry: Entry) -> tuple[dict[Path, str], list[str]]:
+def fetch_tracers(suite: str) -> tuple[dict[Path, str], list[str]]:
     """Return the files for the test kernel, and the reason for each program that is missing."""
     try:
-        tree = unpack.fetch_programs(entry.suite, "tracers", list(TRACERS.values()))
+        tree = unpack.fetch_programs(suite, "tracers", list(TRACERS.values()))
     except FetchError as error:
         return {}, [f"tracers: {error}"]
     files: dict[Path, str] = {}

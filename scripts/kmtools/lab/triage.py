@@ -40,8 +40,9 @@ def is_nameless(line: str) -> bool:
 
 
 def emulators_crash(result: Result, modules: Collection[str]) -> str | None:
-    """Return the first line of a crash if nothing in it is ours, else None."""
-    if result.exit_code is not None:
+    """Return the first line of a crash if nothing in it is ours, else None: no emulator is at fault
+    where KVM runs the kernel."""
+    if result.exit_code is not None or result.under_kvm:
         return None
     if result.finding:
         return f"the emulator's: {result.finding.reason}" if result.finding.stale else None

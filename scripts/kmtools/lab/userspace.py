@@ -10,7 +10,7 @@ from pathlib import Path
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import captured
 
-NEEDS = "apt-get install gcc make libc6-dev liburcu-dev"
+NEEDS = "apt-get install gcc make libc6-dev"
 
 
 def make(
@@ -28,6 +28,6 @@ def obstacle() -> str:
     for program in ("gcc", "make"):
         if not shutil.which(program):
             return f"{program} is missing: {NEEDS}"
-    if captured(["gcc", "-E", "-x", "c", "-include", "urcu-bp.h", "/dev/null"]).returncode:
-        return f"urcu-bp.h is missing: {NEEDS}"
+    if captured(["gcc", "-E", "-x", "c", "-include", "stdio.h", "/dev/null"]).returncode:
+        return f"stdio.h is missing: {NEEDS}"
     return ""

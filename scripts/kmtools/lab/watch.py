@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from kmtools.lab.look import Cpu, Finding, judge, look
+from kmtools.lab.look import UNREADABLE, Cpu, Finding, judge, look
 from kmtools.lab.qmp import Monitor, MonitorError
 
 LOOKS = 20
@@ -123,6 +123,7 @@ def shown_stack(cpu: Cpu) -> list[str]:
     code = [f"+{8 * n:03x} {word:x}" for n, word in enumerate(cpu.stack) if word >= CODE_FROM]
     lines = [f"entry of breakpoints: {cpu.entry:x}", "on its stack:", *code] if code else []
     if cpu.trap:
-        held = " ".join(f"{byte:02x}" for byte in cpu.held) or "nothing that can be read"
+        read = [f"{byte:02x}" for byte in cpu.held if byte != UNREADABLE]
+        held = " ".join(read) or "nothing that can be read"
         lines.append(f"interrupted by a breakpoint, from {cpu.trapped_at:x} memory holds {held}")
     return lines

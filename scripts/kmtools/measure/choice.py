@@ -12,14 +12,21 @@ import re
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import islice
+from time import monotonic
 
+from kmtools.base.errors import UnableError
 from kmtools.measure import known
+from kmtools.measure.native import lines_of
 from kmtools.measure.samples import Sample
 
 CLONE_SUFFIX = "-clone"
 MOST_BLOCKS, MOST_SEED = 100_000, 2**32 - 1
 # What a pattern may hold: names of benchmarks and variants, and what stands for parts of them.
 PATTERN = re.compile(r"[\w.*?\[\]!-]+")
+# A program lists its benchmarks at once, and has no more than this.
+LIST_SECONDS = 30
+MOST_LINES = 10_000
 DURATION = re.compile(r"(\d{1,6})(s|m|h|)")
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -72,8 +79,17 @@ def names(program: object, wanted: Sequence[str], variants: Sequence[str]) -> li
     left out. Every pattern must match something; UnableError names one that does not."""
     if not wanted and not variants:
         return []
-    done = subprocess.run([str(program), "list"], capture_output=True, text=True, check=False)
-    there = listed(done.stdout)
+    words = [str(program), "list"]
+    until = monotonic() + LIST_SECONDS
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        try:
+            assert process.stdout is not None
+            lines = list(islice(lines_of(process.stdout, lambda: until), MOST_LINES))
+        except TimeoutError:
+            raise UnableError(f"{program} list does not end: it is not used like kmbench") from None
+        finally:
+            process.kill()
+    there = listed("\n".join(lines))
     known.check(there, wanted, variants, "user space")
     fit = [name for name in there if known.fits(name, wanted)]
     return [name for name in fit if any(known.fits(one, variants) for one in there[name])]

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from kmtools.base.errors import explain
 from kmtools.base.files import write_whole
 from kmtools.base.jsonfile import read_json
 from kmtools.measure import benchrun, choice, disturbance, hostenv, hwcounters, rundir, samples
@@ -45,7 +46,9 @@ def read_key_values(path: Path) -> dict[str, str]:
     values: dict[str, str] = {}
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise RunError(explain(error)) from error
+    except UnicodeDecodeError as error:
         raise RunError(f"{path}: {error}") from error
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):

@@ -79,15 +79,16 @@ def measure(
     benchmarks: Sequence[str] = (),
     program: Path = KMLIVE,
     own: Path | None = None,
+    seconds: float = TIMEOUT_SECONDS,
     show: Show | None = None,
 ) -> None:
     """Boot `kernel`, run benchmarks in it and leave the samples, env and vm.json in `raw`.
 
     `live` names the benchmarks in which a program meets the kernel's own code: `program`, a kmlive;
     without it they are left out.
-    `own` is a folder of modules of others, whose benchmarks alone are measured.
-    `show` receives the windows done and planned, and the benchmark. After a panic, a warning in the
-    kernel log or a hang no samples are kept, and this raises FailedError.
+    `own` is a folder of modules of others, whose benchmarks alone are measured. `seconds` is the
+    limit for all of it. `show` receives the windows done and planned, and the benchmark. After a
+    panic, a warning in the kernel log or a hang no samples are kept, and this raises FailedError.
     """
     out = ROOT / "build" / "vm" / f"bench-{tier}"
     out.mkdir(parents=True, exist_ok=True)
@@ -105,7 +106,7 @@ def measure(
         tier=tier,
         modules=modules,
         additions=[(config, "/bench.conf"), *further],
-        timeout=TIMEOUT_SECONDS,
+        timeout=seconds,
     )
     refusals: list[str] = []
     result = boot(request, follow(show, refusals))

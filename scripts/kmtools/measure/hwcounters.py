@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kmtools.base.errors import explain
 from kmtools.measure.rundir import RunError
 
 FILE = "counters"
@@ -45,7 +46,9 @@ def read(path: Path) -> dict[Key, Counted]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        raise RunError(explain(error)) from error
+    except (UnicodeDecodeError, csv.Error) as error:
         raise RunError(f"{path}: {error}") from error
     if not rows or rows[0] != COLUMNS:
         raise RunError(f"{path}:1: its columns are not {','.join(COLUMNS)}")

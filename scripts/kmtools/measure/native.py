@@ -15,14 +15,17 @@ from __future__ import annotations
 import math
 import os
 import re
+import selectors
 import shutil
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from time import monotonic as now
+from typing import IO
 
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import publish
@@ -36,6 +39,12 @@ BENCHMARK = re.compile(r"kmbench: \[(\d+)/(\d+)\] ([\w-]+): ")
 # The CPU on which it measured, in its env.
 CPU = re.compile(r"^cpu=(\d+)$", re.MULTILINE)
 NO_CPU = -1
+
+# A program that ends no benchmark for so long hangs: this, and more for each block.
+HANGS_SECONDS = 600.0
+HANGS_BLOCK_SECONDS = 10.0
+# Of what a program says that is no progress, these lines are kept.
+KEPT_LINES = 20
 
 # How often a process may measure whose machine is suspended meanwhile.
 TURNS = 3
@@ -64,30 +73,67 @@ class SuspendedError(FailedError):
     """The machine was suspended while a process measured."""
 
 
+def lines_of(pipe: IO[bytes], until: Callable[[], float]) -> Iterator[str]:
+    """The lines that a program writes. TimeoutError if it goes on after the time that `until`
+    gives, whatever it writes; a process that it has started may hold the pipe open."""
+    held = b""
+    with selectors.DefaultSelector() as ready:
+        ready.register(pipe, selectors.EVENT_READ)
+        while True:
+            if not ready.select(max(0.0, until() - now())) or now() > until():
+                raise TimeoutError
+            if not (some := os.read(pipe.fileno(), 1 << 16)):
+                break
+            *lines, held = (held + some).split(b"\n")
+            yield from (line.decode(errors="replace").strip() for line in lines)
+            held = held[-4096:]
+    if held:
+        yield held.decode(errors="replace").strip()
+
+
+def listen(
+    process: subprocess.Popen[bytes], show: Callable[[int, int, str], None], seconds: float
+) -> list[str]:
+    """Show the progress of a program until it ends; returns its last lines that are none.
+    TimeoutError if it makes no progress for `seconds`."""
+    assert process.stderr is not None
+    said: deque[str] = deque(maxlen=KEPT_LINES)
+    done, progressed = 0, [now()]
+    for line in lines_of(process.stderr, lambda: progressed[-1] + seconds):
+        match = BENCHMARK.match(line)
+        if not match:
+            said.append(line)
+            continue
+        show(int(match[1]), int(match[2]), match[3])
+        if int(match[1]) > done:
+            done = int(match[1])
+            progressed.append(now())
+    return list(said)
+
+
 def run_process(
     part: Path,
     words: list[object],
     show: Callable[[int, int, str], None],
     more: str = "",
     program: Path | None = None,
+    hangs: float = HANGS_SECONDS,
 ) -> None:
     """Run kmbench, or another program that is used like it, once and leave its samples in `part`,
-    unless it fails; `more` goes to its env."""
+    unless it fails; `more` goes to its env. A program without progress for `hangs` seconds is
+    ended."""
     partial = part.with_name(f"{part.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
-    said = []
     before = disturbance.read()
     command = [str(word) for word in (program or KMBENCH, "run", *words, "--out", partial)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
-            assert process.stderr is not None
             with elsewhere():
-                for raw in process.stderr:
-                    line = raw.decode(errors="replace").strip()
-                    if match := BENCHMARK.match(line):
-                        show(int(match[1]), int(match[2]), match[3])
-                    else:
-                        said.append(line)
+                said = listen(process, show, hangs)
+        except TimeoutError:
+            raise FailedError(
+                f"{command[0]} hangs: it ended no benchmark in {hangs:.0f} s"
+            ) from None
         finally:
             process.kill()
     # Lines about skipped parts do not explain a failure.
@@ -108,7 +154,11 @@ def run_process(
 def add_to(env: Path, before: disturbance.Reading, more: str) -> None:
     """Add what happened on the CPU of a process, and more lines, to its description. The process
     has ended."""
-    text = env.read_text(encoding="utf-8")
+    try:
+        text = env.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        why = "not text in UTF-8: the program is not used like kmbench"
+        raise FailedError(f"{env}: {why}") from None
     match = CPU.search(text)
     found = disturbance.between(before, disturbance.read(), int(match[1]) if match else NO_CPU)
     env.write_text(text + disturbance.lines(found) + more, encoding="utf-8")
@@ -169,7 +219,8 @@ def measure(
         if not part.is_dir():
             words = ["--blocks", blocks, "--seed", seed + number, *benchmarks]
             more = "" if steer is None else STEERED
-            run_awake(partial(run_process, part, words, tell, more, program), say)
+            hangs = HANGS_SECONDS + HANGS_BLOCK_SECONDS * blocks
+            run_awake(partial(run_process, part, words, tell, more, program, hangs), say)
         if ended is not None:
             ended(part, number + 1)
         done = number + 1

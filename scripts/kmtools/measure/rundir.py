@@ -108,6 +108,8 @@ def require_run(run: Path) -> None:
 def read_env(path: Path) -> dict[str, Any]:
     """env.json of a run."""
     require_run(path.parent)
+    if not path.exists():
+        raise UnableError(f"{path.parent}: this is no folder of a run, which holds {path.name}")
     env: dict[str, Any] = read_json(path, ENV)
     return env
 

@@ -1,20 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The answer of a run: what a dormant marker costs on this machine, and how that was in 2006.
 
-Four places are asked about: hot code, code that is not in the instruction cache, code whose data
-are not in the cache, and a whole system call. Each answer is a number of one tier with its interval
-and verdict, or the reason why the run has none. Enabled probes take no part.
+These places are asked about: hot code, among other instructions and first behind a taken branch;
+code that is not in the instruction cache; code whose data are not in the cache; and a whole system
+call. Each answer is a number of one tier with its interval and verdict, or the reason why the run
+has none. Enabled probes take no part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.published import Published, ancestors
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SLOWER, UNRESOLVED, WITHHELD, Result
+from kmtools.analyse.verdicts import (
+    DIFFERS,
+    EQUIVALENT,
+    FASTER,
+    SLOWER,
+    UNRESOLVED,
+    WITHHELD,
+    Result,
+)
 from kmtools.measure.rundir import UNIT_EMULATED, UNIT_INSTRUCTIONS
 from kmtools.report import impact
 
@@ -104,8 +113,43 @@ def then_of(found: Mapping[Key, list[Published]], benchmark: str, names: Mapping
     return f"{machine(known[0][1])}: {', '.join(parts)} (cycles)"
 
 
-def hot(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str) -> Answer:
-    """Hot code; best in a loop that needs every slot of the core."""
+# Where a marker stands in hot code that needs every slot of the core: the place, inside a sentence,
+# how, and the variants that can tell, the best first.
+AMONG = (
+    "In hot code, among other instructions", "among other instructions of hot code",
+    "one marker in the middle of a loop that needs every slot of the core",
+    (("density-one", f"{MARKER}-middle"), ("density-spread", f"{MARKER}-1")),
+)  # fmt: skip
+FIRST = (
+    "In hot code, behind a taken branch", "behind a taken branch",
+    "one marker first in a loop that needs every slot of the core",
+    (("density-one", f"{MARKER}-first"), ("density-full", f"{MARKER}-1")),
+)  # fmt: skip
+Place = tuple[str, str, str, Sequence[Key]]
+
+
+def in_full_code(names: Mapping[Key, Result], where: Place, then: str) -> Answer | None:
+    """One marker in hot code at a place; None if the run does not tell."""
+    place, words, how, keys = where
+    for key in keys:
+        result = names.get(key)
+        if result is not None and compared(result):
+            return Answer(place, words, *in_core(result), result.verdict, f"{how} ({key[0]})", then)
+    return None
+
+
+def hot(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str) -> list[Answer]:
+    """Hot code: one marker among other instructions and first behind a taken branch, which cost
+    different amounts; else what the run has."""
+    found = [in_full_code(names, AMONG, then), in_full_code(names, FIRST, "")]
+    known = [one for one in found if one is not None]
+    if len(known) == 1 and not known[0].then:
+        known = [replace(known[0], then=then)]
+    return known or [anywhere_hot(names, sites, then)]
+
+
+def anywhere_hot(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str) -> Answer:
+    """Hot code of runs that have no single marker in full code."""
     place, words = "In hot code", "in hot code"
     for benchmark, loop in (
         ("density-full", "a loop that needs every slot of the core"),
@@ -147,20 +191,23 @@ def cold_data(names: Mapping[Key, Result], then: str) -> Answer:
 
 
 def system_call(names: Mapping[Key, Result], then: str) -> Answer:
-    """Two markers in getppid()."""
+    """A marker in getppid(), of which the benchmark has two."""
     place, words = "In a system call", "of a system call"
     for benchmark in ("getppid-quiet", "getppid-copy-quiet"):
         base = names.get((benchmark, "compiled-out"))
         for variant in ("jump", "immediate"):
+            other = "" if variant == "jump" else f" ({variant})"
             result = names.get((benchmark, variant))
             if base is None or base.median <= 0 or result is None or not compared(result):
                 continue
             assert result.delta is not None and result.delta_ci is not None
-            scale = 100 / base.median
+            scale = 100 / base.median / impact.MARKERS
             ends = Interval(result.delta_ci.lo * scale, result.delta_ci.hi * scale)
             value = result.delta * scale
-            how = f"two markers in getppid() ({benchmark}, {variant})"
-            return Answer(place, words, value, ends, PERCENT, result.verdict, how, then)
+            flavour = "" if variant == "jump" else f", of flavour {variant}"
+            how = f"half of two markers in getppid(){flavour} ({benchmark})"
+            where = f"{place}{other}"
+            return Answer(where, words, value, ends, PERCENT, result.verdict, how, then)
     return nothing(place, words, "this run has no getppid-quiet", then)
 
 
@@ -186,7 +233,7 @@ def answers(results: Sequence[Result], costs: Sequence[SiteCost]) -> list[Answer
     call = (
         f"2008, Pentium 4: {share.value:.2f} ± {share.half:.2f} % computed, under memory pressure"
     )
-    return [hot(names, sites, then), cold_code(sites), cold_data(names, data),
+    return [*hot(names, sites, then), cold_code(sites), cold_data(names, data),
             system_call(names, call)]  # fmt: skip
 
 
@@ -228,5 +275,5 @@ def sentence(found: Sequence[Answer]) -> str:
 
 def verdict_word(answer: Answer) -> str:
     """What the number says: more, less, none that matters, or not known."""
-    words = {SLOWER: "costs", FASTER: "gains", EQUIVALENT: "equivalent to none"}
+    words = {SLOWER: "costs", FASTER: "gains", EQUIVALENT: "equivalent to none", DIFFERS: "differs"}
     return words.get(answer.verdict, answer.verdict)

@@ -6,24 +6,29 @@ from __future__ import annotations
 import html
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
 from kmtools.analyse import changes
-from kmtools.analyse.changes import NOT_COMPARABLE, NOT_JUDGED, Change
+from kmtools.analyse.changes import MISSING, NEW, NOT_COMPARABLE, NOT_JUDGED, Change
 from kmtools.analyse.rows import EXACT
-from kmtools.analyse.verdicts import EQUIVALENT, IDENTICAL, UNRESOLVED
+from kmtools.analyse.verdicts import EQUIVALENT, IDENTICAL, UNRESOLVED, WITHHELD
 from kmtools.base.text import aligned, printable, wrapped
 from kmtools.report.comparison import Compared, Comparison, Pair, machine_of, remarks
 from kmtools.report.table import amount
 
 # Rows that need no look unless all rows are asked for.
-QUIET = (EQUIVALENT, IDENTICAL, UNRESOLVED, NOT_JUDGED, NOT_COMPARABLE)
+QUIET = (EQUIVALENT, IDENTICAL, UNRESOLVED, WITHHELD, NOT_JUDGED, NOT_COMPARABLE)
 HEADS = ("tier", "benchmark", "variant", "A", "B", "unit", "change", "interval", "verdict")
 NUMBERS = {3, 4, 6, 7}
 # For a terminal: its width, and what the columns below the name of a benchmark are.
 WIDTH = 80
+# What a terminal shows of a pair where not all is asked for: lines, and rows in them; lines about
+# the runs and how to read them, and about what one run lacks.
+LINES, ROWS = 40, 8
+MOST_TOLD, MOST_LACKING = 7, 8
 # What may begin or end markup in Markdown.
 MARKUP = re.compile(r"[\\`*_|\[\]#@~]")
 COLUMNS = "variant: cost in A, in B, change, its interval, verdict"
@@ -85,16 +90,30 @@ def reading(comparison: Comparison, pair: Pair) -> list[str]:
         lines.append(f"half of the rows could show a change of {float(f'{smallest:.2g}'):g} %")
     if any(change.kind == EXACT for change in pair.changes):
         lines.append("instructions are compared as numbers, without a margin")
-    why = Counter(c.note for c in pair.changes if c.verdict == NOT_COMPARABLE)
-    return lines + [f"{count} rows are {NOT_COMPARABLE}: {note}" for note, count in why.items()]
+    if (versions := [version_of(run) for run in (pair.a, pair.b)]) and len(set(versions)) > 1:
+        lines.append("A was made by {}, B by {}".format(*versions))
+    for verdict in (NOT_COMPARABLE, WITHHELD):
+        why = Counter(c.note for c in pair.changes if c.verdict == verdict)
+        lines += [f"{count} rows are {verdict}: {note}" for note, count in why.items()]
+    return lines
+
+
+def version_of(run: Compared) -> str:
+    """The sources that a run was made of."""
+    source = run.env.get("source") or {}
+    told = [printable(str(source.get(name) or "?")) for name in ("version", "commit")]
+    return f"version {told[0]}, commit {told[1][:12]}"
 
 
 def outcome(comparison: Comparison) -> str:
     """The last line."""
+    held = comparison.withheld
+    poor = f"; {held} rows are {WITHHELD}, because the numbers of a run are poor" if held else ""
     if not comparison.failing:
-        return "nothing was asked to fail (--fail-on)"
+        return f"nothing was asked to fail (--fail-on){poor}"
     words = ", ".join(sorted(comparison.failing))
-    return f"{comparison.failed} rows fail ({words})" if comparison.failed else f"no row is {words}"
+    failed = f"{comparison.failed} rows fail ({words})" if comparison.failed else ""
+    return (failed or f"no row is {words}") + poor
 
 
 def below(name: str, numbers: Sequence[str], verdict: str) -> list[str]:
@@ -119,19 +138,75 @@ def grouped(rows: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
-def terminal(comparison: Comparison, everything: bool = False) -> str:
-    """The comparison for a terminal."""
+def lacking(pair: Pair) -> list[str]:
+    """A line for each tier and kernel of which one run has rows that the other lacks."""
+    alone = [change for change in pair.changes if change.verdict in (MISSING, NEW)]
+    found = Counter((row.name.tier, row.kernel, c.note) for c in alone for row in (c.a, c.b) if row)
+    return [
+        f"{tier}, kernel {kernel}: {count} row{'' if count == 1 else 's'} {note}"
+        for (tier, kernel, note), count in sorted(found.items())
+    ]
+
+
+def worst(rows: Sequence[Change], most: int) -> list[Change]:
+    """At most so many rows, those that changed most, in the order of the table."""
+    largest = sorted(rows, key=lambda change: -abs(change.percent or 0.0))[:most]
+    return [change for change in rows if change in largest]
+
+
+def fitted(texts: Sequence[str], most: int) -> list[str]:
+    """As many of the texts as fit into so many lines; the last line counts the others."""
     lines: list[str] = []
+    for number, text in enumerate(texts):
+        own = wrapped(text, WIDTH)
+        last = number == len(texts) - 1
+        if number and len(lines) + len(own) > most - (not last):
+            return [*lines, f"and {len(texts) - number} more: --all"]
+        lines += own
+    return lines
+
+
+def told(comparison: Comparison, pair: Pair, everything: bool) -> list[str]:
+    """The lines before the rows of a pair: the runs, what to know of them, how to read the rows,
+    and what one run lacks."""
+    parts = (
+        ([f"A: {about(pair.a)}", f"B: {about(pair.b)}"], MOST_TOLD),
+        ([*remarks(pair.a), *remarks(pair.b)], MOST_TOLD),
+        ([f"{line}." for line in reading(comparison, pair)], MOST_TOLD),
+        (lacking(pair), MOST_LACKING),
+    )
+    unbounded = sys.maxsize if everything else 0
+    return [line for texts, most in parts for line in fitted(texts, max(most, unbounded))]
+
+
+def shown(rows: Sequence[Change], room: int) -> list[str]:
+    """The rows that changed most, as many as fit into so many lines, and how many there are more;
+    at least one."""
+    for most in range(min(ROWS, len(rows)), 0, -1):
+        lines = ["", COLUMNS, *grouped([cells(change) for change in worst(rows, most)])]
+        if most < len(rows):
+            lines.append(f"and {len(rows) - most} more rows that changed less: --all")
+        if len(lines) <= room or most == 1:
+            return lines
+    return []
+
+
+def terminal(comparison: Comparison, everything: bool = False) -> str:
+    """The comparison for a terminal: all rows, or those that changed most, so that a pair
+    fits on a screen."""
+    lines: list[str] = []
+    end = wrapped(outcome(comparison), WIDTH)
     for pair in comparison.pairs:
-        said = [f"A: {about(pair.a)}", f"B: {about(pair.b)}"]
-        said += [*remarks(pair.a), *remarks(pair.b)]
-        lines += [part for line in said for part in wrapped(line, WIDTH)]
-        lines += [f"{line}." for line in reading(comparison, pair)]
-        rows = [cells(change) for change in chosen(comparison, pair, everything)]
-        if rows:
-            lines += ["", COLUMNS, *grouped(rows)]
-        lines += ["", sums(pair), ""]
-    return "\n".join([*lines, outcome(comparison)])
+        head = told(comparison, pair, everything)
+        foot = ["", *wrapped(sums(pair), WIDTH), ""]
+        rows = chosen(comparison, pair, everything)
+        if everything:
+            body = ["", COLUMNS, *grouped([cells(change) for change in rows])] if rows else []
+        else:
+            changed = [change for change in rows if change.verdict not in (MISSING, NEW)]
+            body = shown(changed, LINES - len(head) - len(foot) - len(end))
+        lines += [*head, *body, *foot]
+    return "\n".join([*lines, *end])
 
 
 def escape(text: str) -> str:

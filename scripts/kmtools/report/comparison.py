@@ -9,33 +9,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kmtools.analyse import changes
-from kmtools.analyse.changes import MISSING, NOT_COMPARABLE, Change
-from kmtools.analyse.rows import Row, rows_of
-from kmtools.analyse.verdicts import FASTER, FEWER, MORE, SLOWER, UNRESOLVED
+from kmtools.analyse import changes, estimates
+from kmtools.analyse.changes import Change
+from kmtools.analyse.rows import Row
+from kmtools.analyse.verdicts import WITHHELD
+from kmtools.analyse.words import FAILURES
 from kmtools.base.text import printable
-from kmtools.measure.rundir import RunError, is_quick, missing_of, read_env, require_run, tiers_of
-from kmtools.measure.samples import read_samples
-
-CHANGED = (SLOWER, FASTER, MORE, FEWER)
-# What --fail-on can name, and the verdicts it stands for.
-FAILURES = {
-    **{verdict: (verdict,) for verdict in (*CHANGED, UNRESOLVED, MISSING)},
-    # What the first run showed is not shown by the other.
-    MISSING: (MISSING, NOT_COMPARABLE),
-    "changed": CHANGED,
-    "costlier": (SLOWER, MORE),
-}
+from kmtools.measure.rundir import RunError, is_quick, missing_of, read_env
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A run: its name, its description and its rows."""
+    """A run: its name, its description, its rows, and a line for the grade of each tier."""
 
     name: str
     env: dict[str, Any]
     rows: Sequence[Row]
     note: str = ""
+    grades: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -67,27 +58,22 @@ class Comparison:
         return change.verdict in self.failing
 
     @property
+    def withheld(self) -> int:
+        """How many rows have no verdict, because a run is poor."""
+        return sum(pair.counts[WITHHELD] for pair in self.pairs)
+
+    @property
     def failed(self) -> int:
         """How many rows fail."""
         return sum(self.fails(change) for pair in self.pairs for change in pair.changes)
 
 
-def samples_of(run: Path) -> Path:
-    """The file with the samples of a run."""
-    require_run(run)
-    for name in ("samples.csv", "samples.csv.gz"):
-        if (run / name).exists():
-            return run / name
-    raise RunError(f"{run / 'samples.csv'}: there are no samples; kmarkers collect makes them")
-
-
 def load(run: Path) -> Compared:
     """A run with its rows; RunError names file and line of what is wrong in it."""
-    path = samples_of(run)
+    found = estimates.of_run(run)
     env = read_env(run / "env.json")
-    tiers = tiers_of(env)
     name = printable(run.resolve().name)
-    return Compared(name, env, rows_of(read_samples(path, tiers), tiers))
+    return Compared(name, env, found.rows, grades=[one.words for one in found.grades])
 
 
 def remarks(run: Compared) -> list[str]:
@@ -96,7 +82,7 @@ def remarks(run: Compared) -> list[str]:
         [f"{run.name} is a quick run: few blocks, so wide intervals"] if is_quick(run.env) else []
     )
     lines += [run.note] if run.note else []
-    return lines + [f"{run.name}: {printable(line)}" for line in missing_of(run.env)]
+    return lines + [f"{run.name}: {printable(x)}" for x in (*missing_of(run.env), *run.grades)]
 
 
 def machine_of(run: Compared) -> dict[str, Any]:
@@ -108,6 +94,7 @@ def machine_of(run: Compared) -> dict[str, Any]:
         "cpu": cpu.get("model_name"),
         "microcode": cpu.get("microcode"),
         "kernel": (run.env.get("kernel") or {}).get("release"),
+        "grades": list(run.grades),
         "remarks": remarks(run),
     }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A run in the formats of other programs: OpenMetrics for monitoring, and trace events of Chrome
-and Perfetto for the switches of arm-scaling. Parquet is columns.py's."""
+and Perfetto for the switches of arm-scaling. Parquet is parquet.py's."""
 
 from __future__ import annotations
 

@@ -10,17 +10,29 @@ from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result
 from kmtools.report import answer
 from kmtools.report.answer import COLD, Key
-from kmtools.report.figures.axis import signed
 from kmtools.report.figures.rows import Panel, Row
+from kmtools.report.figures.scales import signed
 from kmtools.report.table import amount
 
 MARKER, VARIABLE = "marker", "a variable"
-# For each place the benchmarks that can show it, the best first, and the names of both in them.
-PLACES: tuple[tuple[str, Sequence[str], str, str], ...] = (
-    ("hot", ("density-full", "density-empty", "empty-loop"), "marker-jump", "marker-generic"),
-    ("cold code", COLD, "marker-jump", "marker-generic"),
-    ("cold data", ("cold-branch",), "jump", "memory"),
-)
+# For each place the benchmarks that can show it, the best first, with the names of both in them.
+PLACES: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
+    ("hot, among others", (
+        ("density-one", "marker-jump-middle", "marker-generic-middle"),
+        ("density-spread", "marker-jump-1", "marker-generic-1"),
+    )),
+    ("hot, after a branch", (
+        ("density-one", "marker-jump-first", "marker-generic-first"),
+        ("density-full", "marker-jump-1", "marker-generic-1"),
+    )),
+    ("hot", (
+        ("density-full", "marker-jump", "marker-generic"),
+        ("density-empty", "marker-jump", "marker-generic"),
+        ("empty-loop", "marker-jump", "marker-generic"),
+    )),
+    ("cold code", tuple((name, "marker-jump", "marker-generic") for name in COLD)),
+    ("cold data", (("cold-branch", "jump", "memory"),)),
+)  # fmt: skip
 LEAST = 0.25
 
 
@@ -40,11 +52,15 @@ def found_in(
 
 def rows_of(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost]) -> tuple[list[Row], str]:
     """A row for each flavour and place, and their unit."""
-    rows, units = [], []
-    for place, benchmarks, *flavours in PLACES:
-        known = [b for b in benchmarks if any(found_in(b, f, names, sites) for f in flavours)]
-        for name, variant in zip((MARKER, VARIABLE), flavours, strict=True):
-            one = found_in(known[0], variant, names, sites) if known else None
+    rows: list[Row] = []
+    units: list[str] = []
+    for place, several in PLACES:
+        if place == "hot" and rows:
+            # Full code tells more than loops that are nothing but markers.
+            continue
+        known = [row for row in several if any(found_in(row[0], f, names, sites) for f in row[1:])]
+        for name, variant in zip((MARKER, VARIABLE), known[0][1:] if known else (), strict=False):
+            one = found_in(known[0][0], variant, names, sites)
             if one is not None:
                 value, ci, unit, verdict = one
                 words = amount(value, True)

@@ -11,27 +11,24 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from kmtools.analyse import columns, placing, trends
-from kmtools.analyse.columns import Source
+from kmtools.analyse import placing, trends
 from kmtools.analyse.rows import Row
 from kmtools.analyse.summary import ends, number
 from kmtools.analyse.trends import Shift
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.text import aligned, printable, terminal_width, wrapped
-from kmtools.measure.rundir import RunError, read_env, tiers_of
+from kmtools.measure.rundir import RunError, read_env
 from kmtools.report.changetext import percent
-from kmtools.report.machines import file_of, find
+from kmtools.report.machines import Found, find
 
-# What --fail-on can name; the other verdicts are none of a shift.
-FAILURES = ("slower", "faster", "changed", "costlier")
 # So many refused runs are named where none can be used.
 MOST = 5
 
 
 @dataclass(frozen=True)
 class History:
-    """Runs by date, the rows over them, their shifts, the runs that are refused, and those that
-    were measured at other code layouts than the newest."""
+    """Runs by date, the rows over them, their shifts, the runs that are refused, those that were
+    measured at other code layouts than the newest, and those that are poor, with a reason."""
 
     names: Sequence[str]
     dates: Sequence[str]
@@ -39,6 +36,7 @@ class History:
     shifts: Sequence[Shift]
     refused: dict[str, str]
     left_out: dict[str, str]
+    poor: dict[str, str]
 
 
 def moment(env: dict[str, Any], path: Path) -> datetime:
@@ -59,12 +57,13 @@ def load(folder: Path, margin: float) -> History:
         file = path / "env.json"
         try:
             env = read_env(file)
-            source = Source(name, file_of(path), tiers_of(env))
-            dated.append((moment(env, file), name, env["date"], source))
+            dated.append((moment(env, file), name, env["date"], path))
         except FailedError as error:
             refused[name] = str(error)
     dated.sort(key=lambda entry: entry[:2])
-    found = columns.read([source for *_, source in dated])
+    found = Found()
+    for _, name, _, path in dated:
+        found.read(name, path)
     refused.update(found.refused)
     usable = [(name, date) for _, name, date, _ in dated if name not in refused]
     if not usable:
@@ -74,9 +73,14 @@ def load(folder: Path, margin: float) -> History:
     left_out = placing.others(entries, placing.newest(entries), "the newest run")
     entries = [entry for entry in entries if entry[0] not in left_out]
     usable = [(name, date) for name, date in usable if name not in left_out]
-    rows = [row for row in columns.merged(entries) if len(row.values) == len(usable)]
+    rows = [row for row in placing.merged(entries) if len(row.values) == len(usable)]
     shifts = trends.trends(rows, margin)
-    return History([n for n, _ in usable], [d for _, d in usable], rows, shifts, refused, left_out)
+    poor: dict[str, str] = {}
+    for name, row in entries:
+        if row.poor:
+            poor.setdefault(name, f"{row.name.tier} {row.name.benchmark}: {row.poor}")
+    names, dates = [n for n, _ in usable], [d for _, d in usable]
+    return History(names, dates, rows, shifts, refused, left_out, poor)
 
 
 def reasons(refused: dict[str, str]) -> str:
@@ -107,6 +111,7 @@ def terminal(history: History) -> str:
         several = [name for name, _ in names]
         to = f" to {several[-1]}" if len(several) > 1 else ""
         said.append(f"left out: {several[0]}{to}: {why}")
+    said += [f"poor: {name}: {why}" for name, why in sorted(history.poor.items())]
     lines = [part for line in said for part in wrapped(printable(line), terminal_width())]
     heads = ("since run", "date", "tier", "benchmark", "variant", "change", "interval", "verdict")
     rows = [
@@ -153,6 +158,7 @@ def as_json(history: History) -> str:
         "runs": runs,
         "refused": history.refused,
         "left_out": history.left_out,
+        "poor": history.poor,
         "rows": rows,
     }
     return json.dumps(whole, indent=1) + "\n"

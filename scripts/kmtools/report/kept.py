@@ -12,9 +12,10 @@ from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.slopes import CLONE_SUFFIX
 from kmtools.analyse.stats import UNBOUNDED, Interval
+from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
+from kmtools.base.text import minus
 from kmtools.report import answer
-from kmtools.report.figures.svg import minus
 
 START, END = "<!-- result: scripts/kmarkers reference -->", "<!-- end of result -->"
 Entry = Mapping[str, Any]
@@ -26,21 +27,33 @@ def interval(entry: Entry, name: str) -> Interval | None:
     return Interval(-math.inf if lo is None else lo, math.inf if hi is None else hi)
 
 
+def core_of(entry: Entry) -> CoreCycles:
+    """The core cycles of a result; older runs have no spread."""
+    return CoreCycles(entry["source"], entry["per_tick"], entry.get("spread", 0.0))
+
+
 def result_of(entry: Entry) -> Result:
     """An entry of `results`. Its blocks are not kept."""
     core, delta = entry.get("core_cycles"), entry["delta"]
     made: dict[str, Any] = {
         "ci": interval(entry, "ci"),
         "delta_ci": None if delta is None else interval(entry, "delta_ci"),
-        "sign_ci": None if delta is None else interval(entry, "delta_sign"),
-        "cluster_ci": None if delta is None else interval(entry, "delta_cluster"),
+        "time_ci": None if delta is None else interval(entry, "delta_sign"),
+        "layout_ci": None if delta is None else interval(entry, "delta_cluster"),
         "is_clone": entry["variant"] == f"{entry['baseline']}{CLONE_SUFFIX}",
         "correlation": entry["correlation_blocks"],
         "flagged": entry["windows_flagged"],
-        "core": CoreCycles(core["source"], core["per_tick"]) if core else None,
+        "late": entry.get("windows_late", 0),
+        "outside": 0.0,
+        "core": core_of(core) if core else None,
         "resolution": 0.0,
         "slopes": [],
         "deltas": [],
+        "distribution": [(at, high) for at, high in entry.get("distribution", ())],
+        "also_over": {
+            name: (cost["delta"], interval(cost, "delta_ci"))
+            for name, cost in entry.get("also_over", {}).items()
+        },
     }
     names = [field.name for field in fields(Result)]
     values: dict[str, Any] = {name: made.get(name, entry.get(name)) for name in names}
@@ -64,6 +77,7 @@ def site_of(entry: Entry) -> SiteCost:
         core=CoreCycles("estimated", core / cost) if core and cost else None,
         ns_per_tick=ns / cost if ns and cost else None,
         note=entry.get("note", ""),
+        margin=entry.get("margin") or 0.0,
     )
 
 
@@ -71,6 +85,15 @@ def results(summary: Entry) -> tuple[list[Result], list[SiteCost]]:
     """The results of a run and its costs of sites."""
     costs = [site_of(entry) for entry in summary.get("sites", []) if entry["cost"] is not None]
     return [result_of(entry) for entry in summary["results"]], costs
+
+
+def switches(summary: Entry) -> list[Point]:
+    """The switches of many sites of a run."""
+    names = [field.name for field in fields(Point)]
+    return [
+        Point(**{name: entry.get(name) for name in names} | {"ci": interval(entry, "ci")})
+        for entry in summary["switching"]
+    ]
 
 
 def table(found: Sequence[answer.Answer]) -> Iterator[str]:

@@ -10,22 +10,22 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kmtools.analyse import columns, placing
-from kmtools.analyse.columns import Found, Source
+from kmtools.analyse import estimates, placing
+from kmtools.analyse.placing import Entry
 from kmtools.analyse.rows import WHOLE
 from kmtools.base.errors import FailedError, UnableError, explain
 from kmtools.base.text import aligned, printable, terminal_width, wrapped
-from kmtools.measure.rundir import read_env, require_run, tiers_of
+from kmtools.measure.rundir import read_env, require_run
+from kmtools.measure.samples import LOOP
 from kmtools.report.comparison import Compared
 
 SLOW = 1.5
-SAMPLES = ("samples.parquet", "samples.csv", "samples.csv.gz")
 NOTHING = "unknown"
 
 
@@ -43,7 +43,21 @@ class Machine:
         return ", ".join(getattr(self, name) for name in by)
 
 
-PROPERTIES = ("cpu", "microcode", "kernel")
+@dataclass
+class Found:
+    """The rows of the runs that can be used, and why the others cannot."""
+
+    entries: list[Entry] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def read(self, name: str, path: Path) -> None:
+        """Add the rows of a run but its switches of sites, or why it has none."""
+        try:
+            rows = estimates.of_run(path).rows
+        except FailedError as error:
+            self.refused[name] = str(error)
+        else:
+            self.entries += [(name, row) for row in rows if row.name.measured == LOOP]
 
 
 @dataclass(frozen=True)
@@ -112,19 +126,13 @@ def said_in(path: Path) -> str:
     return " ... ".join(dict.fromkeys([lines[0], lines[-1]]))
 
 
-def file_of(run: Path) -> Path:
-    """The file with the samples of a run; samples.csv if there is none."""
-    return next((run / name for name in SAMPLES if (run / name).exists()), run / "samples.csv")
-
-
 def slow_ones(found: Found, groups: Mapping[str, Sequence[str]]) -> dict[str, float]:
     """The machines whose baselines cost more than those of their group, and how many times."""
     whole: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
     group_of = {name: group for group, names in groups.items() for name in names}
-    for entry in found.entries:
-        run, tier, _, unit, benchmark, variant, kind, _, _, cost, *_ = entry
-        if kind == WHOLE:
-            whole[group_of[run], tier, unit, benchmark, variant][run] = cost
+    for run, row in found.entries:
+        if row.kind == WHOLE:
+            whole[group_of[run], *placing.key_of((run, row))][run] = row.cost
     times: dict[str, list[float]] = defaultdict(list)
     for costs in whole.values():
         usual = float(np.median(list(costs.values())))
@@ -138,18 +146,16 @@ def slow_ones(found: Found, groups: Mapping[str, Sequence[str]]) -> dict[str, fl
 def load(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) -> Fleet:
     """Read all runs of a folder. `expected` names the machines that must have left one."""
     runs = find(folder)
-    sources, machines, refused = [], {}, dict(runs.unreadable)
+    found, machines, refused = Found(), {}, dict(runs.unreadable)
     for name, path in runs.paths.items():
         try:
-            env = read_env(path / "env.json")
-            sources.append(Source(name, file_of(path), tiers_of(env)))
-            machines[name] = machine_of(name, env)
+            machines[name] = machine_of(name, read_env(path / "env.json"))
+            found.read(name, path)
         except FailedError as error:
             refused[name] = str(error)
     refused = {**runs.said, **refused}
     if not machines and not refused:
         raise UnableError(f"{folder}: there is no run in it")
-    found = columns.read(sources)
     found.refused.update(refused)
     wanted = placing.usual(found.entries)
     found.refused.update(placing.others(found.entries, wanted, "most runs"))
@@ -177,8 +183,21 @@ def sides(fleet: Fleet, against: str | None = None) -> list[Compared]:
     for name in names:
         members = set(fleet.groups[name]) - set(fleet.slow)
         entries = [entry for entry in fleet.found.entries if entry[0] in members]
-        rows.append(Compared(f"{name} ({len(members)} runs)", {}, columns.merged(entries)))
+        kept, note = without_poor(entries)
+        rows.append(Compared(f"{name} ({len(members)} runs)", {}, placing.merged(kept), note))
     return rows
+
+
+def without_poor(entries: Sequence[Entry]) -> tuple[list[Entry], str]:
+    """The rows without those that are poor, if others of the group have them; and a note."""
+    good = {placing.key_of(entry) for entry in entries if not entry[1].poor}
+    kept, left = [], set()
+    for entry in entries:
+        if entry[1].poor and placing.key_of(entry) in good:
+            left.add(entry[0])
+        else:
+            kept.append(entry)
+    return kept, f"rows of {len(left)} machines are left out, because they are poor" if left else ""
 
 
 def table(fleet: Fleet) -> list[str]:

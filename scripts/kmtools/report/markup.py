@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
-from kmtools.report.figures import svg
-from kmtools.report.figures.svg import NARROW, WIDE, Drawing, minus
+from kmtools.base.text import clean, minus
 
 # A description for those who do not see the figure; the tables hold the numbers.
 LONGEST_LABEL = 280
@@ -18,13 +19,18 @@ VERDICT = re.compile('<span class="([a-z]+)">([^<]*)</span>([^<]*)')
 MORE = re.compile('<details class="numbers">.*?</details>', re.DOTALL)
 LEFT_OUT = "This page would be too large with these numbers: summary.json has them."
 
+# Widths of a figure, for a column of the page and for a telephone, and their classes.
+WIDTHS = ((720, "wide"), (328, "narrow"))
+# Draws a part of a figure at a width, with a description and a class.
+Draw = Callable[[Any, int, str, str], str]
+
 # A title of rows, and the rows.
 Group = tuple[str, Iterable[Sequence[str]]]
 
 
 def escape(value: object) -> str:
     """Text for HTML; a dash for nothing."""
-    return svg.escape("\N{EN DASH}" if value in (None, "") else str(value))
+    return html.escape(clean("\N{EN DASH}" if value in (None, "") else str(value)))
 
 
 def number(text: str) -> str:
@@ -89,11 +95,12 @@ def cut(words: str) -> str:
     return words[:LONGEST_LABEL].rsplit(" ", 1)[0] + " …"
 
 
-def figure(draw: Callable[[int], Drawing], words: str, caption: str = "") -> str:
-    """A figure, drawn for a page's column and for a telephone."""
-    both = "".join(
-        draw(width).inline(cut(words), look) for width, look in ((WIDE, "wide"), (NARROW, "narrow"))
-    )
+def figure(draw: Draw | None, part: object, words: str, caption: str = "") -> str:
+    """A figure, drawn for a page's column and for a telephone; only its caption where nothing can
+    draw."""
+    if draw is None:
+        return f"<p class='soft'>{escape(minus(caption))}</p>" if caption else ""
+    both = "".join(draw(part, width, cut(words), look) for width, look in WIDTHS)
     said = f"<figcaption>{escape(minus(caption))}</figcaption>" if caption else ""
     return f"<figure>{both}{said}</figure>"
 

@@ -20,20 +20,21 @@ from kmtools.analyse.published import ALIASES, read_table
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
 from kmtools.base.files import write_whole
+from kmtools.base.text import minus
 from kmtools.measure.rundir import Tier, lacking, tiers_of, warnings
 from kmtools.report import answer, headline, sections
-from kmtools.report.figures import panels, rows
-from kmtools.report.figures.svg import COLOURS, minus
+from kmtools.report.figures import library, panels
+from kmtools.report.figures.svgfile import COLOURS
+from kmtools.report.figures.workers import workers
 from kmtools.report.markup import escape, figure, folded, section, table, verdict, within
-from kmtools.report.sections import Run
+from kmtools.report.sections import Page
 
 NO_BREAK = "\N{NO-BREAK SPACE}%"
 CSS = Path(__file__).resolve().parent / "report.css"
-HEADLINE = "headline"
 # Reasons for a grade on the first screen.
 FIRST_REASONS = 2
 # The largest page: elements and bytes.
-MOST_NODES, MOST_BYTES = 12_000, 1_500_000
+MOST_NODES, MOST_BYTES = 16_000, 1_500_000
 
 READING = """
 <p>Every variant ran next to its baseline in the same block, in random order, at two or more loop
@@ -52,11 +53,14 @@ difference beyond the noise floor.</li>
 <li><b>equivalent</b>: the whole interval lies inside the margin, which is fixed in the program for
 all runs (MARGINS in scripts/kmtools/analyse/verdicts.py, with its history), and so does the noise
 floor.</li>
-<li><b>unresolved</b>: neither. Finding no difference is not finding that there is none. If the note
+<li><b>differs</b>: the interval excludes zero and straddles the margin: the cost is about as large
+as the margin.</li>
+<li><b>unresolved</b>: nothing can be said. Finding no difference is not finding that there is none.
+If the note
 names code layouts, the variant costs more in some of the layouts than in others, and a longer
 run would not tell what it costs in the rest of all places.</li>
-<li><b>withheld</b>: the numbers of this benchmark are poor, or the windows of this row are not on
-a straight line over their loop counts; the note says which.</li>
+<li><b>withheld</b>: the numbers of this benchmark are poor, the windows of this row are not on a
+straight line over their loop counts, or nothing was measured; the note says which.</li>
 <li><b>identical</b>: exact counts that do not differ by one instruction.</li>
 </ul>
 """
@@ -94,7 +98,7 @@ def answer_table(found: Sequence[answer.Answer]) -> str:
     return table("The answer, and its predecessors", heads, cells, "tnnttv") if cells else ""
 
 
-def first_screen(run: Run, graded: Sequence[tuple[Tier, Grade]]) -> str:
+def first_screen(run: Page, graded: Sequence[tuple[Tier, Grade]]) -> str:
     """The answer, the grade of the tier that gave it, and one figure."""
     found = answer.answers(run.results, run.sites)
     best = answer.best_tier(run.results)
@@ -105,9 +109,8 @@ def first_screen(run: Run, graded: Sequence[tuple[Tier, Grade]]) -> str:
     parts += [grade_html(tier, one, FIRST_REASONS) for tier, one in own]
     parts += [f"<p class='warning'>{escape(line)}</p>" for line in warnings(run.env)]
     if panel := headline.panel(run.results, run.sites):
-        run.keep(HEADLINE, [panel], headline.words(panel))
-        words, title = headline.words(panel), f"<h2 class='figure'>{escape(panel.title)}</h2>"
-        parts.append(title + figure(lambda width: rows.draw([panel], width, False), words))
+        title = f"<h2 class='figure'>{escape(panel.title)}</h2>" if run.draw else ""
+        parts.append(title + figure(run.draw, panel, headline.words(panel)))
     return "\n".join([*parts, answer_table(found)])
 
 
@@ -199,8 +202,8 @@ def navigation(parts: Sequence[str]) -> str:
     return f'<nav aria-label="Parts of this page"><ul>{links}</ul></nav>'
 
 
-def render(run: Run) -> str:
-    """The page; the figures are left in `run.files`, too."""
+def render(run: Page) -> str:
+    """The page, of any size."""
     graded = grade.grades(run.env, run.tiers, run.results)
     opening = first_screen(run, graded)
     parts = [
@@ -214,7 +217,7 @@ def render(run: Run) -> str:
     ]
     cpu = cpu_of(run.env).get("model_name")
     style = COLOURS.read_text(encoding="utf-8") + CSS.read_text(encoding="utf-8")
-    text = "\n".join(
+    return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -227,7 +230,6 @@ def render(run: Run) -> str:
             "</main></body></html>\n",
         ]
     )
-    return within(text, MOST_NODES, MOST_BYTES)
 
 
 def write(
@@ -238,12 +240,33 @@ def write(
     sites: Sequence[SiteCost] = (),
 ) -> None:
     """report.html and figures/ of a run."""
-    run = Run(env, results, switches, sites)
-    text = render(run)
     directory = path / "figures"
     directory.mkdir(parents=True, exist_ok=True)
+    files: dict[str, bytes] = {}
+    if library.fault():
+        text = render(Page(env, results, switches, sites))
+    else:
+        text, files = drawn(env, results, switches, sites)
     for stale in [*directory.glob("*.png"), *directory.glob("*.svg")]:
         stale.unlink()
-    for name, drawing in run.files.items():
-        write_whole(directory / f"{name}.svg", drawing)
-    write_whole(path / "report.html", text)
+    for name, content in files.items():
+        write_whole(directory / f"{name}.svg", content)
+    write_whole(path / "report.html", within(text, MOST_NODES, MOST_BYTES))
+
+
+def drawn(
+    env: Mapping[str, Any],
+    results: Sequence[Result],
+    switches: Sequence[Point],
+    sites: Sequence[SiteCost],
+) -> tuple[str, dict[str, bytes]]:
+    """The page with its figures, and the files of figures."""
+    canvas = library.canvas()
+    with workers() as several:
+        run = Page(env, results, switches, sites, several.later(canvas.inline))
+        files = {
+            name: several.begin(canvas.file, sheet.parts, sheet.words)
+            for name, sheet in run.sheets().items()
+        }
+        text = several.filled(render(run))
+        return text, {name: content.result() for name, content in files.items()}

@@ -18,7 +18,7 @@ from typing import Any
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.text import aligned, terminal_width, wrapped
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
-from kmtools.report.figures.curves import MARKS, Chart, Curve
+from kmtools.report.figures.charts import MOST_CURVES, Chart, Curve
 
 DORMANT, ENABLED = "dormant", "enabled"
 LEAST_RATE, MOST_RATE = 1.0, 1e8
@@ -40,7 +40,6 @@ STATES: tuple[tuple[str, str, str], ...] = (
 REFERENCES = ("function-pointer", "call")
 # Markers that are off cost nothing in an empty loop, where slots are idle; here no slot is.
 DENSE = "density-full"
-CURVES = len(MARKS)
 
 
 @dataclass(frozen=True)
@@ -197,10 +196,9 @@ def charts(found: Sequence[Cost]) -> list[Chart]:
     """Share of a CPU over the rate, for the cheapest mechanisms of each tier and state."""
     made = []
     for key in dict.fromkeys((cost.tier, cost.kernel, cost.state) for cost in found):
-        own = [cost for cost in found if (cost.tier, cost.kernel, cost.state) == key][:CURVES]
+        own = [cost for cost in found if (cost.tier, cost.kernel, cost.state) == key]
         curves = [
-            Curve(cost.name, f"s{index}", MARKS[index], points_of(cost))
-            for index, cost in enumerate(own)
+            Curve(cost.name, index, points_of(cost)) for index, cost in enumerate(own[:MOST_CURVES])
         ]
         tier, kernel, state = key
         title = f"{state.capitalize()}, {tier}, kernel {kernel}: the share of a CPU"

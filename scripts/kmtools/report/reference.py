@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes a run the reference run, which is committed.
 
-It copies summary.json, env.json, the compressed samples and the headline figures of a run, and
-writes a README.md with its numbers, so that no other document has to state them. It refuses a run
+It copies summary.json, estimates.json, env.json, the compressed samples and some figures of a run,
+and writes a README.md of at most 120 lines with its answers, so that no other document has to state
+numbers. It refuses a run
 that was quick or lacks a tier, or whose env.json holds a path or the name of the machine. The same
 run gives the same bytes.
 """
@@ -15,34 +16,38 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from kmtools.analyse import estimates
+from kmtools.analyse.density import SiteCost
 from kmtools.analyse.summary import read_summary
+from kmtools.analyse.verdicts import Result
 from kmtools.base.files import write_whole
 from kmtools.base.paths import ROOT
 from kmtools.measure import rundir
 from kmtools.measure.rundir import RunError
-from kmtools.report import impact, kproberatio
+from kmtools.report import answer, impact, kproberatio
 from kmtools.report import kept as keeping
-from kmtools.report.table import amount, count
+from kmtools.report.table import amount, shown, span
 
 REFERENCE = ROOT / "results" / "reference"
 HEADLINE = "headline"
-# Stems of the figures to keep, and their captions; figures that a run lacks are left out, and a
-# tier that was measured in several kernels has one of each.
+# The figures to keep, and their captions; those that a run lacks are left out.
 FIGURES = {
     HEADLINE: "What one dormant site adds, hot and cold",
     "dormant-native": "Dormant sites in user space on the real CPU",
     "dormant-metal": "Dormant sites in the kernel of a real machine",
     "cold-native": "Cold code and cold data in user space on the real CPU",
     "enabled-native": "Enabled probes in user space on the real CPU",
-    "dormant-icount": "Exact instructions that dormant sites add inside the kernel",
     "switching-native": "Time to switch sites in user space on the real CPU",
-    "switching-vm": "Time to switch sites in the kernel, emulated: ratios only",
     "then-and-now": "Costs published in 2006 and the ones measured here",
 }
+# Benchmarks of the table of dormant rows, beside the costs of one more site, and of exact counts.
+DORMANT = ("getppid-quiet", "getppid-pressure", "sdt-dormant")
+COUNTED = (("empty-loop", "marker-"), ("marker-enabled", ""))
+FLAVOURS = ("marker-jump", "marker-immediate", "marker-generic")
+REAL = ("native", "metal")
 SAMPLES_LIMIT = 4_000_000
 # Directories of this machine, anywhere in a text.
 PRIVATE_PATH = re.compile(r"(?:^|[\s=:])(/(?:home|root|work|tmp|srv|mnt|media|Users)\b\S*)")
@@ -71,66 +76,61 @@ def check_private(env: dict[str, Any], host: str) -> None:
             raise RunError(f"env.json holds the name of this machine: {text}")
 
 
-def number(entry: dict[str, Any], name: str, signed: bool = False) -> str:
-    """A number of summary.json as the table in the terminal shows it."""
-    shown = count if entry["unit"] == rundir.UNIT_INSTRUCTIONS else amount
-    return shown(entry[name], signed).replace("-", "\N{MINUS SIGN}")
-
-
-def row(entry: dict[str, Any]) -> str:
-    """One variant as a row in Markdown."""
-    name = entry["variant"]
-    if entry["baseline"] and name == f"{entry['baseline']}-clone":
-        name += " (A/A)"
-    interval = "\N{EN DASH}"
-    if entry["delta"] is not None:
-        ends = [number(entry, end, True) for end in ("delta_ci_lo", "delta_ci_hi")]
-        interval = f"[{ends[0]}, {ends[1]}]"
-    added = number(entry, "delta", True) if entry["delta"] is not None else "\N{EN DASH}"
-    cells = (name, number(entry, "median"), added, interval, entry["verdict"])
-    return f"| {' | '.join(cells)} |"
-
-
-def switching_lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """One benchmark of switching sites: a row for each number of sites, without verdicts."""
-    yield f"**{entries[0]['benchmark']}**: per switch, not compared"
-    yield ""
-    yield "| variant | sites | median | 95 % interval |"
-    yield "|---|---:|---:|---|"
-    for entry in entries:
-        interval = f"[{number(entry, 'ci_lo')}, {number(entry, 'ci_hi')}]"
-        sites = f"{entry['sites']:,}"
-        yield f"| {entry['variant']} | {sites} | {number(entry, 'median')} | {interval} |"
-    yield ""
-
-
-def benchmark_lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """One benchmark of one tier."""
-    first = entries[0]
-    if "sites" in first:
-        yield from switching_lines(entries)
+def dormant_lines(results: Sequence[Result], costs: Sequence[SiteCost]) -> Iterator[str]:
+    """What dormant sites add on a real CPU: one more site of each flavour, and whole operations."""
+    own = [r for r in results if r.tier in REAL and r.benchmark in DORMANT and not r.is_clone]
+    rows = [r for r in own if r.delta is not None and r.variant != "clock"]
+    sites = [cost for cost in costs if cost.tier in REAL and cost.flavour in FLAVOURS]
+    if not rows and not sites:
         return
-    judged = "exact counts"
-    if first["unit"] != rundir.UNIT_INSTRUCTIONS:
-        judged = f"margin {number(first, 'margin')}, noise floor {number(first, 'noise_floor')}"
-    over = f" over {first['baseline']}" if first["baseline"] else ""
-    yield f"**{first['benchmark']}**{over}: {judged}"
+    yield "## Dormant, on the real CPU"
     yield ""
-    yield "| variant | median | added | 95 % interval | verdict |"
-    yield "|---|---:|---:|---|---|"
-    yield from map(row, entries)
+    yield "| tier | benchmark | variant | added | 95 % interval | unit | verdict |"
+    yield "|---|---|---|---:|---|---|---|"
+    for cost in sites:
+        scale, unit = (cost.core.per_tick, answer.CORE) if cost.core else (1.0, cost.unit)
+        span = f"[{amount(cost.ci.lo * scale, True)}, {amount(cost.ci.hi * scale, True)}]"
+        added = f"{amount(cost.cost * scale, True)} | {span} | {unit} a site"
+        row = f"{cost.tier} | {cost.benchmark} | {cost.flavour} | {added} | {cost.verdict}"
+        yield f"| {row} |".replace("-0", "\N{MINUS SIGN}0")
+    for result in rows:
+        added = f"{shown(result, result.delta, True)} | {span_of(result)} | {result.unit}"
+        row = f"{result.tier} | {result.benchmark} | {result.variant} | {added} | {result.verdict}"
+        yield f"| {row} |"
     yield ""
 
 
-def tier_lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """All benchmarks of one tier."""
-    first = entries[0]
-    yield f"## {first['tier']}, kernel {first['kernel']}"
+def span_of(result: Result) -> str:
+    """The interval of the added cost."""
+    return span(result, result.delta_ci, signed=True)
+
+
+def count_lines(results: Sequence[Result]) -> Iterator[str]:
+    """Exact counts of added instructions, a column for each kernel."""
+    counted = [
+        result
+        for result in results
+        if result.unit == rundir.UNIT_INSTRUCTIONS
+        and result.delta is not None
+        and not result.is_clone
+        and any((result.benchmark, result.variant.startswith(v)) == (b, True) for b, v in COUNTED)
+    ]
+    if not counted:
+        return
+    kernels = list(dict.fromkeys(result.kernel for result in counted))
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for result in counted:
+        rows.setdefault((result.benchmark, result.variant), {})[result.kernel] = shown(
+            result, result.delta, True
+        )
+    yield "## Exact instructions added, inside the kernel (icount)"
     yield ""
-    yield f"In {first['unit']} per operation."
+    yield f"| benchmark | variant | {' | '.join(kernels)} |"
+    yield f"|---|---|{'---:|' * len(kernels)}"
+    for (benchmark, variant), cells in rows.items():
+        numbers = " | ".join(cells.get(kernel, "\N{EN DASH}") for kernel in kernels)
+        yield f"| {benchmark} | {variant} | {numbers} |"
     yield ""
-    for _, group in groupby(entries, lambda entry: entry["benchmark"]):
-        yield from benchmark_lines(list(group))
 
 
 def condition_lines(env: dict[str, Any]) -> Iterator[str]:
@@ -145,33 +145,22 @@ def condition_lines(env: dict[str, Any]) -> Iterator[str]:
     yield f"sources at {str(source['commit'])[:12]}{state}. [env.json](env.json) has the rest."
 
 
-def is_of(name: str, stem: str) -> bool:
-    """Whether a figure is the one of this stem, or that of a kernel."""
-    return name == stem or name.startswith(f"{stem}-")
-
-
-def caption(name: str) -> str:
-    """The caption of a figure. A tier that was measured in several kernels has one for each."""
-    stem = next(stem for stem in FIGURES if is_of(name, stem))
-    kernel = name[len(stem) + 1 :]
-    return f"{FIGURES[stem]}, kernel {kernel}" if kernel else FIGURES[stem]
-
-
-def render(env: dict[str, Any], entries: Sequence[dict[str, Any]], kept: Sequence[str]) -> str:
+def render(env: dict[str, Any], summary: dict[str, Any], kept: Sequence[str]) -> str:
     """The page."""
+    results, costs = keeping.results(summary)
     lines = ["<!-- SPDX-License-Identifier: GPL-2.0-only -->"]
-    lines += ["<!-- Written by scripts/kmarkers reference; do not edit. -->", "# Reference run", ""]
+    lines += ["<!-- Written by kmarkers publish reference; do not edit. -->", "# Reference run", ""]
     lines += [*condition_lines(env), ""]
-    lines += ["How the numbers are made, judged and read is in"]
-    lines += ["[benchmarking.md](../../Documentation/benchmarking.md). Numbers of different tiers"]
-    lines += ["are not to be compared.", ""]
+    lines += ["Every row is in [summary.json](summary.json), and every window in samples.csv.gz."]
+    lines += ["[benchmarking.md](../../Documentation/benchmarking.md) tells how they are measured."]
+    lines += ["Numbers of different tiers are not to be compared.", ""]
+    lines += [*keeping.table(answer.answers(results, costs)), ""]
     for name in kept:
-        alt = f"{caption(name)}; the tables below hold its numbers"
-        lines += [f"![{alt}]({name}.svg)", "", f"{caption(name)}.", ""]
-    for _, group in groupby(entries, lambda entry: (entry["tier"], entry["kernel"])):
-        lines += tier_lines(list(group))
-    lines += kproberatio.lines(entries)
-    lines += impact.lines(entries)
+        lines += [f"![{FIGURES[name]}]({name}.svg)", ""]
+    lines += dormant_lines(results, costs)
+    lines += count_lines(results)
+    lines += kproberatio.lines(summary["results"])
+    lines += impact.lines(summary["results"] + summary["switching"])
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -188,8 +177,7 @@ def keep_samples(run: Path, out: Path) -> None:
 
 def figures_of(run: Path) -> list[str]:
     """The names of the figures of a run that are kept, in the order of FIGURES."""
-    there = sorted(path.stem for path in (run / "figures").glob("*.svg"))
-    return [name for stem in FIGURES for name in there if is_of(name, stem)]
+    return [name for name in FIGURES if (run / "figures" / f"{name}.svg").is_file()]
 
 
 def keep_figures(run: Path, out: Path) -> list[str]:
@@ -206,7 +194,6 @@ def make(run: Path, out: Path) -> None:
     """Check everything, then write the reference run."""
     env = rundir.read_env(run / "env.json")
     summary = read_summary(run)
-    entries = summary["results"] + summary["switching"]
     check_private(env, platform.node())
     for why in rundir.warnings(env):
         raise RunError(f"{run} is no run for reference. {why}")
@@ -219,13 +206,14 @@ def make(run: Path, out: Path) -> None:
     shutil.copyfile(run / "env.json", out / "env.json")
     shutil.copyfile(run / "summary.json", out / "summary.json")
     keep_samples(run, out)
+    estimates.write(out, estimates.of_run(run))
     kept = keep_figures(run, out)
     try:
-        text = render(env, entries, kept)
+        text = render(env, summary, kept)
     except KeyError as error:
         raise RunError(f"{run}: env.json lacks {error}") from error
     (out / "README.md").write_text(text, encoding="utf-8")
     if out.resolve() == REFERENCE.resolve():
         readme = ROOT / "README.md"
         write_whole(readme, keeping.replaced(readme.read_text(encoding="utf-8"), summary))
-    print(f"{out}: {len(entries)} results, {len(kept)} figures")
+    print(f"{out}: {len(summary['results'])} results, {len(kept)} figures")

@@ -19,7 +19,7 @@ from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
 from kmtools.report.table import COLOURS, amount
 
-DECIDED = (verdicts.SLOWER, verdicts.FASTER, verdicts.EQUIVALENT, verdicts.IDENTICAL)
+DECIDED = (*verdicts.SAID, verdicts.IDENTICAL)
 RESOLVING, MEASURING, MEASURED = "resolving", "measuring", "measured"
 # Widths: a verdict, a number; and those below which one number is shown, and none.
 WORD, NUMBER, NARROW, NARROWEST = 10, 9, 60, 44
@@ -65,17 +65,20 @@ class Resolving:
                 self._judge(tier, samples[0].benchmark, samples)
 
     def _judge(self, tier: Tier, benchmark: str, samples: list[Sample]) -> None:
-        """Judge the variants of a benchmark. The ratio of the clocks and the step of one are those
-        of the last process."""
+        """Judge the variants of a benchmark, in core cycles where they are known. The step of the
+        clock is that of the last process."""
+        core, steps = corecycles.ratio_of(tier, samples), stats.clock_resolution(samples)
         known = self._slopes[benchmark]
-        for variant, series in slopes(samples).items():
+        scale = core.per_tick if core else 1.0
+        steps = {variant: step * scale for variant, step in steps.items()}
+        fitted = slopes(samples, core.cycles_of) if core else slopes(samples)
+        for variant, series in fitted.items():
             first = series[0].process * MANY
             known[variant] += [slope._replace(block=first + slope.block) for slope in series]
         baseline = find_baseline(known)
         if baseline is None:
             return
-        steps, core = stats.clock_resolution(samples), corecycles.ratio_of(tier, samples)
-        margin = verdicts.margin_for(tier.unit, benchmark, stats.middle(known[baseline]), core)
+        margin = verdicts.margin_for(tier.unit, benchmark, stats.middle(known[baseline]))
         outside = location.OUTSIDE
         if looks.LINE in tier.env:
             outside = looks.outside_after(len({slope.process for slope in known[baseline]}))
@@ -83,18 +86,17 @@ class Resolving:
         step = verdicts.resolves(steps, clone, baseline)
         noise = verdicts.difference(known[clone], known[baseline], tier.exact, step, outside)
         group = verdicts.Group(
-            tier, benchmark, {}, known, baseline, margin, noise, steps, core, outside
+            tier, benchmark, {}, known, baseline, margin, noise, steps, None, outside
         )
         self.unit = "core cycles" if core else tier.unit
-        scale = core.per_tick if core else 1.0
         for variant in sorted(set(known) - {baseline, clone}):
             step = group.resolves(variant)
             found = verdicts.difference(known[variant], known[baseline], tier.exact, step, outside)
             verdict, _ = verdicts.judge(group, variant, found)
             self.rows[benchmark, variant] = Row(
                 verdict if verdict in DECIDED else RESOLVING,
-                amount(found.delta * scale, signed=True),
-                amount(found.wide.half_width * scale),
+                amount(found.delta, signed=True),
+                amount(found.wide.half_width),
             )
 
     def lines(self, width: int, height: int) -> list[tuple[str, str]]:

@@ -12,10 +12,10 @@ from kmtools.analyse.density import SiteCost
 from kmtools.analyse.layouts import place_of
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import FEWER, MORE, Result
+from kmtools.base.text import minus
 from kmtools.measure.hwcounters import Counted, Key
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_INSTRUCTIONS, UNIT_TSC
 from kmtools.report import sitetable, switchtable
-from kmtools.report.figures.svg import minus
 from kmtools.report.markup import escape, grouped, number, table, verdict
 from kmtools.report.table import amount, group_header, in_core_cycles, long_notes, shown, span
 

@@ -3,25 +3,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from dataclasses import dataclass
 
-from kmtools.analyse import density, kinds, switching
+from kmtools.analyse import grade, kinds, switching
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.published import read_published
-from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
+from kmtools.base.text import minus
 from kmtools.measure import hwcounters
 from kmtools.measure.hwcounters import Counted, Key
-from kmtools.measure.rundir import Tier, tiers_of
+from kmtools.measure.rundir import Tier
 from kmtools.report import kproberatio, restable
-from kmtools.report.figures import curves, panels, rows, thenandnow
+from kmtools.report.figures import panels, thenandnow
 from kmtools.report.figures.rows import Panel
-from kmtools.report.figures.svg import WIDE, minus
-from kmtools.report.markup import escape, figure, folded, number, section, table
+from kmtools.report.markup import Draw, escape, figure, folded, number, section, table
+from kmtools.report.sheets import TITLES, Run, described, without_sites
 from kmtools.report.table import amount
 
 MEANING = {
@@ -40,38 +37,13 @@ INTRO = {
     kinds.OTHER: "Benchmarks of no such kind: prefixes of atomic instructions, and benchmarks of"
     " your own.",
 }
-TITLES = {
-    kinds.DORMANT: "Dormant sites",
-    kinds.COLD: "Cold code and cold data",
-    kinds.ENABLED: "Enabled probes",
-    kinds.OTHER: "Other benchmarks",
-}
 
 
 @dataclass(frozen=True)
-class Run:
-    """All that the page shows; `files` receives the figures as files, by name."""
+class Page(Run):
+    """A run as the page shows it; `draw` makes figures, None where nothing can."""
 
-    env: Mapping[str, Any]
-    results: Sequence[Result]
-    switches: Sequence[Point]
-    sites: Sequence[SiteCost]
-    files: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def tiers(self) -> list[Tier]:
-        """The tiers of the run."""
-        return tiers_of(self.env)
-
-    def name(self, tier: Tier) -> str:
-        """A tier's part of a file's name or an id, unique in the run."""
-        alone = sum(other.tier == tier.tier for other in self.tiers) == 1
-        kernel = re.sub("[^0-9A-Za-z.]+", "-", tier.kernel)
-        return tier.tier if alone else f"{tier.tier}-{kernel}"
-
-    def own(self, tier: Tier) -> list[Result]:
-        """The results of a tier."""
-        return [r for r in self.results if (r.tier, r.kernel) == (tier.tier, tier.kernel)]
+    draw: Draw | None = None
 
     def counted(self, tier: Tier) -> dict[Key, Counted]:
         """What hardware counters counted in a tier."""
@@ -79,29 +51,23 @@ class Run:
         (entry,) = (e for e in self.env["tiers"] if (e["tier"], e["kernel"]) == here)
         return hwcounters.of_entries(entry.get("counters", []))
 
-    def keep(self, name: str, made: Sequence[Panel], words: str) -> None:
-        """Keep panels as a file."""
-        if made:
-            self.files[name] = rows.draw(made, WIDE).whole(words)
-
 
 def meaning(tier: Tier) -> str:
     """What the numbers of a tier are."""
     words = MEANING.get(tier.tier, "")
+    if tier.tier == "metal" and grade.is_virtual(tier):
+        words = "the kernel that runs here, which is that of a virtual machine"
     if tier.emulated and not tier.exact:
         words += ", emulated: its ticks are the emulator's time, fit for ratios of whole operations"
     return f"{words[:1].upper()}{words[1:]}. Unit: {tier.unit} per operation."
 
 
-def panel_html(one: Panel) -> str:
+def panel_html(page: Page, one: Panel) -> str:
     """A panel with its title, its figure at both widths, and what its other rows say."""
     title = f"<h4>{escape(one.title)}</h4>"
     if not one.rows:
         return f"{title}<p class='soft'>{escape(minus(one.remark))}</p>"
-    words = f"{one.title}: " + ", ".join(f"{row.name} {row.words}" for row in one.rows)
-    return title + figure(
-        lambda width: rows.draw([one], width, titled=False), f"{words}; {one.unit}", one.remark
-    )
+    return title + figure(page.draw, one, described(one), one.remark)
 
 
 def tables_of(
@@ -114,7 +80,7 @@ def tables_of(
     timed = "" if tier.emulated else restable.blocks(own)
     # Emulated ticks say nothing about a single site.
     ticks = tier.emulated and not tier.exact
-    shown = [r for r in own if not (ticks and density.is_counted(r.benchmark))]
+    shown = without_sites(own) if ticks else own
     numbers = restable.sites(costs) + restable.results(shown)
     if tier.exact:
         return numbers
@@ -127,32 +93,20 @@ def tables_of(
     )
 
 
-def tier_part(run: Run, kind: str, tier: Tier) -> str:
+def tier_part(page: Page, kind: str, tier: Tier) -> str:
     """One kind of results of one tier: figures, and folded tables."""
-    own = kinds.of_kind(run.own(tier), kind)
-    here = (tier.tier, tier.kernel)
-    costs = [
-        c for c in run.sites
-        if (c.tier, c.kernel) == here and kinds.kind_of(c.benchmark, c.flavour) == kind
-    ]  # fmt: skip
+    own, costs = page.of_kind(kind, tier)
     if not own and not costs:
         return ""
-    name = f"{kind}-{run.name(tier)}"
-    counted = {cost.benchmark for cost in costs}
-    plain = [r for r in own if r.benchmark not in counted]
-    if tier.exact:
-        made = panels.counts(plain)
-    elif tier.emulated:
-        made = []
-    else:
-        made = panels.sites(costs) + panels.forest(plain)
-    run.keep(name, made, f"{TITLES[kind]}, {tier.tier}")
+    single = {cost.benchmark for cost in costs}
+    plain = [r for r in own if r.benchmark not in single]
+    name = f"{kind}-{page.name(tier)}"
     parts = [
         f'<div id="{name}" data-tier="{escape(tier.tier)}">',
         f"<h3>{escape(tier.tier)}, kernel {escape(tier.kernel)}</h3>",
         f"<p class='soft'>{escape(meaning(tier))} {escape(verdict_count(plain))}</p>",
-        *map(panel_html, [] if tier.exact else made),
-        tables_of(own, costs, tier, run.counted(tier)),
+        *(panel_html(page, one) for one in ([] if tier.exact else page.panels(kind, tier))),
+        tables_of(own, costs, tier, page.counted(tier)),
         "</div>",
     ]
     return "\n".join(parts)
@@ -160,15 +114,15 @@ def tier_part(run: Run, kind: str, tier: Tier) -> str:
 
 def verdict_count(own: Sequence[Result]) -> str:
     """Verdicts counted, of this kind alone."""
-    words = panels.total([r for r in own if not density.is_counted(r.benchmark)])
+    words = panels.total(without_sites(own))
     return f"Variants: {words}." if words else ""
 
 
-def kind_section(run: Run, kind: str) -> str:
+def kind_section(page: Page, kind: str) -> str:
     """A kind of results: the tiers with times, and the others folded."""
     parts = [f"<p>{INTRO[kind]}</p>"]
-    for tier in run.tiers:
-        part = tier_part(run, kind, tier)
+    for tier in page.tiers:
+        part = tier_part(page, kind, tier)
         if part and tier.emulated:
             what = "exact instructions" if tier.exact else "emulated ticks"
             part = folded(f"{tier.tier}, kernel {tier.kernel}: {what}", part)
@@ -176,29 +130,19 @@ def kind_section(run: Run, kind: str) -> str:
     return section(kind, TITLES[kind], parts) if any(parts[1:]) else ""
 
 
-def switch_part(run: Run, tier: Tier) -> str:
+def switch_part(page: Page, tier: Tier) -> str:
     """Switching many sites in one tier."""
-    points = switching.of_tier(run.switches, tier.tier, tier.kernel)
+    points = switching.of_tier(page.switches, tier.tier, tier.kernel)
     if not points:
         return ""
-    charts = curves.switching(points)
-    name = f"switching-{run.name(tier)}"
-    ours = f"Switching many sites, {tier.tier}"
-    if charts:
-        run.files[name] = curves.draw(charts, WIDE).whole(ours)
     drawn = [
-        f"<h4>{escape(chart.title)}</h4>"
-        + figure(
-            partial(lambda one, width: curves.draw([one], width, titled=False), chart),
-            f"{chart.title}: {', '.join(curve.name for curve in chart.curves)}, over the number of"
-            f" sites, in {chart.y_unit}",
-        )
-        for chart in charts
+        f"<h4>{escape(chart.title)}</h4>" + figure(page.draw, chart, described(chart))
+        for chart in page.charts(tier)
     ]
     emulated = " Emulated: ratios only." if tier.emulated else ""
     return "\n".join(
         [
-            f'<div id="{name}" data-tier="{escape(tier.tier)}">',
+            f'<div id="switching-{page.name(tier)}" data-tier="{escape(tier.tier)}">',
             f"<h3>{escape(tier.tier)}, kernel {escape(tier.kernel)}</h3>",
             f"<p class='soft'>{escape(points[0].unit)}.{emulated}</p>",
             *drawn,
@@ -209,9 +153,9 @@ def switch_part(run: Run, tier: Tier) -> str:
     )
 
 
-def switch_section(run: Run) -> str:
+def switch_section(page: Page) -> str:
     """Switching many sites; empty without data."""
-    parts = [switch_part(run, tier) for tier in run.tiers]
+    parts = [switch_part(page, tier) for tier in page.tiers]
     intro = (
         "<p>Whole switches: validation, mapping and synchronisation included. Points are medians"
         " with 95 % intervals, on logarithmic axes. Sites stand side by side and are not executed"
@@ -226,9 +170,7 @@ def then_cells(machine: thenandnow.Machine, row: thenandnow.Row) -> list[str]:
     spread = f" ± {amount(then.stddev)}" if then.stddev else ""
     stated = "" if then.delta_stated is None else f"{then.delta_stated:+}"
     wrong = " (not what its numbers give)" if then.differs else ""
-    now = "; ".join(
-        f"{minus(amount(o.delta, True))} {o.result.unit} ({o.result.tier})" for o in row.now
-    )
+    now = "; ".join(f"{minus(amount(o.delta, True))} {o.unit} ({o.tier})" for o in row.now)
     return [
         escape(row.label),
         escape(f"{machine[1]}, {machine[2]}"),
@@ -241,9 +183,9 @@ def then_cells(machine: thenandnow.Machine, row: thenandnow.Row) -> list[str]:
     ]
 
 
-def then_section(run: Run) -> str:
+def then_section(page: Page) -> str:
     """Published costs beside ours: a figure for each machine, and a table."""
-    found = thenandnow.join(run.results, read_published())
+    found = thenandnow.join(page.results, read_published())
     if not found:
         return ""
     parts = [
@@ -251,17 +193,12 @@ def then_section(run: Run) -> str:
         " of one is not a cycle of another, and there is no common ratio. Bars are the published"
         " spread, where there is one, and our 95 % intervals.</p>"
     ]
-    for machine in thenandnow.ordered(found):
-        several = found[machine]
-        title = f"{machine[1]}, {machine[2]}, {several[0].then.date[:4]}"
-        parts.append(f"<h3>{escape(title)}</h3>")
-        draw = partial(thenandnow.draw, several)
-        parts.append(figure(draw, f"Published costs of {title}, and ours"))
-    told = kproberatio.sentences(vars(result) for result in run.results)
+    for pair in page.pairs():
+        parts.append(f"<h3>{escape(pair.title)}</h3>")
+        parts.append(figure(page.draw, pair, described(pair)))
+    told = kproberatio.sentences(vars(result) for result in page.results)
     if told:
         parts.append(f"<h3>{kproberatio.TITLE}</h3><p>{escape(' '.join(told))}</p>")
-    first = thenandnow.ordered(found)[0]
-    run.files["then-and-now"] = thenandnow.draw(found[first], WIDE).whole("Then and now")
     cells = [then_cells(m, row) for m in thenandnow.ordered(found) for row in found[m]]
     heads = ["published", "machine", "over", "value", "delta stated", "delta recomputed"]
     body = table("Published costs and ours", [*heads, "here, added", "note"], cells, "tttntntt")

@@ -22,6 +22,7 @@ COLOURS = {
     verdicts.FASTER: "36",
     verdicts.MORE: "33",
     verdicts.FEWER: "36",
+    verdicts.DIFFERS: "33",
     verdicts.EQUIVALENT: "32",
     verdicts.IDENTICAL: "32",
     verdicts.UNRESOLVED: "2",

@@ -5,7 +5,7 @@
 . /tests/lib.sh
 
 load_core || exit 1
-for suite in events fields many functions hundred; do
+for suite in events fields going references many functions hundred; do
 	run_suite $suite
 done
 unload_core || exit 1

@@ -7,6 +7,7 @@
 load_core || exit 1
 run_suite tracing
 run_suite tracers
+run_suite readers
 run_suite note_tracers
 unload_core || exit 1
 finish

@@ -169,8 +169,12 @@ test_bench() {
 	result $? "the summary says that most windows were not disturbed"
 	test_bench_dormant $samples
 	try "config takes 3 blocks" put 3 "$bench"/config/blocks
+	exec 3<"$bench"/empty-loop/samples
+	read -r _ <&3
 	try "a run of three blocks starts" put "start empty-loop" "$bench"/control
 	try "the run of three blocks ends" within 60 not_running
+	refused "samples of two runs are not read as one" "[Ss]tale" cat <&3
+	exec 3<&-
 	test_bench_offline $samples
 	insmod /modules/kmarkers_bench_sites.ko
 	try "config takes 1 block" put 1 "$bench"/config/blocks

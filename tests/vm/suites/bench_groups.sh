@@ -62,12 +62,93 @@ test_other_orders() {
 	try "the module with two benchmarks unloads" rmmod kmarkers_test_groups
 }
 
+# A group with a block function has names for variants, and says how many samples there are.
+test_own_blocks() {
+	bench=$debugfs/bench
+	put "blocks 8" /sys/module/kmarkers_bench/parameters/control
+	try "a module loads whose benchmark has a block function" insmod /modules/kmarkers_test_groups.ko fault=block-right
+	try "a benchmark with a block function starts" put "start test-second" "$bench/control"
+	try "the benchmark with a block function ends" within 60 bench_rests
+	same "test-second has as many samples as it says" "$(grep -c "^test-second,\(sites,switch\|rounds,rounds\),0,[0-7],0,0,,1," "$bench/test-second/samples")" 16
+	same "the summary of test-second has a median of each size" "$(tail -n +2 "$bench/test-second/summary" | tr '\n' ' ')" "sites 1 8 104 rounds 1 8 3 "
+	rmmod kmarkers_test_groups
+	try "a module loads whose benchmark has one variant and a block function" \
+		insmod /modules/kmarkers_test_groups.ko fault=block-one
+	rmmod kmarkers_test_groups
+	insmod /modules/kmarkers_test_groups.ko fault=block-grows
+	refused "a benchmark that says later that it has more samples is not started" "Cannot allocate\|Out of memory" \
+		put "start test-second" "$bench/control"
+	logged "kmarkers_bench: not started: samples of test-second need"
+	result $? "the log says how much memory its samples need"
+	rmmod kmarkers_test_groups
+	insmod /modules/kmarkers_test_groups.ko fault=block-stray
+	put "start test-second" "$bench/control"
+	try "a run ends whose block has a sample of no variant" within 60 bench_rests
+	logged "kmarkers_bench: test-second: a sample of variant 2, of 2 variants"
+	result $? "the log says which variant there is not"
+	same "status names the benchmark that failed" "$(cut -d' ' -f4- "$bench/status")" "error -22 in test-second"
+	rmmod kmarkers_test_groups
+	insmod /modules/example_benchmark.ko
+	same "another benchmark in its place is not named" "$(cut -d' ' -f4- "$bench/status")" "error -22 in a group that has left"
+	rmmod example_benchmark
+	put 100000 "$bench/config/blocks"
+	refused "a run with more samples than there is memory for is not started" "Cannot allocate\|Out of memory" \
+		put start "$bench/control"
+	grep -q "^failed - 0/0 " "$bench/status"
+	result $? "a run that was refused leaves the state of the last one"
+}
+
+# began: keep the CPU of a run busy, start one, and print the status before it can measure anything
+began() {
+	throttle=$(cat /proc/sys/kernel/sched_rt_runtime_us)
+	put -1 /proc/sys/kernel/sched_rt_runtime_us
+	taskset 1 chrt -f 50 sh -c 'while :; do :; done' &
+	hog=$!
+	sleep 0.2
+	taskset 2 sh -c "echo start empty-loop >$debugfs/bench/control; cat $debugfs/bench/status"
+	kill $hog
+	wait $hog 2>/dev/null
+	put "$throttle" /proc/sys/kernel/sched_rt_runtime_us
+}
+
+# The last benchmark measured has left when the next run has begun, and has measured nothing yet.
+test_status_of_new_run() {
+	if [ ! -e /sys/devices/system/cpu/cpu1 ]; then
+		skip "status names the benchmark of the run that began" "no second CPU"
+		return
+	fi
+	insmod /modules/example_benchmark.ko
+	try "the last run is of the benchmark of a module" measure_group example-hash
+	rmmod example_benchmark
+	same "status names the benchmark of the run that began" "$(began | cut -d/ -f1)" "running empty-loop 0"
+	put stop "$debugfs"/bench/control
+}
+
+# What a module does not remove is removed when it leaves, and told.
+test_left_groups() {
+	insmod /modules/kmarkers_test_groups.ko fault=left
+	put 100000 "$debugfs/bench/config/blocks"
+	put "start test-first" "$debugfs/bench/control"
+	try "a module leaves its benchmarks added, and one is measured" rmmod kmarkers_test_groups
+	logged "kmarkers_bench: kmarkers_test_groups left its benchmark test-second added: removed"
+	result $? "the log names the benchmark that was left"
+	same "the run of a benchmark that was left has ended" "$(cut -d' ' -f1 "$debugfs"/bench/status)" stopped
+	refused "a module whose init fails leaves its benchmarks added" "No such device" \
+		insmod /modules/kmarkers_test_groups.ko fault=left-failed
+	logged "kmarkers_bench: kmarkers_test_groups left its benchmark test-first added: removed"
+	result $? "the log names the benchmark of the init that failed"
+	has_no_group test-first && has_no_group test-second
+	result $? "no benchmark is left"
+}
+
 test_bad_groups() {
-	for fault in no/name nameless one-variant many-variants no-variants twice clone loops descending few-layouts layout; do
+	for fault in no/name nameless one-variant many-variants no-variants twice clone loops descending few-layouts layout \
+		start stop reset blocks cpu seed long-name long-variant measured no-loop lacks \
+		block-alone block-samples-alone block-empty; do
 		refused "a module whose benchmark is bad ($fault) does not load" "Invalid argument\|Invalid parameters" \
 			insmod /modules/kmarkers_test_groups.ko fault=$fault
 	done
-	logged "kmarkers_bench: kmarkers_test_groups: benchmark test-second: a variant lacks a layout"
+	logged "kmarkers_bench: kmarkers_test_groups: benchmark test-second: its blocks have no samples"
 	result $? "the log says what is bad"
 	# Kernels from 6.19 on keep EEXIST for modules that are loaded already.
 	for fault in control empty-loop test-first; do
@@ -80,6 +161,9 @@ test_bad_groups() {
 test_bench_groups() {
 	test_example_benchmark
 	test_other_orders
+	test_own_blocks
+	test_status_of_new_run
+	test_left_groups
 	test_bad_groups
 	put reset "$debugfs"/bench/control
 	put "blocks 100" /sys/module/kmarkers_bench/parameters/control

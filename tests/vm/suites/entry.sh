@@ -54,6 +54,38 @@ test_entry_counts() {
 	same "no function gave a wrong result" "$(cat "$te/wrong")" 0
 }
 
+# listed_entry FIELD VALUE: print how many lines of the list have that value there
+listed_entry() {
+	awk -v field="$1" -v value="$2" 'NR > 1 && $field ~ value' "$entry/list" | wc -l
+}
+
+# entry_adds_up WHAT: stats has the sums of the list
+entry_adds_up() {
+	same "modules in stats of $1" "$(entry_stat modules)" \
+		"$(sed 1d "$entry/list" | cut -d: -f1 | sort -u | wc -l)"
+	same "entries in stats of $1" "$(entry_stat entries)" "$(listed_entry 1 ':entry$')"
+	same "exits in stats of $1" "$(entry_stat exits)" "$(listed_entry 1 ':exit$')"
+	same "on in stats of $1" "$(entry_stat on)" "$(listed_entry 2 '^on$')"
+	same "counted in stats of $1" "$(entry_stat counted)" \
+		"$(awk 'NR > 1 { sum += $4 } END { print sum + 0 }' "$entry/list")"
+}
+
+test_entry_stats() {
+	entry_adds_up "one module that is off"
+	put "te_leaf count" "$entry/control"
+	before=$(entry_stat counted)
+	put 10 "$te/pass"
+	same "entries and exits are counted" $(($(entry_stat counted) - before)) 40
+	if insmod /modules/kmarkers_test_entry_idle.ko 2>/dev/null; then
+		entry_adds_up "two modules"
+		rmmod kmarkers_test_entry_idle
+	else
+		skip "stats of two modules" "this kernel lets no module drive idle CPUs"
+	fi
+	entry_adds_up "one module that is on"
+	put "te_leaf -count" "$entry/control"
+}
+
 test_entry_never() {
 	entry_takes 3 "te_go* count"
 	put 1 "$te/never"
@@ -340,6 +372,7 @@ test_entry() {
 	must insmod /modules/kmarkers_test_entry.ko || return
 	test_entry_list
 	test_entry_counts
+	test_entry_stats
 	test_entry_never
 	test_entry_two
 	test_entry_patterns

@@ -25,6 +25,37 @@ __data_loc char[] name; offset:20; size:4; signed:0"
 	result $? "names that are no event's"
 }
 
+# Numbers below zero: of every width, in records, filters and histograms.
+test_own_signs() {
+	same "signs of fields" "$(grep -v common_ "$own"/fd_signed/format | grep -c 'signed:1;$')" 5
+	put 1 "$own"/fd_signed/enable
+	recorded "a record of each number" fd_signed "signed 3" $((3 * cpus))
+	same "what these records say" "$(records fd_signed | sort -u | grep -v "tiny 0")" "\
+tiny -1 small -1 number -1 big -1 wide -1
+tiny -2 small -2 number -2 big -2 wide -2"
+	for field in tiny small number big wide; do
+		try "a filter for $field below zero" put "$field == -1" "$own"/fd_signed/filter
+		recorded "a record of what passes it" fd_signed "signed 3" "$cpus"
+		put "$field < 0" "$own"/fd_signed/filter
+		recorded "records of all below zero" fd_signed "signed 3" $((2 * cpus))
+		put "$field > 0" "$own"/fd_signed/filter
+		recorded "no record where none is above zero" fd_signed "signed 3" 0
+	done
+	put 0 "$own"/fd_signed/filter
+	if [ ! -e "$own"/fd_signed/hist ]; then
+		skip "a histogram of numbers below zero" "this kernel has none"
+		put 0 "$own"/fd_signed/enable
+		return
+	fi
+	put hist:keys=small "$own"/fd_signed/trigger
+	hit_fields "signed 3"
+	# Histograms print every key without a sign, as 64 bits.
+	grep -q "small: *18446744073709551614 *} hitcount: *$cpus" "$own"/fd_signed/hist
+	result $? "a histogram of numbers below zero"
+	put '!hist:keys=small' "$own"/fd_signed/trigger
+	put 0 "$own"/fd_signed/enable
+}
+
 test_own_instances() {
 	mkdir "$tracing"/instances/fd
 	put 1 "$own"/fd_request/enable
@@ -38,6 +69,27 @@ test_own_instances() {
 	try "the second goes" rmdir "$tracing"/instances/fd
 	! is_on fd_request
 	result $? "sites are off when the last buffer has gone"
+}
+
+# piped COUNT: succeeds if so many records have come out of trace_pipe
+piped() {
+	[ "$(grep -c ": fd_request: " /tmp/pipe)" -ge "$1" ]
+}
+
+# A line that does not fit into what is left of a page is printed in the next read.
+test_own_pipe() {
+	put 1 "$own"/fd_request/enable
+	echo >"$tracing"/trace
+	hit_fields "request 1000"
+	put 0 "$own"/fd_request/enable
+	cat "$tracing"/trace_pipe >/tmp/pipe &
+	reader=$!
+	within 30 piped $((1000 * cpus))
+	result $? "trace_pipe has a line for each hit"
+	kill $reader
+	wait $reader 2>/dev/null
+	same "every line of trace_pipe is whole" \
+		"$(grep -c ": fd_request: sector [0-9]* bytes 512 name \(odd\|even\)\$" /tmp/pipe)" $((1000 * cpus))
 }
 
 # The stub of a typed marker writes the records while nobody else wants its hits.
@@ -210,8 +262,10 @@ test_fields() {
 	result $? "the log names markers without an event"
 	test_own_files
 	test_own_records
+	test_own_pipe
 	test_own_filters
 	test_own_typed
+	test_own_signs
 	test_own_instances
 	test_own_modules
 	test_own_races

@@ -289,9 +289,11 @@ test_functions() {
 	test_attach_concurrent
 	rmmod example_client
 	test_attach_waiting
-	# This marker is on when kmarkers_markers is unloaded, which must detach it.
+	before=$(uses_of kmarkers_markers)
 	command "attach vfs_read"
-	command "vfs_read trace"
+	same "a function with a marker keeps kmarkers_markers loaded" $(($(uses_of kmarkers_markers) - before)) 1
+	command "detach vfs_read"
+	same "a function whose marker is detached keeps kmarkers_markers no longer" "$(uses_of kmarkers_markers)" "$before"
 	put 0 "$tracing"/events/kmarkers/marker/enable
 	rmmod kmarkers_test_events
 }

@@ -118,6 +118,21 @@ test_landing_on_optimised() {
 	result $? "$1: no kprobe is left in the function"
 }
 
+# A batch is refused after kprobes made way for it: the kernel may optimise them again.
+test_landing_refused() {
+	target=$(target_of jump)
+	try "refused: a kprobe is registered" probe_before jump "$target"
+	try "refused: the kprobe is enabled" enable_probe land
+	try "refused: the kprobe is optimised" within 20 optimised
+	dmesg -c >/dev/null
+	refused "refused: a batch that expects other bytes" "" put 1 "$landing/refused"
+	logged "landing_jump.* is kept from being optimised"
+	result $? "refused: the kprobe made way for it"
+	try "refused: the kprobe is optimised again" within 20 optimised
+	same "refused: value" "$(cat "$landing/jump")" "$off_value"
+	try "refused: the kprobe is removed" drop_probe
+}
+
 # Kprobes that are not optimised yet when the branch is switched on: the kernel would do it later.
 test_landing_on_waiting() {
 	target=$(target_of branch)
@@ -233,6 +248,7 @@ test_landing() {
 	for kind in branch jump run; do
 		test_landing_on_optimised $kind
 	done
+	test_landing_refused
 	test_landing_on_waiting
 	test_landing_first
 	test_landing_again

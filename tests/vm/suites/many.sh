@@ -59,6 +59,7 @@ test_many() {
 	sampled=$(find "$markers" -maxdepth 1 -name "$sample" | wc -l)
 	same "each marker counted its hits" "$(counts 2)" "$sampled"
 	for_all "many_* count" 0
+	test_many_listed
 	for_all "many_* none" 3
 	same "all markers are off after none" "$(in_state off)" "$many"
 	hit_many 1
@@ -81,6 +82,18 @@ test_many() {
 	same "no marker of many has a directory after its module unloaded" "$(find "$markers" -maxdepth 1 -name 'many_*')" ""
 	same "no name is a trace event after its module unloaded" "$(many_events)" 0
 	put 0 "$tracing"/events/kmarkers/marker/enable
+}
+
+# Lists of so many lines let others run, also the one that goes to the log.
+test_many_listed() {
+	try "the list of many markers lets others run" gives_way "read -r line <$markers/list"
+	try "the list of many values lets others run" gives_way "read -r line <$debugfs/immediate/list"
+	insmod /modules/kmarkers_test_history.ko
+	level=$(cut -f1 /proc/sys/kernel/printk)
+	put 1 /proc/sys/kernel/printk
+	try "logging many markers lets others run" gives_way "echo >/sys/module/kmarkers_test_history/parameters/list"
+	put "$level" /proc/sys/kernel/printk
+	rmmod kmarkers_test_history
 }
 
 # A pattern that matches one name that cannot be traced, among many that can.

@@ -3,6 +3,8 @@
 # Notes of a module, traced by perf and bpftrace as the file sdt/notes tells them.
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
+# shellcheck source=tests/vm/lib_fields.sh
+. /tests/lib_fields.sh
 
 note_file=/modules/kmarkers_test_notes.ko
 
@@ -39,11 +41,6 @@ test_notes_in_perf() {
 	same "perf leaves no event of notes" "$(cat "$tracing/kprobe_events")" ""
 }
 
-# bpftrace_version: print it as a number, 21 for 0.21.0
-bpftrace_version() {
-	bpftrace --version 2>/dev/null | sed -n 's/^bpftrace v0\.\([0-9]*\).*/\1/p'
-}
-
 reported() {
 	[ "$(grep -c "$1" /tmp/report)" -ge "$2" ]
 }
@@ -62,8 +59,7 @@ test_notes_in_bpftrace() {
 	result $? "bpftrace takes the programs for notes"
 	put o2 "$tnotes/pass"
 	within 60 reported "^[a-z]*_[0-9]" "$(wc -l </tmp/wanted)"
-	kill -INT $tracing_notes
-	wait $tracing_notes
+	end_tracer $tracing_notes
 	sed -n 's/^\([a-z]*\)_[0-9]*\(.*\)/\1\2/p' /tmp/report >/tmp/reported
 	alike /tmp/reported /tmp/wanted || head -n 10 /tmp/report | sed 's/^/# /'
 	alike /tmp/reported /tmp/wanted

@@ -148,6 +148,95 @@ test_sdt_hot() {
 	put "trapped -count" "$sdt/control"
 }
 
+# thot_is NAME STATE: is the site of that probe in that state?
+thot_is() {
+	lists "thot:kmarkers_test_sdt_hot:thot_$1:$1 $2 breakpoint "
+}
+
+# after_hits NAME STATE: the same after both probes were hit
+after_hits() {
+	put 2000 /sys/module/kmarkers_test_sdt_hot/parameters/pass
+	thot_is "$1" "$2"
+}
+
+# hit_for_seconds SECONDS: both probes stay hot
+hit_for_seconds() {
+	turn=0
+	while [ $turn -lt $(($1 * 5)) ]; do
+		put 20000 /sys/module/kmarkers_test_sdt_hot/parameters/pass
+		turn=$((turn + 1))
+		sleep 0.2
+	done
+}
+
+# says_held PHRASE: is it said once of the probe that has the kprobe, and no refusal logged?
+says_held() {
+	! logged "change refused" && [ "$(grep -c "probed: not $1" "$log")" = 1 ]
+}
+
+# probe_beside 0/1: 1 puts a kprobe on the instruction in front of a site, 0 takes it away
+probe_beside() {
+	if [ "$1" = 1 ]; then
+		put "p:beside kmarkers_test_sdt_hot:thot_probed+$((site - 1))" "$tracing/kprobe_events" &&
+			put 1 "$tracing/events/kprobes/beside/enable"
+	else
+		# To open the file so removes what is in it.
+		put 0 "$tracing/events/kprobes/beside/enable" && : >"$tracing/kprobe_events"
+	fi
+}
+
+# thot_counts STATE HANDLERS COUNTED: pass a site three times, and look at it
+thot_counts() {
+	put 3 /sys/module/kmarkers_test_sdt_hot/parameters/pass
+	lists "thot:kmarkers_test_sdt_hot:thot_probed:probed $1 breakpoint $2 $3 "
+}
+
+# A hit counts once, however many patterns count it.
+test_sdt_counts_once() {
+	put "thot_probed:probed count" "$sdt/control"
+	try "a hit of a breakpoint that two patterns count counts once" thot_counts trapped 2 3
+	put "probed promote" "$sdt/control"
+	try "a hit of a jump that two patterns count counts once" thot_counts on 2 6
+	put "probed -promote" "$sdt/control"
+	put "thot_probed:probed -count" "$sdt/control"
+	try "one of two patterns counts on when the other is gone" thot_counts trapped 1 9
+}
+
+# A kprobe beside a hot site keeps that one as it is, and no other.
+test_sdt_held() {
+	try "module with two hot probes" insmod /modules/kmarkers_test_sdt_hot.ko
+	put "thot:::* count" "$sdt/control"
+	test_sdt_counts_once
+	site=$(($(sed -n 's/^thot:.*:probed .*@+\(0x[0-9a-f]*\) .*/\1/p' "$sdt/list")))
+	try "a kprobe in front of a site" probe_beside 1
+	put 1000 /sys/module/kmarkers_sdt/parameters/promote_after
+	try "a hot site is promoted although another has a kprobe beside it" within 20 after_hits free on
+	says_held promoted
+	result $? "the log says once which site is not promoted"
+	try "both probes are hit for seconds" hit_for_seconds 3
+	! logged "not promoted\|refused"
+	result $? "the log does not say it again"
+	try "a pattern is attached while a hot site is not promoted" put "thot_free:free count" "$sdt/control"
+	put "thot_free:free -count" "$sdt/control"
+	thot_is probed trapped
+	result $? "the site with the kprobe is armed by a breakpoint"
+	try "the kprobe leaves" probe_beside 0
+	try "the site is promoted when the kprobe has left" within 20 after_hits probed on
+	try "a kprobe comes again" probe_beside 1
+	try "a site that is hot no more is demoted although another has a kprobe" within 20 thot_is free trapped
+	says_held demoted
+	result $? "the log says once which site is not demoted"
+	sleep 3
+	try "the site with the kprobe is a jump" thot_is probed on
+	! logged "not demoted\|refused"
+	result $? "the log does not say again which site is not demoted"
+	try "the second kprobe leaves" probe_beside 0
+	try "the site is demoted when the kprobe has left" within 20 thot_is probed trapped
+	put 0 /sys/module/kmarkers_sdt/parameters/promote_after
+	try "both sites are switched off" put "thot:::* -count" "$sdt/control"
+	try "module with two hot probes leaves" rmmod kmarkers_test_sdt_hot
+}
+
 test_sdt_modules() {
 	refused "module held by its clients" "temporarily unavailable" rmmod kmarkers_sdt
 	try "module with SDT probes unloads" rmmod kmarkers_test_sdt
@@ -196,6 +285,8 @@ test_sdt_many() {
 	switched 3 "many:::* count"
 	put 2 /sys/module/kmarkers_test_sdt_many/parameters/pass
 	same "each probe counted its hits" "$(grep -c '^many:.* on jump 1 2 ' "$sdt/list")" 10000
+	try "the list of ten thousand probes lets others run" gives_way "read -r line <$sdt/list"
+	try "the list of ten thousand sites lets others run" gives_way "read -r line <$debugfs/patcher/sites"
 	switched 3 "many:::* -count"
 	same "all probes are off" "$(grep -c '^many:.* off jump 0 ' "$sdt/list")" 10000
 	try "ten thousand probes leave" rmmod kmarkers_test_sdt_many
@@ -228,6 +319,7 @@ test_sdt() {
 	test_sdt_breakpoints
 	test_sdt_kprobes
 	test_sdt_hot
+	test_sdt_held
 	test_sdt_modules
 	test_sdt_leaving
 	# Their lists are long, which takes long where the emulator is slow.

@@ -25,7 +25,7 @@ shown() {
 
 test_trace_cmd() {
 	tracer trace-cmd || return
-	try "trace-cmd records" trace-cmd record -q -o /tmp/trace.dat -e kmarkers:marker sh -c "$pass"
+	try "trace-cmd records" trace-cmd record -q -o /tmp/trace.dat -e kmarkers:marker sh -c "$begun$pass"
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
 	shown trace-cmd /tmp/report
 }
@@ -62,8 +62,7 @@ test_bpftrace() {
 	result $? "bpftrace attaches"
 	sh -c "$pass"
 	within 60 lines 10 "$line"
-	kill -INT $tracer
-	wait $tracer
+	end_tracer $tracer
 	shown bpftrace /tmp/report
 }
 
@@ -73,16 +72,16 @@ ten="echo request 10 >/sys/module/kmarkers_test_fields/parameters/hit"
 test_fields_in_trace_cmd() {
 	tracer trace-cmd || return
 	try "trace-cmd filters" \
-		trace-cmd record -q -o /tmp/trace.dat -e kmarkers:fd_request -f "sector >= 3" sh -c "$ten"
+		trace-cmd record -q -o /tmp/trace.dat -e kmarkers:fd_request -f "sector >= 3" sh -c "$begun$ten"
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
 	same "trace-cmd shows what passes" "$(grep -c "fd_request: *sector [3-9] bytes 512 name " /tmp/report)" \
 		$((7 * cpus))
 	same "trace-cmd shows nothing else" "$(grep -c "fd_request:" /tmp/report)" $((7 * cpus))
 	trace-cmd record -q -o /tmp/trace.dat -e kmarkers:fd_array \
-		sh -c "echo array >/sys/module/kmarkers_test_fields/parameters/hit"
+		sh -c "${begun}echo array >/sys/module/kmarkers_test_fields/parameters/hit"
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
 	same "trace-cmd shows arrays" \
-		"$(grep -c "fd_array: *mac 00 1f a0 ff 05 60 key 00 1f a0 ff bad 00 00 nr 0" /tmp/report)" "$cpus"
+		"$(grep -c "fd_array: *mac 00:1f:a0:ff:05:60 key 00 1f a0 ff bad 0000 nr 0" /tmp/report)" "$cpus"
 	if [ ! -e "$own"/fd_request/hist ]; then
 		skip "trace-cmd sets a histogram" "this kernel has none"
 		return
@@ -122,8 +121,7 @@ test_fields_in_bpftrace() {
 	within 300 lines 1 ready
 	result $? "bpftrace attaches to an event of its own"
 	sh -c "$ten"
-	kill -INT $tracer
-	wait $tracer
+	end_tracer $tracer
 	same "bpftrace counts what passes its filter" "$(sed -n 's/^@hits: //p' /tmp/report)" 7
 	same "bpftrace adds up a field" "$(sed -n 's/^@sum: //p' /tmp/report)" 42
 	same "bpftrace reads a field of 4 bytes" "$(sed -n 's/^@bytes: //p' /tmp/report)" 512
@@ -160,7 +158,7 @@ shows_probes() {
 test_probes_in_trace_cmd() {
 	tracer trace-cmd || return
 	try "trace-cmd records an SDT probe" \
-		trace-cmd record -q -o /tmp/trace.dat -e sdt_tsdt:io__start sh -c "$ten_probes"
+		trace-cmd record -q -o /tmp/trace.dat -e sdt_tsdt:io__start sh -c "$begun$ten_probes"
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
 	shows_probes trace-cmd
 }
@@ -185,8 +183,7 @@ test_probes_in_bpftrace() {
 	within 300 lines 1 ready
 	result $? "bpftrace attaches to the event of an SDT probe"
 	sh -c "$ten_probes"
-	kill -INT $tracer
-	wait $tracer
+	end_tracer $tracer
 	same "bpftrace counts hits of an SDT probe and adds up an argument" \
 		"$(sed -n 's/^@hits: //p; s/^@sum: //p' /tmp/report | tr '\n' ' ')" "14 84 "
 }

@@ -56,7 +56,16 @@ test_raw_tracepoint() {
 	try "module with a typed marker" insmod /modules/example_typed.ko
 	request_is off
 	result $? "the typed marker is off"
-	task "a program on a raw tracepoint" "Raw tracepoints" 1 bpftrace
+	task "a program on the event of a typed marker" "Raw tracepoints" 2 ""
+	grep -q "^@\[512\]: [1-9]" /tmp/said
+	result $? "the program reads the field of the second argument"
+	if [ "$(bpftrace_version)" -lt 21 ]; then
+		! bpftrace -e 'rawtracepoint:sched_switch { exit(); }' >/dev/null 2>&1
+		result $? "this bpftrace has no raw tracepoints, as the page says"
+		rmmod example_typed
+		return
+	fi
+	task "a program on a raw tracepoint" "Raw tracepoints" 1 ""
 	grep -q "^@\[512\]: [1-9]" /tmp/said
 	result $? "the program gets the second argument"
 	bpftrace -e 'rawtracepoint:example_request { @ = count(); } interval:s:5 { exit(); }' \
@@ -114,11 +123,7 @@ test_tracing() {
 		skip "the kernel counts" "this kernel has no histograms"
 	fi
 	! bpftrace_reads_events "bpftrace counts" || test_bpftrace_task
-	if bpftrace -e 'rawtracepoint:sched_switch { exit(); }' >/dev/null 2>&1; then
-		test_raw_tracepoint
-	else
-		skip "a program on a raw tracepoint" "no bpftrace here that has raw tracepoints"
-	fi
+	! bpftrace_reads_events "a program on a raw tracepoint" || test_raw_tracepoint
 	if command -v perf >/dev/null; then
 		test_module_held_by_perf
 	else

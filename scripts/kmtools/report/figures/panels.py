@@ -11,23 +11,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from kmtools.analyse import kinds, stats
+from kmtools.analyse import kinds
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.verdicts import BASELINE, EQUIVALENT, IDENTICAL, NO_BASELINE, WITHHELD, Result
-from kmtools.report.figures.axis import Axis, signed
 from kmtools.report.figures.rows import Panel, Row
+from kmtools.report.figures.scales import Scale, signed
 from kmtools.report.table import amount, shown
 
 NOTHING = (EQUIVALENT, IDENTICAL)
-# Points of a drawn distribution, and how far it reaches beyond the quartiles, in their distances.
-POINTS, BEYOND = 48, 3.0
-FEWEST = 20
 # Letters of a caveat that stands beside its value.
 LONGEST_CAVEAT = 80
-# Benchmarks whose paired differences are drawn as distributions.
-PAIRED = "getppid-"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -63,27 +56,12 @@ def remark_of(rows: Sequence[Result]) -> str:
     return " ".join(word for word in words if word)
 
 
-def spread(values: Sequence[float]) -> list[tuple[float, float]]:
-    """The height of a distribution, at most 1, by a Gaussian kernel (Silverman's width); nothing of
-    few or equal values."""
-    x = np.asarray(values, dtype=np.float64)
-    if len(x) < FEWEST:
-        return []
-    first, third = np.quantile(x, 0.25), np.quantile(x, 0.75)
-    size = min(float(np.std(x)), float(third - first) / 1.34) * 0.9 * len(x) ** -0.2
-    if not size > 0:
-        return []
-    reach = BEYOND * (third - first)
-    grid = np.linspace(first - reach, third + reach, POINTS)
-    height = np.exp(-0.5 * ((grid[:, None] - x[None, :]) / size) ** 2).sum(axis=1)
-    height /= height.max()
-    return [(float(place), float(share)) for place, share in zip(grid, height, strict=True)]
-
-
-def row_of(result: Result, paired: bool) -> Row:
-    """A result as a row, with the distribution of its paired differences if asked for."""
+def row_of(result: Result) -> Row:
+    """A result as a row, with the distribution of its paired differences if that is known."""
     assert result.delta is not None and result.delta_ci is not None
-    inner = (result.time_ci.lo, result.time_ci.hi) if result.time_ci else None
+    time = result.time_ci
+    known = time is not None and (math.isfinite(time.lo) or math.isfinite(time.hi))
+    inner = (time.lo, time.hi) if time is not None and known else None
     return Row(
         result.variant,
         result.delta,
@@ -92,7 +70,7 @@ def row_of(result: Result, paired: bool) -> Row:
         result.verdict,
         f"{shown(result, result.delta, True)} {result.verdict}",
         inner,
-        spread([float(value) for value in stats.values(result.deltas)]) if paired else (),
+        result.distribution,
         result.note,
     )
 
@@ -119,8 +97,7 @@ def forest(results: Sequence[Result]) -> list[Panel]:
     panels = []
     for rows in kinds.groups(results):
         known = [r for r in kinds.judged(rows) if r.delta_ci is not None]
-        paired = rows[0].benchmark.startswith(PAIRED)
-        drawn = [row_of(r, paired) for r in known if r.verdict not in NOTHING]
+        drawn = [row_of(r) for r in known if r.verdict not in NOTHING]
         if not known:
             continue
         first = rows[0]
@@ -194,7 +171,7 @@ def counts(results: Sequence[Result]) -> list[Panel]:
         high = max((row.value for row in drawn), default=1.0)
         low = min((row.value for row in drawn), default=0.0)
         unit = f"instructions added over {known[0].baseline}"
-        axis = Axis(min(0.0, 1.08 * low), max(1.0, 1.08 * high))
+        axis = Scale(min(0.0, 1.08 * low), max(1.0, 1.08 * high))
         panels.append(Panel(rows[0].benchmark, unit, axis, drawn, remark=remark_of(rows)))
     return panels
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 from kmtools.analyse.published import Published, successors
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.verdicts import Result, difference
+from kmtools.analyse.verdicts import Result
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
 from kmtools.report.figures import rows as drawing_rows
-from kmtools.report.figures.axis import signed
-from kmtools.report.figures.rows import Panel
-from kmtools.report.figures.svg import Drawing
+from kmtools.report.figures.rows import Pair, Panel
+from kmtools.report.figures.scales import signed
 from kmtools.report.table import amount
 
 Machine = tuple[str, str, str]
@@ -40,9 +39,11 @@ CAVEATS = {
 
 @dataclass(frozen=True)
 class Ours:
-    """Our counterpart of one published cost; delta in `unit` per operation."""
+    """Our counterpart of one published cost; delta in `unit` per operation, over a variant."""
 
-    result: Result
+    tier: str
+    unit: str
+    margin: float
     delta: float
     interval: Interval
     over: str
@@ -65,15 +66,12 @@ class Row:
         return self.label.removeprefix("marker-")
 
 
-def counterpart(result: Result, over: str, results: Mapping[object, Result]) -> Ours | None:
+def counterpart(result: Result, over: str) -> Ours | None:
     """Our cost of a result over our variant `over` of the same benchmark."""
+    own = (result.tier, result.unit, result.margin or 0.0)
     if result.baseline == over and result.delta is not None and result.delta_ci is not None:
-        return Ours(result, result.delta, result.delta_ci, over)
-    reference = results.get((result.tier, result.kernel, result.benchmark, over))
-    if reference is None or not result.slopes or not reference.slopes:
-        return None
-    found = difference(result.slopes, reference.slopes, exact=False)
-    return Ours(result, found.delta, found.wide, over) if math.isfinite(found.delta) else None
+        return Ours(*own, result.delta, result.delta_ci, over)
+    return Ours(*own, *result.also_over[over], over) if over in result.also_over else None
 
 
 def join(results: Sequence[Result], numbers: Sequence[Published]) -> dict[Machine, list[Row]]:
@@ -86,7 +84,7 @@ def join(results: Sequence[Result], numbers: Sequence[Published]) -> dict[Machin
             continue
         bases = sorted(set(names.get((then.source, then.over), [])))
         found = [
-            counterpart(r, base, timed)  # type: ignore[arg-type]
+            counterpart(r, base)
             for ours in names.get((then.source, f"{then.benchmark}:{then.variant}"), [])
             for benchmark, base in bases
             for r in timed.values()
@@ -129,53 +127,36 @@ def then_row(row: Row) -> drawing_rows.Row:
 
 def ours_of(row: Row) -> Ours:
     """Our counterpart that is drawn."""
-    return min(row.now, key=lambda o: BEST.index(o.result.tier))
+    return min(row.now, key=lambda o: BEST.index(o.tier))
 
 
-def now_row(row: Row, named: bool) -> drawing_rows.Row:
+def now_row(row: Row) -> drawing_rows.Row:
     """Our counterpart of a published cost."""
     ours = ours_of(row)
     ends = (ours.interval.lo, ours.interval.hi)
     words = amount(ours.delta, True)
     if all(map(math.isfinite, ends)):
         words += f" ± {amount((ends[1] - ends[0]) / 2)}"
-    name = row.short if named else ""
-    # As high as the published row beside it.
-    blank = "" if named else caveat_of(row.then)
-    return drawing_rows.Row(name, ours.delta, *ends, "s0", words, blank=blank)
+    # Beside the published row it is as high as that.
+    blank = caveat_of(row.then)
+    return drawing_rows.Row(row.short, ours.delta, *ends, "ours", words, blank=blank)
 
 
-def both(rows: Sequence[Row], named: bool) -> tuple[Panel, Panel]:
+def pair(machine: Machine, rows: Sequence[Row]) -> Pair:
     """The panel of a published machine, and that of ours."""
-    then, now = [then_row(row) for row in rows], [now_row(row, named) for row in rows]
+    then, now = [then_row(row) for row in rows], [now_row(row) for row in rows]
     year, units = rows[0].then.date[:4], sorted({row.then.unit for row in rows})
-    ours = sorted({ours_of(row).result.unit for row in rows})
-    least = min(ours_of(row).result.margin or 0.0 for row in rows)
+    ours = sorted({ours_of(row).unit for row in rows})
+    least = min(ours_of(row).margin for row in rows)
     here = [end for row in now for end in (row.value, row.lo, row.hi)]
     floor = max(least, smallest([row.value for row in now]))
     published = [end for row in then for end in (row.value, row.lo, row.hi, row.odd or 0.0)]
     left = signed(published, smallest([row.value for row in then]))
-    return (
+    return Pair(
+        f"{machine[1]}, {machine[2]}, {year}",
         Panel(f"Then, {year}", f"added, {' and '.join(units)}", left, then),
         Panel("Here, now", f"added, {' and '.join(ours)}", signed(here, floor), now),
     )
-
-
-def draw(rows: Sequence[Row], width: int) -> Drawing:
-    """One machine: published costs on the left and ours on the right, or one below the other."""
-    drawing = Drawing(width)
-    then, now = both(rows, drawing.narrow)
-    if drawing.narrow:
-        y = drawing_rows.draw_panel(drawing, then, titled=True)
-        drawing_rows.draw_panel(drawing, now, y + 18, titled=True)
-        return drawing
-    drawing.frame = (272.0, 392.0)
-    drawing.text(272, 14, "then", "strong")
-    drawing.text(506, 14, "here, now", "strong")
-    drawing_rows.draw_panel(drawing, then, 24)
-    drawing.frame = (506.0, 614.0)
-    drawing_rows.draw_panel(drawing, now, 24)
-    return drawing
 
 
 def ordered(rows: Mapping[Machine, Sequence[Row]]) -> list[Machine]:

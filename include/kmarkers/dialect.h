@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the headers need of a compiler in a program: the first line of its output names what it lacks. */
+#ifndef KMARKERS_DIALECT_H
+#define KMARKERS_DIALECT_H
+
+#ifndef __KERNEL__
+#ifdef __cplusplus
+#error "kmarkers is for C: its headers are not C++"
+#elif !defined(__x86_64__) || !defined(__LP64__)
+#error "kmarkers in programs is for x86-64, with pointers of 64 bits"
+#elif defined(__STRICT_ANSI__) && !defined(SDT_NOTES_ONLY)
+#error "kmarkers needs the GNU dialect, as -std=gnu11; with SDT_NOTES_ONLY any from C99 on will do"
+#elif !defined(__OPTIMIZE__) && !defined(SDT_NOTES_ONLY)
+#error "kmarkers needs optimisation, -Og or more: sites name their variables by constants"
+#endif
+#endif
+
+/*
+ * A program may ask to be warned of what is not in the standard, with -Wpedantic.  gcc is
+ * silent about macros of headers that say #pragma GCC system_header, and of what these
+ * include; clang is not about these.
+ */
+#if defined(__clang__) && !defined(__KERNEL__) && !defined(NATIVE_BUILD)
+#pragma GCC system_header
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#pragma clang diagnostic ignored "-Wc11-extensions"
+#pragma clang diagnostic ignored "-Wc23-extensions"
+#pragma clang diagnostic ignored "-Wlanguage-extension-token"
+#pragma clang diagnostic ignored "-Wgnu-statement-expression"
+#endif
+
+#endif /* KMARKERS_DIALECT_H */

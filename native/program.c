@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The file that the program was mapped from.  /proc/self/exe is that file, unless the
+ * program was started by a command of the dynamic linker: then it is the linker, and the
+ * file is found by the name of its mapping.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "program.h"
+
+/* The dynamic linker lists the program first. */
+static int keep_first(struct dl_phdr_info *info, size_t size, void *first)
+{
+	*(struct dl_phdr_info *)first = *info;
+	return 1;
+}
+
+bool native_mapping_name(unsigned long addr, char *name, size_t size)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[PATH_MAX + 128];
+	unsigned long start, end;
+	bool found = false;
+	int at;
+
+	while (maps && !found && fgets(line, sizeof(line), maps)) {
+		at = 0;
+		if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &start, &end, &at) < 2 || !at ||
+		    addr < start || addr >= end)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		snprintf(name, size, "%s", line + at);
+		found = true;
+	}
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+/* Is a part of the file within its bounds, and the same in memory? */
+static bool same(const struct native_program *program, unsigned long offset, const void *memory,
+		 size_t size)
+{
+	return offset <= program->size && size <= program->size - offset &&
+	       !memcmp(program->file + offset, memory, size);
+}
+
+/*
+ * Was the program mapped from this file?  Its headers say so, and its notes, in which the
+ * linker stores a number of each build.
+ */
+static bool is_program(const struct native_program *program)
+{
+	const ElfW(Ehdr) *header = (const void *)program->file;
+	const struct dl_phdr_info *info = &program->info;
+	int i;
+
+	if (program->size < sizeof(*header) || memcmp(header->e_ident, ELFMAG, SELFMAG) ||
+	    header->e_phnum != info->dlpi_phnum ||
+	    !same(program, header->e_phoff, info->dlpi_phdr, info->dlpi_phnum * sizeof(*info->dlpi_phdr)))
+		return false;
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+
+		if (phdr->p_type == PT_NOTE &&
+		    !same(program, phdr->p_offset, (void *)(info->dlpi_addr + phdr->p_vaddr), phdr->p_filesz))
+			return false;
+	}
+	return true;
+}
+
+/* Shared, since the kernel stores the breakpoints of uprobes into each private mapping. */
+static bool map_file(struct native_program *program, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat stat;
+	void *file = MAP_FAILED;
+
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &stat) && stat.st_size > 0)
+		file = mmap(NULL, stat.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	if (file == MAP_FAILED)
+		return false;
+	program->file = file;
+	program->size = stat.st_size;
+	if (is_program(program))
+		return true;
+	munmap(file, stat.st_size);
+	program->file = NULL;
+	return false;
+}
+
+const struct native_program *native_program(void)
+{
+	static struct native_program program;
+	char path[PATH_MAX];
+
+	if (program.file)
+		return &program;
+	dl_iterate_phdr(keep_first, &program.info);
+	if (!map_file(&program, "/proc/self/exe") &&
+	    native_mapping_name((unsigned long)program.info.dlpi_phdr, path, sizeof(path)))
+		map_file(&program, path);
+	return &program;
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RCU for the threads of a program.
+ *
+ * No lock is held while anybody waits for readers, and none is taken by a reader: a
+ * probe may wait for a lock of the program, and the program may hold that lock while it
+ * forks.
+ *
+ * A reader stores the number of the present period when its outermost section begins,
+ * and has depth 0 outside.  A writer begins a new period after it has withdrawn an
+ * object, and has every CPU execute a barrier.  A reader that found the object began its
+ * section before that barrier, in an older period: its word shows that to the writer.
+ * A reader whose word does not show it read the pointer after the barrier.
+ */
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/kernel.h>
+#include <linux/mutex.h>
+#include <linux/processor.h>
+#include <linux/rcupdate.h>
+
+#include "rcu.h"
+
+#define CHUNK_BYTES	4096
+#define LINE_BYTES	64
+#define SPINS		1000
+
+#define FOR_EACH_READER(reader, chunk)					\
+	for (chunk = &first; chunk; chunk = smp_load_acquire(&(chunk)->next)) \
+		for (reader = (chunk)->readers;				\
+		     reader < (chunk)->readers + ARRAY_SIZE((chunk)->readers); reader++)
+
+/* The word of a thread, on a cache line of its own, and whether a thread has it. */
+struct reader {
+	unsigned long inside;
+	bool taken;
+} __aligned(LINE_BYTES);
+
+/* Chunks are never freed: a word may be read by a writer after its thread has ended. */
+struct chunk {
+	struct chunk *next;
+	struct reader readers[CHUNK_BYTES / LINE_BYTES - 1];
+};
+
+static struct chunk first;
+static pthread_key_t at_exit;
+
+__thread unsigned long *kmarkers_rcu_reader;
+unsigned long kmarkers_rcu_period = KMARKERS_RCU_DEPTH + 1;
+
+#ifdef __SANITIZE_THREAD__
+unsigned long native_rcu_order;
+#define ACQUIRE_ORDER()	((void)__atomic_load_n(&native_rcu_order, __ATOMIC_ACQUIRE))
+#else
+#define ACQUIRE_ORDER()	((void)0)
+#endif
+
+static bool take_reader(struct reader *reader)
+{
+	bool taken = false;
+
+	return !__atomic_load_n(&reader->taken, __ATOMIC_RELAXED) &&
+	       __atomic_compare_exchange_n(&reader->taken, &taken, true, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+/* Store the word before the flag: whoever takes the reader finds depth 0. */
+static void drop_reader(struct reader *reader)
+{
+	NATIVE_RCU_RELEASE();
+	smp_store_release(&reader->inside, 0);
+	smp_store_release(&reader->taken, false);
+}
+
+/* Add a chunk, and take its first reader.  mmap(2) works in signal handlers, malloc() does not. */
+static struct reader *take_new_reader(void)
+{
+	struct chunk *chunk = mmap(NULL, sizeof(*chunk), PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static const char no_memory[] = "kmarkers: no memory for the readers of a new thread\n";
+
+	if (chunk == MAP_FAILED) {
+		if (write(STDERR_FILENO, no_memory, sizeof(no_memory) - 1) >= 0)
+			abort();
+		abort();
+	}
+	chunk->readers[0].taken = true;
+	chunk->next = __atomic_load_n(&first.next, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&first.next, &chunk->next, chunk, false,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+	return &chunk->readers[0];
+}
+
+static struct reader *find_reader(void)
+{
+	struct reader *reader;
+	struct chunk *chunk;
+
+	FOR_EACH_READER(reader, chunk)
+		if (take_reader(reader))
+			return reader;
+	return take_new_reader();
+}
+
+/*
+ * Give the calling thread a word, at its first section.  It may be in a signal handler,
+ * and one may interrupt this: then the word of that handler is the thread's.
+ */
+unsigned long *kmarkers_rcu_join(void)
+{
+	int before = errno;
+	struct reader *reader = find_reader();
+	unsigned long *none = NULL;
+
+	if (__atomic_compare_exchange_n(&kmarkers_rcu_reader, &none, &reader->inside, false,
+					__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		pthread_setspecific(at_exit, reader);
+	else
+		drop_reader(reader);
+	errno = before;
+	return kmarkers_rcu_reader;
+}
+
+/* A thread ends.  If it has sections after this, it gets another word, and this is called again. */
+static void leave(void *reader)
+{
+	kmarkers_rcu_reader = NULL;
+	drop_reader(reader);
+}
+
+int native_rcu_start(void)
+{
+	return pthread_key_create(&at_exit, leave);
+}
+
+void native_rcu_after_fork_child(void)
+{
+	struct reader *reader;
+	struct chunk *chunk;
+
+	FOR_EACH_READER(reader, chunk)
+		if (&reader->inside != kmarkers_rcu_reader)
+			drop_reader(reader);
+}
+
+/*
+ * Have every thread that runs execute a barrier.  Return false if membarrier(2) is not
+ * allowed, or does not exist.
+ */
+static bool order_readers(void)
+{
+	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
+		return true;
+	return !syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) &&
+	       !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+/* Begin a period.  Objects withdrawn before it are free when the older ones have no readers. */
+unsigned long native_rcu_begin(void)
+{
+	return __atomic_add_fetch(&kmarkers_rcu_period, KMARKERS_RCU_DEPTH + 1, __ATOMIC_SEQ_CST);
+}
+
+/* The oldest period that has a reader, or the largest number.  Readers were ordered. */
+static unsigned long oldest_period(void)
+{
+	unsigned long inside, oldest = ~0UL;
+	struct reader *reader;
+	struct chunk *chunk;
+
+	FOR_EACH_READER(reader, chunk) {
+		inside = smp_load_acquire(&reader->inside);
+		if (inside & KMARKERS_RCU_DEPTH && (inside & ~KMARKERS_RCU_DEPTH) < oldest)
+			oldest = inside & ~KMARKERS_RCU_DEPTH;
+	}
+	ACQUIRE_ORDER();
+	return oldest;
+}
+
+/* Sleep a millisecond.  It is no point of cancellation, as nanosleep() would be. */
+static void sleep_briefly(unsigned int ms)
+{
+	const struct timespec time = { .tv_nsec = ms * 1000000L };
+
+	syscall(SYS_nanosleep, &time, NULL);
+}
+
+static bool spin_until(unsigned long state)
+{
+	unsigned int spins;
+
+	for (spins = 0; spins < SPINS; spins++) {
+		if (oldest_period() >= state)
+			return true;
+		cpu_relax();
+	}
+	return false;
+}
+
+/* Return whether the periods before @state end soon. */
+bool native_rcu_wait_briefly(unsigned long state)
+{
+	return order_readers() && spin_until(state);
+}
+
+/*
+ * Without membarrier(2) this sleeps instead: by then each CPU has stored what its
+ * threads had stored, because it empties its store buffer at every interrupt.
+ */
+void native_rcu_synchronize(void)
+{
+	unsigned long state = native_rcu_begin();
+
+	if (!order_readers())
+		sleep_briefly(20);
+	while (!spin_until(state))
+		sleep_briefly(1);
+}
+
+/* Objects that are to be freed, the oldest first. */
+static struct {
+	struct mutex lock;
+	struct rcu_head *first, **end;
+} freed = {
+	.lock = __MUTEX_INITIALIZER(freed.lock),
+	.end = &freed.first,
+};
+
+void native_rcu_free(struct rcu_head *head, void *object)
+{
+	unsigned long oldest;
+
+	mutex_lock(&freed.lock);
+	*head = (struct rcu_head){ .object = object, .state = native_rcu_begin() };
+	*freed.end = head;
+	freed.end = &head->next;
+	oldest = order_readers() ? oldest_period() : 0;
+	while (freed.first && freed.first->state <= oldest) {
+		head = freed.first;
+		freed.first = head->next;
+		if (!freed.first)
+			freed.end = &freed.first;
+		free(head->object);
+	}
+	mutex_unlock(&freed.lock);
+}

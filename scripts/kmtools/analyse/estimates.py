@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The estimates of a run: its rows by layout and process, and the grades of its tiers.
+
+They are made once, when the run is measured or first read, and kept beside its samples in
+estimates.json. What compares runs reads that file alone. It names the bytes that it was made of, so
+a run whose samples or whose description are others is read again; so is one whose file is wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kmtools.analyse import grade, verdicts
+from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Name, Row, rows_of
+from kmtools.analyse.verdicts import Result
+from kmtools.base.errors import FailedError
+from kmtools.base.files import write_whole
+from kmtools.base.jsonfile import check_shape
+from kmtools.measure.rundir import TIERS, RunError, Tier, read_env, require_run, tiers_of
+from kmtools.measure.samples import MEASURED, Sample, read_samples
+
+NAME = "estimates.json"
+SCHEMA = 1
+# Goes up when the same samples give other estimates.
+ESTIMATOR = 2
+SAMPLES = ("samples.csv", "samples.csv.gz", "samples.parquet")
+# Digits of a number that are kept.
+DIGITS = 9
+
+ROW = {
+    "tier": TIERS, "kernel": str, "benchmark": str, "variant": str, "measured": MEASURED,
+    "sites": int, "unit": str, "kind": (SHARE, WHOLE, EXACT), "baseline": str, "cost": float,
+    "blocks": int, "processes": int, "values": [float], "by_layout": {"*": float},
+    "resolution": float, "lo": float, "hi": float, "layouts": [int], "crowded": bool, "poor": str,
+}  # fmt: skip
+GRADE = {
+    "tier": TIERS, "kernel": str, "grade": ("good", "fair", "poor"),
+    "reasons": [{"grade": ("good", "fair", "poor"), "words": str}],
+}  # fmt: skip
+SHAPE = {
+    "schema": int, "estimator": int, "samples": str, "env": str, "grades": [GRADE], "rows": [ROW],
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Graded:
+    """The grade of a tier, with the reasons for it that weigh most."""
+
+    tier: str
+    kernel: str
+    grade: str
+    reasons: tuple[tuple[str, str], ...]
+
+    @property
+    def words(self) -> str:
+        """In a line."""
+        why = [words for level, words in self.reasons if level == self.grade]
+        others = f" ({len(why) - 1} more reasons in its report)" if len(why) > 1 else ""
+        more = f": {why[0]}{others}" if why else ""
+        return f"{self.tier}, kernel {self.kernel}: {self.grade} numbers{more}"
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """What is kept of a run."""
+
+    rows: Sequence[Row]
+    grades: Sequence[Graded] = ()
+
+
+def make(
+    samples: Sequence[Sample],
+    tiers: Sequence[Tier],
+    env: Mapping[str, Any],
+    judged: Sequence[Result] | None = None,
+) -> Estimates:
+    """The estimates of samples. `judged` are their results, without the grade's part in them, if
+    they are known."""
+    results = verdicts.analyse(samples, tiers) if judged is None else judged
+    poor = grade.poor(env, tiers, results)
+    rows = [
+        replace(row, poor=poor.get((row.name.tier, row.kernel, row.name.benchmark), ""))
+        for row in rows_of(samples, tiers, results)
+    ]
+    grades = [
+        Graded(
+            tier.tier,
+            tier.kernel,
+            found.word,
+            tuple((reason.level.word, reason.words) for reason in found.reasons),
+        )
+        for tier, found in grade.grades(env, tiers, results)
+    ]
+    return Estimates(rows, grades)
+
+
+def samples_of(run: Path) -> Path:
+    """The file with the samples of a run."""
+    require_run(run)
+    for name in SAMPLES:
+        if (run / name).exists():
+            return run / name
+    raise RunError(f"{run / 'samples.csv'}: there are no samples; kmarkers collect makes them")
+
+
+def digest(path: Path) -> str:
+    """What tells the bytes of a file."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise RunError(f"{path}: {error.strerror}") from error
+
+
+def number(value: float) -> float:
+    """A number as it is kept."""
+    return float(f"{value:.{DIGITS}g}") + 0.0
+
+
+def as_entry(row: Row) -> dict[str, Any]:
+    """A row of the file."""
+    name = row.name
+    return {
+        "tier": name.tier, "kernel": row.kernel, "benchmark": name.benchmark,
+        "variant": name.variant, "measured": name.measured, "sites": name.sites, "unit": row.unit,
+        "kind": row.kind, "baseline": row.baseline, "cost": number(row.cost), "blocks": row.blocks,
+        "processes": row.processes, "values": [number(float(value)) for value in row.values],
+        "by_layout": {str(place): number(value) for place, value in row.layouts.items()},
+        "resolution": number(row.resolution), "lo": number(row.lo), "hi": number(row.hi),
+        "layouts": sorted(row.places), "crowded": row.crowded, "poor": row.poor,
+    }  # fmt: skip
+
+
+def as_row(entry: Mapping[str, Any]) -> Row:
+    """The row of an entry."""
+    name = Name(*(entry[key] for key in ("tier", "benchmark", "variant", "measured", "sites")))
+    return Row(
+        name, entry["kernel"], entry["unit"], entry["kind"], entry["baseline"], entry["cost"],
+        entry["blocks"], entry["processes"], np.array(entry["values"], dtype=np.float64),
+        {int(place): value for place, value in entry["by_layout"].items()}, entry["resolution"],
+        entry["lo"], entry["hi"], frozenset(entry["layouts"]), entry["crowded"], entry["poor"],
+    )  # fmt: skip
+
+
+def write(run: Path, found: Estimates) -> None:
+    """Keep the estimates of a run, a row in a line."""
+    head = {
+        "schema": SCHEMA,
+        "estimator": ESTIMATOR,
+        "samples": digest(samples_of(run)),
+        "env": digest(run / "env.json"),
+        "grades": [
+            {
+                "tier": one.tier,
+                "kernel": one.kernel,
+                "grade": one.grade,
+                "reasons": [{"grade": level, "words": words} for level, words in one.reasons],
+            }
+            for one in found.grades
+        ],
+    }
+    rows = ",\n".join(json.dumps(as_entry(row), separators=(",", ":")) for row in found.rows)
+    text = json.dumps(head)[:-1]
+    write_whole(run / NAME, f'{text}, "rows": [\n{rows}\n]}}\n')
+
+
+def kept(run: Path, samples: Path, tiers: Sequence[Tier]) -> Estimates | None:
+    """The estimates that are kept, if they are of these samples; None if they must be made."""
+    try:
+        known = json.loads((run / NAME).read_text(encoding="utf-8"))
+        check_shape(known, SHAPE, "")
+        same = (known["schema"], known["estimator"]) == (SCHEMA, ESTIMATOR)
+        if not same or known["env"] != digest(run / "env.json"):
+            return None
+        if known["samples"] != digest(samples):
+            return None
+        rows = [as_row(entry) for entry in known["rows"]]
+    except (OSError, ValueError, FailedError):
+        return None
+    units = {(tier.tier, tier.kernel) for tier in tiers}
+    texts = [text for entry in known["rows"] for text in entry.values() if isinstance(text, str)]
+    fine = all(map(str.isprintable, set(texts)))
+    if not fine or any((row.name.tier, row.kernel) not in units for row in rows):
+        return None
+    grades = [
+        Graded(
+            one["tier"],
+            one["kernel"],
+            one["grade"],
+            tuple((reason["grade"], reason["words"]) for reason in one["reasons"]),
+        )
+        for one in known["grades"]
+    ]
+    return Estimates(rows, grades)
+
+
+def of_run(run: Path) -> Estimates:
+    """The estimates of a run; they are kept in its folder, if that can be written to. RunError
+    names file and line of what is wrong in its samples."""
+    path = samples_of(run)
+    env = read_env(run / "env.json")
+    tiers = tiers_of(env)
+    found = kept(run, path, tiers)
+    if found is not None:
+        return found
+    if path.suffix == ".parquet":
+        from kmtools.analyse import parquet  # noqa: PLC0415  the others need no duckdb
+
+        samples = parquet.read(path, tiers)
+    else:
+        samples = read_samples(path, tiers)
+    found = make(samples, tiers, env)
+    with suppress(OSError):
+        write(run, found)
+    return found

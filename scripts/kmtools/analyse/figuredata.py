@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What figures show of results and only samples tell, so that summary.json alone can be drawn: the
+distribution of paired differences, and costs over the variants that published costs are over."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmtools.analyse import stats
+from kmtools.analyse.published import read_published, successors
+from kmtools.analyse.stats import Interval
+from kmtools.analyse.verdicts import Result, difference
+from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
+
+# Points of a distribution, and how far it reaches beyond the quartiles, in their distances.
+POINTS, BEYOND = 48, 3.0
+FEWEST = 20
+# Benchmarks whose paired differences are drawn as distributions.
+PAIRED = "getppid-"
+# Variants of a benchmark, and the other variants that their published costs are over.
+Bases = dict[tuple[str, str], set[str]]
+
+
+def spread(values: Sequence[float] | NDArray[np.float64]) -> list[tuple[float, float]]:
+    """The height of a distribution, at most 1, by a Gaussian kernel (Silverman's width); nothing of
+    few or equal values."""
+    x = np.asarray(values, dtype=np.float64)
+    if len(x) < FEWEST:
+        return []
+    first, third = np.quantile(x, 0.25), np.quantile(x, 0.75)
+    size = min(float(np.std(x)), float(third - first) / 1.34) * 0.9 * len(x) ** -0.2
+    if not size > 0:
+        return []
+    reach = BEYOND * (third - first)
+    grid = np.linspace(first - reach, third + reach, POINTS)
+    height = np.exp(-0.5 * ((grid[:, None] - x[None, :]) / size) ** 2).sum(axis=1)
+    height /= height.max()
+    return [(float(place), float(share)) for place, share in zip(grid, height, strict=True)]
+
+
+def bases() -> Bases:
+    """The other variants that published costs are over, by benchmark and variant here."""
+    names = successors()
+    found: Bases = defaultdict(set)
+    for then in read_published():
+        if then.delta is None or then.over is None or then.whole:
+            continue
+        over = names.get((then.source, then.over), [])
+        for benchmark, variant in names.get((then.source, f"{then.benchmark}:{then.variant}"), []):
+            found[benchmark, variant] |= {base for other, base in over if other == benchmark}
+    return dict(found)
+
+
+def costs_over(result: Result, others: Sequence[Result]) -> dict[str, tuple[float, Interval]]:
+    """The costs of a result over other variants, by their names."""
+    found = {}
+    for other in others:
+        if result.slopes and other.slopes:
+            cost = difference(result.slopes, other.slopes, exact=False)
+            if math.isfinite(cost.delta):
+                found[other.variant] = (cost.delta, cost.wide)
+    return found
+
+
+def completed(results: Sequence[Result]) -> list[Result]:
+    """The results, with what only their samples tell."""
+    known, found = bases(), []
+    by_key = {result.key: result for result in results}
+    for result in results:
+        names = known.get((result.benchmark, result.variant), set()) - {result.baseline}
+        own = (result.tier, result.kernel, result.benchmark)
+        others = [by_key[*own, name] for name in sorted(names) if (*own, name) in by_key]
+        if result.unit not in (UNIT_TSC, UNIT_GUEST):
+            others = []
+        paired = result.benchmark.startswith(PAIRED) and result.delta is not None
+        shape = spread(stats.values(result.deltas)) if paired else []
+        found.append(replace(result, distribution=shape, also_over=costs_over(result, others)))
+    return found

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Samples as Parquet, with the columns of samples.csv. DuckDB reads and writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+
+from kmtools.measure import samples
+from kmtools.measure.rundir import RunError, Tier
+
+WHOLE_NUMBERS = {
+    "process", "layout", "block", "position", "cpu", "loops", "sites", "value", "core_cycles",
+}  # fmt: skip
+COLUMNS = {
+    name: "BIGINT" if name in WHOLE_NUMBERS else "VARCHAR" for name in samples.SAMPLE_COLUMNS
+}
+
+
+def literal(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def write(taken: Iterable[samples.Sample], path: Path) -> None:
+    """Write samples."""
+    kinds = ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in COLUMNS.items())
+    with TemporaryDirectory() as scratch, duckdb.connect() as engine:
+        plain = Path(scratch) / "samples.csv"
+        samples.write_samples(plain, taken)
+        engine.execute(
+            f"COPY (SELECT * FROM read_csv({literal(str(plain))}, auto_detect=false, skip=1,"
+            f" header=true, delim=',', quote='\"', columns={{{kinds}}}))"
+            f" TO {literal(str(path))} (FORMAT parquet)"
+        )
+
+
+def read(path: Path, tiers: Sequence[Tier]) -> list[samples.Sample]:
+    """The samples in a file, checked like those of samples.csv. DuckDB looks for patterns in names,
+    and knows UTF-8 alone, so it gets a link."""
+    with TemporaryDirectory() as scratch, duckdb.connect() as engine:
+        link, plain = Path(scratch) / "0.parquet", Path(scratch) / "samples.csv"
+        link.symlink_to(path.absolute())
+        source = f"read_parquet({literal(str(link))})"
+        try:
+            heads = engine.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+            if {name: kind for name, kind, *_ in heads} != COLUMNS:
+                raise RunError(f"{path}: its columns are not {', '.join(COLUMNS)}")
+            columns = ", ".join(COLUMNS)
+            engine.execute(
+                f"COPY (SELECT {columns} FROM {source}) TO {literal(str(plain))}"
+                " (FORMAT csv, HEADER true, NULLSTR '')"
+            )
+        except duckdb.Error as error:
+            first = str(error).splitlines()[0].replace(str(link), str(path))
+            raise RunError(f"{path}: {first}") from error
+        body = plain.read_text(encoding="utf-8")
+        plain.write_text(f"# schema={samples.SCHEMA}\n{body}", encoding="utf-8")
+        try:
+            return samples.read_samples(plain, tiers)
+        except RunError as error:
+            raise RunError(str(error).replace(str(plain), str(path))) from error

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Words for verdicts and for what a command line says of them. They need no numpy."""
+
+from __future__ import annotations
+
+SLOWER, FASTER, EQUIVALENT, UNRESOLVED = "slower", "faster", "equivalent", "unresolved"
+DIFFERS = "differs"
+# The verdicts that say something about a timed difference.
+SAID = (SLOWER, FASTER, EQUIVALENT, DIFFERS)
+# Verdicts on exact counts, which say nothing about time.
+MORE, FEWER = "more", "fewer"
+IDENTICAL, BASELINE, NO_BASELINE = "identical", "baseline", "no baseline"
+# In place of any of these three, where the numbers of the run do not carry one; see grade.py.
+WITHHELD = "withheld"
+
+# The margin in percent that holds unless another one is declared.
+MARGIN = 0.1
+NOT_JUDGED, MISSING, NEW, NOT_COMPARABLE = "not judged", "missing", "new", "not comparable"
+
+CHANGED = (SLOWER, FASTER, MORE, FEWER)
+# What --fail-on can name, and the verdicts it stands for.
+FAILURES = {
+    **{verdict: (verdict,) for verdict in (*CHANGED, DIFFERS, UNRESOLVED, WITHHELD, MISSING)},
+    # What the first run showed is not shown by the other.
+    MISSING: (MISSING, NOT_COMPARABLE),
+    "changed": CHANGED,
+    "costlier": (SLOWER, MORE),
+}
+# What --fail-on can name; the other verdicts are none of a shift.
+SHIFTS = ("slower", "faster", "changed", "costlier")
+# The properties of a machine that can make a group.
+PROPERTIES = ("cpu", "microcode", "kernel")

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Chooses how a test kernel's instructions are executed: by KVM where that works, else emulated."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import mmap
+import os
+import platform
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kmtools.base.errors import UnableError
+from kmtools.base.files import write_whole
+from kmtools.base.paths import cache_dir
+from kmtools.lab.result import TIME_UP, Result
+
+VARIABLE = "KMARKERS_ACCEL"
+KVM = Path("/dev/kvm")
+# How long a kernel has to boot under KVM when it is tried: an emulated host takes 25 to 54 s.
+PROBE_SECONDS = 60.0
+# push rbx; mov eax, edi; xor ecx, ecx; cpuid; mov [rsi], ebx; mov [rsi + 4], ecx;
+# mov [rsi + 8], edx; pop rbx; ret
+CPUID = bytes.fromhex("5389f831c90fa2891e894e048956085bc3")
+# The leaf of a hypervisor's name, and the name that QEMU's emulator gives.
+HYPERVISOR_LEAF, EMULATOR = 0x40000000, b"TCGTCGTCGTCG"
+# How the reason begins of a boot during which the kernel printed nothing.
+SILENT = "it printed nothing"
+
+# What was found in this process, a time-out included.
+_found: dict[str, Accel] = {}
+
+
+@dataclass(frozen=True)
+class Accel:
+    """An accelerator of QEMU, and why it is not the better one."""
+
+    name: str
+    why: str = ""
+
+    @property
+    def line(self) -> str:
+        """What a user is told before a boot."""
+        return f"vm: emulated: {self.why}" if self.why else "vm: under KVM"
+
+
+def choose(
+    version: str, kernel: str, release: str, boot: Callable[[], Result], kvm: Path | None = None
+) -> Accel:
+    """Return KVM if the kernel boots under it here, else the emulator and the reason.
+
+    `boot` boots the kernel under KVM; it is called once for each QEMU, kernel and host, unless its
+    time was up: that may be the load of an hour. A kernel that printed nothing at all speaks for
+    all kernels. KMARKERS_ACCEL chooses without a second way: UnableError says why what it names
+    does not work, and what did not work is tried again.
+    """
+    kvm = kvm or KVM
+    wanted = os.environ.get(VARIABLE) or ""
+    if wanted not in ("", "tcg", "kvm"):
+        raise UnableError(f"{VARIABLE} is {wanted!r}; it may be kvm or tcg, or not be set")
+    if wanted == "tcg":
+        return Accel("tcg", f"{VARIABLE} is tcg")
+    host = f"{version}; {_host()}"
+    keys = (f"{host}; every kernel", f"{host}; {kernel} {release}")
+    found = _without_kvm(kvm) or _known(keys, bool(wanted)) or _tried(keys, kernel, boot)
+    if wanted and found.why:
+        raise UnableError(f"{VARIABLE} is kvm, and {found.why}")
+    return found
+
+
+def _without_kvm(kvm: Path) -> Accel | None:
+    """Return the emulator if KVM cannot be tried."""
+    if not kvm.exists():
+        why = f"there is no {kvm}; load kvm_intel or kvm_amd, if this machine has virtualisation"
+        return Accel("tcg", why)
+    # That it may be opened does not mean that it works.
+    if not os.access(kvm, os.R_OK | os.W_OK):
+        return Accel("tcg", f"{kvm} cannot be opened; add yourself to the group kvm")
+    return None
+
+
+def _known(keys: Sequence[str], again: bool) -> Accel | None:
+    """Return what booting under KVM has shown earlier; of other processes only what worked, if what
+    did not is to be tried again."""
+    for key in keys:
+        if key in _found:
+            return _found[key]
+    kept = _read(cache_dir() / "accel.json")
+    verdicts = [_verdict(kept[key]) for key in keys if key in kept]
+    return next((verdict for verdict in verdicts if not (again and verdict.why)), None)
+
+
+def _tried(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> Accel:
+    """Boot under KVM, and keep what that shows."""
+    result = boot()
+    key = keys[0] if result.reason.startswith(SILENT) else keys[1]
+    why = "" if result.ok else f"kernel {kernel} fails under KVM: {result.reason}"
+    if why and result.out != Path():
+        why += f"; the log is in {result.out}"
+    _found[key] = _verdict(why)
+    if not result.reason.startswith(TIME_UP):
+        record = cache_dir() / "accel.json"
+        record.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(record, json.dumps({**_read(record), key: why}, indent=1) + "\n")
+    return _found[key]
+
+
+def _verdict(why: str) -> Accel:
+    return Accel("tcg", why) if why else Accel("kvm")
+
+
+def _read(record: Path) -> dict[str, str]:
+    """Return the kept verdicts; those of other versions are ignored."""
+    try:
+        kept = json.loads(record.read_text())
+    except (OSError, ValueError):
+        return {}
+    pairs = kept.items() if isinstance(kept, dict) else ()
+    return {key: why for key, why in pairs if isinstance(why, str)}
+
+
+def _host() -> str:
+    cpu = re.search(r"^model name\s*: *(.*)", Path("/proc/cpuinfo").read_text(), re.M)
+    return f"host {platform.release()}; {cpu[1].strip() if cpu else ''}"
+
+
+def hypervisor() -> bytes:
+    """Return the name of the hypervisor below this machine, as CPUID gives it; empty if there is
+    none, or where no code may be made."""
+    if " hypervisor" not in Path("/proc/cpuinfo").read_text():
+        return b""
+    try:
+        page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    except OSError:
+        return b""
+    page.write(CPUID)
+    name = ctypes.create_string_buffer(12)
+    code = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    ctypes.CFUNCTYPE(None, ctypes.c_uint32, ctypes.c_void_p)(code)(HYPERVISOR_LEAF, name)
+    return name.raw.rstrip(b"\0")
+
+
+def is_emulated(name: str) -> bool:
+    """Whether instructions are emulated under an accelerator: by itself, or by the machine that
+    runs it."""
+    return name != "kvm" or hypervisor() == EMULATOR

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernel's checkpatch.pl, extracted once from the distribution's source package."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from kmtools.base.errors import UnableError
+from kmtools.base.paths import cache_dir
+from kmtools.lab.apt import PrivateApt, progress
+from kmtools.lab.cache import locked
+
+SUITE = "bookworm"
+PACKAGE = "linux-source-6.1"
+FILES = ("checkpatch.pl", "const_structs.checkpatch", "spelling.txt")
+
+# Options for code that lives outside the kernel's tree.
+OPTIONS = ("--no-tree", "--no-summary", "--terse", "--show-types", "--max-line-length=100")
+TYPEDEFS = ("bench_op", "marker_probe_func", "marker_typed_func", "va_list")
+
+# Warnings that checkpatch must not give, by the beginning of a path, each with the reason.
+IGNORED = {
+    # Macros that define an object or a row of a table cannot stand in parentheses or in a
+    # loop. EXPECT() returns from a test. A marker's text may name its function.
+    "": (
+        *("COMPLEX_MACRO", "MULTISTATEMENT_MACRO_USE_DO_WHILE", "MACRO_WITH_FLOW_CONTROL"),
+        "EMBEDDED_FUNCTION_NAME",
+    ),
+    # User space: it defines what checkpatch recommends, for the sources of the modules.
+    **dict.fromkeys(
+        ("native/", "tests/native/", "examples/user/"),
+        (
+            *("PREFER_DEFINED_ATTRIBUTE_MACRO", "NEW_TYPEDEFS", "VOLATILE", "EXPORT_SYMBOL"),
+            *("MEMORY_BARRIER", "FUNCTION_ARGUMENTS", "TRAILING_STATEMENTS", "AVOID_EXTERNS"),
+            *("TRAILING_SEMICOLON", "STRING_FRAGMENTS", "OPEN_BRACE", "SPACING"),
+        ),
+    ),
+    # Formats that a marker may have, and what tracers are told of them.
+    "tests/native/layout": ("SPLIT_STRING", "PRINTF_L"),
+    # Storms test the order of accesses, and their barriers have no comments. Tests name labels of
+    # assembly. Patterns hold sets of characters.
+    "tests/": (*("MEMORY_BARRIER", "AVOID_EXTERNS", "MSLEEP", "QUOTED_WHITESPACE_BEFORE_NEWLINE"),),
+    "bench_modules/sites.c": ("AVOID_EXTERNS",),
+    # checkpatch takes a parameter that is a pointer to a function for a function.
+    "patcher/register.c": ("OPEN_BRACE",),
+    "patcher/main.c": ("OPEN_BRACE",),
+    "entry/modules.c": ("OPEN_BRACE",),
+    # Several files share the array.
+    "entry/registry.c": ("STATIC_CONST_CHAR_ARRAY",),
+    # A macro exports an object that another macro defines.
+    "include/kmarkers/immediate.h": ("EXPORT_SYMBOL",),
+    # The same. A macro takes parameters as an argument. A comment is above, in the macro.
+    "include/kmarkers/typed.h": ("EXPORT_SYMBOL", "FUNCTION_ARGUMENTS", "MEMORY_BARRIER"),
+    # Not every kernel has a name for an attribute.
+    "bench_modules/ops_entry.c": ("PREFER_DEFINED_ATTRIBUTE_MACRO",),
+    # Arguments are empty, as FreeBSD spells them. Macros hold parts of a list, of an inline
+    # function and of _Generic. Another macro completes prototypes.
+    "include/kmarkers/sdt": (
+        *("SPACING", "TRAILING_SEMICOLON", "SINGLE_STATEMENT_DO_WHILE_MACRO", "INDENTED_LABEL"),
+        "FUNCTION_ARGUMENTS",
+    ),
+    **dict.fromkeys(
+        (
+            *("tests/common/test_sdt.c", "tests/kernel/sdt", "tests/kernel/noise.c"),
+            *("bench_modules/ops_sdt.c", "bench_modules/ops_locks.c"),
+            *("tests/common/notes", "tests/kernel/notes"),
+        ),
+        ("SPACING",),
+    ),
+    # The same, and rows of all that a format may have.
+    "tests/kernel/readers": (
+        *("SPACING", "TRAILING_SEMICOLON", "PRINTF_L", "VSPRINTF_SPECIFIER_PX", "STRING_FRAGMENTS"),
+    ),
+    # The only files that depend on kernel versions.
+    "include/compat/": ("LINUX_VERSION_CODE", "CONSTANT_COMPARISON"),
+}
+
+
+def ensure() -> Path:
+    """Return the script, unpacking it if it is missing."""
+    tree = cache_dir() / "checkpatch"
+    script = tree / FILES[0]
+    if all((tree / name).is_file() for name in FILES):
+        return script
+    with locked("checkpatch"):
+        apt = PrivateApt(SUITE)
+        apt.update()
+        (deb,) = apt.download([PACKAGE])
+        progress(f"extracting checkpatch from {deb.name}")
+        tree.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=tree) as scratch:
+            _extract(deb, Path(scratch))
+            for name in FILES:
+                (found,) = Path(scratch).glob(f"linux-source-*/scripts/{name}")
+                shutil.move(found, tree / name)
+        deb.unlink(missing_ok=True)
+    return script
+
+
+def _extract(deb: Path, scratch: Path) -> None:
+    """Unpack the wanted files of a source package."""
+    wanted = " ".join(f"'*/scripts/{name}'" for name in FILES)
+    command = (
+        f"dpkg-deb --fsys-tarfile {deb} | tar -xO --wildcards '*/linux-source-*.tar.xz' |"
+        f" tar -xJ -C {scratch} --wildcards {wanted}"
+    )
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], check=False)
+    if done.returncode != 0:
+        raise UnableError(f"cannot extract checkpatch from {deb.name}")
+
+
+def command(script: Path, path: Path, typedefs: Path) -> list[str]:
+    """Return the command that checks one file; this function writes the file `typedefs`."""
+    typedefs.write_text("".join(f"{name}\n" for name in TYPEDEFS))
+    ignored = [types for prefix, types in IGNORED.items() if str(path).startswith(prefix)]
+    names = ",".join(dict.fromkeys(name for types in ignored for name in types))
+    options = [*OPTIONS, f"--typedefsfile={typedefs}", f"--ignore={names}"]
+    return ["perl", str(script), *options, "-f", str(path)]

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reads includes and imports, and names those that lead up or in a circle, by layers.toml."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from kmtools.base.paths import ROOT, sources
+
+TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<((?:kmarkers|compat)/[^>]+)>)', re.M)
+Edge = tuple[Path, Path]  # a file, and one that it includes or imports
+
+
+def layer_of(path: Path, layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Return the layer of a file: the one with the longest pattern that matches it."""
+    fits = [(len(p), one) for one in layers for p in one["files"] if fnmatchcase(str(path), p)]
+    return max(fits, key=lambda fit: fit[0], default=(0, None))[1]
+
+
+def includes(root: Path, files: set[Path]) -> Iterator[Edge]:
+    """Yield each include of a file of ours."""
+    for path in sorted(file for file in files if file.suffix in (".c", ".h")):
+        for own, shared in INCLUDE.findall((root / path).read_text(errors="replace")):
+            used = Path("include", shared) if shared else Path(os.path.normpath(path.parent / own))
+            if used in files:
+                yield path, used
+
+
+def imports(root: Path, files: set[Path]) -> Iterator[Edge]:
+    """Yield each import of a module of ours."""
+    for path in sorted(one for one in files if one.parts[0] == "scripts" and one.suffix == ".py"):
+        for node in ast.walk(ast.parse((root / path).read_text(encoding="utf-8"))):
+            names = [one.name for one in getattr(node, "names", ()) if isinstance(one, ast.alias)]
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module, *(f"{node.module}.{name}" for name in names)]
+            for name in names if isinstance(node, ast.Import | ast.ImportFrom) else ():
+                used = Path("scripts", *name.split(".")).with_suffix(".py")
+                if used in files and used != path:
+                    yield path, used
+
+
+def circles(edges: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield each pair of names of which each leads to the other."""
+    after: dict[str, set[str]] = {}
+    for user, used in edges:
+        after.setdefault(user, set()).add(used)
+
+    def reaches(start: str, goal: str, seen: set[str]) -> bool:
+        seen |= (new := after.get(start, set()) - seen)
+        return goal in new or any(reaches(one, goal, seen) for one in new)
+
+    pairs = {tuple(sorted((a, b))) for a in after for b in after[a] if reaches(b, a, set())}
+    yield from (f"circle: {a} <-> {b}" for a, b in sorted(pairs) if a != b)
+
+
+def breaches(root: Path = ROOT, table: Mapping[str, Any] = TABLE) -> Iterator[str]:
+    """Yield what the table does not allow in a tree."""
+    files = set(sources(root))
+    for kind, ending, find in (("c", r"\.[ch]$", includes), ("python", r"\.py$", imports)):
+        rooms, edges = [one["name"] for one in table[kind]], [*find(root, files)]
+        layers = {p: layer_of(p, table[kind]) for p in files if re.search(ending, p.name)}
+        yield from (f"{path}: is on no layer" for path in sorted(layers) if not layers[path])
+        for user, used in edges:
+            mine, other = layers[user], layers[used]
+            if not mine or not other or mine == other:
+                continue
+            own = used.parts[0] in ("include", user.parts[0]) or mine.get("inside") or kind != "c"
+            if other["name"] not in mine.get("knows", rooms[: rooms.index(mine["name"])]):
+                yield f"{user}: uses {used}: {mine['name']} may not know {other['name']}"
+            elif not own and not other.get("open"):
+                yield f"{user}: uses {used}, a private header of {other['name']}"
+        yield from circles((str(a), str(b)) for a, b in edges)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Judges the estimator of analyse/location.py by simulated runs whose truth is known.
+
+The n-th simulation of each kind of noise has seed n, from 0 on. Intervals must cover the truth in
+93 % of the simulations. Their mean width is compared with that of an oracle: the interval
+of one width for all simulations, around the same estimates, that covers 95 % of them. Of variants
+whose true difference is zero, or exactly the margin, at most 5 % may be called slower or faster.
+The same is asked of runs that end at the first look at which they are resolved (looks.py), but for
+the width, and of windows of a core whose frequency changes (frequency.py), in core cycles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kmtools.analyse import looks
+from kmtools.analyse.location import Location, stepped
+from kmtools.analyse.stats import CONFIDENCE, Interval
+from kmtools.analyse.verdicts import FASTER, SLOWER, UNRESOLVED, decide
+from kmtools.method import frequency
+from kmtools.method.noises import (
+    BLOCKS,
+    COST,
+    KINDS,
+    LAYOUT,
+    LENGTH,
+    PROCESS,
+    STEPPING,
+    Floats,
+    layout_of,
+    process_of,
+)
+
+RUNS = 2000
+# A run of windows takes as long as ten series.
+SHORTER = 10
+COVERED, WIDTH, FALSE = 0.93, 1.5, 0.05
+# In units of the noise of a single block.
+MARGIN = 0.25
+STOPPED = " stopped"
+
+
+@dataclass(frozen=True)
+class Score:
+    """What the simulations of a kind of noise show; `half_width` is the mean of the intervals."""
+
+    kind: str
+    runs: int
+    covered: float
+    width: float
+    false: float
+    bias: float
+    half_width: float
+    stopped: bool = False
+
+    def faults(self, slack: float = 0.0) -> list[str]:
+        """What is wrong, in words. `slack` is what chance explains in a few simulations, in
+        standard deviations of a share."""
+
+        def chance(share: float) -> float:
+            return slack * float(np.sqrt(share * (1 - share) / self.runs))
+
+        found = []
+        if self.covered < COVERED - chance(COVERED):
+            found.append(f"covers less than {COVERED:.0%}")
+        if self.width > WIDTH * (1 + chance(0.5)):
+            found.append(f"wider than {WIDTH} times the oracle's")
+        if self.false > FALSE + chance(FALSE):
+            found.append(f"more than {FALSE:.0%} falsely slower or faster")
+        if (
+            self.kind == STEPPING
+            and not self.stopped
+            and max(2 * abs(self.bias), self.half_width) > COST
+        ):
+            found.append("does not resolve a fifth of a step")
+        return found
+
+
+def stopped(x: Floats, step: float) -> tuple[Location, str]:
+    """The location and the verdict of a variant at the first look at which it is resolved, or at
+    the last."""
+    for look, outside in looks.LOOKS.items():
+        length = look * BLOCKS
+        found = stepped(x[:length], process_of(length), layout_of(length), step, outside)
+        verdict = decide(found.value, found.interval, MARGIN, None)
+        if verdict != UNRESOLVED:
+            break
+    return found, verdict
+
+
+def score_stopped(kind: str, runs: int) -> Score:
+    """Simulate a kind of noise in runs that end when they are resolved, at true differences of zero
+    and of the margin. The worst of these is shown. Its intervals have no width to be compared with:
+    they hold at each look."""
+    step = 1.0 if kind == STEPPING else 0.0
+    truths = (-MARGIN, 0.0, MARGIN)
+    inside, wrong = dict.fromkeys(truths, 0), dict.fromkeys(truths, 0)
+    halves, errors = [], []
+    for seed in range(runs):
+        noise = KINDS[kind](np.random.default_rng(seed), looks.MOST * BLOCKS)
+        for truth in truths:
+            found, verdict = stopped(noise + truth, step)
+            inside[truth] += found.interval.lo <= truth <= found.interval.hi
+            wrong[truth] += verdict in (SLOWER, FASTER)
+            halves.append(found.interval.half_width)
+            errors.append(found.value - truth)
+    covered, false = min(inside.values()) / runs, max(wrong.values()) / runs
+    half, bias = float(np.mean(halves)), float(np.mean(errors))
+    return Score(kind, runs, covered, 1.0, false, bias, half, stopped=True)
+
+
+def falsely(intervals: Sequence[Interval], values: Sequence[float]) -> float:
+    """The largest share of false verdicts, at differences of zero and of the margin."""
+    shares = []
+    for truth in (-MARGIN, 0.0, MARGIN):
+        wrong = 0
+        for interval, value in zip(intervals, values, strict=True):
+            there = Interval(interval.lo + truth, interval.hi + truth)
+            wrong += decide(value + truth, there, MARGIN, None) in (SLOWER, FASTER)
+        shares.append(wrong / len(values))
+    return max(shares)
+
+
+def score(kind: str, runs: int) -> Score:
+    """Simulate a kind of noise."""
+    step = 1.0 if kind == STEPPING else 0.0
+    found = [
+        stepped(KINDS[kind](np.random.default_rng(seed), LENGTH), PROCESS, LAYOUT, step)
+        for seed in range(runs)
+    ]
+    values = [location.value for location in found]
+    intervals = [location.interval for location in found]
+    half = float(np.mean([interval.half_width for interval in intervals]))
+    return Score(
+        kind=kind,
+        runs=runs,
+        covered=float(np.mean([interval.lo <= 0 <= interval.hi for interval in intervals])),
+        width=half / float(np.quantile(np.abs(values), CONFIDENCE)),
+        false=falsely(intervals, values),
+        bias=float(np.mean(values)),
+        half_width=half,
+    )
+
+
+def score_changing(kind: str, runs: int) -> Score:
+    """Simulate windows of a core whose frequency changes. Of its variants the worst is shown."""
+    change, names = frequency.CHANGES[kind], [n for n in frequency.TRUTH if n != "base"]
+    found = [frequency.costs(seed, change) for seed in range(max(1, runs // SHORTER))]
+    errors = {name: [one[name].value - frequency.TRUTH[name] for one in found] for name in names}
+    inside = [
+        sum(one[name].lo <= frequency.TRUTH[name] <= one[name].hi for one in found)
+        for name in names
+    ]
+    false = sum(one["base-clone"].verdict in (SLOWER, FASTER) for one in found)
+    half = np.mean([(one["dearer"].hi - one["dearer"].lo) / 2 for one in found])
+    bias = max((float(np.mean(values)) for values in errors.values()), key=abs)
+    covered = min(inside) / len(found)
+    return Score(kind, len(found), covered, 1.0, false / len(found), bias, float(half), True)
+
+
+def judge(kinds: Sequence[str], runs: int) -> bool:
+    """Print the score of each kind of noise; return False if one has a fault."""
+    print(f"{runs} simulations each; widths are shares of an oracle's")
+    print(f"{'noise':22} covered  width  falsely slower or faster")
+    bad = 0
+    changing = [kind for kind in kinds if kind in frequency.CHANGES]
+    noisy = [kind for kind in kinds if kind not in changing]
+    judged = [(kind, score) for kind in noisy]
+    judged += [(kind, score_stopped) for kind in noisy]
+    judged += [(kind, score_changing) for kind in changing]
+    for kind, simulate in judged:
+        found = simulate(kind, runs)
+        faults = found.faults()
+        bad += bool(faults)
+        why = f"  <-- {'; '.join(faults)}" if faults else ""
+        width = "    -" if found.stopped else f"{found.width:5.2f}"
+        name = f"{kind}{STOPPED if simulate is score_stopped else ''}"
+        line = f"{name:22} {found.covered:7.3f}  {width}  {found.false:7.3f}"
+        print(f"{line}{why}", flush=True)
+    print(f"{len(judged) - bad} passed, {bad} failed")
+    return not bad

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Simulated windows of a core whose frequency changes, through the whole of analyse().
+
+A pass of the baseline takes 24 core cycles. The core makes 1.42 cycles in a tick of the clock, and
+fewer in some stretches of blocks. One ratio for a run would make 12 core cycles 12.5 to 13.7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kmtools.analyse import verdicts
+from kmtools.measure.rundir import UNIT_TSC, Tier
+from kmtools.measure.samples import Sample
+
+BASELINE = 24.0
+# What variants add, in core cycles.
+TRUTH = {"base": 0.0, "base-clone": 0.0, "dear": 0.3, "dearer": 12.0}
+USUAL, PROCESSES, BLOCKS, LAYOUTS = 1.42, 16, 6, 8
+LOOPS = (200, 320, 480)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A low frequency, the share of the blocks that have it, and how many it stays."""
+
+    low: float
+    share: float
+    stay: float
+
+
+CHANGES = {
+    "frequency": Change(USUAL, 0.5, 10),
+    "frequency-rare": Change(1.0, 0.25, 20),
+    "frequency-often": Change(1.0, 0.4, 3),
+    "frequency-long": Change(1.0, 0.5, 50),
+    "frequency-small": Change(1.27, 0.4, 50),
+}
+
+
+def tier() -> Tier:
+    """The tier of the windows."""
+    env = {"cycles": "estimated", "tsc_khz": "2600000", "invariant_tsc": "1"}
+    return Tier("native", "k", UNIT_TSC, False, env, {})
+
+
+def windows(seed: int, change: Change) -> list[Sample]:
+    """The windows of a run."""
+    random = np.random.default_rng(seed)
+    found, slow = [], random.random() < change.share
+    for block in range(PROCESSES * BLOCKS):
+        part = change.share if slow else 1 - change.share
+        slow = slow != (random.random() < 1 / (2 * change.stay * part))
+        ratio = change.low if slow else USUAL
+        for variant, added in TRUTH.items():
+            for loops in LOOPS:
+                ticks = int(loops * (BASELINE + added) / ratio + 60 + random.normal(0, 8))
+                window = Sample(
+                    "native", "k", block // BLOCKS + 1, "b", variant, "loop", block * 7 % LAYOUTS,
+                    block, 0, 1, loops, None, ticks, UNIT_TSC, int(ticks * ratio), (),
+                )  # fmt: skip
+                found.append(window)
+    return found
+
+
+@dataclass(frozen=True)
+class Found:
+    """The added costs of a run in core cycles, by variant: the value, its interval and verdict."""
+
+    value: float
+    lo: float
+    hi: float
+    verdict: str
+
+
+def costs(seed: int, change: Change) -> dict[str, Found]:
+    """What analyse() says of a run."""
+    found = {}
+    for result in verdicts.analyse(windows(seed, change), [tier()]):
+        if result.delta is not None and result.delta_ci is not None and result.core is not None:
+            scale, ends = result.core.per_tick, result.delta_ci
+            value = result.delta * scale
+            found[result.variant] = Found(value, ends.lo * scale, ends.hi * scale, result.verdict)
+    return found

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What figures of curves are made of, and the curves of switching many sites."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kmtools.analyse.switching import SCALING, WORDS, Point
+from kmtools.measure.samples import GAP
+
+# A chart has at most as many curves as there are colours and shapes; the tables have the others.
+MOST_CURVES = 7
+DRAWN = tuple(WORDS)[:MOST_CURVES]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points (x, y, low, high) with a name; `look` is the number of its colour and shape."""
+
+    name: str
+    look: int
+    points: Sequence[tuple[float, float, float, float]]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Curves on common logarithmic axes."""
+
+    title: str
+    x_unit: str
+    y_unit: str
+    curves: Sequence[Curve]
+
+
+def curve_of(points: Sequence[Point], way: str) -> Curve | None:
+    """The medians of a method with their intervals."""
+    own = sorted((p for p in points if p.way == way), key=lambda p: p.sites)
+    if not own:
+        return None
+    places = []
+    for point in own:
+        middle = max(point.median, 1.0)
+        known = math.isfinite(point.ci.lo) and math.isfinite(point.ci.hi)
+        ends = (max(point.ci.lo, 1.0), max(point.ci.hi, 1.0)) if known else (middle, middle)
+        places.append((float(point.sites), middle, *ends))
+    return Curve(WORDS[way], DRAWN.index(way), places)
+
+
+def switching(points: Sequence[Point]) -> list[Chart]:
+    """The time of a switch and the longest gap of another CPU, over the number of sites."""
+    scaling = [p for p in points if p.benchmark == SCALING]
+    charts = []
+    for title, own in (
+        ("Time of one switch", [p for p in scaling if p.is_time]),
+        ("Longest gap meanwhile of a CPU that executes no site",
+         [p for p in scaling if p.measured == GAP]),
+    ):  # fmt: skip
+        curves = [curve for way in DRAWN if (curve := curve_of(own, way))]
+        if curves:
+            charts.append(Chart(title, "sites", own[0].unit, curves))
+    return charts

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Whether figures can be drawn: matplotlib may be missing, too old or broken."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import logging
+import re
+from contextlib import redirect_stderr
+from functools import cache
+from types import ModuleType
+
+PACKAGE, LEAST = "python3-matplotlib", (3, 6)
+
+
+@cache
+def fault() -> str:
+    """Why no figure can be drawn, in words that name the package; "" if figures can be drawn."""
+    try:
+        # It may have been installed since this program started, and may print as it fails.
+        importlib.invalidate_caches()
+        with redirect_stderr(io.StringIO()):
+            version = importlib.import_module("matplotlib").__version__
+            found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+            if found < LEAST:
+                return f"{PACKAGE} is {version}, and must be 3.6 or later"
+            # It has no font named system-ui, for example, and says so for each text.
+            logging.getLogger("matplotlib").setLevel(logging.ERROR)
+            canvas().inline(trial(), 100, "")
+    except ModuleNotFoundError as error:
+        if error.name == "matplotlib":
+            return f"apt-get install {PACKAGE}"
+        return f"{PACKAGE} does not work here: {error}"
+    except Exception as error:
+        words = " ".join(f"{type(error).__name__}: {error}".split())
+        return f"{PACKAGE} does not work here: {words[:200]}"
+    return ""
+
+
+def canvas() -> ModuleType:
+    """The module that draws."""
+    return importlib.import_module("kmtools.report.figures.canvas")
+
+
+def trial() -> object:
+    """A figure that is drawn to see whether any can be."""
+    scales = importlib.import_module("kmtools.report.figures.scales")
+    rows = importlib.import_module("kmtools.report.figures.rows")
+    row = rows.Row("a", 1.0, 0.5, 1.5, "slower", "b")
+    return rows.Panel("c", "d", scales.Scale(0.0, 2.0), [row])

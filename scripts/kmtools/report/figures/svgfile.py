@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""From the SVG that matplotlib writes to one that is small and follows light and dark.
+
+Text stays text, and the default colours become classes, to which colours.css gives a colour for
+each scheme; a colour of the user's style stays as it is. Groups, metadata and definitions go:
+shapes stand where they are used, and neighbours that look the same are one element.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+from kmtools.base.text import clean, minus
+
+COLOURS = Path(__file__).resolve().parents[1] / "colours.css"
+FAMILY = "DejaVu Sans"
+FONT = f'font-family: system-ui, "{FAMILY}", sans-serif'
+# The default colours, as kmarkers.mplstyle has them, and their classes.
+CLASSES = {
+    "#24292f": "ink", "#57606a": "soft", "#e2e6ea": "noise", "#ffffff": "paper",
+    "#0065a3": "faster", "#a84300": "slower", "#00694a": "same", "#8f3d77": "then",
+    "#7a5c00": "ochre",
+}  # fmt: skip
+# matplotlib's unit is a point, that of the page a pixel.
+PIXELS = 4 / 3
+SIZE = 13.0
+NAMESPACE = "{http://www.w3.org/2000/svg}"
+LINK = "{http://www.w3.org/1999/xlink}href"
+STEP = re.compile(r"([MLQCz])([-+\d.e\s]*)")
+MOVED = re.compile(r"translate\(([-\d.e]+)[ ,]+([-\d.e]+)\)")
+FONT_SIZE = re.compile(r"([\d.]+)px")
+
+
+@dataclass
+class Element:
+    """A part of a drawing: a path, whose steps can be joined with those of a neighbour, or text."""
+
+    attributes: str
+    steps: str = ""
+    text: str = ""
+
+    def markup(self) -> str:
+        """It in SVG."""
+        if self.steps:
+            return f'<path d="{self.steps}"{self.attributes}/>'
+        return f"<text{self.attributes}>{html.escape(self.text)}</text>"
+
+
+@dataclass
+class Drawing:
+    """A figure in SVG, in pixels, without the element around it."""
+
+    width: float
+    height: float
+    elements: list[Element] = field(default_factory=list)
+
+    def box(self) -> str:
+        """The attributes of its size."""
+        size = f"{number(self.width)} {number(self.height)}"
+        return f'width="{number(self.width)}" height="{number(self.height)}" viewBox="0 0 {size}"'
+
+    def inline(self, words: str, look: str = "") -> str:
+        """The element for a page, with a short description."""
+        classes = f' class="{look}"' if look else ""
+        label = f'role="img" aria-label="{html.escape(clean(minus(words)))}"'
+        body = "".join(element.markup() for element in self.elements)
+        return f"<svg {self.box()}{classes} {label}>{body}</svg>"
+
+    def whole(self, words: str) -> str:
+        """A file of its own, with the colours of both schemes."""
+        style = COLOURS.read_text(encoding="utf-8")
+        body = "\n".join(element.markup() for element in self.elements)
+        return (
+            '<?xml version="1.0" encoding="utf-8"?>\n'
+            f'<svg xmlns="http://www.w3.org/2000/svg" {self.box()} role="img"'
+            f' aria-label="{html.escape(clean(minus(words)))}">\n<style>\n{style}</style>\n'
+            f'<g style="{html.escape(FONT)}" font-size="{number(SIZE)}">\n{body}\n</g>\n</svg>\n'
+        )
+
+
+def number(value: float) -> str:
+    """A coordinate, with a tenth of a pixel."""
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def style_of(element: ElementTree.Element) -> dict[str, str]:
+    """The declarations of an element's style, which matplotlib gives it."""
+    parts = (part.partition(":") for part in element.get("style", "").split(";"))
+    return {name.strip(): value.strip() for name, _, value in parts if value}
+
+
+def steps_of(path: str, x: float = 0.0, y: float = 0.0) -> str:
+    """The steps of a path, moved, in pixels."""
+    found, at = [], ("", "")
+    for letter, digits in STEP.findall(path):
+        places = [float(digit) for digit in digits.split()]
+        pairs = [
+            (number((a + x) * PIXELS), number((b + y) * PIXELS))
+            for a, b in zip(places[::2], places[1::2], strict=True)
+        ]
+        if letter == "L" and at[1] == pairs[0][1]:
+            found.append(f"H{pairs[0][0]}")
+        elif letter == "L" and at[0] == pairs[0][0]:
+            found.append(f"V{pairs[0][1]}")
+        else:
+            found.append(letter.upper() + " ".join(f"{a} {b}" for a, b in pairs))
+        at = pairs[-1] if pairs else at
+    return "".join(found)
+
+
+def painted(style: Mapping[str, str]) -> str | None:
+    """The attributes of a shape: its class and what that does not say; None if it is not seen."""
+    fill, stroke = style.get("fill", "#000000"), style.get("stroke", "none")
+    lined = stroke != "none" and float(style.get("stroke-width", "1")) > 0
+    if fill == "none" and not lined:
+        return None
+    ring = lined and fill not in ("none", stroke)
+    kind, colour = ("ring" if ring else "line", stroke) if lined else ("fill", fill)
+    classes = [kind, CLASSES[colour]] if colour in CLASSES else [kind]
+    if style.get("stroke-dasharray", "none") != "none":
+        classes.append("dots")
+    see = style.get("fill-opacity") or style.get("opacity") or "1"
+    if see == "0.4":
+        classes.append("pale")
+    attributes = f' class="{" ".join(classes)}"'
+    thick = number(float(style.get("stroke-width", "1")) * PIXELS)
+    if lined and thick != "1":
+        attributes += f' stroke-width="{thick}"'
+    if colour not in CLASSES:
+        attributes += f' style="color:{html.escape(colour)}"'
+    return attributes + (f' opacity="{html.escape(see)}"' if see not in ("1", "0.4") else "")
+
+
+def text_of(element: ElementTree.Element) -> Element:
+    """A line of text."""
+    style = style_of(element)
+    font = style.get("font", "")
+    x, y = float(element.get("x", "0")), float(element.get("y", "0"))
+    if moved := MOVED.search(element.get("transform", "")):
+        x, y = x + float(moved[1]), y + float(moved[2])
+    fill = style.get("fill", "#000000")
+    classes = [CLASSES[fill]] if fill in CLASSES and CLASSES[fill] != "ink" else []
+    if re.search(r"\b(?:bold|[6-9]00)\b", style.get("font-weight", font)):
+        classes.append("strong")
+    attributes = f' x="{number(x * PIXELS)}" y="{number(y * PIXELS)}"'
+    attributes += f' class="{" ".join(classes)}"' if classes else ""
+    anchor = style.get("text-anchor", "start")
+    attributes += f' text-anchor="{anchor}"' if anchor != "start" else ""
+    sized = FONT_SIZE.search(style.get("font-size", font))
+    size = number(float(sized[1]) * PIXELS) if sized else number(SIZE)
+    attributes += f' font-size="{size}"' if size != number(SIZE) else ""
+    own = [] if fill in CLASSES else [f"fill:{fill}"]
+    family = style.get("font-family") or font.partition("px ")[2]
+    if family and FAMILY not in family:
+        own.append(f"font-family:{family}")
+    if own:
+        attributes += f' style="{html.escape(";".join(own))}"'
+    return Element(attributes, text="".join(element.itertext()).strip())
+
+
+def shapes(
+    parent: ElementTree.Element, kept: dict[str, ElementTree.Element], inside: bool = False
+) -> Iterator[Element]:
+    """The shapes and texts of an element, in their order; definitions are kept."""
+    for element in parent:
+        tag = str(element.tag).removeprefix(NAMESPACE)
+        if tag == "defs" or (inside and tag in ("g", "path")):
+            if name := element.get("id"):
+                kept[name] = element
+            yield from shapes(element, kept, inside=True)
+        elif tag == "g":
+            yield from shapes(element, kept)
+        elif tag == "text":
+            yield text_of(element)
+        elif tag in ("path", "use"):
+            source, x, y = element, 0.0, 0.0
+            if tag == "use":
+                source = kept[element.get(LINK, element.get("href", ""))[1:]]
+                x, y = float(element.get("x", "0")), float(element.get("y", "0"))
+            attributes = painted(style_of(source) | style_of(element))
+            if attributes is not None:
+                yield Element(attributes, steps_of(source.get("d", ""), x, y))
+
+
+def joined(elements: Sequence[Element]) -> list[Element]:
+    """The elements, shapes that look the same as one where only text is between them."""
+    found: list[Element] = []
+    last: Element | None = None
+    for one in elements:
+        if last is not None and one.steps and last.attributes == one.attributes:
+            last.steps += one.steps
+        elif one.steps or one.text:
+            found.append(one)
+            last = one if one.steps else last
+    return found
+
+
+def read(text: str) -> Drawing:
+    """What matplotlib wrote, as a drawing."""
+    root = ElementTree.fromstring(text)
+    _, _, width, height = (float(part) * PIXELS for part in root.get("viewBox", "").split())
+    return Drawing(width, height, joined(list(shapes(root, {}))))

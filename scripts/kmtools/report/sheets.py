@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""All figures of a run by name, from its results or its summary.json; matplotlib draws them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kmtools.analyse import density, kinds, switching
+from kmtools.analyse.density import SiteCost
+from kmtools.analyse.published import read_published
+from kmtools.analyse.summary import read_summary
+from kmtools.analyse.switching import Point
+from kmtools.analyse.verdicts import Result
+from kmtools.base.text import minus
+from kmtools.measure.rundir import Tier, read_env, tiers_of
+from kmtools.report import headline, kept
+from kmtools.report.figures import charts, panels, thenandnow
+from kmtools.report.figures.charts import Chart
+from kmtools.report.figures.rows import Pair, Panel
+
+HEADLINE, THEN_AND_NOW = "headline", "then-and-now"
+TITLES = {
+    kinds.DORMANT: "Dormant sites",
+    kinds.COLD: "Cold code and cold data",
+    kinds.ENABLED: "Enabled probes",
+    kinds.OTHER: "Other benchmarks",
+}
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A figure as a file: its parts below each other, and a description."""
+
+    parts: Sequence[Panel | Pair | Chart]
+    words: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """All that figures and the page show."""
+
+    env: Mapping[str, Any]
+    results: Sequence[Result]
+    switches: Sequence[Point]
+    sites: Sequence[SiteCost]
+
+    @property
+    def tiers(self) -> list[Tier]:
+        """The tiers of the run."""
+        return tiers_of(self.env)
+
+    def name(self, tier: Tier) -> str:
+        """A tier's part of a file's name or an id, unique in the run."""
+        alone = sum(other.tier == tier.tier for other in self.tiers) == 1
+        return tier.tier if alone else f"{tier.tier}-{slug(tier.kernel)}"
+
+    def own(self, tier: Tier) -> list[Result]:
+        """The results of a tier."""
+        return [r for r in self.results if (r.tier, r.kernel) == (tier.tier, tier.kernel)]
+
+    def of_kind(self, kind: str, tier: Tier) -> tuple[list[Result], list[SiteCost]]:
+        """The results of a kind in a tier, and its costs of sites."""
+        here = (tier.tier, tier.kernel)
+        costs = [
+            c for c in self.sites
+            if (c.tier, c.kernel) == here and kinds.kind_of(c.benchmark, c.flavour) == kind
+        ]  # fmt: skip
+        return kinds.of_kind(self.own(tier), kind), costs
+
+    def panels(self, kind: str, tier: Tier) -> list[Panel]:
+        """The panels of a kind of results in a tier; none of emulated ticks."""
+        own, costs = self.of_kind(kind, tier)
+        plain = [r for r in own if r.benchmark not in {cost.benchmark for cost in costs}]
+        if tier.exact:
+            return panels.counts(plain)
+        return [] if tier.emulated else panels.sites(costs) + panels.forest(plain)
+
+    def charts(self, tier: Tier) -> list[Chart]:
+        """The charts of switching many sites in a tier."""
+        return charts.switching(switching.of_tier(self.switches, tier.tier, tier.kernel))
+
+    def pairs(self) -> list[Pair]:
+        """Published costs and ours, a pair for each machine."""
+        found = thenandnow.join(self.results, read_published())
+        return [thenandnow.pair(one, found[one]) for one in thenandnow.ordered(found)]
+
+    def sheets(self) -> dict[str, Sheet]:
+        """All figures by name."""
+        found = {}
+        if panel := headline.panel(self.results, self.sites):
+            found[HEADLINE] = Sheet([panel], headline.words(panel))
+        for kind, title in TITLES.items():
+            for tier in self.tiers:
+                words = f"{title}, {tier.tier}"
+                found[f"{kind}-{self.name(tier)}"] = Sheet(self.panels(kind, tier), words)
+        for tier in self.tiers:
+            words = f"Switching many sites, {tier.tier}"
+            found[f"switching-{self.name(tier)}"] = Sheet(self.charts(tier), words)
+        for number, pair in enumerate(self.pairs()):
+            name = f"published-{slug(pair.title)}" if number else THEN_AND_NOW
+            found[name] = Sheet([pair], f"Costs published: {pair.title}, and ours")
+        return {name: sheet for name, sheet in found.items() if sheet.parts}
+
+
+def slug(text: str) -> str:
+    """A text as a part of a file's name."""
+    return re.sub("[^0-9A-Za-z.]+", "-", text).strip("-")
+
+
+def described(part: Panel | Pair | Chart) -> str:
+    """A part in words, for those who do not see it."""
+    if isinstance(part, Pair):
+        return f"Published costs of {part.title}, and ours"
+    if isinstance(part, Chart):
+        names = ", ".join(curve.name for curve in part.curves)
+        return f"{part.title}: {names}, over the number of {part.x_unit}, in {part.y_unit}"
+    rows = ", ".join(f"{row.name} {row.words}" for row in part.rows)
+    return minus(f"{part.title}: {rows}; {part.unit}")
+
+
+def run_of(path: Path) -> Run:
+    """The run in a folder, from its env.json and summary.json."""
+    summary = read_summary(path)
+    results, sites = kept.results(summary)
+    switches = [point for point in kept.switches(summary) if point.median is not None]
+    return Run(read_env(path / "env.json"), results, switches, sites)
+
+
+def without_sites(own: Sequence[Result]) -> list[Result]:
+    """The results but for those whose passes of many sites give the cost of a single one."""
+    return [r for r in own if not density.is_counted(r.benchmark)]

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Measures the progress of a suite of tests, its expected time and its CPU time."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import multiprocessing
+import re
+import resource
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kmtools.base.files import write_whole
+from kmtools.base.processes import beside
+from kmtools.base.progress import Line
+
+RESULT = re.compile(r"^(?:not )?ok \d+", re.M)
+CASE = re.compile(r"^(?:not )?ok \d+ (?:- )?([^#\n]+)|^# suite: (.+)$", re.M)
+# pytest prints this at the end of a line of dots.
+SHARE = re.compile(r"\[ *(\d+)%\]")
+TERMINAL_SECONDS, LOG_SECONDS = 2.0, 60.0
+
+
+class Clock:
+    """The time since its creation, and the CPU time of this process and of ended children."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._cpu = self._used()
+
+    @staticmethod
+    def _used() -> float:
+        usages = [
+            resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        ]
+        return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+    def seconds(self) -> float:
+        """Return the elapsed seconds."""
+        return time.monotonic() - self._began
+
+    def said(self) -> str:
+        """Return both times as text."""
+        return f"{self.seconds():.0f} s (CPU {self._used() - self._cpu:.0f} s)"
+
+
+class History:
+    """The times of suites the last time that they passed, in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: dict[str, list[float]] = {}
+        # Of the suites that passed in this run: the sum of their times, and of the times that were
+        # expected without this knowledge. A process that is forked later adds to the same sums.
+        self._sums = multiprocessing.get_context("fork").Array("d", 2)
+        self._read()
+
+    def _read(self) -> None:
+        """Read the file, to which another process may have added suites."""
+        with contextlib.suppress(OSError, ValueError):
+            known = json.loads(self._path.read_text())
+            self._known |= known if isinstance(known, dict) else {}
+
+    def seconds(self, name: str) -> float:
+        """Return the last time of a suite in seconds; 0 if it never ran here."""
+        return self._number(name, 0)
+
+    def count(self, name: str) -> int:
+        """Return the last number of results of a suite; 0 if it never ran here."""
+        return int(self._number(name, 1))
+
+    def _number(self, name: str, index: int) -> float:
+        entry = self._known.get(name)
+        with contextlib.suppress(TypeError, IndexError, ValueError):
+            return float(entry[index]) if entry else 0.0
+        return 0.0
+
+    def expected(self, name: str, usual: float = 0.0) -> float:
+        """Return the expected time of a suite: its last time, or else its usual time on 2 idle
+        cores, multiplied by the pace of this run so far."""
+        took, foreseen = self._sums[0], self._sums[1]
+        return (self.seconds(name) or usual) * (took / foreseen if foreseen else 1.0)
+
+    def forecast(self, name: str, usual: float = 0.0) -> str:
+        """Return the expected time of a suite as text."""
+        if seconds := self.seconds(name):
+            return f"about {self.expected(name, usual):.0f} s, {seconds:.0f} s the last time"
+        return f"about {self.expected(name, usual):.0f} s" if usual else "the first time here"
+
+    def add(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:
+        """Keep the time of a suite and its number of results."""
+        if foreseen := self.seconds(name) or usual:
+            with self._sums.get_lock():
+                self._sums[0] += seconds
+                self._sums[1] += foreseen
+        entry = self._known[name] = [max(0.1, round(seconds, 1)), count]
+        with contextlib.suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.with_suffix(".lock").open("w") as lock:
+                # A process beside this one may add a suite at the same time.
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self._read()
+                self._known[name] = entry
+                write_whole(self._path, json.dumps(self._known, indent=1) + "\n")
+
+
+def remove_logs(log: Path) -> None:
+    """Remove the logs of an earlier run of a suite."""
+    log.unlink(missing_ok=True)
+    shutil.rmtree(log.with_suffix(""), ignore_errors=True)
+
+
+def how_far(log: Path, total: int) -> str:
+    """Return as text how many results a suite has, and the last one."""
+    text = ""
+    for file in (log, *sorted(log.with_suffix("").glob("**/status.log"))):
+        with contextlib.suppress(OSError):
+            text += file.read_text(errors="replace")
+    if shares := SHARE.findall(text):
+        return f"{shares[-1]} %"
+    done = len(RESULT.findall(text))
+    last = [case or f"suite {suite}" for case, suite in CASE.findall(text)][-1:]
+    of = f" of {max(total, done)}" if total else ""
+    return ", ".join([f"{done}{of} results", *(f"after {name.strip()}" for name in last)])
+
+
+def line(name: str, log: Path, seconds: float, expected: float, count: int) -> str:
+    """Return a line about the progress of a suite after `seconds`."""
+    rest = expected - seconds
+    left = f", about {rest:.0f} s left" if rest > 0 else ""
+    return f"  {name}: {how_far(log, count)}; {seconds:.0f} s{left}"
+
+
+@contextmanager
+def reporting(name: str, log: Path, expected: float, count: int) -> Iterator[None]:
+    """Print the progress of a suite meanwhile; `expected` is in seconds, `count` in results."""
+    clock, shown = Clock(), Line()
+
+    def work(left: threading.Event) -> None:
+        while not left.wait(TERMINAL_SECONDS if shown.terminal else LOG_SECONDS):
+            shown.write(line(name, log, clock.seconds(), expected, count))
+
+    with beside(work):
+        yield
+    shown.close()

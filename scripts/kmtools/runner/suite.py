@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs test suites. Each one leaves its log in build/check/ and returns its results."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import sys
+import threading
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kmtools.base import processes
+from kmtools.base.errors import OBSTACLES, FailedError, UnableError, explain
+from kmtools.base.files import alone
+from kmtools.base.paths import ROOT
+from kmtools.base.processes import beside
+from kmtools.base.progress import Line, duration
+from kmtools.runner import ktap, least
+from kmtools.runner.ktap import Tally
+from kmtools.runner.pace import Clock, History, remove_logs, reporting
+
+LOGS = ROOT / "build" / "check"
+SKIP_CODE = 4  # exit code of a KTAP program that is skipped as a whole
+
+
+def nothing() -> str:
+    """Return the empty text: there is no obstacle."""
+    return ""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named part of the run; `run` returns its results and writes its own log.
+
+    `what` describes it, and `obstacle` returns why it cannot run on this machine, with the remedy.
+    `usual` is its time in seconds on 2 idle cores. Suites that are `aside` run one after the other
+    in a process of their own, beside the others. Those that are `calm` run after all of these,
+    with nothing beside them. `modules` names the kernel whose modules it needs, and `ready` waits
+    for them; one that `builds` makes them. What a suite that is `loud` prints is shown meanwhile.
+    """
+
+    name: str
+    run: Callable[[Path], Tally]
+    what: str = ""
+    obstacle: Callable[[], str] = nothing
+    usual: float = 0.0
+    aside: bool = False
+    calm: bool = False
+    modules: str = ""
+    ready: Callable[[], None] = lambda: None
+    builds: bool = False
+    loud: bool = False
+
+
+def judged(good: bool, what: str) -> Tally:
+    """Return one result: passed, or failed and named."""
+    return Tally(passed=1) if good else Tally(failed=[what])
+
+
+def printed(work: Callable[[], Tally]) -> Callable[[Path], Tally]:
+    """Return the `run` of a suite whose log is the output of `work`."""
+
+    def run(log: Path) -> Tally:
+        with log.open("w") as file, contextlib.redirect_stdout(file):
+            return work()
+
+    return run
+
+
+def run_ktap(words: Sequence[object], log: Path, env: Mapping[str, str] | None = None) -> Tally:
+    """Run a program that prints KTAP; an exit code without a failed result is a failure."""
+    start = log.stat().st_size if log.exists() else 0
+    code = processes.run(words, log, env)
+    with log.open(encoding="utf-8", errors="replace") as file:
+        file.seek(start)
+        lines = file.read().splitlines()
+    if code == SKIP_CODE and any(line.startswith("1..0 # SKIP") for line in lines):
+        return Tally(skipped=[line for line in lines if line.startswith(("1..0", "kmarkers:"))])
+    tally = ktap.parse(lines)
+    if code and not tally.failed:
+        tally.failed.append(f"{Path(str(words[0])).name}: exit code {code}")
+    return tally
+
+
+def scripts(log: Path, *files: str, env: Mapping[str, str] | None = None) -> Tally:
+    """Run the Python tests, or those of some files, and count them from pytest's own record."""
+    record = log.with_suffix(".xml")
+    record.unlink(missing_ok=True)
+    code = processes.run(
+        [sys.executable, "-m", "pytest", "-q", f"--junitxml={record}", *files], log, env
+    )
+    tally = Tally()
+    if not record.is_file():
+        tally.failed.append("pytest did not run")
+        return tally
+    for case in ElementTree.parse(record).iter("testcase"):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        if case.find("failure") is not None or case.find("error") is not None:
+            tally.failed.append(name)
+        elif (skip := case.find("skipped")) is not None:
+            tally.skipped.append(f"{name}: {skip.get('message')}")
+        else:
+            tally.passed += 1
+    if code and not tally.failed:
+        tally.failed.append(f"pytest: exit code {code}")
+    return tally
+
+
+def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0) -> Tally:
+    """Run one suite; print its progress and result. `left` is the time of all that remain."""
+    log = LOGS / f"{suite.name}.log"
+    forecast = history.forecast(suite.name, suite.usual)
+    forecast += f"; {duration(left)} left in all" if left else ""
+    print(f"{place}{suite.name}: {suite.what} ({forecast}) ...", flush=True)
+    clock = Clock()
+    try:
+        suite.ready()
+        clock = Clock()
+        if why := suite.obstacle():
+            print(f"  SKIP {why}", flush=True)
+            return Tally(skipped=[f"{suite.name}: {why}"], absent=1)
+        LOGS.mkdir(parents=True, exist_ok=True)
+        remove_logs(log)
+        expected = history.expected(suite.name, suite.usual)
+        if suite.loud:
+            tally = suite.run(log)
+        else:
+            with reporting(suite.name, log, expected, history.count(suite.name)):
+                tally = suite.run(log)
+    except UnableError as error:
+        tally = Tally(failed=[str(error)])
+        if suite.loud:
+            tally = Tally(skipped=[f"{suite.name}: {error}"], absent=1)
+    except (*OBSTACLES, FailedError) as error:
+        # The other suites still run.
+        tally = Tally(failed=[explain(error)])
+    least.check_count(tally, suite.name)
+    print(f"{place}{suite.name}: {tally.closing_line()} in {clock.said()}", flush=True)
+    if not tally.failed:
+        history.add(suite.name, clock.seconds(), tally.count, suite.usual)
+    for name in tally.failed:
+        print(f"  FAILED {name}")
+    for line in grouped(tally.skipped):
+        print(f"  SKIP {line}")
+    if tally.failed and log.exists():
+        print(f"  see {log}")
+    return tally
+
+
+def grouped(skipped: Iterable[str]) -> Iterator[str]:
+    """Yield a line for each reason, with the test or the number of the tests that it skips."""
+    names: dict[str, list[str]] = {}
+    for line in skipped:
+        name, _, reason = line.partition(": ")
+        names.setdefault(reason or line, []).append(name)
+    for reason, some in names.items():
+        yield f"{some[0]}: {reason}" if len(some) == 1 else f"{len(some)} tests: {reason}"
+
+
+def spread(suites: Iterable[Suite]) -> list[Suite]:
+    """Mark as aside those that a second processor does meanwhile: each suite goes to the processor
+    that has less to do, and those that need modules where these are built, or after that."""
+    loads, built, result = [0.0, 0.0], 0.0, []
+    for suite in suites:
+        ends = [max(load, built if suite.modules else 0) + suite.usual for load in loads]
+        lane = 0 if suite.builds else ends.index(min(ends))
+        if suite.calm:
+            result.append(suite)
+            continue
+        loads[lane] = ends[lane]
+        built = max(built, ends[0]) if suite.builds else built
+        result.append(replace(suite, aside=lane == 1))
+    return result
+
+
+def run_all(suites: Sequence[Suite], form: str = "single") -> Tally:
+    """Run suites; return the sum of their results, or the reason why none can run.
+
+    Their times are kept for each `form`, because a suite of one name may be short or long.
+    """
+    places = {suite.name: f"[{n}/{len(suites)}] " for n, suite in enumerate(suites, 1)}
+    aside = [suite for suite in suites if suite.aside and len(os.sched_getaffinity(0)) > 1]
+    calm = [suite for suite in suites if suite.calm]
+    others = [suite for suite in suites if suite not in (*aside, *calm)]
+    try:
+        with alone(LOGS / "lock", "other tests are running in this checkout"):
+            history = History(LOGS / f"times-{form}.json")
+            if not aside or not others:
+                return run_each(suites, history, places)
+            with running_aside(aside, history, places) as wait:
+                total = run_each(others, history, places, aside, calm)
+                total.add(wait())
+            total.add(run_each(calm, history, places))
+            return total
+    except (UnableError, OSError) as error:
+        print(f"check: {explain(error)}", file=sys.stderr)
+        return Tally(failed=[explain(error)])
+
+
+def run_each(
+    suites: Sequence[Suite],
+    history: History,
+    places: Mapping[str, str],
+    aside: Sequence[Suite] | None = (),
+    calm: Sequence[Suite] = (),
+) -> Tally:
+    """Run suites one after the other; return the sum of their results. The time that is left counts
+    those that run beside these and the calm ones that follow. If `aside` is None, other suites run
+    beside these, and only those print the time that is left."""
+    total, clock = Tally(), Clock()
+
+    def seconds(some: Sequence[Suite]) -> float:
+        return sum(history.expected(one.name, one.usual) for one in some)
+
+    for number, suite in enumerate(suites):
+        left = 0.0
+        if aside is not None:
+            left = max(seconds(suites[number:]), seconds(aside) - clock.seconds()) + seconds(calm)
+        total.add(run_suite(suite, history, places[suite.name], left))
+    return total
+
+
+@contextmanager
+def running_aside(
+    suites: Sequence[Suite], history: History, places: Mapping[str, str]
+) -> Iterator[Callable[[], Tally]]:
+    """Run suites in a process of their own until the block is left.
+
+    The yielded function waits for their end and returns the sum of their results. Their output is
+    printed line by line, because a terminal has one line for the progress of the others.
+    """
+    fork = multiprocessing.get_context("fork")
+    result, sender = fork.Pipe(duplex=False)
+    output, said = os.pipe()
+
+    def work() -> None:
+        sys.stdout = os.fdopen(said, "w", buffering=1)
+        with contextlib.suppress(KeyboardInterrupt):
+            sender.send(run_each(suites, history, places, None))
+
+    def show(left: threading.Event) -> None:
+        with os.fdopen(output) as lines:
+            for line in lines:
+                Line().keep(line.rstrip("\n"))
+
+    def wait() -> Tally:
+        try:
+            tally = result.recv()
+        except EOFError:
+            process.join()
+            return Tally(failed=[f"tests beside the others: exit code {process.exitcode}"])
+        assert isinstance(tally, Tally)
+        return tally
+
+    process = fork.Process(target=work)
+    process.start()
+    sender.close()
+    os.close(said)
+    with beside(show):
+        try:
+            yield wait
+        finally:
+            process.terminate()
+            process.join()

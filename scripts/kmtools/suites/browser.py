@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Looks at a page in headless Chromium, as people with different screens do, and prints what is
+wrong with it, a line each.
+
+usage: browser.py [--brief] PAGE...
+  --brief  one screen only
+
+It runs with the Python of build/page, which scripts/setup --page makes. Each width is shown light
+and dark, as it is opened, with all its parts unfolded, and as it is printed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+LOOK = HERE / "look.js"
+# Width and height of the screens.
+SCREENS = ((360, 740), (768, 1024), (1440, 900))
+SCHEMES = ("light", "dark")
+# A4 with usual margins.
+PAPER = {"width": 718, "height": 1000}
+BROWSERS = ("chromium", "chromium-browser")
+MOST_NODES, MOST_BYTES = 16_000, 1_500_000
+UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+# What must be in sight before anything is scrolled.
+FIRST = (".answer", ".grade", "main figure")
+
+
+def axe_source() -> str:
+    """The accessibility checker axe-core."""
+    spec = find_spec("axe_playwright_python")
+    assert spec is not None and spec.submodule_search_locations
+    return (Path(spec.submodule_search_locations[0]) / "axe.min.js").read_text(encoding="utf-8")
+
+
+def violations(page: Any, axe: str, colours: bool) -> Iterator[str]:
+    """What axe-core finds. Its rule of colours takes minutes on an unfolded page, where look.js
+    compares them."""
+    page.evaluate(axe)
+    rules = "{}" if colours else "{rules: {'color-contrast': {enabled: false}}}"
+    for one in page.evaluate(f"async () => (await axe.run({rules})).violations"):
+        yield f"axe: {one['id']}: {one['help']}: {one['nodes'][0]['html'][:120]}"
+
+
+def hidden_at_first(page: Any, height: int) -> Iterator[str]:
+    """What does not fit on the first screen."""
+    for words in FIRST:
+        box = page.locator(words).first.bounding_box() if page.locator(words).count() else None
+        if box is None:
+            yield f"first screen: there is no {words}"
+        elif box["y"] + box["height"] > height:
+            yield f"first screen: {words} ends at {box['y'] + box['height']:.0f} of {height}"
+
+
+def keyboard(page: Any) -> Iterator[str]:
+    """Whether links can be reached with the tabulator, and show that they have the focus."""
+    reached = set()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.tagName"))
+    if "A" not in reached:
+        yield "keyboard: no link is reached"
+    if page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "none":
+        yield "keyboard: the focus cannot be seen"
+
+
+def on_screen(context: Any, path: Path, size: tuple[int, int], axe: str) -> Iterator[str]:
+    """What is wrong on one screen, also to axe-core, of which this is the source."""
+    page, said = context.new_page(), []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda one: said.append(one.url) if "file:" not in one.url else None)
+    page.goto(path.resolve().as_uri())
+    yield from hidden_at_first(page, size[1])
+    look = LOOK.read_text(encoding="utf-8")
+    look = look[look.index("() =>") :]
+    yield from page.evaluate(look)
+    if shots := os.environ.get("KMARKERS_SCREENSHOTS"):
+        scheme = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+        name = f"{path.stem}-{size[0]}-{'dark' if scheme else 'light'}"
+        page.screenshot(path=Path(shots) / f"{name}.png")
+        page.screenshot(path=Path(shots) / f"{name}-whole.png", full_page=True)
+        page.emulate_media(media="print")
+        page.screenshot(path=Path(shots) / f"{name}-print.png", full_page=True)
+        page.emulate_media(media="screen")
+    yield from keyboard(page)
+    yield from violations(page, axe, colours=True)
+    page.emulate_media(media="print")
+    page.set_viewport_size(PAPER)
+    yield from (f"print: {line}" for line in page.evaluate(look))
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.evaluate(UNFOLD)
+    yield from page.evaluate(look)
+    yield from violations(page, axe, colours=False)
+    if page.evaluate("document.querySelectorAll('*').length") > MOST_NODES:
+        yield f"size: more than {MOST_NODES} nodes"
+    yield from (f"console: {text}" for text in said)
+    page.close()
+
+
+def look_at(browser: Any, path: Path, axe: str, brief: bool) -> Iterator[str]:
+    """What is wrong with a page on every screen, or on the first."""
+    if path.stat().st_size > MOST_BYTES:
+        yield f"size: more than {MOST_BYTES} bytes"
+    for width, height in SCREENS:
+        for scheme in SCHEMES:
+            context = browser.new_context(
+                viewport={"width": width, "height": height}, color_scheme=scheme
+            )
+            for line in on_screen(context, path, (width, height), axe):
+                yield f"{width} {scheme}: {line}"
+            context.close()
+            if brief:
+                return
+
+
+def main(words: Sequence[str]) -> int:
+    """Look at each page; 1 if anything is wrong."""
+    pages = [word for word in words if word != "--brief"]
+    brief = len(pages) < len(words)
+    program = next(path for name in BROWSERS if (path := shutil.which(name)))
+    with import_module("playwright.sync_api").sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        axe = axe_source()
+        found = [
+            f"{name}: {line}" for name in pages for line in look_at(browser, Path(name), axe, brief)
+        ]
+        browser.close()
+    print("\n".join(found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Measures what comparing the runs of very many machines costs: seconds and memory."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kmtools.base.errors import FailedError
+from kmtools.base.paths import ROOT
+from kmtools.runner.ask import Ask
+from kmtools.runner.ktap import Tally
+from kmtools.runner.suite import Suite, judged
+
+SECONDS, MEGABYTES = 60.0, 2000.0
+# If others use more of the machine than this, the seconds of processors are judged.
+OTHERS = 0.1
+RUNS = ROOT / "build" / "fleet" / "runs"
+STAT = Path("/proc/stat")
+MAKER = ROOT / "tests" / "tools" / "manyruns.py"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a comparison cost: seconds, seconds of all processors, the share of the machine that
+    others used meanwhile, and megabytes at the peak."""
+
+    seconds: float
+    busy: float
+    others: float
+    megabytes: float
+
+    @property
+    def judged(self) -> float:
+        """The seconds that count. If others use the machine, the clock tells about them. Those of
+        all processors, one after the other, are more than an idle machine with several takes."""
+        return self.busy if self.others > OTHERS else self.seconds
+
+    @property
+    def within(self) -> bool:
+        """Whether it is within the limits."""
+        return self.judged <= SECONDS and self.megabytes <= MEGABYTES
+
+    def said(self) -> str:
+        """A text with the numbers and what is judged."""
+        by = "processors" if self.others > OTHERS else "the clock"
+        return (
+            f"{self.seconds:.1f} s, {self.busy:.1f} s of processors; others used"
+            f" {100 * self.others:.0f} % of the machine\n"
+            f"judged by {by}: {self.judged:.1f} s (at most {SECONDS:g})\n"
+            f"{self.megabytes:.0f} MB at the peak (at most {MEGABYTES:g})"
+        )
+
+
+def used(stat: str) -> tuple[float, float]:
+    """The seconds that all processors worked, and those that passed on them, as the first line of
+    /proc/stat has them."""
+    fields = [int(word) for word in stat.splitlines()[0].split()[1:9]]
+    ticks = os.sysconf("SC_CLK_TCK")
+    return (sum(fields) - fields[3] - fields[4]) / ticks, sum(fields) / ticks
+
+
+def measure(count: int) -> tuple[Cost, str]:
+    """Compare the runs in a process; returns what it cost, and what it printed."""
+    words = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "fleet", str(RUNS), "--by", "cpu"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start, at_start = time.monotonic(), used(STAT.read_text())
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    seconds = time.monotonic() - start
+    after, at_end = resource.getrusage(resource.RUSAGE_CHILDREN), used(STAT.read_text())
+    if done.returncode:
+        raise FailedError(f"comparing {count} runs failed: {done.stderr or done.stdout}")
+    busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    worked, passed = (b - a for a, b in zip(at_start, at_end, strict=True))
+    others = max(0.0, worked - busy) / passed if passed else 0.0
+    return Cost(seconds, busy, others, after.ru_maxrss / 1000), done.stdout
+
+
+def judge(count: int) -> bool:
+    """Make runs, compare them, and print the cost; returns whether it is within the limits. On
+    fewer runs the limits are the same."""
+    shutil.rmtree(RUNS, ignore_errors=True)
+    path = os.pathsep.join([str(ROOT / "scripts"), os.environ.get("PYTHONPATH", "")])
+    try:
+        subprocess.run(
+            [sys.executable, MAKER, RUNS, str(count)],
+            env={**os.environ, "PYTHONPATH": path},
+            check=True,
+        )
+        cost, said = measure(count)
+    finally:
+        shutil.rmtree(RUNS, ignore_errors=True)
+    print(said)
+    print(f"{count} runs: {cost.said()}")
+    return cost.within
+
+
+def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
+    """Return the suite of many runs."""
+    count = ask.number("runs", 10000)
+
+    def run(_: Path) -> Tally:
+        return judged(judge(count), "comparing the runs costs too much")
+
+    return [Suite("fleet", run, f"compare {count} runs", usual=60, loud=True)]

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Measures the cost of sites when a module of many files is loaded and unloaded.
+
+A module with values and markers in each of its files is generated and built for a test kernel. A
+copy without its tables is the same module without sites. The test kernel loads and unloads both in
+turn. Judged is the ratio of the medians of a load and an unload together. Most trace events of the
+module are added after the load and removed after the unload. The test kernel waits for that each
+time, and the wait is printed.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import statistics
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from kmtools.base.errors import FailedError, UnableError
+from kmtools.base.paths import ROOT
+from kmtools.lab import catalogue, kernels
+from kmtools.lab.build import build_modules
+from kmtools.lab.machine import Request, boot
+from kmtools.lab.result import report
+from kmtools.runner.ask import Ask
+from kmtools.runner.ktap import Tally
+from kmtools.runner.suite import Suite, judged
+from kmtools.suites import kernelsuite, testkernel
+from kmtools.suites.kernelsuite import JOBS, TESTS
+
+WORK = ROOT / "build" / "many-files"
+NAME = "kmarkers_many_files"
+SERVERS = ("patcher", "immediate", "markers")
+KINDS = ("imv", "settable", "markers")
+SYMBOLS = ("imv_tables_need_immediate", "marker_tables_need_markers")
+MEASURED = re.compile(r"# (load|unload|events) (with|without): ([0-9.]+) ms")
+LIMIT = 3.0
+TIMEOUT_SECONDS = 900.0
+MARKERS = 2  # of the sites of a file; each has a name of its own
+
+PART = """// SPDX-License-Identifier: GPL-2.0-only
+#include <kmarkers/marker.h>
+
+static DEFINE_IMV(int, value_{part});
+
+int part_{part}(int number);
+
+int part_{part}(int number)
+{{
+{sites}
+	return number;
+}}
+"""
+
+MAIN = """// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/module.h>
+
+{prototypes}
+
+static int (*const parts[])(int number) = {{
+{names}
+}};
+
+/* Never above 0, so no code of the other files runs. */
+static int level;
+module_param(level, int, 0400);
+
+static int __init many_files_init(void)
+{{
+	return level > 0 ? parts[0](level) : 0;
+}}
+
+static void __exit many_files_exit(void)
+{{
+}}
+
+module_init(many_files_init);
+module_exit(many_files_exit);
+
+MODULE_DESCRIPTION("A module of many files");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
+"""
+
+
+def part(number: int, sites: int) -> str:
+    """Return the text of one file."""
+    lines = [
+        f'\ttrace_mark(many_files_{number}_{i}, "number %d", number);'
+        if i < MARKERS
+        else f"\tnumber += imv_read(value_{number});"
+        for i in range(sites)
+    ]
+    return PART.format(part=number, sites="\n".join(lines))
+
+
+def generate(src: Path, files: int, sites: int) -> None:
+    """Write the sources of a module of `files` files with `sites` sites in all."""
+    src.mkdir(parents=True)
+    for number in range(files):
+        (src / f"part_{number}.c").write_text(part(number, sites // files))
+    main = MAIN.format(
+        prototypes="\n".join(f"int part_{number}(int number);" for number in range(files)),
+        names="\n".join(f"\tpart_{number}," for number in range(files)),
+    )
+    (src / "main.c").write_text(main)
+    objects = " ".join(["main.o", *(f"part_{number}.o" for number in range(files))])
+    (src / "Kbuild").write_text(f"obj-m := {NAME}.o\n{NAME}-y := {objects}\n")
+
+
+def build(kernel: str, files: int, sites: int) -> Path:
+    """Build the module, those that it needs, and its copy without tables."""
+    tree, modules = WORK / "tree", WORK / f"modules-{kernel}"
+    shutil.rmtree(tree, ignore_errors=True)
+    for shared in ("include", "base"):
+        shutil.copytree(ROOT / shared, tree / shared)
+    for needed in SERVERS:
+        shutil.copytree(ROOT / needed, tree / needed)
+        with (tree / needed / "Kbuild").open("a") as file:
+            file.write("ccflags-y += -include $(KMARKERS)/include/compat/compat.h\n")
+    directories = " ".join(f"{name}/" for name in (*SERVERS, "many"))
+    (tree / "Kbuild").write_text(
+        f"export KMARKERS ?= $(KBUILD_EXTMOD)\nobj-m := {directories}\n"
+        "subdir-ccflags-y := -I$(KMARKERS)/include -g0\n"
+    )
+    generate(tree / "many", files, sites)
+    if build_modules(kernel, tree, modules, ["-s"], WORK / "build.log"):
+        raise UnableError(f"the module of {files} files cannot be built; see {WORK}/build.log")
+    without = modules / f"{NAME}.without.ko"
+    shutil.copy(modules / f"{NAME}.ko", without)
+    sections = [
+        f"--remove-section=.discard_kmarkers_{kind}{part}"
+        for kind in KINDS
+        for part in ("", "_heads")
+    ]
+    symbols = [f"--strip-symbol={symbol}" for symbol in SYMBOLS]
+    subprocess.run(
+        ["objcopy", "--remove-section=__param", *sections, *symbols, without], check=True
+    )
+    return modules
+
+
+def medians(lines: Iterable[str]) -> dict[str, float]:
+    """Return the median of each kind of measurement in milliseconds."""
+    found: dict[str, list[float]] = {}
+    for line in lines:
+        if match := MEASURED.fullmatch(line.strip()):
+            found.setdefault(f"{match[1]} {match[2]}", []).append(float(match[3]))
+    return {kind: statistics.median(times) for kind, times in found.items()}
+
+
+def judge(times: dict[str, float]) -> bool:
+    """Print the ratios; return whether that of load and unload together is within LIMIT."""
+    for way in ("with", "without"):
+        times[f"together {way}"] = times[f"load {way}"] + times[f"unload {way}"]
+    for what in ("load", "unload", "together"):
+        sites, plain = times[f"{what} with"], times[f"{what} without"]
+        most = f", at most {LIMIT:.0f}" if what == "together" else ""
+        ratio = f"{sites / plain:.2f} times{most}"
+        print(f"{what}: {sites:.0f} ms with sites, {plain:.0f} ms without, {ratio}")
+    print(f"events: {times['events with']:.0f} ms after a load until all names are trace events,")
+    print(f"{times['events without']:.0f} ms after an unload until all of them are removed")
+    return times["together with"] / times["together without"] <= LIMIT
+
+
+def run(kernel: str, files: int, sites: int, turns: int) -> bool:
+    """Build, boot and judge."""
+    kernels.ensure(catalogue.find(kernel))
+    WORK.mkdir(parents=True, exist_ok=True)
+    request = Request(
+        kernel=kernel,
+        job=JOBS / "manyfiles.sh",
+        out=WORK / f"boot-{kernel}",
+        modules=build(kernel, files, sites),
+        additions=[(TESTS, "/tests")],
+        settings={"KMARKERS_MODULE": NAME, "KMARKERS_TURNS": turns},
+        timeout=TIMEOUT_SECONDS,
+    )
+    result = boot(request)
+    if not result.ok:
+        report(result)
+        raise FailedError(f"the run in kernel {kernel} failed: {result.reason}")
+    print(f"tier vm, {kernel}, {files} files, {sites} sites")
+    return judge(medians(result.status.splitlines()))
+
+
+def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
+    """Return the suite of a module of many files."""
+    kernel = testkernel.kernel_of(ask)
+    numbers = [ask.number(*one) for one in (("files", 500), ("sites", 10000), ("turns", 7))]
+    what = f"what the sites of a module of {numbers[0]} files cost at load"
+
+    def judge_it(_: Path) -> Tally:
+        return judged(run(kernel, *numbers), "the sites cost too much")
+
+    why = kernelsuite.obstacle(kernel)
+    return [Suite("many-files", judge_it, what, why, 120, modules=kernel, loud=True)]

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Breaks the code on purpose, and shows which test fails.
+
+Each mutant of tests/mutants/ changes a copy of the sources, which is built and tested. The tests
+that the mutant names must pass without the change, and one of them must fail with it. A crash and
+a hang are failures too. The model checker can check the same fault, because a real CPU may work
+in spite of a fault. Logs are kept in build/mutants/.
+
+tests/mutants/ has a file for each module, with a section for each file that is broken: "--- FILE".
+A mutant is "@@ NAME: what is broken", then a line that says where its tests run and which they are.
+It begins with "user", "sanitized", "kernel" (with suites of tests/vm/suites, if the tests are no C
+cases) or "tools" (tests/tools). Behind ": " are the tests of which one must fail, and after
+"; model " the variant of tests/model that is broken in the same way. The change follows as in a
+diff, without line numbers; "..." is between its places. The old lines must be in the file exactly
+once: if they are not, the code has changed, and the mutant must be written anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from kmtools.base import processes
+from kmtools.base.errors import UnableError
+from kmtools.base.paths import ROOT
+from kmtools.lab.build import build_modules, strip_copies
+from kmtools.lab.machine import Request
+from kmtools.lab.userspace import make
+from kmtools.runner import ktap
+from kmtools.runner.ask import Ask
+from kmtools.runner.ktap import Tally
+from kmtools.runner.suite import Suite
+from kmtools.suites import kernelsuite, target, testkernel
+
+TABLES = sorted((ROOT / "tests" / "mutants").glob("*.txt"))
+HEAD = re.compile(
+    r"([\w-]+): (.+)\n(user|sanitized|kernel|tools)((?: \w+)*): "
+    r"((?:.*,\n)*[^;\n]+)(?:; model (\S+))?\n"
+)
+SCRATCH = ROOT / "build" / "mutants"
+TREE = SCRATCH / "tree"
+PARTS = (
+    *("base", "patcher", "immediate", "markers", "sdt", "entry", "bench_modules", "native"),
+    *("include", "tests", "Kbuild", "kmarkers.mk", "entry.mk", "examples"),
+    # What the tests of the tools read.
+    *("scripts", "results", "pyproject.toml", "kernels.txt"),
+)
+BATCHES = 5000
+HANG_SECONDS, TOOLS_SECONDS = 30.0, 600.0
+# A guest that stands still is ended much earlier. A slow guest must not count as caught.
+BOOT_SECONDS = 1200.0
+SANITIZE = "-fsanitize=address -O1 -fno-omit-frame-pointer"
+
+
+class MutantError(UnableError):
+    """The mutant could not be made, built or run."""
+
+
+class Ground(Enum):
+    """Where the tests of a mutant run."""
+
+    USER = "user"
+    SANITIZED = "sanitized"
+    KERNEL = "kernel"
+    TOOLS = "tools"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One mutant: old and new lines of a file, and the tests of which one must fail.
+
+    `model` names the variant of tests/model/variants.py with the same fault. `suites` names the
+    files of tests/vm/suites that run the tests, if these are not C cases.
+    """
+
+    name: str
+    what: str
+    file: str
+    edits: Sequence[tuple[str, str]]
+    tests: Sequence[str]
+    ground: Ground = Ground.USER
+    model: str = ""
+    suites: Sequence[str] = ()
+
+
+def read(text: str, table: str = "") -> Iterator[Mutant]:
+    """Yield every mutant of a table; its name is for errors."""
+    for section in re.split(r"^--- ", text, flags=re.M)[1:]:
+        file, _, rest = section.partition("\n")
+        for mutant in re.split(r"^@@ ", rest, flags=re.M)[1:]:
+            head = HEAD.match(mutant)
+            if head is None:
+                raise MutantError(f"{table}, {file}: cannot be read: {mutant}")
+            name, what, ground, suites, tests, model = head.groups(default="")
+            hunks = re.split(r"^\.\.\.\n", mutant[head.end() :].rstrip("\n") + "\n", flags=re.M)
+            yield Mutant(
+                *(name, what, file, [edit(hunk) for hunk in hunks], re.split(r",\s+", tests)),
+                *(Ground(ground), model, suites.split()),
+            )
+
+
+def edit(hunk: str) -> tuple[str, str]:
+    """Return the old lines of a hunk, and the new ones."""
+    lines = hunk.splitlines(keepends=True)
+    old, new = ("".join(line[1:] or line for line in lines if line[0] != sign) for sign in "+-")
+    return old, new
+
+
+ALL_MUTANTS = tuple(
+    mutant for table in TABLES for mutant in read(table.read_text(encoding="utf-8"), table.name)
+)
+
+
+@dataclass
+class Verdict:
+    """The result of a mutant: the tests that failed, and how."""
+
+    mutant: Mutant
+    caught: list[str] = field(default_factory=list)
+    by_model: str = ""
+
+    @property
+    def survived(self) -> bool:
+        """True if no test of the code failed."""
+        return not self.caught
+
+
+def copy_sources() -> None:
+    """Copy the sources anew, and remove everything that an earlier run built from mutants."""
+    shutil.rmtree(SCRATCH, ignore_errors=True)
+    TREE.mkdir(parents=True)
+    leave_out = shutil.ignore_patterns(
+        *("*.o", "*.ko", "*.cmd", "*.mod", "*.mod.c", "__pycache__", "local")
+    )
+    for part in PARTS:
+        source = ROOT / part
+        if source.is_dir():
+            shutil.copytree(source, TREE / part, ignore=leave_out)
+        else:
+            shutil.copy2(source, TREE / part)
+
+
+def broken(mutant: Mutant, text: str) -> str:
+    """Return the text with the change made, or raise MutantError."""
+    places = []
+    for old, new in mutant.edits:
+        found = list(re.finditer(f"^{re.escape(old)}", text, re.M))
+        if len(found) != 1:
+            raise MutantError(f"{mutant.name}: not exactly once in {mutant.file}:\n{old}")
+        places.append((*found[0].span(), new))
+    for start, end, new in sorted(places, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def exit_code(words: Sequence[object], log: Path, seconds: float) -> int | None:
+    """Run a command with its output in a log; return its exit code, or None if it hangs."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return processes.run(words, log, seconds=seconds)
+    return None
+
+
+def build_user(ground: Ground, log: Path) -> Path:
+    """Build the test program of the tree; return its path."""
+    out = SCRATCH / ground.name.lower()
+    flags = SANITIZE if ground is Ground.SANITIZED else ""
+    if exit_code(make(out / "test", out=out, extra=flags, tree=TREE), log, 600.0) != 0:
+        raise MutantError(f"does not build; see {log}")
+    return out / "test"
+
+
+def how(code: int | None, failed: Iterable[str]) -> str:
+    """Return how a run of one test failed; empty if it passed."""
+    if code is None:
+        return "hangs"
+    if code < 0:
+        return signal.Signals(-code).name
+    if any(failed):
+        return "fails"
+    return f"exit code {code}" if code else ""
+
+
+def run_user(mutant: Mutant, ground: Ground, log: Path) -> list[str]:
+    """Run the named tests in user space; return those that fail, and how."""
+    program = build_user(ground, log)
+    caught = []
+    for test in mutant.tests:
+        one = log.with_name(f"{log.stem}-{test}.log")
+        one.unlink(missing_ok=True)
+        code = exit_code([program, BATCHES, test], one, HANG_SECONDS)
+        lines = one.read_text(errors="replace").splitlines()
+        if f"1..1\nok 1 {test} # SKIP" in "\n".join(lines):
+            raise MutantError(f"{test} is skipped on this machine")
+        if "1..0" in lines:
+            raise MutantError(f"there is no test {test}")
+        if reason := how(code, ktap.parse(lines).failed if code is not None else []):
+            caught.append(f"{test} {reason}")
+    return caught
+
+
+def run_tools(mutant: Mutant, log: Path) -> list[str]:
+    """Run the named tests of tests/tools; return those that fail, and how."""
+    caught = []
+    for test in mutant.tests:
+        one = log.with_name(f"{log.stem}-{test.replace(':', '-')}.log")
+        one.unlink(missing_ok=True)
+        # Nothing compiled of the code as it was may be taken for that of the mutant.
+        words = ["-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+        place = ["-c", TREE / "pyproject.toml", TREE / "tests" / "tools" / test]
+        code = exit_code([sys.executable, *words, *place], one, TOOLS_SECONDS)
+        if code == 0 and re.search(r"\d skipped", one.read_text()):
+            raise MutantError(f"{test} is skipped on this machine")
+        if code not in (0, 1, None):
+            raise MutantError(f"{test} cannot be run, see {one}")
+        if reason := how(code, ["it"] if code == 1 else []):
+            caught.append(f"{test} {reason}")
+    return caught
+
+
+def programs(mutant: Mutant, log: Path) -> list[tuple[Path, str]]:
+    """The program that the suites of the benchmarks run, built from the tree."""
+    if not {"bench", "packets"} & {*mutant.suites}:
+        return []
+    out = SCRATCH / "guest"
+    if exit_code(make(out / "kmlive", out=out, tree=TREE), log, 600.0) != 0:
+        raise MutantError(f"does not build; see {log}")
+    return [(out / "kmlive", "/kmlive")]
+
+
+def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
+    """Run the named tests in a test kernel; return those that fail, and how."""
+    modules = SCRATCH / "modules"
+    if build_modules(kernel, TREE, modules, ["-s", "KMARKERS_TESTS=m"]):
+        raise MutantError(f"does not build for {kernel}")
+    strip_copies(modules, "example_client")
+    cases = ["imv_every_size", *(name for name in mutant.tests if " " not in name)]
+    request = Request(
+        kernel=kernel,
+        job=TREE / "tests" / "vm" / "jobs" / "mutant.sh",
+        out=log.with_suffix(""),
+        modules=modules,
+        additions=[
+            (TREE / "tests" / "vm", "/tests"),
+            *programs(mutant, log),
+            *((TREE / "scripts" / name, f"/target/{Path(name).name}") for name in target.FILES),
+        ],
+        settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
+        # Only a kernel that preempts itself preempts a task inside a run.
+        append="preempt=full",
+        timeout=BOOT_SECONDS,
+    )
+    retries: list[str] = []
+    result = kernelsuite.boot_patiently(request, retries)
+    kernelsuite.tell_retries(retries)
+    said = result.status.splitlines()
+    log.write_text(result.status)
+    failed = ktap.parse(said).failed
+    caught = [f"{test} fails" for test in mutant.tests if test in failed]
+    if result.exit_code is None and not caught:
+        # The first test without a result was running.
+        names = [*cases, *mutant.tests]
+        running = next((name for name in names if not any(name in line for line in said)), "")
+        how_it_ended = "crashes" if result.dirt else "hangs"
+        caught = [f"{test} {how_it_ended}" for test in mutant.tests if test == running]
+    if not caught and not result.ok:
+        raise MutantError(f"the run failed in another way: {result.reason}; {', '.join(failed)}")
+    return caught
+
+
+def run_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
+    """Run the named tests against the tree as it is."""
+    log.unlink(missing_ok=True)
+    if mutant.ground is Ground.KERNEL:
+        return run_kernel(mutant, kernel, log)
+    if mutant.ground is Ground.TOOLS:
+        return run_tools(mutant, log)
+    return run_user(mutant, mutant.ground, log)
+
+
+def run_mutant(mutant: Mutant, kernel: str) -> Verdict:
+    """Change the tree, run the tests, and restore the tree."""
+    path = TREE / mutant.file
+    sound = path.read_text(encoding="utf-8")
+    path.write_text(broken(mutant, sound), encoding="utf-8")
+    try:
+        return Verdict(mutant, run_tests(mutant, kernel, SCRATCH / f"{mutant.name}.log"))
+    finally:
+        path.write_text(sound, encoding="utf-8")
+
+
+def check_sound(mutants: Sequence[Mutant], kernel: str) -> None:
+    """Check that every mutant can be made, and that all tests pass with the unchanged code."""
+    for mutant in mutants:
+        broken(mutant, (TREE / mutant.file).read_text(encoding="utf-8"))
+    for ground in Ground:
+        of_ground = [mutant for mutant in mutants if mutant.ground is ground]
+        if not of_ground:
+            continue
+        tests = sorted({test for mutant in of_ground for test in mutant.tests})
+        suites = sorted({suite for mutant in of_ground for suite in mutant.suites})
+        all_of_them = Mutant("sound", "", "", [], tests, ground, suites=suites)
+        failed = run_tests(all_of_them, kernel, SCRATCH / f"sound-{ground.name.lower()}.log")
+        if failed:
+            raise MutantError(f"tests fail with the unchanged code: {', '.join(failed)}")
+
+
+def ask_model(mutant: Mutant) -> str:
+    """Return what the model checker finds for the same fault; empty if it is not run."""
+    script = TREE / "tests" / "model" / "run.py"
+    if not mutant.model or not script.is_file() or not shutil.which("spin"):
+        return ""
+    done = processes.captured([sys.executable, script, mutant.model])
+    (SCRATCH / f"{mutant.name}-model.log").write_text(done.stdout + done.stderr)
+    lines = [line.split() for line in done.stdout.splitlines()]
+    found = {words[1]: words[-3] for words in lines if words[:1] == ["ok"] and len(words) > 5}
+    return ", ".join(f"{ground} {end}" for ground, end in found.items() if end != "holds")
+
+
+def run_all(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Verdict]:
+    """Run every mutant, and print its row as soon as it is known."""
+    copy_sources()
+    check_sound(mutants, kernel)
+    print(f"{'mutant':25} {'what is broken':56} caught by")
+    verdicts = []
+    for mutant in mutants:
+        verdict = run_mutant(mutant, kernel)
+        if with_model:
+            verdict.by_model = ask_model(mutant)
+        caught = ", ".join(verdict.caught) or "SURVIVES"
+        print(f"{mutant.name:25} {mutant.what:56} {caught}", flush=True)
+        if verdict.by_model:
+            print(f"{'':25} {'':56} model: {verdict.by_model}", flush=True)
+        verdicts.append(verdict)
+    return verdicts
+
+
+def chosen(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
+    """Return the chosen mutants; raise MutantError for an unknown name."""
+    unknown = set(names) - {mutant.name for mutant in ALL_MUTANTS}
+    if unknown:
+        raise MutantError(f"no such mutant: {', '.join(sorted(unknown))}")
+    return [
+        mutant
+        for mutant in ALL_MUTANTS
+        if (not names or mutant.name in names)
+        and not (no_kernel and mutant.ground is Ground.KERNEL)
+    ]
+
+
+def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
+    """Return the suite of the mutants that are asked for."""
+    wanted = chosen(ask.words("mutants"), ask.flag("no_kernel"))
+    kernel = testkernel.kernel_of(ask)
+
+    def run(_: Path) -> Tally:
+        survived = [v for v in run_all(wanted, kernel, ask.flag("model")) if v.survived]
+        return Tally(
+            len(wanted) - len(survived), [f"{one.mutant.name} survives" for one in survived]
+        )
+
+    what = f"{len(wanted)} ways to break the code, each noticed by a test"
+    return [Suite("mutants", run, what, usual=25.0 * len(wanted), loud=True)]

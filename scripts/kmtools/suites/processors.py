@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs tests inside kernels on several processors, with mitigations, numbers of CPUs and preemption
+models, and keeps the results for `kmarkers publish processors`.
+
+A row that never ran says so. A row keeps its result until it runs again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kmtools.base.errors import OBSTACLES, explain, positive, require_root
+from kmtools.base.files import write_whole
+from kmtools.base.paths import ROOT
+from kmtools.base.progress import duration
+from kmtools.lab import bochs, catalogue
+from kmtools.lab.kernels import ensure
+from kmtools.lab.machine import Request
+from kmtools.lab.result import report
+from kmtools.runner import ktap
+from kmtools.runner.ask import Ask
+from kmtools.runner.ktap import Tally
+from kmtools.runner.suite import Suite
+from kmtools.suites import kernelpage, kernelsuite, pairs
+from kmtools.suites.kernelpage import NOT_RUN, RED
+from kmtools.suites.pairs import Row
+
+LOGS = ROOT / "build" / "processors"
+TITLE = "Processors, mitigations, CPUs, preemption models"
+COMMAND = "make check-processors"
+HEAD = ("kernel", "processor", "mitigations", "CPUs", "preemption")
+RESULTS = ("the kernel's own words", "passed", "failed", "skipped", "seconds", "day")
+INTRODUCTION = f"""\
+`{COMMAND}` runs these rows. Each two values of two columns are together in a row, if
+they can be. The tests are in short form, and the benchmarks are not loaded; with 4 and 8 CPUs the
+tests are fewer, and one thread of the emulator runs all CPUs. The processors are models of QEMU,
+and of Bochs where that is said; Bochs is slow and runs few of the tests, without those of ten
+thousand probes. The kernel's own words say what it does about branches that others can train; they
+come from /sys/devices/system/cpu/vulnerabilities. Each row tests that it has its number of CPUs and
+its preemption model. {NOT_RUN} marks a row that was never run. No emulator here has FRED or
+INVLPGB.
+"""
+# Results that were not published yet, as a table of the page.
+KEPT = ROOT / "build" / "processors.md"
+# Processors that no emulator here has.
+NOWHERE = (("any", "with FRED", "any", "any", "any"), ("any", "with INVLPGB", "any", "any", "any"))
+
+# The suite of modules unloads what the cases need.
+SUITES = "cases modules typed sdt entry core functions"
+# With more CPUs than this, CPUs starve: fewer tests, and one thread of the emulator for all.
+MOST_THREADS = 2
+FEW_SUITES = "cases modules sdt entry"
+FEW_CYCLES = 1
+BOCHS_SUITES = "cases modules sdt"
+# How long a row may take and usually takes, under QEMU and under Bochs.
+TIMEOUT_SECONDS, USUAL_SECONDS = 900.0, 150.0
+BOCHS_TIMEOUT_SECONDS, BOCHS_USUAL_SECONDS = 2400.0, 300.0
+
+# Flaws with the kernel's names, and what it does about each.
+FLAW = re.compile(
+    r"# (spectre_v2|retbleed|spec_rstack_overflow|indirect_target_selection): "
+    r"(?:Mitigation: )?([^;\n]*)"
+)
+UNTOLD = "Not affected"
+# Ends each row that was run.
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+Results = Mapping[tuple[str, ...], Sequence[str]]
+
+
+def request(row: Row, modules: Path, out: Path) -> Request:
+    """Return the boot of a row."""
+    many = row.cpus > MOST_THREADS
+    suites = FEW_SUITES if many else SUITES
+    settings = {
+        **kernelsuite.SLOW_SETTINGS,
+        "KMARKERS_SUITES": BOCHS_SUITES if row.by_bochs else suites,
+        # The benchmarks' thousands of sites would make each list long.
+        "KMARKERS_BENCH": 0,
+        "KMARKERS_MANY": int(not row.by_bochs),
+        "KMARKERS_CPUS": row.cpus,
+        "KMARKERS_PREEMPTION": row.preemption,
+    }
+    if many:
+        settings["KMARKERS_CYCLES"] = FEW_CYCLES
+    asked = Request(
+        kernel=row.kernel,
+        job=kernelsuite.JOBS / "row.sh",
+        out=out,
+        modules=modules,
+        additions=[(kernelsuite.TESTS, "/tests"), (kernelsuite.READER, "/examples")],
+        settings=settings,
+        append=row.append,
+        cpus=row.cpus,
+        one_thread=many,
+        timeout=BOCHS_TIMEOUT_SECONDS if row.by_bochs else TIMEOUT_SECONDS,
+    )
+    if row.by_bochs:
+        return replace(asked, bochs=row.model, append=f"{row.append} {bochs.APPEND}")
+    return replace(asked, accel="tcg", model=row.model)
+
+
+def own_words(status: str) -> str:
+    """Return what the kernel says of the processor's flaws, shortened."""
+    said = [(flaw, words.strip()) for flaw, words in FLAW.findall(status)]
+    return "; ".join(f"{flaw}: {words}" for flaw, words in said if words != UNTOLD) or UNTOLD
+
+
+def run_row(row: Row, modules: Path) -> tuple[Tally, list[str]]:
+    """Boot one row; return its tally and the cells of its results."""
+    out = LOGS / "-".join(row.cells).replace(" ", "-")
+    retries: list[str] = []
+    result = kernelsuite.boot_patiently(request(row, modules, out), retries)
+    kernelsuite.tell_retries(retries)
+    tally = ktap.parse(result.status.splitlines())
+    if not result.ok:
+        report(result)
+        if not (result.exit_code and tally.failed):
+            tally.failed.append(result.reason)
+    failed = f"{RED} **{len(tally.failed)} FAILED**" if tally.failed else "0"
+    cells = [own_words(result.status), str(tally.passed), failed, str(len(tally.skipped))]
+    return tally, [*cells, f"{result.seconds:.0f}", f"{datetime.now(UTC):%Y-%m-%d}"]
+
+
+def known_results(page: Path) -> dict[tuple[str, ...], list[str]]:
+    """Return the results of the rows on the page that were run."""
+    known: dict[tuple[str, ...], list[str]] = {}
+    if not page.is_file():
+        return known
+    wanted = {tuple(row.cells) for row in pairs.table()}
+    section = page.read_text().partition(f"## {TITLE}\n")[2].partition("\n## ")[0]
+    for line in section.splitlines():
+        cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
+        if DAY.fullmatch(cells[-1]) and (row := tuple(cells[: len(HEAD)])) in wanted:
+            known[row] = cells[len(HEAD) :]
+    return known
+
+
+def as_markdown(rows: Sequence[Row], results: Results) -> str:
+    """Return the section of the page."""
+    lines = [
+        INTRODUCTION,
+        "| " + " | ".join((*HEAD, *RESULTS)) + " |",
+        "|" + " --- |" * (len(HEAD) + 1) + " ---: |" * (len(RESULTS) - 2) + " --- |",
+    ]
+    missing = 0
+    for cells in [*(tuple(row.cells) for row in rows), *NOWHERE]:
+        found = results.get(cells)
+        missing += found is None and cells not in NOWHERE
+        shown = found or [NOT_RUN, *["-"] * (len(RESULTS) - 1)]
+        lines.append("| " + " | ".join((*cells, *shown)) + " |")
+    told = f"{len(rows) - missing} of {len(rows)} rows were run."
+    return "\n".join([*lines, "", told]) + "\n"
+
+
+def build(kernel: str) -> Tally:
+    """Build the modules for a kernel."""
+    ensure(catalogue.find(kernel))
+    LOGS.mkdir(parents=True, exist_ok=True)
+    return kernelsuite.build(kernel, kernelsuite.MODULES / kernel, LOGS / f"build-{kernel}.log")
+
+
+def wanted(kernels: Iterable[str], numbers: Iterable[int], only_missing: bool) -> list[Row]:
+    """Return the rows to run: all, those of some kernels, some by number, or those not run yet."""
+    rows = pairs.table()
+    known = results() if only_missing else {}
+    some = {rows[number - 1] for number in numbers if 0 < number <= len(rows)}
+    return [
+        row
+        for row in rows
+        if (not kernels or row.kernel in kernels)
+        and (not some or row in some)
+        and tuple(row.cells) not in known
+    ]
+
+
+def usual_seconds(rows: Iterable[Row]) -> float:
+    """Return how long these rows usually take."""
+    return sum(BOCHS_USUAL_SECONDS if row.by_bochs else USUAL_SECONDS for row in rows)
+
+
+def run(rows: Sequence[Row]) -> Tally:
+    """Run rows, and keep the results of each."""
+    require_root("building and booting test kernels")
+    total, built = Tally(), dict[str, Tally]()
+    for number, row in enumerate(rows, 1):
+        place = f"[{number}/{len(rows)}] {' '.join(row.cells)}"
+        left = duration(usual_seconds(rows[number - 1 :]))
+        print(f"{place} (about {left} left) ...", flush=True)
+        try:
+            if row.kernel not in built:
+                built[row.kernel] = build(row.kernel)
+                total.add(built[row.kernel])
+            if built[row.kernel].failed:
+                continue
+            tally, cells = run_row(row, kernelsuite.MODULES / row.kernel)
+        except OBSTACLES as error:
+            total.failed.append(f"{' '.join(row.cells)}: {explain(error)}")
+            print(f"{place}: {explain(error)}", flush=True)
+            continue
+        print(f"{place}: {tally.closing_line()} in {cells[-2]} s; {cells[0]}", flush=True)
+        for name in tally.failed:
+            print(f"  FAILED {name}")
+        total.add(tally)
+        keep({tuple(row.cells): cells})
+    return total
+
+
+def results() -> Results:
+    """Return the results of all rows that were run: of the page, and those kept since."""
+    return {**known_results(kernelpage.PAGE), **known_results(KEPT)}
+
+
+def keep(new: Results) -> None:
+    """Keep new results of some rows, until they are published."""
+    KEPT.parent.mkdir(parents=True, exist_ok=True)
+    text = as_markdown(pairs.table(), {**known_results(KEPT), **new})
+    write_whole(KEPT, f"## {TITLE}\n\n{text}")
+
+
+def publish() -> None:
+    """Write the results that were kept to the page."""
+    kernelpage.write_section(kernelpage.PAGE, TITLE, as_markdown(pairs.table(), results()))
+    KEPT.unlink(missing_ok=True)
+    print(f"{TITLE} of {kernelpage.PAGE.name} are written")
+
+
+def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
+    """Return the suite of the rows that are asked for."""
+    kernels = [ask.named] if ask.named else []
+    numbers = [positive(word) for word in ask.words("numbers")]
+    rows = wanted(kernels, numbers, ask.flag("missing"))
+    what = f"{len(rows)} rows of processors, mitigations, CPUs, preemption models"
+    usual = usual_seconds(rows)
+    return [Suite("processors", lambda _: run(rows), what, usual=usual, loud=True)]

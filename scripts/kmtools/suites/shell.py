@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Types into the shell of `lab shell` as a person would, on a terminal of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from kmtools.base.paths import ROOT
+from kmtools.runner.ask import Ask
+from kmtools.runner.ktap import Tally
+from kmtools.runner.suite import Suite
+from kmtools.suites import kernelsuite, testkernel
+
+LINES, COLUMNS = 33, 77
+# Programs and modules may have to be fetched and built.
+FIRST_PROMPT_SECONDS, ANSWER_SECONDS = 900.0, 60.0
+PROMPT = "/sys/kernel/debug/kmarkers # "
+CONTROL_C = "\x03"
+# A line of the kernel's log that ends a run with exit code 1.
+WARNING = "echo 'WARNING: CPU: 0 PID: 1 at nowhere' >/dev/kmsg"
+
+
+class Typist:
+    """Types into a terminal, and reads it."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal = terminal
+        self.said = ""
+
+    def type(self, text: str) -> None:
+        """Type a text."""
+        os.write(self._terminal, text.encode())
+
+    def wait(self, text: str, seconds: float) -> bool:
+        """Tell whether a text appears in time; what came before it is forgotten."""
+        deadline = time.monotonic() + seconds
+        while text not in self.said and time.monotonic() < deadline:
+            if not select.select([self._terminal], [], [], 1.0)[0]:
+                continue
+            try:
+                read = os.read(self._terminal, 4096)
+            except OSError:  # nobody has the other end
+                break
+            self.said += read.decode(errors="replace")
+        _, found, self.said = self.said.rpartition(text)
+        if not found:
+            print(f"# waited for {text!r} and read {self.said[-500:]!r}", flush=True)
+        return bool(found)
+
+    def answers(self, line: str, answer: str) -> bool:
+        """Tell whether a line is answered by a text, and then by the prompt."""
+        self.type(f"{line}\n")
+        return self.wait(answer, ANSWER_SECONDS) and self.wait(PROMPT, ANSWER_SECONDS)
+
+
+@contextmanager
+def shell(kernel: str) -> Iterator[tuple[Typist, subprocess.Popen[bytes], int]]:
+    """Start the command on a new terminal; gives a typist, the process and the terminal's end."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+    command = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "lab", "shell", kernel]
+    process = subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    )
+    try:
+        yield Typist(ours), process, theirs
+    finally:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(ANSWER_SECONDS)
+        process.kill()
+        os.close(ours)
+        os.close(theirs)
+
+
+def run(kernel: str, log: Path) -> Tally:
+    """Use the shell of a kernel twice: to look around, and to make the kernel warn."""
+    tally = Tally()
+    with shell(kernel) as (typist, process, terminal):
+        before = termios.tcgetattr(terminal)
+        ready = typist.wait(PROMPT, FIRST_PROMPT_SECONDS)
+        tally.judge(ready, "the shell has no prompt")
+        size = f"{LINES} {COLUMNS}"
+        tally.judge(typist.answers("stty size", size), "stty in the shell has another size")
+        client = "insmod /modules/example_client.ko; grep -c example_tick markers/list"
+        tally.judge(typist.answers(client, "\n1\r"), "the shell's markers lack those of the client")
+        typist.type("sleep 1000\n")
+        time.sleep(1)
+        typist.type(CONTROL_C)
+        tally.judge(typist.answers("echo $((6 * 7))", "\n42\r"), "Ctrl-C does not end a command")
+        typist.type("exit\n")
+        tally.judge(process.wait(ANSWER_SECONDS) == 0, "the shell does not end with 0")
+        tally.judge(termios.tcgetattr(terminal) == before, "the terminal is not as it was")
+    with shell(kernel) as (typist, process, _):
+        tally.judge(typist.wait(PROMPT, FIRST_PROMPT_SECONDS), "the second shell has no prompt")
+        typist.type(f"{WARNING}; exit\n")
+        tally.judge(process.wait(ANSWER_SECONDS) == 1, "a warning does not make it end with 1")
+    log.write_text(f"{tally.closing_line()}\n")
+    return tally
+
+
+def suites(kernel: str) -> list[Suite]:
+    """Return the suite, as a list of one."""
+    what = "a shell in the test kernel, on a terminal"
+    return [Suite(f"shell-{kernel}", partial(run, kernel), what, kernelsuite.obstacle(kernel), 60)]
+
+
+def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
+    """Return the suite. It builds what it needs by itself."""
+    return suites(testkernel.kernel_of(ask))

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A hit leaves errno as it was: the code at a site knows of no probe. */
+#include <errno.h>
+#include <pthread.h>
+
+#include <linux/kernel.h>
+
+#include <kmarkers/sdt.h>
+#include <kmarkers/user.h>
+
+#include "errnos.h"
+
+#define THREADS		200
+
+static unsigned int called;
+
+static noinline void hit(void)
+{
+	trace_mark(errnos_hit, "%d", 1);
+}
+
+static void counting(void *private, void *call_private, const char *format, va_list *args)
+{
+	__atomic_fetch_add(&called, 1, __ATOMIC_RELAXED);
+}
+
+static pthread_barrier_t all_have_hit;
+static unsigned int changed_errno;
+
+static void *hit_first(void *unused)
+{
+	errno = 0;
+	hit();
+	if (errno)
+		__atomic_fetch_add(&changed_errno, 1, __ATOMIC_RELAXED);
+	pthread_barrier_wait(&all_have_hit);
+	return NULL;
+}
+
+static int hit_in_many(void)
+{
+	pthread_t threads[THREADS];
+	pthread_attr_t small;
+	unsigned int i;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 1 << 17);
+	pthread_barrier_init(&all_have_hit, NULL, THREADS);
+	for (i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], &small, hit_first, NULL))
+			return 1;
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+/* The first hit of each of many threads leaves errno as it was. */
+static const char *first_hits_keep_errno(void)
+{
+	unsigned int before = called;
+	int err;
+
+	changed_errno = 0;
+	EXPECT(!marker_probe_register("errnos_hit", "%d", counting, NULL));
+	err = hit_in_many();
+	EXPECT(!marker_probe_unregister("errnos_hit", counting, NULL));
+	EXPECT(!err);
+	EXPECT(called == before + THREADS);
+	EXPECT(!changed_errno);
+	return NULL;
+}
+
+SDT_PROVIDER_DEFINE(errnos);
+SDT_PROBE_DEFINE1(errnos, , , trapped, "int");
+
+static noinline void hit_breakpoint(void)
+{
+	SDT_PROBE_FLAVOUR(breakpoint, errnos, , , trapped, 1);
+}
+
+static void failing(void *private, const struct sdt_hit *hit)
+{
+	__atomic_fetch_add(&called, 1, __ATOMIC_RELAXED);
+	errno = EIO;
+}
+
+/* A breakpoint interrupts code that knows of no handler: errno stays. */
+static const char *breakpoints_keep_errno(void)
+{
+	unsigned int before = called;
+
+	EXPECT(!sdt_attach("errnos:::trapped", failing, NULL));
+	errno = 0;
+	hit_breakpoint();
+	EXPECT(errno == 0);
+	EXPECT(!sdt_detach("errnos:::trapped", failing, NULL));
+	EXPECT(called == before + 1);
+	return NULL;
+}
+
+const struct test_case errno_cases[] = {
+	{ "errno_kept_by_first_hits", first_hits_keep_errno, NULL },
+	{ "errno_kept_by_breakpoints", breakpoints_keep_errno, NULL },
+};
+
+const unsigned int errno_nr_cases = ARRAY_SIZE(errno_cases);

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Groups of benchmarks: which can be measured, and what those with a block function may say. */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "../../bench_modules/groups.h"
+#include "../../bench_modules/ops.h"
+#include "../../bench_modules/run.h"
+#include "groups.h"
+
+static bool stop_never(void)
+{
+	return false;
+}
+
+static u64 pass(u32 loops)
+{
+	return loops;
+}
+
+static bench_op *const pass_layouts[] = { [0 ... BENCH_LAYOUTS - 1] = pass };
+
+/* A group with a block function, whose faults the next two cases change. */
+static const struct bench_variant own_variants[] = {
+	{ .name = "sites", .measured = BENCH_SWITCH },
+	{ .name = "rounds", .measured = BENCH_ROUNDS },
+};
+static unsigned int own_step, own_variant;
+
+static int own_block(u32 block, struct bench_sample *samples)
+{
+	samples[0] = (struct bench_sample) { .block = block, .size = 1 };
+	samples[1] = (struct bench_sample) { .block = block, .size = 1, .variant = own_variant };
+	return 0;
+}
+
+static unsigned int own_block_samples(void)
+{
+	return own_step;
+}
+
+static const struct bench_group own_group = {
+	.name = "own", .variants = own_variants, .nr_variants = 2,
+	.block = own_block, .block_samples = own_block_samples,
+};
+
+static const char *trusts_no_block_function(void)
+{
+	struct bench_config config = { .blocks = 4, .seed = 5 };
+	struct bench_result result = { 0 };
+
+	own_step = 2;
+	own_variant = 1;
+	EXPECT(!bench_alloc_result(&own_group, &config, &result) && result.planned == 8);
+	/* What it says later counts no more: there is room for what it said. */
+	own_step = 1000000;
+	EXPECT(!bench_run_group(&own_group, &result, stop_never) && result.nr == 8);
+	own_step = 2;
+	own_variant = 2;
+	EXPECT(!bench_alloc_result(&own_group, &config, &result));
+	EXPECT(bench_run_group(&own_group, &result, stop_never) == -EINVAL && !result.nr);
+	/* Products of more than 32 bits, and none. */
+	config.blocks = BENCH_MAX_BLOCKS;
+	own_step = 1000000;
+	EXPECT(bench_alloc_result(&own_group, &config, &result) == -E2BIG && !result.samples);
+	own_step = 1U << 31;
+	config.blocks = 2;
+	EXPECT(bench_alloc_result(&own_group, &config, &result) == -E2BIG && !result.samples);
+	own_step = 0;
+	EXPECT(bench_alloc_result(&own_group, &config, &result) == -EINVAL && !result.planned);
+	return NULL;
+}
+
+static bool is_refused(const struct bench_group *group, const char *word)
+{
+	const char *why = bench_why_not(group);
+
+	return why && strstr(why, word);
+}
+
+static const char *refuses_bad_groups(void)
+{
+	static const char *const commands[] = { "start", "stop", "reset", "blocks", "cpu", "seed" };
+	struct bench_variant variants[] = { BENCH_ROW("base", pass), BENCH_ROW("base-clone", pass) };
+	struct bench_group loops = { .name = "g", .variants = variants, .nr_variants = 2 };
+	struct bench_group own = own_group;
+	char name[BENCH_MAX_NAME + 2] = "";
+	unsigned int i;
+
+	own_step = 2;
+	EXPECT(!bench_why_not(&loops) && !bench_why_not(&own));
+	own.nr_variants = 1;
+	EXPECT(!bench_why_not(&own));
+	own.block_samples = NULL;
+	EXPECT(is_refused(&own, "no block_samples"));
+	loops.block_samples = own_block_samples;
+	EXPECT(is_refused(&loops, "no block function"));
+	loops.block_samples = NULL;
+	own.block_samples = own_block_samples;
+	own_step = 0;
+	EXPECT(is_refused(&own, "no samples"));
+	variants[1].measured = BENCH_ROUNDS + 1;
+	EXPECT(is_refused(&loops, "enum bench_measured"));
+	variants[1].measured = BENCH_SWITCH;
+	EXPECT(is_refused(&loops, "measures no loop"));
+	variants[1].measured = BENCH_LOOP;
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		loops.name = commands[i];
+		EXPECT(is_refused(&loops, "command"));
+	}
+	memset(name, 'a', BENCH_MAX_NAME);
+	loops.name = name;
+	EXPECT(!bench_why_not(&loops));
+	name[BENCH_MAX_NAME] = 'a';
+	EXPECT(is_refused(&loops, "64"));
+	loops.name = "g";
+	loops.lacks = "a line\nblocks=1";
+	EXPECT(is_refused(&loops, "one line"));
+	return NULL;
+}
+
+/*
+ * Every group of ours is as one of a module or a program of others must be, but for that of the
+ * peers, which has no variants before they are loaded.
+ */
+static const char *measures_groups_that_can_be(void)
+{
+	unsigned int i;
+
+	bench_groups_init();
+	EXPECT(bench_nr_groups > 20);
+	for (i = 0; i < bench_nr_groups; i++)
+		EXPECT(bench_groups[i] == &bench_empty_loop_peers ||
+		       !bench_why_not(bench_groups[i]));
+	return NULL;
+}
+
+const struct test_case group_cases[] = {
+	{ "run_measures_groups_that_can_be", measures_groups_that_can_be, NULL },
+	{ "run_trusts_no_block_function", trusts_no_block_function, NULL },
+	{ "run_refuses_bad_groups", refuses_bad_groups, NULL },
+};
+
+const unsigned int group_nr_cases = ARRAY_SIZE(group_cases);

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A test that has fewer results than the tree says has failed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from kmtools.base.errors import UnableError
+from kmtools.runner import least, registry, suite
+from kmtools.runner.ktap import Tally
+from kmtools.suites import kernelsuite
+from kmtools.suites.kernelsuite import Outcome
+
+TABLE = {("orders", "6.1"): 40, ("native-plain", ""): 190}
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(least, "table", lambda: TABLE)
+    monkeypatch.setattr(suite, "LOGS", tmp_path / "logs")
+
+
+def guest(results: int, *more: str) -> SimpleNamespace:
+    """A boot that ended, in which the suite orders had so many results."""
+    lines = [f"# suite: {name}\nok {n} a\n" for n, name in enumerate(more, results + 1)]
+    oks = "".join(f"ok {n} it works\n" for n in range(1, results + 1))
+    status = f"# suite: orders\n{oks}{''.join(lines)}1..{results + len(more)}\n"
+    return SimpleNamespace(status=status, exit_code=0, ok=True)
+
+
+@pytest.mark.parametrize(
+    ("results", "kernel", "wrong"),
+    [
+        (40, "6.1", []),
+        (41, "6.1", []),
+        (28, "6.1", ["orders: 28 results, of at least 40"]),
+        (28, "6.12", []),
+    ],
+)
+def test_a_suite_with_fewer_results_fails(results: int, kernel: str, wrong: list[str]) -> None:
+    outcome = Outcome(kernel)
+    kernelsuite.judge(guest(results), outcome, {"KMARKERS_SUITES": "orders"})  # type: ignore[arg-type]
+    assert outcome.tally.failed == wrong
+
+
+def test_a_suite_that_did_not_run_fails() -> None:
+    outcome = Outcome("6.12")
+    settings = {"KMARKERS_SUITES": "orders cases modules"}
+    kernelsuite.judge(guest(40, "modules"), outcome, settings)  # type: ignore[arg-type]
+    assert outcome.tally.failed == ["cases: it has no result"]
+
+
+@pytest.mark.parametrize(("passed", "skipped", "good"), [(190, 0, 1), (180, 10, 1), (189, 0, 0)])
+def test_a_row_with_fewer_results_fails(passed: int, skipped: int, good: int) -> None:
+    one = Tally(passed, skipped=["x: a reason"] * skipped)
+    total = suite.run_all([suite.Suite("native-plain", lambda log: one)])
+    assert len(total.failed) == 1 - good
+
+
+def test_a_row_that_cannot_run_here_has_its_own_reason() -> None:
+    one = Tally(skipped=["no compiler"], absent=1)
+    assert not suite.run_all([suite.Suite("native-plain", lambda log: one)]).failed
+
+
+def test_results_are_published_from_what_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = tmp_path / "check"
+    for place, number in (("kernel-6.1-1", 3), ("kernel-5.10/boot", 2), ("kernel-6.12", 0)):
+        (logs / place).mkdir(parents=True)
+        oks = "".join(f"ok {n} a\n" for n in range(1, number + 1)) or "not ok 1 a\n"
+        (logs / place / "status.log").write_text(f"# suite: cases\n{oks}1..{max(1, number)}\n")
+    (logs / "times-full.json").write_text(
+        json.dumps({"native-plain": [1.0, 200], "kernel-6.1-1": [1.0, 9], "lint": [1.0, 10]})
+    )
+    monkeypatch.setattr(least, "TABLE", tmp_path / "results.csv")
+    monkeypatch.setattr(least, "LOGS", logs)
+    least.publish()
+    assert (tmp_path / "results.csv").read_text() == (
+        "test,kernel,results\ncases,5.10,2\ncases,6.1,3\nnative-plain,,200\norders,6.1,40\n"
+    )
+
+
+def test_nothing_is_published_without_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(least, "LOGS", tmp_path)
+    with pytest.raises(UnableError, match="run make check-full first"):
+        least.publish()
+
+
+def test_the_table_of_the_tree_names_tests_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    names = {row.name for row in registry.all_rows()}
+    for test, kernel in least.table():
+        assert kernel or test in names or test.rpartition("-")[0].removesuffix("-6.1") in names
+        assert not kernel or (kernelsuite.TESTS / "suites" / f"{test}.sh").is_file()

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What every linker must leave: the tables of a program, and the base that its notes name."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = ROOT / "build" / "native" / "libkmarkers.a"
+FLAGS = ["-std=gnu11", "-O2", "-D_GNU_SOURCE", f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
+COLLECT = ["-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"]
+
+NOTES = """
+#define SDT_NOTES_ONLY
+#include <kmarkers/sdt.h>
+SDT_PROVIDER_DEFINE(p);
+SDT_PROBE_DEFINE1(p, , , one, "int");
+int work(int n);
+__attribute__((noinline)) int work(int n)
+{
+    SDT_PROBE1(p, , , one, n);
+    return n + 1;
+}
+int main(int argc, char **argv) { return work(argc) == 7; }
+"""
+
+# Sites of each kind in a file of their own: nothing but the start of a table leads to it.
+SITES = """
+#include <kmarkers/user.h>
+#include <kmarkers/sdt.h>
+#include <kmarkers/typed.h>
+SDT_PROVIDER_DECLARE(p);
+SDT_PROBE_DECLARE(p, , , one);
+DECLARE_IMV(int, level);
+DECLARE_MARKER(typed, MARKER_PROTO(int a), MARKER_ARGS(a), "%d");
+int work(int n);
+int work(int n)
+{
+    SDT_PROBE1(p, , , one, n);
+    SDT_PROBE_FLAVOUR(breakpoint, p, , , one, n);
+    trace_mark(mark, "%d", n);
+    mark_typed(typed, n);
+    return imv_read(level);
+}
+"""
+
+PROGRAM = """
+#include <kmarkers/user.h>
+#include <kmarkers/sdt.h>
+#include <kmarkers/typed.h>
+SDT_PROVIDER_DEFINE(p);
+SDT_PROBE_DEFINE1(p, , , one, "int");
+DEFINE_IMV(int, level) = 3;
+DECLARE_MARKER(typed, MARKER_PROTO(int a), MARKER_ARGS(a), "%d");
+DEFINE_MARKER(typed);
+static int marks, types, hits;
+static void probe(void *mine, void *call, const char *format, va_list *args)
+{
+    marks += va_arg(*args, int);
+}
+static void on_typed(void *mine, int a)
+{
+    types += a;
+}
+static void handler(void *mine, const struct sdt_hit *hit)
+{
+    hits += hit->args[0];
+}
+int work(int n);
+int main(void)
+{
+    int before, after;
+
+    if (kmarkers_start())
+        return 1;
+    before = work(1);
+    imv_set(level, 4);
+    marker_probe_register("mark", "%d", probe, NULL);
+    marker_register_typed(on_typed, NULL);
+    sdt_attach("p:::", handler, NULL);
+    after = work(5);
+    printf("%d %d: %d marks, %d types, %d hits\\n", before, after, marks, types, hits);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(params=["bfd", "gold", "lld", "mold"])
+def linker(request: pytest.FixtureRequest) -> str:
+    """A linker that is here."""
+    name = str(request.param)
+    if not shutil.which(f"ld.{name}"):
+        pytest.skip(f"no ld.{name}: scripts/setup --tools installs it")
+    return name
+
+
+@pytest.fixture(scope="module")
+def library() -> None:
+    """Build the library."""
+    subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
+
+
+def printed(*words: str | Path) -> str:
+    """Return what a command prints."""
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("options", [[], COLLECT, [*COLLECT, "-no-pie"]], ids=" ".join)
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_notes_name_their_base(
+    compiler: str, options: list[str], linker: str, tmp_path: Path
+) -> None:
+    """A reader subtracts it from where it is: 0 moves each site by as much."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}: scripts/setup --tools installs it")
+    source, program = tmp_path / "notes.c", tmp_path / "notes"
+    source.write_text(NOTES)
+    words: list[str | Path] = [compiler, *FLAGS, *options, f"-fuse-ld={linker}"]
+    words += ["-o", program, source]
+    subprocess.run(words, check=True)
+    note = printed("readelf", "-nW", program)
+    place, base = re.findall(r"Location: 0x0*([0-9a-f]+), Base: 0x0*([0-9a-f]+),", note)[0]
+    section = re.findall(r"\.stapsdt\.base +PROGBITS +0*(\w+)", printed("readelf", "-SW", program))
+    assert section == [base]
+    work = re.findall(r"^0*(\w+) . work$", printed("nm", program), re.M)
+    assert work == [place]
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("options", [[], COLLECT, [*COLLECT, "-no-pie"]], ids=" ".join)
+def test_tables_are_left(options: list[str], linker: str, tmp_path: Path) -> None:
+    """Also those that only their start and stop symbols name, with every kind of site."""
+    (tmp_path / "sites.c").write_text(SITES)
+    (tmp_path / "program.c").write_text(PROGRAM)
+    words: list[str | Path] = ["gcc", *FLAGS, *options, f"-fuse-ld={linker}"]
+    words += ["-o", tmp_path / "program", tmp_path / "program.c", tmp_path / "sites.c"]
+    subprocess.run([*words, LIBRARY, "-lpthread"], check=True)
+    assert printed(tmp_path / "program") == "3 4: 5 marks, 5 types, 10 hits\n"

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Figures by matplotlib: files in three formats, styles, refusals, and what happens without it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import drawnsvg
+import goldenrun
+import pages
+import pytest
+from kmtools.base.paths import ROOT
+from kmtools.cli import main
+from kmtools.report.figures import svgfile, workers
+
+GOLDEN = Path(__file__).parent / "golden"
+KMARKERS = ROOT / "scripts" / "kmarkers"
+# Of the newest matplotlib, which make lint uses.
+NEWEST = ROOT / "build" / "lint" / "bin" / "python"
+NOTEBOOK = ROOT / "examples" / "notebook" / "run.ipynb"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return goldenrun.make(tmp_path_factory.mktemp("golden"))
+
+
+def plot(out: Path, run: Path, *words: str) -> list[Path]:
+    """Draw figures of a run; returns the files."""
+    assert main(["plot", str(run), "--out", str(out), *words]) == 0
+    return sorted(out.iterdir())
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What `plot` says as it refuses, in one line."""
+    capsys.readouterr()
+    assert main(["plot", *words]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.count("\n") == 1 and len(said.err) < 1500
+    return said.err
+
+
+def compare(folder: Path) -> list[str]:
+    """What differs from the golden figures."""
+    made = {path.name: path.read_text() for path in folder.glob("*.svg")}
+    assert sorted(made) == sorted(path.name for path in GOLDEN.iterdir())
+    differ = {n: drawnsvg.difference(made[n], (GOLDEN / n).read_text()) for n in made}
+    return [f"{name}: {why}" for name, why in differ.items() if why]
+
+
+def test_golden_samples_give_the_same_figures(run: Path) -> None:
+    """Texts, positions and classes. A change is looked at, and golden/ replaced by what the test
+    has left."""
+    assert compare(run / "figures") == [], f"look at {run / 'figures'}"
+
+
+def test_the_newest_matplotlib_draws_the_same(run: Path, tmp_path: Path) -> None:
+    if not NEWEST.exists():
+        pytest.skip("scripts/setup --lint installs it")
+    words = [str(NEWEST), str(KMARKERS), "plot", str(run), "--out", str(tmp_path)]
+    subprocess.run(words, check=True, capture_output=True)
+    assert compare(tmp_path) == []
+
+
+def test_a_summary_gives_the_figures_of_the_report_to_the_byte(run: Path, tmp_path: Path) -> None:
+    """Without samples, also what only these tell: distributions, costs over other variants."""
+    made = plot(tmp_path, run)
+    assert [path.name for path in made] == sorted(p.name for p in (run / "figures").iterdir())
+    assert [p.name for p in made if p.read_bytes() != (run / "figures" / p.name).read_bytes()] == []
+    summary = json.loads((run / "summary.json").read_text())
+    assert any(entry.get("distribution") for entry in summary["results"])
+    assert any(entry.get("also_over") for entry in summary["results"])
+
+
+def test_one_processor_draws_the_same_without_workers(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers are processes of their own; a drawing that fails there is an error here."""
+    with workers.workers() as several:
+        assert several.begin(os.getpid).result() != os.getpid()
+        assert several.filled(f"a{several.later(str.upper)('b')}c") == "aBc"
+        with pytest.raises(ZeroDivisionError):
+            several.begin(divmod, 1, 0).result()
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0})
+    with workers.workers() as several:
+        assert several.begin(os.getpid).result() == os.getpid()
+    (made,) = plot(tmp_path, run, "headline")
+    assert made.read_bytes() == (run / "figures" / "headline.svg").read_bytes()
+    shutil.copytree(run, tmp_path / "copy")
+    assert main(["report", str(tmp_path / "copy")]) == 0
+    page = (tmp_path / "copy" / "report.html").read_text()
+    assert page == (run / "report.html").read_text() and "\0" not in page
+
+
+def test_each_format_is_the_same_bytes_twice(run: Path, tmp_path: Path) -> None:
+    starts = {"svg": b"<?xml", "pdf": b"%PDF-1", "png": b"\x89PNG\r\n"}
+    for kind, start in starts.items():
+        one, other = (
+            plot(tmp_path / f"{kind}{n}", run, "headline", "--format", kind)[0].read_bytes()
+            for n in (1, 2)
+        )
+        assert one == other and one.startswith(start), kind
+    pdf = (tmp_path / "pdf1" / "headline.pdf").read_bytes()
+    assert b"/FontFile2" in pdf and b"/CreationDate" not in pdf and b"atplotlib" not in pdf
+    width = int.from_bytes((tmp_path / "png1" / "headline.png").read_bytes()[16:20], "big")
+    assert width == pytest.approx(197 / 25.4 * 192, abs=2)
+
+
+def test_a_part_is_a_figure_of_its_own(run: Path, tmp_path: Path) -> None:
+    (made,) = plot(tmp_path, run, "dormant-native:empty-loop", "--width", "85")
+    assert made.name == "dormant-native-empty-loop.svg"
+    drawn = drawnsvg.texts(made.read_text())
+    names = {part.text: part for part in drawn}
+    row = names["marker-generic"]
+    # 85 mm are 321 pixels: the name stands above its row, and the number beside it at the edge.
+    assert row.x == 12 and any(part.y == row.y and part.x > 290 for part in drawn)
+    assert "empty-loop" in names and "density-full" not in names
+
+
+def test_a_file_has_the_colours_of_both_schemes(run: Path) -> None:
+    text = (run / "figures" / "headline.svg").read_text()
+    assert "prefers-color-scheme: dark" in text and text.count("<style>") == 1
+    assert 'role="img" aria-label="Cost of one dormant site' in text
+    assert not re.search("#[0-9a-f]{6}", text.partition("</style>")[2])
+    assert "<metadata" not in text and "<defs" not in text
+
+
+def test_default_colours_are_those_of_the_page_on_white() -> None:
+    light = svgfile.COLOURS.read_text().partition("@media")[0]
+    said = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", light))
+    assert {name: said[name] for name in svgfile.CLASSES.values()} == {
+        name: colour for colour, name in svgfile.CLASSES.items()
+    }
+    style = (Path(svgfile.__file__).with_name("kmarkers.mplstyle")).read_text()
+    assert {c for c in svgfile.CLASSES if c[1:] not in style} == set()
+
+
+def test_a_style_changes_colours_and_sizes(run: Path, tmp_path: Path) -> None:
+    style = tmp_path / "own.mplstyle"
+    style.write_text("axes.prop_cycle: cycler('color', ['112233', '445566'])\nfont.size: 13\n")
+    (made,) = plot(tmp_path / "out", run, "headline", "--style", str(style))
+    text = made.read_text()
+    assert "color:#445566" in text and "#a84300" not in text.partition("</style>")[2]
+    (title,) = [part for part in drawnsvg.texts(text) if "strong" in part.classes]
+    assert dict(title.look)["font-size"] == "17.3"
+
+
+STYLES = {
+    "an unknown parameter": (b"axes.colour: red\n", "Bad key axes.colour"),
+    "a wrong value": (b"axes.linewidth: wide\n", "axes.linewidth"),
+    "no colon": (b"nothing\n", "Missing colon"),
+    "no text": (bytes(range(128, 256)), "is no style of matplotlib"),
+    "too large a font": (b"font.size: 1e9\n", "font.size is 1e+09, not from 3 to 36"),
+    "too many pixels": (b"savefig.dpi: 1e6\n", "a picture would be too large"),
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_wrong_style_is_refused(
+    run: Path, tmp_path: Path, style: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, (content, why) = tmp_path / "own.mplstyle", STYLES[style]
+    path.write_bytes(content)
+    words = (str(run), "headline", "--format", "png", "--style", str(path), "--out", str(tmp_path))
+    assert why in refusal(capsys, *words)
+    assert [one.name for one in tmp_path.iterdir()] == ["own.mplstyle"]
+
+
+def test_what_cannot_be_drawn_is_named(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "no figure 'hed'; it has headline, dormant-native" in refusal(capsys, str(run), "hed")
+    assert "has no part 'x'; it has density-full" in refusal(capsys, str(run), "dormant-native:x")
+    assert "no such style file" in refusal(capsys, str(run), "--style", str(tmp_path))
+    assert "no such folder of a run" in refusal(capsys, str(tmp_path / "gone"))
+    summary = json.loads((run / "summary.json").read_text())
+    for tier, words in (("none", "nothing to draw"), ("icount", "no figure 'headline'")):
+        for kind in ("results", "switching", "sites"):
+            summary[kind] = [entry for entry in summary[kind] if entry["tier"] == tier]
+        summary["units"]["instructions"] = "instructions executed"
+        path = tmp_path / tier
+        path.mkdir()
+        (path / "env.json").write_text((run / "env.json").read_text())
+        text = json.dumps(summary if tier == "none" else icount_of(run))
+        (path / "summary.json").write_text(text)
+        assert words in refusal(capsys, str(path), "headline")
+
+
+def icount_of(run: Path) -> dict[str, object]:
+    """A summary with exact counts alone, and thus without cycles."""
+    summary: dict[str, object] = json.loads((run / "summary.json").read_text())
+    results = summary["results"]
+    assert isinstance(results, list)
+    exact = [entry for entry in results if entry["tier"] == "icount"]
+    return {**summary, "results": exact, "switching": [], "sites": []}
+
+
+def test_a_width_that_is_none_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("3", "nan", "wide", "1e9"):
+        with pytest.raises(SystemExit) as ended:
+            main(["plot", str(run), "--width", text])
+        assert ended.value.code == 2
+        assert f"'{text}' is not from 60 to 600 millimetres" in capsys.readouterr().err
+
+
+def test_names_of_a_hostile_run_are_text_in_every_format(tmp_path: Path) -> None:
+    run = pages.make_hostile(tmp_path)
+    for kind in ("svg", "png", "pdf"):
+        for width in ("85", "197"):
+            plot(tmp_path / f"{kind}{width}", run, "--format", kind, "--width", width)
+    for path in tmp_path.glob("svg*/*.svg"):
+        assert "<script" not in path.read_text() and "<b>" not in path.read_text()
+        drawnsvg.parts(path.read_text())
+
+
+def test_a_formula_in_a_name_is_text(tmp_path: Path) -> None:
+    import rawdata  # noqa: PLC0415
+
+    names = {"none": 1.0, "none-clone": 1.0, r"$\frac{1}{": 9.0, "a_b^c$x$": 7.0, "%s{}": 5.0}
+    raw = rawdata.write_tier(
+        tmp_path / "raw", 12, 1, [rawdata.Bench("empty-loop", names)], emulated="0"
+    )
+    assert main(["collect", str(tmp_path / "run"), f"--raw=native={raw}"]) == 0
+    assert main(["report", str(tmp_path / "run")]) == 0
+    drawn = (tmp_path / "run" / "figures" / "dormant-native.svg").read_text()
+    assert {part.text for part in drawnsvg.texts(drawn)} >= {*names} - {"none", "none-clone"}
+
+
+def call(words: Sequence[str], **env: str) -> subprocess.CompletedProcess[str]:
+    """A command in an environment of its own, without HOME unless that is given."""
+    whole: Mapping[str, str] = {"PATH": os.environ["PATH"], **env}
+    called = [sys.executable, str(KMARKERS), *words]
+    return subprocess.run(called, env=whole, capture_output=True, text=True, check=False)
+
+
+def test_nothing_is_written_outside_the_tree(run: Path, tmp_path: Path) -> None:
+    home, out = tmp_path / "home", str(tmp_path / "out")
+    home.mkdir()
+    words = ["plot", str(run), "headline", "--out", out]
+    for env in ({"HOME": str(home)}, {}, {"HOME": "/nonexistent"}):
+        done = call(words, **env)
+        assert (done.returncode, done.stderr) == (0, ""), env
+    assert list(home.iterdir()) == []
+    assert list((ROOT / "build" / "matplotlib").glob("fontlist*"))
+
+
+BROKEN = {
+    "missing": ("raise ModuleNotFoundError('no', name='matplotlib')", "apt-get install"),
+    "failing": ("print('long', file=__import__('sys').stderr); 1 / 0", "ZeroDivisionError"),
+    "old": ("__version__ = '3.5.2'", "is 3.5.2, and must be 3.6 or later"),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_without_matplotlib_there_are_tables_and_one_line(
+    run: Path, tmp_path: Path, how: str
+) -> None:
+    (tmp_path / "matplotlib").mkdir()
+    (tmp_path / "matplotlib" / "__init__.py").write_text(BROKEN[how][0] + "\n")
+    copy = tmp_path / "run"
+    copy.mkdir()
+    for name in ("env.json", "samples.csv"):
+        (copy / name).write_text((run / name).read_text())
+    done = call(["report", str(copy)], PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0 and "tables: scripts/kmarkers table" in done.stdout
+    assert done.stderr.count("\n") == 1 and "python3-matplotlib" in done.stderr
+    assert BROKEN[how][1] in done.stderr
+    page = (copy / "report.html").read_text()
+    assert "<svg" not in page and "<figure" not in page and "marker-generic" in page
+    assert list((copy / "figures").iterdir()) == []
+    done = call(["plot", str(copy)], PYTHONPATH=str(tmp_path))
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "python3-matplotlib" in done.stderr
+
+
+def test_the_notebook_draws_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = json.loads(NOTEBOOK.read_text())["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    lines = [line for cell in code for line in cell.splitlines() if line and line[0] != "#"]
+    assert len(lines) <= 20
+    monkeypatch.chdir(NOTEBOOK.parent)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    told: dict[str, object] = {}
+    for cell in code:
+        exec(compile(cell, str(NOTEBOOK), "exec"), told)
+    axes = told["axes"]
+    texts = {text.get_text() for text in axes.texts}  # type: ignore[attr-defined]
+    assert "mcount" in texts and "headline" in told["found"]  # type: ignore[operator]

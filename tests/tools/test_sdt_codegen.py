@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Random programs with SDT probes, built in ways that make compilers copy and merge sites.
+
+Each site passes its number as its first argument, and a counter beside it counts its passes. A
+program fails if a hit is lost or is told twice, if an argument differs, if two places in the source
+are told at one address, or if kmarkers_start() refuses the program.
+KMARKERS_SEED repeats a run; KMARKERS_PROGRAMS is how many programs each option gets (1).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = ROOT / "build" / "native" / "libkmarkers.a"
+FLAGS = ["-std=gnu11", "-w", "-D_GNU_SOURCE", f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
+SEED = int(os.environ.get("KMARKERS_SEED") or random.SystemRandom().randrange(1 << 32))
+PROGRAMS = int(os.environ.get("KMARKERS_PROGRAMS", "1"))
+
+NEWER = next((name for n in range(30, 14, -1) if shutil.which(name := f"clang-{n}")), "clang-19")
+WAYS = [
+    *(("gcc", level) for level in ("-O1", "-O2", "-O3", "-Os", "-O2 -fcf-protection=full")),
+    ("gcc", "-O2 -ftracer"),
+    ("gcc", "-O2 -fprofile-use"),
+    ("gcc", "-O3 -ftracer -funswitch-loops -fcrossjumping -funroll-all-loops"),
+    *((name, level) for name in ("clang", NEWER) for level in ("-O1", "-O2", "-O3")),
+]
+
+# A probe for each number of arguments behind the first.
+MOST = 4
+LONG = '"long"'
+
+FRAME = """
+#include <stdio.h>
+#include <kmarkers/user.h>
+#include <kmarkers/sdt.h>
+
+SDT_PROVIDER_DEFINE(r);
+%(probes)s
+enum { SITES = %(sites)d, MOST = 4096 };
+static unsigned long passes[SITES], hits[SITES];
+static long passed[SITES][8];
+static volatile int g[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+static struct { unsigned long ip; long site; } seen[MOST];
+static int nr_seen, bad;
+
+static void fail(const char *what, long site)
+{
+	if (!bad++)
+		printf("%%s: site %%ld\\n", what, site);
+}
+
+static void handler(void *private, const struct sdt_hit *hit)
+{
+	long site = hit->args[0];
+	unsigned int i;
+
+	if (site < 0 || site >= SITES) {
+		fail("a hit with a number that is none", site);
+		return;
+	}
+	hits[site]++;
+	for (i = 1; i < hit->nr; i++)
+		if ((long)hit->args[i] != passed[site][i])
+			fail("another argument", site);
+	for (i = 0; i < nr_seen && seen[i].ip != hit->ip; i++)
+		;
+	if (i == nr_seen && nr_seen < MOST) {
+		seen[nr_seen].ip = hit->ip;
+		seen[nr_seen++].site = site;
+	}
+	if (i < nr_seen && seen[i].site != site)
+		fail("the address of another site", site);
+}
+
+%(functions)s
+static __attribute__((noinline)) long run(void)
+{
+	long sum = 0;
+	int i;
+
+	for (i = 0; i < 40; i++) {
+%(calls)s
+	}
+	trace_mark(end, "%%ld", sum);
+	return sum;
+}
+
+static void compare(const char *when, int on)
+{
+	int i;
+
+	for (i = 0; i < SITES; i++) {
+		if (hits[i] != (on ? passes[i] : 0))
+			fail(when, i);
+		hits[i] = passes[i] = 0;
+	}
+}
+
+int main(void)
+{
+	int err = kmarkers_start();
+
+	if (err)
+		return 100;
+	run();
+	compare("a hit while all are off", 0);
+	if (sdt_attach("r:::", handler, NULL))
+		return 101;
+	run();
+	compare("not as many hits as passes", 1);
+	if (sdt_promote("r:::b*", true))
+		return 102;
+	run();
+	compare("not as many hits of promoted sites as passes", 1);
+	if (sdt_detach("r:::", handler, NULL))
+		return 103;
+	run();
+	compare("a hit while all are off again", 0);
+	return !!bad;
+}
+"""
+
+
+class Writer:
+    """Writes a program."""
+
+    def __init__(self, seed: int) -> None:
+        """Begin with a seed."""
+        self.random = random.Random(seed)
+        self.sites = 0
+        self.loops = 0
+        self.callees: list[str] = []
+
+    def expression(self, depth: int = 0) -> str:
+        """Return an integer."""
+        kind = self.random.randrange(8 if depth < 3 else 3)
+        if kind == 0:
+            return self.random.choice(["a", "b", "x", "y"])
+        if kind == 1:
+            return str(self.random.randrange(-5, 100))
+        if kind == 2:
+            return self.random.choice(["g[x & 7]", "g[y & 7]", "(int)c"])
+        left, right = self.expression(depth + 1), self.expression(depth + 1)
+        if kind == 3:
+            return f"({self.expression(depth + 1)} ? {left} : {right})"
+        return f"({left} {self.random.choice('+-^&|*')} {right})"
+
+    def site(self) -> str:
+        """Return a site, with what it passes kept for the handler."""
+        number, self.sites = self.sites, self.sites + 1
+        flavour, probe = self.random.choice([("jump", "p")] * 5 + [("breakpoint", "b")] * 3)
+        values = [
+            self.random.choice([self.expression(2), "c", "(unsigned char)a", "(long)g", "x"])
+            for _ in range(self.random.randrange(MOST + 1))
+        ]
+        kept = "".join(f"passed[{number}][{i}] = (long)({v}); " for i, v in enumerate(values, 1))
+        arguments = "".join(f", (long)({value})" for value in values)
+        return (
+            f"{{ {kept}passes[{number}]++; SDT_PROBE_FLAVOUR({flavour}, r, , , "
+            f"{probe}{len(values)}, {number}{arguments}); }}"
+        )
+
+    def loop(self, depth: int) -> str:
+        """Return a loop of a number that is known, or is not."""
+        self.loops += 1
+        name = f"i{self.loops}"
+        most = self.random.choice([str(self.random.randrange(1, 6)), "(b & 7)"])
+        body = self.block(depth + 1, loop=True)
+        return f"for (int {name} = 0; {name} < {most}; {name}++) {{ x += {name}; {body} }}"
+
+    def statement(self, depth: int, *, loop: bool) -> str:
+        """Return a statement; `loop` says whether it is in a loop."""
+        kind = self.random.randrange(13 if depth < 4 else 4)
+        if kind == 4:
+            return f"{self.random.choice(['x', 'y', 'g[a & 7]'])} = {self.expression()};"
+        if kind == 5:
+            return f"if ({self.expression()} & 3) {self.block(depth + 1, loop=loop)}"
+        if kind == 6:
+            then, other = (self.block(depth + 1, loop=loop) for _ in range(2))
+            return f"if ({self.expression()} > {self.expression()}) {then} else {other}"
+        if kind in (7, 8):
+            return self.loop(depth)
+        if kind == 9:
+            cases = [self.block(depth + 1, loop=False) for _ in range(3)]
+            return (
+                f"switch ({self.expression()} & 3) {{ case 0: {cases[0]} break; "
+                f"case 1: {cases[1]} case 2: {cases[2]} }}"
+            )
+        if kind == 10 and loop:
+            return f"if ({self.expression()} & 1) {self.random.choice(['break', 'continue'])};"
+        if kind == 11 and self.callees:
+            callee = self.random.choice(self.callees)
+            return f"x ^= {callee}({self.expression()}, {self.expression()}, c + x);"
+        if kind == 12:
+            return f"if ({self.expression()} == 77) {{ {self.site()} return y; }}"
+        return self.site()
+
+    def block(self, depth: int, *, loop: bool) -> str:
+        """Return up to three statements."""
+        count = self.random.randrange(1, 4)
+        return "{ " + " ".join(self.statement(depth, loop=loop) for _ in range(count)) + " }"
+
+    def function(self) -> str:
+        """Return a function, which may call those before it."""
+        kind = self.random.choice(["inline", "inline __attribute__((always_inline))", ""])
+        name = f"f{len(self.callees)}"
+        count = self.random.randrange(2, 5)
+        body = "\n\t".join(self.statement(0, loop=False) for _ in range(count))
+        self.callees.append(name)
+        head = f"static {kind} int {name}(int a, int b, long c)"
+        return f"{head}\n{{\n\tint x = a, y = b;\n\n\t{body}\n\treturn x + y;\n}}\n"
+
+    def program(self) -> str:
+        """Return a whole program."""
+        probes = "".join(
+            f"SDT_PROBE_DEFINE{n}(r, , , {name}{n - 1}, {', '.join(n * [LONG])});\n"
+            for name in "pb"
+            for n in range(1, MOST + 2)
+        )
+        functions = "\n".join(self.function() for _ in range(self.random.randrange(3, 7)))
+        calls = "\n".join(
+            f"\t\tsum += {name}(i, i * 7 + 3, i * 1000003L);" for name in self.callees
+        )
+        return FRAME % {
+            "probes": probes,
+            "sites": max(1, self.sites),
+            "functions": functions,
+            "calls": calls,
+        }
+
+
+@pytest.fixture(scope="module")
+def library() -> None:
+    """Build the library."""
+    subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize(("compiler", "options"), WAYS, ids=[" ".join(way) for way in WAYS])
+def test_each_hit_is_told_as_what_it_is(compiler: str, options: str, tmp_path: Path) -> None:
+    """Whatever the compiler copies and merges, and the program starts."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}: scripts/setup --tools installs it")
+    for number in range(PROGRAMS):
+        seed = SEED + number
+        source, program = tmp_path / f"{seed}.c", tmp_path / "program"
+        source.write_text(Writer(seed).program())
+        words: list[str | Path] = [compiler, *FLAGS, *options.split(), "-o", program, source]
+        words += [LIBRARY, "-lpthread"]
+        subprocess.run(words, check=True)
+        done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=120)
+        said = f"KMARKERS_SEED={seed} {' '.join(map(str, words))}\n{done.stdout}{done.stderr}"
+        assert done.returncode == 0, said

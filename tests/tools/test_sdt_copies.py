@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Sites of SDT probes that compilers copy, and a program whose probes are refused."""
+
+from __future__ import annotations
+
+import errno
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = ROOT / "build" / "native" / "libkmarkers.a"
+INCLUDE = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
+
+
+@pytest.fixture(params=["gcc", "clang"])
+def compiler(request: pytest.FixtureRequest) -> str:
+    """A compiler that is here."""
+    if not shutil.which(request.param):
+        pytest.skip(f"no {request.param}: scripts/setup --tools installs clang")
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def library() -> None:
+    """Build the library."""
+    subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
+
+
+# Of 92, of which each is one site alone or beside others.
+MERGED = 9
+LEVELS = ["-Og", "-O1", "-O2", "-O3", "-Os", "-O3 -funroll-loops", "-O2 -fpie -pie"]
+
+
+def linked(compiler: str, level: str, source: Path, where: Path) -> Path:
+    """Build a program with our library, as users do."""
+    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-DNATIVE_BUILD", "-DCOPIES_ALONE", *level.split()]
+    words: list[str | Path] = [compiler, *flags, *INCLUDE, "-o", where / "program", source]
+    words += [LIBRARY, "-lpthread"]
+    subprocess.run(words, check=True)
+    return where / "program"
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("level", LEVELS)
+def test_hits_are_those_of_their_sites(compiler: str, level: str, tmp_path: Path) -> None:
+    """Also where the compiler copies functions, and could merge what two sites lead to."""
+    program = linked(compiler, level, ROOT / "tests" / "native" / "copies.c", tmp_path)
+    done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=120)
+    assert re.fullmatch(r"# \d+ sites, 140 hits, \d+ copies, 0 wrong\n", done.stdout)
+    # gcc, which builds kernels, keeps what most sites lead to apart.
+    assert compiler != "gcc" or int(done.stdout.split()[5]) <= MERGED
+    assert done.returncode == 0
+
+
+COPIED = """
+#include <stdio.h>
+
+#include <kmarkers/user.h>
+#include <kmarkers/patcher.h>
+#include <kmarkers/sdt.h>
+
+SDT_PROVIDER_DEFINE(p);
+SDT_PROBE_DEFINE1(p, , , one, "int");
+
+extern struct patcher_site __start_kmarkers_sdt[], __stop_kmarkers_sdt[];
+static unsigned long hits, first;
+static volatile int sum, thousand = 1000;
+
+static void handler(void *private, const struct sdt_hit *hit)
+{
+    hits++;
+    if (first && first != hit->ip)
+        printf("two addresses\\n");
+    first = hit->ip;
+}
+
+/* Of the two ways to the site, each gets a copy. */
+noinline void submit(int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (i & 15)
+            sum += i;
+        else
+            sum ^= i;
+        SDT_PROBE_FLAVOUR(FLAVOUR, p, , , one, i);
+        sum++;
+    }
+}
+
+static unsigned long rounds(void)
+{
+    struct patcher_stats stats;
+
+    patcher_read_stats(&stats);
+    return stats.rounds;
+}
+
+/* A pattern for any of the copies is for all of them, which are switched together. */
+static void listen(const char *pattern)
+{
+    unsigned long before = rounds();
+
+    hits = 0;
+    if (sdt_attach(pattern, handler, NULL))
+        printf("%s is not attached\\n", pattern);
+    before = rounds() - before;
+    submit(thousand);
+    sdt_detach(pattern, handler, NULL);
+    submit(thousand);
+    printf("%lu hits, %lu rounds\\n", hits, before);
+}
+
+int main(void)
+{
+    struct patcher_site *site;
+    char pattern[64];
+
+    if (kmarkers_start())
+        return 1;
+    for (site = __start_kmarkers_sdt; site < __stop_kmarkers_sdt; site++) {
+        sprintf(pattern, "submit:one@+%#lx", patcher_site_addr(site) - (unsigned long)submit);
+        listen(pattern);
+    }
+    listen("p:::");
+    sdt_promote("p:::", true);
+    listen("p:::");
+    return 0;
+}
+"""
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("options", ["-O2 -ftracer", "-O2 -fprofile-use -Wno-missing-profile"])
+@pytest.mark.parametrize(("flavour", "rounds"), [("jump", 3), ("breakpoint", 1)])
+def test_copies_of_a_site_are_one_site(
+    flavour: str, rounds: int, options: str, tmp_path: Path
+) -> None:
+    """gcc copies the site and not what it leads to: the copies are switched and told as one."""
+    (tmp_path / "copied.c").write_text(COPIED)
+    program = linked("gcc", f"{options} -DFLAVOUR={flavour}", tmp_path / "copied.c", tmp_path)
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    *copies, whole, promoted = done.stdout.splitlines()
+    assert len(copies) > 1, "gcc has made no copy"
+    assert set(copies) == {whole} == {f"1000 hits, {rounds} rounds"}
+    assert promoted == "1000 hits, 3 rounds"
+
+
+ELSEWHERE = """
+#include <kmarkers/sdt.h>
+SDT_PROVIDER_DECLARE(p);
+SDT_PROBE_DECLARE(p, , , one);
+void wrong(void) { SDT_PROBE2(p, , , one, 1, 2); }
+"""
+
+PARTS = """
+#include <stdio.h>
+#include <kmarkers/user.h>
+#include <kmarkers/sdt.h>
+SDT_PROVIDER_DEFINE(p);
+SDT_PROBE_DEFINE1(p, , , one, "int");
+DEFINE_IMV(int, level) = 3;
+static int marks;
+static void probe(void *mine, void *call, const char *format, va_list *args)
+{
+    marks += va_arg(*args, int);
+}
+void wrong(void);
+int main(void)
+{
+    int first = kmarkers_start(), second = kmarkers_start();
+
+    marker_probe_register("mark", "%d", probe, NULL);
+    trace_mark(mark, "%d", 5);
+    wrong();
+    imv_set(level, imv_read(level) + 1);
+    printf("%d %d: %d marks, level %d\\n", first, second, marks, imv_read(level));
+    return 0;
+}
+"""
+
+
+@pytest.mark.usefixtures("library")
+def test_a_bad_table_keeps_no_other_part_from_working(tmp_path: Path) -> None:
+    """Probes that are refused, by name, leave markers and values as they should be."""
+    (tmp_path / "wrong.c").write_text(ELSEWHERE)
+    (tmp_path / "parts.c").write_text(PARTS)
+    words: list[str | Path] = ["gcc", "-std=gnu11", "-O2", "-D_GNU_SOURCE", *INCLUDE]
+    words += ["-o", tmp_path / "parts", tmp_path / "parts.c", tmp_path / "wrong.c"]
+    subprocess.run([*words, LIBRARY, "-lpthread"], check=True)
+    done = subprocess.run([tmp_path / "parts"], capture_output=True, text=True, check=False)
+    assert done.stdout == f"-{errno.EINVAL} -{errno.EINVAL}: 5 marks, level 4\n"
+    assert "a site of probe p:one has 2 arguments, not 1" in done.stderr
+    assert "table of SDT probes refused" in done.stderr

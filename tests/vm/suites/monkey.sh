@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Users of tracefs at random, while modules with markers, SDT probes and functions come and go. Most
+# commands fail, because what they name is not there at that moment. KMARKERS_SECONDS is how long it
+# goes on, KMARKERS_SEED chooses the commands: the order of those of one user is the same again, not
+# that of all of them. The kernel must not report anything, and all modules must unload at the end.
+#
+# No file of an event that may go is opened: tracing_open_file_tr() of some kernels reads freed
+# memory then, whosever event it is.
+# shellcheck source=tests/vm/lib_fields.sh
+. /tests/lib_fields.sh
+
+monkey_seconds=${KMARKERS_SECONDS:-20}
+seed=${KMARKERS_SEED:-$(date +%s)}
+users=${KMARKERS_USERS:-6}
+parameters=/sys/module
+marker_lists="$debugfs/markers/list $debugfs/immediate/list $debugfs/patcher/sites $debugfs/sdt/list $debugfs/entry/list"
+
+# pick N: set $picked to a number below N
+pick() {
+	state=$(((state * 1103515245 + 12345) % 2147483648))
+	picked=$((state / 65536 % $1))
+}
+
+# one_of WORD...: set $word to one of the words
+one_of() {
+	pick $#
+	shift "$picked"
+	word=$1
+}
+
+to_events() {
+	echo "$1" >>"$tracing"/set_event
+}
+
+user_modules() {
+	one_of fields fields fields_again fields_again sdt sdt_more entry
+	insmod "/modules/kmarkers_test_$word.ko"
+	pick 3
+	[ "$picked" = 0 ] || rmmod "kmarkers_test_$word"
+}
+
+user_failing_module() {
+	insmod /modules/kmarkers_test_fields.ko fail=1
+	rmmod kmarkers_test_fields
+}
+
+user_hits() {
+	for user_module in fields fields_again; do
+		one_of request typed differs bad shared array counted
+		put "$word 20" "$parameters/kmarkers_test_$user_module/parameters/hit"
+	done
+	put 5 "$parameters"/kmarkers_test_sdt/parameters/pass
+	put 5 "$parameters"/kmarkers_test_entry/parameters/pass
+}
+
+user_set_event() {
+	one_of kmarkers:* kmarkers:fd_request kmarkers:fd_typed kmarkers:fd_shared kmarkers:mk_1 \
+		sdt_tsdt:* kmarkers_function:* eprobes:*
+	to_events "$word"
+	pick 2
+	[ "$picked" = 0 ] || to_events "!$word"
+}
+
+user_instance() {
+	mkdir "$tracing/instances/mk_$1"
+	one_of kmarkers:* sdt_tsdt:* kmarkers_function:*
+	put "$word" "$tracing/instances/mk_$1/set_event"
+	cat "$tracing/instances/mk_$1/trace"
+	rmdir "$tracing/instances/mk_$1"
+}
+
+user_function() {
+	one_of mk_1 mk_2 fd_shared
+	put "attach vfs_open $word" "$control_outside"
+	pick 3
+	[ "$picked" = 0 ] || put "detach $word" "$control_outside"
+}
+
+user_control() {
+	one_of "* count" "* trace" "* none" "fd_* count" "mk_* trace" "fd_* none"
+	put "$word" "$control_outside"
+	# shellcheck disable=SC2086 # they are words
+	[ "$picked" -gt 2 ] || cat $marker_lists
+}
+
+user_sources() {
+	one_of "tsdt:::* event" "tsdt:::* -event" "tsdt:::* count" "tsdt:::* -count" "tsdt:::trapped promote"
+	put "$word" "$parameters"/kmarkers_sdt/parameters/control
+	one_of "*:*:* event" "*:*:* -event" "te_leaf count" "te_leaf -count"
+	put "$word" "$parameters"/kmarkers_entry/parameters/control
+}
+
+# The event probe of each user has a name of its own.
+user_event_probe() {
+	one_of "kmarkers.fd_request a=\$sector:x64" "kmarkers.fd_typed a=\$bytes:x32" \
+		"kmarkers.mk_1 a=\$caller:x64" "sdt_tsdt.io__start a=\$arg2:s32" \
+		"kmarkers_function.entry c=\$caller:x64"
+	echo "e:mk_$1 $word" >>"$tracing"/dynamic_events
+	pick 2
+	[ "$picked" = 0 ] || to_events "eprobes:mk_$1"
+	user_hits
+	to_events "!eprobes:mk_$1"
+	pick 3
+	[ "$picked" = 0 ] || echo "-:mk_$1" >>"$tracing"/dynamic_events
+}
+
+user_trigger() {
+	one_of fd_request fd_typed mk_1
+	put "enable_event:kmarkers:$word" "$tracing"/events/kmarkers/marker/trigger
+	pick 3
+	[ "$picked" = 0 ] || put "!enable_event:kmarkers:$word" "$tracing"/events/kmarkers/marker/trigger
+}
+
+user_perf() {
+	one_of fd_request fd_typed mk_1
+	put "$(cat "$own/$word/id")" "$parameters"/kmarkers_test_going/parameters/perf
+	pick 2
+	[ "$picked" = 0 ] || put 0 "$parameters"/kmarkers_test_going/parameters/perf
+}
+
+until_the_end() {
+	read -r now _ </proc/uptime
+	[ "${now%.*}" -lt "$end" ]
+}
+
+# user NUMBER: commands until the end; /tmp/monkey.NUMBER gets how many
+user() {
+	state=$(((seed + $1 * 7919) % 2147483648))
+	turns=0
+	while until_the_end; do
+		one_of modules modules modules failing_module hits hits hits set_event set_event instance \
+			function control sources event_probe event_probe trigger perf
+		"user_$word" "$1"
+		turns=$((turns + 1))
+	done >/dev/null 2>&1
+	echo $turns >"/tmp/monkey.$1"
+}
+
+# A CPU goes and comes, if there are two.
+user_cpu() {
+	while until_the_end; do
+		put 0 /sys/devices/system/cpu/cpu1/online
+		sleep 1
+		put 1 /sys/devices/system/cpu/cpu1/online
+		sleep 1
+	done 2>/dev/null
+}
+
+all_turns() {
+	cat /tmp/monkey.* | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# Take back what the users have left.
+clean_up() {
+	for word in fd_request fd_typed mk_1; do
+		put "!enable_event:kmarkers:$word" "$tracing"/events/kmarkers/marker/trigger
+	done
+	put 0 "$parameters"/kmarkers_test_going/parameters/perf
+	put "" "$tracing"/set_event
+	put "" "$tracing"/dynamic_events
+	put "tsdt:::* -event" "$parameters"/kmarkers_sdt/parameters/control
+	put "tsdt:::* -count" "$parameters"/kmarkers_sdt/parameters/control
+	put "tsdt:::trapped -promote" "$parameters"/kmarkers_sdt/parameters/control
+	put "*:*:* -event" "$parameters"/kmarkers_entry/parameters/control
+	put "te_leaf -count" "$parameters"/kmarkers_entry/parameters/control
+	put "* none" "$control_outside"
+	for word in mk_1 mk_2 fd_shared; do
+		put "detach $word" "$control_outside"
+	done
+	for word in fields fields_again sdt sdt_more entry; do
+		rmmod "kmarkers_test_$word"
+	done
+} >/dev/null 2>&1
+
+used_as_before() {
+	[ "$(uses_of kmarkers_markers)" = "$before" ]
+}
+
+test_monkey() {
+	must insmod /modules/kmarkers_test_going.ko || return
+	echo "# seed: $seed ($users users, $monkey_seconds s)"
+	# Once they have made events, the two hold kmarkers_markers.
+	put "tsdt:::none event" "$parameters"/kmarkers_sdt/parameters/control
+	put "tsdt:::none -event" "$parameters"/kmarkers_sdt/parameters/control
+	put "te_none event" "$parameters"/kmarkers_entry/parameters/control
+	put "te_none -event" "$parameters"/kmarkers_entry/parameters/control
+	before=$(uses_of kmarkers_markers)
+	read -r now _ </proc/uptime
+	end=$((${now%.*} + monkey_seconds))
+	cat "$tracing"/trace_pipe >/dev/null &
+	reader=$!
+	user_cpu &
+	jobs_of_users=$!
+	for who in $(seq "$users"); do
+		user "$who" &
+		jobs_of_users="$jobs_of_users $!"
+	done
+	# shellcheck disable=SC2086 # they are words
+	wait $jobs_of_users
+	kill $reader
+	result 0 "the kernel reports nothing in $(all_turns) turns of users at random, seed $seed"
+	clean_up
+	lacks "^kmarkers_test_[fse]" /proc/modules
+	result $? "all modules with markers, probes and functions unload"
+	try "no event holds kmarkers_markers any more" within 20 used_as_before
+	same "no site is left but those of the modules of kmarkers" \
+		"$(grep -c "\[kmarkers_test" "$debugfs"/patcher/sites)" 0
+	rmmod kmarkers_test_going
+}

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Every conversion, flag, width, length and kind of pointer, as the kernel prints it, as trace-cmd,
+# perf and bpftrace of a distribution do, and as it is in the record: tests/kernel/readers.h.
+# Behind each conversion is a sentinel, which shows whether the conversion took its arguments.
+# shellcheck source=tests/vm/lib_fields.sh
+. /tests/lib_fields.sh
+
+export PATH=$PATH:/usr/bin
+readers=/sys/module/kmarkers_test_readers/parameters
+hit_readers="echo 1 >$readers/hit"
+tab=$(printf '\t')
+
+# texts_of FILE: name and text of the rows' records in what a tracer printed, with a tab between. The
+# bar in front of a text is left out.
+texts_of() {
+	sed -n "s/^.*[ :]rd_\([A-Za-z0-9_]*\): *|\(.*\)/\1$tab\2/p" "$1"
+}
+
+# of_page: conversion, the kernel's text and that of others, from the table of tracing.md
+of_page() {
+	awk -F '|' '/^\| `/ { for (i = 2; i < 5; i++) { sub(/^ *`?/, "", $i); sub(/`? *$/, "", $i) }
+		print $2 "\t" $3 "\t" $4 }' /tracing.md
+}
+
+# values: name and value of the rows that have one
+values() {
+	awk -F '\t' '$3 { print $1 "\t" $3 }' /tmp/rows
+}
+
+# judge NAME REPORT: passes if each row's text is the kernel's, or as the page says
+judge() {
+	texts_of "$2" >/tmp/texts
+	awk -F '\t' '
+		# Is the text like the pattern, in which a star stands for anything?
+		function like(text, pattern,    at) {
+			at = index(pattern, "*")
+			if (!at)
+				return text == pattern
+			if (substr(text, 1, at - 1) != substr(pattern, 1, at - 1))
+				return 0
+			pattern = substr(pattern, at + 1)
+			return substr(text, length(text) - length(pattern) + 1) == pattern
+		}
+		FILENAME == "/tmp/page" { conversion[++pages] = $1; kernel[pages] = $2; other[pages] = $3; next }
+		FILENAME == "/tmp/rows" { of[$1] = $2; order[++rows] = $1; next }
+		FILENAME == "/tmp/kernel" { said[$1] = $2; next }
+		{ shown[$1] = $2; times[$1]++ }
+		END {
+			for (i = 1; i <= rows; i++) {
+				name = order[i]
+				text = shown[name]
+				if (times[name] != 1)
+					print "# " name ": " times[name] + 0 " records"
+				wanted = said[name]
+				for (j = 1; j <= pages; j++) {
+					tail = " sentinel 4711"
+					if (conversion[j] == of[name] && like(said[name], kernel[j] tail))
+						wanted = other[j] tail
+				}
+				if (!like(text, wanted))
+					print "# " name " " of[name] ": \"" text "\", wanted \"" wanted "\""
+			}
+		}' /tmp/page /tmp/rows /tmp/kernel /tmp/texts >/tmp/wrong
+	head -n 40 /tmp/wrong
+	[ -s /tmp/texts ] && [ ! -s /tmp/wrong ]
+	result $? "$1"
+}
+
+# What the page says of a conversion must be so.
+judge_page() {
+	awk -F '\t' '
+		FILENAME == "/tmp/rows" { known[$2] = 1; next }
+		!known[$1] { print "# no row has " $1 " of the page" }' /tmp/rows /tmp/page >/tmp/wrong
+	cat /tmp/wrong
+	[ -s /tmp/page ] && [ ! -s /tmp/wrong ]
+	result $? "each conversion of the page is tested"
+}
+
+switch_rows() {
+	for enable in "$own"/r[dl]_*/enable; do
+		echo "$1" >"$enable"
+	done
+}
+
+test_kernel_texts() {
+	echo >"$tracing/trace"
+	sh -c "$hit_readers"
+	texts_of "$tracing/trace" >/tmp/kernel
+	same "the kernel has a record of each row" "$(wc -l </tmp/kernel)" "$(wc -l </tmp/rows)"
+	awk -F '\t' '
+		FILENAME == "/tmp/rows" { text[$1] = $4; next }
+		text[$1] == "?" && $2 ~ / sentinel 4711$/ { next }
+		$2 != text[$1] " sentinel 4711" { print "# " $1 ": \"" $2 "\", wanted \"" text[$1] "\"" }
+		' /tmp/rows /tmp/kernel >/tmp/wrong
+	head -n 40 /tmp/wrong
+	[ ! -s /tmp/wrong ]
+	result $? "the kernel prints what the table says"
+}
+
+# readers_piped COUNT: succeeds if so many records have come out of trace_pipe
+readers_piped() {
+	[ "$(grep -c ": r[dl]_" /tmp/pipe)" -ge "$1" ]
+}
+
+# Lines are whole, also where the page of trace_pipe ends.
+test_trace_pipe() {
+	cat "$tracing/trace_pipe" >/tmp/pipe &
+	reader=$!
+	within 60 readers_piped $(($(wc -l </tmp/rows) + 41))
+	result $? "trace_pipe has all records"
+	kill $reader
+	wait $reader 2>/dev/null
+	texts_of /tmp/pipe >/tmp/piped
+	cmp -s /tmp/kernel /tmp/piped
+	result $? "trace_pipe has the texts of the kernel's file"
+	same "lines of 2,000 characters are whole in trace_pipe" \
+		"$(grep -c ": rl_long: |nr [0-9].* sentinel 4711\$" /tmp/pipe)" 40
+	same "a line that no page has room for ends in dots" \
+		"$(grep -c ": rl_endless: |nr 1 .* 1 .*\.\.\.\$" /tmp/pipe)" 1
+}
+
+# The kernel's filter reads the record.
+test_values() {
+	values >/tmp/values
+	wrong=
+	while IFS=$tab read -r name value; do
+		echo "$value && sentinel == 4711" >"$own/rd_$name/filter" || wrong="$wrong $name"
+	done </tmp/values
+	same "filters of all values are taken" "$wrong" ""
+	echo >"$tracing/trace"
+	sh -c "$hit_readers"
+	texts_of "$tracing/trace" >/tmp/filtered
+	cmp -s /tmp/kernel /tmp/filtered
+	result $? "each value is in the record"
+	for filter in "$own"/rd_*/filter; do
+		echo 0 >"$filter"
+	done
+}
+
+test_readers_in_trace_cmd() {
+	try "trace-cmd records all rows" \
+		trace-cmd record -q -o /tmp/trace.dat -e "kmarkers:rd_*" sh -c "$begun$hit_readers"
+	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>/tmp/errors
+	head -n 5 /tmp/errors | sed 's/^/# /'
+	judge "trace-cmd shows the texts of the kernel, or those of the page" /tmp/report
+}
+
+test_readers_in_perf() {
+	try "perf records all rows" perf record -q -a -o /tmp/perf.data -e "kmarkers:rd_*" sh -c "$hit_readers"
+	perf script -i /tmp/perf.data >/tmp/report 2>/tmp/errors
+	head -n 5 /tmp/errors | sed 's/^/# /'
+	judge "perf shows the texts of the kernel, or those of the page" /tmp/report
+}
+
+attached() {
+	grep -q ready /tmp/report
+}
+
+# A program for each row that has a value; bpftrace has str() around a string. bpftrace 0.23 misreads
+# the strings of all events, as the page says.
+test_readers_in_bpftrace() {
+	values >/tmp/values
+	bpftrace -e 'tracepoint:sched:sched_process_exec { printf("%s\n", str(args->filename)); }' \
+		-c /bin/busybox 2>/dev/null | grep -q -x /bin/busybox || sed -i '/"/d' /tmp/values
+	echo 'BEGIN { printf("ready\n"); }' >/tmp/rows.bt
+	while IFS=$tab read -r name value; do
+		value=$(echo "$value" | sed 's/arg[0-9]/args->&/g; s/^ip /args->&/; s/\(args->arg[0-9]\) == "/str(\1) == "/g')
+		echo "tracepoint:kmarkers:rd_$name /$value && args->sentinel == 4711/ { printf(\"is $name\\n\"); }"
+	done </tmp/values >>/tmp/rows.bt
+	bpftrace /tmp/rows.bt >/tmp/report 2>&1 &
+	tracer=$!
+	within 300 attached
+	result $? "bpftrace takes a program for each kind of field"
+	sh -c "$hit_readers"
+	within 20 grep -q -x "is p" /tmp/report
+	end_tracer $tracer
+	sed -n 's/^is //p' /tmp/report | sort >/tmp/found
+	cut -f 1 /tmp/values | sort >/tmp/wanted
+	cmp -s /tmp/found /tmp/wanted || diff /tmp/wanted /tmp/found | sed 's/^/# /'
+	cmp -s /tmp/found /tmp/wanted
+	result $? "bpftrace reads every value"
+}
+
+# The hit of an SDT probe with types that are const, and the entry of a function.
+test_other_sources() {
+	try "an SDT probe with seven arguments is an event" put "readers:::all event" "$debugfs/sdt/control"
+	shown="arg1 -3 arg2 200 arg3 -300 arg4 3000000000 arg5 text arg6 [^ ]* arg7 4711"
+	put 1 "$tracing/events/sdt_readers/all/enable"
+	echo >"$tracing/trace"
+	sh -c "$hit_readers"
+	put 0 "$tracing/events/sdt_readers/all/enable"
+	same "the kernel shows it" "$(grep -c ": all: .*$shown\$" "$tracing/trace")" 1
+	trace-cmd record -q -o /tmp/trace.dat -e sdt_readers:all sh -c "$begun$hit_readers"
+	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
+	same "trace-cmd shows it" "$(grep -c " all: .*$shown\$" /tmp/report)" 1
+	perf record -q -a -o /tmp/perf.data -e sdt_readers:all sh -c "$hit_readers"
+	perf script -i /tmp/perf.data >/tmp/report 2>&1
+	same "perf shows it" "$(grep -c ":all: .*$shown\$" /tmp/report)" 1
+	try "the SDT probe is no event any more" put "readers:::all -event" "$debugfs/sdt/control"
+	must insmod /modules/kmarkers_test_entry.ko || return
+	try "entries of a function are events" put "kmarkers_test_entry:te_cold:entry event" "$debugfs/entry/control"
+	pass="echo 1 >/sys/module/kmarkers_test_entry/parameters/pass"
+	trace-cmd record -q -o /tmp/trace.dat -e kmarkers_function:entry sh -c "$begun$pass"
+	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
+	same "trace-cmd shows the function and its caller" \
+		"$(grep -c "entry: *function te_cold caller te_" /tmp/report)" 1
+	perf record -q -a -o /tmp/perf.data -e kmarkers_function:entry sh -c "$pass"
+	perf script -i /tmp/perf.data >/tmp/report 2>&1
+	same "perf shows an entry" "$(grep -c "entry: function [^ ]* caller " /tmp/report)" 1
+	try "entries are no events any more" put "kmarkers_test_entry:te_cold:entry -event" "$debugfs/entry/control"
+	rmmod kmarkers_test_entry
+}
+
+test_readers() {
+	must insmod /modules/kmarkers_test_readers.ko || return
+	cat "$debugfs/markers/list" >/dev/null
+	cat "$readers"/rows_* >/tmp/rows
+	of_page >/tmp/page
+	judge_page
+	switch_rows 1
+	test_kernel_texts
+	test_trace_pipe
+	test_values
+	switch_rows 0
+	test_readers_in_trace_cmd
+	test_readers_in_perf
+	! bpftrace_reads_events "bpftrace reads every value" || test_readers_in_bpftrace
+	test_other_sources
+	rmmod kmarkers_test_readers
+}
