@@ -277,6 +277,43 @@ def test_modules_linked_in_is_no_frame() -> None:
     assert triage.our_frames(with_build_id, ["patcher"]) == [with_build_id]
 
 
+STALE = """\
+[  200.1] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI
+[  200.2] RIP: 0010:__schedule+0x343/0xbe0
+[  200.3] Code: 0f 95 c2 e9 f4 02 00 00 0f <1f> 44 00 00 48 8b 83 88
+[  200.4] Call Trace:
+[  200.5]  ? probe+0x1/0x2 [patcher]
+[  200.6]  ? 0xffffffffc0123456
+[  200.7] RIP: 0010:__schedule+0x343/0xbe0
+[  200.8] Kernel panic - not syncing: Fatal exception in interrupt
+"""
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "again"),
+    [
+        ("", "", True),
+        ("Oops: int3", "int3", True),
+        ("0f <1f> 44 00 00", "66 <90> 44", True),
+        ("0f <1f> 44", "e9 <12> 34", True),
+        # The breakpoint is still there, or was at an instruction that we may change.
+        ("0f <1f> 44", "cc <1f> 44", False),
+        ("0f <1f> 44", "e8 <12> 34", False),
+        ("__schedule+0x343/0xbe0\n[  200.3]", "pass+0x3/0xb [patcher]\n[  200.3]", False),
+        ("__schedule+0x343/0xbe0\n[  200.3]", "0xffffffffc0123456\n[  200.3]", False),
+        # Another fault was before it.
+        ("[  200.1]", "[  200.0] BUG: it began here\n[  200.1]", False),
+    ],
+)
+def test_breakpoint_that_memory_lacks_is_the_emulators(
+    built: Path, was: str, now: str, again: bool
+) -> None:
+    assert was in STALE
+    outcome = run(built, on_boot(crash(STALE.replace(was, now, 1)), GOOD))
+    assert bool(outcome.retries) is again
+    assert bool(outcome.tally.failed) is not again
+
+
 @pytest.mark.parametrize(
     ("line", "ours"),
     [

@@ -6,6 +6,10 @@ sometimes crashes stock kernels without any module of ours. A crash counts as th
 its trace has nothing of ours; then the same boot is tried again. Our code has no name once it is
 unloaded, so an address without a name counts as ours. A hang counts as the emulator's only if a
 CPU was seen to execute, in the kernel's own text, a breakpoint that memory does not hold.
+
+A crash at a breakpoint of the kernel's own text counts as the emulator's if memory holds a nop or a
+jump there, whatever else is in its trace: those are the kernel's static keys and the entries of its
+functions, which kmarkers never changes, and the kernel knows of no breakpoint there any more.
 """
 
 from __future__ import annotations
@@ -23,6 +27,24 @@ NAMELESS = re.compile(r"\bRIP: 0010:0x|^(?:\[[^]]*\])* +(?:\? )?0x[0-9a-f]+$")
 # The kernel's module space holds only our modules, with or without a name.
 FAULT = re.compile(r"\b(?:page fault for address:|opcode bytes at(?: RIP)?) (?:0x)?([0-9a-f]+)")
 MODULE_SPACE = range(0xFFFFFFFFA0000000, 0xFFFFFFFFFF000000)
+
+# A breakpoint that nobody took, its address in the kernel itself, and the code in memory: the byte
+# before the one in brackets is where the breakpoint was.
+BREAKPOINT = re.compile(r"\bint3: 0000 \[#1\]")
+KERNEL_PLACE = re.compile(r"\bRIP: 0010:(\w[\w.]*\+0x[0-9a-f]+)/0x[0-9a-f]+$")
+HELD = re.compile(r"\bCode: .*?(?:0f <1f> 44 00 00|66 <90>|(?:e9|eb) <)")
+
+
+def stale_breakpoint(console: str) -> str | None:
+    """Return where the kernel died of a breakpoint in its own text that memory no longer holds."""
+    faults = logscan.scan_log(console)
+    if not faults or not BREAKPOINT.search(faults[0]):
+        return None
+    lines = console[console.index(faults[0]) :].splitlines()
+    place = next((line for line in lines if "RIP: " in line), "")
+    code = next((line for line in lines if "Code: " in line), "")
+    found = KERNEL_PLACE.search(place)
+    return found[1] if found and HELD.search(code) else None
 
 
 def our_frames(console: str, modules: Collection[str]) -> list[str]:
@@ -52,6 +74,8 @@ def emulators_crash(result: Result, modules: Collection[str]) -> str | None:
     if not result.status.strip():
         # None of our modules was loaded yet.
         return faults[0].strip() if faults else "the kernel did not boot"
+    if place := stale_breakpoint(result.console):
+        return f"a breakpoint at {place}, where memory holds none"
     if not faults or our_frames(result.console, modules):
         return None
     return re.sub(r"^\[ *[0-9.]+\](\[[^]]*\])? *", "", faults[0])
