@@ -19,7 +19,8 @@
 /**
  * struct definition - what is said of a note in each language
  * @probe: its probe
- * @codes: where its arguments are
+ * @nr: how many arguments it has
+ * @codes: where they are
  * @number: tells its event from others of the same probe
  * @module: the module that it is in
  * @function: the symbol that it is in
@@ -27,6 +28,7 @@
  */
 struct definition {
 	const struct sdt_probe *probe;
+	unsigned int nr;
 	const u8 *codes;
 	unsigned int number;
 	const char *module;
@@ -56,7 +58,7 @@ static bool has_index(const struct definition *definition)
 	struct sdt_operand operand;
 	unsigned int i;
 
-	for (i = 0; i < definition->probe->nr; i++) {
+	for (i = 0; i < definition->nr; i++) {
 		codes = sdt_operand_decode(codes, &operand);
 		if (operand.index != SDT_NO_REGISTER)
 			return true;
@@ -99,7 +101,7 @@ static void show_fetches(struct seq_file *m, const struct definition *definition
 	struct sdt_operand operand;
 	unsigned int i;
 
-	for (i = 0; i < definition->probe->nr; i++) {
+	for (i = 0; i < definition->nr; i++) {
 		codes = sdt_operand_decode(codes, &operand);
 		show_fetch(m, i, &operand);
 	}
@@ -143,13 +145,13 @@ static void show_bpftrace(struct seq_file *m, const struct definition *definitio
 	seq_printf(m, "bpftrace -e 'kprobe:%s:%s+%lu { printf(\"%s_%u", definition->module,
 		   definition->function->name, definition->addr - definition->function->start,
 		   definition->probe->name, definition->number);
-	for (i = 0; i < definition->probe->nr; i++) {
+	for (i = 0; i < definition->nr; i++) {
 		codes = sdt_operand_decode(codes, &operand);
 		seq_puts(m, operand.is_signed ? " %lld" : " %llu");
 	}
 	seq_puts(m, "\\n\"");
 	codes = definition->codes;
-	for (i = 0; i < definition->probe->nr; i++) {
+	for (i = 0; i < definition->nr; i++) {
 		codes = sdt_operand_decode(codes, &operand);
 		show_expression(m, &operand);
 	}
@@ -232,6 +234,7 @@ static int show_note(struct seq_file *m, void *v)
 	const struct sdt_place *place = &cursor->place;
 	struct definition definition = {
 		.probe = sdt_probe_of(&record->site),
+		.nr = sdt_args_of(&record->site),
 		.codes = sdt_note_codes(record),
 		.number = table->number + cursor->i,
 		.module = module_name(table->sites.module),

@@ -55,7 +55,7 @@ void sdt_fire(const struct sdt_target *target, ...)
 	hit.site = state;
 	hit.ip = patcher_site_addr(state->site);
 	hit.probe = sdt_probe_of(state->site);
-	hit.nr = hit.probe->nr;
+	hit.nr = sdt_args_of(state->site);
 	va_start(args, target);
 	for (i = 0; i < hit.nr; i++)
 		hit.args[i] = va_arg(args, unsigned long);
@@ -83,13 +83,18 @@ bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site
 					       sites);
 	struct sdt_state *state = &table->states[site - sites->sites];
 	struct sdt_state *first = sdt_first_copy(state);
-	const struct sdt_probe *probe = sdt_probe_of(site);
+	unsigned int nr = sdt_args_of(site);
 	const struct sdt_set *set;
+	/* A loop would be a call of memcpy(), which has kprobes. */
 	struct sdt_hit hit = {
-		.probe = probe,
+		.probe = sdt_probe_of(site),
 		.ip = patcher_site_addr(first->site),
-		.nr = probe->nr,
-		.args = { regs->di, regs->si, regs->dx, regs->cx, regs->r8, regs->r9, regs->ax },
+		.nr = nr,
+		.args = {
+			nr > 0 ? regs->di : 0, nr > 1 ? regs->si : 0, nr > 2 ? regs->dx : 0,
+			nr > 3 ? regs->cx : 0, nr > 4 ? regs->r8 : 0, nr > 5 ? regs->r9 : 0,
+			nr > 6 ? regs->ax : 0,
+		},
 		.site = first,
 	};
 

@@ -36,12 +36,11 @@ static int on_kprobe(struct kprobe *kp, struct pt_regs *regs)
 {
 	const struct sdt_note_probe *note = container_of(kp, struct sdt_note_probe, kp);
 	const struct sdt_note_record *record = sdt_note_record(note->table, note->site);
-	const struct sdt_probe *probe = sdt_probe_of(&record->site);
 	struct sdt_state *state = &note->table->states[note->site];
 	struct sdt_hit hit = {
-		.probe = probe,
+		.probe = sdt_probe_of(&record->site),
 		.ip = patcher_site_addr(&record->site),
-		.nr = probe->nr,
+		.nr = sdt_args_of(&record->site),
 		.site = state,
 	};
 	/* Pairs with rcu_assign_pointer() in sdt_sets_use(). */

@@ -30,7 +30,7 @@ static int check_record(struct module *module, const struct sdt_note_record *rec
 	const struct patcher_site *site = &record->site;
 	unsigned long addr = patcher_site_addr(site);
 
-	if (site->size != SDT_NOTE || site->len || site->flags >> SDT_ARGS_SHIFT > SDT_MAX_ARGS ||
+	if (site->size != SDT_NOTE || site->len || sdt_args_of(site) > SDT_MAX_ARGS ||
 	    site->flags & ((1 << SDT_ARGS_SHIFT) - 1) ||
 	    !within_module_core((unsigned long)sdt_note_codes(record), module))
 		return -EINVAL;
@@ -141,7 +141,7 @@ static bool is_alone(struct module *module, unsigned long addr)
 
 static bool is_readable(const struct sdt_note_record *record)
 {
-	unsigned int i, nr = record->site.flags >> SDT_ARGS_SHIFT;
+	unsigned int i, nr = sdt_args_of(&record->site);
 	const u8 *codes = sdt_note_codes(record);
 	struct sdt_operand operand;
 

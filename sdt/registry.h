@@ -153,6 +153,12 @@ static inline const struct sdt_probe *sdt_probe_of(const struct patcher_site *si
 	return sdt_is_branch(site) ? ((const struct sdt_origin *)key)->probe : key;
 }
 
+/* How many arguments a site passes: its probe may have more, which are 0. */
+static inline unsigned int sdt_args_of(const struct patcher_site *site)
+{
+	return site->flags >> SDT_ARGS_SHIFT;
+}
+
 static inline bool sdt_note_is_doubtful(const struct sdt_table *table, unsigned int i)
 {
 	return table->notes && table->notes[i].doubt;

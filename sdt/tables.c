@@ -34,24 +34,23 @@ static const u8 lengths[] = {
 /* Can the record be of a site?  What it points at is looked at once it is known to be text. */
 static bool is_valid(const struct patcher_site *site)
 {
-	unsigned int nr = site->flags >> SDT_ARGS_SHIFT;
-
 	return site->size < ARRAY_SIZE(lengths) && site->len == lengths[site->size] &&
-	       !(site->flags & ((1 << SDT_ARGS_SHIFT) - 1)) && nr <= SDT_MAX_ARGS;
+	       !(site->flags & ((1 << SDT_ARGS_SHIFT) - 1)) &&
+	       sdt_args_of(site) <= SDT_MAX_ARGS;
 }
 
-/* A site that was compiled with a declaration alone may have other arguments than its probe. */
+/* A site that was compiled with a declaration alone may have more arguments than its probe. */
 static int check_arguments(const struct sdt_table *table)
 {
 	unsigned int i;
 
 	for (i = 0; i < table->sites.nr; i++) {
 		const struct sdt_probe *probe = sdt_probe_of(sdt_site(table, i));
-		unsigned int nr = sdt_site(table, i)->flags >> SDT_ARGS_SHIFT;
+		unsigned int nr = sdt_args_of(sdt_site(table, i));
 
-		if (nr == probe->nr)
+		if (nr <= probe->nr)
 			continue;
-		pr_err("%s: a site of probe %s:%s has %u arguments, not %u\n",
+		pr_err("%s: a site of probe %s:%s has %u arguments, and the probe %u\n",
 		       module_name(table->sites.module), probe->provider->name, probe->name, nr,
 		       probe->nr);
 		return -EINVAL;

@@ -143,7 +143,7 @@ struct sdt_provider {
  * @function: as defined; "" for that of each site
  * @name: as defined
  * @types: of its arguments, with a comma between them
- * @nr: how many they are
+ * @nr: how many they are at most; a site may pass fewer
  */
 struct sdt_probe {
 	const struct sdt_provider *provider;
@@ -180,8 +180,8 @@ struct sdt_target {
  * struct sdt_hit - what a site hands to its handlers
  * @probe: the probe
  * @ip: address of the site; of the first of its copies
- * @nr: how many arguments there are
- * @args: the arguments, extended to 64 bits as C does
+ * @nr: how many arguments the site passes
+ * @args: the arguments, extended to 64 bits as C does; 0 where the site passes none
  * @site: private
  * @counted: private
  */
@@ -233,8 +233,8 @@ void sdt_fire(const struct sdt_target *target, ...);
  * @func: as defined
  * @probe: its name
  *
- * Nothing is said of its arguments: a wrong number of them is found when the module
- * is loaded, which is refused.
+ * Nothing is said of its arguments: if a site has more than the probe, that is found when
+ * the module is loaded, which is refused.
  */
 #define SDT_PROBE_DECLARE(prov, mod, func, probe)			\
 	__SDT_PROBE_DECLARE(prov, mod, func, probe)
@@ -256,29 +256,31 @@ void sdt_fire(const struct sdt_target *target, ...);
 
 /* The array is never there: its length is the number of arguments, and one. */
 #define __SDT_DEFINE(id, prov, mod, func, probe, args, list...)	\
-	_Static_assert(sizeof(probe) <= SDT_PROBE_MOST + 1,		\
-		       "the name of a probe has more than 63 characters, too many for a trace event"); \
 	__SDT_DECLARE(id);						\
 	extern char __sdt_args_##id[(args) + 1];			\
-	__SDT_DEFINE_KINDS_##args(id, ## list)			\
+	__SDT_DEFINE_KINDS_##args(id, ## list)				\
+	__SDT_DEFINE_PROBE(id, prov, mod, func, probe, __SDT_LIST_##args(list), args)
+#define __SDT_DEFINE_PROBE(id, prov, mod, func, probe, list, args)	\
 	struct sdt_probe id = {						\
 		.provider = &(prov), .module = mod, .function = func,	\
-		.name = probe, .types = __SDT_LIST_##args(list), .nr = args, \
+		.name = probe, .types = list, .nr = args,		\
 	}
 
 /* The parts of a name: those that are macros have been expanded by the macros for authors. */
 #define __SDT_PROBE_DEFINE_0(prov, mod, func, probe)			\
-	__SDT_CHECK_NAME(#mod);						\
-	__SDT_CHECK_NAME(#func);					\
-	__SDT_CHECK_NAME(#probe);					\
+	__SDT_CHECK_NAMES(mod, func, probe);				\
 	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
 		     #mod, #func, #probe, 0)
 #define __SDT_PROBE_DEFINE(prov, mod, func, probe, n, types...)		\
+	__SDT_CHECK_NAMES(mod, func, probe);				\
+	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
+		     #mod, #func, #probe, n, types)
+#define __SDT_CHECK_NAMES(mod, func, probe)				\
 	__SDT_CHECK_NAME(#mod);						\
 	__SDT_CHECK_NAME(#func);					\
 	__SDT_CHECK_NAME(#probe);					\
-	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
-		     #mod, #func, #probe, n, types)
+	_Static_assert(sizeof(#probe) <= SDT_PROBE_MOST + 1,		\
+		       "the name of a probe has more than 63 characters, too many for a trace event")
 #define __SDT_PROBE_0(flavour, prov, mod, func, probe)			\
 	__SDT_SITE(flavour, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, 0)
 #define __SDT_PROBE(flavour, prov, mod, func, probe, n, args...)	\

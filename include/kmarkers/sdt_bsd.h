@@ -17,14 +17,137 @@
 #define SDT_PROBES_ENABLED()		1
 
 /**
- * SDT_PROBE_DEFINE() - define a probe without arguments, in one file
+ * SDT_PROBE_DEFINE() - define a probe of whose arguments nothing is said, in one file
  * @prov: its provider
  * @mod: a module, or nothing
  * @func: a function, or nothing
  * @probe: its name
+ *
+ * Each site passes as many as it likes, none to seven, and a handler casts them.  As a trace event
+ * it has seven words.
  */
 #define SDT_PROBE_DEFINE(prov, mod, func, probe)			\
-	SDT_PROBE_DEFINE0(prov, mod, func, probe)
+	__SDT_PROBE_DEFINE_UNTYPED(prov, mod, func, probe)
+#define __SDT_PROBE_DEFINE_UNTYPED(prov, mod, func, probe)		\
+	__SDT_CHECK_NAMES(mod, func, probe);				\
+	__SDT_DECLARE(sdt_##prov##_##mod##_##func##_##probe);		\
+	__SDT_DEFINE_PROBE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
+			   #mod, #func, #probe, "", SDT_MAX_ARGS)
+
+/**
+ * SDT_PROBE_ARGTYPE() - nothing: types that stand behind a definition are not kept
+ * @prov: a provider
+ * @mod: as defined
+ * @func: as defined
+ * @probe: the name of a probe
+ * @num: the number of an argument
+ * @type: its type, a string
+ * @xtype: the type that scripts of dtrace(1) are shown, or NULL
+ */
+#define SDT_PROBE_ARGTYPE(prov, mod, func, probe, num, type, xtype)	\
+	_Static_assert(sizeof("" type), "")
+
+/**
+ * SDT_PROBE() - a site with five arguments, of which the last ones may be constants that are 0
+ * @prov: its provider
+ * @mod: as defined
+ * @func: as defined
+ * @probe: its name
+ * @a0: an argument
+ * @a1: an argument
+ * @a2: an argument
+ * @a3: an argument
+ * @a4: an argument
+ *
+ * This is SDT_PROBE1() to SDT_PROBE5(), by the last argument that is not a constant of 0, and
+ * SDT_PROBE0() if there is none and the probe has no argument.
+ */
+#define SDT_PROBE(prov, mod, func, probe, a0, a1, a2, a3, a4)		\
+	__SDT_PROBE_PADDED(SDT_FLAVOUR, prov, mod, func, probe, a0, a1, a2, a3, a4)
+#define __SDT_PROBE_PADDED(flavour, prov, mod, func, probe, args...)	\
+	__SDT_PADDED(flavour, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, args)
+
+#define __SDT_USED_5(a0, a1, a2, a3, a4)	(!__SDT_IS_NOTHING(a4))
+#define __SDT_USED_4(a0, a1, a2, a3, a4)	(!__SDT_IS_NOTHING(a3) && __SDT_IS_NOTHING(a4))
+#define __SDT_USED_3(a0, a1, a2, a3, a4)				\
+	(!__SDT_IS_NOTHING(a2) && __SDT_IS_NOTHING(a3) && __SDT_IS_NOTHING(a4))
+#define __SDT_USED_2(a0, a1, a2, a3, a4)				\
+	(!__SDT_IS_NOTHING(a1) && __SDT_IS_NOTHING(a2) && __SDT_IS_NOTHING(a3) && \
+	 __SDT_IS_NOTHING(a4))
+#define __SDT_USED_1(a0, a1, a2, a3, a4)				\
+	(__SDT_IS_NOTHING(a1) && __SDT_IS_NOTHING(a2) && __SDT_IS_NOTHING(a3) && \
+	 __SDT_IS_NOTHING(a4))
+
+#define __SDT_PADDED(flavour, id, prov, name, a0, a1, a2, a3, a4)	\
+do {									\
+	__SDT_SITE_IF(__SDT_USED_5(a0, a1, a2, a3, a4), flavour, id, prov, name, 5, \
+		      a0, a1, a2, a3, a4);				\
+	__SDT_SITE_IF(__SDT_USED_4(a0, a1, a2, a3, a4), flavour, id, prov, name, 4, \
+		      a0, a1, a2, a3);					\
+	__SDT_SITE_IF(__SDT_USED_3(a0, a1, a2, a3, a4), flavour, id, prov, name, 3, \
+		      a0, a1, a2);					\
+	__SDT_SITE_IF(__SDT_USED_2(a0, a1, a2, a3, a4), flavour, id, prov, name, 2, \
+		      a0, a1);						\
+	__SDT_SITE_IF(__SDT_USED_1(a0, a1, a2, a3, a4) &&		\
+		      (!__SDT_IS_NOTHING(a0) || __SDT_TAKES_1(id)),	\
+		      flavour, id, prov, name, 1, a0);			\
+	__SDT_SITE_IF(__SDT_USED_1(a0, a1, a2, a3, a4) &&		\
+		      __SDT_IS_NOTHING(a0) && !__SDT_TAKES_1(id),	\
+		      flavour, id, prov, name, 0);			\
+} while (0)
+
+/*
+ * The probes of illumos, in sources for FreeBSD's kernel: each place defines its own, of the
+ * provider sdt.  In programs <sys/sdt.h> has macros of these names, with a provider.
+ */
+#if (defined(__KERNEL__) || defined(NATIVE_BUILD)) && !defined(DTRACE_PROBE)
+#define __DTRACE_PROBE(name, n, list, args...)				\
+	__DTRACE_PROBE_OF(SDT_FLAVOUR, name, n, list, ## args)
+#define __DTRACE_PROBE_OF(flavour, name, n, list, args...)		\
+	__DTRACE_PROBE_SITE(flavour, #name, n, list, ## args)
+#define __DTRACE_PROBE_SITE(flavour, id, n, list, args...)		\
+do {									\
+	static const struct sdt_provider __sdt_provider = { .name = "sdt" }; \
+	static __attribute__((__unused__))				\
+	__SDT_DEFINE_PROBE(__sdt_probe, __sdt_provider, "", "", id, list, n); \
+	__SDT_DECLARE_KINDS(__sdt_probe);				\
+	__SDT_CHECK_KINDS_##n(1, __sdt_probe, ## args)			\
+	(void)__SDT_HAS_##flavour;					\
+	__SDT_SITE_##flavour(__sdt_probe, "sdt", id, n, ## args);	\
+} while (0)
+
+/**
+ * DTRACE_PROBE() - a site of a probe of its own, of the provider sdt
+ * @name: the name of the probe
+ */
+#define DTRACE_PROBE(name)						\
+	__DTRACE_PROBE(name, 0, "")
+/**
+ * DTRACE_PROBE1() - the same with one argument, a type and a value
+ */
+#define DTRACE_PROBE1(name, t0, a0)					\
+	__DTRACE_PROBE(name, 1, __SDT_LIST_1(#t0), a0)
+/**
+ * DTRACE_PROBE2() - the same with two arguments, each a type and a value
+ */
+#define DTRACE_PROBE2(name, t0, a0, t1, a1)				\
+	__DTRACE_PROBE(name, 2, __SDT_LIST_2(#t0, #t1), a0, a1)
+/**
+ * DTRACE_PROBE3() - the same with three arguments, each a type and a value
+ */
+#define DTRACE_PROBE3(name, t0, a0, t1, a1, t2, a2)			\
+	__DTRACE_PROBE(name, 3, __SDT_LIST_3(#t0, #t1, #t2), a0, a1, a2)
+/**
+ * DTRACE_PROBE4() - the same with four arguments, each a type and a value
+ */
+#define DTRACE_PROBE4(name, t0, a0, t1, a1, t2, a2, t3, a3)		\
+	__DTRACE_PROBE(name, 4, __SDT_LIST_4(#t0, #t1, #t2, #t3), a0, a1, a2, a3)
+/**
+ * DTRACE_PROBE5() - the same with five arguments, each a type and a value
+ */
+#define DTRACE_PROBE5(name, t0, a0, t1, a1, t2, a2, t3, a3, t4, a4)	\
+	__DTRACE_PROBE(name, 5, __SDT_LIST_5(#t0, #t1, #t2, #t3, #t4), a0, a1, a2, a3, a4)
+#endif
 
 /* The second of each two types is what scripts of dtrace(1) are shown; it is not kept. */
 

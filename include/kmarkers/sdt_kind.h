@@ -10,15 +10,15 @@
 /* sparse does not know that kinds are constants, and knows no __builtin_classify_type(). */
 #ifdef __CHECKER__
 #define __SDT_KIND(t)			__SDT_KIND_ANY
-#define __SDT_CHECK_KIND(id, n, a)
+#define __SDT_CHECK_KIND(when, id, n, a)
 #else
 #define __SDT_KIND(t)							\
 	(__SDT_IS_POINTER(t) ? __SDT_KIND_POINTER :			\
 	 __SDT_IS_INTEGER(t) ? __SDT_KIND_INTEGER : __SDT_KIND_ANY)
-#define __SDT_CHECK_KIND(id, n, a)					\
+#define __SDT_CHECK_KIND(when, id, n, a)				\
 	_Static_assert(__SDT_IS_WORD(a), "an argument is neither an integer nor a pointer"); \
 	_Static_assert(__SDT_FITS(a), "an argument is an __int128: a probe takes 64 bits, so pass its halves"); \
-	_Static_assert(__SDT_HAS_KIND(id, n, __SDT_KIND_ANY) ||		\
+	_Static_assert(!(when) || __SDT_HAS_KIND(id, n, __SDT_KIND_ANY) || \
 		       __SDT_HAS_KIND(id, n, __SDT_PASSED(a)) || __SDT_IS_ZERO(a), \
 		       "the definition of the probe says integer where a pointer is, or pointer where an integer is");
 #endif
@@ -57,19 +57,27 @@
 
 /* Arrays that are never there: the length of each is the kind of an argument. */
 #define __SDT_DECLARE_KINDS(id)						\
-	extern char __sdt_kind_1_##id[], __sdt_kind_2_##id[], __sdt_kind_3_##id[], \
-		    __sdt_kind_4_##id[], __sdt_kind_5_##id[], __sdt_kind_6_##id[], \
-		    __sdt_kind_7_##id[]
+	extern __attribute__((__unused__))				\
+	char __sdt_kind_1_##id[], __sdt_kind_2_##id[], __sdt_kind_3_##id[], \
+	     __sdt_kind_4_##id[], __sdt_kind_5_##id[], __sdt_kind_6_##id[], \
+	     __sdt_kind_7_##id[]
 
 #define __SDT_DEFINE_KIND(id, n, t)	extern char __sdt_kind_##n##_##id[__SDT_KIND(t)];
 #define __SDT_DEFINE_KINDS_0(id)
-#define __SDT_DEFINE_KINDS_1(id, t)	__SDT_DEFINE_KIND(id, 1, t)
-#define __SDT_DEFINE_KINDS_2(id, t, u...) __SDT_DEFINE_KIND(id, 2, t) __SDT_DEFINE_KINDS_1(id, u)
-#define __SDT_DEFINE_KINDS_3(id, t, u...) __SDT_DEFINE_KIND(id, 3, t) __SDT_DEFINE_KINDS_2(id, u)
-#define __SDT_DEFINE_KINDS_4(id, t, u...) __SDT_DEFINE_KIND(id, 4, t) __SDT_DEFINE_KINDS_3(id, u)
-#define __SDT_DEFINE_KINDS_5(id, t, u...) __SDT_DEFINE_KIND(id, 5, t) __SDT_DEFINE_KINDS_4(id, u)
-#define __SDT_DEFINE_KINDS_6(id, t, u...) __SDT_DEFINE_KIND(id, 6, t) __SDT_DEFINE_KINDS_5(id, u)
-#define __SDT_DEFINE_KINDS_7(id, t, u...) __SDT_DEFINE_KIND(id, 7, t) __SDT_DEFINE_KINDS_6(id, u)
+#define __SDT_DEFINE_KINDS_1(id, t0)	\
+	__SDT_DEFINE_KIND(id, 1, t0)
+#define __SDT_DEFINE_KINDS_2(id, t0, t1)	\
+	__SDT_DEFINE_KINDS_1(id, t0) __SDT_DEFINE_KIND(id, 2, t1)
+#define __SDT_DEFINE_KINDS_3(id, t0, t1, t2)	\
+	__SDT_DEFINE_KINDS_2(id, t0, t1) __SDT_DEFINE_KIND(id, 3, t2)
+#define __SDT_DEFINE_KINDS_4(id, t0, t1, t2, t3)	\
+	__SDT_DEFINE_KINDS_3(id, t0, t1, t2) __SDT_DEFINE_KIND(id, 4, t3)
+#define __SDT_DEFINE_KINDS_5(id, t0, t1, t2, t3, t4)	\
+	__SDT_DEFINE_KINDS_4(id, t0, t1, t2, t3) __SDT_DEFINE_KIND(id, 5, t4)
+#define __SDT_DEFINE_KINDS_6(id, t0, t1, t2, t3, t4, t5)	\
+	__SDT_DEFINE_KINDS_5(id, t0, t1, t2, t3, t4) __SDT_DEFINE_KIND(id, 6, t5)
+#define __SDT_DEFINE_KINDS_7(id, t0, t1, t2, t3, t4, t5, t6)	\
+	__SDT_DEFINE_KINDS_6(id, t0, t1, t2, t3, t4, t5) __SDT_DEFINE_KIND(id, 7, t6)
 
 /* What is passed: a 0 is either. */
 #define __SDT_PASSED(a)							\
@@ -77,6 +85,12 @@
 	 __SDT_KIND_POINTER : __SDT_KIND_INTEGER)
 #define __SDT_IS_ZERO(a)						\
 	__builtin_types_compatible_p(__typeof__(1 ? (void *)(unsigned long)(a) : (int *)0), int *)
+
+/* The same, also of NULL. */
+#define __SDT_IS_NOTHING(a)						\
+	(__SDT_IS_ZERO(a) ||						\
+	 __builtin_types_compatible_p(__typeof__(1 ? _Generic((a), void *: (a), default: (void *)1) : \
+						 (int *)0), int *))
 
 /* An array of unknown length is compatible with any. */
 #define __SDT_HAS_KIND(id, n, kind)					\
@@ -89,13 +103,20 @@
 /* An array is its address, and a bit-field is what it is promoted to. */
 #define __SDT_FITS(a)			(sizeof(1 ? (a) : (a)) <= sizeof(long) || !__SDT_IS_WORD(a))
 
-#define __SDT_CHECK_KINDS_0(id)
-#define __SDT_CHECK_KINDS_1(id, a)	__SDT_CHECK_KIND(id, 1, a)
-#define __SDT_CHECK_KINDS_2(id, a, b...) __SDT_CHECK_KIND(id, 2, a) __SDT_CHECK_KINDS_1(id, b)
-#define __SDT_CHECK_KINDS_3(id, a, b...) __SDT_CHECK_KIND(id, 3, a) __SDT_CHECK_KINDS_2(id, b)
-#define __SDT_CHECK_KINDS_4(id, a, b...) __SDT_CHECK_KIND(id, 4, a) __SDT_CHECK_KINDS_3(id, b)
-#define __SDT_CHECK_KINDS_5(id, a, b...) __SDT_CHECK_KIND(id, 5, a) __SDT_CHECK_KINDS_4(id, b)
-#define __SDT_CHECK_KINDS_6(id, a, b...) __SDT_CHECK_KIND(id, 6, a) __SDT_CHECK_KINDS_5(id, b)
-#define __SDT_CHECK_KINDS_7(id, a, b...) __SDT_CHECK_KIND(id, 7, a) __SDT_CHECK_KINDS_6(id, b)
+#define __SDT_CHECK_KINDS_0(when, id)
+#define __SDT_CHECK_KINDS_1(when, id, a0)	\
+	__SDT_CHECK_KIND(when, id, 1, a0)
+#define __SDT_CHECK_KINDS_2(when, id, a0, a1)	\
+	__SDT_CHECK_KINDS_1(when, id, a0) __SDT_CHECK_KIND(when, id, 2, a1)
+#define __SDT_CHECK_KINDS_3(when, id, a0, a1, a2)	\
+	__SDT_CHECK_KINDS_2(when, id, a0, a1) __SDT_CHECK_KIND(when, id, 3, a2)
+#define __SDT_CHECK_KINDS_4(when, id, a0, a1, a2, a3)	\
+	__SDT_CHECK_KINDS_3(when, id, a0, a1, a2) __SDT_CHECK_KIND(when, id, 4, a3)
+#define __SDT_CHECK_KINDS_5(when, id, a0, a1, a2, a3, a4)	\
+	__SDT_CHECK_KINDS_4(when, id, a0, a1, a2, a3) __SDT_CHECK_KIND(when, id, 5, a4)
+#define __SDT_CHECK_KINDS_6(when, id, a0, a1, a2, a3, a4, a5)	\
+	__SDT_CHECK_KINDS_5(when, id, a0, a1, a2, a3, a4) __SDT_CHECK_KIND(when, id, 6, a5)
+#define __SDT_CHECK_KINDS_7(when, id, a0, a1, a2, a3, a4, a5, a6)	\
+	__SDT_CHECK_KINDS_6(when, id, a0, a1, a2, a3, a4, a5) __SDT_CHECK_KIND(when, id, 7, a6)
 
 #endif /* KMARKERS_SDT_KIND_H */

@@ -151,11 +151,25 @@ __SDT_EAGER(7)
 #endif /* SDT_NOTES_ONLY */
 
 /* An array of unknown length is compatible with any: of a declared probe nothing is known. */
-#define __SDT_CHECK(id, n, args...)					\
-	_Static_assert(__builtin_types_compatible_p(__typeof__(__sdt_args_##id), \
-						    char[(n) + 1]),	\
-		       "the probe was defined with another number of arguments"); \
-	__SDT_CHECK_KINDS_##n(id, ## args)				\
+#define __SDT_HAS_ARGS(id, n)						\
+	__builtin_types_compatible_p(__typeof__(__sdt_args_##id), char[(n) + 1])
+/* A site may pass fewer arguments than its probe has, as in FreeBSD: the others are 0. */
+#define __SDT_TAKES_7(id)	__SDT_HAS_ARGS(id, 7)
+#define __SDT_TAKES_6(id)	(__SDT_HAS_ARGS(id, 6) || __SDT_TAKES_7(id))
+#define __SDT_TAKES_5(id)	(__SDT_HAS_ARGS(id, 5) || __SDT_TAKES_6(id))
+#define __SDT_TAKES_4(id)	(__SDT_HAS_ARGS(id, 4) || __SDT_TAKES_5(id))
+#define __SDT_TAKES_3(id)	(__SDT_HAS_ARGS(id, 3) || __SDT_TAKES_4(id))
+#define __SDT_TAKES_2(id)	(__SDT_HAS_ARGS(id, 2) || __SDT_TAKES_3(id))
+#define __SDT_TAKES_1(id)	(__SDT_HAS_ARGS(id, 1) || __SDT_TAKES_2(id))
+/* None at all is a mistake. */
+#define __SDT_TAKES_0(id)	__SDT_HAS_ARGS(id, 0)
+
+#define __SDT_CHECK(when, id, n, args...)				\
+	_Static_assert(!(when) || (n) || __SDT_TAKES_0(id),		\
+		       "the probe was defined with arguments, and the site passes none"); \
+	_Static_assert(!(when) || !(n) || __SDT_TAKES_##n(id),		\
+		       "the probe was defined with fewer arguments");	\
+	__SDT_CHECK_KINDS_##n(when, id, ## args)			\
 	if (0)								\
 		__sdt_check_##id(0, ## args)
 
@@ -171,12 +185,14 @@ enum {
 };
 
 #define __SDT_SITE(flavour, id, prov, name, n, args...)			\
-	__SDT_SITE_2(flavour, id, prov, name, n, ## args)
-#define __SDT_SITE_2(flavour, id, prov, name, n, args...)		\
+	__SDT_SITE_IF(1, flavour, id, prov, name, n, ## args)
+/* A site where a constant is true. */
+#define __SDT_SITE_IF(when, flavour, id, prov, name, n, args...)	\
 do {									\
-	__SDT_CHECK(id, n, ## args);					\
+	__SDT_CHECK(when, id, n, ## args);				\
 	(void)__SDT_HAS_##flavour;					\
-	__SDT_SITE_##flavour(id, prov, name, n, ## args);		\
+	if (when)							\
+		__SDT_SITE_##flavour(id, prov, name, n, ## args);	\
 } while (0)
 
 #ifndef SDT_NOTES_ONLY

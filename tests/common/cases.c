@@ -71,6 +71,7 @@ const struct test_case test_cases[] = {
 	{ "sdt_errors", sdt_errors, sdt_forget },
 	{ "sdt_functions_of_inlined_copies", sdt_functions, sdt_forget },
 	{ "sdt_of_every_flavour", sdt_flavours, sdt_forget },
+	{ "sdt_fewer_arguments", sdt_fewer_arguments, sdt_forget },
 	{ "sdt_rounds", sdt_rounds, sdt_forget },
 	{ "sdt_promote_breakpoints", sdt_promotes, sdt_forget },
 	{ "sdt_switches_others_off", sdt_others, sdt_forget },

@@ -90,6 +90,7 @@ const char *sdt_calls(void);
 const char *sdt_errors(void);
 const char *sdt_functions(void);
 const char *sdt_flavours(void);
+const char *sdt_fewer_arguments(void);
 const char *sdt_rounds(void);
 const char *sdt_promotes(void);
 const char *sdt_others(void);

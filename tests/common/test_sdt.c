@@ -20,6 +20,11 @@ SDT_PROBE_DEFINE1(test, , , inlined, "int");
 SDT_PROBE_DEFINE1(test, , , storm, "int");
 SDT_PROBE_DEFINE1(test, , , hot, "int");
 
+SDT_PROVIDER_DEFINE(few);
+SDT_PROBE_DEFINE(few, , , untyped);
+SDT_PROBE_DEFINE5(few, , , five, "int", "int", "int", "int", "int");
+SDT_PROBE_DEFINE1(few, , , padded, "char *");
+
 static struct {
 	unsigned int calls;
 	struct sdt_hit last;
@@ -37,6 +42,7 @@ static unsigned int first = 0, second = 1;
 
 static const char *const patterns[] = {
 	"none", "test:::two-words", "seven", "named", "inlined", "storm", "test:::*",
+	"few:::", "sdt:::few-of-its-own",
 	"sdt_inlined_one:inlined", "sdt_inlined_two:inlined", "given::named", "hot",
 };
 
@@ -198,6 +204,72 @@ const char *sdt_flavours(void)
 	EXPECT(!arguments_wrong);
 	hit_seven(40);
 	EXPECT(calls == 4);
+	return NULL;
+}
+
+/* As a file of FreeBSD's kernel has them: some sites pass less than their probe has. */
+static noinline void hit_few(int n, const char *text)
+{
+	SDT_PROBE0(few, , , untyped);
+	SDT_PROBE2(few, , , untyped, text, n);
+	SDT_PROBE3(few, , , five, n, n + 1, n + 2);
+	SDT_PROBE_FLAVOUR(breakpoint, few, , , five, n, n + 1);
+	SDT_PROBE_FLAVOUR(nop, few, , , five, n);
+	SDT_PROBE(few, , , padded, text, 0, 0, 0, 0);
+	SDT_PROBE(few, , , five, n, n + 1, n + 2, n + 3, NULL);
+	SDT_PROBE(few, , , five, 0, 0, 0, 0, 0);
+	SDT_PROBE(few, , , untyped, 0, 0, 0, 0, n + 4);
+}
+
+static noinline void hit_of_its_own(int n, const char *text)
+{
+	DTRACE_PROBE2(few__of__its__own, int, n, const char *, text);
+}
+
+/* What the sites above pass, in their order: -1 is the text. */
+static const struct {
+	unsigned int nr;
+	int args[SDT_MAX_ARGS];
+} few[] = {
+	{ 0 },
+	{ 2, { -1, 40 } },
+	{ 3, { 40, 41, 42 } },
+	{ 2, { 40, 41 } },
+	{ 1, { 40 } },
+	{ 1, { -1 } },
+	{ 4, { 40, 41, 42, 43 } },
+	{ 1 },
+	{ 5, { 0, 0, 0, 0, 44 } },
+};
+
+static const char few_text[] = "text";
+
+static void check_few(void *private, const struct sdt_hit *hit)
+{
+	unsigned int i, *calls = private;
+
+	arguments_wrong += *calls >= ARRAY_SIZE(few) || hit->nr != few[*calls].nr;
+	for (i = 0; i < SDT_MAX_ARGS && *calls < ARRAY_SIZE(few); i++)
+		arguments_wrong += hit->args[i] !=
+			(few[*calls].args[i] < 0 ? (unsigned long)few_text : few[*calls].args[i]);
+	++*calls;
+}
+
+const char *sdt_fewer_arguments(void)
+{
+	unsigned int calls = 0;
+
+	arguments_wrong = 0;
+	EXPECT(!sdt_attach("few:::", check_few, &calls));
+	hit_few(40, few_text);
+	EXPECT(!sdt_detach("few:::", check_few, &calls));
+	EXPECT(calls == ARRAY_SIZE(few) && !arguments_wrong);
+	EXPECT(!sdt_attach("sdt:::few-of-its-own", note, &first));
+	hit_of_its_own(7, few_text);
+	EXPECT(seen[0].calls == 1 && seen[0].last.nr == 2 && seen[0].last.args[0] == 7);
+	EXPECT(seen[0].last.args[1] == (unsigned long)few_text);
+	EXPECT(!strcmp(seen[0].last.probe->types, "int,const char *"));
+	EXPECT(!strcmp(seen[0].last.probe->provider->name, "sdt"));
 	return NULL;
 }
 

@@ -25,6 +25,9 @@ struct packet;
 DEFINITIONS = """
 SDT_PROVIDER_DEFINE(queue);
 SDT_PROBE_DEFINE(queue, , , plain);
+SDT_PROBE_ARGTYPE(queue, , , plain, 0, "struct packet *", NULL);
+SDT_PROBE_ARGTYPE(queue, , , plain, 1, "int", "uint32_t");
+SDT_PROBE_DEFINE5(queue, stats, count, five, "int", "int", "char *", "int", "int");
 SDT_PROBE_DEFINE0(queue, , , idle);
 SDT_PROBE_DEFINE2(queue, , , put, "struct packet *", "int");
 SDT_PROBE_DEFINE3(queue, list, get, return, "int", "struct packet *", "bool");
@@ -81,6 +84,19 @@ void
 all(void *p, unsigned long word)
 {
     SDT_PROBE0(queue, , , plain);
+    SDT_PROBE2(queue, , , plain, p, word);
+    SDT_PROBE3(queue, stats, count, five, 1, 0, NULL);
+    SDT_PROBE(queue, , , plain, p, word, 0, 0, 0);
+    SDT_PROBE(queue, , , idle, 0, 0, 0, 0, 0);
+    SDT_PROBE(queue, , , x1, p, 0, 0, 0, 0);
+    SDT_PROBE(queue, stats, count, five, 1, 0, NULL, 0, NULL);
+    SDT_PROBE(queue, stats, count, five, 1, 2, p, word, 5);
+    DTRACE_PROBE(own__zero);
+    DTRACE_PROBE1(own__one, void *, p);
+    DTRACE_PROBE2(own__two, void *, p, unsigned long, word);
+    DTRACE_PROBE3(own__three, void *, p, int, 1, int, 2);
+    DTRACE_PROBE4(own__four, void *, p, int, 1, int, 2, int, 3);
+    DTRACE_PROBE5(own__five, void *, p, int, 1, int, 2, int, 3, int, 4);
     SDT_PROBE0(queue, , , idle);
     COUNT(late, word);
     SDT_PROBE2(queue, , open, check__error, 0, p);
@@ -124,3 +140,29 @@ def test_what_freebsd_writes_compiles(compiler: str, flavour: str, tmp_path: Pat
     for types in ("int,struct packet *,bool", "t0 *,t1 *,t2 *,t3 *,t4 *,t5 *,int", "t0 *"):
         assert b"\0" + types.encode() + b"\0" in built
     assert b"x0_t" not in built
+    # A note of a program has no probe.
+    assert (b"\0void *,int,int,int,int\0" in built) is (flavour != "note")
+
+
+@pytest.mark.parametrize(
+    ("site", "message"),
+    [
+        ("SDT_PROBE3(queue, , , put, p, 1, 2)", "the probe was defined with fewer arguments"),
+        ("SDT_PROBE(queue, , , put, p, 1, 2, 0, 0)", "the probe was defined with fewer arguments"),
+        ("SDT_PROBE0(queue, , , put)", "with arguments, and the site passes none"),
+        ("SDT_PROBE(queue, , , put, 1, p, 0, 0, 0)", "integer where a pointer is"),
+        ("SDT_PROBE8(queue, , , put, p)", "SDT_PROBE8"),
+    ],
+)
+def test_what_is_likely_a_mistake_is_refused(
+    compiler: str, site: str, message: str, tmp_path: Path
+) -> None:
+    """More arguments than the probe has, none where it has some, one in the place of another."""
+    source = f"{HEADER}{DEFINITIONS}void f(void *p);\nvoid f(void *p) {{ {site}; }}\n"
+    (tmp_path / "mistake.c").write_text(
+        "#include <linux/kernel.h>\n#include <kmarkers/sdt.h>\n" + source
+    )
+    words: list[str | Path] = [compiler, *FLAGS, *INCLUDE, "-fsyntax-only", tmp_path / "mistake.c"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert message in done.stderr

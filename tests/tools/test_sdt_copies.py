@@ -194,5 +194,5 @@ def test_a_bad_table_keeps_no_other_part_from_working(tmp_path: Path) -> None:
     subprocess.run([*words, LIBRARY, "-lpthread"], check=True)
     done = subprocess.run([tmp_path / "parts"], capture_output=True, text=True, check=False)
     assert done.stdout == f"-{errno.EINVAL} -{errno.EINVAL}: 5 marks, level 4\n"
-    assert "a site of probe p:one has 2 arguments, not 1" in done.stderr
+    assert "a site of probe p:one has 2 arguments, and the probe 1" in done.stderr
     assert "table of SDT probes refused" in done.stderr
