@@ -58,6 +58,12 @@ static void adopt_event(struct marker_event *event, struct marker_event_source *
 	module_put(THIS_MODULE);
 }
 
+static void tell_source(const struct marker_event_offer *offer)
+{
+	if (offer->made)
+		*offer->made = true;
+}
+
 /*
  * Is this event what is offered, or the one that forbids it?  If not, there is none.  An event
  * that the trace core removes is not used again: marker_events_gone() makes a new one.
@@ -67,6 +73,8 @@ static bool meet_event(struct newcomers *newcomers, struct marker_event *event,
 {
 	bool same = !strcmp(event->format, offer->format);
 
+	if (same)
+		tell_source(offer);
 	if (event->orphan && same) {
 		adopt_event(event, newcomers->source, offer->module);
 		return true;
@@ -113,6 +121,7 @@ int marker_event_note(void *data, const struct marker_event_offer *offer)
 	event->source = newcomers->source;
 	hash_add(marker_event_names.names, &event->node, hash_of(event->name));
 	list_add_tail(&event->list, &newcomers->fresh);
+	tell_source(offer);
 	return 0;
 }
 

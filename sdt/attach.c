@@ -173,9 +173,9 @@ static int attach(struct attachment *attachment)
 	return err;
 }
 
-/* As sdt_attach(), to sites alone whose probes have the fields of that format; NULL for any. */
-int sdt_attach_format(const char *pattern, const char *format, sdt_handler *handler,
-		      void *private)
+/* As sdt_attach(), to sites alone whose probes have that name and format as events, or any. */
+int sdt_attach_event(const char *pattern, const char *event, const char *format,
+		     sdt_handler *handler, void *private)
 {
 	struct attachment *attachment = kzalloc(sizeof(*attachment), GFP_KERNEL);
 	int err;
@@ -185,6 +185,7 @@ int sdt_attach_format(const char *pattern, const char *format, sdt_handler *hand
 	err = sdt_pattern_parse(&attachment->pattern, pattern);
 	if (!err) {
 		strcpy(attachment->text, pattern);
+		attachment->pattern.event = event;
 		attachment->pattern.format = format;
 		attachment->call = (struct sdt_call){ handler, private, attachment };
 		mutex_lock(&sdt_registry.lock);
@@ -216,7 +217,7 @@ int sdt_attach_format(const char *pattern, const char *format, sdt_handler *hand
  */
 int sdt_attach(const char *pattern, sdt_handler *handler, void *private)
 {
-	return sdt_attach_format(pattern, NULL, handler, private);
+	return sdt_attach_event(pattern, NULL, NULL, handler, private);
 }
 EXPORT_SYMBOL_GPL(sdt_attach);
 

@@ -10,8 +10,8 @@
 struct module;
 struct sdt_table;
 
-int sdt_attach_format(const char *pattern, const char *format, sdt_handler *handler,
-		      void *private);
+int sdt_attach_event(const char *pattern, const char *event, const char *format,
+		     sdt_handler *handler, void *private);
 int sdt_attach_table(struct sdt_table *table);
 void sdt_release_table(struct sdt_table *table);
 void sdt_detach_if(bool (*is_gone)(void *data, const char *pattern, unsigned long handler),

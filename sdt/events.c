@@ -2,9 +2,9 @@
 /*
  * Probes as trace events: a source of events, which offers what root asked for.
  *
- * The event of a probe has its provider's name behind "sdt_" for its system.  All sites
- * whose probe has that provider, name and fields are armed while it is on, also those
- * that come later.
+ * The event of a probe has its provider's name behind "sdt_" for its system.  Its name is that of
+ * the probe, behind the function of the definition if that gives one.  All sites whose probe has
+ * that provider, event and fields are armed while it is on, also those that come later.
  *
  * What makes events is in kmarkers_markers, which we do without until the first event
  * is asked for.
@@ -45,6 +45,15 @@ struct request {
 /* Guarded by the registry's lock; changed by commands, of which there is one at a time. */
 static LIST_HEAD(requests);
 
+/*
+ * The request that is being carried out; whether it matches a site, and whether the probe of one
+ * that matches is an event now.  Guarded by the registry's lock.
+ */
+static struct {
+	const struct request *request;
+	bool matched, made;
+} current_request;
+
 /* Set by the first command, and by that alone. */
 static const struct marker_event_calls *calls;
 
@@ -80,17 +89,27 @@ static bool make_ready(struct module *module, bool on)
 	return news;
 }
 
+/* Is the site one of those that the current command asks for? */
+static bool is_newly_asked_for(const struct sdt_table *table, unsigned int i)
+{
+	const struct request *request = current_request.request;
+
+	return request && sdt_pattern_matches(&request->pattern, table, i);
+}
+
 static int offer_site(const struct sdt_table *table, const struct patcher_site *site,
-		      marker_event_visitor *visit, void *data)
+		      bool is_new, marker_event_visitor *visit, void *data)
 {
 	const struct sdt_probe *probe = sdt_probe_of(site);
-	char system[SYSTEM_BYTES], format[SDT_FORMAT];
+	char system[SYSTEM_BYTES], format[SDT_FORMAT], name[SDT_MAX_EVENT], place[SDT_MAX_NAME];
 	struct marker_event_offer offer = {
-		.system = system, .name = probe->name, .format = format,
-		.place = module_name(table->sites.module), .module = table->sites.module,
+		.system = system, .name = name, .format = format, .place = place,
+		.module = table->sites.module, .made = is_new ? &current_request.made : NULL,
 	};
 
 	snprintf(system, sizeof(system), SYSTEM "%s", probe->provider->name);
+	sdt_name_event(name, probe);
+	sdt_name_probe(place, table, probe);
 	sdt_types_format(format, probe);
 	return visit(data, &offer);
 }
@@ -99,9 +118,10 @@ static int offer_site(const struct sdt_table *table, const struct patcher_site *
 static bool is_of(const struct patcher_site *site, const struct marker_event_offer *event)
 {
 	const struct sdt_probe *probe = sdt_probe_of(site);
-	char format[SDT_FORMAT];
+	char format[SDT_FORMAT], name[SDT_MAX_EVENT];
 
-	if (strcmp(probe->name, event->name) ||
+	sdt_name_event(name, probe);
+	if (strcmp(name, event->name) ||
 	    strcmp(probe->provider->name, event->system + strlen(SYSTEM)))
 		return false;
 	if (!event->format)
@@ -119,13 +139,15 @@ static int visit_table(const struct sdt_table *table, const struct marker_event_
 
 	for (i = 0; i < table->sites.nr && !err; i++) {
 		const struct patcher_site *site = sdt_site(table, i);
+		bool is_new = !current_request.made && is_newly_asked_for(table, i);
 
+		current_request.matched |= is_new;
 		/* One site after the other may be of the same probe. */
-		if (sdt_probe_of(site) == offered)
+		if (sdt_probe_of(site) == offered && !is_new)
 			continue;
 		if ((!only || is_of(site, only)) && is_asked_for(table, i)) {
 			offered = sdt_probe_of(site);
-			err = offer_site(table, site, visit, data);
+			err = offer_site(table, site, is_new, visit, data);
 		}
 	}
 	return err;
@@ -173,13 +195,18 @@ static void to_event(void *user, const struct sdt_hit *hit)
 	calls->write(user, args);
 }
 
-/* All sites of the probe, which are named by what is of no site in particular. */
+static void write_pattern(char *text, const struct marker_event_offer *event)
+{
+	snprintf(text, SDT_MAX_PATTERN, "%s:::", event->system + strlen(SYSTEM));
+}
+
+/* All sites of all probes that are this event. */
 static int connect_probe(const struct marker_event_offer *event, void *user)
 {
 	char text[SDT_MAX_PATTERN];
 
-	sdt_pattern_of_probe(text, event->system + strlen(SYSTEM), event->name);
-	return sdt_attach_format(text, event->format, to_event, user);
+	write_pattern(text, event);
+	return sdt_attach_event(text, event->name, event->format, to_event, user);
 }
 
 /* It is called no more, also if a site stays on. */
@@ -187,7 +214,7 @@ static int disconnect_probe(const struct marker_event_offer *event, void *user)
 {
 	char text[SDT_MAX_PATTERN];
 
-	sdt_pattern_of_probe(text, event->system + strlen(SYSTEM), event->name);
+	write_pattern(text, event);
 	sdt_detach(text, to_event, user);
 	return 0;
 }
@@ -240,24 +267,13 @@ static void link_request(struct request *request, bool on)
 	mutex_unlock(&sdt_registry.lock);
 }
 
-static int ask(const char *pattern)
+static void set_current(const struct request *request)
 {
-	struct request *request;
-	int err;
-
-	if (find_request(pattern))
-		return -EBUSY;
-	request = kzalloc(sizeof(*request), GFP_KERNEL);
-	if (!request)
-		return -ENOMEM;
-	err = sdt_pattern_parse(&request->pattern, pattern) ?: get_calls();
-	if (err) {
-		kfree(request);
-		return err;
-	}
-	strcpy(request->text, pattern);
-	link_request(request, true);
-	return calls->update(&source);
+	mutex_lock(&sdt_registry.lock);
+	current_request.request = request;
+	current_request.matched = false;
+	current_request.made = false;
+	mutex_unlock(&sdt_registry.lock);
 }
 
 static int ask_no_more(const char *pattern)
@@ -279,13 +295,42 @@ static int ask_no_more(const char *pattern)
 	return err;
 }
 
+static int ask(const char *pattern)
+{
+	struct request *request;
+	bool in_vain;
+	int err;
+
+	if (find_request(pattern))
+		return -EBUSY;
+	request = kzalloc(sizeof(*request), GFP_KERNEL);
+	if (!request)
+		return -ENOMEM;
+	err = sdt_pattern_parse(&request->pattern, pattern) ?: get_calls();
+	if (err) {
+		kfree(request);
+		return err;
+	}
+	strcpy(request->text, pattern);
+	link_request(request, true);
+	set_current(request);
+	err = calls->update(&source);
+	in_vain = current_request.matched && !current_request.made;
+	set_current(NULL);
+	if (err || !in_vain)
+		return err;
+	ask_no_more(pattern);
+	return -EOPNOTSUPP;
+}
+
 /**
  * sdt_event() - let probes be trace events, or no more
  * @pattern: those that have a site that matches, also one that comes later
  * @on: whether they are to be events
  *
  * Context: may sleep; one call at a time.
- * Return: 0; -EINVAL for a pattern that is none; -EBUSY if it was asked for already, or if
+ * Return: 0; -EINVAL for a pattern that is none; -EOPNOTSUPP if no probe that it matches can be an
+ * event, for which the log gives the reason; -EBUSY if it was asked for already, or if
  * somebody has an event on that is to be none, or a reference to it; -ENOENT if it was not asked for, or if this
  * kernel has no events for modules; -ENODEV without kmarkers_markers; -ENOMEM.  With an
  * error everything is as it was.

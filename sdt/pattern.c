@@ -88,12 +88,15 @@ static bool part_matches(const struct sdt_pattern *pattern, const struct sdt_pla
 	return !*pattern->part[part] || glob_match(pattern->part[part], place->part[part]);
 }
 
-static bool has_format(const struct sdt_probe *probe, const char *wanted)
+static bool is_event(const struct sdt_probe *probe, const struct sdt_pattern *pattern)
 {
-	char format[SDT_FORMAT];
+	char name[SDT_MAX_EVENT], format[SDT_FORMAT];
 
+	sdt_name_event(name, probe);
+	if (strcmp(name, pattern->event))
+		return false;
 	sdt_types_format(format, probe);
-	return !strcmp(format, wanted);
+	return !strcmp(format, pattern->format);
 }
 
 static bool matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
@@ -105,7 +108,7 @@ static bool matches(const struct sdt_pattern *pattern, const struct sdt_table *t
 	if (!part_matches(pattern, &place, SDT_PROVIDER) ||
 	    !part_matches(pattern, &place, SDT_MODULE) || !part_matches(pattern, &place, SDT_NAME))
 		return false;
-	if (pattern->format && !has_format(sdt_probe_of(site), pattern->format))
+	if (pattern->event && !is_event(sdt_probe_of(site), pattern))
 		return false;
 	if (!*pattern->part[SDT_FUNCTION] && !pattern->has_offset)
 		return true;
@@ -171,11 +174,31 @@ int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text)
 	return 0;
 }
 
-/* Write the pattern of all sites of a probe, of SDT_MAX_PATTERN characters at most. */
-void sdt_pattern_of_probe(char *text, const char *provider, const char *name)
+/**
+ * sdt_name_event() - what a probe is called as a trace event
+ * @name: filled in, of SDT_MAX_EVENT characters
+ * @probe: the probe
+ *
+ * Its name, behind that of its function where the definition gives one: probes of several
+ * functions often have one name and different arguments.
+ */
+void sdt_name_event(char *name, const struct sdt_probe *probe)
 {
-	size_t at = snprintf(text, SDT_MAX_PATTERN, "%s:::", provider);
+	snprintf(name, SDT_MAX_EVENT, "%s%s%s", probe->function, *probe->function ? "_" : "",
+		 probe->name);
+}
 
-	if (at < SDT_MAX_PATTERN)
-		copy_name(text + at, SDT_MAX_PATTERN - at, name);
+/**
+ * sdt_name_probe() - the full name of a probe, for the log
+ * @text: filled in, of SDT_MAX_NAME characters
+ * @table: the table of a site
+ * @probe: its probe
+ */
+void sdt_name_probe(char *text, const struct sdt_table *table, const struct sdt_probe *probe)
+{
+	struct sdt_place place;
+
+	name_probe(&place, table, probe);
+	snprintf(text, SDT_MAX_NAME, "%s:%s:%s:%s", place.part[SDT_PROVIDER],
+		 place.part[SDT_MODULE], place.part[SDT_FUNCTION], place.part[SDT_NAME]);
 }

@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 struct patcher_site;
+struct sdt_probe;
 struct sdt_table;
 
 enum {
@@ -19,19 +20,25 @@ enum {
 /* Of a pattern, with its end; and of the name of a function. */
 #define SDT_MAX_PATTERN		256
 #define SDT_MAX_FUNCTION	128
+/* Of the name of a trace event, of which the trace core takes less. */
+#define SDT_MAX_EVENT		256
+/* Of the full name of a probe, with three colons. */
+#define SDT_MAX_NAME		512
 
 /**
  * struct sdt_pattern - what a pattern asks for
  * @part: a pattern of the shell for each part of the name; "" for anything
  * @has_offset: whether it is for a single site of a function
  * @offset: of that in the function
- * @format: the fields that the probe has as an event, or NULL for any
+ * @event: the name that the probe has as a trace event, or NULL for any
+ * @format: the fields that it has then
  * @text: what the parts point into
  */
 struct sdt_pattern {
 	const char *part[SDT_PARTS];
 	bool has_offset;
 	u64 offset;
+	const char *event;
 	const char *format;
 	char text[SDT_MAX_PATTERN];
 };
@@ -51,7 +58,8 @@ struct sdt_place {
 };
 
 int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text);
-void sdt_pattern_of_probe(char *text, const char *provider, const char *name);
+void sdt_name_event(char *name, const struct sdt_probe *probe);
+void sdt_name_probe(char *text, const struct sdt_table *table, const struct sdt_probe *probe);
 bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
 			 unsigned int i);
 void sdt_name_site(struct sdt_place *place, const struct sdt_table *table,

@@ -49,6 +49,7 @@ struct module;
  * @format: as that of a marker
  * @place: for the log, where it is
  * @module: the module that has it
+ * @made: set if there is an event of this format now; or NULL
  *
  * Strings live as long as the call that an offer is passed to.
  */
@@ -58,6 +59,7 @@ struct marker_event_offer {
 	const char *format;
 	const char *place;
 	struct module *module;
+	bool *made;
 };
 
 typedef int marker_event_visitor(void *data, const struct marker_event_offer *offer);

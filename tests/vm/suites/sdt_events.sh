@@ -113,7 +113,7 @@ test_sdt_event_peers() {
 	put 1 "$sdt_group/enable"
 	echo >"$tracing/trace"
 	try "another module with a probe of that name" insmod /modules/kmarkers_test_sdt_more.ko first=2
-	logged "trapped in kmarkers_test_sdt_more: format .* is not .*, that of its trace event: stays off"
+	logged "trapped in tsdt:kmarkers_test_sdt_more::trapped: format .* is not .*, that of its trace event: stays off"
 	result $? "the log says that a probe has other types"
 	same "the other module records from its first hit on" "$(nr_records "$tracing/trace" ": io__start: site tsdt_more[.+]")" 2
 	same "a probe of other types is not" "$(nr_records "$tracing/trace" ": trapped: ")" 0
@@ -168,6 +168,71 @@ test_sdt_event_many() {
 	result $? "a thousand events are gone"
 }
 
+forms=kmarkers_test_sdt_forms
+form_providers="tpath tproc tsched ttimeout tstream tdatagram tlink tlock tmemory tabi32 sdt"
+
+# form_events: print the directories of the events that are probes of all forms
+form_events() {
+	for each in $form_providers; do
+		find "$tracing/events/sdt_$each" -mindepth 1 -maxdepth 1 -type d 2>/dev/null
+	done
+}
+
+# forms_with STATE HITS: print how many probes of all forms are in that state and have those counts
+forms_with() {
+	grep -c "^[a-z0-9]*:\($forms\|names\|cache\|calls\|kernel\|card\|fork\|other\):.* \($1\) [a-z]* [01] $2 [a-z_]*@" \
+		"$sdt_files/list"
+}
+
+# A hundred probes as sources of FreeBSD have them.
+test_sdt_event_forms() {
+	must insmod /modules/$forms.ko || return
+	same "all forms are sites" "$(forms_with off 0)" 100
+	for provider in $form_providers; do
+		put "$provider:::* count" "$sdt_files/control"
+	done
+	put 3 /sys/module/$forms/parameters/pass
+	same "all forms are on and counted" "$(forms_with 'on\|trapped' 3)" 100
+	for provider in $form_providers; do
+		put "$provider:::* -count" "$sdt_files/control"
+	done
+	put 1 /sys/module/$forms/parameters/pass
+	same "all forms are off" "$(forms_with off 3)" 100
+	for provider in $form_providers; do
+		[ "$provider" = tpath ] || put "$provider:::* event" "$sdt_files/control"
+	done
+	put "tpath:cache::* event" "$sdt_files/control"
+	put "tpath:calls::* event" "$sdt_files/control"
+	put "tpath:names::* event" "$sdt_files/control"
+	same "each is a trace event" "$(form_events | wc -l)" 99
+	[ -e "$tracing/events/sdt_tpath/find_hit" ] && [ -e "$tracing/events/sdt_tpath/fullpath_hit" ] &&
+		[ -e "$tracing/events/sdt_tproc/exit" ]
+	result $? "probes of two functions are two events"
+	refused "a pattern that gives no event" "not supported" put "tpath:other::* event" "$sdt_files/control"
+	logged "find_hit in tpath:other:find:hit: format .* is not .*, that of its trace event: stays off"
+	result $? "the log has the full name of the probe"
+	refused "a pattern that gave no event stands" "No such file" put "tpath:other::* -event" "$sdt_files/control"
+	form_events | while read -r directory; do
+		put 1 "$directory/enable"
+	done
+	echo >"$tracing/trace"
+	put 2 /sys/module/$forms/parameters/pass
+	same "each event is recorded" \
+		"$(sed -n 's/.*: \([a-z0-9_]*\): site pass_forms[.+].*/\1/p' "$tracing/trace" | sort | uniq -c | grep -c '^ *[24] ')" \
+		"$(form_events | sed 's:.*/::' | sort -u | wc -l)"
+	grep -q ": partly: .* arg1 1 arg2 2 arg3 (null) arg4 0 arg5 0$" "$tracing/trace" &&
+		grep -q ": untyped: .* arg3 1 arg4 0 arg5 0 arg6 0 arg7 0$" "$tracing/trace"
+	result $? "what a site does not pass is 0 in its records"
+	try "the module leaves while all its events are on" rmmod $forms
+	for provider in $form_providers; do
+		[ "$provider" = tpath ] || put "$provider:::* -event" "$sdt_files/control"
+	done
+	for module in cache calls names; do
+		put "tpath:$module::* -event" "$sdt_files/control"
+	done
+	same "no event of a form is left" "$(form_events | wc -l)" 0
+}
+
 test_sdt_events() {
 	must insmod /modules/kmarkers_test_sdt.ko || return
 	test_sdt_event_requests
@@ -177,5 +242,6 @@ test_sdt_events() {
 	test_sdt_event_peers
 	test_sdt_event_waits
 	test_sdt_event_many
+	test_sdt_event_forms
 	try "module with SDT probes leaves last" rmmod kmarkers_test_sdt
 }
