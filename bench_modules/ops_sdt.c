@@ -5,6 +5,9 @@
  * with a handler that does nothing.  A note is only measured while it is off: in a program
  * another program arms it, and in the kernel a kprobe, which peer-kprobe-optimised measures.
  */
+/* In a program a note has a nop, and is to be here what it is in a module. */
+#define SDT_NOTES_WITHOUT_NOP
+
 #include <linux/errno.h>
 #include <linux/kernel.h>
 

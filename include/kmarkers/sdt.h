@@ -58,10 +58,11 @@
  *	note		no instruction; a record says where the site is and where its
  *			arguments are at that moment.  In a module it is armed by a kprobe,
  *			and may be traced by others: see the file sdt/notes.  In a program
- *			it is as those of sys/sdt.h, and is in no list of ours
+ *			it is as those of sys/sdt.h, has a nop, and is in no list of ours
  *
- * A note is at the instruction that follows it, to which other paths may lead, too; and
- * it cannot be armed if there is none: Documentation/sdt.md says more.
+ * In a module a note is at the instruction that follows it, to which other paths may lead,
+ * too; and it cannot be armed if there is none: Documentation/sdt.md says more.  In a program
+ * that is so where SDT_NOTES_WITHOUT_NOP is defined before this file is included.
  *
  * SDT_FLAVOUR, defined before this file is included, is that of all SDT_PROBEn() in
  * the file; it is jump by default.  SDT_PROBE_FLAVOUR() takes one.  With SDT_NOTES_ONLY

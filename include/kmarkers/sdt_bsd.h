@@ -96,6 +96,18 @@ do {									\
 		      flavour, id, prov, name, 0);			\
 } while (0)
 
+/* A site with a probe that is no other's.  The provider and the name are strings. */
+#define __SDT_SITE_OF_ITS_OWN(flavour, prov, probe, n, list, args...)	\
+do {									\
+	static const struct sdt_provider __sdt_provider = { .name = prov }; \
+	static __attribute__((__unused__))				\
+	__SDT_DEFINE_PROBE(__sdt_probe, __sdt_provider, "", "", probe, list, n); \
+	__SDT_DECLARE_KINDS(__sdt_probe);				\
+	__SDT_CHECK_KINDS_##n(1, __sdt_probe, ## args)			\
+	(void)__SDT_HAS_##flavour;					\
+	__SDT_SITE_##flavour(__sdt_probe, prov, probe, n, ## args);	\
+} while (0)
+
 /*
  * The probes of illumos, in sources for FreeBSD's kernel: each place defines its own, of the
  * provider sdt.  In programs <sys/sdt.h> has macros of these names, with a provider.
@@ -104,17 +116,7 @@ do {									\
 #define __DTRACE_PROBE(name, n, list, args...)				\
 	__DTRACE_PROBE_OF(SDT_FLAVOUR, name, n, list, ## args)
 #define __DTRACE_PROBE_OF(flavour, name, n, list, args...)		\
-	__DTRACE_PROBE_SITE(flavour, #name, n, list, ## args)
-#define __DTRACE_PROBE_SITE(flavour, id, n, list, args...)		\
-do {									\
-	static const struct sdt_provider __sdt_provider = { .name = "sdt" }; \
-	static __attribute__((__unused__))				\
-	__SDT_DEFINE_PROBE(__sdt_probe, __sdt_provider, "", "", id, list, n); \
-	__SDT_DECLARE_KINDS(__sdt_probe);				\
-	__SDT_CHECK_KINDS_##n(1, __sdt_probe, ## args)			\
-	(void)__SDT_HAS_##flavour;					\
-	__SDT_SITE_##flavour(__sdt_probe, "sdt", id, n, ## args);	\
-} while (0)
+	__SDT_SITE_OF_ITS_OWN(flavour, "sdt", #name, n, list, ## args)
 
 /**
  * DTRACE_PROBE() - a site of a probe of its own, of the provider sdt

@@ -139,9 +139,17 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 #define __SDT_NOTE_TEXT_6		__SDT_NOTE_TEXT_5 " %c10@%11"
 #define __SDT_NOTE_TEXT_7		__SDT_NOTE_TEXT_6 " %c12@%13"
 
+/* Without a nop of its own a note may share its address with others, and with other paths. */
+#ifdef SDT_NOTES_WITHOUT_NOP
+#define __SDT_NOTE_NOP			""
+#else
+#define __SDT_NOTE_NOP			"	nop\n"
+#endif
+
 /* Linkers that collect garbage keep the base because the code of the site refers to it. */
 #define __SDT_SITE_note(id, prov, name, n, args...)			\
 	__asm__ volatile("1:	.reloc ., R_X86_64_NONE, _.stapsdt.base\n" \
+		__SDT_NOTE_NOP						\
 		"	.pushsection .note.stapsdt, \"\", @note\n"	\
 		"	.balign 4\n"					\
 		"	.long 3f - 2f, 5f - 4f, 3\n"			\

@@ -128,12 +128,14 @@ def test_notes_say_where_arguments_are(compiler: str, level: str, tmp_path: Path
     assert done.returncode == 0
 
 
-def test_a_note_is_no_instruction(compiler: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("without", [False, True])
+def test_a_note_is_a_nop_or_no_instruction(compiler: str, without: bool, tmp_path: Path) -> None:
     """And readers of such notes understand it."""
     site = "SDT_PROBE_FLAVOUR(note, p, m, f, two, a, b);"
-    done = compiled(compiler, f"{HEAD}\nvoid note(int a, char *b) {{ {site} }}\n", tmp_path)
+    head = "#define SDT_NOTES_WITHOUT_NOP\n" * without + HEAD
+    done = compiled(compiler, f"{head}\nvoid note(int a, char *b) {{ {site} }}\n", tmp_path)
     assert done.returncode == 0, done.stderr
-    assert len(until_return("note", tmp_path / "probes.o")) == 1
+    assert len(until_return("note", tmp_path / "probes.o")) == 2 - without
     words: list[str | Path] = ["readelf", "-n", tmp_path / "probes.o"]
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     assert "Provider: p\n" in text and "Name: two\n" in text
