@@ -248,6 +248,7 @@ static inline __printf(1, 2) void __marker_check_format(const char *fmt __maybe_
  */
 #define trace_mark_flavour(kind, mark, call_data, fmt, args...)	\
 do {									\
+	__MARKER_CHECK_FORMAT(fmt);					\
 	__MARKER_CHECK_NAME(mark);					\
 	static struct marker __marker_##mark =				\
 		__MARKER_INIT(mark, fmt, __func__, __marker_flavour_##kind, \
@@ -261,6 +262,15 @@ do {									\
 #define __MARKER_CHECK_NAME(mark)					\
 	_Static_assert(sizeof(#mark) <= MARKER_NAME_MOST + 1,		\
 		       "the name of a marker has more than 63 characters, too many for a trace event")
+
+/* LTTng's macro of this name, in trees of vendors since 2.6.27, has a channel in front. */
+#ifdef __CHECKER__
+#define __MARKER_CHECK_FORMAT(fmt)	_Static_assert(1, "")
+#else
+#define __MARKER_CHECK_FORMAT(fmt)					\
+	_Static_assert(!__builtin_memcmp(#fmt, "\"", 1),		\
+		       "the format is no string: for trace_mark(channel, name, format, ...) of LTTng write trace_mark(channel_name, format, ...)")
+#endif
 
 #define __MARKER_INIT(mark, fmt, where, how, nr) {			\
 	.name = #mark,							\
@@ -317,6 +327,7 @@ do {									\
  */
 #define trace_mark_tp(mark, tp_name, tp_cb, fmt, args...)		\
 do {									\
+	__MARKER_CHECK_FORMAT(fmt);					\
 	__MARKER_CHECK_NAME(mark);					\
 	static struct marker_tp __marker_##mark = {			\
 		.marker = __MARKER_INIT(mark, fmt, __func__, MARKER_TRACEPOINT, \

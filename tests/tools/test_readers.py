@@ -62,6 +62,19 @@ def test_names_that_are_too_long_are_refused(compiler: str, source: str, tmp_pat
     assert why in said(compiler, source.format("n" * (most + 1)), tmp_path)
 
 
+@pytest.mark.parametrize("macro", ["trace_mark", "_trace_mark", "MARK"])
+def test_the_channel_of_lttng_is_refused(compiler: str, macro: str, tmp_path: Path) -> None:
+    """The first line says what to write; a format that is a macro is a format."""
+    function = f'#include <linux/marker.h>\nvoid f(int a) {{{{ {macro}({{0}}"nr %d", a); }}}}'
+    first = said(compiler, function.format("kernel, sched_schedule, "), tmp_path)
+    line = next(line for line in first.splitlines() if "error:" in line)
+    assert "write trace_mark(channel_name, format, ...)" in line
+    assert not said(compiler, function.format("kernel_sched_schedule, "), tmp_path)
+    whole = '#define FORMAT "nr "\n' + function.format("one, FORMAT ")
+    assert not said(compiler, whole, tmp_path)
+    assert not said(compiler, "void f(void) { trace_mark(one, MARK_NOARGS); }", tmp_path)
+
+
 def test_an_argument_of_128_bits_is_refused(compiler: str, tmp_path: Path) -> None:
     """The type is named; its halves are taken."""
     function = "void f(unsigned __int128 a) {{ SDT_PROBE1(p, , , wide, {0}); }}"
