@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from kmtools.base import processes
 from kmtools.base.paths import ROOT
-from kmtools.lab import catalogue
+from kmtools.lab import catalogue, userspace
 from kmtools.lab.machine import Request
 from kmtools.lab.tracers import TRACERS_MEMORY, fetch_tracers
 from kmtools.runner.ask import Ask
@@ -103,11 +104,22 @@ def suites(kernel: str, modules: Path, batches: int, parts: Iterable[Part]) -> l
     ]
 
 
+def build_usdt(program: Path) -> int:
+    """Build the program whose probes the tracers read; return the compiler's exit code."""
+    words = ["gcc", "-static", "-O2", "-Wl,--build-id", f"-I{ROOT / 'include' / 'usdt'}"]
+    return processes.run([*words, "-o", program, ROOT / "tests" / "native" / "usdt.c"])
+
+
 def run_tracers(kernel: str, suite: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel with the tracers of a Debian: they must show every hit as it is."""
     files, missing = fetch_tracers(suite)
     if not files:
         return Tally(skipped=missing, absent=1)
+    program = log.with_name(f"{log.stem}-usdt")
+    if not userspace.obstacle():
+        if build_usdt(program):
+            return Tally(failed=["the program with a USDT probe does not build"])
+        files[program] = "/usdt"
     request = Request(
         kernel=kernel,
         job=kernelsuite.JOBS / "tracers.sh",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Notes of a module, traced by perf and bpftrace as the file sdt/notes tells them.
+# Notes of a module, traced by perf and bpftrace as the file sdt/notes tells them; and those of a
+# program, with a semaphore that both count.
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
 # shellcheck source=tests/vm/lib_fields.sh
@@ -66,9 +67,79 @@ test_notes_in_bpftrace() {
 	result $? "bpftrace shows what handlers see"
 }
 
+has_said() {
+	[ "$(wc -l </tmp/usdt_said)" -ge "$1" ]
+}
+
+# step_until TEXT: let the program pass its probe six times, until it says that
+step_until() {
+	for _ in $(seq 300); do
+		echo >&3
+		nr_steps=$((nr_steps + 1))
+		within 20 has_said $nr_steps
+		[ "$(tail -n 1 /tmp/usdt_said)" = "$1" ] && return
+		usleep 200000
+	done
+	return 1
+}
+
+# listened_to NAME PID: a tracer listens to the program, and then ends
+listened_to() {
+	step_until "described 6 semaphore 1"
+	result $? "$1 counts the semaphore of a probe up"
+	end_tracer "$2"
+	step_until "described 0 semaphore 0"
+	result $? "$1 counts it down when it ends"
+}
+
+test_usdt_in_perf() {
+	note_tracer perf || return
+	try "perf reads the notes of a program" perf buildid-cache --add /usdt
+	try "perf takes a probe of a program" perf probe -q sdt_server:request__start
+	perf record -q -a -o /tmp/perf.data -e sdt_server:request__start sleep 1000 2>/tmp/said &
+	listened_to perf $!
+	perf script -i /tmp/perf.data >/tmp/script 2>&1
+	sed -n 's/^.* sdt_server:request__start: ([^)]*) *\(.*[^ ]\) *$/\1/p' /tmp/script | sort -u >/tmp/report
+	[ -s /tmp/report ] || head -n 5 /tmp/script | sed 's/^/# /'
+	same "perf shows the arguments of a program's probe" "$(tr '\n' ';' </tmp/report)" \
+		"arg1=1 arg2=1000;arg1=2 arg2=2000;arg1=3 arg2=3000;arg1=4 arg2=4000;arg1=5 arg2=5000;arg1=6 arg2=6000;"
+	perf probe -q -d 'sdt_server:*'
+}
+
+test_usdt_in_bpftrace() {
+	note_tracer bpftrace || return
+	# shellcheck disable=SC2016 # a variable of bpftrace
+	bpftrace -e 'usdt:/usdt:server:request__start { @sum[arg0] = max(arg1); }' >/tmp/report 2>&1 &
+	listened_to bpftrace $!
+	same "bpftrace shows the arguments of a program's probe" \
+		"$(sed -n 's/^@sum\[\([0-9]*\)\]: \([0-9]*\)$/\1 \2/p' /tmp/report | sort | tr '\n' ';')" \
+		"1 1000;2 2000;3 3000;4 4000;5 5000;6 6000;"
+}
+
+# The notes of a program that was compiled with our <sys/sdt.h>.
+test_usdt() {
+	if [ ! -x /usdt ]; then
+		skip "tracers count the semaphore of a probe" "the program was not built"
+		return
+	fi
+	nr_steps=0
+	mkfifo /tmp/usdt_steps
+	/usdt </tmp/usdt_steps >/tmp/usdt_said &
+	usdt=$!
+	exec 3>/tmp/usdt_steps
+	step_until "described 0 semaphore 0"
+	result $? "nobody listens at first"
+	test_usdt_in_perf
+	test_usdt_in_bpftrace
+	exec 3>&-
+	wait $usdt
+	result $? "the program ends"
+}
+
 test_note_tracers() {
 	must insmod /modules/kmarkers_test_notes.ko || return
 	test_notes_in_perf
 	test_notes_in_bpftrace
 	rmmod kmarkers_test_notes
+	test_usdt
 }

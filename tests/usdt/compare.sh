@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Builds a program with USDT probes twice, with the <sys/sdt.h> of kmarkers and with that of
+# SystemTap, and compares its probes, their arguments, and how often gdb meets each.
+#
+# usage: tests/usdt/compare.sh memcached|tcl|perl SOURCES
+# SOURCES is the unpacked source package. Exit codes: 0 the same, 1 a difference or a failed build.
+
+case ${1-} in
+-h | --help | '') sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" && exit ;;
+esac
+
+set -euo pipefail
+name=$1 sources=$(realpath "$2")
+include=$(realpath "$(dirname "$0")/../../include/usdt")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# build TREE FLAGS: build the program with its probes; print where it is
+build() {
+	cd "$1"
+	case $name in
+	memcached)
+		./configure --enable-dtrace CPPFLAGS="$2"
+		# Its makefile does not say that the program needs this first.
+		make memcached_dtrace.h
+		make -j"$(nproc)" memcached
+		;;
+	tcl)
+		cd unix
+		./configure --enable-dtrace --disable-shared CPPFLAGS="$2"
+		make -j"$(nproc)" tclsh
+		;;
+	perl)
+		./Configure -des -Dusedtrace -Dccflags="$2"
+		make -j"$(nproc)" perl
+		;;
+	esac >"$1.log" 2>&1 || { tail -n 20 "$1.log" >&2; return 1; }
+}
+
+program() {
+	case $name in
+	memcached) echo memcached ;;
+	tcl) echo unix/tclsh ;;
+	perl) echo perl ;;
+	esac
+}
+
+# Prints provider, name, whether there is a semaphore, and the sizes of arguments of each probe.
+probes() {
+	readelf -W -n "$1" | awk '
+		/Provider:/ { provider = $NF }
+		/Name:/ { name = $2 }
+		/Location:/ { semaphore = $NF ~ /^0x0+$/ ? "-" : "semaphore" }
+		/Arguments:/ {
+			sizes = ""
+			for (i = 2; i <= NF; i++)
+				if (match($i, /^-?[0-9]+f?@/))
+					sizes = sizes " " substr($i, 1, RLENGTH - 1)
+			print provider, name, semaphore sizes
+		}' | sort
+}
+
+# work PROGRAM: the command that passes many of its probes
+work() {
+	case $name in
+	memcached) echo "-u nobody -l 127.0.0.1 -p 11299 -A -t 1 -o no_modern" ;;
+	tcl) echo "$work/work.tcl" ;;
+	perl) echo "$work/work.pl" ;;
+	esac
+}
+
+# Talks to the server, and ends it.
+talk() {
+	local line
+	for _ in {1..100}; do
+		{ exec 3<>/dev/tcp/127.0.0.1/11299; } 2>/dev/null && break
+		sleep 0.1
+	done
+	for line in 'set a 0 0 1\r\nx\r\n' 'set b 0 0 2\r\nxy\r\n' 'get a\r\n' 'get b\r\n' 'get c\r\n' 'delete a\r\n' \
+		'incr b 1\r\n' 'touch b 10\r\n'; do
+		# shellcheck disable=SC2059 # they are formats
+		printf "$line" >&3
+		sleep 0.2
+	done
+	printf 'shutdown\r\n' >&3
+	cat <&3 >/dev/null
+}
+
+# Prints how often gdb meets each probe while the program does its work.
+hits() {
+	local each nr=0 commands=()
+	while read -r each; do
+		commands+=(-ex "break -probe-stap $each" -ex "ignore $((++nr)) 1000000000")
+	done < <(probes "$1" | awk '{ print $1 ":" $2 }' | sort -u | tee "$1.names")
+	[[ $name != memcached ]] || talk &
+	# shellcheck disable=SC2046 # they are words
+	timeout 300 gdb -nx -batch "${commands[@]}" -ex run -ex "info breakpoints" --args "$1" $(work) </dev/null 2>"$1.gdb" |
+		awk 'NR == FNR { names[NR] = $0; next } /^[0-9]+ / { number = $1 }
+			/already hit/ { print names[number], $4 }' "$1.names" - | sort
+}
+
+cat >"$work/work.tcl" <<'T'
+proc twice {n} { return [expr {$n * 2}] }
+for {set i 0} {$i < 20} {incr i} { twice $i; set l [list $i [twice $i]] }
+foreach w {one two three} { append s $w; string length $s }
+catch { error "on purpose" }
+T
+cat >"$work/work.pl" <<'P'
+sub twice { return 2 * shift } my @l; push @l, twice($_) for 1 .. 20; eval { die "on purpose\n" };
+print scalar(@l), "\n";
+P
+
+for how in ours theirs; do
+	cp -a "$sources" "$work/$how"
+	flags=
+	[[ $how != ours ]] || flags=-I$include
+	(build "$work/$how" "$flags")
+	probes "$work/$how/$(program)" >"$work/$how.probes"
+	hits "$work/$how/$(program)" >"$work/$how.hits"
+done
+wc -l <"$work/ours.probes" | sed "s/^/# $name: probes: /"
+wc -l <"$work/ours.hits" | sed "s/^/# $name: probes that were hit: /"
+[[ -s $work/ours.probes && -s $work/ours.hits ]] || {
+	echo "$name: no probe was hit" >&2
+	exit 1
+}
+sed "s/^/# $name: hits: /" "$work/ours.hits"
+diff -u "$work/theirs.probes" "$work/ours.probes"
+diff -u "$work/theirs.hits" "$work/ours.hits"
