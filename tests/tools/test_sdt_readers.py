@@ -63,16 +63,21 @@ def test_gdb_finds_notes(program: Path, tmp_path: Path) -> None:
     assert len({address for _, address in found}) == len(found)
 
 
-def test_systemtap_finds_notes_and_arguments(program: Path, tmp_path: Path) -> None:
-    """It wants to see a directory in which a kernel was built, and reads nothing there."""
-    kernel = tmp_path / "kernel"
+def systemtap_marks(program: Path, where: Path) -> dict[str, list[str]]:
+    """Return the probes that SystemTap finds, and their arguments. It wants to see a directory in
+    which a kernel was built, and reads nothing there."""
+    kernel = where / "kernel"
     (kernel / "include" / "config").mkdir(parents=True)
     (kernel / ".config").write_text(CONFIG)
     (kernel / "include" / "config" / "kernel.release").write_text("6.1.0\n")
     for name in ("Makefile", "Module.symvers"):
         (kernel / name).touch()
-    listed = said(tmp_path, "stap", "-r", kernel, "-L", f'process("{program}").mark("*")')
-    marks = {mark: tail.split() for mark, tail in re.findall(r'\.mark\("(\w+)"\)(.*)', listed)}
+    listed = said(where, "stap", "-r", kernel, "-L", f'process("{program}").mark("*")')
+    return {mark: tail.split() for mark, tail in re.findall(r'\.mark\("(\w+)"\)(.*)', listed)}
+
+
+def test_systemtap_finds_notes_and_arguments(program: Path, tmp_path: Path) -> None:
+    marks = systemtap_marks(program, tmp_path)
     assert sorted(marks) == PROBES
     assert [len(marks[name]) for name in PROBES] == [3, 2, 0, 7, 7, 4]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import nativeprograms
 import pytest
 from kmtools.base.paths import ROOT
-from test_sdt_readers import REMEDY, said
+from test_sdt_readers import REMEDY, said, systemtap_marks
 
 INCLUDE = f"-I{ROOT}/include/usdt"
 SYSTEMTAP = Path("/usr/include/x86_64-linux-gnu/sys/sdt.h")
@@ -255,6 +255,15 @@ def test_perf_and_bpftrace_find_probes(tmp_path: Path) -> None:
     said(tmp_path, "perf", "buildid-cache", "--add", program)
     found = re.findall(r"\bsdt_forms:(\w+)", said(tmp_path, "perf", "list", "sdt"))
     assert sorted(set(found)) == sorted(SIZES)
+
+
+def test_systemtap_finds_probes_and_arguments(tmp_path: Path) -> None:
+    program = built("gcc -std=gnu11", FORMS, tmp_path, "-O2", "-Wl,--build-id")
+    marks = systemtap_marks(program, tmp_path)
+    assert sorted(marks) == sorted(SIZES)
+    # One of the two that are called varied has no argument.
+    same = [name for name in SIZES if name != "varied"]
+    assert [len(marks[name]) for name in same] == [len(SIZES[name].split()) for name in same]
 
 
 INLINED = """
