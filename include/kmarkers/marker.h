@@ -248,18 +248,26 @@ static inline __printf(1, 2) void __marker_check_format(const char *fmt __maybe_
  */
 #define trace_mark_flavour(kind, mark, call_data, fmt, args...)	\
 do {									\
-	__MARKER_CHECK_FORMAT(fmt);					\
 	__MARKER_CHECK_NAME(mark);					\
-	static struct marker __marker_##mark =				\
+	__MARKER_CHECK_FORMAT(fmt);					\
+	static struct marker __marker_here =				\
 		__MARKER_INIT(mark, fmt, __func__, __marker_flavour_##kind, \
 			      __MARKER_COUNT(args));			\
 									\
-	__MARKER_SITE(kind, __marker_##mark, call_data, fmt, ## args);	\
+	__MARKER_SITE(kind, __marker_here, call_data, fmt, ## args);	\
 } while (0)
 
 /* The longest name of a marker: longer ones cannot be trace events. */
 #define MARKER_NAME_MOST	63
+#ifdef __CHECKER__
+#define __MARKER_CHECK_QUOTES(mark)	_Static_assert(1, "")
+#else
+#define __MARKER_CHECK_QUOTES(mark)					\
+	_Static_assert(__builtin_memcmp(#mark, "\"", 1),		\
+		       "the name of a marker is an identifier: write it without quotes")
+#endif
 #define __MARKER_CHECK_NAME(mark)					\
+	__MARKER_CHECK_QUOTES(mark);					\
 	_Static_assert(sizeof(#mark) <= MARKER_NAME_MOST + 1,		\
 		       "the name of a marker has more than 63 characters, too many for a trace event")
 
@@ -327,9 +335,9 @@ do {									\
  */
 #define trace_mark_tp(mark, tp_name, tp_cb, fmt, args...)		\
 do {									\
-	__MARKER_CHECK_FORMAT(fmt);					\
 	__MARKER_CHECK_NAME(mark);					\
-	static struct marker_tp __marker_##mark = {			\
+	__MARKER_CHECK_FORMAT(fmt);					\
+	static struct marker_tp __marker_here = {			\
 		.marker = __MARKER_INIT(mark, fmt, __func__, MARKER_TRACEPOINT, \
 					__MARKER_COUNT(args)),		\
 		.tracepoint = &__tracepoint_##tp_name,			\
@@ -337,7 +345,7 @@ do {									\
 	};								\
 									\
 	check_trace_callback_type_##tp_name(tp_cb);			\
-	__MARKER_SITE(jump, __marker_##mark.marker, NULL, fmt, ## args); \
+	__MARKER_SITE(jump, __marker_here.marker, NULL, fmt, ## args); \
 } while (0)
 #endif
 

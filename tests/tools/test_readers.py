@@ -75,6 +75,16 @@ def test_the_channel_of_lttng_is_refused(compiler: str, macro: str, tmp_path: Pa
     assert not said(compiler, "void f(void) { trace_mark(one, MARK_NOARGS); }", tmp_path)
 
 
+@pytest.mark.parametrize("macro", ["trace_mark", "_trace_mark", "MARK"])
+def test_a_name_in_quotes_is_refused(compiler: str, macro: str, tmp_path: Path) -> None:
+    """The first line says what to write, and few others follow."""
+    function = f'#include <linux/marker.h>\nvoid f(int a) {{ {macro}("name", "nr %d", a); }}'
+    text = said(compiler, function, tmp_path)
+    line = next(line for line in text.splitlines() if "error:" in line)
+    assert "the name of a marker is an identifier: write it without quotes" in line
+    assert len(text.splitlines()) < 30
+
+
 def test_an_argument_of_128_bits_is_refused(compiler: str, tmp_path: Path) -> None:
     """The type is named; its halves are taken."""
     function = "void f(unsigned __int128 a) {{ SDT_PROBE1(p, , , wide, {0}); }}"
