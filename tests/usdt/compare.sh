@@ -46,7 +46,8 @@ program() {
 	esac
 }
 
-# Prints provider, name, whether there is a semaphore, and the sizes of arguments of each probe.
+# Prints provider, name, whether there is a semaphore, and the sizes of arguments of each probe. How
+# many copies of one there are is up to the compiler, which inlines by the length of code.
 probes() {
 	readelf -W -n "$1" | awk '
 		/Provider:/ { provider = $NF }
@@ -58,7 +59,7 @@ probes() {
 				if (match($i, /^-?[0-9]+f?@/))
 					sizes = sizes " " substr($i, 1, RLENGTH - 1)
 			print provider, name, semaphore sizes
-		}' | sort
+		}' | sort -u
 }
 
 # work PROGRAM: the command that passes many of its probes
