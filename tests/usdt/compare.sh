@@ -88,17 +88,33 @@ talk() {
 	cat <&3 >/dev/null
 }
 
-# Prints how often gdb meets each probe while the program does its work.
-hits() {
-	local each nr=0 commands=()
-	while read -r each; do
+# count PROGRAM PROBE...: print how often gdb meets these probes while the program does its work
+count() {
+	local program=$1 each nr=0 commands=()
+	shift
+	for each; do
 		commands+=(-ex "break -probe-stap $each" -ex "ignore $((++nr)) 1000000000")
-	done < <(probes "$1" | awk '{ print $1 ":" $2 }' | sort -u | tee "$1.names")
+	done
 	[[ $name != memcached ]] || talk &
 	# shellcheck disable=SC2046 # they are words
-	timeout 300 gdb -nx -batch "${commands[@]}" -ex run -ex "info breakpoints" --args "$1" $(work) </dev/null 2>"$1.gdb" |
-		awk 'NR == FNR { names[NR] = $0; next } /^[0-9]+ / { number = $1 }
-			/already hit/ { print names[number], $4 }' "$1.names" - | sort
+	TCL_LIBRARY=$sources/library timeout 300 gdb -nx -batch "${commands[@]}" -ex run \
+		-ex "info breakpoints" --args "$program" $(work) </dev/null 2>"$program.gdb" |
+		awk -v names="$*" 'BEGIN { split(names, name) } /^[0-9]+ / { number = $1 }
+			/already hit/ { print name[number], $4 }'
+}
+
+# hits PROGRAM: print that of all its probes. gdb may miss one directly behind another one, so each
+# run looks at a single probe; a server is started only once.
+hits() {
+	local each names
+	mapfile -t names < <(probes "$1" | awk '{ print $1 ":" $2 }' | sort -u)
+	if [[ $name == memcached ]]; then
+		count "$1" "${names[@]}"
+	else
+		for each in "${names[@]}"; do
+			count "$1" "$each"
+		done
+	fi | sort
 }
 
 cat >"$work/work.tcl" <<'T'

@@ -31,7 +31,9 @@ FLAGS = (
     "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls",
 )  # fmt: skip
 INCLUDES = tuple(f"-I{ROOT / part}" for part in ("native/include", "include", "bench_modules"))
+# A note is what it is in a module: programs give it a nop.
 HEAD = """
+#define SDT_NOTES_WITHOUT_NOP
 #include <linux/kernel.h>
 #include <kmarkers/marker.h>
 #include <kmarkers/typed.h>
