@@ -186,17 +186,17 @@ forms_with() {
 
 # A hundred probes as sources of FreeBSD have them.
 test_sdt_event_forms() {
-	must insmod /modules/$forms.ko || return
+	must insmod "/modules/$forms.ko" || return
 	same "all forms are sites" "$(forms_with off 0)" 100
 	for provider in $form_providers; do
 		put "$provider:::* count" "$sdt_files/control"
 	done
-	put 3 /sys/module/$forms/parameters/pass
+	put 3 "/sys/module/$forms/parameters/pass"
 	same "all forms are on and counted" "$(forms_with 'on\|trapped' 3)" 100
 	for provider in $form_providers; do
 		put "$provider:::* -count" "$sdt_files/control"
 	done
-	put 1 /sys/module/$forms/parameters/pass
+	put 1 "/sys/module/$forms/parameters/pass"
 	same "all forms are off" "$(forms_with off 3)" 100
 	for provider in $form_providers; do
 		[ "$provider" = tpath ] || put "$provider:::* event" "$sdt_files/control"
@@ -216,14 +216,14 @@ test_sdt_event_forms() {
 		put 1 "$directory/enable"
 	done
 	echo >"$tracing/trace"
-	put 2 /sys/module/$forms/parameters/pass
+	put 2 "/sys/module/$forms/parameters/pass"
 	same "each event is recorded" \
 		"$(sed -n 's/.*: \([a-z0-9_]*\): site pass_forms[.+].*/\1/p' "$tracing/trace" | sort | uniq -c | grep -c '^ *[24] ')" \
 		"$(form_events | sed 's:.*/::' | sort -u | wc -l)"
 	grep -q ": partly: .* arg1 1 arg2 2 arg3 (null) arg4 0 arg5 0$" "$tracing/trace" &&
 		grep -q ": untyped: .* arg3 1 arg4 0 arg5 0 arg6 0 arg7 0$" "$tracing/trace"
 	result $? "what a site does not pass is 0 in its records"
-	try "the module leaves while all its events are on" rmmod $forms
+	try "the module leaves while all its events are on" rmmod "$forms"
 	for provider in $form_providers; do
 		[ "$provider" = tpath ] || put "$provider:::* -event" "$sdt_files/control"
 	done
