@@ -83,21 +83,24 @@ step_until() {
 	return 1
 }
 
-# listened_to NAME PID: a tracer listens to the program, and then ends
-listened_to() {
-	step_until "described 6 semaphore 1"
-	result $? "$1 counts the semaphore of a probe up"
-	end_tracer "$2"
-	step_until "described 0 semaphore 0"
-	result $? "$1 counts it down when it ends"
-}
+# A command that lets the program pass its probe, and waits until it has.
+one_step="echo >/tmp/usdt_steps
+	for _ in \$(seq 200); do
+		grep -q 'semaphore 1' /tmp/usdt_said && break
+		sleep 0.1
+	done"
 
 test_usdt_in_perf() {
 	note_tracer perf || return
 	try "perf reads the notes of a program" perf buildid-cache --add /usdt
 	try "perf takes a probe of a program" perf probe -q sdt_server:request__start
-	perf record -q -a -o /tmp/perf.data -e sdt_server:request__start sleep 1000 2>/tmp/said &
-	listened_to perf $!
+	# perf counts up before it records, and records what its command does.
+	try "perf records a probe of a program" \
+		perf record -q -a -o /tmp/perf.data -e sdt_server:request__start sh -c "$one_step"
+	nr_steps=$((nr_steps + 1))
+	same "perf counts the semaphore of a probe up" "$(tail -n 1 /tmp/usdt_said)" "described 6 semaphore 1"
+	step_until "described 0 semaphore 0"
+	result $? "perf counts it down when it ends"
 	perf script -i /tmp/perf.data >/tmp/script 2>&1
 	sed -n 's/^.* sdt_server:request__start: ([^)]*) *\(.*[^ ]\) *$/\1/p' /tmp/script | sort -u >/tmp/report
 	[ -s /tmp/report ] || head -n 5 /tmp/script | sed 's/^/# /'
@@ -110,7 +113,12 @@ test_usdt_in_bpftrace() {
 	note_tracer bpftrace || return
 	# shellcheck disable=SC2016 # a variable of bpftrace
 	bpftrace -e 'usdt:/usdt:server:request__start { @sum[arg0] = max(arg1); }' >/tmp/report 2>&1 &
-	listened_to bpftrace $!
+	tracing_usdt=$!
+	step_until "described 6 semaphore 1"
+	result $? "bpftrace counts the semaphore of a probe up"
+	end_tracer $tracing_usdt
+	step_until "described 0 semaphore 0"
+	result $? "bpftrace counts it down when it ends"
 	same "bpftrace shows the arguments of a program's probe" \
 		"$(sed -n 's/^@sum\[\([0-9]*\)\]: \([0-9]*\)$/\1 \2/p' /tmp/report | sort | tr '\n' ';')" \
 		"1 1000;2 2000;3 3000;4 4000;5 5000;6 6000;"
