@@ -100,7 +100,7 @@ do {									\
 #define __SDT_SITE_OF_ITS_OWN(flavour, prov, probe, n, list, args...)	\
 do {									\
 	static const struct sdt_provider __sdt_provider = { .name = prov }; \
-	static __attribute__((__unused__))				\
+	static __maybe_unused						\
 	__SDT_DEFINE_PROBE(__sdt_probe, __sdt_provider, "", "", probe, list, n); \
 	__SDT_DECLARE_KINDS(__sdt_probe);				\
 	__SDT_CHECK_KINDS_##n(1, __sdt_probe, ## args)			\

@@ -57,7 +57,7 @@
 
 /* Arrays that are never there: the length of each is the kind of an argument. */
 #define __SDT_DECLARE_KINDS(id)						\
-	extern __attribute__((__unused__))				\
+	extern __maybe_unused						\
 	char __sdt_kind_1_##id[], __sdt_kind_2_##id[], __sdt_kind_3_##id[], \
 	     __sdt_kind_4_##id[], __sdt_kind_5_##id[], __sdt_kind_6_##id[], \
 	     __sdt_kind_7_##id[]
