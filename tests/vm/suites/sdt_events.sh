@@ -169,13 +169,23 @@ test_sdt_event_many() {
 }
 
 forms=kmarkers_test_sdt_forms
-form_providers="tpath tproc tsched ttimeout tstream tdatagram tlink tlock tmemory tabi32 sdt"
+form_providers="tpath tproc tsched ttimeout tstream tdatagram tlink tlock tmemory tabi32"
 
 # form_events: print the directories of the events that are probes of all forms
 form_events() {
 	for each in $form_providers; do
 		find "$tracing/events/sdt_$each" -mindepth 1 -maxdepth 1 -type d 2>/dev/null
 	done
+	find "$tracing/events/sdt_sdt" -name "own__*" -type d 2>/dev/null
+}
+
+# for_each_form COMMAND [PROVIDER]: give the command to the probes of all forms, but for a provider's.
+# Other modules have probes of the provider sdt, too.
+for_each_form() {
+	for each in $form_providers; do
+		[ "$each" = "${2-}" ] || put "$each:::* $1" "$sdt_files/control"
+	done
+	put "sdt:::own-* $1" "$sdt_files/control"
 }
 
 # forms_with STATE HITS: print how many probes of all forms are in that state and have those counts
@@ -188,19 +198,13 @@ forms_with() {
 test_sdt_event_forms() {
 	must insmod "/modules/$forms.ko" || return
 	same "all forms are sites" "$(forms_with off 0)" 100
-	for provider in $form_providers; do
-		put "$provider:::* count" "$sdt_files/control"
-	done
+	for_each_form count
 	put 3 "/sys/module/$forms/parameters/pass"
 	same "all forms are on and counted" "$(forms_with 'on\|trapped' 3)" 100
-	for provider in $form_providers; do
-		put "$provider:::* -count" "$sdt_files/control"
-	done
+	for_each_form -count
 	put 1 "/sys/module/$forms/parameters/pass"
 	same "all forms are off" "$(forms_with off 3)" 100
-	for provider in $form_providers; do
-		[ "$provider" = tpath ] || put "$provider:::* event" "$sdt_files/control"
-	done
+	for_each_form event tpath
 	put "tpath:cache::* event" "$sdt_files/control"
 	put "tpath:calls::* event" "$sdt_files/control"
 	put "tpath:names::* event" "$sdt_files/control"
@@ -224,9 +228,7 @@ test_sdt_event_forms() {
 		grep -q ": untyped: .* arg3 1 arg4 0 arg5 0 arg6 0 arg7 0$" "$tracing/trace"
 	result $? "what a site does not pass is 0 in its records"
 	try "the module leaves while all its events are on" rmmod "$forms"
-	for provider in $form_providers; do
-		[ "$provider" = tpath ] || put "$provider:::* -event" "$sdt_files/control"
-	done
+	for_each_form -event tpath
 	for module in cache calls names; do
 		put "tpath:$module::* -event" "$sdt_files/control"
 	done
