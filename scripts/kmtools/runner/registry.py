@@ -52,6 +52,7 @@ OPTIONS = {
     "mutants": "names of mutants (all)",
     "no_kernel": "1: leave out mutants that need a boot",
     "numbers": "numbers of rows of the table of processors (all)",
+    "programs": "some of memcached, tcl and perl (all)",
     "quick": "1: run every command of the README with QUICK=1",
     "readme": "1: write the times into CONTRIBUTING.md",
     "root": "only this release of Debian",
