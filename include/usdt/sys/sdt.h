@@ -129,97 +129,31 @@ __USDT_INLINE double __usdt_value(long double a) { return (double)a; }
  * thread-local variable in memory.  There are not enough registers for more.
  */
 #define __USDT_IN(operand, a)	"n" (__USDT_CODE(a)), operand (__USDT_VALUE(a))
+#define __USDT_ALL_1(operand, a)		__USDT_IN(operand, a)
+#define __USDT_ALL_2(operand, a, b...)	__USDT_IN(operand, a), __USDT_ALL_1(operand, b)
+#define __USDT_ALL_3(operand, a, b...)	__USDT_IN(operand, a), __USDT_ALL_2(operand, b)
+#define __USDT_ALL_4(operand, a, b...)	__USDT_IN(operand, a), __USDT_ALL_3(operand, b)
+#define __USDT_ALL_5(operand, a, b...)	__USDT_IN(operand, a), __USDT_ALL_4(operand, b)
+#define __USDT_ALL_6(operand, a, b...)	__USDT_IN(operand, a), __USDT_ALL_5(operand, b)
+#define __USDT_ALL_7(operand, a, b...)	__USDT_IN(operand, a), __USDT_ALL_6(operand, b)
+#define __USDT_ALL_8(operand, a, b...)	__USDT_IN(operand, a), __USDT_ALL_7(operand, b)
+#define __USDT_ALL_9(operand, a, b...)	__USDT_IN(operand, a), __USDT_ALL_8(operand, b)
+#define __USDT_ALL_10(operand, a, b...)	__USDT_IN(operand, a), __USDT_ALL_9(operand, b)
+#define __USDT_ALL_11(operand, a, b...)	__USDT_IN(operand, a), __USDT_ALL_10(operand, b)
+#define __USDT_ALL_12(operand, a, b...)	__USDT_IN(operand, a), __USDT_ALL_11(operand, b)
 #define __USDT_IN_0()
-#define __USDT_IN_1(a1)							\
-	__USDT_IN("nr", a1)
-#define __USDT_IN_2(a1, a2)						\
-	__USDT_IN("nr", a1), \
-	__USDT_IN("nr", a2)
-#define __USDT_IN_3(a1, a2, a3)						\
-	__USDT_IN("nr", a1), \
-	__USDT_IN("nr", a2), \
-	__USDT_IN("nr", a3)
-#define __USDT_IN_4(a1, a2, a3, a4)					\
-	__USDT_IN("nr", a1), \
-	__USDT_IN("nr", a2), \
-	__USDT_IN("nr", a3), \
-	__USDT_IN("nr", a4)
-#define __USDT_IN_5(a1, a2, a3, a4, a5)					\
-	__USDT_IN("nr", a1), \
-	__USDT_IN("nr", a2), \
-	__USDT_IN("nr", a3), \
-	__USDT_IN("nr", a4), \
-	__USDT_IN("nr", a5)
-#define __USDT_IN_6(a1, a2, a3, a4, a5, a6)				\
-	__USDT_IN("nr", a1), \
-	__USDT_IN("nr", a2), \
-	__USDT_IN("nr", a3), \
-	__USDT_IN("nr", a4), \
-	__USDT_IN("nr", a5), \
-	__USDT_IN("nr", a6)
-#define __USDT_IN_7(a1, a2, a3, a4, a5, a6, a7)				\
-	__USDT_IN("nor", a1), \
-	__USDT_IN("nor", a2), \
-	__USDT_IN("nor", a3), \
-	__USDT_IN("nor", a4), \
-	__USDT_IN("nor", a5), \
-	__USDT_IN("nor", a6), \
-	__USDT_IN("nor", a7)
-#define __USDT_IN_8(a1, a2, a3, a4, a5, a6, a7, a8)			\
-	__USDT_IN("nor", a1), \
-	__USDT_IN("nor", a2), \
-	__USDT_IN("nor", a3), \
-	__USDT_IN("nor", a4), \
-	__USDT_IN("nor", a5), \
-	__USDT_IN("nor", a6), \
-	__USDT_IN("nor", a7), \
-	__USDT_IN("nor", a8)
-#define __USDT_IN_9(a1, a2, a3, a4, a5, a6, a7, a8, a9)			\
-	__USDT_IN("nor", a1), \
-	__USDT_IN("nor", a2), \
-	__USDT_IN("nor", a3), \
-	__USDT_IN("nor", a4), \
-	__USDT_IN("nor", a5), \
-	__USDT_IN("nor", a6), \
-	__USDT_IN("nor", a7), \
-	__USDT_IN("nor", a8), \
-	__USDT_IN("nor", a9)
-#define __USDT_IN_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)		\
-	__USDT_IN("nor", a1), \
-	__USDT_IN("nor", a2), \
-	__USDT_IN("nor", a3), \
-	__USDT_IN("nor", a4), \
-	__USDT_IN("nor", a5), \
-	__USDT_IN("nor", a6), \
-	__USDT_IN("nor", a7), \
-	__USDT_IN("nor", a8), \
-	__USDT_IN("nor", a9), \
-	__USDT_IN("nor", a10)
-#define __USDT_IN_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)	\
-	__USDT_IN("nor", a1), \
-	__USDT_IN("nor", a2), \
-	__USDT_IN("nor", a3), \
-	__USDT_IN("nor", a4), \
-	__USDT_IN("nor", a5), \
-	__USDT_IN("nor", a6), \
-	__USDT_IN("nor", a7), \
-	__USDT_IN("nor", a8), \
-	__USDT_IN("nor", a9), \
-	__USDT_IN("nor", a10), \
-	__USDT_IN("nor", a11)
-#define __USDT_IN_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)	\
-	__USDT_IN("nor", a1), \
-	__USDT_IN("nor", a2), \
-	__USDT_IN("nor", a3), \
-	__USDT_IN("nor", a4), \
-	__USDT_IN("nor", a5), \
-	__USDT_IN("nor", a6), \
-	__USDT_IN("nor", a7), \
-	__USDT_IN("nor", a8), \
-	__USDT_IN("nor", a9), \
-	__USDT_IN("nor", a10), \
-	__USDT_IN("nor", a11), \
-	__USDT_IN("nor", a12)
+#define __USDT_IN_1(args...)	__USDT_ALL_1("nr", args)
+#define __USDT_IN_2(args...)	__USDT_ALL_2("nr", args)
+#define __USDT_IN_3(args...)	__USDT_ALL_3("nr", args)
+#define __USDT_IN_4(args...)	__USDT_ALL_4("nr", args)
+#define __USDT_IN_5(args...)	__USDT_ALL_5("nr", args)
+#define __USDT_IN_6(args...)	__USDT_ALL_6("nr", args)
+#define __USDT_IN_7(args...)	__USDT_ALL_7("nor", args)
+#define __USDT_IN_8(args...)	__USDT_ALL_8("nor", args)
+#define __USDT_IN_9(args...)	__USDT_ALL_9("nor", args)
+#define __USDT_IN_10(args...)	__USDT_ALL_10("nor", args)
+#define __USDT_IN_11(args...)	__USDT_ALL_11("nor", args)
+#define __USDT_IN_12(args...)	__USDT_ALL_12("nor", args)
 
 /* One argument: its size and operand, which are two operands of the statement. */
 #define __USDT_TEXT(code, value)					\

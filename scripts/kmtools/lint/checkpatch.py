@@ -70,16 +70,16 @@ IGNORED = {
         ),
         ("SPACING",),
     ),
+    # The same, and rows of all that a format may have.
+    "tests/kernel/readers": (
+        *("SPACING", "TRAILING_SEMICOLON", "PRINTF_L", "VSPRINTF_SPECIFIER_PX", "STRING_FRAGMENTS"),
+    ),
     # Macros define a hundred of them.
     "tests/kernel/sdt_forms": ("TRAILING_SEMICOLON",),
     # For programs in C and in C++, which need none of the kernel's headers.
     "include/usdt/": (
         *("SPACING", "TRAILING_SEMICOLON", "SINGLE_STATEMENT_DO_WHILE_MACRO"),
         *("PREFER_DEFINED_ATTRIBUTE_MACRO", "CONSTANT_COMPARISON", "VOLATILE"),
-    ),
-    # The same, and rows of all that a format may have.
-    "tests/kernel/readers": (
-        *("SPACING", "TRAILING_SEMICOLON", "PRINTF_L", "VSPRINTF_SPECIFIER_PX", "STRING_FRAGMENTS"),
     ),
     # The only files that depend on kernel versions.
     "include/compat/": ("LINUX_VERSION_CODE", "CONSTANT_COMPARISON"),
