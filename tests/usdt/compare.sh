@@ -35,7 +35,7 @@ build() {
 		./Configure -des -Dusedtrace -Dccflags="$2"
 		make -j"$(nproc)" perl
 		;;
-	esac >"$1.log" 2>&1 || { tail -n 20 "$1.log" >&2; return 1; }
+	esac >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; return 1; }
 }
 
 # Prints where the program is in its tree.
@@ -99,7 +99,7 @@ count() {
 	[[ $name != memcached ]] || talk &
 	# shellcheck disable=SC2046 # they are words
 	TCL_LIBRARY=$sources/library timeout 300 gdb -nx -batch "${commands[@]}" -ex run \
-		-ex "info breakpoints" --args "$program" $(work) </dev/null 2>"$program.gdb" |
+		-ex "info breakpoints" --args "$program" $(work) </dev/null 2>"$work/gdb" |
 		awk -v names="$*" 'BEGIN { split(names, name) } /^[0-9]+ / { number = $1 }
 			/already hit/ { print name[number], $4 }'
 }
@@ -129,13 +129,15 @@ sub twice { return 2 * shift } my @l; push @l, twice($_) for 1 .. 20; eval { die
 print scalar(@l), "\n";
 P
 
+# Both are built and run in one place, because a program may count the letters of its path.
 for how in ours theirs; do
-	cp -a "$sources" "$work/$how"
+	cp -a "$sources" "$work/tree"
 	flags=
 	[[ $how != ours ]] || flags=-I$include
-	(build "$work/$how" "$flags")
-	probes "$work/$how/$(program)" >"$work/$how.probes"
-	hits "$work/$how/$(program)" >"$work/$how.hits"
+	(build "$work/tree" "$flags")
+	probes "$work/tree/$(program)" >"$work/$how.probes"
+	hits "$work/tree/$(program)" >"$work/$how.hits"
+	rm -r "$work/tree"
 done
 wc -l <"$work/ours.probes" | sed "s/^/# $name: probes: /"
 wc -l <"$work/ours.hits" | sed "s/^/# $name: probes that were hit: /"
