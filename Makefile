@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The commands of kmarkers; "make help" lists them.
 
-# No makefile can name a file in a directory whose name holds a blank.
-ifneq ($(words $(CURDIR)),1)
-$(error this directory's name holds a blank, which make cannot work with; move it: $(CURDIR))
-endif
+include scripts/directory.mk
 
 # These functions turn a variable, as it was written, into a word of the shell, an option with a
 # value and an option without. An option without a value is left out if the variable is 0.
@@ -25,7 +22,7 @@ export DESTDIR PREFIX LIBDIR ZSHDIR KDIR
 modules: ## build the modules for the running kernel, or KDIR=...
 	@test -e $(call quoted,$(KDIR))/Makefile || { \
 		echo "modules: no kernel headers in" $(call quoted,$(KDIR))":" \
-			"$$(scripts/host hint), or set KDIR" >&2; exit 2; }
+			"$$(scripts/host hint); or set KDIR" >&2; exit 2; }
 	$(MAKE) -C $(call quoted,$(KDIR)) M=$(CURDIR) modules
 
 bench: ## set up, build, measure, report (QUICK=1: short; RESUME=RUN)

@@ -58,15 +58,20 @@ def test_what_setup_lacks_does_not_end_it(checkout: Path, setup: int, code: int,
     assert done.stdout == ("scripts/kmarkers bench --quick\n" if code == 7 else "")
 
 
-def test_make_refuses_a_directory_with_a_blank(tmp_path: Path) -> None:
-    there = tmp_path / "two words"
-    there.mkdir()
-    (there / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
-    words = ["make", "-C", str(there), "bench"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "holds a blank, which make cannot work with; move it" in done.stderr
-    assert [path.name for path in there.iterdir()] == ["Makefile"]
+@pytest.mark.parametrize("odd", [*":%;'&#$()*?[]<>|`\"\\", "blank"])
+def test_make_refuses_a_directory_that_it_cannot_name(tmp_path: Path, odd: str) -> None:
+    there = tmp_path / "two{}words".format(" " if odd == "blank" else odd)
+    files = ["Makefile", "native/Makefile", "scripts/directory.mk"]
+    for name in files:
+        (there / name).parent.mkdir(parents=True, exist_ok=True)
+        (there / name).write_bytes((ROOT / name).read_bytes())
+    for folder in (there, there / "native"):
+        words = ["make", "-C", str(folder), "bench"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert f"holds a {odd}, which make cannot work with; move it" in done.stderr
+    left = [str(path.relative_to(there)) for path in there.rglob("*") if path.is_file()]
+    assert sorted(left) == files
 
 
 def test_a_checkout_that_cannot_be_written_to_is_named(checkout: Path) -> None:

@@ -131,8 +131,6 @@ def test_unsigned_modules_are_refused_before_they_are_loaded(tmp_path: Path, sta
 @pytest.mark.parametrize(
     ("release", "command"),
     [
-        ("ID=debian", "apt-get install linux-headers-"),
-        ('ID=pop\nID_LIKE="ubuntu debian"', "apt-get install linux-headers-"),
         ("ID=fedora", "dnf install kernel-devel-"),
         ('ID="opensuse-leap"\nID_LIKE="suse opensuse"', "zypper install"),
         ("ID=arch", "pacman -S linux-headers"),
@@ -144,6 +142,32 @@ def test_hint_is_that_of_the_distribution(tmp_path: Path, release: str, command:
     said = load(tmp_path, "hint")
     assert said.returncode == 0
     assert said.stdout.startswith(command)
+
+
+@pytest.mark.parametrize("release", ["ID=debian", 'ID=pop\nID_LIKE="ubuntu debian"'])
+@pytest.mark.parametrize(
+    ("shows", "lists", "command"),
+    [
+        ("exit 0", "echo linux-headers-1", "apt-get install linux-headers-"),
+        ("exit 1", "echo linux-headers-1", "no package has those of kernel "),
+        # Without lists of packages nothing is known.
+        ("exit 1", ":", "apt-get install linux-headers-"),
+    ],
+)
+def test_hint_names_a_package_that_there_is(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    release: str,
+    shows: str,
+    lists: str,
+    command: str,
+) -> None:
+    place(tmp_path, "etc/os-release", release)
+    place(tmp_path, "bin/apt-cache", f'#!/bin/sh\n[ "$1" = search ] || {shows}\n{lists}')
+    (tmp_path / "bin" / "apt-cache").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    said = load(tmp_path, "hint")
+    assert (said.returncode, said.stdout.startswith(command)) == (0, True), said.stdout
 
 
 # What takes the place of insmod stands still behind the module of markers; that of rmmod is slow.

@@ -18,6 +18,13 @@ echo >>log
 PROGRAMS = ("scripts/setup", "scripts/bench", "scripts/kmarkers")
 
 
+def copy_makefile(to: Path) -> None:
+    """Copy the makefile, and what it includes, into a folder."""
+    for name in ("Makefile", "scripts/directory.mk"):
+        (to / name).parent.mkdir(exist_ok=True)
+        (to / name).write_bytes((ROOT / name).read_bytes())
+
+
 def told(tmp_path: Path, *words: str) -> list[str]:
     """Return the words of the last program that make starts, and of those the ones that count."""
     for name in PROGRAMS:
@@ -25,7 +32,7 @@ def told(tmp_path: Path, *words: str) -> list[str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(SHOW)
         path.chmod(0o755)
-    (tmp_path / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
+    copy_makefile(tmp_path)
     (tmp_path / "log").unlink(missing_ok=True)
     clean = {name: to for name, to in os.environ.items() if name in ("PATH", "HOME")}
     done = subprocess.run(
@@ -100,11 +107,17 @@ def test_all_kernels_without_a_name(tmp_path: Path) -> None:
 
 
 def test_clean_leaves_what_was_not_built(tmp_path: Path) -> None:
-    (tmp_path / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
+    copy_makefile(tmp_path)
     built = ("one.o", "one.ko", "one.mod", "one.mod.c", ".one.o.cmd", ".one.o.d", "modules.order")
     made = [f"patcher/{name}" for name in (*built, "Module.symvers")]
     made += ["Module.symvers", "compile_commands.json", "build/native/kmbench", "build/deb/one.deb"]
-    kept = ["Makefile", "patcher/one.c", "build/lab/kernels/6.1", "build/venv/bin/python"]
+    kept = [
+        "Makefile",
+        "scripts/directory.mk",
+        "patcher/one.c",
+        "build/lab/kernels/6.1",
+        "build/venv/bin/python",
+    ]
     for name in [*made, *kept]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
