@@ -19,9 +19,12 @@ $(error entry.mk: clang has neither -minstrument-return nor a section of ours fo
 endif
 
 # The kernel's ftrace finds the places that this option records.
-ccflags-remove-y += -mrecord-mcount
+# What is given to make itself wins over a makefile's "+=" otherwise.
+kmarkers_add = $(if $(filter command,$(origin $1)),override )$1 += $2
+$(eval $(call kmarkers_add,ccflags-remove-y,-mrecord-mcount))
 kmarkers_entry_flags := -include$(KMARKERS)/include/kmarkers/entry_record.h
 ifneq ($(KMARKERS_ENTRY_EXITS),n)
 kmarkers_entry_flags += -minstrument-return=call
 endif
-ccflags-y += -pg -mfentry -I$(KMARKERS)/include $(kmarkers_entry_flags)
+$(eval $(call kmarkers_add,ccflags-y,\
+	-pg -mfentry -I$$(KMARKERS)/include $$(kmarkers_entry_flags)))
