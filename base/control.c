@@ -5,6 +5,8 @@
 #include <linux/export.h>
 #include <linux/moduleparam.h>
 #include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -13,25 +15,32 @@
 
 #include "words.h"
 
-/**
- * patcher_control_run() - carry out a line
- * @control: what takes it
- * @line: modified
- *
- * Context: may sleep.
- * Return: 0; -ENODEV before the control is opened and after it was closed; or an error
- * of the module.
- */
-int patcher_control_run(struct patcher_control *control, char *line)
+/* Say what is wrong with a line, and what could be written.  Programs that try many are cut short. */
+static void report_refusal(const struct patcher_control *control, const char *line)
 {
+	static DEFINE_RATELIMIT_STATE(limit, 5 * HZ, 50);
+
+	if (__ratelimit(&limit))
+		pr_info("%s: control refuses \"%.100s\"; it takes %s\n", control->module, line,
+			control->usage);
+}
+
+/* Carry out a line; -ENODEV before the control is opened and after it was closed. */
+static int run_line(struct patcher_control *control, char *line)
+{
+	char *written = kstrdup(line, GFP_KERNEL);
 	int err;
 
+	if (!written)
+		return -ENOMEM;
 	mutex_lock(&control->lock);
 	err = control->open ? control->run(line) : -ENODEV;
 	mutex_unlock(&control->lock);
+	if (err == -EINVAL)
+		report_refusal(control, written);
+	kfree(written);
 	return err;
 }
-EXPORT_SYMBOL_GPL(patcher_control_run);
 
 /**
  * patcher_control_write() - carry out a line that user space writes to a file in debugfs
@@ -40,7 +49,8 @@ EXPORT_SYMBOL_GPL(patcher_control_run);
  * @count: how many
  *
  * Context: may sleep.
- * Return: @count; or an error of patcher_read_line() or patcher_control_run().
+ * Return: @count; -ENODEV before the control is opened and after it was closed; or an
+ * error of patcher_read_line() or of the module.
  */
 ssize_t patcher_control_write(struct patcher_control *control, const char __user *buf, size_t count)
 {
@@ -49,7 +59,7 @@ ssize_t patcher_control_write(struct patcher_control *control, const char __user
 
 	if (IS_ERR(line))
 		return PTR_ERR(line);
-	err = patcher_control_run(control, line);
+	err = run_line(control, line);
 	kfree(line);
 	return err ?: count;
 }
@@ -61,8 +71,8 @@ EXPORT_SYMBOL_GPL(patcher_control_write);
  * @param: the parameter
  *
  * Context: may sleep.
- * Return: 0; -EINVAL for a line that is too long or is more than one; -ENOMEM; or an error of
- * patcher_control_run().
+ * Return: 0; -EINVAL for a line that is too long or is more than one; -ENOMEM; -ENODEV before the
+ * control is opened and after it was closed; or an error of the module.
  */
 int patcher_control_set(const char *value, const struct kernel_param *param)
 {
@@ -75,7 +85,7 @@ int patcher_control_set(const char *value, const struct kernel_param *param)
 	line = kstrdup(value, GFP_KERNEL);
 	if (!line)
 		return -ENOMEM;
-	err = kmarkers_end_line(line, length) ?: patcher_control_run(param->arg, line);
+	err = kmarkers_end_line(line, length) ?: run_line(param->arg, line);
 	kfree(line);
 	return err;
 }

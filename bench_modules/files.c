@@ -276,7 +276,8 @@ static int run_line(char *line)
 	return bench_command(line);
 }
 
-PATCHER_CONTROL(control, run_line);
+PATCHER_CONTROL(control, run_line,
+		"start [BENCHMARK...] | stop | reset | BENCHMARK... | blocks N | cpu N | seed N");
 MODULE_PARM_DESC(control, "takes what the files in debugfs take, also under lockdown");
 
 static ssize_t control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
@@ -288,7 +289,7 @@ static int control_show(struct seq_file *m, void *unused)
 {
 	unsigned int i;
 
-	seq_puts(m, "start [BENCHMARK...] | stop | reset | BENCHMARK... | blocks N | cpu N | seed N |\n");
+	seq_printf(m, "%s |\n", control.usage);
 	bench_live_help(m);
 	mutex_lock(&bench_session.lock);
 	for (i = 0; i < bench_nr_groups; i++)

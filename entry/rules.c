@@ -8,11 +8,15 @@
  * instructions are brought in line; if that fails, they are exchanged once more.
  */
 #include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/printk.h>
 #include <linux/rculist.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -65,6 +69,51 @@ static bool matches(const struct rule *rule, const struct entry_names *names,
 		return true;
 	entry_function_of(function, entry_name_of(names, patcher_spot_addr(spot), &offset));
 	return entry_part_matches(&rule->pattern, ENTRY_FUNCTION, function);
+}
+
+/* How many spots of all tables a rule matches, but no more than @most; or -ENOMEM. */
+static int count_matches(const struct rule *rule, int most)
+{
+	bool is_named = entry_pattern_has(&rule->pattern, ENTRY_FUNCTION);
+	struct entry_table *table;
+	unsigned int i;
+	int nr = 0;
+
+	list_for_each_entry(table, &entry_registry.tables, node) {
+		struct entry_names names = { NULL };
+
+		if (!entry_part_matches(&rule->pattern, ENTRY_MODULE,
+					module_name(table->sites.module)))
+			continue;
+		if (is_named && entry_names_read(&names, table->sites.module))
+			return -ENOMEM;
+		for (i = 0; i < table->sites.nr && nr < most; i++)
+			nr += matches(rule, is_named ? &names : NULL, &table->sites.spots[i]);
+		entry_names_free(&names);
+	}
+	return nr;
+}
+
+static const char *name_action(u32 action)
+{
+	return action == ENTRY_COUNT ? "count" : "event";
+}
+
+/* Print all rules, one line each: the pattern, what is done, and how many spots match.  0, -ENOMEM. */
+int entry_rules_show(struct seq_file *m)
+{
+	const struct rule *rule;
+	int nr = 0;
+
+	mutex_lock(&entry_registry.lock);
+	list_for_each_entry(rule, &rules, node) {
+		nr = count_matches(rule, INT_MAX);
+		if (nr < 0)
+			break;
+		seq_printf(m, "%s %s %d\n", rule->text, name_action(rule->action), nr);
+	}
+	mutex_unlock(&entry_registry.lock);
+	return min(nr, 0);
 }
 
 static int plan_rule(struct entry_table *table, const struct rule *rule)
@@ -172,6 +221,8 @@ static int add_rule(struct rule *rule)
 	}
 	if (err)
 		list_del(&rule->node);
+	else if (!count_matches(rule, 1))
+		pr_info("%s: no function matches now, it waits\n", rule->text);
 	return err;
 }
 

@@ -4,6 +4,7 @@
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/seq_file.h>
+#include <linux/string.h>
 
 #include <kmarkers/immediate.h>
 #include <kmarkers/patcher.h>
@@ -19,14 +20,33 @@ DEFINE_SHOW_ATTRIBUTE(imv_list);
 
 static struct dentry *dir;
 
+/* Name the sites that are in text which is freed after init. */
+static void report_freed(const struct module *module, const struct kmarkers_span *span)
+{
+	const struct patcher_site *site;
+
+	for (site = span->first; site < (const struct patcher_site *)span->end; site++) {
+		unsigned long addr = patcher_site_addr(site);
+		char name[64], *suffix;
+
+		if (!within_module_init(addr, module))
+			continue;
+		snprintf(name, sizeof(name), "%ps", (void *)patcher_site_key(site));
+		suffix = strstr(name, "__imv");
+		if (suffix)
+			*suffix = '\0';
+		pr_err("%s: imv_read() of %s is in %ps, which is freed after init: use _imv_read(), or make its function noinline and not __init\n",
+		       module->name, name, (void *)addr);
+	}
+}
+
 static int add_values(struct module *module, const struct kmarkers_span *span)
 {
 	int err = imv_add_table(module, span);
 
 	if (err == -EPERM)
-		pr_err("%s: imv_read() in text that is freed after init, use _imv_read()\n",
-		       module->name);
-	else if (err)
+		report_freed(module, span);
+	if (err)
 		pr_err("%s: table of immediate values refused: error %d\n", module->name, err);
 	return err;
 }

@@ -70,15 +70,23 @@ static int set_value(const struct imv_settable *settable, s64 value)
 	return imv_set_many(&change, 1);
 }
 
+/* Say what may be written, if what was written is refused for that. */
+static int report_bounds(const struct imv_settable *settable, int err)
+{
+	if (err == -EINVAL)
+		pr_info_ratelimited("%s takes a number from %lld to %lld\n", settable->name,
+				    settable->min, settable->max);
+	return err;
+}
+
 static ssize_t value_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
+	const struct imv_settable *settable = file_inode(file)->i_private;
 	u64 bits;
 	int err;
 
-	err = patcher_read_number(buf, count, true, &bits);
-	if (!err)
-		err = set_value(file_inode(file)->i_private, bits);
-	return err ?: count;
+	err = patcher_read_number(buf, count, true, &bits) ?: set_value(settable, bits);
+	return report_bounds(settable, err) ?: count;
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(value);
 
@@ -118,17 +126,20 @@ static int run_line(char *line)
 
 	if (patcher_split_words(line, words, 2) != 2)
 		return -EINVAL;
-	err = patcher_parse_number(words[1], true, &bits);
-	if (err)
-		return err;
 	mutex_lock(&lock);
 	settable = find_settable(words[0]);
-	err = settable ? set_value(settable, bits) : -ENOENT;
+	if (settable)
+		err = report_bounds(settable, patcher_parse_number(words[1], true, &bits) ?:
+				    set_value(settable, bits));
+	else
+		err = -ENOENT;
 	mutex_unlock(&lock);
+	if (err == -ENOENT)
+		pr_info("no settable value %s\n", words[0]);
 	return err;
 }
 
-PATCHER_CONTROL(control, run_line);
+PATCHER_CONTROL(control, run_line, "MODULE.NAME NUMBER");
 MODULE_PARM_DESC(control, "takes MODULE.NAME NUMBER, and sets that value, also under lockdown");
 
 static void create_file(struct module *module, struct imv_settable *settable)

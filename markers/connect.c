@@ -12,6 +12,7 @@
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
+#include <linux/printk.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
@@ -88,8 +89,11 @@ static int prepare_link(struct marker_link *link)
 	const char *format = link->format;
 	int err;
 
-	if (format && !format_fits(entry, format))
+	if (format && !format_fits(entry, format)) {
+		pr_warn("%s: a probe with format \"%s\" is refused, the others have \"%s\"\n",
+			entry->name, format, entry->format);
 		return -EPERM;
+	}
 	if (marker_array_find(entry->probes, link->func, link->private) >= 0)
 		return -EBUSY;
 	if (!format && !list_empty(&entry->markers))

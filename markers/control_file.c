@@ -7,6 +7,7 @@
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/seq_file.h>
 
 #include <kmarkers/control.h>
 
@@ -34,7 +35,8 @@ static int run_line(char *line)
 	return err ?: run_request(&request);
 }
 
-PATCHER_CONTROL(control, run_line);
+PATCHER_CONTROL(control, run_line,
+		"PATTERN trace | PATTERN -trace | PATTERN count | PATTERN -count | PATTERN none | attach FUNCTION [NAME] | detach NAME");
 MODULE_PARM_DESC(control, "takes what the file control in debugfs takes, also under lockdown");
 
 static ssize_t control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
@@ -42,16 +44,16 @@ static ssize_t control_write(struct file *file, const char __user *buf, size_t c
 	return patcher_control_write(&control, buf, count);
 }
 
-static const struct file_operations control_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = control_write,
-	.llseek = noop_llseek,
-};
+static int control_show(struct seq_file *m, void *unused)
+{
+	seq_printf(m, "# %s\n", control.usage);
+	return 0;
+}
+DEFINE_SHOW_STORE_ATTRIBUTE(control);
 
 void marker_control_file_init(struct dentry *dir)
 {
-	control_file = debugfs_create_file("control", 0200, dir, NULL, &control_fops);
+	control_file = debugfs_create_file("control", 0600, dir, NULL, &control_fops);
 	patcher_control_open(&control);
 }
 

@@ -205,6 +205,8 @@ int marker_controls_apply(const char *pattern, const struct control_command *com
 	mutex_lock(&controls.lock);
 	err = apply_to_matching(pattern, command);
 	mutex_unlock(&controls.lock);
+	if (err == -ENOENT)
+		pr_info("no marker matches %s\n", pattern);
 	return err;
 }
 

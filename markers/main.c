@@ -5,6 +5,7 @@
 #include <linux/notifier.h>
 #include <linux/seq_file.h>
 
+#include <kmarkers/immediate.h>
 #include <kmarkers/marker.h>
 #include <kmarkers/patcher.h>
 #include <kmarkers/version.h>
@@ -44,6 +45,52 @@ static bool is_gone(void *data, const char *name, unsigned long code)
 	return true;
 }
 
+/* The marker whose state is at an address, or NULL if it is of another module. */
+static const struct marker *find_marker(const struct kmarkers_span *markers, unsigned long state)
+{
+	const s32 *record;
+
+	for (record = markers->first; record < (const s32 *)markers->end; record++) {
+		const struct marker *marker = (void *)((unsigned long)record + *record);
+
+		if ((unsigned long)&marker->state__imv == state)
+			return marker;
+	}
+	return NULL;
+}
+
+/*
+ * Refuse markers in text that is freed after init, where compilers may also have inlined a function
+ * that has one.  The table of immediate values is refused for such a site in any case; here the
+ * marker's name and place are known.
+ */
+static int check_freed(struct module *module, const struct kmarkers_span *markers)
+{
+	const struct patcher_site *site;
+	struct kmarkers_span sites;
+	int err;
+
+	err = patcher_find_records(module, KMARKERS_SYMBOL(imv), &imv_tables_need_immediate,
+				   sizeof(*site), &sites);
+	if (err)
+		return err;
+	for (site = sites.first; site < (const struct patcher_site *)sites.end; site++) {
+		unsigned long addr = patcher_site_addr(site);
+		const struct marker *marker;
+
+		if (!within_module_init(addr, module))
+			continue;
+		marker = find_marker(markers, patcher_site_key(site));
+		if (!marker)
+			continue;
+		pr_err("%s: marker %s (%s:%u, %s) is in %ps, which is freed after init: use _trace_mark(), or make its function noinline and not __init\n",
+		       module->name, marker->name, marker->file, marker->line, marker->func,
+		       (void *)addr);
+		err = -EPERM;
+	}
+	return err;
+}
+
 static int add_module(struct module *module)
 {
 	const void *needs = &marker_tables_need_markers;
@@ -58,8 +105,8 @@ static int add_module(struct module *module)
 		return err;
 	if (!stubs.chunks && !markers.chunks)
 		return patcher_check_tables(module, needs);
-	return marker_stubs_add(module, &stubs) ?: marker_tables_add(module, &markers) ?:
-	       marker_files_come(module);
+	return check_freed(module, &markers) ?: marker_stubs_add(module, &stubs) ?:
+	       marker_tables_add(module, &markers) ?: marker_files_come(module);
 }
 
 static void drop_module(struct module *module)

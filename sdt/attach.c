@@ -3,15 +3,18 @@
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
+#include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "attach.h"
+#include "count.h"
 #include "pattern.h"
 #include "registry.h"
 #include "sets.h"
@@ -138,22 +141,43 @@ static int check_doubtful(const struct sdt_pattern *pattern)
 	return matches.doubtful && !matches.others ? -EINVAL : 0;
 }
 
-static bool matches_any(const struct sdt_pattern *pattern)
+/* How many sites a pattern matches, but no more than @most. */
+unsigned int sdt_count_matches(const struct sdt_pattern *pattern, unsigned int most)
 {
 	struct sdt_table *table;
-	unsigned int i;
+	unsigned int i, nr = 0;
 
+	lockdep_assert_held(&sdt_registry.lock);
 	list_for_each_entry(table, &sdt_registry.tables, node)
-		for (i = 0; i < table->sites.nr; i++)
-			if (sdt_pattern_matches(pattern, table, i))
-				return true;
-	return false;
+		for (i = 0; i < table->sites.nr && nr < most; i++)
+			nr += sdt_pattern_matches(pattern, table, i);
+	return nr;
+}
+
+/* Print what is attached, one line each: the pattern, what it does, and how many sites match. */
+int sdt_attachments_show(struct seq_file *m)
+{
+	const struct attachment *attachment;
+
+	mutex_lock(&sdt_registry.lock);
+	list_for_each_entry(attachment, &attachments, node) {
+		if (attachment->pattern.event)
+			continue;
+		if (sdt_is_counter(attachment->call.handler))
+			seq_printf(m, "%s count", attachment->text);
+		else
+			seq_printf(m, "%s %ps", attachment->text, (void *)attachment->call.handler);
+		seq_printf(m, " %u\n", sdt_count_matches(&attachment->pattern, UINT_MAX));
+	}
+	mutex_unlock(&sdt_registry.lock);
+	return 0;
 }
 
 /* Where functions are not known, refuse what asks for one, unless probes name theirs. */
 static int check_function(const struct sdt_pattern *pattern)
 {
-	if ((!*pattern->part[SDT_FUNCTION] && !pattern->has_offset) || matches_any(pattern))
+	if ((!*pattern->part[SDT_FUNCTION] && !pattern->has_offset) ||
+	    sdt_count_matches(pattern, 1))
 		return 0;
 	return sdt_functions_known();
 }
@@ -165,6 +189,8 @@ static int attach(struct attachment *attachment)
 
 	if (!err) {
 		list_add_tail(&attachment->node, &attachments);
+		if (!sdt_count_matches(&attachment->pattern, 1))
+			pr_info("%s: no site matches now, it waits\n", attachment->text);
 	} else {
 		shrink_tables();
 		sdt_switch_off();

@@ -25,3 +25,9 @@ int sdt_count(const char *pattern, bool on)
 {
 	return on ? sdt_attach(pattern, count, NULL) : sdt_detach(pattern, count, NULL);
 }
+
+/* Is a handler the one that counts? */
+bool sdt_is_counter(sdt_handler *handler)
+{
+	return handler == count;
+}

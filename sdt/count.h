@@ -5,6 +5,9 @@
 
 #include <linux/types.h>
 
+#include <kmarkers/sdt.h>
+
 int sdt_count(const char *pattern, bool on);
+bool sdt_is_counter(sdt_handler *handler);
 
 #endif /* SDT_COUNT_H */

@@ -10,11 +10,13 @@
  * is asked for.
  */
 #include <linux/errno.h>
+#include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -316,11 +318,26 @@ static int ask(const char *pattern)
 	set_current(request);
 	err = calls->update(&source);
 	in_vain = current_request.matched && !current_request.made;
+	if (!err && !current_request.matched)
+		pr_info("%s: no site matches now, it waits\n", pattern);
 	set_current(NULL);
 	if (err || !in_vain)
 		return err;
 	ask_no_more(pattern);
 	return -EOPNOTSUPP;
+}
+
+/* Print what is to be events, one line each: the pattern, and how many sites match. */
+int sdt_events_show(struct seq_file *m)
+{
+	const struct request *request;
+
+	mutex_lock(&sdt_registry.lock);
+	list_for_each_entry(request, &requests, node)
+		seq_printf(m, "%s event %u\n", request->text,
+			   sdt_count_matches(&request->pattern, UINT_MAX));
+	mutex_unlock(&sdt_registry.lock);
+	return 0;
 }
 
 /**

@@ -6,8 +6,11 @@
 #include <linux/errno.h>
 #include <linux/types.h>
 
+struct seq_file;
+
 #ifdef __KERNEL__
 int sdt_event(const char *pattern, bool on);
+int sdt_events_show(struct seq_file *m);
 void sdt_events_exit(void);
 #else
 static inline int sdt_event(const char *pattern, bool on)

@@ -87,6 +87,21 @@ static bool is_gone(void *data, const char *pattern, unsigned long handler)
 	return true;
 }
 
+/* Name the sites that are in text which is freed after init. */
+static void report_freed(const struct module *module, const struct kmarkers_span *span)
+{
+	const struct patcher_site *site;
+
+	for (site = span->first; site < (const struct patcher_site *)span->end; site++) {
+		const struct sdt_probe *probe = sdt_probe_of(site);
+		unsigned long addr = patcher_site_addr(site);
+
+		if (within_module_init(addr, module))
+			pr_err("%s: SDT probe %s:%s is in %ps, which is freed after init: make its function noinline and not __init\n",
+			       module->name, probe->provider->name, probe->name, (void *)addr);
+	}
+}
+
 /* A module whose files all have SDT_NOTES_ONLY has no table of other sites. */
 static int add_module(struct module *module)
 {
@@ -105,8 +120,8 @@ static int add_module(struct module *module)
 		return patcher_check_tables(module, &sdt_tables_need_sdt);
 	err = sdt_add_table(module, &sites, &targets) ?: sdt_add_notes(module, &notes);
 	if (err == -EPERM)
-		pr_err("%s: SDT probe in text that is freed after init\n", module->name);
-	else if (err)
+		report_freed(module, &sites);
+	if (err)
 		pr_err("%s: table of SDT probes refused: error %d\n", module->name, err);
 	return err;
 }

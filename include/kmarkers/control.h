@@ -3,7 +3,7 @@
  * Commands that root writes to a module: one line each, through the module's parameter
  * control, which a kernel that is locked down does not shut, and through files in debugfs.
  *
- *	PATCHER_CONTROL(control, run_line);
+ *	PATCHER_CONTROL(control, run_line, "PATTERN count | PATTERN -count");
  *
  *	init:	patcher_control_open(&control);
  *	exit:	patcher_control_close(&control);
@@ -26,11 +26,15 @@
 
 /**
  * struct patcher_control - what takes the lines
+ * @module: name of the module, for the log
+ * @usage: the lines there are, for the log and for those who read the file
  * @lock: held while a line is carried out
  * @run: carries out a line, which it may modify; returns 0 or an error
  * @open: lines are taken; private
  */
 struct patcher_control {
+	const char *module;
+	const char *usage;
 	struct mutex lock;
 	int (*run)(char *line);
 	bool open;
@@ -42,12 +46,16 @@ int patcher_control_set(const char *value, const struct kernel_param *param);
  * PATCHER_CONTROL() - define a module's parameter control
  * @name: name of a variable, which is defined
  * @run_line: function that carries out a line
+ * @lines: the lines that it understands, a literal
+ *
+ * A line for which the function returns -EINVAL is logged, with those that there are.
  *
  * The operations of the parameter are the module's own: the kernel reads them after it has let go
  * of the modules that this one needs, when kmarkers_patcher may have left.
  */
-#define PATCHER_CONTROL(name, run_line)					\
+#define PATCHER_CONTROL(name, run_line, lines)				\
 static struct patcher_control name = {					\
+	.module = KBUILD_MODNAME, .usage = lines,			\
 	.lock = __MUTEX_INITIALIZER(name.lock), .run = run_line,	\
 };									\
 static const struct kernel_param_ops name##_ops = {			\
@@ -55,7 +63,6 @@ static const struct kernel_param_ops name##_ops = {			\
 };									\
 module_param_cb(control, &name##_ops, &name, 0200)
 
-int patcher_control_run(struct patcher_control *control, char *line);
 ssize_t patcher_control_write(struct patcher_control *control, const char __user *buf,
 			      size_t count);
 void patcher_control_open(struct patcher_control *control);

@@ -114,9 +114,20 @@ test_entry_patterns() {
 	entry_takes 3 "te_leaf -count"
 	entry_takes 3 "kmarkers_test_entry:te_leaf:exit -count"
 	refused "a pattern that is not there" "No such file" put "te_leaf -count" "$entry/control"
-	for wrong in "te_leaf" "te_leaf counts" "a:b:c:d count" "te_leaf:te_leaf:enter count" " count"; do
+	for wrong in "te_leaf" "a:b:c:d count" "te_leaf:te_leaf:enter count" " count" "te_leaf counts"; do
 		refused "entry control refuses '$wrong'" "Invalid argument" put "$wrong" "$entry/control"
 	done
+	logged "kmarkers_entry: control refuses \"te_leaf counts\"; it takes PATTERN count |"
+	result $? "the log says what control takes"
+	entry_takes 3 "te_leaf count"
+	try "entry control takes a pattern that matches nothing" put "te_nowhere count" "$entry/control"
+	logged "entry: te_nowhere: no function matches now, it waits"
+	result $? "the log says that a pattern waits"
+	same "control lists patterns, with how much each matches" "$(grep -v "^#" "$entry/control")" \
+		"te_leaf count $(grep -c "^kmarkers_test_entry:te_leaf:" "$entry/list")
+te_nowhere count 0"
+	entry_takes 3 "te_leaf -count"
+	entry_takes 0 "te_nowhere -count"
 	same "all functions are off" "$(entry_stat on)" 0
 }
 

@@ -37,9 +37,11 @@ test_sdt_names() {
 	result $? "a single site counts"
 	switched 3 "tsdt_write:io-start$offset -count"
 	switched 3 "tsdt_read:io-start -count"
-	for wrong in "io-start" "io-start counts" "a:b:c:d:e count" "io-start@5 count" " count"; do
+	for wrong in "io-start" "a:b:c:d:e count" "io-start@5 count" " count" "io-start counts"; do
 		refused "control refuses '$wrong'" "Invalid argument" put "$wrong" "$sdt/control"
 	done
+	logged "kmarkers_sdt: control refuses \"io-start counts\"; it takes PATTERN count |.* PATTERN promote"
+	result $? "the log says what control takes"
 }
 
 test_sdt_outside() {
@@ -241,9 +243,16 @@ test_sdt_modules() {
 	refused "module held by its clients" "temporarily unavailable" rmmod kmarkers_sdt
 	try "module with SDT probes unloads" rmmod kmarkers_test_sdt
 	try "a pattern waits for its sites" put "tsdt:::io-start count" "$sdt/control"
+	logged "sdt: tsdt:::io-start: no site matches now, it waits"
+	result $? "the log says that it waits"
+	same "control lists the pattern that waits" "$(grep -v "^#" "$sdt/control")" "tsdt:::io-start count 0"
 	try "module with SDT probes and a handler" insmod /modules/kmarkers_test_sdt.ko hold=1
 	put 3 "$tsdt/pass"
 	same "the handler of the module is called" "$(cat "$tsdt/held")" 15
+	grep -q "^tsdt:::io-start count [1-9]" "$sdt/control"
+	result $? "control lists how many sites match"
+	grep -q "^tsdt:::\* .* \[kmarkers_test_sdt\] [1-9]" "$sdt/control"
+	result $? "control lists the handler of the module"
 	same "the pattern found its sites" "$(grep -c "^tsdt:.*:io-start on jump 2 3 " "$sdt/list")" 2
 	try "module leaves its handler attached" rmmod kmarkers_test_sdt
 	logged "kmarkers_test_sdt left its handler .* of tsdt:::\* attached: detached"
@@ -251,8 +260,8 @@ test_sdt_modules() {
 	try "the pattern waits no more" put "tsdt:::io-start -count" "$sdt/control"
 	refused "an SDT probe in init text" "Operation not permitted" \
 		insmod /modules/kmarkers_test_sdt_init.ko
-	logged "kmarkers_test_sdt_init: SDT probe in text that is freed"
-	result $? "the log says that the probe is in init text"
+	logged "kmarkers_test_sdt_init: SDT probe early:start is in sdt_init_init .* noinline and not __init"
+	result $? "the log names the probe, the init function and the remedy"
 	lacks "^early:\|^tsdt:" "$sdt/list"
 	result $? "no site of these modules is left"
 }

@@ -10,10 +10,12 @@ test_settable() {
 	grep -q "^prof_on 1 0x0 0 example_profile 1$" "$debugfs"/immediate/list
 	result $? "the list shows variable, size, value, module and sites of prof_on"
 	same "prof_step reads as compiled" "$(cat "$values"/example_profile.prof_step)" 1
-	for bad in 0 1001 -1 x 1x "" 99999999999999999999; do
+	for bad in 0 1001 -1 x 1x 99999999999999999999 ""; do
 		refused "prof_step refuses '$bad'" "Invalid argument" \
 			put "$bad" "$values"/example_profile.prof_step
 	done
+	logged "immediate: prof_step takes a number from 1 to 1000"
+	result $? "the log says the bounds"
 	for bad in '7\0junk\n' '7\0' '7\n\n' '%066d9zzzz garbage' '%0100000d' '%031d7'; do
 		refused "prof_step refuses '$bad'" "Invalid argument" \
 			put_raw "$bad" "$values"/example_profile.prof_step

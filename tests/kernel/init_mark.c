@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Markers in init text, one of a function that the compiler inlines there.  Loading it must fail. */
+#include <linux/module.h>
+
+#include <kmarkers/marker.h>
+
+static __always_inline void set_up(int mode)
+{
+	trace_mark(test_inlined_into_init, "mode %d", mode);
+}
+
+static int __init init_mark_init(void)
+{
+	trace_mark(test_in_init, "nothing");
+	_trace_mark(test_allowed_in_init, "nothing");
+	set_up(3);
+	return 0;
+}
+module_init(init_mark_init);
+
+MODULE_DESCRIPTION("Markers in init text: cannot be loaded");
+MODULE_AUTHOR("kmarkers developers");
+MODULE_LICENSE("GPL");
