@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Job for a test kernel: loads the modules, all but the benchmarks, and runs a shell on the terminal,
-# ttyS3. SIZE is its number of rows and of columns.
+# Job for a test kernel: loads the modules, all but the benchmarks, then those of OWN, and runs a shell
+# on the terminal, ttyS3. SIZE is its number of rows and of columns.
 
 for module in kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry; do
 	insmod "/modules/$module.ko" || exit 1
 done
+# What one that does not load said stands above the prompt: the shell is where one looks for the cause.
+said=$(for module in ${OWN-}; do
+	insmod "$module" 2>&1 || break
+done)
+export SAID="$said"
 export PATH=$PATH:/usr/bin TERM="${TERMINAL-vt100}" SIZE="${SIZE-24 80}" PS1='\w # '
 cd /sys/kernel/debug/kmarkers || exit 1
 # The terminal of a session is the first one that its leader opens. It forgets its size when nobody
@@ -14,5 +19,6 @@ cd /sys/kernel/debug/kmarkers || exit 1
 setsid sh -c 'exec </dev/ttyS3 >/dev/ttyS3 2>&1
 	stty rows "${SIZE% *}" cols "${SIZE#* }"
 	cat /welcome
+	[ -z "$SAID" ] || { echo "$SAID"; dmesg | tail -n 3; echo; }
 	exec sh -i'
 exit 0

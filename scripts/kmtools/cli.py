@@ -18,7 +18,7 @@ from importlib import import_module
 
 from kmtools.base import streams
 from kmtools.base.errors import BAD, DONE, OBSTACLES, UNABLE, FailedError, UnableError, explain
-from kmtools.base.paths import CATALOGUE, ROOT, version
+from kmtools.base.paths import require_checkout, version
 from kmtools.base.processes import interruptible
 from kmtools.base.text import printable, terminal_width, wrapped
 from kmtools.commands import Run
@@ -52,8 +52,8 @@ COMMANDS = {
     "publish": ("publish", "write a document from results: kernels, processors, times, reference"),
 }
 
-# These work on results alone; the others need a checkout.
-ANYWHERE = {"collect", "report", "table", "compare", "impact", "plot", "rates", "macro"}
+# These work on files of users alone; the others need a checkout.
+ANYWHERE = {"collect", "report", "table", "compare", "impact", "plot", "rates", "macro", "sites"}
 
 # Packages that few commands need; requirements-fleet.txt names them.
 EXTRAS = ("duckdb", "ruptures", "scipy")
@@ -141,10 +141,8 @@ def usage(words: Sequence[str]) -> int:
 
 def execute(name: str, words: Sequence[str]) -> int:
     """Run a command; returns its exit code."""
-    if name not in ANYWHERE and not (ROOT / CATALOGUE).is_file():
-        raise UnableError(
-            f"{ROOT} is no checkout of kmarkers: clone it, and call this in the clone"
-        )
+    if name not in ANYWHERE:
+        require_checkout()
     where, about = COMMANDS[name]
     module = import_module(f"kmtools.commands.{where}")
     describe: Callable[[argparse.ArgumentParser], Run] = getattr(

@@ -17,7 +17,8 @@ import pytest
 from kmtools import cli
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
-from kmtools.commands import Run, lab
+from kmtools.commands import Run
+from kmtools.lab import build, shell
 from kmtools.measure.rundir import RunError
 
 
@@ -175,13 +176,39 @@ def test_names_stand_before_or_behind_options(
 ) -> None:
     """The words given to make may follow the options that a build needs."""
     builds: list[object] = []
-    monkeypatch.setattr(lab, "build_modules", lambda *args: builds.append(list(args)))
+
+    def built(*args: object, uses: Path | None = None) -> int:
+        builds.append([*args, uses])
+        return 0
+
+    monkeypatch.setattr(build, "build_modules", built)
     if make_args is None:
         with pytest.raises(SystemExit):
             cli.main(["lab", "build", *words])
     else:
         assert cli.main(["lab", "build", *words]) == 0
-        assert builds == [["6.1", Path("S"), Path("O"), make_args]]
+        # Our modules are built first, for those of others to use.
+        ours, others = builds
+        assert ours == ["6.1", ROOT, shell.built("6.1"), shell.OPTIONS, None]
+        assert others == ["6.1", Path("S"), Path("O"), make_args, ROOT]
+
+
+def test_our_own_tree_is_built_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    builds: list[object] = []
+    monkeypatch.setattr(build, "build_modules", lambda *args, uses: builds.append(uses))
+    assert cli.main(["lab", "build", "--src", str(ROOT), "--out", "O", "6.1"]) == 0
+    assert builds == [None]
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [("nowhere", "nowhere is no folder"), (".", "has neither a Kbuild file nor a Makefile")],
+)
+def test_a_folder_without_a_module_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], folder: str, said: str
+) -> None:
+    assert cli.main(["lab", "shell", "--module", str(tmp_path / folder)]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_an_installed_command_works_on_the_checkout_that_it_is_called_in(tmp_path: Path) -> None:

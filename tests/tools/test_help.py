@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ASK = """
 import argparse, contextlib, io, runpy, sys
 sys.path.insert(0, "scripts")
-sys.modules.update(dict.fromkeys(["numpy", "matplotlib", "duckdb", "ruptures", "scipy"]))
+blocked = ["numpy", "matplotlib", "elftools", "duckdb", "ruptures", "scipy"]
+sys.modules.update(dict.fromkeys(blocked))
 from kmtools.cli import COMMANDS
 
 def check(parser):

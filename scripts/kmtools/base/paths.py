@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from kmtools.base.errors import UnableError
+
 CATALOGUE = "kernels.txt"
 
 # Never part of a source tree: history, results, caches and files of an earlier build.
@@ -31,6 +33,16 @@ def checkout() -> Path:
 
 
 ROOT = checkout()
+
+
+def require_checkout() -> None:
+    """Raise UnableError outside of a checkout."""
+    if not (ROOT / CATALOGUE).is_file():
+        raise UnableError(
+            f"{ROOT} is no checkout of kmarkers: clone it, and call this in the clone"
+        )
+
+
 DEFAULT_CACHE = ROOT / "build" / "lab"
 
 

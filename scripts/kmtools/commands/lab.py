@@ -11,8 +11,7 @@ from typing import Any
 from kmtools.base.errors import BAD, DONE, positive
 from kmtools.base.paths import ROOT
 from kmtools.commands import Run
-from kmtools.lab import added, cache, catalogue, database, kernels, shell, tracers
-from kmtools.lab.build import build_modules
+from kmtools.lab import added, build, cache, catalogue, database, kernels, shell, tracers
 from kmtools.lab.emulator import TIERS
 from kmtools.lab.machine import Request, boot, usable_accel
 from kmtools.lab.result import report
@@ -25,13 +24,23 @@ def lab_fetch(parser: ArgumentParser) -> Run:
 
 
 def lab_build(parser: ArgumentParser) -> Run:
+    """For a module of others, ours are built for the kernel first, and KMARKERS is set for its
+    Kbuild file.
+    """
     parser.add_argument("name", metavar="NAME", help="in kernels.txt")
     parser.add_argument("--src", type=Path, required=True, help="tree with a Kbuild file")
     parser.add_argument("--out", type=Path, required=True, help="where the modules go")
     parser.add_argument("make_args", nargs="*", metavar="ARG", help="further arguments of make")
-    return lambda args: (
-        BAD if build_modules(args.name, args.src, args.out, args.make_args) else DONE
-    )
+
+    def run(args: Namespace) -> int:
+        ours = args.src.resolve() == ROOT
+        if not ours and shell.build_ours(args.name):
+            return BAD
+        uses = None if ours else ROOT
+        failed = build.build_modules(args.name, args.src, args.out, args.make_args, uses=uses)
+        return BAD if failed else DONE
+
+    return run
 
 
 def lab_add(parser: ArgumentParser) -> Run:
@@ -117,13 +126,24 @@ def vm_run(parser: ArgumentParser) -> Run:
 
 
 def lab_shell(parser: ArgumentParser) -> Run:
-    """Builds and loads the modules, all but the benchmarks. trace-cmd, perf and bpftrace of the
+    """Builds and loads the modules, all but the benchmarks, then those of the folders DIR, in this
+    order, and before them what they need of the kernel's own. trace-cmd, perf and bpftrace of the
     kernel's Debian are there if they can be fetched. The command ends with the shell; its exit code
     is 1 if the kernel's log holds a warning by then.
     """
     default = catalogue.default_name()
     parser.add_argument(
         "name", nargs="?", default=default, metavar="NAME", help=f"in kernels.txt ({default})"
+    )
+    parser.add_argument(
+        "--module",
+        dest="folders",
+        type=Path,
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="DIR",
+        help="build and load a module, too; its Kbuild file is there",
     )
     guest_options(parser, tracers.TRACERS_MEMORY)
 
@@ -136,7 +156,8 @@ def lab_shell(parser: ArgumentParser) -> Run:
             cpus=args.cpus,
             memory=args.memory,
         )
-        return DONE if shell.run(request).ok else BAD
+        folders = [build.module_folder(path) for path in args.folders]
+        return DONE if shell.run(request, folders).ok else BAD
 
     return run
 

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
-from kmtools.base.errors import FailedError, UnableError
+from kmtools.base.errors import BAD, DONE, FailedError, UnableError
 from kmtools.base.files import write_whole
 from kmtools.base.jsonfile import read_json
+from kmtools.base.paths import require_checkout
 from kmtools.base.text import aligned
 from kmtools.commands import Run
 from kmtools.commands.plotting import FORMATS
@@ -64,10 +67,18 @@ def rates(parser: ArgumentParser) -> Run:
 def sites(parser: ArgumentParser) -> Run:
     """Sizes are read from objects that are compiled for it, as programs are. Text is likely up to
     the first return. The arguments of a site are in registers already.
-    """
-    parser.add_argument("forms", nargs="*", metavar="FORM", help="only these, with their code")
 
-    def run(args: Namespace) -> None:
+    Of a module's FILE.ko, the sites that it has are listed, and the exit code is 1 if the kernel
+    could not load it because of one.
+    """
+    parser.add_argument(
+        "forms", nargs="*", metavar="FORM|FILE.ko", help="these forms, with their code; or modules"
+    )
+
+    def run(args: Namespace) -> int | None:
+        if files := [form for form in args.forms if ".ko" in form]:
+            return list_sites(files)
+        require_checkout()
         if unknown := sorted(set(args.forms) - set(objects.SITES)):
             known = ", ".join(objects.SITES)
             raise UnableError(f"no form {unknown[0]!r}; there are {known}")
@@ -80,5 +91,22 @@ def sites(parser: ArgumentParser) -> Run:
         else:
             entries = objects.recorded_entries()
             print(f"\n{entries} function entries are recorded in the shared sources, no variants")
+        return None
 
     return run
+
+
+def list_sites(files: Sequence[str]) -> int:
+    """Print the sites of modules; returns the exit code."""
+    from kmtools.lab.modulesites import read_sites
+
+    code = DONE
+    for file in files:
+        found = read_sites(Path(file))
+        lines = [["kind", "name", "flavour", "function", "place"]]
+        lines += [[s.kind, s.name, s.flavour, s.function, s.place or "-"] for s in found]
+        print("\n".join([f"{file}:", *aligned(lines)] if found else [f"{file}: no sites"]))
+        for fault in filter(None, (site.fault for site in found)):
+            print(f"{file}: error: {fault}", file=sys.stderr)
+            code = BAD
+    return code

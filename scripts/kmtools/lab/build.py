@@ -14,8 +14,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from kmtools.base.errors import UnableError, require_root
-from kmtools.base.paths import cache_dir, sources
+from kmtools.base.errors import FailedError, UnableError, require_root
+from kmtools.base.paths import ROOT, cache_dir, sources
 from kmtools.lab import chroot
 from kmtools.lab.cache import locked
 from kmtools.lab.catalogue import Kernel, require
@@ -29,23 +29,24 @@ def build_modules(
     make_args: Sequence[str] = (),
     log: Path | None = None,
     uses: Path | None = None,
+    beside: Sequence[tuple[Path, str]] = (),
 ) -> int:
     """Build the modules of a source tree; return 0, or 1 if make failed.
 
     The output of make goes to `log`, if there is one. `uses` is our source tree, whose modules were
-    built for the kernel before, for modules of others that use them.
+    built for the kernel before, for modules of others that use them; `beside` are further
+    directories with their mount points in the tree.
     """
     require_root("building in a suite's tree")
     kernel = require(name)
-    if not any((src / file).is_file() for file in ("Kbuild", "Makefile")):
-        raise UnableError(f"{src} has neither a Kbuild file nor a Makefile")
+    module_folder(src)
     objects = object_dir(name, src)
     # Each object directory has a lock of its own: builds of different trees do not wait.
     with locked(f"build-{objects.parent.name}-{objects.name}"):
         # Modules of an earlier build must not stay if this one fails.
         deliver([], out)
         mirror(src, objects)
-        binds = [(object_dir(name, uses), "kmarkers")] if uses else []
+        binds = [*beside, *([(object_dir(name, uses), "kmarkers")] if uses else [])]
         words = ["KMARKERS=/kmarkers", *make_args] if uses else make_args
         if run_make(kernel, objects, words, log, binds) != 0:
             return 1
@@ -54,6 +55,43 @@ def build_modules(
         raise UnableError(f"the build of {src} made no module")
     deliver(modules, out)
     return 0
+
+
+def module_folder(path: Path) -> Path:
+    """Return the folder of a module's sources; raises UnableError if no Kbuild file is there."""
+    if not path.is_dir():
+        raise UnableError(f"{path} is no folder")
+    if not any((path / file).is_file() for file in ("Kbuild", "Makefile")):
+        raise UnableError(f"{path} has neither a Kbuild file nor a Makefile")
+    return path
+
+
+def build_clients(
+    name: str, folders: Sequence[Path], out: Path, make_args: Sequence[str] = ()
+) -> list[Path]:
+    """Build modules of others beside ours, which were built for the kernel before.
+
+    Returns the modules in an order in which they load: that of the folders, and within one that of
+    its Kbuild files. Each folder may use what those before it export. Raises FailedError, naming
+    the folder, if one does not build.
+    """
+    modules: list[Path] = []
+    for number, src in enumerate(folders):
+        own = out / str(number)
+        before = [
+            (object_dir(name, folder), f"client{i}") for i, folder in enumerate(folders[:number])
+        ]
+        symbols = " ".join(f"/{point}/Module.symvers" for _, point in before)
+        words = [f"KBUILD_EXTRA_SYMBOLS={symbols}", *make_args] if before else make_args
+        if build_modules(name, src, own, words, uses=ROOT, beside=before):
+            raise FailedError(f"{src} does not build for kernel {name}")
+        objects = object_dir(name, src)
+        modules += [own / path.name for path in built_modules(objects)]
+        before.append((objects, f"client{number}"))
+    names = [module.name for module in modules]
+    if twice := {each for each in names if names.count(each) > 1}:
+        raise UnableError(f"two modules have the same name: {', '.join(sorted(twice))}")
+    return modules
 
 
 def object_dir(name: str, src: Path, flavour: str = "") -> Path:

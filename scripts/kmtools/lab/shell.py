@@ -9,31 +9,57 @@ import shutil
 import sys
 import tempfile
 import termios
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
-from kmtools.lab import build, catalogue, kernels, tracers
+from kmtools.lab import build, catalogue, kernels, stock, tracers
 from kmtools.lab.machine import Request, boot, usable_accel
 from kmtools.lab.result import Result, report
 
 JOB = ROOT / "scripts" / "guest" / "shell.sh"
 MODULES = ROOT / "build" / "modules"
 OUT = ROOT / "build" / "vm" / "shell"
+# With tests come the examples.
+OPTIONS = ("-s", "KMARKERS_TESTS=m")
+# Where modules of others are in the test kernel.
+OWN = "/own"
 WELCOME = """
 Linux {release} in a virtual machine, with kmarkers loaded. All modules are in /modules.
 Nothing you do here reaches the machine outside. "exit" leaves.
 
-    insmod /modules/example_client.ko
+    {first}
     cat markers/list
-    echo 'example_* trace' >markers/control
+    echo '{pattern} trace' >markers/control
     cat /sys/kernel/tracing/trace
 
 {tools}.
 
 """
+
+
+def tell(what: str) -> None:
+    """Print what is done next."""
+    print(f"lab shell: {what}", flush=True)
+
+
+def built(kernel: str) -> Path:
+    """Return where our modules for a kernel are."""
+    return MODULES / f"{kernel}-shell"
+
+
+def build_ours(kernel: str) -> int:
+    """Build our modules for a kernel; return 0, or 1 if make failed."""
+    return build.build_modules(kernel, ROOT, built(kernel), OPTIONS)
+
+
+def suggestion(clients: Sequence[Path]) -> tuple[str, str]:
+    """Return the first line that the welcome suggests, and a pattern of markers."""
+    if not clients:
+        return "insmod /modules/example_client.ko", "example_*"
+    return f"lsmod                                  # {clients[-1].stem} is loaded", "*"
 
 
 @contextmanager
@@ -47,24 +73,26 @@ def terminal_kept() -> Iterator[None]:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
-def run(request: Request) -> Result:
+def run(request: Request, folders: Sequence[Path] = ()) -> Result:
     """Boot a kernel and connect its shell to this terminal until the shell ends.
 
-    The request names the kernel, CPUs, memory and additions. Raises UnableError without a terminal,
-    FailedError if the modules cannot be built. A warning in the kernel's log makes the result bad.
+    The request names the kernel, CPUs, memory and additions; the modules whose sources are in
+    `folders` are built and loaded after ours, in this order, and before them what they need of the
+    kernel's own. Raises UnableError without a terminal, FailedError if modules cannot be built. A
+    warning in the kernel's log makes the result bad.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UnableError("a shell needs a terminal; vm run --job runs a script without one")
     entry = catalogue.find(request.kernel)
     kernel = kernels.ensure(entry)
-    modules = MODULES / f"{entry.name}-shell"
-    print("lab shell: building the modules and tests, which takes a minute or two the first time")
-    sys.stdout.flush()
-    # With tests come the examples.
-    if build.build_modules(entry.name, ROOT, modules, ["-s", "KMARKERS_TESTS=m"]):
+    tell("building the modules and tests, which takes a minute or two the first time")
+    if build_ours(entry.name):
         raise FailedError("the modules cannot be built")
+    if folders:
+        tell(f"building {', '.join(map(str, folders))}")
+    clients = build.build_clients(entry.name, folders, MODULES / f"{entry.name}-clients", ["-s"])
     print(usable_accel(entry.name, print).line)
-    print("lab shell: fetching tracers and booting, usually half a minute", flush=True)
+    tell("fetching tracers and booting, usually half a minute")
     files, missing = tracers.fetch_tracers(entry.suite)
     for why in missing:
         print(f"lab shell: {why}", file=sys.stderr)
@@ -72,17 +100,27 @@ def run(request: Request) -> Result:
     tools = f"{', '.join(there)} are here" if there else "No tracer could be fetched"
     size = shutil.get_terminal_size()
     with tempfile.TemporaryDirectory(prefix="kmarkers-shell-") as scratch:
+        loaded = [*stock.needed(kernel, clients, Path(scratch, "stock")), *clients]
         welcome = Path(scratch, "welcome")
-        welcome.write_text(WELCOME.format(release=kernel.release, tools=tools))
+        first, pattern = suggestion(clients)
+        welcome.write_text(
+            WELCOME.format(release=kernel.release, first=first, pattern=pattern, tools=tools)
+        )
         with terminal_kept():
             result = boot(
                 Request(
                     kernel=entry.name,
                     job=JOB,
                     out=OUT,
-                    modules=modules,
-                    additions=[(welcome, "/welcome"), *files.items(), *request.additions],
+                    modules=built(entry.name),
+                    additions=[
+                        (welcome, "/welcome"),
+                        *((path, f"{OWN}/{path.name}") for path in loaded),
+                        *files.items(),
+                        *request.additions,
+                    ],
                     settings={
+                        "OWN": " ".join(f"{OWN}/{path.name}" for path in loaded),
                         "SIZE": f"{size.lines} {size.columns}",
                         "TERMINAL": os.environ.get("TERM", "vt100"),
                     },

@@ -11,6 +11,7 @@ import select
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 from collections.abc import Iterator, Sequence
@@ -31,6 +32,44 @@ PROMPT = "/sys/kernel/debug/kmarkers # "
 CONTROL_C = "\x03"
 # A line of the kernel's log that ends a run with exit code 1.
 WARNING = "echo 'WARNING: CPU: 0 PID: 1 at nowhere' >/dev/kmsg"
+
+
+# Two modules of others: the second needs the first, and one of the kernel's own, crc7.
+FIRST = """
+#include <linux/module.h>
+#include <kmarkers/marker.h>
+unsigned int mine_work(unsigned int length);
+unsigned int mine_work(unsigned int length)
+{
+	trace_mark(mine_length, "length %u", length);
+	return length;
+}
+EXPORT_SYMBOL_GPL(mine_work);
+MODULE_LICENSE("GPL");
+"""
+SECOND = """
+#include <linux/crc7.h>
+#include <linux/module.h>
+unsigned int mine_work(unsigned int length);
+static int set_length(const char *value, const struct kernel_param *param)
+{
+	return mine_work(crc7_be(0, "", 0) + 7) == 7 ? 0 : -EINVAL;
+}
+static const struct kernel_param_ops ops = { .set = set_length };
+module_param_cb(length, &ops, NULL, 0200);
+MODULE_LICENSE("GPL");
+"""
+EVENT = "/sys/kernel/tracing/events/kmarkers/mine_length/enable"
+HIT = "echo 7 >/sys/module/second/parameters/length; cat /sys/kernel/tracing/trace"
+
+
+def write_module(folder: Path, name: str, source: str) -> str:
+    """Write the sources of a module that uses kmarkers; returns its folder."""
+    where = folder / name
+    where.mkdir()
+    (where / f"{name}.c").write_text(source)
+    (where / "Kbuild").write_text(f"include $(KMARKERS)/kmarkers.mk\nobj-m := {name}.o\n")
+    return str(where)
 
 
 class Typist:
@@ -67,11 +106,11 @@ class Typist:
 
 
 @contextmanager
-def shell(kernel: str) -> Iterator[tuple[Typist, subprocess.Popen[bytes], int]]:
+def shell(kernel: str, *words: str) -> Iterator[tuple[Typist, subprocess.Popen[bytes], int]]:
     """Start the command on a new terminal; gives a typist, the process and the terminal's end."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
-    command = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "lab", "shell", kernel]
+    command = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "lab", "shell", kernel, *words]
     process = subprocess.Popen(
         command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     )
@@ -89,12 +128,22 @@ def shell(kernel: str) -> Iterator[tuple[Typist, subprocess.Popen[bytes], int]]:
 def run(kernel: str, log: Path) -> Tally:
     """Use the shell of a kernel twice: to look around, and to make the kernel warn."""
     tally = Tally()
-    with shell(kernel) as (typist, process, terminal):
+    with (
+        tempfile.TemporaryDirectory(prefix="kmarkers-modules-") as folder,
+        shell(
+            kernel,
+            "--module",
+            write_module(Path(folder), "first", FIRST),
+            write_module(Path(folder), "second", SECOND),
+        ) as (typist, process, terminal),
+    ):
         before = termios.tcgetattr(terminal)
         ready = typist.wait(PROMPT, FIRST_PROMPT_SECONDS)
         tally.judge(ready, "the shell has no prompt")
         size = f"{LINES} {COLUMNS}"
         tally.judge(typist.answers("stty size", size), "stty in the shell has another size")
+        event = f"echo 1 >{EVENT}; {HIT}"
+        tally.judge(typist.answers(event, "mine_length: length 7"), "no event of the module given")
         client = "insmod /modules/example_client.ko; grep -c example_tick markers/list"
         tally.judge(typist.answers(client, "\n1\r"), "the shell's markers lack those of the client")
         typist.type("sleep 1000\n")

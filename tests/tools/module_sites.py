@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The sites of modules as their files have them, and what makefiles of others give to make; for the
+row `headers` of make check-full."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from kmtools.base.errors import UnableError
+from kmtools.base.paths import ROOT
+from kmtools.cli import main
+from kmtools.lab import build, catalogue, chroot, shell, unpack
+from kmtools.lab.modulesites import Site, read_sites
+
+SOURCE = """
+#include <linux/module.h>
+#include <kmarkers/marker.h>
+#include <kmarkers/sdt.h>
+SDT_PROVIDER_DEFINE(mine);
+SDT_PROBE_DEFINE1(mine, , , start, "int");
+static DEFINE_IMV(unsigned int, limit) = 1500;
+#ifdef EARLY
+/* The compiler inlines it into the init function. */
+static int set_up(int mode)
+{
+	trace_mark(mine_set_up, "mode %d", mode);
+	SDT_PROBE1(mine, , , start, mode);
+	return imv_read(limit) == 3;
+}
+static int __init mine_init(void) { return set_up(3); }
+#else
+static int __init mine_init(void) { _trace_mark(mine_init, "nothing"); return 0; }
+#endif
+noinline int mine_work(int n);
+noinline int mine_work(int n)
+{
+	trace_mark(mine_length, "length %u", n);
+	SDT_PROBE1(mine, , , start, n);
+	return n > imv_read(limit);
+}
+EXPORT_SYMBOL_GPL(mine_work);
+static void __exit mine_exit(void) { }
+module_init(mine_init);
+module_exit(mine_exit);
+MODULE_LICENSE("GPL");
+"""
+
+
+def built(tmp_path: Path, name: str, *make_args: str) -> Path:
+    """Build the module in a folder of that name; returns its file."""
+    kernel = catalogue.default_name()
+    if why := chroot.obstacle():
+        pytest.skip(why)
+    if not catalogue.unpacked(kernel):
+        pytest.skip(f"kernel {kernel} is missing: run scripts/setup {kernel}")
+    folder = tmp_path / name
+    folder.mkdir(parents=True)
+    (folder / "mine.c").write_text(SOURCE)
+    (folder / "Kbuild").write_text("include $(KMARKERS)/kmarkers.mk\nobj-m := mine.o\n")
+    log = tmp_path / "log"
+    assert build.build_modules(kernel, ROOT, shell.built(kernel), shell.OPTIONS, log) == 0
+    out = tmp_path / "out" / name
+    code = build.build_modules(kernel, folder, out, ["-s", *make_args], log, uses=ROOT)
+    assert (code, log.read_text()) == (0, "")
+    return out / "mine.ko"
+
+
+def named(sites: list[Site]) -> list[tuple[str, str, str, str]]:
+    """Return what matters of sites."""
+    return sorted((site.kind, site.name, site.flavour, site.function) for site in sites)
+
+
+WORK = [
+    ("SDT probe", "mine:start", "jump", "mine_work"),
+    ("imv_read() of", "limit", "immediate", "mine_work"),
+    ("marker", "mine_length", "jump", "mine_work"),
+]
+
+
+def test_sites_of_a_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    module = built(tmp_path, "fine")
+    sites = read_sites(module)
+    assert named(sites) == sorted([*WORK, ("marker", "mine_init", "generic", "mine_init")])
+    line = SOURCE.splitlines().index('\ttrace_mark(mine_length, "length %u", n);') + 1
+    assert f"mine.c:{line}" in [site.place for site in sites]
+    assert main(["sites", str(module)]) == 0
+    assert "mine_length" in capsys.readouterr().out
+
+
+def test_sites_in_text_that_is_freed_are_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = built(tmp_path, "early", "ccflags-y=-DEARLY")
+    early = [(kind, name, flavour, "mine_init") for kind, name, flavour, _ in WORK[:2]]
+    early.append(("marker", "mine_set_up", "jump", "mine_init"))
+    assert named(read_sites(module)) == sorted([*WORK, *early])
+    assert main(["sites", str(module)]) == 1
+    said = capsys.readouterr().err
+    assert "error: marker mine_set_up (mine.c:12, set_up) is in mine_init, which is freed" in said
+    assert said.count("use _trace_mark()") == 1 and said.count("use _imv_read()") == 1
+    assert "error: SDT probe mine:start is in mine_init, which is freed after init" in said
+
+
+def test_what_is_given_to_make_adds_to_our_flags(tmp_path: Path) -> None:
+    module = built(tmp_path, "given", "ccflags-y=-DGIVEN", "KBUILD_EXTRA_SYMBOLS=/dev/null")
+    assert len(read_sites(module)) == 4
+
+
+def test_the_same_source_in_two_folders_gives_the_same_bytes(tmp_path: Path) -> None:
+    script = """for folder in /tmp/a /tmp/another/place; do
+        mkdir -p $folder && cp /src/mine.c /src/Kbuild $folder/
+        make -s -C $1 M=$folder KCFLAGS=-g0 KMARKERS=/kmarkers modules || exit 1
+        ! grep -c $folder $folder/mine.ko || exit 1
+    done
+    cmp /tmp/a/mine.ko /tmp/another/place/mine.ko"""
+    built(tmp_path, "twice")
+    kernel = catalogue.require(catalogue.default_name())
+    binds = [
+        (tmp_path / "twice", "src"),
+        (build.object_dir(kernel.name, ROOT), "kmarkers"),
+        *build.kernel_binds(kernel),
+    ]
+    words = ["sh", "-c", script, "sh", f"/usr/lib/modules/{kernel.release}/build"]
+    log = tmp_path / "twice.log"
+    code = chroot.run(unpack.suite_dir(kernel.suite), binds, words, log)
+    assert code == 0, log.read_text()
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    data = built(tmp_path, "fine").read_bytes()
+    damaged = tmp_path / "damaged.ko"
+    drawn = random.Random(1)
+    for number in range(300):
+        changed = bytearray(data[: drawn.randrange(len(data))] if number % 3 == 0 else data)
+        for _ in range(number % 3 * 40):
+            changed[drawn.randrange(min(len(changed), 1 << 16))] = drawn.randrange(256)
+        damaged.write_bytes(changed)
+        try:
+            read_sites(damaged)
+        except UnableError as error:
+            assert str(damaged) in str(error)
