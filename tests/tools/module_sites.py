@@ -60,7 +60,7 @@ def built(tmp_path: Path, name: str, *make_args: str) -> Path:
     (folder / "mine.c").write_text(SOURCE)
     (folder / "Kbuild").write_text("include $(KMARKERS)/kmarkers.mk\nobj-m := mine.o\n")
     log = tmp_path / "log"
-    assert build.build_modules(kernel, ROOT, shell.built(kernel), shell.OPTIONS, log) == 0
+    assert build.build_modules(kernel, ROOT, tmp_path / "ours", shell.OPTIONS, log) == 0
     out = tmp_path / "out" / name
     code = build.build_modules(kernel, folder, out, ["-s", *make_args], log, uses=ROOT)
     assert (code, log.read_text()) == (0, "")

@@ -51,9 +51,9 @@ def build_modules(
         if run_make(kernel, objects, words, log, binds) != 0:
             return 1
         modules = built_modules(objects)
-    if not modules:
-        raise UnableError(f"the build of {src} made no module")
-    deliver(modules, out)
+        if not modules:
+            raise UnableError(f"the build of {src} made no module")
+        deliver(modules, out)
     return 0
 
 

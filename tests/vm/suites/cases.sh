@@ -42,6 +42,9 @@ test_cases() {
 	try "a probe with another format is registered" put markers_formats "$case_to_run"
 	logged 'test_format in hit_formats(): format "%ld %s" is not the registered "%d %s"'
 	result $? "the log names both formats"
+	try "one with another format than a probe that is there is refused" put markers_formats "$case_to_run"
+	logged 'test_format: a probe with format "%d %s" is refused, the others have "%ld %s"'
+	result $? "the log names both, too"
 	refused "a case of an unknown name is refused" "Invalid argument" put nothing "$case_to_run"
 	test_counts_during_loads
 	sed 's/^/# patcher /' "$debugfs"/patcher/stats
