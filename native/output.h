@@ -14,7 +14,7 @@ FILE *native_output_create(const char *dir, const char *name, const char *suffix
 /* Check that everything was written.  Return 0, or -EIO if any write so far has failed. */
 int native_output_check(FILE *file, const char *name);
 
-/* Check that everything was written, and close the file.  Return 0 or -EIO. */
+/* Check that everything was written, and close the file.  Return 0, or -EIO with the file removed. */
 int native_output_close(FILE *file, const char *name);
 
 #endif /* NATIVE_OUTPUT_H */

@@ -241,6 +241,21 @@ def test_files_on_a_full_device_are_a_failure(name: str, blocks: int, tmp_path: 
     done = kmbench("run", "-b", blocks, "-o", tmp_path, "empty-loop")
     assert done.returncode == 1
     assert f"{name.removesuffix('.csv')}: not written" in done.stderr
+    assert Path("/dev/full").is_char_device()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
+def test_a_full_disk_leaves_no_file_that_lacks_its_end(tmp_path: Path) -> None:
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no tmpfs can be mounted here")
+    try:
+        done = kmbench("run", "-b", 200, "-o", tmp_path / "run", "empty-loop")
+        assert done.returncode == 1
+        assert done.stderr.count("No space left on device") == 1
+        assert [path.name for path in (tmp_path / "run").iterdir()] == ["env"]
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
 
 
 def test_an_unwritable_directory_ends_the_run_at_once(tmp_path: Path) -> None:
