@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -97,6 +99,16 @@ def test_the_same_input_gives_the_same_files(run: Path) -> None:
     assert not stale.exists()
     assert digests(run) == before
     assert len(before) >= 8
+
+
+def test_samples_may_be_compressed_as_those_of_the_reference_are(run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / run.name
+    shutil.copytree(run, copy)
+    (copy / "samples.csv.gz").write_bytes(gzip.compress((copy / "samples.csv").read_bytes()))
+    (copy / "samples.csv").unlink()
+    (copy / "summary.json").unlink()
+    assert main(["report", str(copy)]) == 0
+    assert (copy / "summary.json").read_bytes() == (run / "summary.json").read_bytes()
 
 
 def test_there_is_a_figure_for_each_part(run: Path) -> None:

@@ -123,8 +123,12 @@ def _read(
     names = {one.tier for one in tiers}
     if held is None:
         held = Held()
+        path = run / "samples.csv"
+        packed = path.with_name(f"{path.name}.gz")
         with uncollected():
-            every = read_samples(run / "samples.csv", rundir.tiers_of(env))
+            # Those of the reference are compressed.
+            chosen = packed if packed.exists() and not path.exists() else path
+            every = read_samples(chosen, rundir.tiers_of(env))
     else:
         every = [sample for raw in held.raws for sample in raw.rows]
     return env, [sample for sample in every if sample.tier in names], tiers, held
