@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Builds the modules of all DKMS packages of Debian's main for a test kernel, in a bare root: as they are,
+# and with markers that mark.py writes into them.
+#
+# usage: tests/dkms/build.sh KERNEL KMARKERS OUT
+# KERNEL is the unpacked kernel, KMARKERS the folder where kmarkers was built for it. Modules go to
+# OUT/unmarked/PACKAGE and OUT/marked/PACKAGE. Each line printed says what became of a package. Exit
+# codes: 0 every package that builds unmarked builds marked without a new warning, 1 another one.
+
+case ${1-} in
+-h | --help | '') sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" && exit ;;
+esac
+
+set -euo pipefail
+kernel=$1 out=$3
+export KMARKERS=$2
+here=$(realpath "$(dirname "$0")")
+release=$(basename "$kernel"/usr/lib/modules/*)
+failed=0
+
+# The root sees the headers where their makefiles look for them.
+mkdir -p /usr/lib/modules "$out"
+ln -sfn "$kernel"/usr/src/* /usr/src/
+ln -sfn "$kernel"/usr/lib/modules/* /usr/lib/modules/
+ln -sfn "$kernel"/usr/lib/linux-kbuild-* /usr/lib/
+
+# build KIND: build the package with dkms, and copy its modules; its log is in OUT
+build() {
+	local log=$out/$1-$package.log
+	dkms remove "$name/$version" --all >/dev/null 2>&1 || true
+	dkms add "$name/$version" >"$log" 2>&1 || return
+	timeout 900 dkms build "$name/$version" -k "$release" >>"$log" 2>&1 || {
+		cat "/var/lib/dkms/$name/$version/build/make.log" >>"$log" 2>/dev/null || true
+		return 1
+	}
+	mkdir -p "$out/$1/$package"
+	cp "/var/lib/dkms/$name/$version/$release"/*/module/*.ko* "$out/$1/$package/"
+	cat "/var/lib/dkms/$name/$version/$release"/*/log/make.log >>"$log"
+}
+
+# warnings KIND: print the compiler's warnings, without the places where they are
+warnings() {
+	sed -n 's/^.*warning: //p' "$out/$1-$package.log" | sort -u
+}
+
+# why KIND: print the line of the log in which the build failed
+why() {
+	grep -E -m 1 'error:|\*\*\*|Error!|does not match' "$out/$1-$package.log" || tail -n 1 "$out/$1-$package.log"
+}
+
+mapfile -t packages < <(apt-cache search --names-only -- '-dkms$' | cut -d' ' -f1 | grep -vx dh-dkms | sort)
+((${#packages[@]} > 5)) || {
+	echo "build.sh: only ${#packages[@]} packages are listed: apt-get update" >&2
+	exit 1
+}
+cd /tmp
+for package in "${packages[@]}"; do
+	apt-get -qq download "$package" 2>/dev/null || {
+		echo "SKIP $package: it cannot be downloaded"
+		continue
+	}
+	dpkg-deb -x "$package"_*.deb /
+	conf=$(dpkg-deb -c "$package"_*.deb | grep -o '/usr/src/[^/]*/dkms.conf' | head -n 1)
+	rm "$package"_*.deb
+	[[ $conf ]] || {
+		echo "SKIP $package: it has no dkms.conf"
+		continue
+	}
+	sources=$(dirname "$conf")
+	name=${sources##*/} version=${sources##*-}
+	name=${name%-"$version"}
+	# The version may hold a dash.
+	read -r name version < <(. "$conf" >/dev/null 2>&1; echo "${PACKAGE_NAME:-$name} ${PACKAGE_VERSION:-$version}")
+	if ! build unmarked; then
+		echo "SKIP $package: does not build unmarked: $(why unmarked)"
+		continue
+	fi
+	"$here/mark.py" "$sources"
+	if ! build marked; then
+		echo "FAILED $package: does not build marked: $(why marked)"
+		failed=1
+	elif new=$(comm -13 <(warnings unmarked) <(warnings marked)) && [[ $new ]]; then
+		echo "FAILED $package: new warning: ${new%%$'\n'*}"
+		failed=1
+	else
+		echo "ok $package: builds marked"
+	fi
+done
+exit "$failed"
