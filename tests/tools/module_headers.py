@@ -23,6 +23,52 @@ TYPED = """
 DECLARE_MARKER(client, MARKER_PROTO(u32 number), MARKER_ARGS(number), "number %u");
 DEFINE_MARKER(client);
 """
+# What kernel drivers define themselves, before or behind our headers: macros, types and functions.
+DRIVER = """
+#define MARK() pr_debug("%d\\n", __LINE__)
+#define PROBE(x) ((x) + 1)
+#define EVENT 1
+#define SITE 2
+#define RECORD(x) (x)
+#define COUNT 3
+#define STATE 4
+#define HIT 5
+#define TRACE(fmt, args...) pr_debug(fmt, ## args)
+#define PATTERN "x"
+#define NAME "driver"
+#define ON 1
+#define OFF 0
+#define CALL 6
+#define NOP 7
+#define JMP 8
+#define INT3 9
+#define WORD 10
+#define KIND 11
+#define TABLE 12
+#define BLOCKS 13
+struct probe { int mark; };
+struct site { int state; };
+struct record { int count; };
+static inline int mark(int x) { return x; }
+static inline int probe(int x) { return x; }
+static inline int hit(int x) { return x; }
+static inline int trace(int x) { return x; }
+static inline int count(int x) { return x; }
+static inline int matches(int x) { return x; }
+"""
+# Names of the markers and probes of 2006 to 2009, of sdt(9) and of a program's sys/sdt.h, which
+# sources that use them rely on. All others have our prefix.
+HISTORICAL = {
+    "MARK", "MARK_NOARGS", "GET_MARKER", "DEFINE_MARKER", "DECLARE_MARKER",
+    "DECLARE_MARKER_NOARGS", "EXPORT_MARKER_SYMBOL", "EXPORT_MARKER_SYMBOL_GPL", "trace_mark",
+    "trace_mark_tp", "trace_mark_flavour", "_trace_mark", "mark_typed", "DEFINE_IMV",
+    "DECLARE_IMV", "EXPORT_IMV_SYMBOL", "EXPORT_IMV_SYMBOL_GPL", "LINUX_MARKER_H",
+    "LINUX_IMMEDIATE_H", "marker",
+}  # fmt: skip
+PREFIXED = re.compile(
+    r"_*(KMARKERS|MARKER|IMV|SDT|PATCHER|BENCH|COMPAT|DTRACE_PROBE)[A-Z0-9_]*|"
+    r"_*(kmarkers|marker|imv|sdt|patcher|bench|compat|entry)_\w+|__\w*(MARKER|IMV)\w*"
+)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +106,19 @@ def test_each_header_compiles_in_a_program(share: Path, tmp_path: Path) -> None:
         subprocess.run(["gcc", *flags, source], check=True)
 
 
-def test_a_module_for_each_header_builds(share: Path, tmp_path: Path) -> None:
+def of_modules(share: Path) -> list[str]:
+    """Return the public headers of modules, as they are included."""
+    names = [
+        name
+        for name in headers(share)
+        if Path(name).name not in PROGRAMS and PART not in (share / "include" / name).read_text()
+    ]
+    assert len(names) > 20
+    return names
+
+
+def build_clients(share: Path, tmp_path: Path, texts: dict[str, str]) -> None:
+    """Build modules whose sources are these texts; fails if one does not build, or warns."""
     kernel = catalogue.default_name()
     if why := chroot.obstacle():
         pytest.skip(why)
@@ -68,17 +126,9 @@ def test_a_module_for_each_header_builds(share: Path, tmp_path: Path) -> None:
         pytest.skip(f"kernel {kernel} is missing: run scripts/setup {kernel}")
     source = tmp_path / "client"
     shutil.copytree(share, source / "km")
-    names = [
-        name
-        for name in headers(share)
-        if Path(name).name not in PROGRAMS and PART not in (share / "include" / name).read_text()
-    ]
-    assert len(names) > 20
-    for number, name in enumerate(names):
-        more = TYPED if name == "kmarkers/typed.h" else ""
-        text = f'#include <{name}>\n#include <linux/module.h>\n{more}MODULE_LICENSE("GPL");\n'
-        (source / f"client{number}.c").write_text(text)
-    objects = " ".join(f"client{number}.o" for number in range(len(names)))
+    for name, text in texts.items():
+        (source / f"{name}.c").write_text(text)
+    objects = " ".join(f"{name}.o" for name in texts)
     # Modules of ours are not built: modpost warns of each symbol.
     place = "KMARKERS := $(src)/km\nKMARKERS_SYMVERS :=\ninclude $(src)/km/kmarkers.mk\n"
     (source / "Kbuild").write_text(f"obj-m := {objects}\n{place}")
@@ -89,3 +139,38 @@ def test_a_module_for_each_header_builds(share: Path, tmp_path: Path) -> None:
     assert code == 0, log.read_text()
     said = [line for line in log.read_text().splitlines() if "modpost: " not in line]
     assert [line for line in said if re.search(r"(error|warning):", line, re.IGNORECASE)] == []
+
+
+def test_a_module_for_each_header_builds(share: Path, tmp_path: Path) -> None:
+    texts = {}
+    for number, name in enumerate(of_modules(share)):
+        more = TYPED if name == "kmarkers/typed.h" else ""
+        texts[f"client{number}"] = (
+            f'#include <{name}>\n#include <linux/module.h>\n{more}MODULE_LICENSE("GPL");\n'
+        )
+    build_clients(share, tmp_path, texts)
+
+
+def test_a_driver_has_its_own_names(share: Path, tmp_path: Path) -> None:
+    """MARK() is that of <linux/marker.h> alone."""
+    names = [name for name in of_modules(share) if name != "linux/marker.h"]
+    includes = "".join(f"#include <{name}>\n" for name in names)
+    end = 'MODULE_LICENSE("GPL");\n'
+    head = "#include <linux/module.h>\n"
+    texts = {
+        "before": f"{head}{DRIVER}{includes}{end}",
+        "after": f"{head}{includes}{DRIVER}{end}",
+    }
+    build_clients(share, tmp_path, texts)
+
+
+def test_names_have_a_prefix_or_a_history(share: Path) -> None:
+    found = set()
+    for name in of_modules(share):
+        text = (share / "include" / name).read_text()
+        found |= set(re.findall(r"^#\s*define\s+(\w+)", text, re.MULTILINE))
+        found |= set(re.findall(r"^(?:struct|union|enum) (\w+) \{", text, re.MULTILINE))
+        found |= set(re.findall(r"^[a-z][\w \*]*?\b([a-z_]\w*)\([^;{]*[;{]", text, re.MULTILINE))
+    assert len(found) > 200
+    found -= HISTORICAL | {"__attribute__", "__printf"}
+    assert [name for name in sorted(found) if not PREFIXED.fullmatch(name)] == []

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=dash
+# Modules of DKMS packages, as they are and with markers: what loads unmarked loads marked, is traced,
+# switched, unloaded and loaded again. /dkms has a folder for each package, with the folders unmarked
+# and marked, a file order with the names of its modules and a file stock with those that they need.
+# shellcheck source=tests/vm/lib.sh
+. /tests/lib.sh
+
+core="kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry"
+
+# module_of FILE: print the name of a module
+module_of() {
+	basename "${1%.ko}" | tr - _
+}
+
+# load KIND FILES: load modules of the package; sets $there to those that load, the last one first
+load() {
+	there=
+	for file in $2; do
+		if said=$(insmod "$dir/$1/$file" 2>&1); then
+			there="$file${there:+ $there}"
+		else
+			echo "# $package: $file: $said"
+		fi
+	done
+}
+
+unload() {
+	for file in $there; do
+		rmmod "$(module_of "$file")" || return 1
+	done
+}
+
+# each COMMAND: write lines about the functions of all modules that are there to control
+each() {
+	for file in $there; do
+		put "$(module_of "$file"): $1" "$debugfs/entry/control" || return 1
+	done
+}
+
+# hit: run the markers of all modules
+hit() {
+	for parameter in /sys/module/*/parameters/km_*; do
+		put 5 "$parameter" || return 1
+	done
+}
+
+# traced: succeeds if the trace has what hit() makes each module write, in its order
+traced() {
+	nr=$(echo /sys/module/*/parameters/km_* | wc -w)
+	for expected in "_inline: number 1" "_inline: number 2" "_runs: value 5 limit 3"; do
+		[ "$(grep -c "km_[a-zA-Z0-9_]*$expected" "$tracing/trace")" -eq "$nr" ] || return 1
+	done
+}
+
+# counted: succeeds if each function that sets a parameter was counted
+counted() {
+	[ "$(grep -c ":km_[a-zA-Z0-9_]*_set:entry on count [1-9]" "$debugfs/entry/list")" -eq "$nr" ]
+}
+
+switch_often() {
+	for _ in $(seq 20); do
+		put 'km_* -trace' "$debugfs/markers/control" && put 'km_* trace' "$debugfs/markers/control" &&
+			each -count && each count || return 1
+	done
+}
+
+check_marked() {
+	wanted=$there
+	load marked "$(cat "$dir/order")"
+	same "$package: what loads unmarked loads marked" "$there" "$wanted"
+	try "$package: its markers are switched on" put 'km_* trace' "$debugfs/markers/control"
+	try "$package: its functions are switched on" each count
+	put "" "$tracing/trace"
+	try "$package: its markers are hit" hit
+	traced
+	result $? "$package: its markers are traced"
+	counted
+	result $? "$package: its functions are counted"
+	try "$package: all of it is switched 20 times" switch_often
+	each -count
+	put 'km_* none' "$debugfs/markers/control"
+	try "$package: it unloads" unload
+	load marked "$(cat "$dir/order")"
+	same "$package: it loads again" "$there" "$wanted"
+	try "$package: it unloads again" unload
+}
+
+check_package() {
+	for file in $(cat "$dir/stock"); do
+		loaded "$(module_of "$file")" || insmod "/stock/$file"
+	done
+	dmesg -c >/dev/null
+	load unmarked "$(cat "$dir/order")"
+	if [ -z "$there" ]; then
+		skip "$package" "no module of it loads unmarked"
+	elif ! unload; then
+		skip "$package" "it does not unload unmarked"
+	elif ! log_is_clean; then
+		skip "$package" "it makes the kernel warn unmarked"
+	else
+		check_marked
+	fi
+	log_is_clean
+}
+
+suite load
+try "the modules load" load_core
+for dir in /dkms/*; do
+	package=${dir##*/}
+	suite "$package"
+	check_package
+done
+suite unload
+try "the modules unload" unload_core
+finish
