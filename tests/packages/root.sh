@@ -97,6 +97,30 @@ build() {
 		KMARKERS="$(pkg-config --variable=kmarkers kmarkers)" modules
 }
 
+# build_headers: build a module for each header of modules that the packages installed
+build_headers() {
+	objects='' headers=$(cd "$(pkg-config --variable=kmarkers kmarkers)/include" &&
+		grep -L '#error "include <' kmarkers/*.h linux/*.h | grep -v /user.h) || return
+	rm -rf /srv/each && mkdir /srv/each
+	for header in $headers; do
+		name=each_$(basename "$header" .h)_$(dirname "$header")
+		objects="$objects $name.o"
+		printf '#include <%s>\n#include <linux/module.h>\nMODULE_LICENSE("GPL");\n' "$header" >"/srv/each/$name.c"
+	done
+	# shellcheck disable=SC2016 # make's variable
+	printf 'include $(KMARKERS)/kmarkers.mk\nobj-m :=%s\n' "$objects" >/srv/each/Kbuild
+	[ "$(ls /srv/each | wc -l)" -gt 20 ] && build /srv/each
+}
+
+# build_examples: build the module of each example
+build_examples() {
+	for kbuild in /srv/examples/*/Kbuild; do
+		rm -rf /srv/each
+		cp -r "$(dirname "$kbuild")" /srv/each
+		build /srv/each || return
+	done
+}
+
 # deliver DIRECTORY: build a client, and leave what a test kernel gets there. Under Secure Boot a
 # client must be signed, too.
 deliver() {
@@ -189,6 +213,11 @@ same "modules stay as they were" "$(modules)" "$wanted"
 # shellcheck disable=SC2046 # flags are words
 try "a program is built by pkg-config" gcc -O2 -o /srv/flight /srv/examples/user/flight.c \
 	$(pkg-config --cflags --libs kmarkers-user)
+for what in headers examples; do
+	try "modules of all $what are built against the packages" "build_$what"
+	! grep -qi "undefined\|warning:" /tmp/said
+	result $? "their build has no warning"
+done
 deliver /srv/modules
 
 # To the scripts of the package modules are loaded.
