@@ -6,6 +6,8 @@
 for module in kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry; do
 	insmod "/modules/$module.ko" || exit 1
 done
+# Until this is written, the trace has room for a few dozen events of each CPU.
+echo 1408 >/sys/kernel/tracing/buffer_size_kb
 # What one that does not load said stands above the prompt: the shell is where one looks for the cause.
 said=$(for module in ${OWN-}; do
 	insmod "$module" 2>&1 || break

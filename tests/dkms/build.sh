@@ -95,8 +95,7 @@ for package in "${packages[@]}"; do
 	if build marked && [[ $(new_warnings) == *objtool:* ]]; then
 		# objtool cannot follow some computed gotos as gcc lays them out where exits are recorded.
 		more=", without exits: $(new_warnings)"
-		grep -rlF 'include $(KMARKERS)/entry.mk' "$sources" |
-			xargs sed -i 's|^include $(KMARKERS)/entry.mk|KMARKERS_ENTRY_EXITS := n\n&|'
+		grep -rlF /entry.mk "$sources" | xargs sed -i '/entry\.mk$/i KMARKERS_ENTRY_EXITS := n'
 	fi
 	if [[ $more ]] && ! build marked || [[ ! -d $out/marked/$package ]]; then
 		echo "FAILED $package: does not build marked: $(why marked)"

@@ -28,7 +28,7 @@ static int km_{stem}_set(const char *value, const struct kernel_param *param)
 {{
 	km_{stem}_twice(1);
 	km_{stem}_twice(2);
-	trace_mark(km_{stem}_runs, "value %s limit %d", value, imv_read(km_{stem}_limit));
+	trace_mark(km_{stem}_runs, "limit %d", imv_read(km_{stem}_limit));
 	return 0;
 }}
 

@@ -109,7 +109,7 @@ build_headers() {
 	done
 	# shellcheck disable=SC2016 # make's variable
 	printf 'include $(KMARKERS)/kmarkers.mk\nobj-m :=%s\n' "$objects" >/srv/each/Kbuild
-	[ "$(ls /srv/each | wc -l)" -gt 20 ] && build /srv/each
+	[ "$(echo "$objects" | wc -w)" -gt 20 ] && build /srv/each
 }
 
 # build_examples: build the module of each example
