@@ -51,7 +51,8 @@ new_warnings() {
 
 # why KIND: print the line of the log in which the build failed
 why() {
-	grep -E -m 1 'error:|\*\*\*|Error!|does not match' "$out/$1-$package.log" || tail -n 1 "$out/$1-$package.log"
+	grep -E -m 1 'error:|\*\*\*|: not found' "$out/$1-$package.log" || grep -m 1 'Error!' "$out/$1-$package.log" ||
+		tail -n 1 "$out/$1-$package.log"
 }
 
 mapfile -t packages < <(apt-cache search --names-only -- '-dkms$' | cut -d' ' -f1 | grep -vx dh-dkms | sort)
