@@ -9,7 +9,6 @@
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
-#include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>
@@ -33,12 +32,14 @@
  * struct rule - what is done with the hits of which spots
  * @node: in the list of all
  * @action: one of ENTRY_ACTIONS
+ * @matched: a spot has matched it, now or before
  * @pattern: the spots
  * @text: the same as it was given
  */
 struct rule {
 	struct list_head node;
 	u32 action;
+	bool matched;
 	struct entry_pattern pattern;
 	char text[ENTRY_MAX_PATTERN];
 };
@@ -71,8 +72,8 @@ static bool matches(const struct rule *rule, const struct entry_names *names,
 	return entry_part_matches(&rule->pattern, ENTRY_FUNCTION, function);
 }
 
-/* How many spots of all tables a rule matches, but no more than @most; or -ENOMEM. */
-static int count_matches(const struct rule *rule, int most)
+/* How many spots of all tables a rule matches, or -ENOMEM. */
+static int count_matches(const struct rule *rule)
 {
 	bool is_named = entry_pattern_has(&rule->pattern, ENTRY_FUNCTION);
 	struct entry_table *table;
@@ -87,7 +88,7 @@ static int count_matches(const struct rule *rule, int most)
 			continue;
 		if (is_named && entry_names_read(&names, table->sites.module))
 			return -ENOMEM;
-		for (i = 0; i < table->sites.nr && nr < most; i++)
+		for (i = 0; i < table->sites.nr; i++)
 			nr += matches(rule, is_named ? &names : NULL, &table->sites.spots[i]);
 		entry_names_free(&names);
 	}
@@ -107,7 +108,7 @@ int entry_rules_show(struct seq_file *m)
 
 	mutex_lock(&entry_registry.lock);
 	list_for_each_entry(rule, &rules, node) {
-		nr = count_matches(rule, INT_MAX);
+		nr = count_matches(rule);
 		if (nr < 0)
 			break;
 		seq_printf(m, "%s %s %d\n", rule->text, name_action(rule->action), nr);
@@ -116,7 +117,7 @@ int entry_rules_show(struct seq_file *m)
 	return min(nr, 0);
 }
 
-static int plan_rule(struct entry_table *table, const struct rule *rule)
+static int plan_rule(struct entry_table *table, struct rule *rule)
 {
 	struct patcher_spot *spot = table->sites.spots, *end = spot + table->sites.nr;
 	bool is_named = entry_pattern_has(&rule->pattern, ENTRY_FUNCTION);
@@ -126,9 +127,12 @@ static int plan_rule(struct entry_table *table, const struct rule *rule)
 		return 0;
 	if (is_named && entry_names_read(&names, table->sites.module))
 		return -ENOMEM;
-	for (; spot < end; spot++)
-		if (matches(rule, is_named ? &names : NULL, spot))
-			entry_set(spot, 0, rule->action << PLAN_SHIFT);
+	for (; spot < end; spot++) {
+		if (!matches(rule, is_named ? &names : NULL, spot))
+			continue;
+		entry_set(spot, 0, rule->action << PLAN_SHIFT);
+		rule->matched = true;
+	}
 	entry_names_free(&names);
 	return 0;
 }
@@ -221,7 +225,7 @@ static int add_rule(struct rule *rule)
 	}
 	if (err)
 		list_del(&rule->node);
-	else if (!count_matches(rule, 1))
+	else if (!rule->matched)
 		pr_info("%s: no function matches now, it waits\n", rule->text);
 	return err;
 }

@@ -24,12 +24,14 @@
 /**
  * struct attachment - a handler and what it listens to
  * @node: in the list of all
+ * @matched: a site has matched it, now or before
  * @call: the handler and its private data
  * @pattern: the sites
  * @text: the same as it was given
  */
 struct attachment {
 	struct list_head node;
+	bool matched;
 	struct sdt_call call;
 	struct sdt_pattern pattern;
 	char text[SDT_MAX_PATTERN];
@@ -50,19 +52,22 @@ static struct attachment *find_attachment(const char *text, sdt_handler *handler
 }
 
 /* Give the sites of a table that match one more handler. */
-static int grow_table(struct sdt_table *table, const struct attachment *attachment)
+static int grow_table(struct sdt_table *table, struct attachment *attachment)
 {
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; i < table->sites.nr && !err; i++)
-		if (!sdt_note_is_doubtful(table, i) &&
-		    sdt_pattern_matches(&attachment->pattern, table, i))
-			err = sdt_sets_grow(&table->states[i], &attachment->call);
+	for (i = 0; i < table->sites.nr && !err; i++) {
+		if (sdt_note_is_doubtful(table, i) ||
+		    !sdt_pattern_matches(&attachment->pattern, table, i))
+			continue;
+		attachment->matched = true;
+		err = sdt_sets_grow(&table->states[i], &attachment->call);
+	}
 	return err;
 }
 
-static int grow_tables(const struct attachment *attachment)
+static int grow_tables(struct attachment *attachment)
 {
 	struct sdt_table *table;
 	int err = 0;
@@ -189,7 +194,7 @@ static int attach(struct attachment *attachment)
 
 	if (!err) {
 		list_add_tail(&attachment->node, &attachments);
-		if (!sdt_count_matches(&attachment->pattern, 1))
+		if (!attachment->matched)
 			pr_info("%s: no site matches now, it waits\n", attachment->text);
 	} else {
 		shrink_tables();
