@@ -130,6 +130,7 @@ def run(name: str, log: Path) -> Tally:
                 (kernelsuite.TESTS, "/tests"),
                 *arrange(kernel, out, Path(scratch, "dkms")),
             ],
+            settings={"KMARKERS_BENCH": 0},
             timeout=BOOT_SECONDS,
             memory=MEMORY,
         )

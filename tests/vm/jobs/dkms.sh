@@ -6,15 +6,13 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-core="kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry"
-
 # module_of FILE: print the name of a module
 module_of() {
 	basename "${1%.ko}" | tr - _
 }
 
-# load KIND FILES: load modules of the package; sets $there to those that load, the last one first
-load() {
+# load_files KIND FILES: load modules of the package; sets $there to those that load, the last one first
+load_files() {
 	there=
 	for file in $2; do
 		if said=$(insmod "$dir/$1/$file" 2>&1); then
@@ -25,28 +23,28 @@ load() {
 	done
 }
 
-unload() {
+unload_files() {
 	for file in $there; do
 		rmmod "$(module_of "$file")" || return 1
 	done
 }
 
-# each COMMAND: write lines about the functions of all modules that are there to control
-each() {
+# switch_functions COMMAND: write lines about the functions of all modules that are there to control
+switch_functions() {
 	for file in $there; do
 		put "$(module_of "$file"): $1" "$debugfs/entry/control" || return 1
 	done
 }
 
-# hit: run the markers of all modules
-hit() {
+# hit_parameters: run the markers of all modules
+hit_parameters() {
 	for parameter in /sys/module/*/parameters/km_*; do
 		put 5 "$parameter" || return 1
 	done
 }
 
-# traced: succeeds if the trace has what hit() makes each module write, in its order
-traced() {
+# hits_are_traced: succeeds if the trace has what hit_parameters() makes each module write, in its order
+hits_are_traced() {
 	nr=$(echo /sys/module/*/parameters/km_* | wc -w)
 	for expected in "_inline: number 1" "_inline: number 2" "_runs: limit 3"; do
 		[ "$(grep -c "km_[a-zA-Z0-9_]*$expected" "$tracing/trace")" -eq "$nr" ] && continue
@@ -56,37 +54,37 @@ traced() {
 	done
 }
 
-# counted: succeeds if each function that sets a parameter was counted
-counted() {
+# hits_are_counted: succeeds if each function that sets a parameter was counted
+hits_are_counted() {
 	[ "$(grep -c ":km_[a-zA-Z0-9_]*_set:entry on count [1-9]" "$debugfs/entry/list")" -eq "$nr" ]
 }
 
 switch_often() {
 	for _ in $(seq 20); do
 		put 'km_* -trace' "$debugfs/markers/control" && put 'km_* trace' "$debugfs/markers/control" &&
-			each -count && each count || return 1
+			switch_functions -count && switch_functions count || return 1
 	done
 }
 
 check_marked() {
 	wanted=$there
-	load marked "$(cat "$dir/order")"
+	load_files marked "$(cat "$dir/order")"
 	same "$package: what loads unmarked loads marked" "$there" "$wanted"
 	try "$package: its markers are switched on" put 'km_* trace' "$debugfs/markers/control"
-	try "$package: its functions are switched on" each count
+	try "$package: its functions are switched on" switch_functions count
 	put "" "$tracing/trace"
-	try "$package: its markers are hit" hit
-	traced
+	try "$package: its markers are hit" hit_parameters
+	hits_are_traced
 	result $? "$package: its markers are traced"
-	counted
+	hits_are_counted
 	result $? "$package: its functions are counted"
 	try "$package: all of it is switched 20 times" switch_often
-	each -count
+	switch_functions -count
 	put 'km_* none' "$debugfs/markers/control"
-	try "$package: it unloads" unload
-	load marked "$(cat "$dir/order")"
+	try "$package: it unloads" unload_files
+	load_files marked "$(cat "$dir/order")"
 	same "$package: it loads again" "$there" "$wanted"
-	try "$package: it unloads again" unload
+	try "$package: it unloads again" unload_files
 }
 
 check_package() {
@@ -94,10 +92,10 @@ check_package() {
 		loaded "$(module_of "$file")" || insmod "/stock/$file"
 	done <"$dir/stock"
 	dmesg -c >/dev/null
-	load unmarked "$(cat "$dir/order")"
+	load_files unmarked "$(cat "$dir/order")"
 	if [ -z "$there" ]; then
 		skip "$package" "no module of it loads unmarked"
-	elif ! unload; then
+	elif ! unload_files; then
 		skip "$package" "it does not unload unmarked"
 	elif ! log_is_clean; then
 		skip "$package" "it makes the kernel warn unmarked"
