@@ -14,7 +14,6 @@
 #include <linux/string.h>
 
 #include "attach.h"
-#include "count.h"
 #include "pattern.h"
 #include "registry.h"
 #include "sets.h"
@@ -159,8 +158,11 @@ unsigned int sdt_count_matches(const struct sdt_pattern *pattern, unsigned int m
 	return nr;
 }
 
-/* Print what is attached, one line each: the pattern, what it does, and how many sites match. */
-int sdt_attachments_show(struct seq_file *m)
+/*
+ * Print what is attached, one line each: the pattern, what it does, and how many sites match.
+ * @is_counter() knows the handler that counts.
+ */
+int sdt_attachments_show(struct seq_file *m, bool (*is_counter)(sdt_handler *handler))
 {
 	const struct attachment *attachment;
 
@@ -168,7 +170,7 @@ int sdt_attachments_show(struct seq_file *m)
 	list_for_each_entry(attachment, &attachments, node) {
 		if (attachment->pattern.event)
 			continue;
-		if (sdt_is_counter(attachment->call.handler))
+		if (is_counter(attachment->call.handler))
 			seq_printf(m, "%s count", attachment->text);
 		else
 			seq_printf(m, "%s %ps", attachment->text, (void *)attachment->call.handler);

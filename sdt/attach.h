@@ -15,7 +15,7 @@ struct seq_file;
 int sdt_attach_event(const char *pattern, const char *event, const char *format,
 		     sdt_handler *handler, void *private);
 unsigned int sdt_count_matches(const struct sdt_pattern *pattern, unsigned int most);
-int sdt_attachments_show(struct seq_file *m);
+int sdt_attachments_show(struct seq_file *m, bool (*is_counter)(sdt_handler *handler));
 int sdt_attach_table(struct sdt_table *table);
 void sdt_release_table(struct sdt_table *table);
 void sdt_detach_if(bool (*is_gone)(void *data, const char *pattern, unsigned long handler),

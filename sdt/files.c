@@ -11,6 +11,7 @@
 
 #include "attach.h"
 #include "command.h"
+#include "count.h"
 #include "definitions.h"
 #include "events.h"
 #include "files.h"
@@ -33,7 +34,7 @@ static ssize_t control_write(struct file *file, const char __user *buf, size_t c
 static int control_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "# %s\n", control.usage);
-	return sdt_attachments_show(m) ?: sdt_events_show(m);
+	return sdt_attachments_show(m, sdt_is_counter) ?: sdt_events_show(m);
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(control);
 
