@@ -98,18 +98,29 @@ test_own_blocks() {
 	result $? "a run that was refused leaves the state of the last one"
 }
 
-# began: start a run, and print the status at once
+# began: keep the CPU of a run busy, start one, and print the status before it can measure anything
 began() {
-	put "start empty-loop" "$debugfs/bench/control"
-	cat "$debugfs/bench/status"
+	throttle=$(cat /proc/sys/kernel/sched_rt_runtime_us)
+	put -1 /proc/sys/kernel/sched_rt_runtime_us
+	taskset 1 chrt -f 50 sh -c 'while :; do :; done' &
+	hog=$!
+	sleep 0.2
+	taskset 2 sh -c "echo start empty-loop >$debugfs/bench/control; cat $debugfs/bench/status"
+	kill $hog
+	wait $hog 2>/dev/null
+	put "$throttle" /proc/sys/kernel/sched_rt_runtime_us
 }
 
-# The last benchmark measured has left when the next run has begun.
+# The last benchmark measured has left when the next run has begun, and has measured nothing yet.
 test_status_of_new_run() {
+	if [ ! -e /sys/devices/system/cpu/cpu1 ]; then
+		skip "status names the benchmark of the run that began" "no second CPU"
+		return
+	fi
 	insmod /modules/example_benchmark.ko
 	try "the last run is of the benchmark of a module" measure_group example-hash
 	rmmod example_benchmark
-	same "status names the benchmark of the run that began" "$(began | cut -d' ' -f1,2)" "running empty-loop"
+	same "status names the benchmark of the run that began" "$(began | cut -d" " -f1,2)" "running empty-loop"
 	put stop "$debugfs"/bench/control
 }
 
