@@ -167,7 +167,7 @@ void native_counters_show(const struct bench_group *group)
 		group->teardown();
 }
 
-int native_counters_end(void)
+int native_counters_end(const char *dir)
 {
-	return file ? native_output_close(file, "counters") : 0;
+	return file ? native_output_close(file, dir, "counters", "") : 0;
 }

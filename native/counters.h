@@ -35,6 +35,6 @@ void native_counters_begin(const char *dir);
 /* Count in each variant of a group, after it was measured. */
 void native_counters_show(const struct bench_group *group);
 /* End the file.  Return 0 or -EIO. */
-int native_counters_end(void);
+int native_counters_end(const char *dir);
 
 #endif /* NATIVE_COUNTERS_H */

@@ -119,7 +119,7 @@ static int write_env(const char *dir, const struct bench_config *config)
 	if (!file)
 		return -EIO;
 	show_env(file, config);
-	return native_output_close(file, "env");
+	return native_output_close(file, dir, "env", "");
 }
 
 static int write_samples(const char *dir, const struct bench_group *group,
@@ -130,7 +130,7 @@ static int write_samples(const char *dir, const struct bench_group *group,
 	if (!m.file)
 		return -EIO;
 	bench_show_samples(&m, group, result);
-	return native_output_close(m.file, group->name);
+	return native_output_close(m.file, dir, group->name, ".csv");
 }
 
 static int report(const struct bench_group *group, const struct bench_result *result,
@@ -201,7 +201,7 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 		if (err == -ENODEV && count_groups(groups) > 1)
 			err = 0;
 	}
-	err = native_counters_end() ?: err;
+	err = native_counters_end(dir) ?: err;
 	return err || !dir ? err : write_env(dir, config);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,30 +60,15 @@ int native_output_check(FILE *file, const char *name)
 	return -EIO;
 }
 
-/* Remove an open file: one that lacks its end could be taken for a whole one. */
-static void remove_open(FILE *file)
-{
-	char link[32], path[PATH_MAX];
-	struct stat info;
-	ssize_t length;
-
-	/* Behind a symbolic link there may be a device. */
-	if (fstat(fileno(file), &info) || !S_ISREG(info.st_mode))
-		return;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fileno(file));
-	length = readlink(link, path, sizeof(path) - 1);
-	if (length <= 0)
-		return;
-	path[length] = '\0';
-	unlink(path);
-}
-
-int native_output_close(FILE *file, const char *name)
+int native_output_close(FILE *file, const char *dir, const char *name, const char *suffix)
 {
 	int err = native_output_check(file, name);
+	/* A file that lacks its end could be taken for a whole one. */
+	char *path = err ? path_of(dir, name, suffix) : NULL;
 
-	if (err)
-		remove_open(file);
 	fclose(file);
+	if (path)
+		unlink(path);
+	free(path);
 	return err;
 }

@@ -15,6 +15,6 @@ FILE *native_output_create(const char *dir, const char *name, const char *suffix
 int native_output_check(FILE *file, const char *name);
 
 /* Check that everything was written, and close the file.  Return 0, or -EIO with the file removed. */
-int native_output_close(FILE *file, const char *name);
+int native_output_close(FILE *file, const char *dir, const char *name, const char *suffix);
 
 #endif /* NATIVE_OUTPUT_H */
