@@ -34,9 +34,9 @@ build() {
 		cat "/var/lib/dkms/$name/$version/build/make.log" >>"$log" 2>/dev/null || true
 		return 1
 	}
-	mkdir -p "$out/$1/$package"
-	cp "/var/lib/dkms/$name/$version/$release"/*/module/*.ko* "$out/$1/$package/"
-	cat "/var/lib/dkms/$name/$version/$release"/*/log/make.log >>"$log"
+	mkdir -p "$out/$1/$package" &&
+		cp "/var/lib/dkms/$name/$version/$release"/*/module/*.ko* "$out/$1/$package/" &&
+		cat "/var/lib/dkms/$name/$version/$release"/*/log/make.log >>"$log"
 }
 
 # warnings KIND: print the compiler's warnings, without the places where they are
