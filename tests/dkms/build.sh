@@ -21,6 +21,7 @@ failed=0
 
 # The root sees the headers where their makefiles look for them.
 mkdir -p /usr/lib/modules "$out"
+out=$(realpath "$out")
 ln -sfn "$kernel"/usr/src/* /usr/src/
 ln -sfn "$kernel"/usr/lib/modules/* /usr/lib/modules/
 ln -sfn "$kernel"/usr/lib/linux-kbuild-* /usr/lib/
