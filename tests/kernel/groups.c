@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Benchmarks of a module, one of which may have a fault that keeps the module from being loaded. */
+#include <linux/delay.h>
+#include <linux/err.h>
 #include <linux/kernel.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 
 #include <kmarkers/bench.h>
 
@@ -146,6 +150,58 @@ static void make_fault(void)
 	}
 }
 
+/*
+ * Keeps CPU 0 busy for so many milliseconds, at a priority above a run's: what is read meanwhile is the
+ * state of a run that has begun and measured nothing. Less than the second after which the kernel
+ * throttles such threads.
+ */
+static int keep_busy(void *ms)
+{
+	unsigned long until = jiffies + msecs_to_jiffies((unsigned long)ms);
+
+	while (time_before(jiffies, until) && !kthread_should_stop())
+		cpu_relax();
+	while (!kthread_should_stop())
+		msleep(1);
+	return 0;
+}
+
+static struct task_struct *keeper;
+
+static void stop_keeper(void)
+{
+	if (keeper)
+		kthread_stop(keeper);
+	keeper = NULL;
+}
+
+static int set_busy_ms(const char *text, const struct kernel_param *kp)
+{
+	struct task_struct *thread;
+	unsigned long ms;
+	int err = kstrtoul(text, 0, &ms);
+
+	if (err)
+		return err;
+	/* Not while the module loads: its init may fail, and leave the thread without its code. */
+	if (THIS_MODULE->state != MODULE_STATE_LIVE)
+		return -EBUSY;
+	stop_keeper();
+	thread = kthread_create(keep_busy, (void *)ms, "test_keeper");
+	if (IS_ERR(thread))
+		return PTR_ERR(thread);
+	kthread_bind(thread, 0);
+	sched_set_fifo(thread);
+	keeper = thread;
+	wake_up_process(thread);
+	return 0;
+}
+
+static const struct kernel_param_ops busy_ops = { .set = set_busy_ms };
+
+module_param_cb(busy_ms, &busy_ops, NULL, 0200);
+MODULE_PARM_DESC(busy_ms, "keep CPU 0 busy for so many milliseconds, from now");
+
 static int __init groups_init(void)
 {
 	int err;
@@ -163,6 +219,7 @@ static int __init groups_init(void)
 
 static void __exit groups_exit(void)
 {
+	stop_keeper();
 	if (!strcmp(fault, "left"))
 		return;
 	bench_remove_group(&second);

@@ -98,17 +98,10 @@ test_own_blocks() {
 	result $? "a run that was refused leaves the state of the last one"
 }
 
-# began: keep the CPU of a run busy, start one, and print the status before it can measure anything
+# began: start a run whose CPU is kept busy, and print the status before it can measure anything
 began() {
-	throttle=$(cat /proc/sys/kernel/sched_rt_runtime_us)
-	put -1 /proc/sys/kernel/sched_rt_runtime_us
-	taskset 1 chrt -f 50 sh -c 'while :; do :; done' &
-	hog=$!
-	sleep 0.2
+	put 800 /sys/module/kmarkers_test_groups/parameters/busy_ms
 	taskset 2 sh -c "echo start empty-loop >$debugfs/bench/control; cat $debugfs/bench/status"
-	kill $hog
-	wait $hog 2>/dev/null
-	put "$throttle" /proc/sys/kernel/sched_rt_runtime_us
 }
 
 # The last benchmark measured has left when the next run has begun, and has measured nothing yet.
@@ -117,11 +110,13 @@ test_status_of_new_run() {
 		skip "status names the benchmark of the run that began" "no second CPU"
 		return
 	fi
+	insmod /modules/kmarkers_test_groups.ko
 	insmod /modules/example_benchmark.ko
 	try "the last run is of the benchmark of a module" measure_group example-hash
 	rmmod example_benchmark
 	same "status names the benchmark of the run that began" "$(began | cut -d/ -f1)" "running empty-loop 0"
 	put stop "$debugfs"/bench/control
+	rmmod kmarkers_test_groups
 }
 
 # What a module does not remove is removed when it leaves, and told.
