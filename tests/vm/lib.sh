@@ -105,6 +105,13 @@ must() {
 	return 1
 }
 
+# can_record NAME: can the compiler of this kernel record functions? if not, the test is skipped
+can_record() {
+	grep -q "clang version" /proc/version || return 0
+	skip "$1" "clang, which built this kernel, records no functions"
+	return 1
+}
+
 # refused NAME ERROR COMMAND...: passes if the command fails and prints that error
 refused() {
 	name=$1

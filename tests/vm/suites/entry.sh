@@ -382,6 +382,7 @@ test_entry_in_init() {
 }
 
 test_entry() {
+	can_record "recorded functions" || return
 	must insmod /modules/kmarkers_test_entry.ko || return
 	test_entry_list
 	test_entry_counts

@@ -127,6 +127,7 @@ test_entry_event_modules() {
 }
 
 test_entry_events() {
+	can_record "events of recorded functions" || return
 	must insmod /modules/kmarkers_test_entry.ko || return
 	test_entry_event_made
 	test_entry_event_records

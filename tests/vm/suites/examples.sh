@@ -11,6 +11,7 @@ works_counted() {
 }
 
 test_example_entry() {
+	can_record "an example of recorded functions" || return
 	try "a module with recorded functions loads" insmod /modules/example_entry.ko
 	try "functions of the example are switched on" put "example_entry: count" "$debugfs/entry/control"
 	try "20 entries of the work of the example are counted" within 5 works_counted 20

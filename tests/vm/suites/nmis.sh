@@ -16,6 +16,7 @@ nmis_called() {
 
 # A recorded function that NMIs call is counted, and another one that they call is switched meanwhile.
 test_entry_in_nmis() {
+	can_record "recorded functions in NMIs" || return
 	must insmod /modules/kmarkers_test_entry.ko || return
 	rm -f /tmp/stop
 	put "te_in_nmi count" "$entry/control"

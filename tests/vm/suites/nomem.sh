@@ -83,6 +83,7 @@ test_core_without_memory() {
 
 # Rules for recorded functions: one that cannot be taken away stays, and so do its functions.
 test_entry_without_memory() {
+	can_record "rules for recorded functions without memory" || return
 	must insmod /modules/kmarkers_test_entry.ko || return
 	list=$debugfs/entry/list
 	undo=$debugfs/entry/control
