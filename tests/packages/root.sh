@@ -195,6 +195,8 @@ worked=$(worked_between /tmp/before.times /tmp/after.times)
 echo "# install: $(($(date +%s) - start)) s, in which processors worked $worked s"
 [ "$worked" -gt 0 ] && [ "$worked" -le "$PROCESSOR_SECONDS" ]
 result $? "processors work at most $PROCESSOR_SECONDS s to install"
+grep -q "^kmarkers-dkms: [1-9][0-9]* of [1-9][0-9]* files are compiled$" /tmp/said
+result $? "the installation says how many files are compiled"
 try "nothing is half installed" test -z "$(dpkg --audit)"
 wanted=$(sed -n 's/^BUILT_MODULE_NAME.*="\(.*\)"/\1/p' "/usr/src/kmarkers-$version/dkms.conf" | sort)
 same "all modules are installed" "$(modules)" "$wanted"

@@ -44,6 +44,31 @@ def test_upgrade_beside_loaded_modules_says_what_must_happen(tmp_path: Path) -> 
         assert said in done.stderr and bool(done.stderr) == bool(said)
 
 
+@pytest.mark.parametrize("code", [0, 3])
+def test_progress_is_said_while_dkms_builds(tmp_path: Path, code: int) -> None:
+    """Also when the build fails, what says it has ended with the script."""
+    source = tmp_path / "usr" / "src" / "kmarkers-2.0"
+    source.mkdir(parents=True)
+    for name in ("a", "b", "c"):
+        (source / f"{name}.c").touch()
+    log = tmp_path / "var" / "lib" / "dkms" / "kmarkers" / "2.0" / "build" / "make.log"
+    log.parent.mkdir(parents=True)
+    lines = [f"  CC [M]  /var/lib/dkms/{name}.o" for name in ("a", "b", "module.mod")]
+    log.write_text("\n".join(lines) + "\n")
+    (tmp_path / "bin").mkdir()
+    for name, text in (("sleep", "exec /bin/sleep 0.05"), ("dkms", "echo kmarkers: installed")):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    script = (ROOT / "debian" / "kmarkers-dkms.postinst").read_text()
+    build = f"/bin/sleep 1; (exit {code})"
+    (tmp_path / "postinst").write_text(script.replace("#DEBHELPER#", build))
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    said = call(tmp_path / "postinst", "configure", tmp_path, PATH=path)
+    assert said.returncode == code
+    assert said.stdout == "\nkmarkers-dkms: 2 of 3 files are compiled\n"
+    assert subprocess.run(["pgrep", "-f", tmp_path / "postinst"], check=False).returncode == 1
+
+
 @pytest.mark.parametrize(
     ("modules", "code"),
     [("", 0), ("ext4 1000 1 - Live 0x0\n", 0), ("kmarkers_patcher 9000 0 - Live 0x0\n", 1)],
