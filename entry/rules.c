@@ -72,26 +72,26 @@ static bool matches(const struct rule *rule, const struct entry_names *names,
 	return entry_part_matches(&rule->pattern, ENTRY_FUNCTION, function);
 }
 
-/* How many spots of all tables a rule matches, or -ENOMEM. */
-static int count_matches(const struct rule *rule)
+/* How many spots of a table a rule matches, or -ENOMEM.  @plan is added to the data of each. */
+static int match_table(struct entry_table *table, const struct rule *rule, u32 plan)
 {
+	struct patcher_spot *spot = table->sites.spots, *end = spot + table->sites.nr;
 	bool is_named = entry_pattern_has(&rule->pattern, ENTRY_FUNCTION);
-	struct entry_table *table;
-	unsigned int i;
+	struct entry_names names = { NULL };
 	int nr = 0;
 
-	list_for_each_entry(table, &entry_registry.tables, node) {
-		struct entry_names names = { NULL };
-
-		if (!entry_part_matches(&rule->pattern, ENTRY_MODULE,
-					module_name(table->sites.module)))
+	if (!entry_part_matches(&rule->pattern, ENTRY_MODULE, module_name(table->sites.module)))
+		return 0;
+	if (is_named && entry_names_read(&names, table->sites.module))
+		return -ENOMEM;
+	for (; spot < end; spot++) {
+		if (!matches(rule, is_named ? &names : NULL, spot))
 			continue;
-		if (is_named && entry_names_read(&names, table->sites.module))
-			return -ENOMEM;
-		for (i = 0; i < table->sites.nr; i++)
-			nr += matches(rule, is_named ? &names : NULL, &table->sites.spots[i]);
-		entry_names_free(&names);
+		if (plan)
+			entry_set(spot, 0, plan);
+		nr++;
 	}
+	entry_names_free(&names);
 	return nr;
 }
 
@@ -103,38 +103,25 @@ static const char *name_action(u32 action)
 /* Print all rules, one line each: the pattern, what is done, and how many spots match.  0, -ENOMEM. */
 int entry_rules_show(struct seq_file *m)
 {
+	struct entry_table *table;
 	const struct rule *rule;
-	int nr = 0;
+	int err = 0;
 
 	mutex_lock(&entry_registry.lock);
 	list_for_each_entry(rule, &rules, node) {
-		nr = count_matches(rule);
-		if (nr < 0)
-			break;
+		int nr = 0;
+
+		list_for_each_entry(table, &entry_registry.tables, node) {
+			err = match_table(table, rule, 0);
+			if (err < 0)
+				goto unlock;
+			nr += err;
+		}
 		seq_printf(m, "%s %s %d\n", rule->text, name_action(rule->action), nr);
 	}
+unlock:
 	mutex_unlock(&entry_registry.lock);
-	return min(nr, 0);
-}
-
-static int plan_rule(struct entry_table *table, struct rule *rule)
-{
-	struct patcher_spot *spot = table->sites.spots, *end = spot + table->sites.nr;
-	bool is_named = entry_pattern_has(&rule->pattern, ENTRY_FUNCTION);
-	struct entry_names names = { NULL };
-
-	if (!entry_part_matches(&rule->pattern, ENTRY_MODULE, module_name(table->sites.module)))
-		return 0;
-	if (is_named && entry_names_read(&names, table->sites.module))
-		return -ENOMEM;
-	for (; spot < end; spot++) {
-		if (!matches(rule, is_named ? &names : NULL, spot))
-			continue;
-		entry_set(spot, 0, rule->action << PLAN_SHIFT);
-		rule->matched = true;
-	}
-	entry_names_free(&names);
-	return 0;
+	return min(err, 0);
 }
 
 static void forget_plan(struct entry_table *table)
@@ -163,9 +150,11 @@ static int plan_table(struct entry_table *table)
 
 	forget_plan(table);
 	list_for_each_entry(rule, &rules, node) {
-		err = plan_rule(table, rule);
-		if (err)
-			return err;
+		int nr = match_table(table, rule, rule->action << PLAN_SHIFT);
+
+		if (nr < 0)
+			return nr;
+		rule->matched |= nr > 0;
 	}
 	if (!table->counts && plans_counts(table)) {
 		/* Hits read it only once they are to be counted. */
