@@ -89,7 +89,7 @@ class Machine:
         run: Path,
         tier: str | None = None,
         tables: Sequence[str] | None = None,
-        held: object = None,
+        cache: object = None,
     ) -> bool:
         """Replace the report."""
         self.at("report")

@@ -15,9 +15,9 @@ from fakebench import Machine, env_of, tiers_of
 from kmtools.cli import main
 from kmtools.lab import accel
 from kmtools.lab.accel import Accel
-from kmtools.measure import bench, benchrun, choice, guest, known, native
+from kmtools.measure import bench, benchmark_names, benchrun, choice, guest, native
 from kmtools.measure.guest import NONE_LIVE, Live, settings
-from kmtools.measure.told import Events
+from kmtools.measure.progress_json import Events
 from nativeprograms import kmbench
 
 GUEST_JOB = Path(__file__).resolve().parents[2] / "scripts" / "guest" / "bench.sh"
@@ -40,7 +40,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(native, "KMBENCH", program)
     table = tmp_path / "benchmarks.csv"
     table.write_text(TABLE)
-    monkeypatch.setattr(known, "TABLE", table)
+    monkeypatch.setattr(benchmark_names, "TABLE", table)
     return Machine(tmp_path, monkeypatch)
 
 
@@ -184,15 +184,15 @@ def test_the_names_are_those_of_the_programs(native_programs: None) -> None:
     listed = choice.listed(done.stdout)
     # Peers are found only where their packages are.
     missing = tuple(f"{peer}-" for peer in re.findall(r"SKIP ([\w-]+): not built", done.stderr))
-    table = known.read({known.NATIVE})
+    table = benchmark_names.read({benchmark_names.NATIVE})
     assert list(table) == list(listed)
     assert {
         name: sorted(one for one in own if not one.startswith(missing))
         for name, own in table.items()
     } == {name: sorted(own) for name, own in listed.items()}
     names = {("empty-loop", "none"), ("peers-dormant", "flag"), ("arm-scaling", "stores-alone")}
-    assert known.unlisted(names, known.KERNEL) == ["arm-scaling:stores-alone"]
-    assert known.unlisted(names, known.NATIVE) == ["peers-dormant:flag"]
+    assert benchmark_names.unlisted(names, benchmark_names.KERNEL) == ["arm-scaling:stores-alone"]
+    assert benchmark_names.unlisted(names, benchmark_names.NATIVE) == ["peers-dormant:flag"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import drawnsvg
 import nativeprograms
 import pages
 import pytest
-from kmtools.analyse import kinds
+from kmtools.analyse import result_kinds
 from kmtools.analyse.published import read_published
 from kmtools.analyse.verdicts import SLOWER, WITHHELD
 from kmtools.report import markup
@@ -131,7 +131,9 @@ def test_every_benchmark_has_a_kind(native_programs: None) -> None:
     listed = pages.benchmarks_of(nativeprograms.kmbench("list").stdout)
     named = [(name, variant) for name, own in listed.items() for variant in own]
     named += [(name, v) for name, own in pages.KERNEL_ONLY.items() for v in own.split()]
-    others = {name for name, variant in named if kinds.kind_of(name, variant) == kinds.OTHER}
+    others = {
+        name for name, variant in named if result_kinds.kind_of(name, variant) == result_kinds.OTHER
+    }
     assert others == {"xadd-prefix", "xadd-prefix-contended"}
 
 

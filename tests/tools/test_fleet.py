@@ -14,7 +14,7 @@ from pathlib import Path
 import manyruns
 import numpy as np
 import pytest
-from kmtools.analyse import estimates, placing, rows, verdicts
+from kmtools.analyse import comparison_key, estimates, rows, verdicts
 from kmtools.cli import main
 from kmtools.measure.rundir import read_env, tiers_of
 from kmtools.measure.samples import read_samples
@@ -51,7 +51,7 @@ def test_rows_are_those_of_a_single_run(
     monkeypatch.setattr(estimates, "read_samples", None)
     found.read("y", run)
     assert found.refused == {} and len(found.entries) == 2 * len(plain) == 16
-    by_name = {row.name: row for row in placing.merged(found.entries)}
+    by_name = {row.name: row for row in comparison_key.merged(found.entries)}
     for row in plain:
         other = by_name[row.name]
         assert (other.kind, other.baseline, other.unit) == (row.kind, row.baseline, row.unit)

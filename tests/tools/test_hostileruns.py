@@ -14,7 +14,7 @@ from pathlib import Path
 
 import manyruns
 import pytest
-from kmtools.analyse import estimates, placing
+from kmtools.analyse import comparison_key, estimates
 from kmtools.cli import main
 from kmtools.measure import fetch
 from kmtools.measure.rundir import read_env, tiers_of
@@ -88,17 +88,19 @@ def test_rows_of_other_layouts_are_told(
 
 
 def test_counts_have_no_layouts() -> None:
-    assert placing.differ({0, 1}, {0, 2}) and not placing.differ(set(), {0})
-    assert placing.said({0, 1}, {0, 2}) == ("code layouts 0, 1", "0, 2")
+    assert comparison_key.differ({0, 1}, {0, 2}) and not comparison_key.differ(set(), {0})
+    assert comparison_key.said({0, 1}, {0, 2}) == ("code layouts 0, 1", "0, 2")
 
 
 def test_some_of_many_layouts_are_as_good_as_others() -> None:
     """Processes with few blocks have half of 32 layouts at random; a module has eight of them."""
     halves = [{8 * (n % 4) + n % 8 for n in range(start, start + 16)} for start in (0, 3)]
-    assert halves[0] != {*range(32)} and not placing.differ(*halves)
-    assert not placing.differ(halves[0], range(32))
-    assert placing.differ(range(8), range(32)) and placing.differ({0, 8, 16}, range(32))
-    assert placing.differ(range(4), range(8))
+    assert halves[0] != {*range(32)} and not comparison_key.differ(*halves)
+    assert not comparison_key.differ(halves[0], range(32))
+    assert comparison_key.differ(range(8), range(32)) and comparison_key.differ(
+        {0, 8, 16}, range(32)
+    )
+    assert comparison_key.differ(range(4), range(8))
 
 
 def test_a_machine_of_other_layouts_is_refused(
@@ -159,7 +161,7 @@ def test_a_run_with_two_kernels_counts_once(tmp_path: Path) -> None:
     file.write_text("".join([*body, *more]))
     env["tiers"].append({**tier, "kernel": "other"})
     (run / "env.json").write_text(json.dumps(env))
-    found = placing.merged(found_in(run).entries)
+    found = comparison_key.merged(found_in(run).entries)
     assert len(found) == 16 and {len(row.values) for row in found} == {1}
     assert {row.kernel for row in found} == {tier["kernel"], "other"}
 

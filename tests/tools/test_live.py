@@ -24,7 +24,7 @@ import os, sys
 from pathlib import Path
 from kmtools.base.processes import interruptible
 from kmtools.measure import bench, benchrun, native
-from kmtools.measure.told import Events
+from kmtools.measure.progress_json import Events
 from kmtools.report.report import resolving
 here = Path(os.environ["HERE"])
 native.KMBENCH = here / "kmbench"

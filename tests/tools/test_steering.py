@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kmtools.analyse import location, looks, steering, verdicts
+from kmtools.analyse import location, steering, stopping, verdicts
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.steering import Steering
 from kmtools.measure import collect, native
-from kmtools.measure.held import Held
+from kmtools.measure.run_cache import RunCache
 from kmtools.measure.samples import RAW_COLUMNS
 from kmtools.method import estimators, noises
 from verdictrows import result
@@ -69,7 +69,7 @@ def steer(
     monkeypatch.setattr(native, "run_process", run_process)
     said: list[str] = []
     tell = lambda event, **parts: events.append((event, parts))  # noqa: E731
-    return Steering(16, Held(), tell, said.append)
+    return Steering(16, RunCache(), tell, said.append)
 
 
 def test_a_benchmark_ends_when_it_is_resolved(
@@ -145,14 +145,14 @@ def test_a_resumed_run_looks_at_what_was_there_then(tmp_path: Path, steer: nativ
 
 
 def test_parts_of_the_looks_add_up_to_the_whole() -> None:
-    assert sum(looks.LOOKS.values()) == pytest.approx(location.OUTSIDE)
-    assert [looks.outside_after(n) for n in (1, 16, 17, 32, 33, 64, 65)] == [
+    assert sum(stopping.LOOKS.values()) == pytest.approx(location.OUTSIDE)
+    assert [stopping.outside_after(n) for n in (1, 16, 17, 32, 33, 64, 65)] == [
         0.03, 0.03, 0.01, 0.01, 0.01, 0.01, 0.01,
     ]  # fmt: skip
 
 
 def test_a_run_without_looks_has_its_whole_error() -> None:
-    assert looks.outside_of({}, [], 0.05) == 0.05
+    assert stopping.outside_of({}, [], 0.05) == 0.05
 
 
 def test_what_is_foreseen_shrinks_with_processes_but_not_with_layouts() -> None:
@@ -160,8 +160,8 @@ def test_what_is_foreseen_shrinks_with_processes_but_not_with_layouts() -> None:
     at_16, at_64 = (steering.foreseen(clone, n) or 0 for n in (16, 64))
     assert clone.margin is not None and at_16 > at_64 > clone.margin
     alone = replace(clone, layout_ci=None)
-    half = 0.1 * (looks.PILOT / 16) ** 0.5
-    outside = looks.outside_after(16)
+    half = 0.1 * (stopping.PILOT / 16) ** 0.5
+    outside = stopping.outside_after(16)
     wanted = verdicts.smallest(Interval(-half, half), clone.margin, outside)
     assert steering.foreseen(alone, 16) == pytest.approx(wanted)
     assert steering.foreseen(replace(clone, time_ci=None), 16) is None
@@ -176,7 +176,7 @@ def test_runs_that_end_when_resolved_are_as_right(kind: str) -> None:
 def test_looking_too_often_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A whole error at each of many early looks is too much."""
     often = dict.fromkeys(range(2, 65, 2), 0.5)
-    monkeypatch.setattr(looks, "LOOKS", often)
+    monkeypatch.setattr(stopping, "LOOKS", often)
     assert estimators.score_stopped("normal", FEW).faults(slack=3)
 
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kmtools.analyse import placing, stats, student
+from kmtools.analyse import comparison_key, stats, student
 from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Name, Row
 from kmtools.analyse.stats import CONFIDENCE, UNBOUNDED, Interval
 from kmtools.analyse.verdicts import (
@@ -166,8 +166,8 @@ def unlike(a: Row, b: Row) -> str:
         return f"A in {a.unit}, B in {b.unit}"
     if a.kind != b.kind:
         return "only one of them has a baseline"
-    if placing.differ(a.places, b.places):
-        return "A at {}, B at {}".format(*placing.said(a.places, b.places))
+    if comparison_key.differ(a.places, b.places):
+        return "A at {}, B at {}".format(*comparison_key.said(a.places, b.places))
     if a.crowded != b.crowded:
         few, enough = ("A", "B") if a.crowded else ("B", "A")
         return f"{few} has too few blocks to tell its code layouts apart, {enough} has enough"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Decides after some processes in user space which benchmarks are measured further.
 
-A benchmark goes on until more time would resolve no row of it, or until the time is out. looks.py
-says at which numbers of processes this is looked at. Benchmarks without verdicts, which time
+A benchmark goes on until more time would resolve no row of it, or until the time is out.
+stopping.py says after how many processes this is decided. Benchmarks without verdicts, which time
 switches of sites, end with the first look.
 """
 
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kmtools.analyse import looks, verdicts
+from kmtools.analyse import stopping, verdicts
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import PLACED, UNRESOLVED, Result
-from kmtools.measure.held import Held
+from kmtools.measure.run_cache import RunCache
 
 Tell = Callable[..., None]
 
@@ -33,10 +33,10 @@ class Look:
     rows: int
 
 
-def results_of(held: Held, raw: Path, processes: int) -> list[Result]:
+def results_of(cache: RunCache, raw: Path, processes: int) -> list[Result]:
     """The results of the first processes of a folder."""
-    data = held.reader.load("native", raw, processes)
-    return held.results(data.rows, data.tier, verdicts.analyse)
+    data = cache.reader.load("native", raw, processes)
+    return cache.results(data.rows, data.tier, verdicts.analyse)
 
 
 def look_at(results: Sequence[Result]) -> Look:
@@ -55,9 +55,9 @@ def foreseen(clone: Result, processes: int) -> float | None:
     if clone.time_ci is None or clone.margin is None or math.isinf(clone.time_ci.half_width):
         return None
     over_layouts = clone.layout_ci.half_width if clone.layout_ci else 0.0
-    over_time = clone.time_ci.half_width * math.sqrt(looks.PILOT / processes)
+    over_time = clone.time_ci.half_width * math.sqrt(stopping.PILOT / processes)
     half = math.hypot(over_time, over_layouts)
-    outside = looks.outside_after(processes)
+    outside = stopping.outside_after(processes)
     return verdicts.smallest(Interval(-half, half), clone.margin, outside)
 
 
@@ -84,23 +84,25 @@ def say_pilot(results: Sequence[Result], processes: int, tell: Tell, say: Tell) 
 class Steering:
     """Says after each process what to measure next; one for a run in user space."""
 
-    def __init__(self, planned: int, held: Held, tell: Tell, say: Callable[[str], Any]) -> None:
-        """`planned` is the number of processes foreseen, `held` what the run knows; `tell` takes
+    def __init__(
+        self, planned: int, cache: RunCache, tell: Tell, say: Callable[[str], Any]
+    ) -> None:
+        """`planned` is the number of processes foreseen, `cache` what the run knows; `tell` takes
         events, `say` lines."""
         self._planned = planned
-        self._held = held
+        self._cache = cache
         self._tell = tell
         self._say = say
 
     def __call__(self, raw: Path, processes: int) -> list[str] | None:
         """The benchmarks to go on with; None if they stay the same, none if more time would
         resolve no row."""
-        if processes == looks.PILOT:
-            found = results_of(self._held, raw, processes)
+        if processes == stopping.PILOT:
+            found = results_of(self._cache, raw, processes)
             say_pilot(found, self._planned, self._tell, self._say)
-        if processes not in looks.LOOKS:
+        if processes not in stopping.LOOKS:
             return None
-        look = look_at(results_of(self._held, raw, processes))
+        look = look_at(results_of(self._cache, raw, processes))
         resolved = look.rows - look.open_rows
         self._tell(
             "look",

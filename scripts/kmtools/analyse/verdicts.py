@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from statistics import NormalDist
 
-from kmtools.analyse import corecycles, linearity, location, looks, stats
+from kmtools.analyse import corecycles, linearity, location, stats, stopping
 from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.layouts import of_codes
 from kmtools.analyse.slopes import (
@@ -272,7 +272,7 @@ def make_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
     slopes = fitted(points, per)
     resolution = stats.clock_resolution(samples)
     baseline = find_baseline(slopes)
-    outside = looks.outside_of(tier.env, samples, location.OUTSIDE)
+    outside = stopping.outside_of(tier.env, samples, location.OUTSIDE)
     margin = noise = None
     if baseline is not None:
         margin = margin_for(tier.unit, benchmark, stats.middle(slopes[baseline]), core)

@@ -21,12 +21,12 @@ from kmtools.base.screen import page_text
 from kmtools.commands import Run
 from kmtools.lab import catalogue
 from kmtools.measure import bench as measuring
-from kmtools.measure import benchrun, choice, fetch, known, rundir
+from kmtools.measure import benchmark_names, benchrun, choice, fetch, rundir
 from kmtools.measure import collect as collecting
 from kmtools.measure.bench import Bench
 from kmtools.measure.benchrun import Plan
-from kmtools.measure.held import Held
-from kmtools.measure.told import Events
+from kmtools.measure.progress_json import Events
+from kmtools.measure.run_cache import RunCache
 from kmtools.report import report as reporting
 
 
@@ -233,7 +233,7 @@ def check_names(wanted: Sequence[str], chosen: Mapping[str, Any]) -> None:
     if chosen["program"]:
         choice.names(chosen["program"], *patterns)
     elif not chosen["module"]:
-        known.check_tiers(wanted, *patterns)
+        benchmark_names.check_tiers(wanted, *patterns)
 
 
 def begin(args: Namespace) -> benchrun.Run:
@@ -267,8 +267,8 @@ def run_bench(args: Namespace) -> int:
 def measure_and_report(run: benchrun.Run, events: Events) -> int:
     """Measure the missing tiers; report those that are there, also after an interruption."""
 
-    def show(tier: str, held: Held) -> None:
-        reporting.report(run.path, tier, held=held)
+    def show(tier: str, cache: RunCache) -> None:
+        reporting.report(run.path, tier, cache=cache)
 
     bench = Bench(run, show, events, steering(), reporting.resolving)
     interrupted = False
@@ -281,7 +281,7 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
     if run.measured():
         bench.progress.step("plotting", "15 s")
         bench.merge()
-        whole = reporting.report(run.path, held=bench.held)
+        whole = reporting.report(run.path, cache=bench.cache)
     if interrupted:
         return 130
     if any(obstacle["failed"] for obstacle in run.obstacles.values()):
@@ -293,10 +293,10 @@ def steering() -> measuring.Steering | None:
     """What decides how long to measure in user space; None without numpy."""
     if not reporting.has_package("numpy"):
         return None
-    from kmtools.analyse import looks
+    from kmtools.analyse import stopping
     from kmtools.analyse.steering import Steering
 
-    return measuring.Steering(Steering, looks.MOST)
+    return measuring.Steering(Steering, stopping.MOST)
 
 
 def tell(run: benchrun.Run) -> None:

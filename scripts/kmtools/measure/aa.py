@@ -11,7 +11,7 @@ from typing import Any
 
 from kmtools.measure import bursts, choice, collect, native
 from kmtools.measure.bench import FULL, Steering
-from kmtools.measure.held import Held
+from kmtools.measure.run_cache import RunCache
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def silent(*_words: object, **_more: Any) -> None:
 def measure(number: int, plan: Plan, steering: Steering) -> collect.RawDir:
     """Return the samples of a run; runs of different numbers share no seed."""
     seed = number * steering.most
-    held = Held()
+    cache = RunCache()
     beside = bursts.neighbour(seed) if plan.bursts else contextlib.nullcontext()
     with tempfile.TemporaryDirectory() as scratch, beside:
         raw = Path(scratch) / "raw"
@@ -43,7 +43,7 @@ def measure(number: int, plan: Plan, steering: Steering) -> collect.RawDir:
             seed=seed,
             benchmarks=choice.names(native.KMBENCH, plan.benchmarks, ()),
             budget=plan.budget,
-            steer=steering.begin(FULL["processes"], held, silent, silent),
+            steer=steering.begin(FULL["processes"], cache, silent, silent),
             say=silent,
         )
-        return held.reader.load("native", raw)
+        return cache.reader.load("native", raw)

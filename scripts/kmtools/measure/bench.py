@@ -21,10 +21,10 @@ from kmtools.base.progress import INDENT
 from kmtools.lab import accel, catalogue, kernels, userspace
 from kmtools.lab.build import build_modules
 from kmtools.lab.machine import usable_accel
-from kmtools.measure import benchrun, choice, collect, guest, known, native
+from kmtools.measure import benchmark_names, benchrun, choice, collect, guest, native
 from kmtools.measure.benchrun import Plan, Run
-from kmtools.measure.held import Held
-from kmtools.measure.told import Events, Told
+from kmtools.measure.progress_json import Events, JsonProgress
+from kmtools.measure.run_cache import RunCache
 
 HERE = ("native", "vm", "icount")
 HOST = ("native", "metal")
@@ -82,7 +82,7 @@ class Steering:
     foreseen, what the run knows, and where to tell events and lines; there are at most `most`
     processes."""
 
-    begin: Callable[[int, Held, Callable[..., None], Callable[[str], None]], native.Steer]
+    begin: Callable[[int, RunCache, Callable[..., None], Callable[[str], None]], native.Steer]
     most: int
 
 
@@ -92,7 +92,7 @@ class Bench:
     def __init__(
         self,
         run: Run,
-        show: Callable[[str, Held], None],
+        show: Callable[[str, RunCache], None],
         events: Events,
         steering: Steering | None,
         rows: Callable[[str], Rows | None],
@@ -101,7 +101,7 @@ class Bench:
         measured. Without `steering` the number of processes in user space is fixed. `rows` makes
         what a terminal shows while a tier is measured, None for a line alone."""
         self.run = run
-        self.held = Held()
+        self.cache = RunCache()
         self.show = show
         self.rows = rows
         self.lacking = [tier for tier in run.plan.tiers if not run.has(tier)]
@@ -109,7 +109,7 @@ class Bench:
         steps = len(self.lacking) + bool(self.lacking) + 3 * bool(self.guests)
         self.events = events
         self.steering = steering
-        self.progress = Told(steps + 1, events)
+        self.progress = JsonProgress(steps + 1, events)
         self.modules = ROOT / "build" / "modules" / run.plan.kernel
         self.real_guest = False
         self.own = self.modules.with_name(f"{run.plan.kernel}-own") if run.plan.module else None
@@ -134,7 +134,7 @@ class Bench:
         program = Path(plan.program) if plan.program else native.KMBENCH
         processes, steer = plan.amounts["processes"], None
         if self.steering is not None and not plan.quick:
-            steer = self.steering.begin(processes, self.held, self.events.tell, self.say)
+            steer = self.steering.begin(processes, self.cache, self.events.tell, self.say)
             processes = self.steering.most
         rows = self.rows("native")
         with self.progress.watched(rows.lines if rows else None):
@@ -224,7 +224,7 @@ class Bench:
         plan = self.run.plan
         blocks = plan.amounts.get(f"{tier} live", 0) * self.times(tier)
         live = () if plan.module else LIVE["metal" if self.times(tier) > 1 else tier]
-        wanted = [name for name in live if known.fits(name, plan.benchmarks)]
+        wanted = [name for name in live if benchmark_names.fits(name, plan.benchmarks)]
         return guest.Live(blocks, wanted) if blocks and wanted else guest.NONE_LIVE
 
     def measure_metal(self) -> None:
@@ -275,7 +275,7 @@ class Bench:
         self.run.obstacles.pop(tier, None)
         self.run.save()
         try:
-            self.held.reader.load(tier, self.run.raw(tier))
+            self.cache.reader.load(tier, self.run.raw(tier))
         except FailedError as error:
             print(f"collect: {error}", file=sys.stderr)
             kept = self.run.set_aside(tier)
@@ -284,12 +284,12 @@ class Bench:
         self.events.tell("tier", tier=tier, measured=True)
         if tier == "native":
             self.merge()
-            self.show(tier, self.held)
+            self.show(tier, self.cache)
 
     def merge(self) -> None:
         """Write the samples so far, and hold them."""
-        self.held.raws = collect.merge(self.run.path, reader=self.held.reader)
-        collect.tell(self.run.path, self.held.raws)
+        self.cache.raws = collect.merge(self.run.path, reader=self.cache.reader)
+        collect.tell(self.run.path, self.cache.raws)
 
     def measure(self) -> None:
         """Measure the missing tiers: user space first, before anything is downloaded."""

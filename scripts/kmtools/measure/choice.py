@@ -16,7 +16,7 @@ from itertools import islice
 from time import monotonic
 
 from kmtools.base.errors import UnableError
-from kmtools.measure import known
+from kmtools.measure import benchmark_names
 from kmtools.measure.native import lines_of
 from kmtools.measure.samples import Sample
 
@@ -90,9 +90,9 @@ def names(program: object, wanted: Sequence[str], variants: Sequence[str]) -> li
         finally:
             process.kill()
     there = listed("\n".join(lines))
-    known.check(there, wanted, variants, "user space")
-    fit = [name for name in there if known.fits(name, wanted)]
-    return [name for name in fit if any(known.fits(one, variants) for one in there[name])]
+    benchmark_names.check(there, wanted, variants, "user space")
+    fit = [name for name in there if benchmark_names.fits(name, wanted)]
+    return [name for name in fit if any(benchmark_names.fits(one, variants) for one in there[name])]
 
 
 def only(rows: Iterable[Sample], variants: Sequence[str]) -> list[Sample]:
@@ -103,7 +103,7 @@ def only(rows: Iterable[Sample], variants: Sequence[str]) -> list[Sample]:
     kept = []
     for own in groups.values():
         there = {row.variant for row in own}
-        wanted = {name for name in there if known.fits(name, variants)}
+        wanted = {name for name in there if benchmark_names.fits(name, variants)}
         if wanted:
             baselines = {name for name in there if f"{name}{CLONE_SUFFIX}" in there}
             wanted |= baselines | {f"{name}{CLONE_SUFFIX}" for name in baselines}

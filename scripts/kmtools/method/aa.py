@@ -23,11 +23,11 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from kmtools.analyse import grade, looks
+from kmtools.analyse import grade, stopping
 from kmtools.analyse.steering import Steering
 from kmtools.analyse.verdicts import DIFFERS, FASTER, HOT, SAID, SLOWER, Result, analyse
 from kmtools.base.errors import UnableError
-from kmtools.measure import aa, bench, known
+from kmtools.measure import aa, bench, benchmark_names
 
 ALLOWED = 0.05
 RESOLVED = 0.8
@@ -37,7 +37,7 @@ SPREAD = 0.1
 
 def rows(number: int, plan: aa.Plan) -> list[Result]:
     """Return the results of one run that have an added cost, as the page has them."""
-    loaded = aa.measure(number, plan, bench.Steering(Steering, looks.MOST))
+    loaded = aa.measure(number, plan, bench.Steering(Steering, stopping.MOST))
     results = grade.withheld({}, [loaded.tier], analyse(loaded.rows, [loaded.tier]))
     return [result for result in results if result.delta is not None]
 
@@ -100,7 +100,7 @@ def consistent(runs: Sequence[Sequence[Result]]) -> bool:
 
 def is_hot(result: Result) -> bool:
     """Whether it is of a hot loop."""
-    return known.fits(result.benchmark, HOT)
+    return benchmark_names.fits(result.benchmark, HOT)
 
 
 def hot_rows(run: Sequence[Result]) -> tuple[int, int]:

@@ -5,8 +5,9 @@ The n-th simulation of each kind of noise has seed n, from 0 on. Intervals must 
 93 % of the simulations. Their mean width is compared with that of an oracle: the interval
 of one width for all simulations, around the same estimates, that covers 95 % of them. Of variants
 whose true difference is zero, or exactly the margin, at most 5 % may be called slower or faster.
-The same is asked of runs that end at the first look at which they are resolved (looks.py), but for
-the width, and of windows of a core whose frequency changes (frequency.py), in core cycles.
+The same is asked of runs that end at the first look at which they are resolved (stopping.py),
+except for the width, and of windows of a core whose frequency changes (frequency.py), in core
+cycles.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kmtools.analyse import looks
+from kmtools.analyse import stopping
 from kmtools.analyse.location import Location, stepped
 from kmtools.analyse.stats import CONFIDENCE, Interval
 from kmtools.analyse.verdicts import FASTER, SLOWER, UNRESOLVED, decide
@@ -82,7 +83,7 @@ class Score:
 def stopped(x: Floats, step: float) -> tuple[Location, str]:
     """The location and the verdict of a variant at the first look at which it is resolved, or at
     the last."""
-    for look, outside in looks.LOOKS.items():
+    for look, outside in stopping.LOOKS.items():
         length = look * BLOCKS
         found = stepped(x[:length], process_of(length), layout_of(length), step, outside)
         verdict = decide(found.value, found.interval, MARGIN, None)
@@ -100,7 +101,7 @@ def score_stopped(kind: str, runs: int) -> Score:
     inside, wrong = dict.fromkeys(truths, 0), dict.fromkeys(truths, 0)
     halves, errors = [], []
     for seed in range(runs):
-        noise = KINDS[kind](np.random.default_rng(seed), looks.MOST * BLOCKS)
+        noise = KINDS[kind](np.random.default_rng(seed), stopping.MOST * BLOCKS)
         for truth in truths:
             found, verdict = stopped(noise + truth, step)
             inside[truth] += found.interval.lo <= truth <= found.interval.hi

@@ -17,8 +17,8 @@ from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
 from kmtools.measure import rundir
 from kmtools.measure.rundir import Tier
-from kmtools.report import answer as answering
-from kmtools.report.answer import Answer
+from kmtools.report import marker_cost
+from kmtools.report.marker_cost import Answer
 
 LINES = 40
 WIDEST = 100
@@ -39,13 +39,13 @@ def paragraph(text: str, width: int, indent: str = "", hanging: str = "  ") -> l
 
 def answer_lines(found: Sequence[Answer], width: int) -> list[str]:
     """A sentence, then each number with its interval, its verdict and its predecessor."""
-    lines = paragraph(answering.sentence(found), width, hanging="")
+    lines = paragraph(marker_cost.sentence(found), width, hanging="")
     if found:
         lines.append("")
     for one in found:
-        span = answering.interval(one)
-        head = f"{one.place}: {answering.number(one)}"
-        head += f" ({span}), {answering.verdict_word(one)}" if span else f", because {one.how}"
+        span = marker_cost.interval(one)
+        head = f"{one.place}: {marker_cost.number(one)}"
+        head += f" ({span}), {marker_cost.verdict_word(one)}" if span else f", because {one.how}"
         lines += paragraph(head, width, "  ")
         if one.then:
             lines += paragraph(f"then: {one.then}", width, "    ")

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from kmtools.analyse import placing, trends
+from kmtools.analyse import comparison_key, trends
 from kmtools.analyse.rows import Row
 from kmtools.analyse.summary import ends, number
 from kmtools.analyse.trends import Shift
@@ -70,10 +70,10 @@ def load(folder: Path, margin: float) -> History:
         raise UnableError(f"{folder}: no run in it can be used{reasons(refused)}")
     place = {name: number for number, (name, _) in enumerate(usable)}
     entries = sorted(found.entries, key=lambda entry: place[entry[0]])
-    left_out = placing.others(entries, placing.newest(entries), "the newest run")
+    left_out = comparison_key.others(entries, comparison_key.newest(entries), "the newest run")
     entries = [entry for entry in entries if entry[0] not in left_out]
     usable = [(name, date) for name, date in usable if name not in left_out]
-    rows = [row for row in placing.merged(entries) if len(row.values) == len(usable)]
+    rows = [row for row in comparison_key.merged(entries) if len(row.values) == len(usable)]
     shifts = trends.trends(rows, margin)
     poor: dict[str, str] = {}
     for name, row in entries:

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from kmtools.analyse import estimates, placing
-from kmtools.analyse.placing import Entry
+from kmtools.analyse import comparison_key, estimates
+from kmtools.analyse.comparison_key import Entry
 from kmtools.analyse.rows import WHOLE
 from kmtools.base.errors import FailedError, UnableError, explain
 from kmtools.base.text import aligned, printable, terminal_width, wrapped
@@ -132,7 +132,7 @@ def slow_ones(found: Found, groups: Mapping[str, Sequence[str]]) -> dict[str, fl
     group_of = {name: group for group, names in groups.items() for name in names}
     for run, row in found.entries:
         if row.kind == WHOLE:
-            whole[group_of[run], *placing.key_of((run, row))][run] = row.cost
+            whole[group_of[run], *comparison_key.key_of((run, row))][run] = row.cost
     times: dict[str, list[float]] = defaultdict(list)
     for costs in whole.values():
         usual = float(np.median(list(costs.values())))
@@ -157,8 +157,8 @@ def load(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) -> Fleet
     if not machines and not refused:
         raise UnableError(f"{folder}: there is no run in it")
     found.refused.update(refused)
-    wanted = placing.usual(found.entries)
-    found.refused.update(placing.others(found.entries, wanted, "most runs"))
+    wanted = comparison_key.usual(found.entries)
+    found.refused.update(comparison_key.others(found.entries, wanted, "most runs"))
     found.entries = [entry for entry in found.entries if entry[0] not in found.refused]
     groups: dict[str, list[str]] = defaultdict(list)
     for machine in machines.values():
@@ -184,16 +184,18 @@ def sides(fleet: Fleet, against: str | None = None) -> list[Compared]:
         members = set(fleet.groups[name]) - set(fleet.slow)
         entries = [entry for entry in fleet.found.entries if entry[0] in members]
         kept, note = without_poor(entries)
-        rows.append(Compared(f"{name} ({len(members)} runs)", {}, placing.merged(kept), note))
+        rows.append(
+            Compared(f"{name} ({len(members)} runs)", {}, comparison_key.merged(kept), note)
+        )
     return rows
 
 
 def without_poor(entries: Sequence[Entry]) -> tuple[list[Entry], str]:
     """The rows without those that are poor, if others of the group have them; and a note."""
-    good = {placing.key_of(entry) for entry in entries if not entry[1].poor}
+    good = {comparison_key.key_of(entry) for entry in entries if not entry[1].poor}
     kept, left = [], set()
     for entry in entries:
-        if entry[1].poor and placing.key_of(entry) in good:
+        if entry[1].poor and comparison_key.key_of(entry) in good:
             left.add(entry[0])
         else:
             kept.append(entry)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kmtools.analyse import grade, kinds
+from kmtools.analyse import grade, result_kinds
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.grade import Grade
 from kmtools.analyse.published import ALIASES, read_table
@@ -22,7 +22,7 @@ from kmtools.analyse.verdicts import Result
 from kmtools.base.files import write_whole
 from kmtools.base.text import minus
 from kmtools.measure.rundir import Tier, lacking, tiers_of, warnings
-from kmtools.report import answer, headline, sections
+from kmtools.report import cost_figure, marker_cost, sections
 from kmtools.report.figures import library, panels
 from kmtools.report.figures.svgfile import COLOURS
 from kmtools.report.figures.workers import workers
@@ -81,13 +81,13 @@ def grade_html(tier: Tier, found: Grade, most: int | None = None) -> str:
     )
 
 
-def answer_table(found: Sequence[answer.Answer]) -> str:
+def answer_table(found: Sequence[marker_cost.Answer]) -> str:
     """Each answer with its interval, its source and the published counterpart."""
     cells = [
         [
             escape(one.place),
-            escape(answer.number(one)),
-            escape(answer.interval(one)),
+            escape(marker_cost.number(one)),
+            escape(marker_cost.interval(one)),
             escape(one.then),
             escape(one.how),
             verdict(one.verdict) if one.verdict else "\N{EN DASH}",
@@ -100,17 +100,17 @@ def answer_table(found: Sequence[answer.Answer]) -> str:
 
 def first_screen(run: Page, graded: Sequence[tuple[Tier, Grade]]) -> str:
     """The answer, the grade of the tier that gave it, and one figure."""
-    found = answer.answers(run.results, run.sites)
-    best = answer.best_tier(run.results)
+    found = marker_cost.answers(run.results, run.sites)
+    best = marker_cost.best_tier(run.results)
     own = [(t, g) for t, g in graded if (t.tier, t.kernel) == best] or list(graded[:1])
-    parts = [f'<p class="answer">{escape(answer.sentence(found).replace(" %", NO_BREAK))}</p>']
+    parts = [f'<p class="answer">{escape(marker_cost.sentence(found).replace(" %", NO_BREAK))}</p>']
     old = next((one.then for one in found if one.place == "In hot code"), "")
     parts += [f"<p class='then-line'>Then: {escape(old)}.</p>"] if old else []
     parts += [grade_html(tier, one, FIRST_REASONS) for tier, one in own]
     parts += [f"<p class='warning'>{escape(line)}</p>" for line in warnings(run.env)]
-    if panel := headline.panel(run.results, run.sites):
+    if panel := cost_figure.panel(run.results, run.sites):
         title = f"<h2 class='figure'>{escape(panel.title)}</h2>" if run.draw else ""
-        parts.append(title + figure(run.draw, panel, headline.words(panel)))
+        parts.append(title + figure(run.draw, panel, cost_figure.words(panel)))
     return "\n".join([*parts, answer_table(found)])
 
 
@@ -192,8 +192,8 @@ def env_section(env: Mapping[str, Any], graded: Sequence[tuple[Tier, Grade]]) ->
 def navigation(parts: Sequence[str]) -> str:
     """Links to the parts that the run has."""
     names = {
-        kinds.DORMANT: "dormant", kinds.COLD: "cold", kinds.ENABLED: "enabled",
-        "switching": "switching", "then-and-now": "then and now", kinds.OTHER: "other",
+        result_kinds.DORMANT: "dormant", result_kinds.COLD: "cold", result_kinds.ENABLED: "enabled",
+        "switching": "switching", "then-and-now": "then and now", result_kinds.OTHER: "other",
         "reading": "how to read it", "excluded": "left out", "conditions": "conditions",
     }  # fmt: skip
     body = "\n".join(parts)
@@ -207,10 +207,13 @@ def render(run: Page) -> str:
     graded = grade.grades(run.env, run.tiers, run.results)
     opening = first_screen(run, graded)
     parts = [
-        *(sections.kind_section(run, kind) for kind in (kinds.DORMANT, kinds.COLD, kinds.ENABLED)),
+        *(
+            sections.kind_section(run, kind)
+            for kind in (result_kinds.DORMANT, result_kinds.COLD, result_kinds.ENABLED)
+        ),
         sections.switch_section(run),
         sections.then_section(run),
-        sections.kind_section(run, kinds.OTHER),
+        sections.kind_section(run, result_kinds.OTHER),
         section("reading", "How to read it", [READING]),
         excluded_section(run.env, run.results),
         env_section(run.env, graded),

@@ -27,8 +27,7 @@ from kmtools.base.files import write_whole
 from kmtools.base.paths import ROOT
 from kmtools.measure import rundir
 from kmtools.measure.rundir import RunError
-from kmtools.report import answer, impact, kproberatio
-from kmtools.report import kept as keeping
+from kmtools.report import impact, kproberatio, marker_cost, summary_json
 from kmtools.report.table import amount, shown, span
 
 REFERENCE = ROOT / "results" / "reference"
@@ -88,7 +87,7 @@ def dormant_lines(results: Sequence[Result], costs: Sequence[SiteCost]) -> Itera
     yield "| tier | benchmark | variant | added | 95 % interval | unit | verdict |"
     yield "|---|---|---|---:|---|---|---|"
     for cost in sites:
-        scale, unit = (cost.core.per_tick, answer.CORE) if cost.core else (1.0, cost.unit)
+        scale, unit = (cost.core.per_tick, marker_cost.CORE) if cost.core else (1.0, cost.unit)
         span = f"[{amount(cost.ci.lo * scale, True)}, {amount(cost.ci.hi * scale, True)}]"
         added = f"{amount(cost.cost * scale, True)} | {span} | {unit} a site"
         row = f"{cost.tier} | {cost.benchmark} | {cost.flavour} | {added} | {cost.verdict}"
@@ -147,14 +146,14 @@ def condition_lines(env: dict[str, Any]) -> Iterator[str]:
 
 def render(env: dict[str, Any], summary: dict[str, Any], kept: Sequence[str]) -> str:
     """The page."""
-    results, costs = keeping.results(summary)
+    results, costs = summary_json.results(summary)
     lines = ["<!-- SPDX-License-Identifier: GPL-2.0-only -->"]
     lines += ["<!-- Written by kmarkers publish reference; do not edit. -->", "# Reference run", ""]
     lines += [*condition_lines(env), ""]
     lines += ["Every row is in [summary.json](summary.json), and every window in samples.csv.gz."]
     lines += ["[benchmarking.md](../../Documentation/benchmarking.md) tells how they are measured."]
     lines += ["Numbers of different tiers are not to be compared.", ""]
-    lines += [*keeping.table(answer.answers(results, costs)), ""]
+    lines += [*summary_json.table(marker_cost.answers(results, costs)), ""]
     for name in kept:
         lines += [f"![{FIGURES[name]}]({name}.svg)", ""]
     lines += dormant_lines(results, costs)
@@ -215,5 +214,5 @@ def make(run: Path, out: Path) -> None:
     (out / "README.md").write_text(text, encoding="utf-8")
     if out.resolve() == REFERENCE.resolve():
         readme = ROOT / "README.md"
-        write_whole(readme, keeping.replaced(readme.read_text(encoding="utf-8"), summary))
+        write_whole(readme, summary_json.replaced(readme.read_text(encoding="utf-8"), summary))
     print(f"{out}: {len(summary['results'])} results, {len(kept)} figures")

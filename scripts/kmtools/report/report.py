@@ -22,7 +22,7 @@ from kmtools.base.screen import wants_colour
 from kmtools.base.text import terminal_width, wrapped
 from kmtools.measure import rundir
 from kmtools.measure.bench import Rows
-from kmtools.measure.held import Held
+from kmtools.measure.run_cache import RunCache
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample, read_samples, uncollected
 from kmtools.report import medians
@@ -41,14 +41,14 @@ def report(
     run: Path,
     tier: str | None = None,
     figures: bool = True,
-    held: Held | None = None,
+    cache: RunCache | None = None,
 ) -> bool:
     """Judge a run, write summary.json, figures and page, and print the answer; returns whether all
-    of it could be made. With `tier`, only that tier is judged and nothing is written. `held` has
+    of it could be made. With `tier`, only that tier is judged and nothing is written. `cache` has
     the samples of the run, if they need not be read."""
-    env, samples, tiers, held = _read(run, tier, held)
+    env, samples, tiers, cache = _read(run, tier, cache)
     if has_package("numpy"):
-        _judge(run, env, samples, tiers, tier, figures, held)
+        _judge(run, env, samples, tiers, tier, figures, cache)
         return True
     answering = [sample for sample in samples if sample.benchmark in ANSWERING]
     print(medians.render(answering, tiers))
@@ -74,11 +74,11 @@ def tables(run: Path, tier: str | None, patterns: Sequence[str], every: bool) ->
             raise UnableError(_nothing(run, tier, {one.benchmark for one in samples}))
         return medians.render(chosen, tiers)
     from kmtools.analyse.summary import read_summary  # noqa: PLC0415
-    from kmtools.report import kept, sitetable, switchtable, table  # noqa: PLC0415
+    from kmtools.report import sitetable, summary_json, switchtable, table  # noqa: PLC0415
 
     summary = read_summary(run)
-    results, sites = kept.results(summary)
-    switches = kept.switches(summary)
+    results, sites = summary_json.results(summary)
+    switches = summary_json.switches(summary)
 
     def wanted(entry: Any) -> bool:
         emulated = entry.unit == rundir.UNIT_EMULATED and not every and not patterns
@@ -115,14 +115,14 @@ def _nothing(run: Path, tier: str | None, names: Iterable[str]) -> str:
 
 
 def _read(
-    run: Path, tier: str | None, held: Held | None
-) -> tuple[dict[str, Any], list[Sample], list[Tier], Held]:
+    run: Path, tier: str | None, cache: RunCache | None
+) -> tuple[dict[str, Any], list[Sample], list[Tier], RunCache]:
     """env.json of a run, its samples and tiers, or those of one tier."""
     env = rundir.read_env(run / "env.json")
     tiers = [one for one in rundir.tiers_of(env) if tier in (None, one.tier)]
     names = {one.tier for one in tiers}
-    if held is None:
-        held = Held()
+    if cache is None:
+        cache = RunCache()
         path = run / "samples.csv"
         packed = path.with_name(f"{path.name}.gz")
         with uncollected():
@@ -130,8 +130,8 @@ def _read(
             chosen = packed if packed.exists() and not path.exists() else path
             every = read_samples(chosen, rundir.tiers_of(env))
     else:
-        every = [sample for raw in held.raws for sample in raw.rows]
-    return env, [sample for sample in every if sample.tier in names], tiers, held
+        every = [sample for raw in cache.raws for sample in raw.rows]
+    return env, [sample for sample in every if sample.tier in names], tiers, cache
 
 
 def resolving(tier: str) -> Rows | None:
@@ -150,7 +150,7 @@ def _judge(
     tiers: Sequence[Tier],
     tier: str | None,
     figures: bool,
-    held: Held,
+    cache: RunCache,
 ) -> None:
     """Do the part that needs numpy."""
     from kmtools.analyse import (  # noqa: PLC0415
@@ -163,14 +163,14 @@ def _judge(
         switching,
         verdicts,
     )  # fmt: skip
-    from kmtools.report import answer, ending, table  # noqa: PLC0415
+    from kmtools.report import ending, marker_cost, table  # noqa: PLC0415
 
     own: dict[tuple[str, str], list[Sample]] = defaultdict(list)
     for sample in samples:
         own[sample.tier, sample.kernel].append(sample)
     rows: list[verdicts.Result] = []
     for one in tiers:
-        rows += held.results(own[one.tier, one.kernel], one, verdicts.analyse)
+        rows += cache.results(own[one.tier, one.kernel], one, verdicts.analyse)
     results = figuredata.completed(grade.withheld(env, tiers, rows))
     switches = switching.analyse(samples)
     sites = density.analyse(results, tiers, grade.poor(env, tiers, rows))
@@ -186,7 +186,7 @@ def _judge(
             if why := library.fault():
                 print(f"report: the page has no figures: {why}", file=sys.stderr)
     graded = grade.grades(env, tiers, results)
-    found = answer.answers(results, sites)
+    found = marker_cost.answers(results, sites)
     judged = (results, switches)
     end = ending.render(run, env, found, graded, judged, terminal_width(), tier, made)
     print(end)

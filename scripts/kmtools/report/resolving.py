@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kmtools.analyse import corecycles, kinds, location, looks, stats, verdicts
+from kmtools.analyse import corecycles, location, result_kinds, stats, stopping, verdicts
 from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline, slopes
 from kmtools.base.errors import FailedError
 from kmtools.measure import collect
@@ -80,8 +80,8 @@ class Resolving:
             return
         margin = verdicts.margin_for(tier.unit, benchmark, stats.middle(known[baseline]))
         outside = location.OUTSIDE
-        if looks.LINE in tier.env:
-            outside = looks.outside_after(len({slope.process for slope in known[baseline]}))
+        if stopping.LINE in tier.env:
+            outside = stopping.outside_after(len({slope.process for slope in known[baseline]}))
         clone = baseline + CLONE_SUFFIX
         step = verdicts.resolves(steps, clone, baseline)
         noise = verdicts.difference(known[clone], known[baseline], tier.exact, step, outside)
@@ -103,7 +103,9 @@ class Resolving:
         """The rows that there is room for, dormant sites first, and how many there are."""
         if not self.rows:
             return [("", ""), ("Rows come when the first process has ended.", "2")]
-        order = sorted(self.rows, key=lambda key: kinds.KINDS.index(kinds.kind_of(*key)))
+        order = sorted(
+            self.rows, key=lambda key: result_kinds.KINDS.index(result_kinds.kind_of(*key))
+        )
         room = max(0, height - 3)
         # What is still open has room first.
         first = set(sorted(order, key=lambda key: self.rows[key].verdict != RESOLVING)[:room])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from kmtools.analyse import kinds, stats
+from kmtools.analyse import result_kinds, stats
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.layouts import place_of
 from kmtools.analyse.switching import Point
@@ -88,7 +88,7 @@ def results(rows: Sequence[Result]) -> str:
             group_header(group[0]),
             [[*(cell(r) for _, _, cell in columns), verdict_of(r, notes)] for r in group],
         )
-        for group in kinds.groups(rows)
+        for group in result_kinds.groups(rows)
     ]
     heads, kind = [*(head for head, _, _ in columns), "verdict"], [k for _, k, _ in columns]
     below = [f"<p class='soft'>[{n}] {escape(minus(note))}</p>" for note, n in notes.items()]
@@ -122,7 +122,8 @@ def blocks(rows: Sequence[Result]) -> str:
     heads = ["variant", "5 %, 50 %, 95 % of the blocks, and the slowest"]
     heads.append("added where the loop begins in a cache line")
     groups = [
-        (group[0].benchmark, [block_row(row) for row in group]) for group in kinds.groups(known)
+        (group[0].benchmark, [block_row(row) for row in group])
+        for group in result_kinds.groups(known)
     ]
     caption = f"{known[0].tier}: blocks and code layouts, {known[0].unit} per operation"
     return grouped(caption, heads, groups, "tnn")
@@ -146,7 +147,7 @@ def events(rows: Sequence[Result], counted: Mapping[Key, Counted]) -> str:
 
     groups = [
         (group[0].benchmark, [[escape(row.variant), *cells(row)] for row in group])
-        for group in kinds.groups(rows)
+        for group in result_kinds.groups(rows)
     ]
     scaled = "scaled where the counter ran for a part of the time"
     caption = f"{rows[0].tier}: events of a pass; {scaled}"

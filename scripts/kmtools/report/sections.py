@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kmtools.analyse import grade, kinds, switching
+from kmtools.analyse import grade, result_kinds, switching
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.published import read_published
 from kmtools.analyse.verdicts import Result
@@ -28,14 +28,14 @@ MEANING = {
     "icount": "the real kernel under an emulator that counts instructions exactly",
 }
 INTRO = {
-    kinds.DORMANT: "What code costs whose probes are off. Rows that are equivalent to their"
+    result_kinds.DORMANT: "What code costs whose probes are off. Rows that are equivalent to their"
     " baseline are named below the figures; all numbers are in the folded tables.",
-    kinds.COLD: "The same where code or data must come from further away: hot loops flatter every"
-    " variant, and the kernel usually runs cold.",
-    kinds.ENABLED: "What a probe costs that is connected and called. No number of this part is the"
-    " cost of a dormant site.",
-    kinds.OTHER: "Benchmarks of no such kind: prefixes of atomic instructions, and benchmarks of"
-    " your own.",
+    result_kinds.COLD: "The same where code or data must come from further away: hot loops flatter"
+    " every variant, and the kernel usually runs cold.",
+    result_kinds.ENABLED: "What a probe costs that is connected and called. No number of this part"
+    " is the cost of a dormant site.",
+    result_kinds.OTHER: "Benchmarks of no such kind: prefixes of atomic instructions, and"
+    " benchmarks of your own.",
 }
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kmtools.analyse import density, kinds, switching
+from kmtools.analyse import density, result_kinds, switching
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.published import read_published
 from kmtools.analyse.summary import read_summary
@@ -17,17 +17,17 @@ from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
 from kmtools.base.text import minus
 from kmtools.measure.rundir import Tier, read_env, tiers_of
-from kmtools.report import headline, kept
+from kmtools.report import cost_figure, summary_json
 from kmtools.report.figures import charts, panels, thenandnow
 from kmtools.report.figures.charts import Chart
 from kmtools.report.figures.rows import Pair, Panel
 
 HEADLINE, THEN_AND_NOW = "headline", "then-and-now"
 TITLES = {
-    kinds.DORMANT: "Dormant sites",
-    kinds.COLD: "Cold code and cold data",
-    kinds.ENABLED: "Enabled probes",
-    kinds.OTHER: "Other benchmarks",
+    result_kinds.DORMANT: "Dormant sites",
+    result_kinds.COLD: "Cold code and cold data",
+    result_kinds.ENABLED: "Enabled probes",
+    result_kinds.OTHER: "Other benchmarks",
 }
 
 
@@ -67,9 +67,9 @@ class Run:
         here = (tier.tier, tier.kernel)
         costs = [
             c for c in self.sites
-            if (c.tier, c.kernel) == here and kinds.kind_of(c.benchmark, c.flavour) == kind
+            if (c.tier, c.kernel) == here and result_kinds.kind_of(c.benchmark, c.flavour) == kind
         ]  # fmt: skip
-        return kinds.of_kind(self.own(tier), kind), costs
+        return result_kinds.of_kind(self.own(tier), kind), costs
 
     def panels(self, kind: str, tier: Tier) -> list[Panel]:
         """The panels of a kind of results in a tier; none of emulated ticks."""
@@ -91,8 +91,8 @@ class Run:
     def sheets(self) -> dict[str, Sheet]:
         """All figures by name."""
         found = {}
-        if panel := headline.panel(self.results, self.sites):
-            found[HEADLINE] = Sheet([panel], headline.words(panel))
+        if panel := cost_figure.panel(self.results, self.sites):
+            found[HEADLINE] = Sheet([panel], cost_figure.words(panel))
         for kind, title in TITLES.items():
             for tier in self.tiers:
                 words = f"{title}, {tier.tier}"
@@ -125,8 +125,8 @@ def described(part: Panel | Pair | Chart) -> str:
 def run_of(path: Path) -> Run:
     """The run in a folder, from its env.json and summary.json."""
     summary = read_summary(path)
-    results, sites = kept.results(summary)
-    switches = [point for point in kept.switches(summary) if point.median is not None]
+    results, sites = summary_json.results(summary)
+    switches = [point for point in summary_json.switches(summary) if point.median is not None]
     return Run(read_env(path / "env.json"), results, switches, sites)
 
 

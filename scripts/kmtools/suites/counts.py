@@ -14,7 +14,7 @@ from kmtools.analyse import published
 from kmtools.analyse.density import COUNTED, is_counted
 from kmtools.analyse.slopes import fitted, points_of
 from kmtools.base.errors import FailedError
-from kmtools.measure import bench, collect, guest, known, rundir
+from kmtools.measure import bench, benchmark_names, collect, guest, rundir
 from kmtools.measure.samples import Sample
 from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
@@ -200,8 +200,8 @@ def judge_successors(counts: Counts, tally: Tally) -> None:
 
 def judge_names(counts: Counts, tally: Tally) -> None:
     """Judge that kmarkers bench knows the names of all that is measured in a kernel."""
-    missing = known.unlisted(counts.keys(), known.KERNEL)
-    tally.judge(not missing, f"{known.TABLE.name} lacks {', '.join(missing)}")
+    missing = benchmark_names.unlisted(counts.keys(), benchmark_names.KERNEL)
+    tally.judge(not missing, f"{benchmark_names.TABLE.name} lacks {', '.join(missing)}")
 
 
 def judge(first: Counts, second: Counts, lacking: Collection[str] = ()) -> Tally:

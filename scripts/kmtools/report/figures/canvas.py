@@ -47,7 +47,7 @@ Part = Panel | Pair | Chart
 Box = tuple[float, float, float, float]
 
 
-class Told(logging.Handler):
+class LogLines(logging.Handler):
     """Keeps what matplotlib says while it reads a style."""
 
     def __init__(self) -> None:
@@ -62,8 +62,8 @@ def read_style(path: Path) -> dict[str, Any]:
     """The parameters of a style file; UnableError if it is none."""
     if not path.is_file():
         raise UnableError(f"{path}: no such style file")
-    told, logger = Told(), logging.getLogger("matplotlib")
-    logger.addHandler(told)
+    lines, logger = LogLines(), logging.getLogger("matplotlib")
+    logger.addHandler(lines)
     before = logger.propagate, logger.level
     logger.propagate = False
     logger.setLevel(logging.WARNING)
@@ -77,11 +77,11 @@ def read_style(path: Path) -> dict[str, Any]:
         why = " ".join(str(error).split()) or type(error).__name__
         raise UnableError(f"{path} is no style of matplotlib: {why}") from error
     finally:
-        logger.removeHandler(told)
+        logger.removeHandler(lines)
         logger.propagate = before[0]
         logger.setLevel(before[1])
-    if told.lines:
-        raise UnableError(f"{path} is no style of matplotlib: {told.lines[0]}")
+    if lines.lines:
+        raise UnableError(f"{path} is no style of matplotlib: {lines.lines[0]}")
     size = float(found.get("font.size", 10))
     if not FONTS[0] <= size <= FONTS[1]:
         raise UnableError(f"{path}: font.size is {size:g}, not from {FONTS[0]:g} to {FONTS[1]:g}")

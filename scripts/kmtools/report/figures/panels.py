@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kmtools.analyse import kinds
+from kmtools.analyse import result_kinds
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.verdicts import BASELINE, EQUIVALENT, IDENTICAL, NO_BASELINE, WITHHELD, Result
 from kmtools.report.figures.rows import Panel, Row
@@ -43,7 +43,7 @@ def noise_words(rows: Sequence[Result]) -> str:
 
 def remark_of(rows: Sequence[Result]) -> str:
     """What the rows that are not drawn say, and how exact the benchmark is."""
-    quiet = [r for r in kinds.judged(rows) if r.verdict in NOTHING]
+    quiet = [r for r in result_kinds.judged(rows) if r.verdict in NOTHING]
     words = []
     if quiet and quiet[0].verdict == IDENTICAL:
         words.append(f"Not one instruction more: {listed([r.variant for r in quiet])}.")
@@ -95,8 +95,8 @@ def with_notes(drawn: Sequence[Row]) -> tuple[list[Row], str]:
 def forest(results: Sequence[Result]) -> list[Panel]:
     """A panel for each benchmark: the costs that are not equivalent to none, or not known."""
     panels = []
-    for rows in kinds.groups(results):
-        known = [r for r in kinds.judged(rows) if r.delta_ci is not None]
+    for rows in result_kinds.groups(results):
+        known = [r for r in result_kinds.judged(rows) if r.delta_ci is not None]
         drawn = [row_of(r) for r in known if r.verdict not in NOTHING]
         if not known:
             continue
@@ -159,8 +159,8 @@ def site_row(cost: SiteCost, scale: float) -> Row:
 def counts(results: Sequence[Result]) -> list[Panel]:
     """Exact instructions that a variant adds, as bars."""
     panels = []
-    for rows in kinds.groups(results):
-        known = [r for r in kinds.judged(rows) if r.delta is not None]
+    for rows in result_kinds.groups(results):
+        known = [r for r in result_kinds.judged(rows) if r.delta is not None]
         drawn = [
             Row(r.variant, r.delta or 0.0, math.nan, math.nan, r.verdict,
                 f"{shown(r, r.delta, True)} ({shown(r, r.median)} in all)", bar=True)
@@ -184,7 +184,7 @@ def lonely(results: Sequence[Result]) -> list[str]:
 def total(results: Sequence[Result]) -> str:
     """Verdicts counted, in words."""
     found: dict[str, int] = {}
-    for result in kinds.judged(results):
+    for result in result_kinds.judged(results):
         if result.verdict != BASELINE:
             found[result.verdict] = found.get(result.verdict, 0) + 1
     return ", ".join(f"{count} {verdict}" for verdict, count in sorted(found.items()))

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from kmtools.analyse import grade, kinds
+from kmtools.analyse import grade, result_kinds
 from kmtools.analyse.grade import Grade, Level, Reason
 from kmtools.analyse.stats import UNBOUNDED
 from kmtools.analyse.verdicts import SLOWER, UNRESOLVED, WITHHELD
 from kmtools.base import text
-from kmtools.report import answer, ending, table
-from kmtools.report.answer import Answer, answers, sentence
+from kmtools.report import ending, marker_cost, table
+from kmtools.report.marker_cost import Answer, answers, sentence
 from verdictrows import result, site, tier
 
 LOOP = [result("empty-loop", "none", None), result("empty-loop", "marker-jump", 0.02)]
@@ -83,7 +83,7 @@ def test_without_sites_one_marker_in_a_loop_answers() -> None:
     assert "may hide" in own["In hot code"].how
     lacking = own["Cold in the instruction cache"]
     assert lacking.value is None and "cold-icache" in lacking.how
-    assert answer.number(lacking) == "not measured" and answer.interval(lacking) == ""
+    assert marker_cost.number(lacking) == "not measured" and marker_cost.interval(lacking) == ""
 
 
 def test_emulated_ticks_and_counts_give_no_answer() -> None:
@@ -130,7 +130,7 @@ def test_long_names_fit_on_a_terminal(width: int) -> None:
 
 def test_an_interval_without_an_end_is_named() -> None:
     row = result("empty-loop", "marker-jump", 0.0, delta_ci=UNBOUNDED, verdict=UNRESOLVED)
-    assert answer.interval(by_place(answers([row], []))["In hot code"]) == "unbounded"
+    assert marker_cost.interval(by_place(answers([row], []))["In hot code"]) == "unbounded"
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_an_interval_without_an_end_is_named() -> None:
     [(0.0, "0.000"), (-0.0001, "0.000"), (0.265, "0.27"), (-2.34, "−2.3"), (417.6, "418")],
 )
 def test_numbers_are_short_and_zero_has_no_sign(value: float, text: str) -> None:
-    assert answer.short(value) == text
+    assert marker_cost.short(value) == text
 
 
 @pytest.mark.parametrize("width", [40, 80])
@@ -157,16 +157,16 @@ def test_the_terminal_has_the_answer_first_and_fits(width: int) -> None:
 @pytest.mark.parametrize(
     ("benchmark", "variant", "kind"),
     [
-        ("empty-loop", "marker-jump", kinds.DORMANT),
-        ("empty-loop-peers", "marker-jump-on", kinds.ENABLED),
-        ("empty-loop-peers", "marker-jump-off", kinds.DORMANT),
-        ("marker-enabled", "typed-direct-call", kinds.ENABLED),
-        ("cold-branch", "memory", kinds.COLD),
-        ("mine", "x", kinds.OTHER),
+        ("empty-loop", "marker-jump", result_kinds.DORMANT),
+        ("empty-loop-peers", "marker-jump-on", result_kinds.ENABLED),
+        ("empty-loop-peers", "marker-jump-off", result_kinds.DORMANT),
+        ("marker-enabled", "typed-direct-call", result_kinds.ENABLED),
+        ("cold-branch", "memory", result_kinds.COLD),
+        ("mine", "x", result_kinds.OTHER),
     ],
 )
 def test_dormant_and_enabled_are_told_apart(benchmark: str, variant: str, kind: str) -> None:
-    assert kinds.kind_of(benchmark, variant) == kind
+    assert result_kinds.kind_of(benchmark, variant) == kind
 
 
 def test_no_kind_counts_a_row_of_another() -> None:
@@ -176,11 +176,11 @@ def test_no_kind_counts_a_row_of_another() -> None:
         result("empty-loop-peers", "marker-jump-on", 30.0, verdict=SLOWER),
         result("empty-loop-peers", "marker-jump-off"),
     ]
-    names = {kind: [r.variant for r in kinds.judged(kinds.of_kind(rows, kind))]
-             for kind in kinds.KINDS}  # fmt: skip
+    names = {kind: [r.variant for r in result_kinds.judged(result_kinds.of_kind(rows, kind))]
+             for kind in result_kinds.KINDS}  # fmt: skip
     assert names == {"dormant": ["marker-jump-off"], "enabled": ["marker-jump-on"],
                      "cold": [], "other": []}  # fmt: skip
-    assert [r.variant for r in kinds.of_kind(rows, kinds.ENABLED)] == [
+    assert [r.variant for r in result_kinds.of_kind(rows, result_kinds.ENABLED)] == [
         "none", "none-clone", "marker-jump-on",
     ]  # fmt: skip
 

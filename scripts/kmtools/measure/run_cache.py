@@ -18,7 +18,7 @@ from kmtools.measure.samples import Sample
 Judge = Callable[[Sequence[Sample], Sequence[Tier]], list[Any]]
 
 
-class Held:
+class RunCache:
     """The samples and results of one run; `raws` has the samples of the tiers that were merged."""
 
     def __init__(self) -> None:

@@ -53,7 +53,7 @@ def judge(how: str, result: Result) -> Tally:
 
 def run_one(kernel: str, modules: Path, how: str, out: Path) -> Tally:
     """Boot one guest and judge what is reported of it."""
-    with tempfile.TemporaryDirectory(prefix="kmarkers-still-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="kmarkers-hang-") as scratch:
         control = Path(scratch, "control")
 
         def stop(line: str) -> None:
@@ -63,7 +63,7 @@ def run_one(kernel: str, modules: Path, how: str, out: Path) -> Tally:
 
         request = Request(
             kernel=kernel,
-            job=kernelsuite.JOBS / "still.sh",
+            job=kernelsuite.JOBS / "hang.sh",
             out=out / how,
             modules=modules,
             settings={"KMARKERS_HOW": how},
@@ -88,7 +88,7 @@ def suites(kernel: str, modules: Path) -> list[Suite]:
     """Return the suite, as a list of one."""
     what = "guests that stand still are found and told apart"
     obstacle = kernelsuite.obstacle(kernel)
-    return [Suite(f"still-{kernel}", partial(run, kernel, modules), what, obstacle, 65)]
+    return [Suite(f"hang-{kernel}", partial(run, kernel, modules), what, obstacle, 65)]
 
 
 def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:

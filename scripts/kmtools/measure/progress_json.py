@@ -46,7 +46,7 @@ class Events:
             self._stream = None
 
 
-class Told(Progress):
+class JsonProgress(Progress):
     """Progress that is shown and told."""
 
     def __init__(self, total: int, events: Events) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result
-from kmtools.report import answer
-from kmtools.report.answer import COLD, Key
+from kmtools.report import marker_cost
 from kmtools.report.figures.rows import Panel, Row
 from kmtools.report.figures.scales import signed
+from kmtools.report.marker_cost import COLD, Key
 from kmtools.report.table import amount
 
 MARKER, VARIABLE = "marker", "a variable"
@@ -41,13 +41,13 @@ def found_in(
 ) -> tuple[float, Interval, str, str] | None:
     """Value, interval, unit and verdict of a flavour."""
     if cost := sites.get((benchmark, variant)):
-        one = answer.of_site(cost, "", "", "", "")
+        one = marker_cost.of_site(cost, "", "", "", "")
         assert one.value is not None and one.ci is not None
         return one.value, one.ci, one.unit, one.verdict
     result = names.get((benchmark, variant))
     if result is None or result.delta is None or result.delta_ci is None:
         return None
-    return (*answer.in_core(result), result.verdict)
+    return (*marker_cost.in_core(result), result.verdict)
 
 
 def rows_of(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost]) -> tuple[list[Row], str]:
@@ -71,10 +71,10 @@ def rows_of(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost]) -> tuple
 
 def panel(results: Sequence[Result], costs: Sequence[SiteCost]) -> Panel | None:
     """The figure of a run's best tier; None if it has none with cycles of a real CPU."""
-    tier = answer.best_tier(results)
+    tier = marker_cost.best_tier(results)
     if tier is None:
         return None
-    names = answer.by_name(r for r in results if (r.tier, r.kernel) == tier)
+    names = marker_cost.by_name(r for r in results if (r.tier, r.kernel) == tier)
     sites = {(c.benchmark, c.flavour): c for c in costs if (c.tier, c.kernel) == tier}
     rows, unit = rows_of(names, sites)
     if not rows:

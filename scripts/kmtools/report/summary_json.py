@@ -15,7 +15,7 @@ from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
 from kmtools.base.text import minus
-from kmtools.report import answer
+from kmtools.report import marker_cost
 
 START, END = "<!-- result: scripts/kmarkers reference -->", "<!-- end of result -->"
 Entry = Mapping[str, Any]
@@ -96,23 +96,23 @@ def switches(summary: Entry) -> list[Point]:
     ]
 
 
-def table(found: Sequence[answer.Answer]) -> Iterator[str]:
+def table(found: Sequence[marker_cost.Answer]) -> Iterator[str]:
     """The answers in Markdown."""
     yield "| one dormant marker | costs | 95 % | verdict | then |"
     yield "|---|---:|---|---|---|"
     for one in found:
-        span = answer.interval(one) or "\N{EN DASH}"
+        span = marker_cost.interval(one) or "\N{EN DASH}"
         verdict = one.verdict or "\N{EN DASH}"
-        yield f"| {one.place} | {answer.number(one)} | {span} | {verdict} | {one.then} |"
+        yield f"| {one.place} | {marker_cost.number(one)} | {span} | {verdict} | {one.then} |"
 
 
 def readme_lines(summary: Entry) -> list[str]:
     """What README.md says of the run: the answer, its figure and its verdicts."""
-    found = answer.answers(*results(summary))
+    found = marker_cost.answers(*results(summary))
     alt = "What one dormant site adds, hot and cold"
     return [
         START,
-        f"**{minus(answer.sentence(found))}**",
+        f"**{minus(marker_cost.sentence(found))}**",
         "",
         f"![{alt}](results/reference/headline.svg)",
         "",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import rawdata
 from kmtools.measure import collect, samples
-from kmtools.measure.held import Held
+from kmtools.measure.run_cache import RunCache
 from kmtools.measure.rundir import RunError
 
 LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
@@ -77,14 +77,14 @@ def test_results_are_made_again_only_of_other_samples(raw: Path) -> None:
         made.append(len(rows))  # type: ignore[arg-type]
         return [len(made)]
 
-    held = Held()
+    cache = RunCache()
     two = collect.load_raw("native", raw, 2)
-    assert [held.results(two.rows, two.tier, judge) for _ in range(2)] == [[1], [1]]
+    assert [cache.results(two.rows, two.tier, judge) for _ in range(2)] == [[1], [1]]
     four = collect.load_raw("native", raw)
-    assert held.results(four.rows, four.tier, judge) == [2]
+    assert cache.results(four.rows, four.tier, judge) == [2]
     other = replace(four.tier, env={**four.tier.env, "looks": "1"})
-    assert held.results(four.rows, other, judge) == [3]
+    assert cache.results(four.rows, other, judge) == [3]
     elsewhere = replace(four.tier, kernel="another")
-    assert held.results(four.rows, elsewhere, judge) == [4]
-    assert held.results(four.rows, other, judge) == [3]
+    assert cache.results(four.rows, elsewhere, judge) == [4]
+    assert cache.results(four.rows, other, judge) == [3]
     assert made == [len(two.rows), len(four.rows), len(four.rows), len(four.rows)]

@@ -10,7 +10,7 @@ import drawnsvg
 import pytest
 from kmtools.analyse.summary import read_summary
 from kmtools.base.paths import ROOT
-from kmtools.report import headline, kept, reference
+from kmtools.report import cost_figure, reference, summary_json
 from kmtools.report.figures import canvas
 
 REFERENCE = ROOT / "results" / "reference"
@@ -18,15 +18,15 @@ REFERENCE = ROOT / "results" / "reference"
 
 def test_readme_says_what_the_reference_run_holds() -> None:
     text = (ROOT / "README.md").read_text()
-    assert "\n".join(kept.readme_lines(read_summary(REFERENCE))) in text
-    assert kept.replaced(text, read_summary(REFERENCE)) == text
+    assert "\n".join(summary_json.readme_lines(read_summary(REFERENCE))) in text
+    assert summary_json.replaced(text, read_summary(REFERENCE)) == text
 
 
 def drawn(summary: dict[str, Any]) -> str:
     """The headline figure of a run."""
-    panel = headline.panel(*kept.results(summary))
+    panel = cost_figure.panel(*summary_json.results(summary))
     assert panel is not None
-    return canvas.file([panel], headline.words(panel)).decode()
+    return canvas.file([panel], cost_figure.words(panel)).decode()
 
 
 def test_the_headline_figure_is_that_of_the_reference_run() -> None:
@@ -44,14 +44,14 @@ def test_a_changed_number_changes_readme_and_figure() -> None:
     }
     one = ("density-one", "marker-jump-first")
     native[one if one in native else ("density-full", "marker-jump-1")]["delta"] = 7.0
-    assert "\n".join(kept.readme_lines(summary)) not in (ROOT / "README.md").read_text()
+    assert "\n".join(summary_json.readme_lines(summary)) not in (ROOT / "README.md").read_text()
     kept_one = (REFERENCE / "headline.svg").read_text()
     assert drawnsvg.difference(drawn(summary), kept_one) != ""
 
 
 def test_readme_without_its_place_is_named() -> None:
     with pytest.raises(ValueError, match=r"README\.md lacks"):
-        kept.replaced("nothing", read_summary(REFERENCE))
+        summary_json.replaced("nothing", read_summary(REFERENCE))
 
 
 def test_figures_of_emulated_tiers_are_not_kept(tmp_path: Path) -> None:
