@@ -26,7 +26,7 @@ static void report_refusal(const struct patcher_control *control, const char *li
 }
 
 /* Carry out a line; -ENODEV before the control is opened and after it was closed. */
-static int run_line(struct patcher_control *control, char *line)
+static int run_control_line(struct patcher_control *control, char *line)
 {
 	char *written = kstrdup(line, GFP_KERNEL);
 	int err;
@@ -59,7 +59,7 @@ ssize_t patcher_control_write(struct patcher_control *control, const char __user
 
 	if (IS_ERR(line))
 		return PTR_ERR(line);
-	err = run_line(control, line);
+	err = run_control_line(control, line);
 	kfree(line);
 	return err ?: count;
 }
@@ -85,7 +85,7 @@ int patcher_control_set(const char *value, const struct kernel_param *param)
 	line = kstrdup(value, GFP_KERNEL);
 	if (!line)
 		return -ENOMEM;
-	err = kmarkers_end_line(line, length) ?: run_line(param->arg, line);
+	err = kmarkers_end_line(line, length) ?: run_control_line(param->arg, line);
 	kfree(line);
 	return err;
 }

@@ -24,7 +24,7 @@ struct words {
 /* Small caches by today's measure, for CPUs that do not describe theirs. */
 static const struct bench_caches unknown = { 32 << 10, 1 << 20, 32 << 20 };
 
-static struct words ask(u32 leaf, u32 subleaf)
+static struct words read_cpuid(u32 leaf, u32 subleaf)
 {
 	struct words words;
 
@@ -53,7 +53,7 @@ static bool read_leaf(u32 leaf, struct bench_caches *caches)
 	u32 subleaf;
 
 	for (subleaf = 0; subleaf < MOST_CACHES; subleaf++) {
-		struct words words = ask(leaf, subleaf);
+		struct words words = read_cpuid(leaf, subleaf);
 		u32 kind = words.a & 0x1f, level = words.a >> 5 & 7;
 
 		if (kind == KIND_END)
@@ -75,8 +75,8 @@ static bool read_leaf(u32 leaf, struct bench_caches *caches)
 void bench_read_caches(struct bench_caches *caches)
 {
 	*caches = (struct bench_caches) { 0 };
-	if (!(ask(0, 0).a >= LEAF_INTEL && read_leaf(LEAF_INTEL, caches)) &&
-	    ask(LEAF_LARGEST, 0).a >= LEAF_AMD)
+	if (!(read_cpuid(0, 0).a >= LEAF_INTEL && read_leaf(LEAF_INTEL, caches)) &&
+	    read_cpuid(LEAF_LARGEST, 0).a >= LEAF_AMD)
 		read_leaf(LEAF_AMD, caches);
 	caches->code = caches->code ?: unknown.code;
 	caches->middle = caches->middle ?: unknown.middle;

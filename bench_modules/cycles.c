@@ -49,7 +49,7 @@ static noinline void time_chain(u32 passes, bool counted, struct window *window)
 	window->cycles = cycles;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_ratios(const void *a, const void *b)
 {
 	u64 x = *(const u64 *)a, y = *(const u64 *)b;
 
@@ -82,6 +82,6 @@ u64 bench_cycles_ratio(void)
 			ratios[i] = div64_u64((longer.cycles - brief.cycles) << BENCH_CYCLES_SHIFT,
 					      longer.ticks - brief.ticks);
 	}
-	sort(ratios, PAIRS, sizeof(*ratios), compare, NULL);
+	sort(ratios, PAIRS, sizeof(*ratios), compare_ratios, NULL);
 	return (ratios[PAIRS / 2 - 1] + ratios[PAIRS / 2]) / 2;
 }

@@ -257,7 +257,7 @@ static int write_config(enum bench_config_item item, const char *text)
 }
 
 /* A command, or the name of another file and what that takes. */
-static int run_line(char *line)
+static int run_bench_line(char *line)
 {
 	char *value = strchr(line, ' ');
 	struct bench_live *live;
@@ -276,16 +276,16 @@ static int run_line(char *line)
 	return bench_command(line);
 }
 
-PATCHER_CONTROL(control, run_line,
+PATCHER_CONTROL(control, run_bench_line,
 		"start [BENCHMARK...] | stop | reset | BENCHMARK... | blocks N | cpu N | seed N");
 MODULE_PARM_DESC(control, "takes what the files in debugfs take, also under lockdown");
 
-static ssize_t control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+static ssize_t bench_control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	return patcher_control_write(&control, buf, count);
 }
 
-static int control_show(struct seq_file *m, void *unused)
+static int bench_control_show(struct seq_file *m, void *unused)
 {
 	unsigned int i;
 
@@ -298,7 +298,7 @@ static int control_show(struct seq_file *m, void *unused)
 	mutex_unlock(&bench_session.lock);
 	return 0;
 }
-DEFINE_SHOW_STORE_ATTRIBUTE(control);
+DEFINE_SHOW_STORE_ATTRIBUTE(bench_control);
 
 /* Is there a file or a folder of this name? */
 bool bench_files_has(const char *name)
@@ -333,7 +333,7 @@ void bench_files_init(void)
 	unsigned long i;
 
 	top = debugfs_create_dir("bench", patcher_debugfs_dir());
-	debugfs_create_file("control", 0600, top, NULL, &control_fops);
+	debugfs_create_file("control", 0600, top, NULL, &bench_control_fops);
 	debugfs_create_file("status", 0400, top, NULL, &status_fops);
 	debugfs_create_file("env", 0400, top, NULL, &env_fops);
 	bench_live_init(top);

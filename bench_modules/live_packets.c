@@ -78,14 +78,14 @@ static void packet_probe(void *private, void *call_private, const char *fmt, va_
 {
 }
 
-static int connect_probe(unsigned int variant)
+static int connect_packet_probe(unsigned int variant)
 {
 	if (variant != VARIANT_probed)
 		return 0;
 	return marker_probe_register("bench_packet_probed", NULL, packet_probe, NULL);
 }
 
-static void disconnect_probe(unsigned int variant)
+static void disconnect_packet_probe(unsigned int variant)
 {
 	if (variant != VARIANT_probed)
 		return;
@@ -100,19 +100,19 @@ static int begin_packets(unsigned int variant)
 
 	for (i = 0; i < ARRAY_SIZE(paths); i++)
 		paths[i].hook = hooks[variant];
-	err = connect_probe(variant);
+	err = connect_packet_probe(variant);
 	if (err)
 		return err;
 	err = nf_register_net_hooks(&init_net, paths, ARRAY_SIZE(paths));
 	if (err)
-		disconnect_probe(variant);
+		disconnect_packet_probe(variant);
 	return err;
 }
 
 static int end_packets(unsigned int variant)
 {
 	nf_unregister_net_hooks(&init_net, paths, ARRAY_SIZE(paths));
-	disconnect_probe(variant);
+	disconnect_packet_probe(variant);
 	return 0;
 }
 

@@ -16,8 +16,8 @@
 
 #include <kmarkers/patcher.h>
 
-#include "bystander.h"
-#include "bystander_thread.h"
+#include "observer.h"
+#include "observer_thread.h"
 #include "ops.h"
 #include "run.h"
 #include "sites.h"
@@ -137,7 +137,7 @@ static const struct bench_variant stall_variants[] = {
  * struct window - the measurement of one switch
  * @ticks: duration of the switch in TSC ticks
  * @ns: its duration in nanoseconds, to convert the patcher's counters, which are in ns
- * @gap: the bystander's longest gap, in ticks
+ * @gap: the observer's longest gap, in ticks
  */
 struct window {
 	u64 ticks;
@@ -148,8 +148,8 @@ struct window {
 static const struct bench_sites *sites;
 
 /*
- * Set up the sites, then start the bystander: nothing may wait for RCU beside the
- * bystander, which may keep RCU from making progress.
+ * Set up the sites, then start the observer: nothing may wait for RCU beside the
+ * observer, which may keep RCU from making progress.
  */
 static int setup_arm(bool first)
 {
@@ -161,7 +161,7 @@ static int setup_arm(bool first)
 	err = sites->setup();
 	if (err)
 		goto err_put;
-	err = bench_bystander_start(first);
+	err = bench_observer_start(first);
 	if (err)
 		goto err_sites;
 	return 0;
@@ -175,7 +175,7 @@ err_put:
 
 static void teardown_arm(void)
 {
-	bench_bystander_stop();
+	bench_observer_stop();
 	sites->teardown();
 	bench_put_sites();
 }
@@ -195,26 +195,26 @@ static int take_window(enum sites_way way, u32 nr, bool on, struct window *windo
 	u64 ns, start;
 	int err;
 
-	bench_bystander_gap();
+	bench_observer_gap();
 	ns = ktime_get_ns();
 	start = bench_tsc();
 	err = sites->set(way, nr, on);
 	window->ticks = bench_tsc() - start;
 	window->ns = ktime_get_ns() - ns;
-	window->gap = bench_bystander_gap();
+	window->gap = bench_observer_gap();
 	return err;
 }
 
-/* Measure the bystander's gap while nothing is switched, for a given number of ticks. */
+/* Measure the observer's gap while nothing is switched, for a given number of ticks. */
 static void take_idle_window(u64 ticks, struct window *window)
 {
 	u64 start;
 
-	bench_bystander_gap();
+	bench_observer_gap();
 	start = bench_tsc();
 	while (bench_tsc() - start < ticks)
 		cpu_relax();
-	window->gap = bench_bystander_gap();
+	window->gap = bench_observer_gap();
 }
 
 /* Where the next sample of a block is stored, and fields common to all.  A gap's CPU waited. */
@@ -232,7 +232,7 @@ static void put_sample(struct sink *sink, u8 variant, u32 nr, u64 value)
 	*sink->next++ = (struct bench_sample) {
 		.block = sink->block, .position = sink->position, .variant = variant,
 		.size = nr, .value = value,
-		.cpu = gap ? bench_bystander_cpu() : raw_smp_processor_id(),
+		.cpu = gap ? bench_observer_cpu() : raw_smp_processor_id(),
 	};
 }
 
@@ -344,7 +344,7 @@ const struct bench_group bench_arm_scaling = {
 	.variants = scaling_variants,
 	.nr_variants = ARRAY_SIZE(scaling_variants),
 	.setup = setup_scaling,
-	.lacks = SITES_LACKING "no second CPU can be had for its bystander",
+	.lacks = SITES_LACKING "no second CPU can be had for its observer thread",
 	.teardown = teardown_arm,
 	.block = scaling_block,
 	.block_samples = scaling_samples,
@@ -391,7 +391,7 @@ const struct bench_group bench_arm_stall = {
 	.variants = stall_variants,
 	.nr_variants = ARRAY_SIZE(stall_variants),
 	.setup = setup_stall,
-	.lacks = SITES_LACKING "no second CPU can be had for its bystander",
+	.lacks = SITES_LACKING "no second CPU can be had for its observer thread",
 	.teardown = teardown_arm,
 	.block = stall_block,
 	.block_samples = stall_samples,

@@ -9,8 +9,8 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 
-#include "bystander.h"
-#include "bystander_thread.h"
+#include "observer.h"
+#include "observer_thread.h"
 #include "ops.h"
 
 static struct {
@@ -59,17 +59,17 @@ static int start_contending(void)
 {
 	int err;
 
-	bench_bystander_work(contend);
-	err = bench_bystander_start(false);
+	bench_observer_work(contend);
+	err = bench_observer_start(false);
 	if (err)
-		bench_bystander_work(NULL);
+		bench_observer_work(NULL);
 	return err;
 }
 
 static void stop_contending(void)
 {
-	bench_bystander_stop();
-	bench_bystander_work(NULL);
+	bench_observer_stop();
+	bench_observer_work(NULL);
 }
 
 const struct bench_group bench_xadd_prefix_contended = {

@@ -15,7 +15,7 @@
 #include "register.h"
 #include "thread.h"
 
-static bool is_taken(const char *name)
+static bool is_group_name_taken(const char *name)
 {
 	unsigned int i;
 
@@ -38,13 +38,13 @@ static int free_place(void)
 
 /*
  * Find a place for a group.  One of a module that leaves gets none: its parameters can be written
- * until it is freed, and on_module() has looked for its groups before.
+ * until it is freed, and handle_bench_module() has looked for its groups before.
  */
 static int choose_place(const struct bench_group *group, const struct module *module)
 {
 	if (READ_ONCE(module->state) == MODULE_STATE_GOING)
 		return -ENODEV;
-	return is_taken(group->name) ? -EEXIST : free_place();
+	return is_group_name_taken(group->name) ? -EEXIST : free_place();
 }
 
 /**
@@ -105,7 +105,7 @@ void bench_remove_group(const struct bench_group *group)
 EXPORT_SYMBOL_GPL(bench_remove_group);
 
 /* A module leaves, after its exit or because its init failed: it had to remove its groups itself. */
-static int on_module(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_bench_module(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct bench_group *group;
 	struct module *module = data;
@@ -121,7 +121,7 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 	return NOTIFY_OK;
 }
 
-static struct notifier_block module_notifier = { .notifier_call = on_module };
+static struct notifier_block module_notifier = { .notifier_call = handle_bench_module };
 
 int bench_register_init(void)
 {

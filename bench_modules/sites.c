@@ -96,7 +96,7 @@ static void fill_poke(struct patcher_poke *poke, u32 site, bool on)
 }
 
 /* Switch off sites that a run left on because it ended between a switch and its reverse. */
-static int put_back(void)
+static int put_back_sites(void)
 {
 	u32 i, nr = 0;
 
@@ -109,7 +109,7 @@ static int put_back(void)
 
 static void teardown(void)
 {
-	int err = put_back();
+	int err = put_back_sites();
 
 	if (err)
 		pr_err("sites stay switched: error %d\n", err);

@@ -93,7 +93,7 @@ static int set_keys_many(u32 nr, bool on)
 	return 0;
 }
 
-static int write_all(void *data)
+static int write_all_stores(void *data)
 {
 	const struct sites_stores *stores = data;
 	struct patcher_poke *pokes = stores->pokes;
@@ -108,7 +108,7 @@ static int write_all(void *data)
 
 int bench_peers_stop_and_write(struct sites_stores *stores)
 {
-	return stop_machine(write_all, stores, NULL);
+	return stop_machine(write_all_stores, stores, NULL);
 }
 
 int bench_peers_store(struct sites_stores *stores)

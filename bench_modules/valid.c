@@ -7,7 +7,7 @@
 #include "control.h"
 #include "groups.h"
 
-static bool is_name(const char *name)
+static bool is_group_name(const char *name)
 {
 	const char *at = name;
 
@@ -65,7 +65,7 @@ static const char *why_not_variant(const struct bench_group *group, unsigned int
 	const struct bench_variant *variant = &group->variants[number];
 	unsigned int i;
 
-	if (!is_name(variant->name))
+	if (!is_group_name(variant->name))
 		return "a variant has no name of 1 to " __stringify(BENCH_MAX_NAME) " letters, digits, - and _";
 	for (i = 0; i < number; i++)
 		if (!strcmp(group->variants[i].name, variant->name))
@@ -107,7 +107,7 @@ const char *bench_why_not(const struct bench_group *group)
 {
 	const char *why;
 
-	if (!is_name(group->name))
+	if (!is_group_name(group->name))
 		return "its name is not of 1 to " __stringify(BENCH_MAX_NAME) " letters, digits, - and _";
 	if (bench_is_command(group->name))
 		return "its name is a command of bench/control";

@@ -37,12 +37,12 @@ static const struct marker_event_calls *calls;
 static bool closed;
 
 /* The modules that were there when we joined are those that run. */
-static bool is_ready(const struct entry_table *table)
+static bool entry_table_is_live(const struct entry_table *table)
 {
 	return table->ready || READ_ONCE(table->sites.module->state) == MODULE_STATE_LIVE;
 }
 
-static bool make_ready(struct module *module, bool on)
+static bool make_entry_events_ready(struct module *module, bool on)
 {
 	struct entry_table *table;
 	bool news = false;
@@ -58,7 +58,7 @@ static bool make_ready(struct module *module, bool on)
 	return news;
 }
 
-static bool is_wanted(const struct marker_event_offer *wanted, unsigned int kind)
+static bool is_entry_event_wanted(const struct marker_event_offer *wanted, unsigned int kind)
 {
 	return !wanted || (!strcmp(wanted->system, SYSTEM) && !strcmp(wanted->name, names[kind]) &&
 			   (!wanted->format || !strcmp(wanted->format, FORMAT)));
@@ -76,7 +76,7 @@ static int offer_table(const struct entry_table *table, const struct marker_even
 
 	for (kind = 0; kind < ENTRY_KINDS && !err; kind++) {
 		offer.name = names[kind];
-		if (is_wanted(wanted, kind))
+		if (is_entry_event_wanted(wanted, kind))
 			err = visit(data, &offer);
 	}
 	return err;
@@ -90,7 +90,7 @@ static int offer_all(struct module *module, const struct marker_event_offer *wan
 
 	mutex_lock(&entry_registry.lock);
 	list_for_each_entry(table, &entry_registry.tables, node) {
-		if (closed || (module && table->sites.module != module) || !is_ready(table))
+		if (closed || (module && table->sites.module != module) || !entry_table_is_live(table))
 			continue;
 		err = offer_table(table, wanted, visit, data);
 		if (err)
@@ -116,7 +116,7 @@ static struct list_head *users_of(const struct marker_event_offer *event)
 	return &entry_registry.users[!strcmp(event->name, names[ENTRY_KINDS - 1])];
 }
 
-static int add_user(struct entry_user *user, struct list_head *users)
+static int add_entry_user(struct entry_user *user, struct list_head *users)
 {
 	int err;
 
@@ -139,7 +139,7 @@ static int connect_event(const struct marker_event_offer *event, void *to)
 	user = kzalloc(sizeof(*user), GFP_KERNEL);
 	if (user) {
 		user->to = to;
-		err = add_user(user, users_of(event));
+		err = add_entry_user(user, users_of(event));
 	}
 	if (!err)
 		return 0;
@@ -175,7 +175,7 @@ static int disconnect_event(const struct marker_event_offer *event, void *to)
 }
 
 static struct marker_event_source source = {
-	.ready = make_ready,
+	.ready = make_entry_events_ready,
 	.visit = visit_events,
 	.find = find_event,
 	.connect = connect_event,

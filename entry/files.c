@@ -23,25 +23,25 @@ PATCHER_CONTROL(control, entry_command_run,
 		"PATTERN count | PATTERN -count | PATTERN event | PATTERN -event");
 MODULE_PARM_DESC(control, "takes what the file control in debugfs takes, also under lockdown");
 
-static ssize_t control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+static ssize_t entry_control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	return patcher_control_write(&control, buf, count);
 }
 
 /* What may be written, then what was written and is in force, also where nothing matches yet. */
-static int control_show(struct seq_file *m, void *unused)
+static int entry_control_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "# %s\n", control.usage);
 	return entry_rules_show(m);
 }
-DEFINE_SHOW_STORE_ATTRIBUTE(control);
+DEFINE_SHOW_STORE_ATTRIBUTE(entry_control);
 
 void entry_files_init(void)
 {
 	dir = debugfs_create_dir("entry", patcher_debugfs_dir());
 	debugfs_create_file("list", 0400, dir, NULL, &entry_list_fops);
 	debugfs_create_file("stats", 0400, dir, NULL, &entry_stats_fops);
-	debugfs_create_file("control", 0600, dir, NULL, &control_fops);
+	debugfs_create_file("control", 0600, dir, NULL, &entry_control_fops);
 	patcher_control_open(&control);
 }
 

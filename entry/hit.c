@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From a spot that is on to what is done with its hits. */
+/* From a site that is on to what is done with its hits. */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/kprobes.h>
@@ -87,12 +87,12 @@ NOKPROBE_SYMBOL(entry_call);
 STACK_FRAME_NON_STANDARD(entry_call);
 #endif
 
-static __always_inline unsigned long addr_of_spot(const void *spots, unsigned int i)
+static __always_inline unsigned long entry_site_addr(const void *sites, unsigned int i)
 {
-	return patcher_spot_addr((const struct patcher_spot *)spots + i);
+	return patcher_compact_addr((const struct patcher_compact_site *)sites + i);
 }
 
-static struct entry_table *find_spot(unsigned long addr, unsigned int *found)
+static struct entry_table *find_site(unsigned long addr, unsigned int *found)
 {
 	struct entry_table *table;
 	struct list_head *node;
@@ -102,8 +102,8 @@ static struct entry_table *find_spot(unsigned long addr, unsigned int *found)
 	for (node = READ_ONCE(entry_registry.tables.next); node != &entry_registry.tables;
 	     node = READ_ONCE(node->next)) {
 		table = list_entry(node, struct entry_table, node);
-		i = kmarkers_lower_bound(table->sites.spots, table->sites.nr, addr, addr_of_spot);
-		if (i == table->sites.nr || addr_of_spot(table->sites.spots, i) != addr)
+		i = kmarkers_lower_bound(table->sites.compact, table->sites.nr, addr, entry_site_addr);
+		if (i == table->sites.nr || entry_site_addr(table->sites.compact, i) != addr)
 			continue;
 		*found = i;
 		return table;
@@ -124,7 +124,7 @@ static __always_inline void write_records(bool is_exit, unsigned long addr, unsi
 
 static void act(struct entry_table *table, unsigned int i, unsigned long addr, unsigned long caller)
 {
-	u32 data = READ_ONCE(table->sites.spots[i].data);
+	u32 data = READ_ONCE(table->sites.compact[i].data);
 
 	if (data & ENTRY_COUNT)
 		atomic_long_inc(&table->counts[i]);
@@ -133,7 +133,7 @@ static void act(struct entry_table *table, unsigned int i, unsigned long addr, u
 }
 
 /**
- * entry_hit() - a spot that is on was executed
+ * entry_hit() - a site that is on was executed
  * @next: the instruction behind it
  * @caller: what the function returns to
  *
@@ -149,7 +149,7 @@ notrace void entry_hit(unsigned long next, unsigned long caller)
 	if (!rcu_is_watching()) {
 		atomic_long_inc(&unwatched);
 	} else {
-		table = find_spot(addr, &i);
+		table = find_site(addr, &i);
 		if (table)
 			act(table, i, addr, caller);
 	}

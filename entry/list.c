@@ -13,9 +13,9 @@
 #include "registry.h"
 
 /* What is done with the hits. */
-static const char *actions_of(const struct patcher_spot *spot)
+static const char *actions_of(const struct patcher_compact_site *site)
 {
-	switch (spot->data & ENTRY_ACTIONS) {
+	switch (site->data & ENTRY_ACTIONS) {
 	case ENTRY_COUNT | ENTRY_EVENT:
 		return "count,event";
 	case ENTRY_COUNT:
@@ -27,19 +27,19 @@ static const char *actions_of(const struct patcher_spot *spot)
 	}
 }
 
-static void show_spot(struct seq_file *m, const struct entry_table *table, unsigned int i,
+static void show_entry_site(struct seq_file *m, const struct entry_table *table, unsigned int i,
 		      const struct entry_names *names)
 {
-	const struct patcher_spot *spot = &table->sites.spots[i];
+	const struct patcher_compact_site *site = &table->sites.compact[i];
 	char function[ENTRY_MAX_FUNCTION];
 	unsigned long offset;
-	const char *name = entry_name_of(names, patcher_spot_addr(spot), &offset);
+	const char *name = entry_name_of(names, patcher_compact_addr(site), &offset);
 
 	entry_function_of(function, name);
 	seq_printf(m, "%s:%s:%s %s %s %lu %s@+0x%lx\n", module_name(table->sites.module), function,
-		   spot->data & ENTRY_EXIT ? "exit" : "entry",
-		   spot->data & ENTRY_ON ? "on" : "off",
-		   actions_of(spot),
+		   site->data & ENTRY_EXIT ? "exit" : "entry",
+		   site->data & ENTRY_ON ? "on" : "off",
+		   actions_of(site),
 		   table->counts ? atomic_long_read(&table->counts[i]) : 0, name, offset);
 }
 
@@ -51,12 +51,12 @@ static int show_table(struct seq_file *m, const struct entry_table *table)
 	if (entry_names_read(&names, table->sites.module))
 		return -ENOMEM;
 	for (i = 0; i < table->sites.nr && kmarkers_list_goes_on(m); i++)
-		show_spot(m, table, i, &names);
+		show_entry_site(m, table, i, &names);
 	entry_names_free(&names);
 	return 0;
 }
 
-/* One line per spot, in the order of addresses in each module. */
+/* One line per site, in the order of addresses in each module. */
 int entry_list_show(struct seq_file *m, void *unused)
 {
 	struct entry_table *table;
@@ -78,24 +78,24 @@ int entry_stats_show(struct seq_file *m, void *unused)
 {
 	unsigned long modules = 0, nr = 0, exits = 0, on = 0, stuck = 0, counted = 0;
 	struct entry_table *table;
-	struct patcher_spot *spot;
+	struct patcher_compact_site *site;
 	unsigned int i;
 
 	mutex_lock(&entry_registry.lock);
 	list_for_each_entry(table, &entry_registry.tables, node)
 		modules++;
-	entry_for_each_spot(spot, table, i) {
+	entry_for_each_site(site, table, i) {
 		nr++;
-		exits += !!(spot->data & ENTRY_EXIT);
-		on += !!(spot->data & ENTRY_ON);
-		stuck += !!(spot->data & ENTRY_STUCK);
+		exits += !!(site->data & ENTRY_EXIT);
+		on += !!(site->data & ENTRY_ON);
+		stuck += !!(site->data & ENTRY_STUCK);
 		counted += table->counts ? atomic_long_read(&table->counts[i]) : 0;
 	}
 	mutex_unlock(&entry_registry.lock);
 	seq_printf(m, "modules %lu\n", modules);
 	seq_printf(m, "entries %lu\n", nr - exits);
 	seq_printf(m, "exits %lu\n", exits);
-	seq_printf(m, "table_bytes %lu\n", nr * sizeof(*spot));
+	seq_printf(m, "table_bytes %lu\n", nr * sizeof(*site));
 	seq_printf(m, "on %lu\n", on);
 	seq_printf(m, "stuck %lu\n", stuck);
 	seq_printf(m, "counted %lu\n", counted);

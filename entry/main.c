@@ -15,7 +15,7 @@
  * while what sets its parameters may still run.  LIVE: after its init, for one that was coming
  * when this module was loaded.
  */
-static int on_module(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_entry_module(struct notifier_block *nb, unsigned long event, void *data)
 {
 	if (event == MODULE_STATE_COMING || event == MODULE_STATE_LIVE)
 		entry_add_module(data, event == MODULE_STATE_LIVE);
@@ -26,7 +26,7 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 
 /* As that of immediate values. */
 static struct notifier_block module_notifier = {
-	.notifier_call = on_module,
+	.notifier_call = handle_entry_module,
 	.priority = 3,
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Patterns of the names of spots. */
+/* Patterns of the names of sites. */
 #include <linux/errno.h>
 #include <linux/glob.h>
 #include <linux/string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Patterns of the names of spots. */
+/* Patterns of the names of sites. */
 #ifndef ENTRY_PATTERN_H
 #define ENTRY_PATTERN_H
 

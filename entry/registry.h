@@ -15,7 +15,7 @@
 #define ENTRY_INSN_LEN	5
 
 /*
- * What the data of a spot says.  The client's record says ENTRY_EXIT; the rest changes
+ * What the data of a site says.  The client's record says ENTRY_EXIT; the rest changes
  * under the registry's lock, and hits read it without.
  */
 enum {
@@ -32,10 +32,10 @@ enum {
 #define ENTRY_KINDS	2
 
 /**
- * struct entry_table - the spots of a module
+ * struct entry_table - the sites of a module
  * @node: in the list of all, which hits read
- * @sites: what the patcher knows: the spots, sorted by address
- * @counts: of hits, one for each spot; NULL until any has been counted
+ * @sites: what the patcher knows: the sites, sorted by address
+ * @counts: of hits, one for each site; NULL until any has been counted
  * @ready: everybody has taken over the module, so there are events of it
  */
 struct entry_table {
@@ -76,23 +76,23 @@ extern struct entry_registry entry_registry;
 /* What the patcher calls us: compared by address. */
 extern const char entry_owner[];
 
-/* A spot is on as long as there is anything to do with its hits. */
-static inline bool entry_is_wanted(const struct patcher_spot *spot)
+/* A site is on as long as there is anything to do with its hits. */
+static inline bool entry_is_wanted(const struct patcher_compact_site *site)
 {
-	if (spot->data & ENTRY_COUNT)
+	if (site->data & ENTRY_COUNT)
 		return true;
-	return spot->data & ENTRY_EVENT &&
-	       !list_empty(&entry_registry.users[!!(spot->data & ENTRY_EXIT)]);
+	return site->data & ENTRY_EVENT &&
+	       !list_empty(&entry_registry.users[!!(site->data & ENTRY_EXIT)]);
 }
 
-static inline void entry_set(struct patcher_spot *spot, u32 clear, u32 set)
+static inline void entry_set(struct patcher_compact_site *site, u32 clear, u32 set)
 {
-	WRITE_ONCE(spot->data, (spot->data & ~clear) | set);
+	WRITE_ONCE(site->data, (site->data & ~clear) | set);
 }
 
-/* Every spot: s is a pointer to it, t to its table and i its number. */
-#define entry_for_each_spot(s, t, i)					\
+/* Every site: s is a pointer to it, t to its table and i its number. */
+#define entry_for_each_site(s, t, i)					\
 	list_for_each_entry(t, &entry_registry.tables, node)		\
-		for ((i) = 0; (i) < (t)->sites.nr && ((s) = &(t)->sites.spots[i], 1); (i)++)
+		for ((i) = 0; (i) < (t)->sites.nr && ((s) = &(t)->sites.compact[i], 1); (i)++)
 
 #endif /* ENTRY_REGISTRY_H */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules: a pattern, and what is done with the hits of spots that match it.  A rule also
- * waits for spots that are to come.
+ * Rules: a pattern, and what is done with the hits of sites that match it.  A rule also
+ * waits for sites that are to come.
  *
- * A change is planned first, in the data of the spots beside what is in force, so that
+ * A change is planned first, in the data of the sites beside what is in force, so that
  * nothing has changed if memory runs out.  Then plan and force are exchanged, and the
  * instructions are brought in line; if that fails, they are exchanged once more.
  */
@@ -25,15 +25,15 @@
 #include "rules.h"
 #include "switch.h"
 
-/* Where the planned actions of a spot are. */
+/* Where the planned actions of a site are. */
 #define PLAN_SHIFT	16
 
 /**
- * struct rule - what is done with the hits of which spots
+ * struct rule - what is done with the hits of which sites
  * @node: in the list of all
  * @action: one of ENTRY_ACTIONS
- * @matched: a spot has matched it, now or before
- * @pattern: the spots
+ * @matched: a site has matched it, now or before
+ * @pattern: the sites
  * @text: the same as it was given
  */
 struct rule {
@@ -57,25 +57,25 @@ static struct rule *find_rule(const char *text, u32 action)
 	return NULL;
 }
 
-static bool matches(const struct rule *rule, const struct entry_names *names,
-		    const struct patcher_spot *spot)
+static bool rule_matches(const struct rule *rule, const struct entry_names *names,
+		    const struct patcher_compact_site *site)
 {
 	char function[ENTRY_MAX_FUNCTION];
 	unsigned long offset;
 
 	if (!entry_part_matches(&rule->pattern, ENTRY_KIND,
-				spot->data & ENTRY_EXIT ? "exit" : "entry"))
+				site->data & ENTRY_EXIT ? "exit" : "entry"))
 		return false;
 	if (!names)
 		return true;
-	entry_function_of(function, entry_name_of(names, patcher_spot_addr(spot), &offset));
+	entry_function_of(function, entry_name_of(names, patcher_compact_addr(site), &offset));
 	return entry_part_matches(&rule->pattern, ENTRY_FUNCTION, function);
 }
 
-/* How many spots of a table a rule matches, or -ENOMEM.  @plan is added to the data of each. */
+/* How many sites of a table a rule rule_matches, or -ENOMEM.  @plan is added to the data of each. */
 static int match_table(struct entry_table *table, const struct rule *rule, u32 plan)
 {
-	struct patcher_spot *spot = table->sites.spots, *end = spot + table->sites.nr;
+	struct patcher_compact_site *site = table->sites.compact, *end = site + table->sites.nr;
 	bool is_named = entry_pattern_has(&rule->pattern, ENTRY_FUNCTION);
 	struct entry_names names = { NULL };
 	int nr = 0;
@@ -84,11 +84,11 @@ static int match_table(struct entry_table *table, const struct rule *rule, u32 p
 		return 0;
 	if (is_named && entry_names_read(&names, table->sites.module))
 		return -ENOMEM;
-	for (; spot < end; spot++) {
-		if (!matches(rule, is_named ? &names : NULL, spot))
+	for (; site < end; site++) {
+		if (!rule_matches(rule, is_named ? &names : NULL, site))
 			continue;
 		if (plan)
-			entry_set(spot, 0, plan);
+			entry_set(site, 0, plan);
 		nr++;
 	}
 	entry_names_free(&names);
@@ -100,7 +100,7 @@ static const char *name_action(u32 action)
 	return action == ENTRY_COUNT ? "count" : "event";
 }
 
-/* Print all rules, one line each: the pattern, what is done, and how many spots match.  0, -ENOMEM. */
+/* Print all rules, one line each: the pattern, what is done, and how many sites match.  0, -ENOMEM. */
 int entry_rules_show(struct seq_file *m)
 {
 	struct entry_table *table;
@@ -129,7 +129,7 @@ static void forget_plan(struct entry_table *table)
 	unsigned int i;
 
 	for (i = 0; i < table->sites.nr; i++)
-		entry_set(&table->sites.spots[i], ENTRY_ACTIONS << PLAN_SHIFT, 0);
+		entry_set(&table->sites.compact[i], ENTRY_ACTIONS << PLAN_SHIFT, 0);
 }
 
 static bool plans_counts(const struct entry_table *table)
@@ -137,12 +137,12 @@ static bool plans_counts(const struct entry_table *table)
 	unsigned int i;
 
 	for (i = 0; i < table->sites.nr; i++)
-		if (table->sites.spots[i].data & ENTRY_COUNT << PLAN_SHIFT)
+		if (table->sites.compact[i].data & ENTRY_COUNT << PLAN_SHIFT)
 			return true;
 	return false;
 }
 
-/* Plan by all rules what is done with the spots of a table.  0 or -ENOMEM. */
+/* Plan by all rules what is done with the sites of a table.  0 or -ENOMEM. */
 static int plan_table(struct entry_table *table)
 {
 	struct rule *rule;
@@ -183,11 +183,11 @@ static void exchange_table(struct entry_table *table)
 	unsigned int i;
 
 	for (i = 0; i < table->sites.nr; i++) {
-		struct patcher_spot *spot = &table->sites.spots[i];
-		u32 plan = spot->data >> PLAN_SHIFT & ENTRY_ACTIONS;
-		u32 force = spot->data & ENTRY_ACTIONS;
+		struct patcher_compact_site *site = &table->sites.compact[i];
+		u32 plan = site->data >> PLAN_SHIFT & ENTRY_ACTIONS;
+		u32 force = site->data & ENTRY_ACTIONS;
 
-		entry_set(spot, ENTRY_ACTIONS | ENTRY_ACTIONS << PLAN_SHIFT,
+		entry_set(site, ENTRY_ACTIONS | ENTRY_ACTIONS << PLAN_SHIFT,
 			  plan | force << PLAN_SHIFT);
 	}
 }
@@ -220,8 +220,8 @@ static int add_rule(struct rule *rule)
 }
 
 /**
- * entry_rule_add() - do something with the hits of spots
- * @text: the spots: see entry_pattern_parse()
+ * entry_rule_add() - do something with the hits of sites
+ * @text: the sites: see entry_pattern_parse()
  * @action: one of ENTRY_ACTIONS
  *
  * Context: may sleep.
@@ -274,7 +274,7 @@ static int remove_rule(struct rule *rule)
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such rule; -ENOMEM with nothing changed; -EBUSY if a
- * spot could not be switched off, for a kprobe is there: nothing is done with its hits,
+ * site could not be switched off, for a kprobe is there: nothing is done with its hits,
  * and the next call tries it again.
  */
 int entry_rule_remove(const char *text, u32 action)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Bringing the instructions of spots in line with what is to be done with their hits. */
+/* Bringing the instructions of sites in line with what is to be done with their hits. */
 #ifndef ENTRY_SWITCH_H
 #define ENTRY_SWITCH_H
 

@@ -22,7 +22,7 @@
 static bool leaving;
 
 /* Is all of an instruction in text that stays as long as the module? */
-static bool stays(struct module *module, unsigned long addr)
+static bool entry_stays(struct module *module, unsigned long addr)
 {
 	unsigned long last = addr + ENTRY_INSN_LEN - 1;
 
@@ -30,7 +30,7 @@ static bool stays(struct module *module, unsigned long addr)
 	       compat_module_text(module, addr) && compat_module_text(module, last);
 }
 
-static void put_spot(struct patcher_spot *to, unsigned long addr, u32 data)
+static void put_site(struct patcher_compact_site *to, unsigned long addr, u32 data)
 {
 	to->addr = addr - (unsigned long)&to->addr;
 	to->data = data & ENTRY_EXIT;
@@ -41,19 +41,19 @@ static void put_spot(struct patcher_spot *to, unsigned long addr, u32 data)
  * text is freed when the module's init has returned, and then another module may have
  * its memory: its records point at nothing from now on, also for a later load of ours.
  */
-static unsigned int keep_those_that_stay(struct module *module, struct patcher_spot *spots,
+static unsigned int keep_those_that_stay(struct module *module, struct patcher_compact_site *sites,
 					 unsigned int nr)
 {
 	unsigned int i, kept = 0;
 
 	for (i = 0; i < nr; i++) {
-		unsigned long addr = patcher_spot_addr(&spots[i]);
+		unsigned long addr = patcher_compact_addr(&sites[i]);
 
-		if (stays(module, addr))
-			put_spot(&spots[kept++], addr, spots[i].data);
+		if (entry_stays(module, addr))
+			put_site(&sites[kept++], addr, sites[i].data);
 	}
 	for (i = kept; i < nr; i++)
-		spots[i].addr = 0;
+		sites[i].addr = 0;
 	return kept;
 }
 
@@ -74,7 +74,7 @@ static void free_table(struct entry_table *table)
 	kfree(table);
 }
 
-static int register_table(struct entry_table *table)
+static int register_entry_table(struct entry_table *table)
 {
 	int err = patcher_register(&table->sites);
 
@@ -86,25 +86,25 @@ static int register_table(struct entry_table *table)
 	return err;
 }
 
-static int add_table(struct module *module, struct patcher_spot *spots, unsigned int nr)
+static int add_entry_table(struct module *module, struct patcher_compact_site *sites, unsigned int nr)
 {
 	struct entry_table *table;
 	int err;
 
-	nr = keep_those_that_stay(module, spots, nr);
+	nr = keep_those_that_stay(module, sites, nr);
 	if (!nr)
 		return 0;
 	table = kzalloc(sizeof(*table), GFP_KERNEL);
 	if (!table)
 		return -ENOMEM;
 	table->sites = (struct patcher_table) {
-		.spots = spots,
+		.compact = sites,
 		.nr = nr,
 		.alike.len = ENTRY_INSN_LEN,
 		.module = module,
 		.owner = entry_owner,
 	};
-	err = register_table(table);
+	err = register_entry_table(table);
 	if (err)
 		free_table(table);
 	return err;
@@ -116,11 +116,11 @@ static int find_records(struct module *module)
 	int nr, err;
 
 	err = patcher_find_records(module, KMARKERS_SYMBOL(entry), NULL,
-				   sizeof(struct patcher_spot), &span);
+				   sizeof(struct patcher_compact_site), &span);
 	if (err)
 		return err;
-	nr = kmarkers_span_records(&span, sizeof(struct patcher_spot));
-	return nr > 0 ? add_table(module, span.first, nr) : nr;
+	nr = kmarkers_span_records(&span, sizeof(struct patcher_compact_site));
+	return nr > 0 ? add_entry_table(module, span.first, nr) : nr;
 }
 
 /* A module is told of when it comes and when it is live, or found as we come. */
@@ -138,12 +138,12 @@ static void take_over_or_tell(struct module *module)
 }
 
 /**
- * entry_add_module() - take over the spots of a module, if it has any
+ * entry_add_module() - take over the sites of a module, if it has any
  * @module: a module that is coming, none of whose code runs yet, or one that is live
  * @is_live: which of them
  *
  * A client works without us: if its table is malformed or there is no memory, or if a
- * spot that is to be on cannot be switched, its spots stay nops.  It is tried once more
+ * site that is to be on cannot be switched, its sites stay nops.  It is tried once more
  * when the module is live, and then the log says so.
  *
  * Context: may sleep.
@@ -159,7 +159,7 @@ void entry_add_module(struct module *module, bool is_live)
 }
 
 /**
- * entry_add_present() - take over the spots of all modules that were loaded before
+ * entry_add_present() - take over the sites of all modules that were loaded before
  *
  * Context: may sleep; the notifier of modules is registered.
  * Return: 0 or -ENOMEM.
@@ -175,7 +175,7 @@ int entry_add_present(void)
 }
 
 /**
- * entry_drop_module() - forget every spot of a module
+ * entry_drop_module() - forget every site of a module
  * @module: a module that leaves; of its code, what sets its parameters may still run
  *
  * Context: may sleep; waits for a grace period if there are any.
@@ -189,7 +189,7 @@ void entry_drop_module(struct module *module)
 	if (table) {
 		entry_rules_leave(table);
 		patcher_drop(&table->sites);
-		/* Hits of other spots walk the list: nobody looks at the table afterwards. */
+		/* Hits of other sites walk the list: nobody looks at the table afterwards. */
 		synchronize_rcu();
 		free_table(table);
 	}
@@ -197,8 +197,8 @@ void entry_drop_module(struct module *module)
 }
 
 /*
- * Switch everything off.  A spot that somebody else's kprobe is on cannot be: wait until
- * it is gone, for what the spot calls must not go before.  So too without memory.  Each
+ * Switch everything off.  A site that somebody else's kprobe is on cannot be: wait until
+ * it is gone, for what the site calls must not go before.  So too without memory.  Each
  * attempt may be a line in the log, so they become fewer.
  */
 static void switch_all_off(void)
@@ -243,9 +243,9 @@ static void wait_for_idle_tasks(void)
 }
 
 /**
- * entry_drop_all() - forget every spot, for this module leaves
+ * entry_drop_all() - forget every site, for this module leaves
  *
- * On return all spots are nops, no task is in what they called, and no table comes any more.
+ * On return all sites are nops, no task is in what they called, and no table comes any more.
  *
  * Context: may sleep; the notifier of modules is registered, since clients may leave
  * while a kprobe is waited for.

@@ -68,7 +68,7 @@ static int sort_by_var(struct imv_table *table)
 	return imv_updates_reserve(table->by_var, nr);
 }
 
-static int add_table(struct imv_table *table)
+static int register_imv_table(struct imv_table *table)
 {
 	int err;
 
@@ -116,7 +116,7 @@ int imv_add_table(struct module *module, const struct kmarkers_span *span)
 	table->sites.owner = imv_owner;
 
 	mutex_lock(&imv_tables.lock);
-	err = add_table(table);
+	err = register_imv_table(table);
 	mutex_unlock(&imv_tables.lock);
 	if (err) {
 		kvfree(table->by_var);

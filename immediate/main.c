@@ -21,7 +21,7 @@ DEFINE_SHOW_ATTRIBUTE(imv_list);
 static struct dentry *dir;
 
 /* Name the sites that are in text which is freed after init. */
-static void report_freed(const struct module *module, const struct kmarkers_span *span)
+static void report_freed_values(const struct module *module, const struct kmarkers_span *span)
 {
 	const struct patcher_site *site;
 
@@ -45,13 +45,13 @@ static int add_values(struct module *module, const struct kmarkers_span *span)
 	int err = imv_add_table(module, span);
 
 	if (err == -EPERM)
-		report_freed(module, span);
+		report_freed_values(module, span);
 	if (err)
 		pr_err("%s: table of immediate values refused: error %d\n", module->name, err);
 	return err;
 }
 
-static int add_module(struct module *module)
+static int add_imv_module(struct module *module)
 {
 	const void *needs = &imv_tables_need_immediate;
 	struct kmarkers_span values, settable;
@@ -68,7 +68,7 @@ static int add_module(struct module *module)
 	return add_values(module, &values) ?: imv_settable_add(module, &settable);
 }
 
-static void drop_module(struct module *module)
+static void drop_imv_module(struct module *module)
 {
 	imv_settable_drop(module);
 	imv_drop_module(module);
@@ -79,14 +79,14 @@ static void drop_module(struct module *module)
  * function; an error ends the load.  GOING is sent when its exit function has run or its init has
  * failed; the kernel removes the files of the module's parameters later, so what sets them may run.
  */
-static int on_module(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_imv_module(struct notifier_block *nb, unsigned long event, void *data)
 {
 	int err = 0;
 
 	if (event == MODULE_STATE_COMING)
-		err = add_module(data);
+		err = add_imv_module(data);
 	if (err || event == MODULE_STATE_GOING)
-		drop_module(data);
+		drop_imv_module(data);
 	return notifier_from_errno(err);
 }
 
@@ -97,7 +97,7 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
  * stable kernels, 2: a site with their breakpoint is not an instruction of ours.
  */
 static struct notifier_block module_notifier = {
-	.notifier_call = on_module,
+	.notifier_call = handle_imv_module,
 	.priority = 3,
 };
 

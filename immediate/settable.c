@@ -117,7 +117,7 @@ static const struct imv_settable *find_settable(const char *wanted)
 }
 
 /* A module that leaves waits for the lock. */
-static int run_line(char *line)
+static int run_set_line(char *line)
 {
 	const struct imv_settable *settable;
 	char *words[2];
@@ -139,7 +139,7 @@ static int run_line(char *line)
 	return err;
 }
 
-PATCHER_CONTROL(control, run_line, "MODULE.NAME NUMBER");
+PATCHER_CONTROL(control, run_set_line, "MODULE.NAME NUMBER");
 MODULE_PARM_DESC(control, "takes MODULE.NAME NUMBER, and sets that value, also under lockdown");
 
 static void create_file(struct module *module, struct imv_settable *settable)

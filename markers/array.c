@@ -53,7 +53,7 @@ static struct probe_array *alloc_array(unsigned int room)
 	return array;
 }
 
-static void append(struct probe_array *array, marker_probe_func *func, void *private)
+static void append_probe(struct probe_array *array, marker_probe_func *func, void *private)
 {
 	struct marker_probe *probe = &array->probe[array->nr++];
 	unsigned int slot = hash_probe(array, func, private);
@@ -76,7 +76,7 @@ static struct probe_array *copy_array(const struct probe_array *array, unsigned 
 
 	for (i = 0; copy && array && i < array->nr; i++)
 		if (i != without && array->probe[i].func != empty)
-			append(copy, array->probe[i].func, array->probe[i].private);
+			append_probe(copy, array->probe[i].func, array->probe[i].private);
 	return copy;
 }
 
@@ -109,13 +109,13 @@ int marker_array_add(struct probe_array **array, marker_probe_func *func, void *
 
 	*old = NULL;
 	if (now && now->nr < now->room) {
-		append(now, func, private);
+		append_probe(now, func, private);
 		return 0;
 	}
 	copy = copy_array(now, -1U, empty, room_for(now));
 	if (!copy)
 		return -ENOMEM;
-	append(copy, func, private);
+	append_probe(copy, func, private);
 	*old = now;
 	*array = copy;
 	return 0;

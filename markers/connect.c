@@ -46,12 +46,12 @@ static int leave_stubs(struct marker_entry *entry)
 	return err;
 }
 
-static void settle_stubs(struct marker_entry *entry)
+static void update_stubs(struct marker_entry *entry)
 {
 	struct marker *marker;
 
 	list_for_each_entry(marker, &entry->markers, node)
-		marker_stub_settle(marker);
+		marker_stub_update(marker);
 }
 
 /* Add a probe to a name that has probes: it is called at once. */
@@ -150,7 +150,7 @@ static int switch_names(const struct marker_link *links, unsigned int nr, bool o
 
 /*
  * Remove a probe from its name.  Return 0; -ENOENT; or, with the probe still connected, an
- * error of patcher_apply(), which only a probe with a twin meets.
+ * error of patcher_apply(), which only a probe with a register probe meets.
  */
 static int withdraw(struct marker_link *link)
 {
@@ -167,7 +167,7 @@ static int withdraw(struct marker_link *link)
 	if (old)
 		kfree_rcu(old, rcu);
 	link->switches = !array;
-	settle_stubs(link->entry);
+	update_stubs(link->entry);
 	return 0;
 }
 
@@ -178,7 +178,7 @@ static void publish_link(struct marker_link *link)
 	if (!link->switches)
 		return;
 	publish_probes(link->entry, link->array);
-	settle_stubs(link->entry);
+	update_stubs(link->entry);
 	list_for_each_entry(marker, &link->entry->markers, node)
 		if (!format_fits(link->entry, marker->format))
 			marker_name_log_mismatch(link->entry, marker);
@@ -212,7 +212,7 @@ static int connect_links(struct marker_link *links, unsigned int nr)
 }
 
 /* Switch off names whose last probe was removed. */
-static void settle_links(struct marker_link *links, unsigned int nr)
+static void switch_off_unused(struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 
@@ -241,7 +241,7 @@ int marker_disconnect(struct marker_entry *entry, marker_probe_func *func, void 
 	int err = withdraw(&link);
 
 	if (!err)
-		settle_links(&link, 1);
+		switch_off_unused(&link, 1);
 	return err;
 }
 
@@ -311,7 +311,7 @@ void marker_disconnect_many(struct marker_link *links, unsigned int nr)
 	for (i = 0; i < nr; i++)
 		if (links[i].entry)
 			withdraw(&links[i]);
-	settle_links(links, nr);
+	switch_off_unused(links, nr);
 	for (i = 0; i < nr; i++)
 		if (links[i].switches)
 			marker_name_put(links[i].entry);

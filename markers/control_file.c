@@ -27,7 +27,7 @@ static int run_request(const struct control_request *request)
 	return marker_controls_apply(request->object, request->command);
 }
 
-static int run_line(char *line)
+static int run_marker_line(char *line)
 {
 	struct control_request request;
 	int err = marker_command_parse(line, &request);
@@ -35,25 +35,25 @@ static int run_line(char *line)
 	return err ?: run_request(&request);
 }
 
-PATCHER_CONTROL(control, run_line,
+PATCHER_CONTROL(control, run_marker_line,
 		"PATTERN trace | PATTERN -trace | PATTERN count | PATTERN -count | PATTERN none | attach FUNCTION [NAME] | detach NAME");
 MODULE_PARM_DESC(control, "takes what the file control in debugfs takes, also under lockdown");
 
-static ssize_t control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+static ssize_t marker_control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	return patcher_control_write(&control, buf, count);
 }
 
-static int control_show(struct seq_file *m, void *unused)
+static int marker_control_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "# %s\n", control.usage);
 	return 0;
 }
-DEFINE_SHOW_STORE_ATTRIBUTE(control);
+DEFINE_SHOW_STORE_ATTRIBUTE(marker_control);
 
 void marker_control_file_init(struct dentry *dir)
 {
-	control_file = debugfs_create_file("control", 0600, dir, NULL, &control_fops);
+	control_file = debugfs_create_file("control", 0600, dir, NULL, &marker_control_fops);
 	patcher_control_open(&control);
 }
 

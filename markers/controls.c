@@ -137,7 +137,7 @@ static void disconnect_builtins(struct marker_control **names, unsigned int nr,
 }
 
 /* Carry out a command for all of the names or, with an error, for none. */
-static int apply(struct marker_control **names, unsigned int nr,
+static int apply_to_controls(struct marker_control **names, unsigned int nr,
 		 const struct control_command *command)
 {
 	struct marker_link *links;
@@ -162,7 +162,7 @@ int marker_control_apply(struct marker_control *control, const struct control_co
 
 	mutex_lock(&controls.lock);
 	if (!hlist_unhashed(&control->node))
-		err = apply(&control, 1, command);
+		err = apply_to_controls(&control, 1, command);
 	mutex_unlock(&controls.lock);
 	return err;
 }
@@ -185,7 +185,7 @@ static int apply_to_matching(const char *pattern, const struct control_command *
 	hash_for_each(controls.names, bucket, control, node)
 		if (glob_match(pattern, control->name))
 			names[nr++] = control;
-	err = nr ? apply(names, nr, command) : -ENOENT;
+	err = nr ? apply_to_controls(names, nr, command) : -ENOENT;
 	kvfree(names);
 	return err;
 }

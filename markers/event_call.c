@@ -143,7 +143,7 @@ static int fill_event(struct marker_event *event)
 	return 0;
 }
 
-static bool is_name(const char *name)
+static bool is_event_name(const char *name)
 {
 	return patcher_is_identifier(name) && strlen(name) < NAME_MOST;
 }
@@ -155,7 +155,7 @@ bool marker_event_can_have(const struct marker_event_offer *offer)
 		return false;
 	if (!strcmp(offer->name, "marker") && !strcmp(offer->system, EVENT_SYSTEM))
 		return false;
-	return is_name(offer->system) && is_name(offer->name);
+	return is_event_name(offer->system) && is_event_name(offer->name);
 }
 
 static u32 key_of(const char *name)

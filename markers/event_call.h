@@ -71,8 +71,8 @@ struct marker_event {
  * @event: the event
  * @file: the buffer; NULL for perf
  * @owner: the module that perf keeps loaded; NULL for a buffer
- * @twin: the writer that takes arguments in registers, or NULL
- * @bytes: of a record that @twin writes
+ * @register_writer: the writer that takes arguments in registers, or NULL
+ * @bytes: of a record that @register_writer writes
  * @offsets: of its fields
  */
 struct event_user {
@@ -80,7 +80,7 @@ struct event_user {
 	struct marker_event *event;
 	struct trace_event_file *file;
 	struct module *owner;
-	marker_typed_func *twin;
+	marker_typed_func *register_writer;
 	u16 bytes;
 	u16 offsets[EVENT_REGISTERS];
 };

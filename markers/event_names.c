@@ -22,8 +22,8 @@ struct event_names marker_event_names = {
 	.pending = LIST_HEAD_INIT(marker_event_names.pending),
 };
 
-static void settle_pending(struct work_struct *work);
-static DECLARE_WORK(pending_work, settle_pending);
+static void apply_pending(struct work_struct *work);
+static DECLARE_WORK(pending_work, apply_pending);
 
 void marker_newcomers_init(struct newcomers *newcomers, struct marker_event_source *source)
 {
@@ -164,7 +164,7 @@ void marker_event_forget(struct marker_event *event)
 }
 
 /* Add an event that is to be added; remove one that leaves. */
-static void settle_event(struct marker_event *event)
+static void apply_event(struct marker_event *event)
 {
 	list_del_init(&event->list);
 	if (!event->leaves)
@@ -173,20 +173,20 @@ static void settle_event(struct marker_event *event)
 		marker_event_forget(event);
 }
 
-static void settle(struct list_head *list, unsigned int most)
+static void apply_events(struct list_head *list, unsigned int most)
 {
 	for (; most && !list_empty(list); most--)
-		settle_event(list_first_entry(list, struct marker_event, list));
+		apply_event(list_first_entry(list, struct marker_event, list));
 }
 
 /* The work item.  Between two events, others may have the lock. */
-static void settle_pending(struct work_struct *work)
+static void apply_pending(struct work_struct *work)
 {
 	bool more;
 
 	do {
 		mutex_lock(marker_event_names.lock);
-		settle(&marker_event_names.pending, 1);
+		apply_events(&marker_event_names.pending, 1);
 		more = !list_empty(&marker_event_names.pending);
 		mutex_unlock(marker_event_names.lock);
 		cond_resched();
@@ -194,15 +194,15 @@ static void settle_pending(struct work_struct *work)
 }
 
 /* Add or remove all events of a list. */
-void marker_events_settle(struct list_head *list)
+void marker_events_apply(struct list_head *list)
 {
-	settle(list, UINT_MAX);
+	apply_events(list, UINT_MAX);
 }
 
 /* Add or remove the first events of a list, and let the work item do the others. */
-void marker_events_settle_first(struct list_head *list)
+void marker_events_apply_first(struct list_head *list)
 {
-	settle(list, AT_ONCE);
+	apply_events(list, AT_ONCE);
 	if (list_empty(list))
 		return;
 	list_splice_tail(list, &marker_event_names.pending);

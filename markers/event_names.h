@@ -50,7 +50,7 @@ void marker_newcomers_init(struct newcomers *newcomers, struct marker_event_sour
 int marker_event_note(void *newcomers, const struct marker_event_offer *offer);
 struct marker_event *marker_event_find(const char *system, const char *name);
 void marker_event_forget(struct marker_event *event);
-void marker_events_settle(struct list_head *list);
-void marker_events_settle_first(struct list_head *list);
+void marker_events_apply(struct list_head *list);
+void marker_events_apply_first(struct list_head *list);
 
 #endif /* MARKERS_EVENT_NAMES_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hits of typed markers as records, without a detour over memory: the twins of
+ * Hits of typed markers as records, without a detour over memory: the register_writers of
  * marker_event_to_buffer(), which stubs call with the arguments in registers.  A hit of a
  * marker with one user is written by one of them, as by the probe that TRACE_EVENT() makes.
  *
@@ -49,7 +49,7 @@ static __always_inline void store(void *record, const struct event_user *user, u
 #define STORE_5(record, user)	STORE_4(record, user); store(record, user, 4, e)
 
 /* Preemption is disabled, as always in a probe. */
-#define DEFINE_TWIN(nr)							\
+#define DEFINE_REGISTER_WRITER(nr)							\
 static void write_##nr(PARAMS_##nr(user))				\
 {									\
 	struct trace_event_buffer buffer;				\
@@ -61,26 +61,26 @@ static void write_##nr(PARAMS_##nr(user))				\
 	trace_event_buffer_commit(&buffer);				\
 }
 
-DEFINE_TWIN(0)
-DEFINE_TWIN(1)
-DEFINE_TWIN(2)
-DEFINE_TWIN(3)
-DEFINE_TWIN(4)
-DEFINE_TWIN(5)
+DEFINE_REGISTER_WRITER(0)
+DEFINE_REGISTER_WRITER(1)
+DEFINE_REGISTER_WRITER(2)
+DEFINE_REGISTER_WRITER(3)
+DEFINE_REGISTER_WRITER(4)
+DEFINE_REGISTER_WRITER(5)
 
-static void *const twins[EVENT_REGISTERS + 1] = {
+static void *const register_writers[EVENT_REGISTERS + 1] = {
 	write_0, write_1, write_2, write_3, write_4, write_5,
 };
 
 /**
- * marker_event_find_twin() - let hits of typed markers be written from registers, if they can be
+ * marker_event_find_register_writer() - let hits of typed markers be written from registers, if they can be
  * @user: a user of an event; its file is set
  *
  * They cannot be if there are more arguments than registers, strings or arrays.
  *
  * Context: any.
  */
-void marker_event_find_twin(struct event_user *user)
+void marker_event_find_register_writer(struct event_user *user)
 {
 	const struct record_layout *layout = user->event->layout;
 	unsigned int i;
@@ -94,18 +94,18 @@ void marker_event_find_twin(struct event_user *user)
 		user->offsets[i] = layout->field[i].offset;
 		user->bytes = user->offsets[i] + sizeof(unsigned long);
 	}
-	user->twin = (marker_typed_func *)twins[layout->nr];
+	user->register_writer = (marker_typed_func *)register_writers[layout->nr];
 }
 
-static marker_typed_func *twin_of(const struct marker_probe *probe)
+static marker_typed_func *register_writer_of(const struct marker_probe *probe)
 {
 	const struct event_user *user = probe->private;
 
-	return probe->func == marker_event_to_buffer ? user->twin : NULL;
+	return probe->func == marker_event_to_buffer ? user->register_writer : NULL;
 }
 
 /* Before anything is registered. */
-void marker_event_use_twins(void)
+void marker_event_use_register_writers(void)
 {
-	marker_stub_twin = twin_of;
+	marker_stub_register_probe = register_writer_of;
 }

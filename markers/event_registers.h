@@ -5,7 +5,7 @@
 
 struct event_user;
 
-void marker_event_find_twin(struct event_user *user);
-void marker_event_use_twins(void);
+void marker_event_find_register_writer(struct event_user *user);
+void marker_event_use_register_writers(void);
 
 #endif /* MARKERS_EVENT_REGISTERS_H */

@@ -44,7 +44,7 @@ static int make_user(struct marker_event *event, struct trace_event_file *file,
 	user->event = event;
 	user->file = file;
 	user->owner = owner;
-	marker_event_find_twin(user);
+	marker_event_find_register_writer(user);
 	err = connect_user(user);
 	if (err) {
 		kfree(user);
@@ -60,7 +60,7 @@ static int make_user(struct marker_event *event, struct trace_event_file *file,
  * owner is for perf, which keeps the module of an event loaded where the trace core takes
  * references to modules.
  */
-static int add_user(struct marker_event *event, struct trace_event_file *file)
+static int add_file_user(struct marker_event *event, struct trace_event_file *file)
 {
 	struct module *owner = file ? NULL : event->owner;
 	int err = -ENODEV;
@@ -120,12 +120,12 @@ int marker_event_reg(struct trace_event_call *call, enum trace_reg type, void *d
 
 	switch (type) {
 	case TRACE_REG_REGISTER:
-		return add_user(event, data);
+		return add_file_user(event, data);
 	case TRACE_REG_UNREGISTER:
 		del_user_of(event, data);
 		return 0;
 	case TRACE_REG_PERF_REGISTER:
-		return add_user(event, NULL);
+		return add_file_user(event, NULL);
 	case TRACE_REG_PERF_UNREGISTER:
 		del_user_of(event, NULL);
 		return 0;

@@ -69,7 +69,7 @@ static unsigned int perf_size(unsigned int bytes)
 }
 
 /* Does perf, or a program of BPF, want what this CPU hits? */
-static __always_inline bool is_wanted(struct marker_event *event)
+static __always_inline bool is_event_wanted(struct marker_event *event)
 {
 	return bpf_prog_array_valid(&event->call) ||
 	       !hlist_empty(this_cpu_ptr(event->call.perf_events));
@@ -100,7 +100,7 @@ void marker_event_to_perf(void *private, void *call_private, const char *fmt, va
 	unsigned int bytes;
 	struct hit hit;
 
-	if (!is_wanted(event))
+	if (!is_event_wanted(event))
 		return;
 	bytes = take_hit(&hit, event->layout, args);
 	put_in_perf(event, bytes, hit.slots, hit.lengths);
@@ -121,7 +121,7 @@ void marker_event_write(void *private, const unsigned long *args)
 	u16 lengths[MARKER_MAX_ARGS];
 	unsigned int size;
 
-	if (file ? trace_trigger_soft_disabled(file) : !is_wanted(event))
+	if (file ? trace_trigger_soft_disabled(file) : !is_event_wanted(event))
 		return;
 	size = marker_layout_measure(event->layout, args, lengths);
 	if (file)

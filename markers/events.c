@@ -61,8 +61,8 @@ static void come_from(struct marker_event_source *source, struct module *module)
 		return;
 	marker_newcomers_init(&newcomers, source);
 	source->visit(module, marker_event_note, &newcomers);
-	marker_events_settle(&newcomers.stale);
-	marker_events_settle_first(&newcomers.fresh);
+	marker_events_apply(&newcomers.stale);
+	marker_events_apply_first(&newcomers.fresh);
 }
 
 /**
@@ -148,7 +148,7 @@ void marker_events_go(struct module *module)
 	for_each_event_safe(event, next, bucket)
 		if (event->owner == module)
 			give_away(event, &leaving);
-	marker_events_settle_first(&leaving);
+	marker_events_apply_first(&leaving);
 	unlock_events();
 }
 
@@ -189,8 +189,8 @@ void marker_events_attach(struct function_marker *function)
 	lock_events();
 	function->ready = true;
 	marker_event_offer_marker(&function->marker, function->owner, marker_event_note, &newcomers);
-	marker_events_settle(&newcomers.stale);
-	marker_events_settle(&newcomers.fresh);
+	marker_events_apply(&newcomers.stale);
+	marker_events_apply(&newcomers.fresh);
 	unlock_events();
 }
 
@@ -317,9 +317,9 @@ static int change_offers(struct marker_event_source *source)
 	withdraw_events(source, &leaving);
 	marker_newcomers_init(&newcomers, source);
 	source->visit(NULL, marker_event_note, &newcomers);
-	marker_events_settle(&newcomers.stale);
-	marker_events_settle_first(&leaving);
-	marker_events_settle_first(&newcomers.fresh);
+	marker_events_apply(&newcomers.stale);
+	marker_events_apply_first(&leaving);
+	marker_events_apply_first(&newcomers.fresh);
 	return 0;
 }
 
@@ -342,7 +342,7 @@ static void leave_source(struct marker_event_source *source)
 	list_del(&source->node);
 	marker_events_lose_source(source);
 	withdraw_events(source, &leaving);
-	marker_events_settle_first(&leaving);
+	marker_events_apply_first(&leaving);
 	unlock_events();
 	marker_events_flush();
 }
@@ -368,7 +368,7 @@ int __init marker_events_init(void)
 	if (!marker_event_names.queue)
 		return -ENOMEM;
 	marker_event_names.lock = lock;
-	marker_event_use_twins();
+	marker_event_use_register_writers();
 	return join_source(&marker_event_markers);
 }
 

@@ -121,7 +121,7 @@ static int enable_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static int stats_show(struct seq_file *m, void *unused)
+static int control_stats_show(struct seq_file *m, void *unused)
 {
 	/* The counters are allocated once, and freed after this file has been removed. */
 	unsigned long __percpu *hits = READ_ONCE(((struct marker_control *)m->private)->hits);
@@ -142,7 +142,7 @@ static int stats_show(struct seq_file *m, void *unused)
 
 DEFINE_SHOW_STORE_ATTRIBUTE(enable);
 DEFINE_SHOW_STORE_ATTRIBUTE(probe);
-DEFINE_SHOW_ATTRIBUTE(stats);
+DEFINE_SHOW_ATTRIBUTE(control_stats);
 
 /* Can a name be a directory?  It must be an identifier, which a table need not hold. */
 static bool can_be_directory(const char *name)
@@ -171,7 +171,7 @@ static void create_files(struct marker_control *control)
 	control->dir = dir;
 	debugfs_create_file("enable", 0600, dir, control, &enable_fops);
 	debugfs_create_file("probe", 0600, dir, control, &probe_fops);
-	debugfs_create_file("stats", 0400, dir, control, &stats_fops);
+	debugfs_create_file("stats", 0400, dir, control, &control_stats_fops);
 }
 
 /**

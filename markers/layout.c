@@ -111,17 +111,17 @@ static void name_others(struct record_layout *layout)
 	unsigned int i = 0;
 
 	while (i < layout->nr) {
-		struct layout_field *field = &layout->field[i++], *twin;
+		struct layout_field *field = &layout->field[i++], *same;
 
 		if (field->name[0])
 			continue;
 		snprintf(field->name, sizeof(field->name), "arg%u", i);
-		twin = field_of_name(layout, field, layout->nr);
-		if (!twin)
+		same = field_of_name(layout, field, layout->nr);
+		if (!same)
 			continue;
-		twin->name[0] = '\0';
-		if (twin < field)
-			i = twin - layout->field;
+		same->name[0] = '\0';
+		if (same < field)
+			i = same - layout->field;
 	}
 }
 

@@ -85,7 +85,7 @@ static int visit_name(const char *name, marker_visitor *visit, void *data)
 	return err;
 }
 
-static int visit_tables(const struct module *module, marker_visitor *visit, void *data)
+static int visit_marker_tables(const struct module *module, marker_visitor *visit, void *data)
 {
 	struct marker_table *table;
 	unsigned int i;
@@ -116,7 +116,7 @@ int marker_visit(const char *name, const struct module *module, marker_visitor *
 	int err;
 
 	mutex_lock(&marker_registry.lock);
-	err = name ? visit_name(name, visit, data) : visit_tables(module, visit, data);
+	err = name ? visit_name(name, visit, data) : visit_marker_tables(module, visit, data);
 	mutex_unlock(&marker_registry.lock);
 	return err;
 }

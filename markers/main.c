@@ -34,7 +34,7 @@ static int list_show(struct seq_file *m, void *unused)
 DEFINE_SHOW_ATTRIBUTE(list);
 
 /* Is a probe in a module that is going?  The module should have unregistered it. */
-static bool is_gone(void *data, const char *name, unsigned long code)
+static bool is_probe_leaving(void *data, const char *name, unsigned long code)
 {
 	struct module *module = data;
 
@@ -91,7 +91,7 @@ static int check_freed(struct module *module, const struct kmarkers_span *marker
 	return err;
 }
 
-static int add_module(struct module *module)
+static int add_marker_module(struct module *module)
 {
 	const void *needs = &marker_tables_need_markers;
 	struct kmarkers_span stubs, markers;
@@ -109,7 +109,7 @@ static int add_module(struct module *module)
 	       marker_tables_add(module, &markers) ?: marker_files_come(module);
 }
 
-static void drop_module(struct module *module)
+static void drop_marker_module(struct module *module)
 {
 	bool marked = marker_exists(NULL, module);
 
@@ -124,8 +124,8 @@ static void lose_module(struct module *module)
 	__module_get(THIS_MODULE);
 	marker_functions_drop(module);
 	marker_raw_flush();
-	marker_tables_disconnect(is_gone, module);
-	drop_module(module);
+	marker_tables_disconnect(is_probe_leaving, module);
+	drop_marker_module(module);
 	marker_events_go(module);
 	module_put(THIS_MODULE);
 }
@@ -134,16 +134,16 @@ static void lose_module(struct module *module)
  * Module notifier.  COMING: before the module's init; GOING: when its exit function has run or its
  * init has failed.  What sets its parameters may run until the notifiers have returned, and longer.
  */
-static int on_module(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_marker_module(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct module *module = data;
 	int err = 0;
 
 	if (event == MODULE_STATE_COMING) {
-		err = add_module(module);
+		err = add_marker_module(module);
 		if (err) {
 			pr_err("%s: table of markers refused: error %d\n", module->name, err);
-			drop_module(module);
+			drop_marker_module(module);
 		}
 	} else if (event == MODULE_STATE_GOING) {
 		lose_module(module);
@@ -153,7 +153,7 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 
 /* Runs before the notifier of immediate values, so that markers have their states by then. */
 static struct notifier_block module_notifier = {
-	.notifier_call = on_module,
+	.notifier_call = handle_marker_module,
 	.priority = 4,
 };
 

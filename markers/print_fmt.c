@@ -302,7 +302,7 @@ static void write_parts(struct writer *to, const struct record_layout *layout, c
 	}
 }
 
-static void write_all(struct writer *to, const struct record_layout *layout, const char *format)
+static void write_all_fields(struct writer *to, const struct record_layout *layout, const char *format)
 {
 	write_char(to, '"');
 	write_parts(to, layout, format, write_conversion, true);
@@ -316,12 +316,12 @@ char *marker_print_fmt(const struct record_layout *layout, const char *format)
 {
 	struct writer to = { NULL, 0, 0 };
 
-	write_all(&to, layout, format);
+	write_all_fields(&to, layout, format);
 	to.text = kzalloc(to.nr, GFP_KERNEL);
 	if (!to.text)
 		return NULL;
 	to.room = to.nr;
 	to.nr = 0;
-	write_all(&to, layout, format);
+	write_all_fields(&to, layout, format);
 	return to.text;
 }

@@ -65,7 +65,7 @@ static int unregister(struct marker_entry *entry, marker_probe_func *probe, void
  * The probe may still run on other CPUs until marker_synchronize_unregister().
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such registration; or, with a probe that has a twin
+ * Return: 0; -ENOENT if there is no such registration; or, with a probe that has a register probe
  * still connected, an error of patcher_apply().
  */
 int marker_probe_unregister(const char *name, marker_probe_func *probe, void *probe_private)

@@ -22,7 +22,7 @@
 #include "stubs.h"
 #include "typed.h"
 
-static int settle(struct marker_typed *typed)
+static int update_raw(struct marker_typed *typed)
 {
 	struct marker_raw *raw = typed->raw;
 	bool wanted = READ_ONCE(raw->wanted);
@@ -41,7 +41,7 @@ static int settle(struct marker_typed *typed)
 	return err;
 }
 
-static void settle_all(struct work_struct *unused)
+static void update_all_raw(struct work_struct *unused)
 {
 	struct marker_table *table;
 	unsigned int i;
@@ -52,13 +52,13 @@ static void settle_all(struct work_struct *unused)
 			struct marker_typed *typed = typed_of(record_marker(&table->records[i]));
 
 			if (typed && typed->raw)
-				settle(typed);
+				update_raw(typed);
 		}
 	}
 	mutex_unlock(&marker_registry.lock);
 }
 
-static DECLARE_WORK(settle_work, settle_all);
+static DECLARE_WORK(update_work, update_all_raw);
 
 /**
  * marker_raw_switch() - connect or disconnect the probe that calls BPF programs
@@ -77,10 +77,10 @@ int marker_raw_switch(struct marker_typed *typed, bool on)
 
 	WRITE_ONCE(typed->raw->wanted, on);
 	if (!mutex_trylock(&marker_registry.lock)) {
-		schedule_work(&settle_work);
+		schedule_work(&update_work);
 		return 0;
 	}
-	err = settle(typed);
+	err = update_raw(typed);
 	if (err && on)
 		WRITE_ONCE(typed->raw->wanted, false);
 	mutex_unlock(&marker_registry.lock);
@@ -91,7 +91,7 @@ EXPORT_SYMBOL_GPL(marker_raw_switch);
 /* Wait until probes are connected and disconnected as the kernel told us. */
 void marker_raw_flush(void)
 {
-	flush_work(&settle_work);
+	flush_work(&update_work);
 }
 
 /* The array ends with a function that is NULL. */

@@ -9,7 +9,7 @@
  * two instructions of the slot can pair the data of one probe with the code of
  * another: sites call stubs with preemption disabled.
  *
- * The probe in the slot is a typed one, or the twin of one that is registered by name.
+ * The probe in the slot is a typed one, or the register probe of one that is registered by name.
  *
  * The iterator is correct for any set of probes; the slot is a shortcut.  A change to
  * the probes of a marker therefore first stops using the slot, and at its end uses it
@@ -48,7 +48,7 @@ struct stub_table {
 
 static LIST_HEAD(stub_tables);
 
-marker_twin_func *marker_stub_twin;
+marker_register_probe_func *marker_stub_register_probe;
 
 /**
  * marker_typed_nothing() - the target of stubs until their marker is registered
@@ -148,13 +148,13 @@ static const struct probe_array *named_array(const struct marker *marker)
 	return first ? container_of(first, struct probe_array, probe[0]) : NULL;
 }
 
-static bool find_twin(const struct probe_array *named, struct marker_probe *slot)
+static bool find_register_probe(const struct probe_array *named, struct marker_probe *slot)
 {
 	const struct marker_probe *probe = only_probe(named, marker_array_nothing);
 
-	if (!marker_stub_twin)
+	if (!marker_stub_register_probe)
 		return false;
-	slot->func = (marker_probe_func *)(void *)marker_stub_twin(probe);
+	slot->func = (marker_probe_func *)(void *)marker_stub_register_probe(probe);
 	slot->private = probe->private;
 	return slot->func;
 }
@@ -167,18 +167,18 @@ static bool find_only(const struct marker_typed *typed, struct marker_probe *slo
 	if (live_probes(typed->array) + live_probes(named) != 1)
 		return false;
 	if (live_probes(named))
-		return find_twin(named, slot);
+		return find_register_probe(named, slot);
 	*slot = *only_probe(typed->array, typed_nothing(typed));
 	return true;
 }
 
 /**
- * marker_stub_settle() - let a typed marker with a single probe call it directly
+ * marker_stub_update() - let a typed marker with a single probe call it directly
  * @marker: any marker
  *
  * If that is not possible, the iterator goes on calling it.
  */
-void marker_stub_settle(struct marker *marker)
+void marker_stub_update(struct marker *marker)
 {
 	struct marker_typed *typed = typed_of(marker);
 	struct marker_probe slot;

@@ -31,15 +31,15 @@ static inline marker_probe_func *typed_nothing(const struct marker_typed *typed)
 }
 
 /*
- * A probe that is registered by name may have a twin, which does the same and takes the
- * arguments of a typed marker in registers.  marker_stub_twin() returns it, or NULL; it is
+ * A probe that is registered by name may have a register probe, which does the same and takes the
+ * arguments of a typed marker in registers.  marker_stub_register_probe() returns it, or NULL; it is
  * itself NULL if no probe has one.
  */
-typedef marker_typed_func *marker_twin_func(const struct marker_probe *probe);
-extern marker_twin_func *marker_stub_twin;
+typedef marker_typed_func *marker_register_probe_func(const struct marker_probe *probe);
+extern marker_register_probe_func *marker_stub_register_probe;
 
 int marker_stub_leave(struct marker *marker);
-void marker_stub_settle(struct marker *marker);
+void marker_stub_update(struct marker *marker);
 int marker_stubs_add(struct module *module, const struct kmarkers_span *span);
 void marker_stubs_drop(struct module *module);
 

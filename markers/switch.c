@@ -110,13 +110,13 @@ int marker_switch_before(struct marker_entry *entry)
 	return err;
 }
 
-/* Settle the markers of a name after they were switched off, or were not switched on. */
+/* Update the stubs of the markers of a name after they were switched off, or were not switched on. */
 void marker_switch_after(struct marker_entry *entry)
 {
 	struct marker *marker;
 
 	list_for_each_entry(marker, &entry->markers, node) {
 		marker_switch_outside(marker, false);
-		marker_stub_settle(marker);
+		marker_stub_update(marker);
 	}
 }

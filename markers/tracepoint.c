@@ -24,7 +24,7 @@ static struct marker_tp *tp_of(struct marker *marker)
  * Is the callback of a marker connected for another marker in it?  A callback is
  * connected to a tracepoint only once, for all markers in it.
  */
-static bool has_company(const struct marker_tp *tp)
+static bool has_other_probe(const struct marker_tp *tp)
 {
 	const struct marker_tp *other;
 
@@ -38,7 +38,7 @@ static bool has_company(const struct marker_tp *tp)
 
 static int connect(struct marker_tp *tp)
 {
-	int err = has_company(tp) ? 0 :
+	int err = has_other_probe(tp) ? 0 :
 		  tracepoint_probe_register_may_exist(tp->tracepoint, tp->callback, NULL);
 
 	if (!err)
@@ -54,7 +54,7 @@ static void disconnect(struct marker_tp *tp)
 {
 	list_del(&tp->node);
 	tp->node.next = NULL;
-	if (!has_company(tp))
+	if (!has_other_probe(tp))
 		tracepoint_probe_unregister(tp->tracepoint, tp->callback, NULL);
 }
 
@@ -83,7 +83,7 @@ int marker_tracepoint_switch(struct marker *marker, bool on)
 	return 0;
 }
 
-static int make_ready(struct marker *marker)
+static int make_tracepoint_ready(struct marker *marker)
 {
 	if (marker->flavour != MARKER_TRACEPOINT)
 		return 0;
@@ -110,7 +110,7 @@ int marker_tracepoints_connect(struct module *module)
 	mutex_lock(&marker_registry.lock);
 	list_for_each_entry(table, &marker_registry.tables, node)
 		for (i = 0; table->module == module && i < table->nr && !err; i++)
-			err = make_ready(record_marker(&table->records[i]));
+			err = make_tracepoint_ready(record_marker(&table->records[i]));
 	mutex_unlock(&marker_registry.lock);
 	return err;
 }

@@ -70,7 +70,7 @@ int marker_typed_connect(struct marker_typed *typed, marker_typed_func *probe, v
 	if (err)
 		return err;
 	err = add_typed(typed, func, private);
-	marker_stub_settle(&typed->marker);
+	marker_stub_update(&typed->marker);
 	return err;
 }
 
@@ -116,7 +116,7 @@ static int del_typed(struct marker_typed *typed, unsigned int index)
 		switch_typed(marker, false);
 	if (old)
 		kfree_rcu(old, rcu);
-	marker_stub_settle(marker);
+	marker_stub_update(marker);
 	return 0;
 }
 

@@ -82,7 +82,7 @@ static bool never_stop(void)
 	return false;
 }
 
-static int run_group(const struct bench_group *group, const struct bench_config *config,
+static int run_live_group(const struct bench_group *group, const struct bench_config *config,
 		     const char *dir)
 {
 	struct bench_result result = { 0 };
@@ -127,7 +127,7 @@ static int run_named(char **names, const struct bench_config *config, const char
 			fprintf(stderr, "kmlive: there is no benchmark %s\n", *names);
 			return -EINVAL;
 		}
-		if (run_group(groups[i], config, dir))
+		if (run_live_group(groups[i], config, dir))
 			return -EIO;
 	}
 	return 0;

@@ -49,7 +49,7 @@ static void on_interrupt(int sig)
 	interrupted = 1;
 }
 
-static bool should_stop(void)
+static bool should_stop_run(void)
 {
 	native_progress_show();
 	return interrupted;
@@ -156,7 +156,7 @@ static int run_one(const struct bench_group *group, const struct bench_config *c
 	err = bench_alloc_result(group, config, &result);
 	native_progress_start(group, &result);
 	if (!err)
-		err = bench_run_group(group, &result, should_stop);
+		err = bench_run_group(group, &result, should_stop_run);
 	native_progress_end(err);
 	if (!err || (err == -EINTR && result.nr))
 		kept = report(group, &result, dir);

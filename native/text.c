@@ -123,7 +123,7 @@ void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool
 {
 }
 
-void patcher_text_settle(void)
+void patcher_text_release(void)
 {
 }
 

@@ -82,7 +82,7 @@ static unsigned int count_usual(struct patcher_cursor *cursor, const struct patc
 	const struct patcher_site *site;
 	unsigned int i;
 
-	if (table->spots)
+	if (table->compact)
 		return 0;
 	site = &table->sites[cursor->next];
 	if (nr > table->nr - cursor->next)
@@ -201,7 +201,7 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 		err = patcher_text_vet(pokes, nr, true) ?: map_and_write(pokes, nr, chunk, write);
 		patcher_text_unlock(core);
 	}
-	patcher_text_settle();
+	patcher_text_release();
 	patcher_count_batch(err, nr, ktime_get_ns() - start);
 	patcher_unlock();
 	return err;

@@ -13,7 +13,7 @@
 #include "../base/symbols.h"
 #include "core.h"
 #include "functions.h"
-#include "oracle.h"
+#include "claim_check.h"
 #include "register.h"
 #include "sites.h"
 

@@ -14,7 +14,7 @@
  * So a kprobe that has passed that check, whatever its state is now, must not be
  * optimised while a jump of ours leads behind its first byte.  The kernel never
  * optimises a kprobe that shares its address with one that has a post_handler: such a
- * companion is registered before the jump is written, and stays while the jump does.
+ * guard kprobe is registered before the jump is written, and stays while the jump does.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -40,18 +40,18 @@
 static struct {
 	struct mutex *mutex;		/* the kernel's kprobe_mutex */
 	struct hlist_head *table;	/* its kprobe_table */
-	struct list_head companions;	/* guarded by patcher_lock() */
+	struct list_head guards;	/* guarded by patcher_lock() */
 } kprobes = {
-	.companions = LIST_HEAD_INIT(kprobes.companions),
+	.guards = LIST_HEAD_INIT(kprobes.guards),
 };
 
 /**
- * struct companion - keeps kprobes at one address from being optimised
- * @kp: the companion's own kprobe, disabled
- * @node: link in kprobes.companions
+ * struct guard_kprobe - keeps kprobes at one address from being optimised
+ * @kp: the guard's own kprobe, disabled
+ * @node: link in kprobes.guards
  * @needed: a jump leads behind the first byte of the instruction at the address
  */
-struct companion {
+struct guard_kprobe {
 	struct kprobe kp;
 	struct list_head node;
 	bool needed;
@@ -156,18 +156,18 @@ static bool may_be_optimised(const struct kprobe *kp)
 	return container_of(kp, struct optimized_kprobe, kp)->optinsn.size;
 }
 
-/* The kernel has forgotten the post_handler of a companion in the text of a module that is gone. */
-static bool is_gone(const struct companion *companion)
+/* The kernel has forgotten the post_handler of a guard kprobe in the text of a module that is gone. */
+static bool is_guard_gone(const struct guard_kprobe *guard)
 {
-	return companion->kp.flags & KPROBE_FLAG_GONE;
+	return guard->kp.flags & KPROBE_FLAG_GONE;
 }
 
-static bool has_companion(const struct kprobe *kp)
+static bool has_guard(const struct kprobe *kp)
 {
-	const struct companion *companion;
+	const struct guard_kprobe *guard;
 
-	list_for_each_entry(companion, &kprobes.companions, node)
-		if (companion->kp.addr == kp->addr && !is_gone(companion))
+	list_for_each_entry(guard, &kprobes.guards, node)
+		if (guard->kp.addr == kp->addr && !is_guard_gone(guard))
 			return true;
 	return false;
 }
@@ -192,7 +192,7 @@ static bool is_obstacle(const struct kprobe *kp, const struct patcher_poke *poke
 	obstacle->from = NULL;
 	if (overlaps_poke((unsigned long)kp->addr, pokes, nr))
 		return true;
-	if (may_be_optimised(kp) && !has_companion(kp))
+	if (may_be_optimised(kp) && !has_guard(kp))
 		obstacle->from = find_landing((unsigned long)kp->addr, pokes, nr);
 	return obstacle->from;
 }
@@ -260,7 +260,7 @@ void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool
 	const struct kprobe *kp;
 	unsigned int i;
 
-	/* Oracles are kprobes of the patcher's own. */
+	/* Claim checks register kprobes of their own. */
 	patcher_lock();
 	patcher_kprobes_lock();
 	for (i = 0; i < BUCKETS; i++)
@@ -279,26 +279,26 @@ static void on_step(struct kprobe *kp, struct pt_regs *regs, unsigned long flags
 NOKPROBE_SYMBOL(on_step);
 
 /*
- * Add a companion at an address.  It is registered enabled and disabled afterwards: the
+ * Add a guard kprobe at an address.  It is registered enabled and disabled afterwards: the
  * kernel revives an aggregate that is being removed for a new kprobe, and would leave
  * the aggregate armed if the new kprobe were disabled.
  */
-static int add_companion(kprobe_opcode_t *addr)
+static int add_guard(kprobe_opcode_t *addr)
 {
-	struct companion *companion = kzalloc(sizeof(*companion), GFP_KERNEL);
+	struct guard_kprobe *guard = kzalloc(sizeof(*guard), GFP_KERNEL);
 	int err;
 
-	if (!companion)
+	if (!guard)
 		return -ENOMEM;
-	companion->kp.addr = addr;
-	companion->kp.post_handler = on_step;
-	err = register_kprobe(&companion->kp);
+	guard->kp.addr = addr;
+	guard->kp.post_handler = on_step;
+	err = register_kprobe(&guard->kp);
 	if (err) {
-		kfree(companion);
+		kfree(guard);
 		return err;
 	}
-	disable_kprobe(&companion->kp);
-	list_add(&companion->node, &kprobes.companions);
+	disable_kprobe(&guard->kp);
+	list_add(&guard->node, &kprobes.guards);
 	return 0;
 }
 
@@ -332,11 +332,11 @@ int patcher_kprobes_make_way(const struct patcher_poke *pokes, unsigned int nr)
 	kprobe_opcode_t *addr;
 	int err;
 
-	patcher_kprobes_settle();
+	patcher_kprobes_release_guards();
 	do {
 		addr = find_landed_on(pokes, nr, &err);
 		if (addr)
-			err = add_companion(addr);
+			err = add_guard(addr);
 	} while (addr && !err);
 	return err && err != -ENOMEM ? -EBUSY : err;
 }
@@ -344,53 +344,53 @@ int patcher_kprobes_make_way(const struct patcher_poke *pokes, unsigned int nr)
 static void mark_needed(void *unused, const struct patcher_table *table,
 			const struct patcher_site *site, u8 *bytes)
 {
-	struct companion *companion;
+	struct guard_kprobe *guard;
 
-	list_for_each_entry(companion, &kprobes.companions, node)
+	list_for_each_entry(guard, &kprobes.guards, node)
 		/* The instruction under somebody else's breakpoint is not known. */
 		if (bytes[0] == KMARKERS_INT3 ||
 		    lands_behind(bytes, site->len, site->flags & PATCHER_SITE_RUN,
-				 (unsigned long)bytes, (unsigned long)companion->kp.addr))
-			companion->needed = true;
+				 (unsigned long)bytes, (unsigned long)guard->kp.addr))
+			guard->needed = true;
 }
 
 /*
- * Mark companions that no other kprobe shares an address with as not needed.  Kprobes
+ * Mark guard kprobes that no other kprobe shares an address with as not needed.  Kprobes
  * at one address hang in a ring around an aggregate.  The kernel looks for jumps anew
  * when a kprobe is registered at an address that has none.
  */
 static void forget_lonely(void)
 {
-	struct companion *companion;
+	struct guard_kprobe *guard;
 
 	patcher_kprobes_lock();
-	list_for_each_entry(companion, &kprobes.companions, node)
-		if (companion->kp.list.next == companion->kp.list.prev || is_gone(companion))
-			companion->needed = false;
+	list_for_each_entry(guard, &kprobes.guards, node)
+		if (guard->kp.list.next == guard->kp.list.prev || is_guard_gone(guard))
+			guard->needed = false;
 	patcher_kprobes_unlock();
 }
 
 /**
- * patcher_kprobes_settle() - remove companions of kprobes that no jump of ours leads into
+ * patcher_kprobes_release_guards() - remove guard kprobes of kprobes that no jump of ours leads into
  *
  * Context: may sleep; patcher_lock() is held, patcher_kprobes_lock() is not.
  */
-void patcher_kprobes_settle(void)
+void patcher_kprobes_release_guards(void)
 {
-	struct companion *companion, *next;
+	struct guard_kprobe *guard, *next;
 
 	patcher_assert_locked();
-	if (list_empty(&kprobes.companions))
+	if (list_empty(&kprobes.guards))
 		return;
-	list_for_each_entry(companion, &kprobes.companions, node)
-		companion->needed = false;
+	list_for_each_entry(guard, &kprobes.guards, node)
+		guard->needed = false;
 	patcher_sites_for_each(mark_needed, NULL);
 	forget_lonely();
-	list_for_each_entry_safe(companion, next, &kprobes.companions, node) {
-		if (companion->needed)
+	list_for_each_entry_safe(guard, next, &kprobes.guards, node) {
+		if (guard->needed)
 			continue;
-		list_del(&companion->node);
-		unregister_kprobe(&companion->kp);
-		kfree(companion);
+		list_del(&guard->node);
+		unregister_kprobe(&guard->kp);
+		kfree(guard);
 	}
 }

@@ -15,6 +15,6 @@ void patcher_kprobes_unlock(void);
 
 int patcher_kprobes_vet(const struct patcher_poke *pokes, unsigned int nr);
 int patcher_kprobes_make_way(const struct patcher_poke *pokes, unsigned int nr);
-void patcher_kprobes_settle(void);
+void patcher_kprobes_release_guards(void);
 
 #endif /* PATCHER_KPROBES_H */

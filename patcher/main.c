@@ -19,7 +19,7 @@
 #include "kprobes.h"
 #include "register.h"
 
-static int stats_show(struct seq_file *m, void *unused)
+static int patcher_stats_show(struct seq_file *m, void *unused)
 {
 	struct patcher_stats stats;
 	unsigned int i;
@@ -45,10 +45,10 @@ static int stats_show(struct seq_file *m, void *unused)
 		seq_printf(m, "batches_more %lu\n", stats.durations[i]);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(stats);
+DEFINE_SHOW_ATTRIBUTE(patcher_stats);
 
 /* Print a site: owner, symbol+offset, and the bytes it holds now; no raw addresses. */
-static void show_site(void *data, const struct patcher_table *table,
+static void show_patcher_site(void *data, const struct patcher_table *table,
 		      const struct patcher_site *site, u8 *addr)
 {
 	/* Each look-up of a symbol takes long. */
@@ -61,7 +61,7 @@ static void show_site(void *data, const struct patcher_table *table,
 static int sites_show(struct seq_file *m, void *unused)
 {
 	seq_puts(m, "owner symbol+offset/size bytes\n");
-	patcher_for_each_site(show_site, m);
+	patcher_for_each_site(show_patcher_site, m);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(sites);
@@ -100,7 +100,7 @@ static int __init patcher_init(void)
 		return err;
 	kmarkers_debugfs_init();
 	dir = debugfs_create_dir("patcher", patcher_debugfs_dir());
-	debugfs_create_file("stats", 0400, dir, NULL, &stats_fops);
+	debugfs_create_file("stats", 0400, dir, NULL, &patcher_stats_fops);
 	debugfs_create_file("sites", 0400, dir, NULL, &sites_fops);
 	return 0;
 }

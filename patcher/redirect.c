@@ -27,7 +27,7 @@ static DEFINE_MUTEX(lock);
 static LIST_HEAD(redirects);
 
 /* Does the text of a replacement stay for as long as its module, or the kernel, does? */
-static bool stays(const void *replacement, struct module *module)
+static bool stays_loaded(const void *replacement, struct module *module)
 {
 	unsigned long addr = (unsigned long)replacement;
 
@@ -35,7 +35,7 @@ static bool stays(const void *replacement, struct module *module)
 }
 
 /*
- * Encode the call to the replacement.  A replacement for which stays() is true lies
+ * Encode the call to the replacement.  A replacement for which stays_loaded() is true lies
  * between the start of the kernel's text and MODULES_END: a call in that range reaches
  * any address in it.
  */
@@ -49,7 +49,7 @@ static void encode_call(u8 *insn, const struct patcher_redirect *redirect)
 	memcpy(insn + 1, &displacement, sizeof(displacement));
 }
 
-static int exchange(u8 *addr, const u8 *old, const u8 *new)
+static int exchange_call(u8 *addr, const u8 *old, const u8 *new)
 {
 	struct patcher_poke poke = { .addr = addr, .len = KMARKERS_CALL_LEN };
 
@@ -75,7 +75,7 @@ static int redirect_call(struct patcher_redirect *redirect)
 	if (err)
 		return err;
 	encode_call(insn, redirect);
-	err = exchange(core->addr, core->original, insn);
+	err = exchange_call(core->addr, core->original, insn);
 	/* Nothing was written, so there is nothing to put back before it is unregistered. */
 	if (err)
 		patcher_unregister(&core->table);
@@ -86,7 +86,7 @@ static int redirect_call(struct patcher_redirect *redirect)
  * Is a redirect in use, or is the same call redirected already?  A redirected call is
  * not found any more: patcher_find_call() would find the next call to the same callee.
  */
-static bool is_taken(const struct patcher_redirect *redirect)
+static bool is_call_redirected(const struct patcher_redirect *redirect)
 {
 	const struct patcher_redirect *other;
 
@@ -102,7 +102,7 @@ static int redirect_once(struct patcher_redirect *redirect)
 	int err = -EBUSY;
 
 	mutex_lock(&lock);
-	if (!is_taken(redirect))
+	if (!is_call_redirected(redirect))
 		err = redirect_call(redirect);
 	if (!err)
 		list_add(&redirect->node, &redirects);
@@ -125,7 +125,7 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 	int err;
 
 	if (!redirect->function || !redirect->callee ||
-	    !stays(redirect->replacement, redirect->module))
+	    !stays_loaded(redirect->replacement, redirect->module))
 		return -EINVAL;
 	if (!try_module_get(redirect->module))
 		return -ENOENT;
@@ -139,12 +139,12 @@ EXPORT_SYMBOL_GPL(patcher_redirect_call);
 /*
  * Put the original call back.  No kprobe can be registered while the bytes change,
  * because kprobe_mutex is held, and a kprobe that is on the call already makes
- * exchange() refuse.  A kprobe that was registered while the call was redirected runs
+ * exchange_call() refuse.  A kprobe that was registered while the call was redirected runs
  * a copy of the redirected call, whatever the bytes are now: so the site is vetted once
  * more before the replacement may be freed.  An earlier attempt that failed in that
  * vetting has left the original bytes in place.
  */
-static int put_back(struct patcher_redirect *redirect)
+static int put_back_call(struct patcher_redirect *redirect)
 {
 	struct patcher_core_site *core = &redirect->core;
 	u8 insn[KMARKERS_CALL_LEN];
@@ -152,7 +152,7 @@ static int put_back(struct patcher_redirect *redirect)
 
 	if (memcmp(core->addr, core->original, KMARKERS_CALL_LEN)) {
 		encode_call(insn, redirect);
-		err = exchange(core->addr, insn, core->original);
+		err = exchange_call(core->addr, insn, core->original);
 		if (err)
 			return err;
 	}
@@ -179,7 +179,7 @@ int patcher_restore_call(struct patcher_redirect *redirect)
 	/* Once we let go, @redirect may be in use again. */
 	module = redirect->module;
 	if (patcher_is_registered(&redirect->core.table))
-		err = put_back(redirect);
+		err = put_back_call(redirect);
 	if (!err) {
 		list_del(&redirect->node);
 		patcher_unregister(&redirect->core.table);
@@ -261,7 +261,7 @@ int patcher_redirect_function(struct patcher_detour *detour)
 	struct module *module = detour->module;
 	int err;
 
-	if (!detour->function || !stays(detour->replacement, module))
+	if (!detour->function || !stays_loaded(detour->replacement, module))
 		return -EINVAL;
 	if (!try_module_get(module))
 		return -ENOENT;

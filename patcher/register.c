@@ -106,7 +106,7 @@ void patcher_forget_table(struct patcher_table *table)
 		synchronize_rcu();
 	patcher_sites_del(table);
 	patcher_stats_locked()->waits += 1 + table->core;
-	patcher_text_settle();
+	patcher_text_release();
 }
 
 /**
@@ -141,7 +141,7 @@ void patcher_drop(struct patcher_table *table)
 {
 	patcher_lock();
 	patcher_sites_del(table);
-	patcher_text_settle();
+	patcher_text_release();
 	patcher_unlock();
 }
 EXPORT_SYMBOL_GPL(patcher_drop);

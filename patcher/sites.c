@@ -39,16 +39,16 @@ static void swap_sites(void *a, void *b, int size)
 	y->key -= distance;
 }
 
-static int compare_spots(const void *a, const void *b)
+static int compare_compact(const void *a, const void *b)
 {
-	unsigned long x = patcher_spot_addr(a), y = patcher_spot_addr(b);
+	unsigned long x = patcher_compact_addr(a), y = patcher_compact_addr(b);
 
 	return x < y ? -1 : x > y;
 }
 
-static void swap_spots(void *a, void *b, int size)
+static void swap_compact(void *a, void *b, int size)
 {
-	struct patcher_spot *x = a, *y = b, tmp = *x;
+	struct patcher_compact_site *x = a, *y = b, tmp = *x;
 	s32 distance = (long)y - (long)x;
 
 	*x = *y;
@@ -82,8 +82,8 @@ static void sort_table(struct patcher_table *table)
 {
 	if (is_sorted(table))
 		return;
-	if (table->spots)
-		sort(table->spots, table->nr, sizeof(*table->spots), compare_spots, swap_spots);
+	if (table->compact)
+		sort(table->compact, table->nr, sizeof(*table->compact), compare_compact, swap_compact);
 	else
 		sort(table->sites, table->nr, sizeof(*table->sites), compare_sites, swap_sites);
 }
@@ -198,7 +198,7 @@ NOKPROBE_SYMBOL(search_tables);
  * @found: set to the site's table, if not NULL
  *
  * Context: any, NMI included, if preemption is off or patcher_lock() is held.
- * Return: the site or NULL; of one of &patcher_table.spots, what all of them are.
+ * Return: the site or NULL; of one of &patcher_table.compact, what all of them are.
  */
 const struct patcher_site *patcher_sites_find(unsigned long addr,
 					      const struct patcher_table **found)

@@ -19,15 +19,15 @@ struct patcher_cursor {
 static __always_inline unsigned long patcher_table_addr(const struct patcher_table *table,
 							unsigned int i)
 {
-	return table->spots ? patcher_spot_addr(&table->spots[i]) :
+	return table->compact ? patcher_compact_addr(&table->compact[i]) :
 			      patcher_site_addr(&table->sites[i]);
 }
 
-/* What a site is but for its address, which spots do not have in common. */
+/* What a site is but for its address, which compact sites do not have in common. */
 static __always_inline const struct patcher_site *
 patcher_table_site(const struct patcher_table *table, unsigned int i)
 {
-	return table->spots ? &table->alike : &table->sites[i];
+	return table->compact ? &table->alike : &table->sites[i];
 }
 
 int patcher_sites_add(struct patcher_table *table);

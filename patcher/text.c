@@ -16,7 +16,7 @@
 
 #include "core_text.h"
 #include "kprobes.h"
-#include "oracle.h"
+#include "claim_check.h"
 #include "text.h"
 
 #define PAGE_OF(addr)	((unsigned long)(addr) & PAGE_MASK)
@@ -137,9 +137,9 @@ int patcher_text_vet(const struct patcher_poke *pokes, unsigned int nr, bool loc
 	return locked ? patcher_kprobes_vet(pokes, nr) : patcher_kprobes_make_way(pokes, nr);
 }
 
-void patcher_text_settle(void)
+void patcher_text_release(void)
 {
-	patcher_kprobes_settle();
+	patcher_kprobes_release_guards();
 }
 
 int patcher_text_vet_core(const struct patcher_poke *pokes, unsigned int nr)

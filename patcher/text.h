@@ -61,10 +61,10 @@ void patcher_text_unlock(bool core);
 int patcher_text_vet(const struct patcher_poke *pokes, unsigned int nr, bool locked);
 
 /*
- * Settle, after a batch or after a table was forgotten: put back what was moved out of
- * the way for changes that no longer exist.
+ * Release guard kprobes of jumps that no longer exist, after a batch or after a table was
+ * unregistered.
  */
-void patcher_text_settle(void);
+void patcher_text_release(void);
 
 /*
  * On return, every CPU has executed a serialising instruction after the call

@@ -57,7 +57,7 @@ static int grow_table(struct sdt_table *table, struct attachment *attachment)
 	int err = 0;
 
 	for (i = 0; i < table->sites.nr && !err; i++) {
-		if (sdt_note_is_doubtful(table, i) ||
+		if (sdt_note_is_unarmable(table, i) ||
 		    !sdt_pattern_matches(&attachment->pattern, table, i))
 			continue;
 		attachment->matched = true;
@@ -107,15 +107,15 @@ static void release_sets(void)
 
 /**
  * struct matches - how many sites a pattern matches
- * @doubtful: of notes that cannot be armed
+ * @unarmable: of notes that cannot be armed
  * @others: of all others
  */
 struct matches {
-	unsigned int doubtful;
+	unsigned int unarmable;
 	unsigned int others;
 };
 
-static void report_doubtful(const struct sdt_table *table, const struct sdt_pattern *pattern,
+static void report_unarmable(const struct sdt_table *table, const struct sdt_pattern *pattern,
 			    struct matches *matches)
 {
 	unsigned int i;
@@ -123,26 +123,26 @@ static void report_doubtful(const struct sdt_table *table, const struct sdt_patt
 	for (i = 0; i < table->sites.nr; i++) {
 		if (!sdt_pattern_matches(pattern, table, i))
 			continue;
-		if (!sdt_note_is_doubtful(table, i))
+		if (!sdt_note_is_unarmable(table, i))
 			matches->others++;
-		else if (matches->doubtful++ < MAX_REPORTED)
+		else if (matches->unarmable++ < MAX_REPORTED)
 			pr_info("%s: a note is not armed: %s\n",
 				sdt_probe_of(sdt_site(table, i))->name, table->notes[i].doubt);
 	}
 }
 
 /* Refuse what matches nothing but notes that cannot be armed. */
-static int check_doubtful(const struct sdt_pattern *pattern)
+static int check_unarmable(const struct sdt_pattern *pattern)
 {
 	struct matches matches = {};
 	struct sdt_table *table;
 
 	list_for_each_entry(table, &sdt_registry.tables, node)
-		report_doubtful(table, pattern, &matches);
-	if (matches.doubtful > MAX_REPORTED)
+		report_unarmable(table, pattern, &matches);
+	if (matches.unarmable > MAX_REPORTED)
 		pr_info("%u more notes are not armed: the file sdt/notes says why\n",
-			matches.doubtful - MAX_REPORTED);
-	return matches.doubtful && !matches.others ? -EINVAL : 0;
+			matches.unarmable - MAX_REPORTED);
+	return matches.unarmable && !matches.others ? -EINVAL : 0;
 }
 
 /* How many sites a pattern matches, but no more than @most. */
@@ -191,7 +191,7 @@ static int check_function(const struct sdt_pattern *pattern)
 
 static int attach(struct attachment *attachment)
 {
-	int err = check_doubtful(&attachment->pattern) ?:
+	int err = check_unarmable(&attachment->pattern) ?:
 		  check_function(&attachment->pattern) ?: grow_tables(attachment) ?: sdt_switch_on();
 
 	if (!err) {

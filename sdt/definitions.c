@@ -246,8 +246,8 @@ static int show_note(struct seq_file *m, void *v)
 	seq_printf(m, "# %s:%s:%s:%s %s@+0x%lx missed %lu\n", place->part[SDT_PROVIDER],
 		   place->part[SDT_MODULE], place->part[SDT_FUNCTION], place->part[SDT_NAME],
 		   place->function, place->offset, sdt_note_missed(&table->notes[cursor->i]));
-	if (sdt_note_is_doubtful(table, cursor->i))
-		seq_printf(m, "# doubtful: %s\n", table->notes[cursor->i].doubt);
+	if (sdt_note_is_unarmable(table, cursor->i))
+		seq_printf(m, "# unarmable: %s\n", table->notes[cursor->i].doubt);
 	else if (!cursor->function.size)
 		seq_puts(m, "# its function has no name\n");
 	else if (cursor->namesakes == 1)

@@ -70,12 +70,12 @@ static bool is_asked_for(const struct sdt_table *table, unsigned int i)
 }
 
 /* The modules that were there when we joined are those that run. */
-static bool is_ready(const struct sdt_table *table)
+static bool sdt_table_is_live(const struct sdt_table *table)
 {
 	return table->ready || READ_ONCE(table->sites.module->state) == MODULE_STATE_LIVE;
 }
 
-static bool make_ready(struct module *module, bool on)
+static bool make_sdt_events_ready(struct module *module, bool on)
 {
 	struct sdt_table *table;
 	bool news = false;
@@ -155,7 +155,7 @@ static int visit_table(const struct sdt_table *table, const struct marker_event_
 	return err;
 }
 
-static int visit_tables(struct module *module, const struct marker_event_offer *only,
+static int visit_sdt_tables(struct module *module, const struct marker_event_offer *only,
 			marker_event_visitor *visit, void *data)
 {
 	struct sdt_table *table;
@@ -163,7 +163,7 @@ static int visit_tables(struct module *module, const struct marker_event_offer *
 
 	mutex_lock(&sdt_registry.lock);
 	list_for_each_entry(table, &sdt_registry.tables, node) {
-		if ((module && table->sites.module != module) || !is_ready(table))
+		if ((module && table->sites.module != module) || !sdt_table_is_live(table))
 			continue;
 		err = visit_table(table, only, visit, data);
 		if (err)
@@ -175,13 +175,13 @@ static int visit_tables(struct module *module, const struct marker_event_offer *
 
 static int visit_probes(struct module *module, marker_event_visitor *visit, void *data)
 {
-	return visit_tables(module, NULL, visit, data);
+	return visit_sdt_tables(module, NULL, visit, data);
 }
 
 static int find_probe(const struct marker_event_offer *wanted, marker_event_visitor *visit,
 		      void *data)
 {
-	return visit_tables(NULL, wanted, visit, data);
+	return visit_sdt_tables(NULL, wanted, visit, data);
 }
 
 /*
@@ -203,7 +203,7 @@ static void write_pattern(char *text, const struct marker_event_offer *event)
 }
 
 /* All sites of all probes that are this event. */
-static int connect_probe(const struct marker_event_offer *event, void *user)
+static int connect_sdt_event(const struct marker_event_offer *event, void *user)
 {
 	char text[SDT_MAX_PATTERN];
 
@@ -212,7 +212,7 @@ static int connect_probe(const struct marker_event_offer *event, void *user)
 }
 
 /* It is called no more, also if a site stays on. */
-static int disconnect_probe(const struct marker_event_offer *event, void *user)
+static int disconnect_sdt_event(const struct marker_event_offer *event, void *user)
 {
 	char text[SDT_MAX_PATTERN];
 
@@ -222,11 +222,11 @@ static int disconnect_probe(const struct marker_event_offer *event, void *user)
 }
 
 static struct marker_event_source source = {
-	.ready = make_ready,
+	.ready = make_sdt_events_ready,
 	.visit = visit_probes,
 	.find = find_probe,
-	.connect = connect_probe,
-	.disconnect = disconnect_probe,
+	.connect = connect_sdt_event,
+	.disconnect = disconnect_sdt_event,
 };
 
 static int get_calls(void)
@@ -278,7 +278,7 @@ static void set_current(const struct request *request)
 	mutex_unlock(&sdt_registry.lock);
 }
 
-static int ask_no_more(const char *pattern)
+static int stop_asking(const char *pattern)
 {
 	struct request *request = find_request(pattern);
 	int err;
@@ -297,7 +297,7 @@ static int ask_no_more(const char *pattern)
 	return err;
 }
 
-static int ask(const char *pattern)
+static int ask_for_events(const char *pattern)
 {
 	struct request *request;
 	bool in_vain;
@@ -323,7 +323,7 @@ static int ask(const char *pattern)
 	set_current(NULL);
 	if (err || !in_vain)
 		return err;
-	ask_no_more(pattern);
+	stop_asking(pattern);
 	return -EOPNOTSUPP;
 }
 
@@ -354,7 +354,7 @@ int sdt_events_show(struct seq_file *m)
  */
 int sdt_event(const char *pattern, bool on)
 {
-	return on ? ask(pattern) : ask_no_more(pattern);
+	return on ? ask_for_events(pattern) : stop_asking(pattern);
 }
 
 /* No client is left, and no command will come. */

@@ -25,25 +25,25 @@ PATCHER_CONTROL(control, sdt_command_run,
 		"PATTERN count | PATTERN -count | PATTERN event | PATTERN -event | PATTERN promote | PATTERN -promote");
 MODULE_PARM_DESC(control, "takes what the file control in debugfs takes, also under lockdown");
 
-static ssize_t control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+static ssize_t sdt_control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	return patcher_control_write(&control, buf, count);
 }
 
 /* What may be written, then what was written and is in force, also where nothing matches yet. */
-static int control_show(struct seq_file *m, void *unused)
+static int sdt_control_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "# %s\n", control.usage);
 	return sdt_attachments_show(m, sdt_is_counter) ?: sdt_events_show(m);
 }
-DEFINE_SHOW_STORE_ATTRIBUTE(control);
+DEFINE_SHOW_STORE_ATTRIBUTE(sdt_control);
 
 void sdt_files_init(void)
 {
 	dir = debugfs_create_dir("sdt", patcher_debugfs_dir());
 	debugfs_create_file("list", 0400, dir, NULL, &sdt_list_fops);
 	debugfs_create_file("notes", 0400, dir, NULL, &sdt_notes_fops);
-	debugfs_create_file("control", 0600, dir, NULL, &control_fops);
+	debugfs_create_file("control", 0600, dir, NULL, &sdt_control_fops);
 	patcher_control_open(&control);
 }
 

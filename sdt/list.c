@@ -39,7 +39,7 @@ static void show_place(struct seq_file *m, const struct sdt_table *table,
 	}
 }
 
-static void show_site(struct seq_file *m, const struct sdt_table *table, unsigned int i)
+static void show_sdt_site(struct seq_file *m, const struct sdt_table *table, unsigned int i)
 {
 	const struct patcher_site *site = sdt_site(table, i);
 	const struct sdt_state *state = &table->states[i];
@@ -50,7 +50,7 @@ static void show_site(struct seq_file *m, const struct sdt_table *table, unsigne
 	sdt_name_site(&place, table, site);
 	seq_printf(m, "%s:%s:%s:%s %s %s %u %lu ", place.part[SDT_PROVIDER],
 		   place.part[SDT_MODULE], place.part[SDT_FUNCTION], place.part[SDT_NAME],
-		   sdt_note_is_doubtful(table, i) ? "doubtful" : modes[state->mode], flavours[site->size], sdt_live(sdt_set_of(state)),
+		   sdt_note_is_unarmable(table, i) ? "unarmable" : modes[state->mode], flavours[site->size], sdt_live(sdt_set_of(state)),
 		   atomic_long_read(&state->counted));
 	show_place(m, table, state, &place);
 	seq_printf(m, " \"%s\"\n", sdt_probe_of(site)->types);
@@ -66,7 +66,7 @@ int sdt_list_show(struct seq_file *m, void *unused)
 	mutex_lock(&sdt_registry.lock);
 	list_for_each_entry(table, &sdt_registry.tables, node)
 		for (i = 0; i < table->sites.nr && kmarkers_list_goes_on(m); i++)
-			show_site(m, table, i);
+			show_sdt_site(m, table, i);
 	mutex_unlock(&sdt_registry.lock);
 	return 0;
 }

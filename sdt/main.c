@@ -76,7 +76,7 @@ MODULE_PARM_DESC(promote_after,
 		 "promote sites with more hits in a second than this, demote others (0: by hand)");
 
 /* Handlers of a module that is going were to be detached by itself. */
-static bool is_gone(void *data, const char *pattern, unsigned long handler)
+static bool is_handler_leaving(void *data, const char *pattern, unsigned long handler)
 {
 	struct module *module = data;
 
@@ -88,7 +88,7 @@ static bool is_gone(void *data, const char *pattern, unsigned long handler)
 }
 
 /* Name the sites that are in text which is freed after init. */
-static void report_freed(const struct module *module, const struct kmarkers_span *span)
+static void report_freed_probes(const struct module *module, const struct kmarkers_span *span)
 {
 	const struct patcher_site *site;
 
@@ -103,7 +103,7 @@ static void report_freed(const struct module *module, const struct kmarkers_span
 }
 
 /* A module whose files all have SDT_NOTES_ONLY has no table of other sites. */
-static int add_module(struct module *module)
+static int add_sdt_module(struct module *module)
 {
 	struct kmarkers_span sites, targets, notes;
 	int err;
@@ -120,7 +120,7 @@ static int add_module(struct module *module)
 		return patcher_check_tables(module, &sdt_tables_need_sdt);
 	err = sdt_add_table(module, &sites, &targets) ?: sdt_add_notes(module, &notes);
 	if (err == -EPERM)
-		report_freed(module, &sites);
+		report_freed_probes(module, &sites);
 	if (err)
 		pr_err("%s: table of SDT probes refused: error %d\n", module->name, err);
 	return err;
@@ -130,14 +130,14 @@ static int add_module(struct module *module)
  * COMING: before the module's init; GOING: when its exit function has run or its init has failed.
  * What sets its parameters may still run then.
  */
-static int on_module(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_sdt_module(struct notifier_block *nb, unsigned long event, void *data)
 {
 	int err = 0;
 
 	if (event == MODULE_STATE_COMING)
-		err = add_module(data);
+		err = add_sdt_module(data);
 	else if (event == MODULE_STATE_GOING)
-		sdt_detach_if(is_gone, data);
+		sdt_detach_if(is_handler_leaving, data);
 	if (err || event == MODULE_STATE_GOING)
 		sdt_drop_module(data);
 	return notifier_from_errno(err);
@@ -145,7 +145,7 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 
 /* As that of immediate values. */
 static struct notifier_block module_notifier = {
-	.notifier_call = on_module,
+	.notifier_call = handle_sdt_module,
 	.priority = 3,
 };
 

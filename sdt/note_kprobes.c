@@ -115,7 +115,7 @@ static int arm(struct sdt_table *table, unsigned int i)
  * sdt_notes_on() - arm each note that has handlers
  *
  * Those of a module that leaves stay off: what its exit function executes is not told.
- * Those of a module that is being loaded, at which the kernel refuses a kprobe, become doubtful.
+ * Those of a module that is being loaded, at which the kernel refuses a kprobe, become unarmable.
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0, -ENOMEM, or what register_kprobe() returns, with a line in the log.  With

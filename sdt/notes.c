@@ -2,7 +2,7 @@
 /*
  * The tables of notes that modules bring.  A note is no instruction: it is at that which
  * follows.  Some cannot be armed, since there is none, or others come to it, too: these are
- * doubtful, which is no reason to refuse the module.
+ * unarmable, which is no reason to refuse the module.
  */
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -94,7 +94,7 @@ static void trust_notes_in(struct sdt_table *table, const Elf_Sym *function)
 }
 
 /* What the kernel's build puts in front of functions has symbols that begin so: it is none. */
-static bool is_function(const struct mod_kallsyms *syms, const Elf_Sym *symbol)
+static bool is_text_symbol(const struct mod_kallsyms *syms, const Elf_Sym *symbol)
 {
 	return ELF_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
 	       strncmp(syms->strtab + symbol->st_name, "__pfx_", strlen("__pfx_"));
@@ -107,7 +107,7 @@ static void find_functions(struct sdt_table *table)
 	unsigned int i;
 
 	for (i = 1; i < syms->num_symtab; i++)
-		if (is_function(syms, &syms->symtab[i]))
+		if (is_text_symbol(syms, &syms->symtab[i]))
 			trust_notes_in(table, &syms->symtab[i]);
 }
 

@@ -89,7 +89,7 @@ static void take_modrm(const u8 **at, u8 rex, struct sdt_operand *operand)
 NOKPROBE_SYMBOL(take_modrm);
 
 /* An opcode with ModR/M: of a register, of memory, or of a constant of 4 bytes. */
-static const u8 *decode_mov(const u8 *at, u8 rex, u8 op, struct sdt_operand *operand)
+static const u8 *decode_mov_operand(const u8 *at, u8 rex, u8 op, struct sdt_operand *operand)
 {
 	u8 modrm = *at;
 	bool is_register = modrm >> 6 == 3;
@@ -110,7 +110,7 @@ static const u8 *decode_mov(const u8 *at, u8 rex, u8 op, struct sdt_operand *ope
 	}
 	return NULL;
 }
-NOKPROBE_SYMBOL(decode_mov);
+NOKPROBE_SYMBOL(decode_mov_operand);
 
 /**
  * sdt_operand_decode() - read where an argument is
@@ -137,7 +137,7 @@ const u8 *sdt_operand_decode(const u8 *codes, struct sdt_operand *operand)
 	if ((rex & REX_W_MASK) != REX_W)
 		return NULL;
 	if (op != 0xb8)
-		return decode_mov(codes + 3, rex, op, operand);
+		return decode_mov_operand(codes + 3, rex, op, operand);
 	operand->kind = SDT_CONSTANT;
 	memcpy(&operand->value, codes + 3, 8);
 	return rex == REX_W ? codes + 11 : NULL;

@@ -99,7 +99,7 @@ static bool is_event(const struct sdt_probe *probe, const struct sdt_pattern *pa
 	return !strcmp(format, pattern->format);
 }
 
-static bool matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
+static bool pattern_matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
 		    const struct patcher_site *site)
 {
 	struct sdt_place place;
@@ -124,7 +124,7 @@ bool sdt_pattern_matches(const struct sdt_pattern *pattern, const struct sdt_tab
 	const struct sdt_state *state = &table->states[i], *copy = state;
 
 	do {
-		if (matches(pattern, table, sdt_site(table, copy - table->states)))
+		if (pattern_matches(pattern, table, sdt_site(table, copy - table->states)))
 			return true;
 		copy = sdt_next_copy(copy);
 	} while (pattern->has_offset && copy != state);

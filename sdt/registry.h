@@ -159,7 +159,7 @@ static inline unsigned int sdt_args_of(const struct patcher_site *site)
 	return site->flags >> SDT_ARGS_SHIFT;
 }
 
-static inline bool sdt_note_is_doubtful(const struct sdt_table *table, unsigned int i)
+static inline bool sdt_note_is_unarmable(const struct sdt_table *table, unsigned int i)
 {
 	return table->notes && table->notes[i].doubt;
 }

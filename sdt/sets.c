@@ -24,7 +24,7 @@ static void nothing(void *private, const struct sdt_hit *hit)
 {
 }
 
-static void append(struct sdt_set *set, const struct sdt_call *call)
+static void append_call(struct sdt_set *set, const struct sdt_call *call)
 {
 	set->call[set->nr++] = *call;
 	set->live++;
@@ -40,8 +40,8 @@ static struct sdt_set *make_set(struct sdt_set *from, const struct sdt_call *cal
 		return NULL;
 	for (i = 0; from && i < from->nr; i++)
 		if (from->call[i].handler != nothing)
-			append(set, &from->call[i]);
-	append(set, call);
+			append_call(set, &from->call[i]);
+	append_call(set, call);
 	set->from = from;
 	list_add_tail(&set->node, &sets);
 	return set;

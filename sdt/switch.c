@@ -69,7 +69,7 @@ static enum sdt_mode wanted(const struct patcher_site *site, const struct sdt_st
 }
 
 /* Write an instruction, but for what is behind a breakpoint and what is the same in all. */
-static void set_insn(u8 *insn, const struct patcher_site *site, enum sdt_mode mode)
+static void set_sdt_insn(u8 *insn, const struct patcher_site *site, enum sdt_mode mode)
 {
 	if (mode == SDT_TRAPPED)
 		insn[0] = KMARKERS_INT3;
@@ -82,22 +82,22 @@ static void set_insn(u8 *insn, const struct patcher_site *site, enum sdt_mode mo
 }
 
 /* What is not as it is expected the patcher will find, and say whose it is. */
-static bool make_poke(struct patcher_poke *poke, const struct patcher_site *site,
+static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *site,
 		      enum sdt_mode from, enum sdt_mode to)
 {
 	poke->addr = (u8 *)patcher_site_addr(site);
 	poke->len = site->len;
 	memcpy(poke->old, poke->addr, site->len);
-	set_insn(poke->old, site, from);
+	set_sdt_insn(poke->old, site, from);
 	memcpy(poke->new, poke->old, site->len);
-	set_insn(poke->new, site, to);
+	set_sdt_insn(poke->new, site, to);
 	/* Behind a breakpoint there may be what is left of a jump. */
 	return (from == SDT_TRAPPED || to == SDT_TRAPPED) &&
 	       !memcmp(poke->old + 1, poke->new + 1, site->len - 1);
 }
 
 /* Is this site to be changed together with the others?  Then say how. */
-static bool is_change(struct change *change, const struct changes *changes,
+static bool is_sdt_change(struct change *change, const struct changes *changes,
 		      const struct patcher_site *site, struct sdt_state *state)
 {
 	struct patcher_poke poke;
@@ -109,10 +109,10 @@ static bool is_change(struct change *change, const struct changes *changes,
 	if (changes->is_hot && change->from == SDT_OFF)
 		return false;
 	return change->from != change->to && (change->to == SDT_OFF) == changes->to_off &&
-	       make_poke(&poke, site, change->from, change->to) == changes->is_store;
+	       make_sdt_poke(&poke, site, change->from, change->to) == changes->is_store;
 }
 
-static void collect(struct changes *changes)
+static void collect_sdt_changes(struct changes *changes)
 {
 	struct sdt_table *table;
 	struct sdt_state *state;
@@ -121,7 +121,7 @@ static void collect(struct changes *changes)
 
 	changes->nr = 0;
 	sdt_for_each_state(state, table, i) {
-		if (table->notes || !is_change(&change, changes, sdt_site(table, i), state))
+		if (table->notes || !is_sdt_change(&change, changes, sdt_site(table, i), state))
 			continue;
 		if (changes->list)
 			changes->list[changes->nr] = change;
@@ -146,14 +146,14 @@ static void set_modes(const struct change *list, unsigned int nr, bool is_done, 
 }
 
 /* All of them or none. */
-static int apply(const struct changes *changes, unsigned int first, unsigned int nr)
+static int apply_sdt_pokes(const struct changes *changes, unsigned int first, unsigned int nr)
 {
 	const struct change *list = changes->list + first;
 	unsigned int i;
 	int err;
 
 	for (i = 0; i < nr; i++)
-		make_poke(&changes->pokes[i], list[i].site, list[i].from, list[i].to);
+		make_sdt_poke(&changes->pokes[i], list[i].site, list[i].from, list[i].to);
 	set_modes(list, nr, false, 0);
 	err = changes->is_store ? patcher_store_traps(sdt_owner, changes->pokes, nr) :
 				  patcher_apply(sdt_owner, changes->pokes, nr);
@@ -165,7 +165,7 @@ static int apply(const struct changes *changes, unsigned int first, unsigned int
 static int apply_one(const struct changes *changes, unsigned int i)
 {
 	struct sdt_state *state = changes->list[i].state;
-	int err = apply(changes, i, 1);
+	int err = apply_sdt_pokes(changes, i, 1);
 
 	if (changes->is_hot)
 		return err;
@@ -176,18 +176,18 @@ static int apply_one(const struct changes *changes, unsigned int i)
 }
 
 /* As many as can be: halves of halves, since all but few can. */
-static int apply_most(const struct changes *changes, unsigned int first, unsigned int nr)
+static int apply_most_sdt_pokes(const struct changes *changes, unsigned int first, unsigned int nr)
 {
 	unsigned int half = nr / 2;
 	int err, other;
 
 	if (nr == 1)
 		return apply_one(changes, first);
-	err = apply(changes, first, nr);
+	err = apply_sdt_pokes(changes, first, nr);
 	if (!err || err == -ENOMEM)
 		return err;
-	err = apply_most(changes, first, half);
-	other = apply_most(changes, first + half, nr - half);
+	err = apply_most_sdt_pokes(changes, first, half);
+	other = apply_most_sdt_pokes(changes, first + half, nr - half);
 	return err ?: other;
 }
 
@@ -200,7 +200,7 @@ static int leave_out_probed(struct changes *changes)
 	if (!probed)
 		return -ENOMEM;
 	for (i = 0; i < changes->nr; i++)
-		make_poke(&changes->pokes[i], changes->list[i].site, changes->list[i].from,
+		make_sdt_poke(&changes->pokes[i], changes->list[i].site, changes->list[i].from,
 			  changes->list[i].to);
 	patcher_find_probed(changes->pokes, changes->nr, probed);
 	for (i = 0; i < changes->nr; i++)
@@ -218,22 +218,22 @@ static int apply_changes(struct changes *changes)
 	if (err || !changes->nr)
 		return err;
 	if (changes->is_hot || changes->to_off)
-		return apply_most(changes, 0, changes->nr);
-	return apply(changes, 0, changes->nr);
+		return apply_most_sdt_pokes(changes, 0, changes->nr);
+	return apply_sdt_pokes(changes, 0, changes->nr);
 }
 
-static int switch_some(struct changes changes)
+static int switch_sdt_sites(struct changes changes)
 {
 	int err = -ENOMEM;
 
 	lockdep_assert_held(&sdt_registry.lock);
-	collect(&changes);
+	collect_sdt_changes(&changes);
 	if (!changes.nr)
 		return 0;
 	changes.list = kvcalloc(changes.nr, sizeof(*changes.list), GFP_KERNEL);
 	changes.pokes = kvcalloc(changes.nr, sizeof(*changes.pokes), GFP_KERNEL);
 	if (changes.list && changes.pokes) {
-		collect(&changes);
+		collect_sdt_changes(&changes);
 		err = apply_changes(&changes);
 	}
 	kvfree(changes.list);
@@ -250,8 +250,8 @@ static int switch_some(struct changes changes)
  */
 int sdt_switch_on(void)
 {
-	return switch_some((struct changes){ }) ?:
-	       switch_some((struct changes){ .is_store = true }) ?: sdt_notes_on();
+	return switch_sdt_sites((struct changes){ }) ?:
+	       switch_sdt_sites((struct changes){ .is_store = true }) ?: sdt_notes_on();
 }
 
 /**
@@ -266,8 +266,8 @@ int sdt_switch_hot(void)
 {
 	int err, other;
 
-	err = switch_some((struct changes){ .is_hot = true });
-	other = switch_some((struct changes){ .is_hot = true, .is_store = true });
+	err = switch_sdt_sites((struct changes){ .is_hot = true });
+	other = switch_sdt_sites((struct changes){ .is_hot = true, .is_store = true });
 	return err ?: other;
 }
 
@@ -287,8 +287,8 @@ int sdt_switch_off(void)
 
 	/* The kprobe of a note keeps a site behind it from being switched. */
 	sdt_notes_off();
-	err = switch_some((struct changes){ .to_off = true });
-	other = switch_some((struct changes){ .to_off = true, .is_store = true });
+	err = switch_sdt_sites((struct changes){ .to_off = true });
+	other = switch_sdt_sites((struct changes){ .to_off = true, .is_store = true });
 	return err ?: other;
 }
 
@@ -307,7 +307,7 @@ int sdt_switch_new(const struct patcher_table *sites)
 
 		if (!sdt_is_branch(site))
 			continue;
-		make_poke(poke, site, SDT_OFF, SDT_OFF);
+		make_sdt_poke(poke, site, SDT_OFF, SDT_OFF);
 		memcpy(poke->old, KMARKERS_BRANCH_COMPILED, KMARKERS_BRANCH_HEAD);
 		nr++;
 	}

@@ -18,8 +18,8 @@
 
 #include <kmarkers/table_version.h>
 
-/* struct patcher_spot, whose data is 0 for an entry and 1 for an exit. */
-asm(".macro kmarkers_entry_spot data\n"
+/* struct patcher_compact_site, whose data is 0 for an entry and 1 for an exit. */
+asm(".macro kmarkers_entry_site data\n"
 	".Lkmarkers_entry_\\@:\n"
 	"	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
 	".pushsection .discard_kmarkers_entry, 1, \"aw\", @progbits\n"
@@ -28,10 +28,10 @@ asm(".macro kmarkers_entry_spot data\n"
 	".endm\n"
 	".macro call target:vararg\n"
 	"	.ifc \\target,__fentry__\n"
-	"	kmarkers_entry_spot 0\n"
+	"	kmarkers_entry_site 0\n"
 	"	.else\n"
 	"	.ifc \\target,__return__\n"
-	"	kmarkers_entry_spot 1\n"
+	"	kmarkers_entry_site 1\n"
 	"	.else\n"
 	"	callq \\target\n"
 	"	.endif\n"

@@ -46,7 +46,7 @@
  * imv_set() must not be called under cpus_read_lock(): see LOCKS in
  * <kmarkers/patcher.h>.
  *
- * PROMISES
+ * GUARANTEES
  *
  * Each read yields either the old or the new value, never a mixture.  After imv_set()
  * returned 0, no imv_read() on any CPU yields the old value.  imv_read() is volatile:

@@ -69,7 +69,7 @@
  * Probes run in the context of the marked code, with preemption disabled, and
  * must not sleep.  Each gets a va_list of its own.
  *
- * PROMISES
+ * GUARANTEES
  *
  * A probe is always called with the private data it was registered with.  After
  * marker_synchronize_unregister() returned, no probe unregistered before it

@@ -47,7 +47,7 @@
  *	patcher_drop()			yes	   no	no
  *	patcher_handle_int3()		no	   yes	yes
  *
- * PROMISES
+ * GUARANTEES
  *
  * While patcher_apply() runs, each execution of a site behaves wholly as the
  * old or wholly as the new instruction.  After it returned 0, every CPU
@@ -137,25 +137,25 @@ static inline unsigned long patcher_site_key(const struct patcher_site *site)
 }
 
 /**
- * struct patcher_spot - a site of a table whose sites are all alike
+ * struct patcher_compact_site - a site of a table whose sites are all alike
  * @addr: its first byte, relative to this field
  * @data: whatever the owner keeps there; it stays with the site when records are sorted
  */
-struct patcher_spot {
+struct patcher_compact_site {
 	s32 addr;
 	u32 data;
 };
 
-static inline unsigned long patcher_spot_addr(const struct patcher_spot *spot)
+static inline unsigned long patcher_compact_addr(const struct patcher_compact_site *site)
 {
-	return (unsigned long)&spot->addr + spot->addr;
+	return (unsigned long)&site->addr + site->addr;
 }
 
 /**
  * struct patcher_table - the sites of a module, or some of them
  * @sites: the records; sorted by address while registered
- * @spots: the same, in a table whose sites are all alike; else NULL
- * @alike: length and flags of each of @spots
+ * @compact: the same, in a table whose sites are all alike; else NULL
+ * @alike: length and flags of each of @compact
  * @nr: how many
  * @module: the module whose text holds the sites; NULL in user space and for core text
  * @owner: who may change them: a string, compared by address
@@ -170,7 +170,7 @@ static inline unsigned long patcher_spot_addr(const struct patcher_spot *spot)
  */
 struct patcher_table {
 	struct patcher_site *sites;
-	struct patcher_spot *spots;
+	struct patcher_compact_site *compact;
 	struct patcher_site alike;
 	unsigned int nr;
 	struct module *module;

@@ -78,7 +78,7 @@
  * sleep.  While a site is armed by a breakpoint or a kprobe they run as those of kprobes
  * do, in a context like that of an NMI.
  *
- * PROMISES
+ * GUARANTEES
  *
  * While a site is armed each execution calls each of its handlers once, also while
  * it is promoted or demoted; but a note that a CPU executes in the handler of a kprobe is

@@ -47,9 +47,9 @@
  *	marker_register_NAME()		yes	   no	no
  *	marker_unregister_NAME()	yes	   no	no
  *
- * PROMISES
+ * GUARANTEES
  *
- * The promises are those of marker.h: a probe is always called with its own private
+ * The guarantees are those of marker.h: a probe is always called with its own private
  * data, and no unregistered probe runs after marker_synchronize_unregister().  A probe
  * that hits its own marker is called again, without end: there is no guard, as with
  * tracepoints.

@@ -37,9 +37,9 @@
  *	trace_mark(), imv_read()	no	   yes
  *	all others			yes	   no
  *
- * PROMISES
+ * GUARANTEES
  *
- * The promises are those of marker.h and immediate.h, with threads in place of CPUs.
+ * The guarantees are those of marker.h and immediate.h, with threads in place of CPUs.
  * During fork(), before the child can take a signal, the child gets its own copy of the
  * text, with every marker and value as they were; later changes in parent or child are
  * not seen in the other.  If there is no memory for the copy, the child ends with a

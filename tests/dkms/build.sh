@@ -18,6 +18,7 @@ export KMARKERS=$2
 here=$(realpath "$(dirname "$0")")
 release=$(basename "$kernel"/usr/lib/modules/*)
 failed=0
+SECONDS_EACH=900
 
 # The root sees the headers where their makefiles look for them.
 mkdir -p /usr/lib/modules "$out"
@@ -31,7 +32,8 @@ build() {
 	local log=$out/$1-$package.log
 	dkms remove "$name/$version" --all >/dev/null 2>&1 || true
 	dkms add "$name/$version" >"$log" 2>&1 || return
-	timeout 900 dkms build "$name/$version" -k "$release" >>"$log" 2>&1 || {
+	timeout "$SECONDS_EACH" dkms build "$name/$version" -k "$release" >>"$log" 2>&1 || {
+		[[ $? != 124 ]] || echo "*** it did not end within $SECONDS_EACH s" >>"$log"
 		cat "/var/lib/dkms/$name/$version/build/make.log" >>"$log" 2>/dev/null || true
 		return 1
 	}

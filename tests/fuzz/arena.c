@@ -104,7 +104,7 @@ int patcher_text_vet(const struct patcher_poke *batch, unsigned int nr, bool loc
 	return 0;
 }
 
-void patcher_text_settle(void)
+void patcher_text_release(void)
 {
 }
 

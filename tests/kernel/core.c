@@ -9,7 +9,7 @@
  *	undetour			undo detour
  *	far FUNCTION CALLEE		redirect the call to an address out of its reach
  *	left FUNCTION CALLEE		unregister a changed site, which must fail
- *	oracles FUNCTION CALLEE		redirect and restore repeatedly, while another
+ *	claims FUNCTION CALLEE		redirect and restore repeatedly, while another
  *					thread registers a site that overlaps the call
  *	detour-race FUNCTION		two threads use one detour at the same time
  *	forget-race FUNCTION OFFSET	two threads unregister one site at the same time
@@ -186,14 +186,14 @@ static int do_left(char **words)
 	return patcher_core_unregister(&redirect.core) == -EINVAL ? 0 : -EPROTO;
 }
 
-static int do_oracles(char **words)
+static int do_claims(char **words)
 {
 	int err, asked;
 
 	err = do_redirect(words);
 	if (err)
 		return err;
-	/* A site inside the call is refused.  To refuse it, the patcher registers oracles. */
+	/* A site inside the call is refused.  To refuse it, the patcher registers kprobes. */
 	err = start_asking(function, redirect.core.offset + 1);
 	if (err)
 		return do_restore(words) ?: err;
@@ -296,7 +296,7 @@ static const struct command {
 	{ "far", 3, do_far },
 	{ "race", 3, do_race },
 	{ "left", 3, do_left },
-	{ "oracles", 3, do_oracles },
+	{ "claims", 3, do_claims },
 	{ "detour-race", 2, do_detour_race },
 	{ "forget-race", 3, do_forget_race },
 	{ "nothing", 1, do_nothing },

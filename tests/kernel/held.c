@@ -200,7 +200,7 @@ static int change_prefix(void)
 {
 	struct patcher_poke poke = { .addr = held_prefix(), .len = 1 };
 
-	poke.old[0] = *held_prefix();
+	poke.old[0] = READ_ONCE(*held_prefix());
 	poke.new[0] = LOCK;
 	return patcher_store_prefixes(owner, &poke, 1);
 }
@@ -330,12 +330,12 @@ static const char *hold_at_prefix(void)
 	number = 5;
 	EXPECT(!register_site(held_prefix(), 1, PATCHER_SITE_PREFIX));
 	/* From the second time on, the prefix is LOCK already. */
-	EXPECT(*held_prefix() == DS || *held_prefix() == LOCK);
+	EXPECT(READ_ONCE(*held_prefix()) == DS || READ_ONCE(*held_prefix()) == LOCK);
 	failed = hold_once(pass_held_prefix, change_prefix);
 	if (failed)
 		return failed;
 	EXPECT(held.number == 5);
-	EXPECT(*held_prefix() == LOCK);
+	EXPECT(READ_ONCE(*held_prefix()) == LOCK);
 	EXPECT(has_passed() && READ_ONCE(number) == 6);
 	return NULL;
 }

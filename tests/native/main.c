@@ -39,7 +39,7 @@
 #include "start.h"
 #include "tables.h"
 #include "traced.h"
-#include "twins.h"
+#include "register_probes.h"
 #include "words.h"
 
 static unsigned int planned, number, failures;
@@ -113,7 +113,7 @@ static const struct {
 	{ copies_cases, &copies_nr_cases },
 	{ table_cases, &table_nr_cases },
 	{ many_cases, &many_nr_cases },
-	{ twin_cases, &twin_nr_cases },
+	{ register_probe_cases, &register_probe_nr_cases },
 };
 
 static void for_each_case(void (*do_it)(const struct test_case *test))

@@ -99,18 +99,18 @@ def test_an_invariant_tsc_has_a_frequency(tmp_path: Path) -> None:
     assert int(env["tsc_khz"]) > 100_000
 
 
-def test_a_single_cpu_has_no_bystander() -> None:
+def test_a_single_cpu_has_no_observer() -> None:
     """A benchmark that needs another CPU is skipped; the exit code is 4 if it is the only one."""
     done = run(KMBENCH, "run", "-b", 1, "arm-stall", one_cpu=True)
     assert done.returncode == EXIT_SKIP
     assert done.stderr.count("no second CPU") == 1
-    assert "arm-stall: SKIP, no second CPU can be had for its bystander\n" in done.stderr
+    assert "arm-stall: SKIP, no second CPU can be had for its observer thread\n" in done.stderr
     done = run(KMBENCH, "run", "-b", 1, "empty-loop", "arm-stall", one_cpu=True)
     assert done.returncode == 0
     assert done.stderr.count("no second CPU") == 1
 
 
-def test_without_affinity_there_is_no_bystander() -> None:
+def test_without_affinity_there_is_no_observer() -> None:
     """This holds for any number of CPUs."""
     done = denied(f"sched_setaffinity={errno.EPERM}", "run", "-b", 1, "arm-stall")
     assert done.returncode == EXIT_SKIP

@@ -104,13 +104,13 @@ def test_tables(run: Path) -> None:
     assert stalls[0][-1] == "5.0 %"
 
 
-def promises(points: list[switching.Point]) -> dict[str, str]:
-    """Return the outcome of each promise of one tier."""
-    return {row[0]: row[-1] for row in switchtable.promise_rows(points)[1]}
+def outcomes(points: list[switching.Point]) -> dict[str, str]:
+    """Return the outcome of each limit of one tier."""
+    return {row[0]: row[-1] for row in switchtable.limit_rows(points)[1]}
 
 
-def test_promises(run: Path) -> None:
-    assert promises(points(run)) == {
+def test_limits(run: Path) -> None:
+    assert outcomes(points(run)) == {
         "rounds of a batch of any size": "kept",
         "times as long: one static key": "kept",
         "times as long: one by one": "kept",
@@ -127,14 +127,14 @@ def test_promises(run: Path) -> None:
         ("gap, net of idle, in % of that of stop_machine", "batched-stall", 103.5 + 0.051 * 7900),
     ],
 )
-def test_broken_promise(run: Path, words: str, variant: str, median: float) -> None:
+def test_broken_limit(run: Path, words: str, variant: str, median: float) -> None:
     changed = [
         dataclasses.replace(p, median=median) if p.variant == variant else p for p in points(run)
     ]
-    assert promises(changed)[words] == "BROKEN"
+    assert outcomes(changed)[words] == "BROKEN"
 
 
-def test_reference_keeps_its_promises(tmp_path: Path) -> None:
+def test_reference_keeps_the_limits(tmp_path: Path) -> None:
     reference_run = ROOT / "results" / "reference"
     path = tmp_path / "samples.csv"
     path.write_bytes(gzip.decompress((reference_run / "samples.csv.gz").read_bytes()))
@@ -144,10 +144,10 @@ def test_reference_keeps_its_promises(tmp_path: Path) -> None:
     assert {tier for tier, _ in places} == {"native", "vm"}
     for tier, kernel in places:
         own = switching.of_tier(measured, tier, kernel)
-        # The run may be older than some promises, and then has no numbers for these.
-        known = [p for p in switching.PROMISES if p.tier == tier and p.measure(own) is not None]
+        # The run may be older than some limits, and then has no numbers for these.
+        known = [p for p in switching.LIMITS if p.tier == tier and p.measure(own) is not None]
         assert "rounds of a batch of any size" in [p.words for p in known]
-        assert promises(own) == {p.words: "kept" for p in known}
+        assert outcomes(own) == {p.words: "kept" for p in known}
 
 
 NATIVE_COSTS = {
@@ -183,13 +183,13 @@ STORED, ROUNDED, MILLION = (
 )
 
 
-def test_promises_in_user_space_are_ratios_of_one_run(tmp_path: Path) -> None:
+def test_limits_in_user_space_are_ratios_of_one_run(tmp_path: Path) -> None:
     """A machine that is three times as slow keeps them as well."""
     kept = dict.fromkeys((STORED, ROUNDED, MILLION), "kept")
-    assert promises(native_points(tmp_path / "a")) == kept
+    assert outcomes(native_points(tmp_path / "a")) == kept
     slow = {name.replace("-", "_"): (3 * a, 3 * b) for name, (a, b) in NATIVE_COSTS.items()}
     named = {name.replace("_", "-"): cost for name, cost in slow.items()}
-    assert promises(native_points(tmp_path / "b", **named)) == kept
+    assert outcomes(native_points(tmp_path / "b", **named)) == kept
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_promises_in_user_space_are_ratios_of_one_run(tmp_path: Path) -> None:
 def test_a_ratio_beyond_its_limit_is_broken(
     tmp_path: Path, broken: set[str], variant: str, cost: tuple[int, float]
 ) -> None:
-    outcome = promises(native_points(tmp_path, **{variant: cost}))
+    outcome = outcomes(native_points(tmp_path, **{variant: cost}))
     assert {words for words, kept in outcome.items() if kept == "BROKEN"} == broken
 
 
@@ -226,8 +226,8 @@ def test_report(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_limit_that_is_not_kept_is_named(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rounds = next(one for one in switching.PROMISES if one.tier == "vm")
-    monkeypatch.setattr(switching, "PROMISES", (replace(rounds, limit=2),))
+    rounds = next(one for one in switching.LIMITS if one.tier == "vm")
+    monkeypatch.setattr(switching, "LIMITS", (replace(rounds, limit=2),))
     assert main(["report", str(run), "--no-figures"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "BROKEN: rounds of a batch of any size: 3, limit at most 2" in said

@@ -162,8 +162,8 @@ def stall_percent(points: Sequence[Point]) -> float | None:
 
 
 @dataclass(frozen=True)
-class Promise:
-    """A promise about switching in one tier: `measure` is at most or at least `limit`."""
+class Limit:
+    """A limit of switching in one tier: `measure` is at most or at least `limit`."""
 
     tier: str
     words: str
@@ -172,7 +172,7 @@ class Promise:
     limit: float
 
     def row(self, points: Sequence[Point]) -> list[str] | None:
-        """The promise, its limit, the measured value and whether it is kept; None without data."""
+        """What is limited, the limit, the value and whether it is kept; None without data."""
         got = self.measure(points)
         if got is None:
             return None
@@ -182,15 +182,15 @@ class Promise:
 
 
 BROKEN = "BROKEN"
-PROMISES = (
-    Promise("native", "rounds of a batch of any size", rounds_of_any, True, 3),
-    Promise("native", "a further site, in stores that it needs", against_stores, True, 2.5),
-    Promise("native", "one site, in maps with three rounds", against_rounds, True, 1.3),
-    Promise("native", "the same at a million sites", at_a_million, True, 2.5),
-    Promise("vm", "rounds of a batch of any size", rounds_of_any, True, 3),
-    Promise("vm", "times as long: one static key", times_ours("static-key-one"), False, 25),
-    Promise("vm", "times as long: many static keys", times_ours("static-keys-many"), False, 25),
-    Promise("vm", "times as long: one by one", times_ours("one-by-one"), False, 8),
-    Promise("vm", "gap, net of idle, in % of that of stop_machine", stall_percent, True, 5),
-    Promise("metal", "gap, net of idle, in % of that of stop_machine", stall_percent, True, 5),
+LIMITS = (
+    Limit("native", "rounds of a batch of any size", rounds_of_any, True, 3),
+    Limit("native", "a further site, in stores that it needs", against_stores, True, 2.5),
+    Limit("native", "one site, in maps with three rounds", against_rounds, True, 1.3),
+    Limit("native", "the same at a million sites", at_a_million, True, 2.5),
+    Limit("vm", "rounds of a batch of any size", rounds_of_any, True, 3),
+    Limit("vm", "times as long: one static key", times_ours("static-key-one"), False, 25),
+    Limit("vm", "times as long: many static keys", times_ours("static-keys-many"), False, 25),
+    Limit("vm", "times as long: one by one", times_ours("one-by-one"), False, 8),
+    Limit("vm", "gap, net of idle, in % of that of stop_machine", stall_percent, True, 5),
+    Limit("metal", "gap, net of idle, in % of that of stop_machine", stall_percent, True, 5),
 )

@@ -13,15 +13,28 @@ from pathlib import Path
 from kmtools.base.errors import UnableError
 from kmtools.lab.catalogue import Kernel
 
-# How a text of the section .modinfo begins; a zero ends it.
-DEPENDS = b"\0depends="
+# How texts of the section .modinfo begin; a zero ends them.
+DEPENDS, SOFTDEP = b"\0depends=", b"\0softdep=pre: "
+
+
+def texts(data: bytes, start: bytes) -> list[str]:
+    """Return the texts of a module's .modinfo that begin so, without that beginning."""
+    return [part.split(b"\0", 1)[0].decode() for part in data.split(start)[1:]]
 
 
 def depends(data: bytes) -> list[str]:
-    """Return the names of the modules that one needs directly, from the content of its file."""
-    _, found, rest = data.partition(DEPENDS)
-    words = rest.split(b"\0", 1)[0].decode() if found else ""
-    return [word for word in words.split(",") if word]
+    """Return the names of the modules that one needs directly, from the content of its file.
+
+    Files call a module dm-mod, and the kernel dm_mod: the names are the kernel's.
+    """
+    names = [name for text in texts(data, DEPENDS) for name in text.split(",") if name]
+    return [name.replace("-", "_") for name in names]
+
+
+def soft_depends(data: bytes) -> list[str]:
+    """Return what is to be loaded before a module, if it is there: modules, or algorithms."""
+    words = [word for text in texts(data, SOFTDEP) for word in text.split("post:")[0].split()]
+    return [word.replace("-", "_") for word in words]
 
 
 def unpacked(path: Path) -> bytes:
@@ -50,9 +63,12 @@ def plain_name(path: Path) -> str:
     return path.name.partition(".ko")[0].replace("-", "_")
 
 
-def needed(kernel: Kernel, modules: Iterable[Path], scratch: Path) -> list[Path]:
+def needed(
+    kernel: Kernel, modules: Iterable[Path], scratch: Path, more: Iterable[str] = ()
+) -> list[Path]:
     """Return copies of the kernel's modules that modules need, in an order in which they load.
 
+    `more` are names of modules that they ask for while they run, of which files say nothing.
     What neither the kernel's package nor the list has is left to insmod, which names it.
     """
     files = {
@@ -62,7 +78,12 @@ def needed(kernel: Kernel, modules: Iterable[Path], scratch: Path) -> list[Path]
     order: dict[str, Path] = {}
 
     def take(data: bytes) -> None:
-        for name in depends(data):
+        # modprobe finds an algorithm by its alias; the module of its plain C code is NAME_generic.
+        soft = [name if name in files else f"{name}_generic" for name in soft_depends(data)]
+        take_all((*soft, *depends(data)))
+
+    def take_all(names: Iterable[str]) -> None:
+        for name in names:
             if name in order or name not in files:
                 continue
             found = unpacked(files[name])
@@ -71,6 +92,7 @@ def needed(kernel: Kernel, modules: Iterable[Path], scratch: Path) -> list[Path]
             order[name].write_bytes(found)
 
     scratch.mkdir(parents=True, exist_ok=True)
+    take_all(more)
     for module in modules:
         take(module.read_bytes())
     return list(order.values())

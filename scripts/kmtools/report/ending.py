@@ -98,7 +98,7 @@ def broken_lines(points: Sequence[Point], width: int) -> list[str]:
     lines = []
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
         own = switching.of_tier(points, tier, kernel)
-        rows = [p.row(own) for p in switching.PROMISES if p.tier == tier]
+        rows = [p.row(own) for p in switching.LIMITS if p.tier == tier]
         for words, limit, got, kept in (row for row in rows if row):
             if kept == switching.BROKEN:
                 text = f"{tier}, kernel {kernel}: BROKEN: {words}: {got}, limit {limit}"

@@ -168,9 +168,9 @@ def sites(costs: Sequence[SiteCost]) -> str:
     return grouped(caption, heads, own, "t" + "n" * (len(heads) - 1)) if own else ""
 
 
-def promises(points: Sequence[Point]) -> str:
+def limits(points: Sequence[Point]) -> str:
     """What switching must reach."""
-    heads, rows = switchtable.promise_rows(points)
+    heads, rows = switchtable.limit_rows(points)
     cells = [
         [*map(escape, row[:-1]), verdict("equivalent" if row[-1] == "kept" else "slower")]
         for row in rows
@@ -185,7 +185,7 @@ def switches(points: Sequence[Point]) -> str:
     """Times, parts and gaps of switching."""
     parts = []
     for title, make in switchtable.TABLES:
-        if make is switchtable.promise_rows:
+        if make is switchtable.limit_rows:
             continue
         heads, rows = make(points)
         if rows:

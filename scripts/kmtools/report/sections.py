@@ -146,7 +146,7 @@ def switch_part(page: Page, tier: Tier) -> str:
             f"<h3>{escape(tier.tier)}, kernel {escape(tier.kernel)}</h3>",
             f"<p class='soft'>{escape(points[0].unit)}.{emulated}</p>",
             *drawn,
-            restable.promises(points),
+            restable.limits(points),
             folded("All numbers", restable.switches(points), more=True),
             "</div>",
         ]

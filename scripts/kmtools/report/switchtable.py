@@ -58,17 +58,17 @@ def stall_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
     return heads, rows
 
 
-def promise_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows: the promises for this tier, and the measured values."""
-    rows = [p.row(points) for p in switching.PROMISES if p.tier == points[0].tier]
-    return ["promised", "limit", "measured", ""], [row for row in rows if row]
+def limit_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows: the limits for this tier, and the measured values."""
+    rows = [p.row(points) for p in switching.LIMITS if p.tier == points[0].tier]
+    return ["what", "limit", "measured", ""], [row for row in rows if row]
 
 
 TABLES = (
     ("time to switch sites", table_rows),
     ("where the time goes", part_rows),
     ("longest gap of a CPU that executes no site", stall_rows),
-    ("what switching must reach", promise_rows),
+    ("what switching must reach", limit_rows),
 )
 
 

@@ -257,13 +257,13 @@ site_owners() {
 
 # While the patcher checks whether a site is allowed, it registers kprobes of its own for a moment.
 # A change nearby must not take these for the kprobes of others.
-test_oracles() {
+test_claims() {
 	before=$(site_owners)
 	try "one site is added for a look at the list of sites" command_core redirect "$getppid" "$callee"
 	[ "$(site_owners)" != "$before" ]
 	result $? "the list of sites shows the site that was added"
 	try "the site that was added is restored" command_core restore
-	try "a call is redirected while a thread asks for a site nearby" command_core oracles "$getppid" "$callee"
+	try "a call is redirected while a thread asks for a site nearby" command_core claims "$getppid" "$callee"
 	same "the call has its former bytes after a thread asked" "$(call_bytes)" "$bytes"
 	try "a changed site cannot be forgotten" command_core left "$getppid" "$callee"
 	logged "patcher: .*getppid.* stays a site of redirect: its bytes were not put back"
@@ -314,7 +314,7 @@ test_core() {
 	test_redirect
 	test_drain
 	test_text_mutex
-	test_oracles
+	test_claims
 	test_detour
 	test_mappings
 	try "the module of core text tests unloads" rmmod kmarkers_test_core

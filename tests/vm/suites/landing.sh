@@ -161,8 +161,8 @@ test_landing_on_waiting() {
 }
 
 # A kprobe that is registered while the branch is on: the kernel sees the jump. Then a kprobe that
-# is registered at the address of a companion, the patcher's own kprobe: the kernel optimises no
-# kprobe at the address of a companion.
+# is registered at the address of a guard kprobe, the patcher's own kprobe: the kernel optimises no
+# kprobe at the address of a guard kprobe.
 test_landing_first() {
 	target=$(target_of branch)
 	try "branch first: the branch is switched on" put 1 "$landing/branch"

@@ -102,18 +102,18 @@ test_notes_only() {
 	try "a module with notes alone unloads" rmmod kmarkers_test_notes_only
 }
 
-test_notes_doubtful() {
-	same "notes that functions begin with are not doubtful" \
+test_notes_unarmable() {
+	same "notes that functions begin with are not unarmable" \
 		"$(grep -c "^tnotes:.*:notes_first:first off note 0 0 notes_first@+0x0 " "$debugfs/sdt/list")" 2
 	# Its address is that of what stands behind the function.
-	note_is "__pfx_notes_first:behind doubtful note 0 0 "
-	result $? "a note behind the end of its function is doubtful"
-	note_is "notes_alone:alone doubtful note 0 0 "
-	result $? "a note that is all of a branch is doubtful"
+	note_is "__pfx_notes_first:behind unarmable note 0 0 "
+	result $? "a note behind the end of its function is unarmable"
+	note_is "notes_alone:alone unarmable note 0 0 "
+	result $? "a note that is all of a branch is unarmable"
 	note_is "notes_inside:inside off note 0 0 "
-	result $? "a note is not doubtful for the end of a constant in front of it"
-	note_is "notes_inside:elsewhere doubtful note 0 0 "
-	result $? "a note with an argument in another segment is doubtful"
+	result $? "a note is not unarmable for the end of a constant in front of it"
+	note_is "notes_inside:elsewhere unarmable note 0 0 "
+	result $? "a note with an argument in another segment is unarmable"
 	for probe in behind alone elsewhere; do
 		refused "the note $probe is not armed" "Invalid argument" put "$probe count" "$debugfs/sdt/control"
 		logged "$probe: a note is not armed: it is "
@@ -142,8 +142,8 @@ test_notes_refused() {
 	try "the pattern keeps no module from being loaded" insmod /modules/kmarkers_test_notes.ko
 	logged "refused: a note is not armed: no kprobe at notes_refused"
 	result $? "the log says where the kernel takes no kprobe"
-	refused_is doubtful
-	result $? "a note at a static key is doubtful when a pattern has waited for it"
+	refused_is unarmable
+	result $? "a note at a static key is unarmable when a pattern has waited for it"
 	try "the pattern waits no more" put "trefused:::* -count" "$debugfs/sdt/control"
 }
 
@@ -240,7 +240,7 @@ test_notes_numbers() {
 
 test_notes() {
 	must insmod /modules/kmarkers_test_notes.ko || return
-	test_notes_doubtful
+	test_notes_unarmable
 	test_notes_refused
 	test_notes_going
 	test_notes_arguments

@@ -21,10 +21,10 @@ test_notes_many_read() {
 	result $? "ten thousand notes are read"
 	same "each of ten thousand has a definition" "$(grep -c "^p:nmany/p[0-9]*_[0-9]* " /tmp/definitions)" 10000
 	same "each has another number" "$(sed -n 's/^p:[^ ]*_\([0-9]*\) .*/\1/p' /tmp/definitions | sort -u | wc -l)" "$(grep -c "^p:" /tmp/definitions)"
-	same "each of twenty is doubtful" "$(grep -c "^# doubtful: " /tmp/definitions)" 20
+	same "each of twenty is unarmable" "$(grep -c "^# unarmable: " /tmp/definitions)" 20
 }
 
-test_notes_many_doubtful() {
+test_notes_many_unarmable() {
 	refused "twenty notes are not armed" "Invalid argument" put "nmany:::lost count" "$debugfs/sdt/control"
 	same "the log names eight of twenty, and counts the others" \
 		"$(grep -c "lost: a note is not armed: " "$log"), $(sed -n 's/.*kmarkers_sdt: \(.*\) notes are not armed: the file.*/\1/p' "$log")" \
@@ -34,6 +34,6 @@ test_notes_many_doubtful() {
 test_notes_many() {
 	try "a module with ten thousand notes" insmod /modules/kmarkers_test_notes_many.ko
 	test_notes_many_read
-	test_notes_many_doubtful
+	test_notes_many_unarmable
 	try "a module with ten thousand notes leaves" rmmod kmarkers_test_notes_many
 }

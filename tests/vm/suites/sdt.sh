@@ -260,7 +260,7 @@ test_sdt_modules() {
 	try "the pattern waits no more" put "tsdt:::io-start -count" "$sdt/control"
 	refused "an SDT probe in init text" "Operation not permitted" \
 		insmod /modules/kmarkers_test_sdt_init.ko
-	logged "kmarkers_test_sdt_init: SDT probe early:start is in sdt_init_init .* noinline and not __init"
+	logged "kmarkers_test_sdt_init: SDT probe early:start is in \(sdt_init_init\|init_module\) .* noinline and not __init"
 	result $? "the log names the probe, the init function and the remedy"
 	lacks "^early:\|^tsdt:" "$sdt/list"
 	result $? "no site of these modules is left"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes that are registered by name and have a twin, which a typed marker calls with the
- * arguments in registers: the twin is called while it is the only one, and never beside its
+ * Probes that are registered by name and have a register probe, which a typed marker calls with the
+ * arguments in registers: the register probe is called while it is the only one, and never beside its
  * probe.
  */
 #include <stdatomic.h>
@@ -15,19 +15,19 @@
 
 #include "../../markers/stubs.h"
 #include "../../markers/tables.h"
-#include "twins.h"
+#include "register_probes.h"
 
-#define NAME	"twins_marker"
+#define NAME	"regs_marker"
 #define FORMAT	"%lu %u"
 
-DECLARE_MARKER(twins_marker, MARKER_PROTO(unsigned long number, u32 word),
+DECLARE_MARKER(regs_marker, MARKER_PROTO(unsigned long number, u32 word),
 	       MARKER_ARGS(number, word), FORMAT);
-DEFINE_MARKER(twins_marker);
+DEFINE_MARKER(regs_marker);
 
 /* What a probe was called with; in a storm several threads count. */
 struct seen {
 	atomic_ulong by_name;
-	atomic_ulong by_twin;
+	atomic_ulong by_registers;
 	atomic_ulong wrong;
 };
 
@@ -49,12 +49,12 @@ static void by_name(void *private, void *call_private, const char *fmt, va_list 
 	atomic_fetch_add(&where->by_name, 1);
 }
 
-static void by_twin(void *private, unsigned long number, u32 word)
+static void by_registers(void *private, unsigned long number, u32 word)
 {
 	struct seen *where = private;
 
 	judge(where, number, word);
-	atomic_fetch_add(&where->by_twin, 1);
+	atomic_fetch_add(&where->by_registers, 1);
 }
 
 static void typed(void *private, unsigned long number, u32 word)
@@ -62,15 +62,15 @@ static void typed(void *private, unsigned long number, u32 word)
 	atomic_fetch_add(&other_calls, 1);
 }
 
-/* A probe by name that has no twin. */
+/* A probe by name that has no register probe. */
 static void plain(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	atomic_fetch_add(&other_calls, 1);
 }
 
-static marker_typed_func *twin_of(const struct marker_probe *probe)
+static marker_typed_func *register_probe_of(const struct marker_probe *probe)
 {
-	return probe->func == by_name ? (marker_typed_func *)(void *)by_twin : NULL;
+	return probe->func == by_name ? (marker_typed_func *)(void *)by_registers : NULL;
 }
 
 static void reset(void)
@@ -79,7 +79,7 @@ static void reset(void)
 
 	for (i = 0; i < ARRAY_SIZE(seen); i++) {
 		atomic_store(&seen[i].by_name, 0);
-		atomic_store(&seen[i].by_twin, 0);
+		atomic_store(&seen[i].by_registers, 0);
 		atomic_store(&seen[i].wrong, 0);
 	}
 	atomic_store(&other_calls, 0);
@@ -87,17 +87,17 @@ static void reset(void)
 
 static void hit(void)
 {
-	mark_typed(twins_marker, 1UL << 40, 7);
+	mark_typed(regs_marker, 1UL << 40, 7);
 }
 
-/* How often one hit calls the first probe, its twin, the second one, its twin, and others. */
-static bool calls(unsigned int first, unsigned int first_twin, unsigned int second,
-		  unsigned int second_twin, unsigned int others)
+/* How often one hit calls the first probe, its register probe, the second one, its register probe, and others. */
+static bool calls(unsigned int first, unsigned int first_registers, unsigned int second,
+		  unsigned int second_registers, unsigned int others)
 {
 	reset();
 	hit();
-	return seen[0].by_name == first && seen[0].by_twin == first_twin &&
-	       seen[1].by_name == second && seen[1].by_twin == second_twin &&
+	return seen[0].by_name == first && seen[0].by_registers == first_registers &&
+	       seen[1].by_name == second && seen[1].by_registers == second_registers &&
 	       other_calls == others && !seen[0].wrong && !seen[1].wrong;
 }
 
@@ -113,7 +113,7 @@ static int go(unsigned int i)
 
 static const char *alone_or_in_company(void)
 {
-	marker_stub_twin = twin_of;
+	marker_stub_register_probe = register_probe_of;
 	EXPECT(calls(0, 0, 0, 0, 0));
 	EXPECT(!come(0));
 	EXPECT(calls(0, 1, 0, 0, 0));
@@ -125,12 +125,12 @@ static const char *alone_or_in_company(void)
 	EXPECT(calls(1, 0, 1, 0, 0));
 	EXPECT(!go(0));
 	EXPECT(calls(0, 0, 0, 1, 0));
-	EXPECT(!marker_register_twins_marker(typed, NULL));
+	EXPECT(!marker_register_regs_marker(typed, NULL));
 	EXPECT(calls(0, 0, 1, 0, 1));
 	EXPECT(!come(0));
 	EXPECT(calls(1, 0, 1, 0, 1));
 	EXPECT(!go(1));
-	EXPECT(!marker_unregister_twins_marker(typed, NULL));
+	EXPECT(!marker_unregister_regs_marker(typed, NULL));
 	EXPECT(calls(0, 1, 0, 0, 0));
 	EXPECT(!go(0));
 	EXPECT(calls(0, 0, 0, 0, 0));
@@ -154,7 +154,7 @@ static const char *storm(void)
 	const char *failed;
 	unsigned long hits;
 
-	marker_stub_twin = twin_of;
+	marker_stub_register_probe = register_probe_of;
 	reset();
 	EXPECT(!come(0));
 	EXPECT(!test_start_threads(hit));
@@ -162,7 +162,7 @@ static const char *storm(void)
 	hits = test_stop_threads();
 	if (failed)
 		return failed;
-	EXPECT(hits && seen[0].by_name + seen[0].by_twin == hits);
+	EXPECT(hits && seen[0].by_name + seen[0].by_registers == hits);
 	EXPECT(!seen[0].wrong && !seen[1].wrong);
 	return NULL;
 }
@@ -170,9 +170,9 @@ static const char *storm(void)
 /* A probe by name whose format is another one comes and goes; nothing is patched. */
 static const char *beside_another_format(void)
 {
-	struct marker_typed *marker = &__typed_marker_twins_marker;
+	struct marker_typed *marker = &__typed_marker_regs_marker;
 
-	EXPECT(!marker_register_twins_marker(typed, NULL));
+	EXPECT(!marker_register_regs_marker(typed, NULL));
 	EXPECT(marker->direct);
 	EXPECT(!test_show_wrong_page(marker->stub));
 	EXPECT(!marker_probe_register(NAME, "%s", plain, NULL));
@@ -190,9 +190,9 @@ static bool all(void *data, const char *name, unsigned long code)
 /* A probe whose code goes away, and whose stub cannot be patched, is tried once. */
 static const char *cannot_leave(void)
 {
-	marker_stub_twin = twin_of;
+	marker_stub_register_probe = register_probe_of;
 	EXPECT(!come(0));
-	EXPECT(!test_show_wrong_page(__typed_marker_twins_marker.stub));
+	EXPECT(!test_show_wrong_page(__typed_marker_regs_marker.stub));
 	EXPECT(!marker_tables_disconnect(all, NULL));
 	EXPECT(test_wrong_page_shown());
 	EXPECT(calls(0, 1, 0, 0, 0));
@@ -202,7 +202,7 @@ static const char *cannot_leave(void)
 	return NULL;
 }
 
-#define WAITING	"twins_waiting"
+#define WAITING	"regs_waiting"
 #define OTHERS	64
 
 /* Connect or disconnect a probe of many other names, in any order of which the registry looks. */
@@ -235,11 +235,11 @@ static int disconnect_other(const char *name)
  */
 static const char *cannot_leave_one_name(void)
 {
-	marker_stub_twin = twin_of;
+	marker_stub_register_probe = register_probe_of;
 	EXPECT(!come(0));
 	EXPECT(!others(connect_other));
 	EXPECT(!marker_probe_register(WAITING, FORMAT, by_name, &seen[0]));
-	EXPECT(!test_show_wrong_page(__typed_marker_twins_marker.stub));
+	EXPECT(!test_show_wrong_page(__typed_marker_regs_marker.stub));
 	EXPECT(!marker_probe_unregister_private_data(by_name, &seen[0]));
 	EXPECT(marker_probe_unregister(WAITING, by_name, &seen[0]) == -ENOENT);
 	EXPECT(marker_probe_unregister_private_data(by_name, &seen[0]) == -EILSEQ);
@@ -259,17 +259,17 @@ static void cleanup(void)
 	go(0);
 	go(1);
 	marker_probe_unregister(NAME, plain, NULL);
-	marker_unregister_twins_marker(typed, NULL);
+	marker_unregister_regs_marker(typed, NULL);
 	marker_synchronize_unregister();
-	marker_stub_twin = NULL;
+	marker_stub_register_probe = NULL;
 }
 
-const struct test_case twin_cases[] = {
-	{ "twins_alone_or_in_company", alone_or_in_company, cleanup },
-	{ "twins_storm", storm, cleanup },
-	{ "twins_beside_another_format", beside_another_format, cleanup },
-	{ "twins_cannot_leave", cannot_leave, cleanup },
-	{ "twins_cannot_leave_one_name", cannot_leave_one_name, cleanup },
+const struct test_case register_probe_cases[] = {
+	{ "register_probes_alone_or_in_company", alone_or_in_company, cleanup },
+	{ "register_probes_storm", storm, cleanup },
+	{ "register_probes_beside_another_format", beside_another_format, cleanup },
+	{ "register_probes_cannot_leave", cannot_leave, cleanup },
+	{ "register_probes_cannot_leave_one_name", cannot_leave_one_name, cleanup },
 };
 
-const unsigned int twin_nr_cases = ARRAY_SIZE(twin_cases);
+const unsigned int register_probe_nr_cases = ARRAY_SIZE(register_probe_cases);

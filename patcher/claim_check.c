@@ -17,21 +17,21 @@
 
 #include "../base/lock.h"
 #include "core_text.h"
-#include "oracle.h"
+#include "claim_check.h"
 
 /* An optimised kprobe is a jump: it may begin 4 bytes before a site. */
 #define REACH		(KMARKERS_JMP_LEN - 1)
-#define MAX_ORACLES	(REACH + PATCHER_INSN_MAX + 1)
+#define MAX_PROBES	(REACH + PATCHER_INSN_MAX + 1)
 
 /**
- * struct oracle - the kernel's answers for consecutive addresses
+ * struct claim_check - the kernel's answers for consecutive addresses
  * @probes: a disabled kprobe for each address
  * @errors: what register_kprobe() returned for each
  * @nr: number of addresses
  */
-struct oracle {
-	struct kprobe probes[MAX_ORACLES];
-	int errors[MAX_ORACLES];
+struct claim_check {
+	struct kprobe probes[MAX_PROBES];
+	int errors[MAX_PROBES];
 	unsigned int nr;
 };
 
@@ -44,29 +44,29 @@ static int ask_at(struct kprobe *probe, unsigned long addr)
 	err = register_kprobe(probe);
 	if (err || (unsigned long)probe->addr == addr)
 		return err;
-	/* The kernel moved the probe behind an ENDBR; another oracle must be alone there. */
+	/* The kernel moved the probe behind an ENDBR; another probe must be alone there. */
 	unregister_kprobe(probe);
 	return -EINVAL;
 }
 
-static void ask(struct oracle *oracle, unsigned long addr, unsigned int nr)
+static void ask_range(struct claim_check *check, unsigned long addr, unsigned int nr)
 {
 	unsigned int i;
 
-	oracle->nr = nr;
+	check->nr = nr;
 	for (i = 0; i < nr; i++)
-		oracle->errors[i] = ask_at(&oracle->probes[i], addr + i);
+		check->errors[i] = ask_at(&check->probes[i], addr + i);
 }
 
 /* Unregister all probes in one call: each call waits for a grace period of its own. */
-static void dismiss(struct oracle *oracle)
+static void dismiss(struct claim_check *check)
 {
-	struct kprobe *registered[MAX_ORACLES];
+	struct kprobe *registered[MAX_PROBES];
 	unsigned int i, count = 0;
 
-	for (i = 0; i < oracle->nr; i++)
-		if (!oracle->errors[i])
-			registered[count++] = &oracle->probes[i];
+	for (i = 0; i < check->nr; i++)
+		if (!check->errors[i])
+			registered[count++] = &check->probes[i];
 	if (count)
 		unregister_kprobes(registered, count);
 }
@@ -76,49 +76,49 @@ static void dismiss(struct oracle *oracle)
  * ring around an aggregate.  A probe that could be optimised gets an aggregate even
  * when it is alone, so only a third node in the ring is another kprobe.
  */
-static bool has_company(const struct oracle *oracle, unsigned int i)
+static bool shares_address(const struct claim_check *check, unsigned int i)
 {
-	const struct list_head *list = &oracle->probes[i].list;
+	const struct list_head *list = &check->probes[i].list;
 
-	return !oracle->errors[i] && list->next != list->prev;
+	return !check->errors[i] && list->next != list->prev;
 }
 
 /* Judge the answers for REACH addresses before a site, its bytes and the address behind it. */
-static int judge(const struct oracle *oracle, unsigned int len, const char **owner)
+static int judge_claims(const struct claim_check *check, unsigned int len, const char **owner)
 {
 	unsigned int i;
 
-	for (i = 0; i < oracle->nr; i++) {
-		if (oracle->errors[i] == -ENOMEM) {
+	for (i = 0; i < check->nr; i++) {
+		if (check->errors[i] == -ENOMEM) {
 			*owner = "no memory to ask";
 			return -ENOMEM;
 		}
 	}
 	for (i = 0; i < REACH + len; i++) {
-		if (has_company(oracle, i)) {
+		if (shares_address(check, i)) {
 			*owner = "a kprobe";
 			return -EBUSY;
 		}
 	}
-	if (oracle->errors[REACH] == -EILSEQ) {
+	if (check->errors[REACH] == -EILSEQ) {
 		*owner = "no instruction begins there";
 		return -EINVAL;
 	}
-	if (oracle->errors[REACH]) {
+	if (check->errors[REACH]) {
 		*owner = "not to be probed: noinstr, a jump label, a static call or no text";
 		return -EPERM;
 	}
-	if (oracle->probes[REACH].flags & KPROBE_FLAG_FTRACE) {
+	if (check->probes[REACH].flags & KPROBE_FLAG_FTRACE) {
 		*owner = "ftrace";
 		return -EPERM;
 	}
 	for (i = 1; i < len; i++) {
-		if (oracle->errors[REACH + i] != -EILSEQ) {
+		if (check->errors[REACH + i] != -EILSEQ) {
 			*owner = "more than one instruction";
 			return -EINVAL;
 		}
 	}
-	if (oracle->errors[REACH + len] == -EILSEQ) {
+	if (check->errors[REACH + len] == -EILSEQ) {
 		*owner = "a longer instruction";
 		return -EINVAL;
 	}
@@ -135,20 +135,20 @@ static int judge(const struct oracle *oracle, unsigned int len, const char **own
  */
 int patcher_vet(unsigned long addr, unsigned int len)
 {
-	struct oracle *oracle;
+	struct claim_check *check;
 	const char *owner = "";
 	int err;
 
 	patcher_assert_locked();
 	if (!patcher_is_core_text(addr))
 		return -EPERM;
-	oracle = kzalloc(sizeof(*oracle), GFP_KERNEL);
-	if (!oracle)
+	check = kzalloc(sizeof(*check), GFP_KERNEL);
+	if (!check)
 		return -ENOMEM;
-	ask(oracle, addr - REACH, REACH + len + 1);
-	err = judge(oracle, len, &owner);
-	dismiss(oracle);
-	kfree(oracle);
+	ask_range(check, addr - REACH, REACH + len + 1);
+	err = judge_claims(check, len, &owner);
+	dismiss(check);
+	kfree(check);
 	if (err)
 		pr_info("%pS refused: %s\n", (void *)addr, owner);
 	return err;

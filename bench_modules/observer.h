@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The bystander: a CPU that executes no site, reads the clock all the time and measures gaps. */
-#ifndef BENCH_MODULES_BYSTANDER_H
-#define BENCH_MODULES_BYSTANDER_H
+/* The observer CPU: it executes no site, reads the clock in a loop and measures gaps. */
+#ifndef BENCH_MODULES_OBSERVER_H
+#define BENCH_MODULES_OBSERVER_H
 
 #include <linux/types.h>
 
 /**
- * struct bench_watch - the state of the bystander's thread
- * @settling: time in ns until which it measures the gaps of its timer's interrupts
+ * struct bench_watch - the state of the observer's thread
+ * @calibrating_until: time in ns until which it measures the gaps of its timer's interrupts
  * @last: the last but one reading of the clock
  * @now: the last reading
  * @longest: the longest gap since the thread was last asked
@@ -15,10 +15,10 @@
  * @irqs: number of its timer's interrupts at the reading @last
  * @asked: how often it had been asked before the last reading
  * @disturbed: an interrupt of its timer was counted at the reading @last
- * @settled: the time @settling has passed
+ * @calibrated: the time @calibrating_until has passed
  */
 struct bench_watch {
-	u64 settling;
+	u64 calibrating_until;
 	u64 last;
 	u64 now;
 	u64 longest;
@@ -26,7 +26,7 @@ struct bench_watch {
 	unsigned int irqs;
 	u32 asked;
 	bool disturbed;
-	bool settled;
+	bool calibrated;
 };
 
 /*
@@ -43,12 +43,12 @@ void bench_watch_look(struct bench_watch *watch, unsigned int irqs);
  * an interrupt of that CPU's timer makes by itself are left out, since they always occur.
  * The first call takes a tenth of a second, in which such gaps are measured.
  */
-u64 bench_bystander_gap(void);
+u64 bench_observer_gap(void);
 
 /* Return the CPU that had the gap which the last call returned. */
-unsigned int bench_bystander_cpu(void);
+unsigned int bench_observer_cpu(void);
 
 /* Let the thread do some work between two readings; NULL for none.  It is not running. */
-void bench_bystander_work(void (*work)(void));
+void bench_observer_work(void (*work)(void));
 
-#endif /* BENCH_MODULES_BYSTANDER_H */
+#endif /* BENCH_MODULES_OBSERVER_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The bystander as a kernel thread. */
+/* The observer as a kernel thread. */
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -7,12 +7,12 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 
-#include "bystander.h"
-#include "bystander_thread.h"
+#include "observer.h"
+#include "observer_thread.h"
 
 static struct task_struct *thread;
 
-static int run_bystander(void *unused)
+static int run_observer(void *unused)
 {
 	struct bench_watch watch;
 
@@ -26,13 +26,13 @@ static int run_bystander(void *unused)
 	return 0;
 }
 
-int bench_bystander_start(bool first)
+int bench_observer_start(bool first)
 {
 	unsigned int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
 
 	if (cpu >= nr_cpu_ids)
 		return -ENODEV;
-	thread = kthread_create(run_bystander, NULL, "kmarkers_watch");
+	thread = kthread_create(run_observer, NULL, "kmarkers_watch");
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	kthread_bind(thread, cpu);
@@ -43,7 +43,7 @@ int bench_bystander_start(bool first)
 	return 0;
 }
 
-void bench_bystander_stop(void)
+void bench_observer_stop(void)
 {
 	kthread_stop(thread);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* bystander_thread.h for a program: the bystander is a thread. */
+/* observer_thread.h for a program: the observer is a thread. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 
 #include <linux/compiler.h>
 
-#include "../bench_modules/bystander.h"
-#include "../bench_modules/bystander_thread.h"
+#include "../bench_modules/observer.h"
+#include "../bench_modules/observer_thread.h"
 
 static pthread_t thread;
 static bool stop;
@@ -49,7 +49,7 @@ static int another_cpu(void)
 }
 
 /* Start the thread.  @first is not used: a program may lack the right to set priorities. */
-int bench_bystander_start(bool first)
+int bench_observer_start(bool first)
 {
 	int cpu = another_cpu(), err;
 	pthread_attr_t attr;
@@ -67,7 +67,7 @@ int bench_bystander_start(bool first)
 	return -err;
 }
 
-void bench_bystander_stop(void)
+void bench_observer_stop(void)
 {
 	WRITE_ONCE(stop, true);
 	pthread_join(thread, NULL);

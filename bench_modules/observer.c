@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The loop of the bystander.  When asked for its longest gap, the bystander answers
+ * The loop of the observer.  When asked for its longest gap, the observer answers
  * after its next reading of the clock, so that a gap that is not over yet counts, too.
  */
 #include <linux/compiler.h>
@@ -9,23 +9,23 @@
 #include <linux/timekeeping.h>
 
 #include <kmarkers/bench.h>
-#include "bystander.h"
+#include "observer.h"
 #include "platform.h"
 
 static struct {
-	u32 asked;	/* written by the caller of bench_bystander_gap() */
+	u32 asked;	/* written by the caller of bench_observer_gap() */
 	u32 answered;	/* the thread writes this, @gap and @cpu, this last */
 	u64 gap;
 	unsigned int cpu;
 	void (*work)(void);
 } state;
 
-void bench_bystander_work(void (*work)(void))
+void bench_observer_work(void (*work)(void))
 {
 	state.work = work;
 }
 
-u64 bench_bystander_gap(void)
+u64 bench_observer_gap(void)
 {
 	u32 number = state.asked + 1;
 
@@ -38,32 +38,32 @@ u64 bench_bystander_gap(void)
 	return state.gap;
 }
 
-unsigned int bench_bystander_cpu(void)
+unsigned int bench_observer_cpu(void)
 {
 	return state.cpu;
 }
 
 /* How long the thread measures the gaps that its CPU's timer interrupt makes by itself. */
-#define SETTLING_NS	100000000
+#define CALIBRATION_NS	100000000
 
 /*
  * The length of a gap if it counts, else 0.  A gap without a timer interrupt counts.  A
  * gap with one counts if it is longer than twice the longest gap that a timer interrupt
  * made by itself.  A gap longer than the timer's period always contains an interrupt.
  */
-static u64 gap_that_counts(u64 gap, bool interrupted, bool settled, u64 *own)
+static u64 gap_that_counts(u64 gap, bool interrupted, bool calibrated, u64 *own)
 {
 	if (!interrupted)
 		return gap;
-	if (!settled && gap > *own)
+	if (!calibrated && gap > *own)
 		*own = gap;
-	return settled && gap > 2 * *own ? gap : 0;
+	return calibrated && gap > 2 * *own ? gap : 0;
 }
 
 void bench_watch_begin(struct bench_watch *watch, unsigned int irqs)
 {
 	*watch = (struct bench_watch) {
-		.settling = ktime_get_ns() + SETTLING_NS,
+		.calibrating_until = ktime_get_ns() + CALIBRATION_NS,
 		.irqs = irqs,
 		.last = bench_tsc(),
 	};
@@ -83,19 +83,19 @@ void bench_watch_look(struct bench_watch *watch, unsigned int irqs)
 	u64 gap;
 
 	gap = gap_that_counts(watch->now - watch->last, interrupted || watch->disturbed,
-			      watch->settled, &watch->own);
+			      watch->calibrated, &watch->own);
 	if (gap > watch->longest)
 		watch->longest = gap;
 	watch->disturbed = interrupted;
 	watch->irqs = irqs;
 	watch->last = watch->now;
-	if (!watch->settled) {
-		watch->settled = ktime_get_ns() >= watch->settling;
+	if (!watch->calibrated) {
+		watch->calibrated = ktime_get_ns() >= watch->calibrating_until;
 	} else if (watch->asked != state.answered) {
 		state.gap = watch->longest;
 		state.cpu = raw_smp_processor_id();
 		watch->longest = 0;
-		/* Pairs with the acquire in bench_bystander_gap(): the gap is written. */
+		/* Pairs with the acquire in bench_observer_gap(): the gap is written. */
 		smp_store_release(&state.answered, watch->asked);
 	}
 }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Cases for probes with a register probe. */
+#ifndef TESTS_NATIVE_REGISTER_PROBES_H
+#define TESTS_NATIVE_REGISTER_PROBES_H
+
+#include "../common/test.h"
+
+extern const struct test_case register_probe_cases[];
+extern const unsigned int register_probe_nr_cases;
+
+#endif /* TESTS_NATIVE_REGISTER_PROBES_H */
