@@ -27,7 +27,10 @@ from kmtools.suites import fresh, kernelsuite
 from kmtools.suites.fresh import LISTS, SOURCE, Step, Visit
 
 KERNELS = ("6.1", "6.12", "7.2")
-TOOLS = "apt-get install --no-install-recommends git dkms make gcc libc6-dev python3 kmod libelf1 pahole"
+TOOLS = (
+    "apt-get install --no-install-recommends"
+    " git dkms make gcc libc6-dev python3 kmod libelf1 pahole"
+)
 USUAL_SECONDS = 1200.0
 BOOT_SECONDS = 2400.0
 MEMORY = 1536
