@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lines that root writes to a module: through its parameter control, or a file in debugfs. */
+/* Commands written to a module's parameter control or to its file control in debugfs. */
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -15,7 +15,7 @@
 
 #include "words.h"
 
-/* Say what is wrong with a line, and what could be written.  Programs that try many are cut short. */
+/* Log a refused line and the usage; rate-limited. */
 static void report_refusal(const struct patcher_control *control, const char *line)
 {
 	static DEFINE_RATELIMIT_STATE(limit, 5 * HZ, 50);
@@ -25,7 +25,7 @@ static void report_refusal(const struct patcher_control *control, const char *li
 			control->usage);
 }
 
-/* Carry out a line; -ENODEV before the control is opened and after it was closed. */
+/* Run a command; -ENODEV before the control is opened and after it was closed. */
 static int run_control_line(struct patcher_control *control, char *line)
 {
 	char *written = kstrdup(line, GFP_KERNEL);
@@ -43,7 +43,7 @@ static int run_control_line(struct patcher_control *control, char *line)
 }
 
 /**
- * patcher_control_write() - carry out a line that user space writes to a file in debugfs
+ * patcher_control_write() - run a command that user space writes to a file in debugfs
  * @control: what takes it
  * @buf: the bytes written
  * @count: how many
@@ -99,7 +99,7 @@ static void set_open(struct patcher_control *control, bool open)
 }
 
 /**
- * patcher_control_open() - take lines from now on
+ * patcher_control_open() - accept commands from now on
  * @control: what takes them
  *
  * Context: may sleep.
@@ -111,10 +111,10 @@ void patcher_control_open(struct patcher_control *control)
 EXPORT_SYMBOL_GPL(patcher_control_open);
 
 /**
- * patcher_control_close() - take no more lines
+ * patcher_control_close() - accept no more commands
  * @control: what took them
  *
- * Context: may sleep; on return no line is being carried out.
+ * Context: may sleep; on return no command is running.
  */
 void patcher_control_close(struct patcher_control *control)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Lists of many lines, printed at one go with a mutex held. */
+/* Printing of long lists in one pass with a mutex held. */
 #ifndef BASE_LISTS_H
 #define BASE_LISTS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Addresses of the kernel's symbols, exported or not.  register_kprobe() stores the
- * address of the symbol that it was given, even when it refuses to probe it.
+ * Look up addresses of the kernel's symbols, exported or not. register_kprobe() stores the address
+ * of the symbol that it was given, even when it refuses to probe it.
  */
 #include <linux/errno.h>
 #include <linux/export.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What root may write to control: understood, and done. */
+/* Parse and run the commands written to control. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -27,7 +27,7 @@ static int run_command(const char *pattern, u32 action, bool off)
 
 	if (off)
 		return entry_rule_remove(pattern, action);
-	/* What is no pattern makes no events. */
+	/* Reject a malformed pattern before creating events. */
 	err = entry_pattern_parse(&parsed, pattern);
 	if (!err && action == ENTRY_EVENT)
 		err = entry_events_make();
@@ -35,7 +35,7 @@ static int run_command(const char *pattern, u32 action, bool off)
 }
 
 /**
- * entry_command_run() - do what a line asks for
+ * entry_command_run() - parse and run one command
  * @line: "PATTERN ACTION" or "PATTERN -ACTION", with one space between them; modified
  *
  * Context: may sleep.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What root may write to control. */
+/* Commands written to control. */
 #ifndef ENTRY_COMMAND_H
 #define ENTRY_COMMAND_H
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hits as trace events: a source of two events, one of entries and one of exits, which each
+ * Trace events of recorded functions: two events, one for entries and one for exits, which each
  * module with recorded functions offers.
  *
- * Functions whose hits are to be records are on only while somebody has the event of their
- * kind on.  Meanwhile this module stays: hits write the records.
+ * A function whose hits are recorded is enabled only while its event is. Until the event is
+ * disabled this module cannot be unloaded, because hits run its code.
  *
- * What makes events is in kmarkers_markers, which we do without until the first event is
- * asked for.
+ * kmarkers_markers creates the events; it is needed only from the first request for one on.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -30,13 +29,13 @@
 
 static const char *const names[ENTRY_KINDS] = { "entry", "exit" };
 
-/* Set by the first command that asks for events, and by that alone. */
+/* Set once, by the first command that requests events. */
 static const struct marker_event_calls *calls;
 
-/* This module leaves: nothing is offered any more.  Guarded by the registry's lock. */
+/* True once this module unloads: it offers no events. Guarded by the registry's lock. */
 static bool closed;
 
-/* The modules that were there when we joined are those that run. */
+/* When the event source is registered, the modules already loaded are those that are live. */
 static bool entry_table_is_live(const struct entry_table *table)
 {
 	return table->ready || READ_ONCE(table->sites.module->state) == MODULE_STATE_LIVE;
@@ -90,7 +89,8 @@ static int offer_all(struct module *module, const struct marker_event_offer *wan
 
 	mutex_lock(&entry_registry.lock);
 	list_for_each_entry(table, &entry_registry.tables, node) {
-		if (closed || (module && table->sites.module != module) || !entry_table_is_live(table))
+		if (closed || (module && table->sites.module != module) ||
+		    !entry_table_is_live(table))
 			continue;
 		err = offer_table(table, wanted, visit, data);
 		if (err)
@@ -149,7 +149,7 @@ static int connect_event(const struct marker_event_offer *event, void *to)
 	return err;
 }
 
-/* Hits of a function that stays on, for a kprobe is there, find no user. */
+/* A function that stays on because of a kprobe has no user; its hits are dropped. */
 static int disconnect_event(const struct marker_event_offer *event, void *to)
 {
 	struct list_head *users = users_of(event);
@@ -183,7 +183,7 @@ static struct marker_event_source source = {
 };
 
 /**
- * entry_events_make() - let there be trace events of hits, from now on
+ * entry_events_make() - register the trace events of entries and exits
  *
  * Context: may sleep; one call at a time.
  * Return: 0; -ENODEV without kmarkers_markers; -ENOENT if this kernel has no events for
@@ -211,7 +211,10 @@ int entry_events_make(void)
 	return calls->update(&source);
 }
 
-/* No command will come, and nobody has an event on: that holds this module. */
+/*
+ * No command can run any more, and no event is enabled: an enabled one holds a reference to this
+ * module.
+ */
 void entry_events_exit(void)
 {
 	if (!calls)
@@ -219,7 +222,7 @@ void entry_events_exit(void)
 	mutex_lock(&entry_registry.lock);
 	closed = true;
 	mutex_unlock(&entry_registry.lock);
-	/* The modules stay, and what they offered goes. */
+	/* Withdraw the events that the loaded modules offered. */
 	calls->update(&source);
 	calls->leave(&source);
 	symbol_put(marker_event_calls);

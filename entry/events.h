@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Hits as trace events: one of entries and one of exits. */
+/* Trace events of function entries and exits. */
 #ifndef ENTRY_EVENTS_H
 #define ENTRY_EVENTS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From a site that is on to what is done with its hits. */
+/* Dispatch the hit of an enabled site: count it, or record it. */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/kprobes.h>
@@ -13,7 +13,7 @@
 #include "hit.h"
 #include "registry.h"
 
-/* Hits on a CPU that RCU does not watch, as in the idle loop: nothing was done with them. */
+/* Hits dropped because RCU was not watching the CPU, as in the idle loop. */
 static atomic_long_t unwatched;
 
 /*
@@ -102,7 +102,8 @@ static struct entry_table *find_site(unsigned long addr, unsigned int *found)
 	for (node = READ_ONCE(entry_registry.tables.next); node != &entry_registry.tables;
 	     node = READ_ONCE(node->next)) {
 		table = list_entry(node, struct entry_table, node);
-		i = kmarkers_lower_bound(table->sites.compact, table->sites.nr, addr, entry_site_addr);
+		i = kmarkers_lower_bound(table->sites.compact, table->sites.nr, addr,
+					 entry_site_addr);
 		if (i == table->sites.nr || entry_site_addr(table->sites.compact, i) != addr)
 			continue;
 		*found = i;
@@ -111,7 +112,7 @@ static struct entry_table *find_site(unsigned long addr, unsigned int *found)
 	return NULL;
 }
 
-/* Write a record for everybody who has the event of entries or of exits on. */
+/* Write a record to each trace instance in which the event is enabled. */
 static __always_inline void write_records(bool is_exit, unsigned long addr, unsigned long caller)
 {
 	const struct list_head *users = &entry_registry.users[is_exit], *node;
@@ -133,7 +134,7 @@ static void act(struct entry_table *table, unsigned int i, unsigned long addr, u
 }
 
 /**
- * entry_hit() - a site that is on was executed
+ * entry_hit() - handle the hit of an enabled site
  * @next: the instruction behind it
  * @caller: what the function returns to
  *

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the files list and stats show. */
+/* The debugfs files list and stats. */
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -12,7 +12,7 @@
 #include "names.h"
 #include "registry.h"
 
-/* What is done with the hits. */
+/* Names of the actions of a site. */
 static const char *actions_of(const struct patcher_compact_site *site)
 {
 	switch (site->data & ENTRY_ACTIONS) {

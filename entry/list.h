@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files list and stats show. */
+/* The debugfs files list and stats. */
 #ifndef ENTRY_LIST_H
 #define ENTRY_LIST_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Recorded entries and exits of functions as a module: finds the tables of its clients. */
+/* Module kmarkers_entry: tracks modules with recorded functions as they are loaded and unloaded. */
 #include <linux/module.h>
 #include <linux/notifier.h>
 
@@ -24,7 +24,7 @@ static int handle_entry_module(struct notifier_block *nb, unsigned long event, v
 	return NOTIFY_OK;
 }
 
-/* As that of immediate values. */
+/* The priority of kmarkers_immediate's notifier. */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_entry_module,
 	.priority = 3,
@@ -52,7 +52,7 @@ static void __exit entry_exit(void)
 {
 	entry_files_exit();
 	entry_events_exit();
-	/* Until all tables are dropped, modules that leave must be heard of. */
+	/* Unregister the notifier last: modules may be unloaded until all tables are dropped. */
 	entry_drop_all();
 	unregister_module_notifier(&module_notifier);
 }

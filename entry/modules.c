@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Modules that were loaded before this one.  The kernel exports no list of them, but
- * every module is linked into it, so this one is, too.
+ * Find modules that were loaded before this one. The kernel does not export its list of modules,
+ * but this module is linked into that list.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -16,7 +16,7 @@
 #include "modules.h"
 #include "registry.h"
 
-/* The head of the list is in the kernel's data, and a module in memory for modules. */
+/* True for a module; false for the list's head, which is in the kernel's data. */
 static bool is_head(const struct list_head *node)
 {
 	return (unsigned long)node < MODULES_VADDR;
@@ -28,9 +28,9 @@ static struct module *module_of(struct list_head *node)
 }
 
 /*
- * The first @most modules in the list behind this one that are live.  Return how many
- * there are.  One that is coming may vanish without a word to our notifier, if a notifier
- * in front of ours refuses it.
+ * The first @most modules in the list behind this one that are live. Return how many there are. A
+ * module in MODULE_STATE_COMING may vanish without a call of our notifier, if an earlier notifier
+ * rejects it.
  */
 static unsigned int collect_modules(struct module **modules, unsigned int most)
 {

@@ -14,7 +14,7 @@
 
 #include "names.h"
 
-/* The kernel calls so what is in front of a function. */
+/* Prefix of the kernel's symbols for the padding before a function. */
 #define PADDING	"__pfx_"
 
 static bool is_function(const struct mod_kallsyms *symbols, const Elf_Sym *symbol)
@@ -25,7 +25,7 @@ static bool is_function(const struct mod_kallsyms *symbols, const Elf_Sym *symbo
 	       strncmp(name, PADDING, sizeof(PADDING) - 1);
 }
 
-/* Of several names of a function, the one that stands first in the table of symbols: a local one. */
+/* Of several symbols at one address, keep the first in the symbol table: a local one. */
 static int compare_names(const void *a, const void *b)
 {
 	const struct entry_name *x = a, *y = b;

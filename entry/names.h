@@ -7,7 +7,7 @@
 
 struct module;
 
-/* Of the name of a function, with its end. */
+/* Size of a function's name, including the NUL. */
 #define ENTRY_MAX_FUNCTION	128
 
 /**
@@ -21,7 +21,7 @@ struct entry_name {
 };
 
 /**
- * struct entry_names - those of a module
+ * struct entry_names - the functions of a module
  * @name: sorted by address
  * @nr: how many
  */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Patterns of the names of sites. */
+/* Parse and match patterns of site names. */
 #include <linux/errno.h>
 #include <linux/glob.h>
 #include <linux/string.h>
 
 #include "pattern.h"
 
-/* Which of the parts a text of so many holds. */
+/* Index of the first part given, by number of parts. */
 static const u8 first_part[ENTRY_PARTS + 1] = {
 	[1] = ENTRY_FUNCTION,
 	[2] = ENTRY_MODULE,
@@ -14,7 +14,7 @@ static const u8 first_part[ENTRY_PARTS + 1] = {
 };
 
 /**
- * entry_pattern_parse() - understand a pattern
+ * entry_pattern_parse() - parse a pattern
  * @pattern: filled in
  * @text: function, module:function or module:function:kind
  *

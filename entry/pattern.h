@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Patterns of the names of sites. */
+/* Patterns of site names. */
 #ifndef ENTRY_PATTERN_H
 #define ENTRY_PATTERN_H
 
@@ -12,11 +12,11 @@ enum {
 	ENTRY_PARTS,
 };
 
-/* With its end. */
+/* Size of a pattern, including the NUL. */
 #define ENTRY_MAX_PATTERN	256
 
 /**
- * struct entry_pattern - what a pattern asks for
+ * struct entry_pattern - a parsed pattern
  * @part: a pattern of the shell for each part of the name; "" for anything
  * @text: what the parts point into
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tables of all modules. */
+/* The registry: the tables of all modules with recorded functions. */
 #include "registry.h"
 
 struct entry_registry entry_registry = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The entries and exits of functions of all clients, which all files here use. */
+/* Registry of the recorded functions of all clients. */
 #ifndef ENTRY_REGISTRY_H
 #define ENTRY_REGISTRY_H
 
@@ -11,17 +11,17 @@
 
 #include <kmarkers/patcher.h>
 
-/* Bytes of a nop that entry.mk has the compiler write, and of the call that replaces it. */
+/* Length of the nop that entry.mk makes the compiler emit, and of the call that replaces it. */
 #define ENTRY_INSN_LEN	5
 
 /*
- * What the data of a site says.  The client's record says ENTRY_EXIT; the rest changes
- * under the registry's lock, and hits read it without.
+ * Flags in the data of a site. The client's record says ENTRY_EXIT; the rest changes under the
+ * registry's lock, and hits read it without.
  */
 enum {
-	ENTRY_EXIT = 0x1,	/* a way out of a function, not the way in */
-	ENTRY_ON = 0x2,		/* the instruction is the call */
-	ENTRY_STUCK = 0x4,	/* it could not be switched off */
+	ENTRY_EXIT = 0x1,	/* an exit of a function, not its entry */
+	ENTRY_ON = 0x2,		/* enabled: the instruction is the call */
+	ENTRY_STUCK = 0x4,	/* could not be disabled */
 	ENTRY_COUNT = 0x8,	/* hits are counted: an action */
 	ENTRY_EVENT = 0x10,	/* hits are records of a trace event: an action */
 };
@@ -46,7 +46,7 @@ struct entry_table {
 };
 
 /**
- * struct entry_user - who gets the records of an event
+ * struct entry_user - a trace event file that receives records
  * @node: in the registry's list of those of a kind, which hits read
  * @rcu: to be freed when no hit can see it
  * @to: what is passed to write()
@@ -73,10 +73,10 @@ struct entry_registry {
 
 extern struct entry_registry entry_registry;
 
-/* What the patcher calls us: compared by address. */
+/* Our owner name in the patcher, which compares it by address. */
 extern const char entry_owner[];
 
-/* A site is on as long as there is anything to do with its hits. */
+/* A site is enabled while any action applies to its hits. */
 static inline bool entry_is_wanted(const struct patcher_compact_site *site)
 {
 	if (site->data & ENTRY_COUNT)
@@ -90,7 +90,7 @@ static inline void entry_set(struct patcher_compact_site *site, u32 clear, u32 s
 	WRITE_ONCE(site->data, (site->data & ~clear) | set);
 }
 
-/* Every site: s is a pointer to it, t to its table and i its number. */
+/* Iterate over all sites: s points to the site, t to its table, i is its index. */
 #define entry_for_each_site(s, t, i)					\
 	list_for_each_entry(t, &entry_registry.tables, node)		\
 		for ((i) = 0; (i) < (t)->sites.nr && ((s) = &(t)->sites.compact[i], 1); (i)++)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules: a pattern, and what is done with the hits of sites that match it.  A rule also
- * waits for sites that are to come.
+ * Rules: a rule applies an action to the hits of all sites that match a pattern, including sites of
+ * modules loaded later.
  *
- * A change is planned first, in the data of the sites beside what is in force, so that
- * nothing has changed if memory runs out.  Then plan and force are exchanged, and the
- * instructions are brought in line; if that fails, they are exchanged once more.
+ * A change is planned first, in the sites' data beside the current actions, so that running out of
+ * memory changes nothing. Then the plan and the current actions are exchanged, and the instructions
+ * are updated; if that fails, they are exchanged back.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -25,11 +25,11 @@
 #include "rules.h"
 #include "switch.h"
 
-/* Where the planned actions of a site are. */
+/* Offset of the planned actions in a site's data. */
 #define PLAN_SHIFT	16
 
 /**
- * struct rule - what is done with the hits of which sites
+ * struct rule - an action for the hits of matching sites
  * @node: in the list of all
  * @action: one of ENTRY_ACTIONS
  * @matched: a site has matched it, now or before
@@ -72,7 +72,9 @@ static bool rule_matches(const struct rule *rule, const struct entry_names *name
 	return entry_part_matches(&rule->pattern, ENTRY_FUNCTION, function);
 }
 
-/* How many sites of a table a rule rule_matches, or -ENOMEM.  @plan is added to the data of each. */
+/*
+ * Return how many sites of a table match a rule, or -ENOMEM. Set @plan in the data of each match.
+ */
 static int match_table(struct entry_table *table, const struct rule *rule, u32 plan)
 {
 	struct patcher_compact_site *site = table->sites.compact, *end = site + table->sites.nr;
@@ -142,7 +144,7 @@ static bool plans_counts(const struct entry_table *table)
 	return false;
 }
 
-/* Plan by all rules what is done with the sites of a table.  0 or -ENOMEM. */
+/* Plan the actions of all rules for the sites of a table. Return 0 or -ENOMEM. */
 static int plan_table(struct entry_table *table)
 {
 	struct rule *rule;
@@ -157,7 +159,7 @@ static int plan_table(struct entry_table *table)
 		rule->matched |= nr > 0;
 	}
 	if (!table->counts && plans_counts(table)) {
-		/* Hits read it only once they are to be counted. */
+		/* Hits read the array only after counting is enabled. */
 		table->counts = kvcalloc(table->sites.nr, sizeof(*table->counts), GFP_KERNEL);
 		err = table->counts ? 0 : -ENOMEM;
 	}
@@ -177,7 +179,7 @@ static int plan_all(void)
 	return err;
 }
 
-/* Exchange what is planned for a table and what is in force. */
+/* Exchange the planned and the current actions of a table. */
 static void exchange_table(struct entry_table *table)
 {
 	unsigned int i;
@@ -220,13 +222,13 @@ static int add_rule(struct rule *rule)
 }
 
 /**
- * entry_rule_add() - do something with the hits of sites
+ * entry_rule_add() - apply an action to the hits of matching sites
  * @text: the sites: see entry_pattern_parse()
  * @action: one of ENTRY_ACTIONS
  *
  * Context: may sleep.
- * Return: 0; -EINVAL for a pattern that is none; -EBUSY if there is such a rule;
- * -ENOMEM, or what patcher_apply() returns, with nothing changed.
+ * Return: 0; -EINVAL if @text is not a valid pattern; -EBUSY if the rule exists; -ENOMEM, or what
+ * patcher_apply() returns, with nothing changed.
  */
 int entry_rule_add(const char *text, u32 action)
 {
@@ -268,14 +270,13 @@ static int remove_rule(struct rule *rule)
 }
 
 /**
- * entry_rule_remove() - do it no more
+ * entry_rule_remove() - remove a rule
  * @text: as it was given to entry_rule_add()
  * @action: the same
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such rule; -ENOMEM with nothing changed; -EBUSY if a
- * site could not be switched off, for a kprobe is there: nothing is done with its hits,
- * and the next call tries it again.
+ * Return: 0; -ENOENT if there is no such rule; -ENOMEM with nothing changed; -EBUSY if a site could
+ * not be disabled because of a kprobe: its hits are ignored, and the next call tries it again.
  */
 int entry_rule_remove(const char *text, u32 action)
 {
@@ -289,7 +290,7 @@ int entry_rule_remove(const char *text, u32 action)
 	return err;
 }
 
-/* Forget all rules: nothing is done with any hit from now on. */
+/* Remove all rules: no hit has an action from now on. */
 void entry_rules_clear(void)
 {
 	struct rule *rule, *next;
@@ -306,7 +307,10 @@ void entry_rules_clear(void)
 	}
 }
 
-/* A new table comes into the list, and under the rules.  0, -ENOMEM or an error of the patcher. */
+/*
+ * Add a new table to the registry and apply the rules to it. Return 0, -ENOMEM or an error of the
+ * patcher.
+ */
 int entry_rules_join(struct entry_table *table)
 {
 	int err;
@@ -323,7 +327,7 @@ int entry_rules_join(struct entry_table *table)
 	return err;
 }
 
-/* A table goes: hits do not find it any more when a grace period has passed. */
+/* Remove a table: after a grace period no hit finds it. */
 void entry_rules_leave(struct entry_table *table)
 {
 	lockdep_assert_held(&entry_registry.lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is to be done with the hits of sites, also of those that are to come. */
+/* Rules: actions for the hits of sites, including sites of modules loaded later. */
 #ifndef ENTRY_RULES_H
 #define ENTRY_RULES_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bringing the instructions of sites in line with what is to be done with their hits: a
- * nop, or a call of entry_call().  All that change are one batch of three rounds.
+ * Enable and disable sites: write a nop, or a call of entry_call(). All sites that change are one
+ * batch of three rounds.
  */
 #include <linux/errno.h>
 #include <linux/lockdep.h>
@@ -41,7 +41,8 @@ static void set_entry_insn(u8 *insn, unsigned long addr, bool on)
 	memcpy(insn + 1, &distance, sizeof(distance));
 }
 
-static void make_entry_poke(struct patcher_poke *poke, const struct patcher_compact_site *site, bool on)
+static void make_entry_poke(struct patcher_poke *poke, const struct patcher_compact_site *site,
+			    bool on)
 {
 	unsigned long addr = patcher_compact_addr(site);
 
@@ -72,7 +73,7 @@ static void collect_entry_changes(struct changes *changes)
 	}
 }
 
-/* All of them or none. */
+/* Apply all pokes or none. */
 static int apply_entry_pokes(const struct changes *changes, unsigned int first, unsigned int nr)
 {
 	unsigned int i;
@@ -88,10 +89,11 @@ static int apply_entry_pokes(const struct changes *changes, unsigned int first, 
 }
 
 /*
- * A batch of these failed: as many as can be, by halves of halves, since all but few can.
- * Those that cannot are stuck.  Return whether one is that was not before.
+ * Retry a failed batch by bisection, because nearly all sites succeed. Mark those that fail as
+ * stuck. Return whether a site became stuck that was not before.
  */
-static bool apply_most_entry_pokes(const struct changes *changes, unsigned int first, unsigned int nr)
+static bool apply_most_entry_pokes(const struct changes *changes, unsigned int first,
+				   unsigned int nr)
 {
 	unsigned int half = nr / 2;
 	bool news = false;
@@ -131,7 +133,7 @@ static int switch_entry_sites(bool on)
 }
 
 /**
- * entry_switch_on() - switch on every site with whose hits something is to be done
+ * entry_switch_on() - enable every site whose hits have an action
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0, -ENOMEM or what patcher_apply() returns, with all sites as they were.
@@ -143,7 +145,7 @@ int entry_switch_on(void)
 	unsigned int i;
 	int err = switch_entry_sites(true);
 
-	/* One that could not be switched off and is wanted again is as it should be. */
+	/* A stuck site that is wanted again is in the right state: clear the flag. */
 	entry_for_each_site(site, table, i)
 		if (!err && site->data & ENTRY_STUCK && entry_is_wanted(site))
 			entry_set(site, ENTRY_STUCK, 0);
@@ -151,7 +153,7 @@ int entry_switch_on(void)
 }
 
 /**
- * entry_switch_off() - switch off every other site
+ * entry_switch_off() - disable every site whose hits have no action
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0; -ENOMEM with all sites as they were; -EBUSY if one could not be switched

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Bringing the instructions of sites in line with what is to be done with their hits. */
+/* Enabling and disabling of sites. */
 #ifndef ENTRY_SWITCH_H
 #define ENTRY_SWITCH_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tables that modules bring and take away. */
+/* Tables of modules with recorded functions: added and removed with the modules. */
 #include <linux/cpu.h>
 #include <linux/delay.h>
 #include <linux/errno.h>
@@ -18,7 +18,7 @@
 #include "switch.h"
 #include "tables.h"
 
-/* Under the registry's lock: this module leaves, and takes over no more tables. */
+/* True once this module unloads: no table is added any more. Guarded by the registry's lock. */
 static bool leaving;
 
 /* Is all of an instruction in text that stays as long as the module? */
@@ -86,7 +86,8 @@ static int register_entry_table(struct entry_table *table)
 	return err;
 }
 
-static int add_entry_table(struct module *module, struct patcher_compact_site *sites, unsigned int nr)
+static int add_entry_table(struct module *module, struct patcher_compact_site *sites,
+			   unsigned int nr)
 {
 	struct entry_table *table;
 	int err;
@@ -123,7 +124,10 @@ static int find_records(struct module *module)
 	return nr > 0 ? add_entry_table(module, span.first, nr) : nr;
 }
 
-/* A module is told of when it comes and when it is live, or found as we come. */
+/*
+ * A module is added by the notifier (COMING, LIVE), or by the scan when this module is loaded after
+ * it.
+ */
 static int take_over(struct module *module)
 {
 	return leaving || find_table(module) ? 0 : find_records(module);
@@ -138,7 +142,7 @@ static void take_over_or_tell(struct module *module)
 }
 
 /**
- * entry_add_module() - take over the sites of a module, if it has any
+ * entry_add_module() - register the recorded functions of a module, if it has any
  * @module: a module that is coming, none of whose code runs yet, or one that is live
  * @is_live: which of them
  *
@@ -159,7 +163,7 @@ void entry_add_module(struct module *module, bool is_live)
 }
 
 /**
- * entry_add_present() - take over the sites of all modules that were loaded before
+ * entry_add_present() - register the recorded functions of all modules loaded before this one
  *
  * Context: may sleep; the notifier of modules is registered.
  * Return: 0 or -ENOMEM.
@@ -175,7 +179,7 @@ int entry_add_present(void)
 }
 
 /**
- * entry_drop_module() - forget every site of a module
+ * entry_drop_module() - unregister the recorded functions of a module
  * @module: a module that leaves; of its code, what sets its parameters may still run
  *
  * Context: may sleep; waits for a grace period if there are any.
@@ -189,7 +193,7 @@ void entry_drop_module(struct module *module)
 	if (table) {
 		entry_rules_leave(table);
 		patcher_drop(&table->sites);
-		/* Hits of other sites walk the list: nobody looks at the table afterwards. */
+		/* Hits of other sites may be walking the list: wait before the table is freed. */
 		synchronize_rcu();
 		free_table(table);
 	}
@@ -197,9 +201,9 @@ void entry_drop_module(struct module *module)
 }
 
 /*
- * Switch everything off.  A site that somebody else's kprobe is on cannot be: wait until
- * it is gone, for what the site calls must not go before.  So too without memory.  Each
- * attempt may be a line in the log, so they become fewer.
+ * Disable all sites. A site with another owner's kprobe cannot be disabled: wait until the kprobe
+ * is gone, because the code that the site calls must not be unloaded before. Wait for memory, too.
+ * Each attempt may log a line, so the intervals grow.
  */
 static void switch_all_off(void)
 {
@@ -243,7 +247,7 @@ static void wait_for_idle_tasks(void)
 }
 
 /**
- * entry_drop_all() - forget every site, for this module leaves
+ * entry_drop_all() - unregister all sites before this module is unloaded
  *
  * On return all sites are nops, no task is in what they called, and no table comes any more.
  *
@@ -263,7 +267,7 @@ void entry_drop_all(void)
 		free_table(table);
 	}
 	mutex_unlock(&entry_registry.lock);
-	/* Tasks may have been preempted in entry_call(). */
+	/* Wait for tasks that were preempted in entry_call(). */
 	synchronize_rcu_tasks();
 	wait_for_idle_tasks();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tables that modules bring and take away. */
+/* Tables of modules with recorded functions. */
 #ifndef ENTRY_TABLES_H
 #define ENTRY_TABLES_H
 

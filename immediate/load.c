@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Adding the tables of immediate values of modules, and dropping them when modules leave. */
+/*
+ * Register the tables of immediate values of modules, and unregister them when modules are
+ * unloaded.
+ */
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
@@ -126,7 +129,7 @@ int imv_add_table(struct module *module, const struct kmarkers_span *span)
 }
 
 /**
- * imv_drop_module() - forget every site of a module
+ * imv_drop_module() - unregister the sites of a module
  * @module: a module that leaves; of its code, what sets its parameters may still run, and reads
  *	the values that its sites have now.  Its memory stays for another grace period, because
  *	free_module() and a load that fails wait for one

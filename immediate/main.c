@@ -20,7 +20,7 @@ DEFINE_SHOW_ATTRIBUTE(imv_list);
 
 static struct dentry *dir;
 
-/* Name the sites that are in text which is freed after init. */
+/* Report sites in text that is freed after init. */
 static void report_freed_values(const struct module *module, const struct kmarkers_span *span)
 {
 	const struct patcher_site *site;

@@ -116,7 +116,7 @@ static const struct imv_settable *find_settable(const char *wanted)
 	return NULL;
 }
 
-/* A module that leaves waits for the lock. */
+/* Unloading a module waits for the lock. */
 static int run_set_line(char *line)
 {
 	const struct imv_settable *settable;
@@ -220,7 +220,7 @@ void imv_settable_init(struct dentry *dir)
 	patcher_control_open(&control);
 }
 
-/* On return no value is set any more. */
+/* On return no value can be set. */
 void imv_settable_exit(void)
 {
 	patcher_control_close(&control);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of variables, from kallsyms. */
+/* Look up names of variables in kallsyms. */
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/seq_file.h>

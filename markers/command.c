@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parsing of commands for names of markers; they are carried out elsewhere. */
+/* Parse commands for names of markers; marker_controls_apply() and others run them. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>

@@ -136,7 +136,7 @@ static void disconnect_builtins(struct marker_control **names, unsigned int nr,
 		names[i]->builtins &= ~builtins;
 }
 
-/* Carry out a command for all of the names or, with an error, for none. */
+/* Run a command for all of the names or, with an error, for none. */
 static int apply_to_controls(struct marker_control **names, unsigned int nr,
 		 const struct control_command *command)
 {
@@ -155,7 +155,7 @@ static int apply_to_controls(struct marker_control **names, unsigned int nr,
 	return err;
 }
 
-/* Carry out a command for a name.  -ENODEV: its last marker left during the write. */
+/* Run a command for a name. -ENODEV: its last marker left during the write. */
 int marker_control_apply(struct marker_control *control, const struct control_command *command)
 {
 	int err = -ENODEV;

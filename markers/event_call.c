@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One trace event: its fields, how its records are printed, and its way into the trace
- * core and out again.  The caller holds event_mutex.
+ * A trace event: its fields, how its records are printed, and how it is added to and removed from
+ * the trace core. The caller holds event_mutex.
  *
- * Who opened the file format of an event may read it when the event has been removed:
- * some kernels then look at what was its struct trace_event_call.  So an event that the
- * trace core has known is kept, and is used again when the same is offered.
+ * A program that has the file format of an event open may read it after the event was removed: some
+ * kernels then read its struct trace_event_call. So an event that was added to the trace core is
+ * kept after its removal, and reused when the same event is offered.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -34,15 +34,15 @@
 
 #define KEPT_BITS	10
 
-/* Events that have been removed. */
+/* Removed events, kept for reuse. */
 static DEFINE_HASHTABLE(kept, KEPT_BITS);
 
-/* What try_module_get() refuses. */
+/* A module state for which try_module_get() fails. */
 static struct module departed = { .state = MODULE_STATE_GOING };
 
 /*
- * The text whole, or none of it: then the trace core prints the line again, where it has more room.
- * A text that would be longer than its pages ends in dots.
+ * Print the whole text or nothing, so that the trace core retries with more room. A text longer
+ * than its pages ends in dots.
  */
 static void print_slots(struct trace_seq *to, const struct marker_event *event,
 			const unsigned long *slots)
@@ -87,7 +87,7 @@ static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 
 static struct trace_event_functions functions = { .trace = print_record };
 
-/* As the trace core wants them, which aligns them as we do. */
+/* Define fields as the trace core expects them; both align them alike. */
 static int make_fields(struct marker_event *event)
 {
 	const struct record_layout *layout = event->layout;
@@ -172,7 +172,7 @@ static struct marker_event *take_kept(const struct marker_event_offer *offer)
 		    strcmp(event->format, offer->format))
 			continue;
 		hash_del(&event->node);
-		/* The trace core may have removed it. */
+		/* The trace core may have removed the event already. */
 		event->added = false;
 		event->used = false;
 		event->leaves = false;
@@ -200,7 +200,7 @@ static struct marker_event *alloc_event(const struct marker_event_offer *offer)
 	return event;
 }
 
-/* Little is made of an offer at first, because this is done while its module is loaded. */
+/* Allocate only what an offer needs, because this runs while a module is loaded. */
 struct marker_event *marker_event_make(const struct marker_event_offer *offer)
 {
 	struct marker_event *event = take_kept(offer) ?: alloc_event(offer);
@@ -240,7 +240,7 @@ int marker_event_remove(struct marker_event *event)
 	return err;
 }
 
-/* Make an event that of a module.  References to it stay. */
+/* Change the owner of an event to a module. References to it are kept. */
 void marker_event_own(struct marker_event *event, struct module *module)
 {
 	event->owner = module;
@@ -251,8 +251,8 @@ void marker_event_own(struct marker_event *event, struct module *module)
 }
 
 /*
- * Make an event one of no module, which we remove later.  There is no reference to it, nobody gets
- * one, and writes to the file enable of its system pass over it.
+ * Detach an event from its module, for a later removal. It has no references and can get none, and
+ * writes to the file enable of its system skip it.
  */
 void marker_event_close(struct marker_event *event)
 {
@@ -261,13 +261,16 @@ void marker_event_close(struct marker_event *event)
 	event->call.flags |= TRACE_EVENT_FL_IGNORE_ENABLE;
 }
 
-/* Let the trace core remove an event, to which there is no reference, with its owner, which leaves. */
+/*
+ * Leave the removal of an event without references to the trace core, which removes it with its
+ * module.
+ */
 void marker_event_leave_to_core(struct marker_event *event)
 {
 	compat_event_uncount(&event->call, event->owner);
 }
 
-/* Does somebody have a reference to an event?  See event_orphans.c. */
+/* Has the event a reference? See event_orphans.c. */
 bool marker_event_is_held(struct marker_event *event)
 {
 	return event->added && compat_event_is_held(&event->call);
@@ -287,7 +290,7 @@ static void discard(struct marker_event *event)
 	kfree(event);
 }
 
-/* Free an event that the trace core has never known, or keep it. */
+/* Free an event that was never added to the trace core; keep any other for reuse. */
 void marker_event_free(struct marker_event *event)
 {
 	marker_event_drop_users(event);
@@ -297,7 +300,7 @@ void marker_event_free(struct marker_event *event)
 		discard(event);
 }
 
-/* Free what was kept. */
+/* Free the kept events. */
 void marker_event_free_kept(void)
 {
 	struct marker_event *event;

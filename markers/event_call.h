@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A trace event: in the kernel only. */
+/* A trace event; in the kernel only. */
 #ifndef MARKERS_EVENT_CALL_H
 #define MARKERS_EVENT_CALL_H
 
@@ -11,10 +11,10 @@
 #include <kmarkers/event.h>
 #include <kmarkers/typed.h>
 
-/* The system of the events of markers. */
+/* The trace system of marker events. */
 #define EVENT_SYSTEM	"kmarkers"
 
-/* How many arguments of a probe are in registers, behind its private data. */
+/* The number of a probe's arguments in registers, after its private data. */
 #define EVENT_REGISTERS	5
 
 struct module;
@@ -66,7 +66,7 @@ struct marker_event {
 };
 
 /**
- * struct event_user - a buffer of the trace core, or perf
+ * struct event_user - a trace buffer that records an event, or perf
  * @node: among those of its event
  * @event: the event
  * @file: the buffer; NULL for perf
@@ -85,7 +85,7 @@ struct event_user {
 	u16 offsets[EVENT_REGISTERS];
 };
 
-/* What the source of an event knows of it. */
+/* The source's data of an event. */
 static inline struct marker_event_offer marker_event_offer(const struct marker_event *event)
 {
 	return (struct marker_event_offer) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Markers as a source of events: each name is one. */
+/* Event source for markers: each name is one event. */
 #include <linux/kernel.h>
 
 #include <kmarkers/marker.h>
@@ -64,7 +64,7 @@ static int find_marker(const struct marker_event_offer *wanted, marker_event_vis
 	return marker ? marker_event_offer_marker(marker, module, visit, data) : 0;
 }
 
-/* The markers of a module that leaves are dropped before its events. */
+/* The markers of a module are unregistered before its events. */
 static bool make_markers_ready(struct module *module, bool on)
 {
 	return on && marker_tables_ready(module);

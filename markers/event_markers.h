@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Markers as a source of events.  In the kernel only. */
+/* Event source for markers; in the kernel only. */
 #ifndef MARKERS_EVENT_MARKERS_H
 #define MARKERS_EVENT_MARKERS_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The events that there are: what is made of offers, and what is added to the trace core
- * and removed from it, at once or by the work item.  Who calls these functions holds
- * event_mutex.
+ * All trace events: created from offers, and added to and removed from the trace core, at once or
+ * by the work item. Callers hold event_mutex.
  */
 #include <linux/errno.h>
 #include <linux/jhash.h>
@@ -16,7 +15,7 @@
 #include "event_call.h"
 #include "event_names.h"
 
-#define AT_ONCE		32	/* events that insmod or rmmod waits for */
+#define AT_ONCE		32	/* events that insmod or rmmod waits for at most */
 
 struct event_names marker_event_names = {
 	.pending = LIST_HEAD_INIT(marker_event_names.pending),
@@ -48,7 +47,7 @@ struct marker_event *marker_event_find(const char *system, const char *name)
 	return NULL;
 }
 
-/* Let an orphan be an event like others again.  It holds us no more. */
+/* Adopt an orphan: make it an ordinary event again. It drops its reference to this module. */
 static void adopt_event(struct marker_event *event, struct marker_event_source *source,
 			struct module *module)
 {
@@ -58,23 +57,24 @@ static void adopt_event(struct marker_event *event, struct marker_event_source *
 	module_put(THIS_MODULE);
 }
 
-static void tell_source(const struct marker_event_offer *offer)
+static void report_made(const struct marker_event_offer *offer)
 {
 	if (offer->made)
 		*offer->made = true;
 }
 
 /*
- * Is this event what is offered, or the one that forbids it?  If not, there is none.  An event
- * that the trace core removes is not used again: marker_events_gone() makes a new one.
+ * Return true if @event decides an offer: it is the event of the offer, or its name or format
+ * conflicts with it.  An event that the trace core removes decides nothing:
+ * marker_events_module_gone() makes a new one.
  */
-static bool meet_event(struct newcomers *newcomers, struct marker_event *event,
+static bool decide_offer(struct newcomers *newcomers, struct marker_event *event,
 		       const struct marker_event_offer *offer)
 {
 	bool same = !strcmp(event->format, offer->format);
 
 	if (same)
-		tell_source(offer);
+		report_made(offer);
 	if (event->orphan && same) {
 		adopt_event(event, newcomers->source, offer->module);
 		return true;
@@ -95,18 +95,18 @@ static bool meet_event(struct newcomers *newcomers, struct marker_event *event,
 }
 
 /**
- * marker_event_note() - let what is offered be an event
+ * marker_event_accept() - create or reuse the event of an offer
  * @data: struct newcomers, which gets the event if it is new
  * @offer: the offer
  *
  * Return: 0.  What gets no event works without; the log says why.
  */
-int marker_event_note(void *data, const struct marker_event_offer *offer)
+int marker_event_accept(void *data, const struct marker_event_offer *offer)
 {
 	struct marker_event *event = marker_event_find(offer->system, offer->name);
 	struct newcomers *newcomers = data;
 
-	if (event && meet_event(newcomers, event, offer))
+	if (event && decide_offer(newcomers, event, offer))
 		return 0;
 	if (!marker_event_can_have(offer)) {
 		pr_warn("%.64s in %s: no trace event: its name cannot be one\n", offer->name,
@@ -121,7 +121,7 @@ int marker_event_note(void *data, const struct marker_event_offer *offer)
 	event->source = newcomers->source;
 	hash_add(marker_event_names.names, &event->node, hash_of(event->name));
 	list_add_tail(&event->list, &newcomers->fresh);
-	tell_source(offer);
+	report_made(offer);
 	return 0;
 }
 
@@ -139,10 +139,10 @@ static void add_event(struct marker_event *event)
 }
 
 /**
- * marker_event_forget() - forget an event that the trace core does not know
+ * marker_event_forget() - free an event that is not in the trace core
  * @event: the event
  *
- * What had no event so far, because its format is another one, gets one.
+ * An offer of the same name with another format, which had no event so far, gets one.
  */
 void marker_event_forget(struct marker_event *event)
 {
@@ -152,9 +152,9 @@ void marker_event_forget(struct marker_event *event)
 	hash_del(&event->node);
 	marker_newcomers_init(&newcomers, event->source);
 	wanted.format = NULL;
-	/* Its module cannot be freed before marker_events_go(), which waits for our lock. */
+	/* Its module is not freed before marker_events_module_going(), which waits for our lock. */
 	if (event->source)
-		event->source->find(&wanted, marker_event_note, &newcomers);
+		event->source->find(&wanted, marker_event_accept, &newcomers);
 	marker_event_free(event);
 	if (list_empty(&newcomers.fresh))
 		return;
@@ -163,7 +163,7 @@ void marker_event_forget(struct marker_event *event)
 	add_event(event);
 }
 
-/* Add an event that is to be added; remove one that leaves. */
+/* Add a pending event, or remove one that is marked as leaving. */
 static void apply_event(struct marker_event *event)
 {
 	list_del_init(&event->list);
@@ -179,7 +179,7 @@ static void apply_events(struct list_head *list, unsigned int most)
 		apply_event(list_first_entry(list, struct marker_event, list));
 }
 
-/* The work item.  Between two events, others may have the lock. */
+/* The work item. It releases the lock after each event, so that others can take it. */
 static void apply_pending(struct work_struct *work)
 {
 	bool more;
@@ -193,13 +193,13 @@ static void apply_pending(struct work_struct *work)
 	} while (more);
 }
 
-/* Add or remove all events of a list. */
+/* Add or remove all events of a list now. */
 void marker_events_apply(struct list_head *list)
 {
 	apply_events(list, UINT_MAX);
 }
 
-/* Add or remove the first events of a list, and let the work item do the others. */
+/* Add or remove the first events of a list now, and queue the others for the work item. */
 void marker_events_apply_first(struct list_head *list)
 {
 	apply_events(list, AT_ONCE);

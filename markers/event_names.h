@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The events that there are, and those that are to be added or removed.  In the kernel only. */
+/* All trace events, and those that are to be added or removed; in the kernel only. */
 #ifndef MARKERS_EVENT_NAMES_H
 #define MARKERS_EVENT_NAMES_H
 
@@ -15,7 +15,7 @@
 struct marker_event;
 
 /**
- * struct event_names - the events that there are
+ * struct event_names - all trace events
  * @lock: the kernel's event_mutex; NULL if there are no events
  * @names: all of them
  * @pending: to be added or, if they leave, removed
@@ -35,7 +35,7 @@ extern struct event_names marker_event_names;
 	hash_for_each_safe(marker_event_names.names, bucket, next, event, node)
 
 /**
- * struct newcomers - what comes of offers
+ * struct newcomers - events to be added and removed because of offers
  * @source: who makes them
  * @fresh: events made of them, to be added
  * @stale: events of other formats with their names, to be removed
@@ -47,7 +47,7 @@ struct newcomers {
 };
 
 void marker_newcomers_init(struct newcomers *newcomers, struct marker_event_source *source);
-int marker_event_note(void *newcomers, const struct marker_event_offer *offer);
+int marker_event_accept(void *newcomers, const struct marker_event_offer *offer);
 struct marker_event *marker_event_find(const char *system, const char *name);
 void marker_event_forget(struct marker_event *event);
 void marker_events_apply(struct list_head *list);

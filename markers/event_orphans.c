@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * References to events, and events that are still referred to when nobody offers them any more.
+ * References to events, and orphans: events that are referenced after their last offer was
+ * withdrawn.
  *
  * perf, event probes, and triggers and commands of ftrace that switch an event take a reference
  * with trace_event_try_get_ref(), event probes also while the event is off.  Through it they look
@@ -47,7 +48,7 @@ static void look_later(void)
 }
 
 /**
- * marker_event_orphan() - keep an event that nobody offers any more and somebody refers to
+ * marker_event_orphan() - keep a referenced event whose last offer was withdrawn
  * @event: the event; whoever has it on gets its records again when it is adopted
  *
  * To switch it on is an error, also by the file enable of its system.  It has no
@@ -65,7 +66,7 @@ void marker_event_orphan(struct marker_event *event)
 /* Return whether an orphan was removed. */
 static bool remove_orphan(struct marker_event *event)
 {
-	/* It stays, too, as long as a buffer has it on. */
+	/* It also stays while it is enabled in a buffer. */
 	if (marker_event_is_held(event) || marker_event_remove(event))
 		return false;
 	event->orphan = false;
@@ -92,7 +93,7 @@ static void look_at_orphans(struct work_struct *work)
 }
 
 /**
- * marker_events_lose_source() - make orphans of the events of a source that are referred to
+ * marker_events_lose_source() - make orphans of the referenced events of a source
  * @source: the source, which leaves
  */
 void marker_events_lose_source(struct marker_event_source *source)
@@ -113,7 +114,7 @@ void marker_events_lose_source(struct marker_event_source *source)
 	}
 }
 
-/* There are no orphans: each holds this module. */
+/* There are no orphans, because each holds a reference to this module. */
 void marker_event_orphans_exit(void)
 {
 	cancel_delayed_work_sync(&orphans_work);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Events that somebody has a reference to, and nobody offers any more.  In the kernel only. */
+/* Orphans: events that are referenced after their last offer was withdrawn; in the kernel only. */
 #ifndef MARKERS_EVENT_ORPHANS_H
 #define MARKERS_EVENT_ORPHANS_H
 

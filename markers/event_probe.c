@@ -65,7 +65,7 @@ static void describe_site(char *site, const struct marker *marker)
 		snprintf(site, SITE_BYTES, "%s %s", marker->module, marker->func);
 }
 
-/* The trace probe.  Preemption is disabled, as in every probe. */
+/* The trace probe: writes the record of a hit. Preemption is disabled, as in every probe. */
 void marker_event_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	const struct marker *marker = marker_of_args(args);

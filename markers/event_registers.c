@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hits of typed markers as records, without a detour over memory: the register_writers of
- * marker_event_to_buffer(), which stubs call with the arguments in registers.  A hit of a
- * marker with one user is written by one of them, as by the probe that TRACE_EVENT() makes.
+ * Write records of typed markers directly from registers: variants of marker_event_to_buffer(),
+ * which stubs call with the arguments in registers. A hit of a marker with one user is written by
+ * one of them, as by the probe that TRACE_EVENT() makes.
  *
  * Fields are stored in the order of their offsets with eight bytes each: what is too much
  * is overwritten by the next, or is behind the last, where the record has room for it.
@@ -73,7 +73,7 @@ static void *const register_writers[EVENT_REGISTERS + 1] = {
 };
 
 /**
- * marker_event_find_register_writer() - let hits of typed markers be written from registers, if they can be
+ * marker_event_find_register_writer() - choose the writer for arguments in registers, if possible
  * @user: a user of an event; its file is set
  *
  * They cannot be if there are more arguments than registers, strings or arrays.
@@ -104,7 +104,7 @@ static marker_typed_func *register_writer_of(const struct marker_probe *probe)
 	return probe->func == marker_event_to_buffer ? user->register_writer : NULL;
 }
 
-/* Before anything is registered. */
+/* Called before any event source is registered. */
 void marker_event_use_register_writers(void)
 {
 	marker_stub_register_probe = register_writer_of;

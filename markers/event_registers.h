@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Hits of typed markers as records, with the arguments in registers. */
+/* Writing records of typed markers from registers. */
 #ifndef MARKERS_EVENT_REGISTERS_H
 #define MARKERS_EVENT_REGISTERS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who wants the records of an event: each buffer of the trace core, and perf, is
- * connected by the source.  All of it under event_mutex.
+ * Users of an event: each trace buffer that records it, and perf, is connected to the event's
+ * source. All functions run under event_mutex.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -16,7 +16,7 @@
 #include "event_registers.h"
 #include "event_users.h"
 
-/* A buffer that takes no record. */
+/* A trace file that accepts no record. */
 static struct trace_event_file nowhere = { .flags = EVENT_FILE_FL_SOFT_DISABLED };
 
 static int connect_user(struct event_user *user)
@@ -90,7 +90,7 @@ static void del_user(struct event_user *user)
 	if (err)
 		WRITE_ONCE(user->file, &nowhere);
 	synchronize_rcu_expedited();
-	/* It is still called, so it stays, and so do we. */
+	/* The probe is still called, so neither it nor this module can be freed. */
 	if (err) {
 		pr_err("%s: its trace event cannot be disconnected: error %d\n",
 		       user->event->name, err);
@@ -113,7 +113,7 @@ static void del_user_of(struct marker_event *event, const struct trace_event_fil
 	}
 }
 
-/* The trace core calls this when a buffer, or perf, begins or ceases to want records. */
+/* The trace core calls this when the event is enabled or disabled in a buffer or by perf. */
 int marker_event_reg(struct trace_event_call *call, enum trace_reg type, void *data)
 {
 	struct marker_event *event = container_of(call, struct marker_event, call);
@@ -134,7 +134,7 @@ int marker_event_reg(struct trace_event_call *call, enum trace_reg type, void *d
 	}
 }
 
-/* With a trigger an event that is forgotten is not switched off before. */
+/* An event with a trigger is not disabled before it is removed. */
 void marker_event_drop_users(struct marker_event *event)
 {
 	struct event_user *user, *next;

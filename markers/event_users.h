@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Who wants the records of an event: buffers of the trace core, and perf. */
+/* Users of an event: trace buffers that record it, and perf. */
 #ifndef MARKERS_EVENT_USERS_H
 #define MARKERS_EVENT_USERS_H
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hits of markers as records: probes, which the trace core's buffers and perf register.
+ * Write the hits of markers as records: probes for trace buffers and perf.
  *
- * As with tracepoints there is no guard: the buffers refuse who comes again in the
- * same context.
+ * As with tracepoints there is no guard: the ring buffer rejects recursion in one context.
  */
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
@@ -54,7 +53,10 @@ void marker_event_to_buffer(void *private, void *call_private, const char *fmt, 
 	unsigned int size;
 	struct hit hit;
 
-	/* A user that cannot be disconnected has a file that is off, and its event may be gone. */
+	/*
+	 * A user that could not be disconnected has a disabled file, and its event may have been
+	 * removed.
+	 */
 	if (trace_trigger_soft_disabled(file))
 		return;
 	layout = user->event->layout;
@@ -62,13 +64,13 @@ void marker_event_to_buffer(void *private, void *call_private, const char *fmt, 
 	put_in_buffer(layout, file, size, hit.slots, hit.lengths);
 }
 
-/* What perf keeps behind a record is 4 bytes more than a multiple of 8. */
+/* perf aligns a record so that its size is 4 bytes less than a multiple of 8. */
 static unsigned int perf_size(unsigned int bytes)
 {
 	return ALIGN(bytes + sizeof(u32), sizeof(u64)) - sizeof(u32);
 }
 
-/* Does perf, or a program of BPF, want what this CPU hits? */
+/* Does perf, or a BPF program, record this event on this CPU? */
 static __always_inline bool is_event_wanted(struct marker_event *event)
 {
 	return bpf_prog_array_valid(&event->call) ||
@@ -92,7 +94,7 @@ static __always_inline void put_in_perf(struct marker_event *event, unsigned int
 	perf_trace_run_bpf_submit(record, size, context, &event->call, 1, regs, head, NULL);
 }
 
-/* For perf itself and for programs of BPF, which run in it. */
+/* Write a record for perf and for BPF programs that perf runs. */
 void marker_event_to_perf(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct event_user *user = private;
@@ -107,7 +109,7 @@ void marker_event_to_perf(void *private, void *call_private, const char *fmt, va
 }
 
 /**
- * marker_event_write() - a hit of an event, of which another source has the arguments
+ * marker_event_write() - write the record of a hit of another event source
  * @private: what the source's connect() was given
  * @args: one for each field
  *

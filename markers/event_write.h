@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Hits as records. */
+/* Writing hits as records. */
 #ifndef MARKERS_EVENT_WRITE_H
 #define MARKERS_EVENT_WRITE_H
 

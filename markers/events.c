@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What sources offer as trace events: which there are, and when.
+ * Registry of event sources: creates and removes trace events as modules are loaded and unloaded.
  *
  * One name is one event, of the format that was offered first.  It is the event of a module that
  * offers it, which perf keeps loaded.  When this module leaves, another one that offers it gets the
@@ -11,8 +11,8 @@
  *
  * An event that was on has left records in buffers, which only the trace core can empty,
  * and may have triggers: it becomes an event of its module for the trace core as well, whose
- * notifier, of priority 1, removes it between marker_events_go() and marker_events_gone().
- * All other events are removed by us.
+ * notifier, of priority 1, removes it between marker_events_module_going() and
+ * marker_events_module_gone().  All other events are removed by us.
  *
  * Lock order: attaching (functions.c), event_mutex, then the lock of the registry of a
  * source.  The trace core calls marker_event_reg() under trace_types_lock as well, so
@@ -40,7 +40,7 @@
 #include "events.h"
 #include "ftrace.h"
 
-/* Of all sources; guarded by event_mutex. */
+/* All event sources; guarded by event_mutex. */
 static LIST_HEAD(sources);
 
 static void lock_events(void)
@@ -60,20 +60,20 @@ static void come_from(struct marker_event_source *source, struct module *module)
 	if (!source->ready(module, true))
 		return;
 	marker_newcomers_init(&newcomers, source);
-	source->visit(module, marker_event_note, &newcomers);
+	source->visit(module, marker_event_accept, &newcomers);
 	marker_events_apply(&newcomers.stale);
 	marker_events_apply_first(&newcomers.fresh);
 }
 
 /**
- * marker_events_come() - make events of what a module has
+ * marker_events_module_live() - create the events that a module offers
  * @module: the module, whose init has succeeded: one that fails leaves although it is referred to
  *
- * What gets no event works without; the log says why.
+ * Without an event all else works; the log says why.
  *
  * Context: may sleep.
  */
-void marker_events_come(struct module *module)
+void marker_events_module_live(struct module *module)
 {
 	struct marker_event_source *source;
 
@@ -93,7 +93,7 @@ static int take_owner(void *data, const struct marker_event_offer *offer)
 	return 1;
 }
 
-/* Return whether there is another module that offers the event: it has it now. */
+/* Hand the event over to another module that offers it. Return false if there is none. */
 static bool hand_on(struct marker_event *event)
 {
 	struct marker_event_offer wanted = marker_event_offer(event);
@@ -101,7 +101,10 @@ static bool hand_on(struct marker_event *event)
 	return event->source->find(&wanted, take_owner, event);
 }
 
-/* To another module, or away: at once, by us soon, or by the trace core. */
+/*
+ * Hand the event over to another module that offers it, else remove it: now, from our work item, or
+ * leave it to the trace core.
+ */
 static void give_away(struct marker_event *event, struct list_head *leaving)
 {
 	if (hand_on(event))
@@ -116,7 +119,7 @@ static void give_away(struct marker_event *event, struct list_head *leaving)
 		return;
 	}
 	event->leaves = true;
-	/* Later, something of other modules may have the name, and may be hit. */
+	/* Another module may define the same name later, and hit it. */
 	marker_event_drop_users(event);
 	if (event->used) {
 		marker_event_leave_to_core(event);
@@ -127,12 +130,12 @@ static void give_away(struct marker_event *event, struct list_head *leaving)
 }
 
 /**
- * marker_events_go() - see what becomes of the events of a module
+ * marker_events_module_going() - hand over or remove the events of a module
  * @module: the module that leaves; its markers are forgotten
  *
  * Context: may sleep.
  */
-void marker_events_go(struct module *module)
+void marker_events_module_going(struct module *module)
 {
 	struct marker_event_source *source;
 	struct marker_event *event;
@@ -153,12 +156,12 @@ void marker_events_go(struct module *module)
 }
 
 /**
- * marker_events_gone() - free what the trace core has forgotten
+ * marker_events_module_gone() - free events that the trace core has removed
  * @module: the module that leaves
  *
  * Context: may sleep.
  */
-void marker_events_gone(struct module *module)
+void marker_events_module_gone(struct module *module)
 {
 	struct marker_event *event;
 	struct hlist_node *next;
@@ -174,7 +177,7 @@ void marker_events_gone(struct module *module)
 }
 
 /**
- * marker_events_attach() - make an event of a marker that root put on a function
+ * marker_events_attach() - create the event of a marker attached to a function
  * @function: the function and its marker
  *
  * Context: may sleep.
@@ -188,13 +191,14 @@ void marker_events_attach(struct function_marker *function)
 	marker_newcomers_init(&newcomers, &marker_event_markers);
 	lock_events();
 	function->ready = true;
-	marker_event_offer_marker(&function->marker, function->owner, marker_event_note, &newcomers);
+	marker_event_offer_marker(&function->marker, function->owner, marker_event_accept,
+				  &newcomers);
 	marker_events_apply(&newcomers.stale);
 	marker_events_apply(&newcomers.fresh);
 	unlock_events();
 }
 
-/* Does somebody have an event on, or a reference to it? */
+/* Is an event enabled or referenced? */
 static bool is_in_use(struct marker_event *event)
 {
 	return !list_empty(&event->users) || marker_event_is_held(event);
@@ -215,11 +219,11 @@ static int detach_event(struct marker_event *event)
 }
 
 /**
- * marker_events_detach() - let go of the event of a function's marker, which is to leave
+ * marker_events_detach() - remove the event of a function's marker before the marker is detached
  * @function: the function and its marker
  *
  * Context: may sleep.
- * Return: 0; or -EBUSY if somebody has the event on, or a reference to it.
+ * Return: 0; or -EBUSY if the event is enabled or referenced.
  */
 int marker_events_detach(struct function_marker *function)
 {
@@ -266,7 +270,7 @@ static int note_offered(void *data, const struct marker_event_offer *offer)
 	return 0;
 }
 
-/* Does somebody have an event on, or a reference to one, that is not offered any more? */
+/* Is any event enabled or referenced that is not offered any more? */
 static bool is_busy(const struct marker_event_source *source)
 {
 	struct marker_event *event;
@@ -280,7 +284,7 @@ static bool is_busy(const struct marker_event_source *source)
 	return false;
 }
 
-/* Events that are not offered any more, and that are not busy, leave: by us, soon. */
+/* Queue the removal of events that are not offered any more and not busy. */
 static void withdraw_events(const struct marker_event_source *source, struct list_head *leaving)
 {
 	struct marker_event *event;
@@ -316,7 +320,7 @@ static int change_offers(struct marker_event_source *source)
 		return -EBUSY;
 	withdraw_events(source, &leaving);
 	marker_newcomers_init(&newcomers, source);
-	source->visit(NULL, marker_event_note, &newcomers);
+	source->visit(NULL, marker_event_accept, &newcomers);
 	marker_events_apply(&newcomers.stale);
 	marker_events_apply_first(&leaving);
 	marker_events_apply_first(&newcomers.fresh);
@@ -355,7 +359,7 @@ const struct marker_event_calls marker_event_calls = {
 };
 EXPORT_SYMBOL_GPL(marker_event_calls);
 
-/* Without the lock there are no events, and all else works. */
+/* Without event_mutex there are no events, and all else works. */
 int __init marker_events_init(void)
 {
 	struct mutex *lock = (struct mutex *)patcher_find_symbol("event_mutex");
@@ -372,7 +376,7 @@ int __init marker_events_init(void)
 	return join_source(&marker_event_markers);
 }
 
-/* No module with markers is left.  The work item removes what is left of their events. */
+/* No module with markers is loaded. The work item removes the remaining events. */
 void marker_events_exit(void)
 {
 	marker_event_orphans_exit();

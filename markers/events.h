@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What sources offer as trace events: which there are, and when.  In the kernel only. */
+/* Registry of event sources; in the kernel only. */
 #ifndef MARKERS_EVENTS_H
 #define MARKERS_EVENTS_H
 
@@ -8,9 +8,9 @@ struct module;
 
 int marker_events_init(void);
 void marker_events_exit(void);
-void marker_events_come(struct module *module);
-void marker_events_go(struct module *module);
-void marker_events_gone(struct module *module);
+void marker_events_module_live(struct module *module);
+void marker_events_module_going(struct module *module);
+void marker_events_module_gone(struct module *module);
 void marker_events_attach(struct function_marker *function);
 int marker_events_detach(struct function_marker *function);
 void marker_events_flush(void);

@@ -2,10 +2,10 @@
 /*
  * The directories of names in debugfs, and the files in them.
  *
- * Names come and go with modules.  Removing a directory waits for operations on its
- * files, so two locks are needed.  The lock of this file is held while directories
- * are made and removed; no operation on their files takes it.  The lock of controls.c
- * protects the data that these operations use.
+ * Names are added and removed with modules. Removing a directory waits for operations on its files,
+ * so two locks are needed. The lock of this file is held while directories are made and removed; no
+ * operation on their files takes it. The lock of controls.c protects the data that these operations
+ * use.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -58,7 +58,7 @@ static ssize_t probe_write(struct file *file, const char __user *buf, size_t cou
 	return write_command(file, buf, count, marker_command_find);
 }
 
-/* How many probes in a part of an array have this code. */
+/* Count the probes with this function in a part of an array. */
 static unsigned int count_code(const struct probe_array *array, unsigned int from,
 			       unsigned int to, unsigned long code)
 {
@@ -156,7 +156,10 @@ static bool can_be_directory(const char *name)
 	return patcher_is_identifier(name) && strlen(name) <= NAME_MAX;
 }
 
-/* Few: what a module of a thousand names takes to be loaded is mostly these. */
+/*
+ * Create few directories: they are most of the time that loading a module of a thousand names
+ * takes.
+ */
 static void create_files(struct marker_control *control)
 {
 	struct dentry *dir;
@@ -175,13 +178,13 @@ static void create_files(struct marker_control *control)
 }
 
 /**
- * marker_files_come() - make directories for names that have none
+ * marker_files_add() - create directories for names that have none
  * @module: the module whose markers were added; NULL for any
  *
  * Context: may sleep.
  * Return: 0, or -ENOMEM with directories for some of the names.
  */
-int marker_files_come(struct module *module)
+int marker_files_add(struct module *module)
 {
 	struct marker_control *control, *next;
 	LIST_HEAD(new);
@@ -198,11 +201,11 @@ int marker_files_come(struct module *module)
 }
 
 /**
- * marker_files_go() - remove the directories of names that have no marker any more
+ * marker_files_remove() - remove the directories of names without markers
  *
  * Context: may sleep; waits for operations on their files.
  */
-void marker_files_go(void)
+void marker_files_remove(void)
 {
 	struct marker_control *control, *next;
 	LIST_HEAD(gone);

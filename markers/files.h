@@ -7,7 +7,7 @@ struct dentry;
 struct module;
 
 void marker_files_init(struct dentry *dir);
-int marker_files_come(struct module *module);
-void marker_files_go(void);
+int marker_files_add(struct module *module);
+void marker_files_remove(void);
 
 #endif /* MARKERS_FILES_H */

@@ -164,8 +164,8 @@ int marker_ftrace_prepare(struct function_marker *function, const char *symbol)
 }
 
 /*
- * Free a function marker.  On return ftrace does not call it any more; if ftrace refuses
- * to unregister it, the operations stay allocated.
+ * Free a function marker. On return ftrace no longer calls it; if ftrace refuses to unregister it,
+ * the operations stay allocated.
  */
 int marker_ftrace_forget(struct function_marker *function)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Markers on functions that have none in their code: root attaches and detaches them. */
+/* Attach markers to functions that have none in their code, and detach them. */
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -26,9 +26,9 @@ static int detach_function(struct function_marker *function)
 
 	list_del(&function->node);
 	marker_tables_drop_records(&function->record);
-	marker_files_go();
+	marker_files_remove();
 	err = marker_ftrace_forget(function);
-	/* What ftrace still calls is ours. */
+	/* ftrace still calls our code: keep this module loaded. */
 	if (!err)
 		module_put(THIS_MODULE);
 	return err;
@@ -65,7 +65,10 @@ static int make_function(const char *symbol, const char *name, struct function_m
 	return err;
 }
 
-/* The marker's event needs us, and nobody tells us when somebody refers to it: the marker holds us. */
+/*
+ * The marker holds a reference to this module: its event needs this module, and nothing reports
+ * references to the event.
+ */
 static int attach_function(const char *symbol, const char *name)
 {
 	struct function_marker *function;
@@ -79,7 +82,7 @@ static int attach_function(const char *symbol, const char *name)
 		return err;
 	}
 	list_add_tail(&function->node, &attached);
-	err = marker_files_come(NULL);
+	err = marker_files_add(NULL);
 	if (err) {
 		detach_function(function);
 		return err;
@@ -140,7 +143,7 @@ int marker_function_detach(const char *name)
 }
 
 /**
- * marker_functions_drop() - detach markers from functions of a module
+ * marker_functions_drop() - detach markers from the functions of an unloading module
  * @module: the module, before ftrace forgets its functions; with it goes its event
  *
  * Context: may sleep.

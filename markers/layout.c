@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The fields of a record, from the format of its marker. */
+/* Lay out the fields of a record, from the format of its marker. */
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -11,8 +11,8 @@
 #include "print_fmt.h"
 
 /*
- * What tracers cannot take for the name of a field: the keywords of C, and what bpftrace has for
- * a macro when it makes a struct of an event.
+ * Names that no field may have: keywords of C, and macros of bpftrace, which makes a struct of an
+ * event.
  */
 static const char *const taken[] = {
 	"NULL", "alignas", "alignof", "asm", "auto", "bool", "break", "case", "char", "const",
@@ -105,7 +105,9 @@ static void name_field(struct record_layout *layout, const char *text, const cha
 		field->name[0] = '\0';
 }
 
-/* The fields that have no name are called by their place, and no other field is called that. */
+/*
+ * Name the fields without a name by their position, and rename other fields that have such a name.
+ */
 static void name_others(struct record_layout *layout)
 {
 	unsigned int i = 0;
@@ -184,13 +186,13 @@ static void set_type(struct layout_field *field, const struct format_conversion 
 	}
 }
 
-/* What the offset of a field in a record is a multiple of. */
+/* Return the alignment of a field. */
 unsigned int marker_field_align(const struct layout_field *field)
 {
 	return field->is_array ? 1 : field->bytes;
 }
 
-/* Behind the fields that there are. */
+/* Append a field after the existing ones. */
 static int place_field(struct record_layout *layout)
 {
 	struct layout_field *field = &layout->field[layout->nr];
@@ -204,7 +206,7 @@ static int place_field(struct record_layout *layout)
 	return 0;
 }
 
-/* A width or a precision that is an argument. */
+/* Add a field for a width or a precision that is an argument. */
 static int add_star(struct record_layout *layout)
 {
 	struct layout_field *field = &layout->field[layout->nr];
@@ -249,7 +251,7 @@ static int add_fields(struct record_layout *layout, const char *format)
 	return err;
 }
 
-/* At least as many as the format has arguments, and not many more than an event takes. */
+/* Bound the number of arguments of a format from above; little more than an event takes. */
 static unsigned int most_fields(const char *format)
 {
 	unsigned int nr = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Records of trace events: which fields they have, how arguments get into them, and out again.
+ * Layout of the records of trace events, and conversion of arguments to and from them.
  *
  * An argument is kept in a slot of eight bytes.  A number has as many bytes in the record as its
  * type.  An array of fixed length is copied; one that cannot be read becomes zeros.  A

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lists of registered markers, and walks over them. */
+/* List registered markers, and walk over them. */
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>

@@ -25,7 +25,7 @@
 
 static struct dentry *dir;
 
-/* Print the file list.  The names in it have their trace events. */
+/* Print the file list, after pending trace events were added. */
 static int list_show(struct seq_file *m, void *unused)
 {
 	marker_events_flush();
@@ -106,7 +106,7 @@ static int add_marker_module(struct module *module)
 	if (!stubs.chunks && !markers.chunks)
 		return patcher_check_tables(module, needs);
 	return check_freed(module, &markers) ?: marker_stubs_add(module, &stubs) ?:
-	       marker_tables_add(module, &markers) ?: marker_files_come(module);
+	       marker_tables_add(module, &markers) ?: marker_files_add(module);
 }
 
 static void drop_marker_module(struct module *module)
@@ -115,18 +115,21 @@ static void drop_marker_module(struct module *module)
 
 	marker_tables_drop(module);
 	if (marked)
-		marker_files_go();
+		marker_files_remove();
 }
 
 static void lose_module(struct module *module)
 {
-	/* Functions that are detached let go of us, and their events may have to hold us. */
+	/*
+	 * Detaching functions drops references to this module, which orphaned events may have to
+	 * take.
+	 */
 	__module_get(THIS_MODULE);
 	marker_functions_drop(module);
 	marker_raw_flush();
 	marker_tables_disconnect(is_probe_leaving, module);
 	drop_marker_module(module);
-	marker_events_go(module);
+	marker_events_module_going(module);
 	module_put(THIS_MODULE);
 }
 
@@ -172,9 +175,9 @@ static int on_ready(struct notifier_block *nb, unsigned long event, void *data)
 	if (event == MODULE_STATE_COMING)
 		err = marker_tracepoints_connect(data);
 	else if (event == MODULE_STATE_LIVE)
-		marker_events_come(data);
+		marker_events_module_live(data);
 	else if (event == MODULE_STATE_GOING)
-		marker_events_gone(data);
+		marker_events_module_gone(data);
 	return notifier_from_errno(err);
 }
 

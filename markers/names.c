@@ -98,7 +98,7 @@ struct marker_entry *marker_name_get(const char *name)
 	return entry;
 }
 
-/* Forget the format of a name that has no probes, and a name without probes and markers. */
+/* Clear the format of a name that has no probes, and free a name without probes and markers. */
 void marker_name_put(struct marker_entry *entry)
 {
 	lockdep_assert_held(&marker_registry.lock);

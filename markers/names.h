@@ -35,7 +35,7 @@ struct marker_entry {
  * @module: the module; NULL in user space, and for the marker of a function
  * @records: where the markers are
  * @nr: how many
- * @ready: everybody has taken the module over
+ * @ready: all subsystems have registered the module
  */
 struct marker_table {
 	struct list_head node;

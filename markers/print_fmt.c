@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How tracers outside the kernel print a record: as C, a format in quotes and what stands for
- * its arguments.
+ * Make an event's print_fmt, by which tracers outside the kernel print records: a format in quotes,
+ * and C expressions for its arguments.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -11,7 +11,7 @@
 #include "layout.h"
 #include "print_fmt.h"
 
-/* What is written is counted, and kept as long as there is room. */
+/* Append a character: always count it, and store it while there is room. */
 struct writer {
 	char *text;
 	unsigned int room;
@@ -31,13 +31,13 @@ static void write_word(struct writer *to, const char *word)
 		write_char(to, *word++);
 }
 
-/* As it has to stand between quotes, where libtraceevent takes ASCII alone. */
+/* Escape a character for a quoted string; libtraceevent accepts only ASCII. */
 static void write_quoted(struct writer *to, char c)
 {
 	static const char plain[] = "\"\\\n\t\r", letters[] = "\"\\ntr";
 	const char *found = strchr(plain, c);
 
-	/* Of a letter in UTF-8, what follows its first byte. */
+	/* True for the second and later bytes of a UTF-8 character. */
 	if ((c & 0xc0) == 0x80)
 		return;
 	if (c & 0x80)
@@ -50,7 +50,7 @@ static void write_quoted(struct writer *to, char c)
 }
 
 /**
- * struct told - what tracers are told of a conversion
+ * struct conversion_text - a conversion as it is written into print_fmt
  * @how: the conversion
  * @value: the field that it prints
  * @star: the field that is its width or its precision, or NULL
@@ -65,7 +65,7 @@ static void write_quoted(struct writer *to, char c)
  * libtraceevent takes no argument for what it does not know, such as %c, %td and the flags + and
  * blank, and prints the next argument in its place.  It takes one star for a conversion.
  */
-struct told {
+struct conversion_text {
 	struct format_conversion how;
 	const struct layout_field *value;
 	const struct layout_field *star;
@@ -77,82 +77,83 @@ struct told {
 	int precision;
 };
 
-static bool has_flag(const struct told *told, char flag)
+static bool has_flag(const struct conversion_text *text, char flag)
 {
-	return strchr(told->how.flags, flag);
+	return strchr(text->how.flags, flag);
 }
 
-/* The kernel has 0x in front of a 0 as well, which C has not. */
-static void tell_prefix(struct told *told)
+/* The kernel prints 0x before a 0 as well, and C does not. */
+static void set_prefix(struct conversion_text *text)
 {
-	char type = told->how.type;
+	char type = text->how.type;
 
-	told->alternate = has_flag(told, '#') && strchr("oxX", type);
-	if (!told->alternate || type == 'o' || told->width == FORMAT_FROM_ARGUMENT)
+	text->alternate = has_flag(text, '#') && strchr("oxX", type);
+	if (!text->alternate || type == 'o' || text->width == FORMAT_FROM_ARGUMENT)
 		return;
-	if (told->width != FORMAT_NONE && !*told->align)
+	if (text->width != FORMAT_NONE && !*text->align)
 		return;
-	told->prefix = type == 'x' ? "0x" : "0X";
-	told->alternate = false;
-	if (told->width != FORMAT_NONE)
-		told->width = told->width > 2 ? told->width - 2 : FORMAT_NONE;
+	text->prefix = type == 'x' ? "0x" : "0X";
+	text->alternate = false;
+	if (text->width != FORMAT_NONE)
+		text->width = text->width > 2 ? text->width - 2 : FORMAT_NONE;
 }
 
-/* The kernel fills up with zeros also where C does not since there is a precision. */
-static void tell_zeros(struct told *told)
+/* The kernel pads with zeros even with a precision, and C does not. */
+static void set_zeros(struct conversion_text *text)
 {
-	if (told->precision == 0)
-		told->precision = FORMAT_NONE;
-	if (*told->align != '0' || told->precision == FORMAT_NONE)
+	if (text->precision == 0)
+		text->precision = FORMAT_NONE;
+	if (*text->align != '0' || text->precision == FORMAT_NONE)
 		return;
-	if (told->width == FORMAT_FROM_ARGUMENT || told->precision < told->width) {
-		told->precision = FORMAT_NONE;
+	if (text->width == FORMAT_FROM_ARGUMENT || text->precision < text->width) {
+		text->precision = FORMAT_NONE;
 		return;
 	}
-	told->width = FORMAT_NONE;
-	told->align = "";
+	text->width = FORMAT_NONE;
+	text->align = "";
 }
 
-static void tell_number(struct told *told)
+static void set_number(struct conversion_text *text)
 {
-	told->precision = told->how.precision;
-	if (!*told->align && has_flag(told, '0'))
-		told->align = "0";
-	tell_prefix(told);
-	tell_zeros(told);
-	if (told->width == FORMAT_NONE && strchr("di", told->how.type))
-		told->sign = has_flag(told, '+') ? '+' : has_flag(told, ' ') ? ' ' : '\0';
-	if (told->width == FORMAT_FROM_ARGUMENT && told->precision == FORMAT_FROM_ARGUMENT)
-		told->width = FORMAT_NONE;
+	text->precision = text->how.precision;
+	if (!*text->align && has_flag(text, '0'))
+		text->align = "0";
+	set_prefix(text);
+	set_zeros(text);
+	if (text->width == FORMAT_NONE && strchr("di", text->how.type))
+		text->sign = has_flag(text, '+') ? '+' : has_flag(text, ' ') ? ' ' : '\0';
+	if (text->width == FORMAT_FROM_ARGUMENT && text->precision == FORMAT_FROM_ARGUMENT)
+		text->width = FORMAT_NONE;
 }
 
 /*
  * Read a conversion whose first field is @field.  Return the next field, or NULL if it is a percent
  * sign.  A string is in the record as its precision says.
  */
-static const struct layout_field *tell(struct told *told, const struct layout_field *field)
+static const struct layout_field *describe(struct conversion_text *text,
+					   const struct layout_field *field)
 {
 	const struct layout_field *width = NULL, *precision = NULL;
 
-	if (told->how.width == FORMAT_FROM_ARGUMENT)
+	if (text->how.width == FORMAT_FROM_ARGUMENT)
 		width = field++;
-	if (told->how.precision == FORMAT_FROM_ARGUMENT)
+	if (text->how.precision == FORMAT_FROM_ARGUMENT)
 		precision = field++;
-	told->value = field;
-	told->prefix = "";
-	told->width = told->how.width;
-	told->precision = FORMAT_NONE;
-	told->align = has_flag(told, '-') ? "-" : "";
-	if (told->how.type == 'p')
-		told->width = FORMAT_NONE;
-	else if (!strchr("cs", told->how.type))
-		tell_number(told);
-	told->star = told->width == FORMAT_FROM_ARGUMENT ? width :
-		     told->precision == FORMAT_FROM_ARGUMENT ? precision : NULL;
+	text->value = field;
+	text->prefix = "";
+	text->width = text->how.width;
+	text->precision = FORMAT_NONE;
+	text->align = has_flag(text, '-') ? "-" : "";
+	if (text->how.type == 'p')
+		text->width = FORMAT_NONE;
+	else if (!strchr("cs", text->how.type))
+		set_number(text);
+	text->star = text->width == FORMAT_FROM_ARGUMENT ? width :
+		     text->precision == FORMAT_FROM_ARGUMENT ? precision : NULL;
 	return field + 1;
 }
 
-/* A width or a precision. */
+/* Append a width or a precision. */
 static void write_size(struct writer *to, const char *before, int size)
 {
 	char digits[8];
@@ -169,25 +170,28 @@ static const char *length_of(unsigned int bytes)
 	return bytes == 1 ? "hh" : bytes == 2 ? "h" : bytes == 4 ? "" : "l";
 }
 
-static void write_number(struct writer *to, const struct told *told)
+static void write_number(struct writer *to, const struct conversion_text *text)
 {
-	if (told->sign)
+	if (text->sign)
 		write_word(to, "%s");
-	write_word(to, told->prefix);
+	write_word(to, text->prefix);
 	write_char(to, '%');
-	if (told->alternate)
+	if (text->alternate)
 		write_char(to, '#');
-	write_word(to, told->align);
-	write_size(to, "", told->width);
-	write_size(to, ".", told->precision);
-	write_word(to, length_of(told->how.bytes));
-	write_char(to, told->how.type);
+	write_word(to, text->align);
+	write_size(to, "", text->width);
+	write_size(to, ".", text->precision);
+	write_word(to, length_of(text->how.bytes));
+	write_char(to, text->how.type);
 }
 
-/* As a symbol or as a number: tracers know no more, or take it for an address in the record. */
-static void write_pointer(struct writer *to, const struct told *told)
+/*
+ * Print a pointer as a symbol or a number: tracers know no other form, or take it for an address in
+ * the record.
+ */
+static void write_pointer(struct writer *to, const struct conversion_text *text)
 {
-	char kind = told->how.pointer;
+	char kind = text->how.pointer;
 
 	write_word(to, "%p");
 	if (kind)
@@ -195,32 +199,32 @@ static void write_pointer(struct writer *to, const struct told *told)
 }
 
 /* A field of one character that is printed as a string is that character. */
-static void write_string(struct writer *to, const struct told *told)
+static void write_string(struct writer *to, const struct conversion_text *text)
 {
 	write_char(to, '%');
-	write_word(to, told->align);
-	write_size(to, "", told->width);
+	write_word(to, text->align);
+	write_size(to, "", text->width);
 	write_char(to, 's');
 }
 
 /* Tracers print arrays with blanks or nothing between the bytes, with colons if they are six. */
-static bool is_mac(const struct told *told)
+static bool is_mac(const struct conversion_text *text)
 {
-	return told->how.array == 6 && told->how.separator == ':';
+	return text->how.array == 6 && text->how.separator == ':';
 }
 
-static void write_conversion(struct writer *to, const struct told *told)
+static void write_conversion(struct writer *to, const struct conversion_text *text)
 {
-	if (is_mac(told))
+	if (is_mac(text))
 		write_word(to, "%pM");
-	else if (told->how.array)
+	else if (text->how.array)
 		write_word(to, "%s");
-	else if (told->how.type == 'p')
-		write_pointer(to, told);
-	else if (strchr("cs", told->how.type))
-		write_string(to, told);
+	else if (text->how.type == 'p')
+		write_pointer(to, text);
+	else if (strchr("cs", text->how.type))
+		write_string(to, text);
 	else
-		write_number(to, told);
+		write_number(to, text);
 }
 
 static void write_rec(struct writer *to, const char *before, const char *name, const char *behind)
@@ -231,58 +235,58 @@ static void write_rec(struct writer *to, const char *before, const char *name, c
 }
 
 /* A width that is negative or too large is none; a precision is that of a number, at least 1. */
-static void write_star(struct writer *to, const struct told *told)
+static void write_star(struct writer *to, const struct conversion_text *text)
 {
-	const char *name = told->star->name;
+	const char *name = text->star->name;
 
 	write_rec(to, ", (REC->", name, " & 0xffffff00)");
-	write_rec(to, told->precision == FORMAT_FROM_ARGUMENT ? " ? 1 : REC->" : " ? 0 : REC->",
+	write_rec(to, text->precision == FORMAT_FROM_ARGUMENT ? " ? 1 : REC->" : " ? 0 : REC->",
 		  name, "");
 }
 
-/* The bit that is set in a negative number. */
-static void write_sign(struct writer *to, const struct told *told)
+/* Return the sign bit of a field. */
+static void write_sign(struct writer *to, const struct conversion_text *text)
 {
 	char text[64];
 
 	snprintf(text, sizeof(text), " & 0x%lx) ? \"\" : \"%c\"",
-		 1UL << (told->how.bytes * 8 - 1), told->sign);
-	write_rec(to, ", (REC->", told->value->name, text);
+		 1UL << (text->how.bytes * 8 - 1), text->sign);
+	write_rec(to, ", (REC->", text->value->name, text);
 }
 
-static void write_array(struct writer *to, const struct told *told)
+static void write_array(struct writer *to, const struct conversion_text *text)
 {
 	char bytes[8];
 
-	snprintf(bytes, sizeof(bytes), ", %u)", told->value->bytes);
-	write_rec(to, told->how.separator ? ", __print_hex(REC->" : ", __print_hex_str(REC->",
-		  told->value->name, bytes);
+	snprintf(bytes, sizeof(bytes), ", %u)", text->value->bytes);
+	write_rec(to, text->how.separator ? ", __print_hex(REC->" : ", __print_hex_str(REC->",
+		  text->value->name, bytes);
 }
 
-static void write_arguments(struct writer *to, const struct told *told)
+static void write_arguments(struct writer *to, const struct conversion_text *text)
 {
-	if (told->sign)
-		write_sign(to, told);
-	if (told->star)
-		write_star(to, told);
-	if (told->value->is_array && !is_mac(told))
-		write_array(to, told);
-	else if (told->value->is_string)
-		write_rec(to, ", __get_str(", told->value->name, ")");
+	if (text->sign)
+		write_sign(to, text);
+	if (text->star)
+		write_star(to, text);
+	if (text->value->is_array && !is_mac(text))
+		write_array(to, text);
+	else if (text->value->is_string)
+		write_rec(to, ", __get_str(", text->value->name, ")");
 	else
-		write_rec(to, ", REC->", told->value->name, "");
+		write_rec(to, ", REC->", text->value->name, "");
 }
 
-typedef void told_writer(struct writer *to, const struct told *told);
+typedef void told_writer(struct writer *to, const struct conversion_text *text);
 
-/* Each conversion through one function, and the text between them if there is to be any. */
+/* Visit each conversion, and the text between conversions if @text is set. */
 static void write_parts(struct writer *to, const struct record_layout *layout, const char *format,
 			told_writer *write, bool with_text)
 {
 	const struct layout_field *field = layout->field;
 
 	while (*format) {
-		struct told told = { };
+		struct conversion_text text = { };
 
 		if (*format != '%') {
 			if (with_text)
@@ -290,19 +294,20 @@ static void write_parts(struct writer *to, const struct record_layout *layout, c
 			format++;
 			continue;
 		}
-		format = marker_format_read(format + 1, &told.how);
+		format = marker_format_read(format + 1, &text.how);
 		if (!format)
 			return;
-		if (told.how.type != '%') {
-			field = tell(&told, field);
-			write(to, &told);
+		if (text.how.type != '%') {
+			field = describe(&text, field);
+			write(to, &text);
 		} else if (with_text) {
 			write_word(to, "%%");
 		}
 	}
 }
 
-static void write_all_fields(struct writer *to, const struct record_layout *layout, const char *format)
+static void write_all_fields(struct writer *to, const struct record_layout *layout,
+			     const char *format)
 {
 	write_char(to, '"');
 	write_parts(to, layout, format, write_conversion, true);
@@ -311,7 +316,7 @@ static void write_all_fields(struct writer *to, const struct record_layout *layo
 	write_char(to, '\0');
 }
 
-/* To be freed by kfree(); NULL without memory. */
+/* Return the print_fmt, to be freed by kfree(); NULL without memory. */
 char *marker_print_fmt(const struct record_layout *layout, const char *format)
 {
 	struct writer to = { NULL, 0, 0 };

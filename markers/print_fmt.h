@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How tracers outside the kernel print a record. */
+/* The print_fmt of an event, by which tracers outside the kernel print records. */
 #ifndef MARKERS_PRINT_FMT_H
 #define MARKERS_PRINT_FMT_H
 

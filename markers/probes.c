@@ -187,7 +187,7 @@ static unsigned int disconnect_gone(struct marker_entry *entry, probe_gone *gone
 }
 
 /**
- * marker_probes_disconnect() - disconnect every probe whose code goes away
+ * marker_probes_disconnect() - disconnect every probe whose code is being unloaded
  * @gone: tells whether the code of a probe goes away
  * @data: passed to it
  *

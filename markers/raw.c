@@ -3,9 +3,9 @@
  * Raw tracepoints of typed markers: the probe that calls the BPF programs is connected while
  * there are any.
  *
- * The kernel tells us under its lock of tracepoints, which markers in callbacks of
- * tracepoints take under the registry's lock.  So the registry's lock is not waited for:
- * if somebody holds it, a work item connects the probe a little later.
+ * The kernel calls us under its tracepoint lock, which markers in tracepoint callbacks take under
+ * the registry's lock. So the registry's lock is not waited for: if somebody holds it, a work item
+ * connects the probe a little later.
  */
 #include <linux/export.h>
 #include <linux/list.h>
@@ -88,7 +88,7 @@ int marker_raw_switch(struct marker_typed *typed, bool on)
 }
 EXPORT_SYMBOL_GPL(marker_raw_switch);
 
-/* Wait until probes are connected and disconnected as the kernel told us. */
+/* Wait until requested connections and disconnections of probes are done. */
 void marker_raw_flush(void)
 {
 	flush_work(&update_work);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Arguments into a record, and out again: wherever markers are hit, NMIs included. */
+/* Convert arguments to a record and back; runs wherever markers are hit, NMIs included. */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -11,7 +11,7 @@
 
 static const char null[] = "(null)", fault[] = "(fault)";
 
-/* What is copied in place of an address that cannot be read. */
+/* The string that stands for an unreadable one. */
 static const char *readable(unsigned long slot, unsigned int most)
 {
 	const char *string = (const char *)slot;
@@ -22,7 +22,7 @@ static const char *readable(unsigned long slot, unsigned int most)
 	return most && copy_from_kernel_nofault(&c, string, 1) ? fault : string;
 }
 
-/* Of the characters that the format asks for, less than @room. */
+/* The length that the format allows, less than @room. */
 static unsigned int count_chars(const char *string, unsigned int most, unsigned int room)
 {
 	unsigned int nr = 0;
@@ -50,7 +50,7 @@ static unsigned int measure_string(const struct layout_field *field, const unsig
 }
 
 /**
- * marker_layout_measure() - how long a record will be
+ * marker_layout_measure() - compute the length of a record
  * @layout: its fields
  * @slots: the arguments
  * @lengths: gets the bytes of each string, with a NUL
@@ -77,7 +77,7 @@ unsigned int marker_layout_measure(const struct record_layout *layout, const uns
 	return bytes;
 }
 
-/* It may have changed since it was measured: what is there now, no more than was there. */
+/* The string may have changed since it was measured: copy at most the measured length. */
 static void copy_string(char *to, unsigned long slot, unsigned int length)
 {
 	const char *string = readable(slot, length - 1);
@@ -158,7 +158,7 @@ static unsigned long load_number(const void *from, const struct layout_field *fi
 	}
 }
 
-/* A string of a record, or NULL if it does not end inside. */
+/* Return a string of a record, or NULL if it does not end inside the record. */
 static const char *load_string(const void *record, unsigned int bytes, unsigned long word)
 {
 	unsigned int offset = word & ((1UL << OFFSET_BITS) - 1), length = word >> OFFSET_BITS;
@@ -177,7 +177,7 @@ static const char *load_string(const void *record, unsigned int bytes, unsigned 
  * @slots: get the arguments; a string's or an array's is its address in the record
  *
  * Context: any.
- * Return: false if the record has not this layout, as far as that shows.
+ * Return: false if the record does not fit this layout, as far as can be seen.
  */
 bool marker_layout_read(const struct record_layout *layout, const void *record,
 			unsigned int bytes, unsigned long *slots)

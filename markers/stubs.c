@@ -159,7 +159,7 @@ static bool find_register_probe(const struct probe_array *named, struct marker_p
 	return slot->func;
 }
 
-/* What the slot of a marker would call: its only probe, if it has one. */
+/* Find the only probe of a marker, which its slot would call; false if it has none or several. */
 static bool find_only(const struct marker_typed *typed, struct marker_probe *slot)
 {
 	const struct probe_array *named = named_array(&typed->marker);
@@ -301,8 +301,7 @@ int marker_stubs_add(struct module *module, const struct kmarkers_span *span)
 }
 
 /*
- * Forget the stubs of a module that leaves, when its markers have been dropped: no site calls a stub
- * any more.
+ * Unregister the stubs of an unloading module, after its markers: no site calls a stub any more.
  */
 void marker_stubs_drop(struct module *module)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Adding the tables of markers of modules, and dropping them when modules leave. */
+/* Register the tables of markers of modules, and unregister them when modules are unloaded. */
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -16,7 +16,7 @@
 #include "tracepoint.h"
 #include "typed.h"
 
-/* Let a marker call no probe any more: a site that is on without probes calls nothing. */
+/* Withdraw the probes of a marker: an enabled site without probes calls nothing. */
 static void withdraw_probes(struct marker *marker)
 {
 	rcu_assign_pointer(marker->probes, NULL);
@@ -35,10 +35,10 @@ static void forget_marker(struct marker *marker)
 }
 
 /*
- * Forget the markers of a table.  Their code may still run: the kernel sends MODULE_STATE_GOING, also
- * after an init that failed, before it removes the files of the module's parameters, and what sets a
- * parameter may hit markers.  So the sites are switched off, the probes are withdrawn, and what hits
- * may still use is freed after a grace period.
+ * Unregister the markers of a table. Their code may still run: the kernel sends MODULE_STATE_GOING,
+ * also after an init that failed, before it removes the files of the module's parameters, and what
+ * sets a parameter may hit markers. So the sites are switched off, the probes are withdrawn, and
+ * what hits may still use is freed after a grace period.
  */
 static void drop_markers(struct marker_table *table)
 {
@@ -169,7 +169,7 @@ int marker_tables_add(struct module *module, const struct kmarkers_span *span)
 }
 
 /**
- * marker_tables_drop() - forget every marker of a module
+ * marker_tables_drop() - unregister the markers of a module
  * @module: a module that leaves; of its code, what sets its parameters may still run
  *
  * On return no marker of the module calls a probe, and none that was called before runs any more.
@@ -193,7 +193,7 @@ void marker_tables_drop(struct module *module)
 }
 
 /**
- * marker_tables_drop_records() - forget a table of markers
+ * marker_tables_drop_records() - unregister a table of markers
  * @records: the first record of a table, as added
  *
  * On return the markers call no probe, and none that they called before runs any more.
@@ -216,7 +216,7 @@ void marker_tables_drop_records(const s32 *records)
 }
 
 /**
- * marker_tables_ready() - a module has been taken over by everybody
+ * marker_tables_ready() - mark a module as registered by all subsystems
  * @module: the module
  *
  * Context: may sleep.
@@ -299,7 +299,7 @@ const struct marker *marker_ready_find(const char *name, const char *format,
 }
 
 /**
- * marker_tables_disconnect() - disconnect every probe whose code goes away
+ * marker_tables_disconnect() - disconnect every probe whose code is being unloaded
  * @gone: tells whether the code of a probe goes away
  * @data: passed to it
  *

@@ -200,8 +200,8 @@ unsigned int marker_typed_disconnect_gone(probe_gone *gone, void *data)
 }
 
 /*
- * Let a marker whose module leaves call no typed probe any more.  Without memory its stub may go on
- * calling its only probe, if its site cannot be switched off either.
+ * Withdraw the typed probes of a marker whose module is being unloaded. Without memory its stub may
+ * go on calling its only probe, if its site cannot be switched off either.
  */
 void marker_typed_withdraw(struct marker *marker)
 {

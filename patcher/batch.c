@@ -39,7 +39,7 @@ static bool sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 	return false;
 }
 
-/* What a batch is for decides what its pokes must be. */
+/* The kind of a batch, which decides what its pokes must be. */
 typedef int check_function(const struct patcher_table *table, const struct patcher_poke *poke);
 
 static __always_inline int check_change(const struct patcher_table *table, const struct patcher_poke *poke)
@@ -131,7 +131,7 @@ static int sort_and_check(const char *owner, struct patcher_poke *pokes, unsigne
 	return err && sort_pokes(pokes, nr) ? check(owner, pokes, nr, core) : err;
 }
 
-/* Nearly all have a length for which the compiler writes the comparison in place. */
+/* Nearly all sites are 5 bytes: a constant length lets the compiler inline the comparison. */
 static bool same_bytes(const u8 *a, const u8 *b, unsigned int len)
 {
 	return len == PATCHER_INSN_USUAL ? !memcmp(a, b, PATCHER_INSN_USUAL) : !memcmp(a, b, len);

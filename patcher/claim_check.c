@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Claims to bytes of core text, as the kernel's own code reports them.
+ * Check whether anyone else claims bytes of core text, by asking the kernel's own code.
  *
  * A kprobe that is registered disabled never changes a byte, but register_kprobe()
  * tells whether the address is an instruction boundary (-EILSEQ if not), whether it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sites in core text, which callers register one by one. */
+/* Register sites in core text, one by one. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/printk.h>
@@ -85,7 +85,7 @@ static int check_original(const struct patcher_core_site *core)
 }
 
 /**
- * patcher_core_unregister() - forget a site of core text
+ * patcher_core_unregister() - unregister a site of core text
  * @core: a registered site that holds its original bytes
  *
  * The owner must have put back what it changed: a site that holds other bytes

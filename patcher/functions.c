@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Functions of the kernel: which of them may be changed, and the calls in them. */
+/* Find functions of the kernel that may be changed, and the calls in them. */
 #include <linux/errno.h>
 #include <linux/ftrace.h>
 #include <linux/kernel.h>

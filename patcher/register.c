@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Registering and forgetting tables of sites. */
+/* Register and unregister tables of sites. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/rcupdate.h>
@@ -94,9 +94,9 @@ bool patcher_is_registered(const struct patcher_table *table)
 }
 
 /*
- * Forget the sites of a table; not exported.  The caller has checked that @table is
- * registered.  After releasing the lock it waits for an RCU grace period; after that
- * no breakpoint handler uses @table.
+ * Unregister the sites of a table; not exported. The caller has checked that @table is registered.
+ * After releasing the lock it waits for an RCU grace period; after that no breakpoint handler uses
+ * @table.
  */
 void patcher_forget_table(struct patcher_table *table)
 {
@@ -110,7 +110,7 @@ void patcher_forget_table(struct patcher_table *table)
 }
 
 /**
- * patcher_unregister() - forget the sites of a table
+ * patcher_unregister() - unregister the sites of a table
  * @table: as registered
  *
  * Context: may sleep; waits for an RCU grace period, after which no breakpoint
@@ -126,7 +126,7 @@ void patcher_unregister(struct patcher_table *table)
 EXPORT_SYMBOL_GPL(patcher_unregister);
 
 /**
- * patcher_drop() - forget the sites of a table, without waiting
+ * patcher_drop() - unregister the sites of a table, without waiting
  * @table: as registered; not of core text
  *
  * The code that contains the sites may still run, but no breakpoint of ours is left in

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Counting what the patcher does. */
+/* Counters of the patcher. */
 #ifndef PATCHER_STATS_H
 #define PATCHER_STATS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is attached to sites, also to those that are to come. */
+/* Handlers attached to sites, including sites of modules loaded later. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
@@ -21,7 +21,7 @@
 #include "symbol.h"
 
 /**
- * struct attachment - a handler and what it listens to
+ * struct attachment - a handler and the pattern it is attached to
  * @node: in the list of all
  * @matched: a site has matched it, now or before
  * @call: the handler and its private data
@@ -50,7 +50,7 @@ static struct attachment *find_attachment(const char *text, sdt_handler *handler
 	return NULL;
 }
 
-/* Give the sites of a table that match one more handler. */
+/* Add the handler to all matching sites of a table. */
 static int grow_table(struct sdt_table *table, struct attachment *attachment)
 {
 	unsigned int i;
@@ -89,7 +89,7 @@ static void shrink_tables(void)
 		sdt_sets_shrink(state);
 }
 
-/* Sites whose handlers have all been taken out, and which are off, need no set. */
+/* Drop the sets of disabled sites whose handlers have all been removed. */
 static void release_sets(void)
 {
 	struct sdt_table *table;
@@ -102,7 +102,7 @@ static void release_sets(void)
 	sdt_sets_keep();
 }
 
-/* Of so many notes that a pattern matches the log says why they are not armed. */
+/* The maximum number of matching notes for which the log says why they cannot be armed. */
 #define MAX_REPORTED	8
 
 /**
@@ -131,7 +131,7 @@ static void report_unarmable(const struct sdt_table *table, const struct sdt_pat
 	}
 }
 
-/* Refuse what matches nothing but notes that cannot be armed. */
+/* Refuse a pattern that matches only notes that cannot be armed. */
 static int check_unarmable(const struct sdt_pattern *pattern)
 {
 	struct matches matches = {};
@@ -145,7 +145,7 @@ static int check_unarmable(const struct sdt_pattern *pattern)
 	return matches.unarmable && !matches.others ? -EINVAL : 0;
 }
 
-/* How many sites a pattern matches, but no more than @most. */
+/* Return the number of sites that a pattern matches, at most @most. */
 unsigned int sdt_count_matches(const struct sdt_pattern *pattern, unsigned int most)
 {
 	struct sdt_table *table;
@@ -180,7 +180,10 @@ int sdt_attachments_show(struct seq_file *m, bool (*is_counter)(sdt_handler *han
 	return 0;
 }
 
-/* Where functions are not known, refuse what asks for one, unless probes name theirs. */
+/*
+ * Where functions of addresses are unknown, refuse a pattern with a function, unless the probe's
+ * definition names it.
+ */
 static int check_function(const struct sdt_pattern *pattern)
 {
 	if ((!*pattern->part[SDT_FUNCTION] && !pattern->has_offset) ||
@@ -206,7 +209,9 @@ static int attach(struct attachment *attachment)
 	return err;
 }
 
-/* As sdt_attach(), to sites alone whose probes have that name and format as events, or any. */
+/*
+ * As sdt_attach(), but only to sites whose probe has the given event name and format; NULL for any.
+ */
 int sdt_attach_event(const char *pattern, const char *event, const char *format,
 		     sdt_handler *handler, void *private)
 {
@@ -226,7 +231,7 @@ int sdt_attach_event(const char *pattern, const char *event, const char *format,
 		mutex_unlock(&sdt_registry.lock);
 	}
 	if (err) {
-		/* Some sites may have been on for a while. */
+		/* Some sites may have been enabled briefly: wait for their hits. */
 		synchronize_rcu();
 		kfree(attachment);
 	}
@@ -242,11 +247,11 @@ int sdt_attach_event(const char *pattern, const char *event, const char *format,
  * Sites that come later and match are attached to when they come.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL for a pattern that is none, or that matches no sites but notes
- * that cannot be armed, with the reason in the log; -EBUSY if this has been attached
- * already; -EOPNOTSUPP for a pattern by function that matches nothing, in a program whose
- * file has no symbols; -ENOMEM, or what patcher_apply(), patcher_store_traps() and, for notes,
- * register_kprobe() return, with all sites as they were, and @handler called no more.
+ * Return: 0; -EINVAL if @pattern is not valid, or matches only notes that cannot be armed, with the
+ * reason in the log; -EBUSY if this has been attached already; -EOPNOTSUPP for a pattern by
+ * function that matches nothing, in a program whose file has no symbols; -ENOMEM, or what
+ * patcher_apply(), patcher_store_traps() and, for notes, register_kprobe() return, with all sites
+ * as they were, and @handler called no more.
  */
 int sdt_attach(const char *pattern, sdt_handler *handler, void *private)
 {
@@ -267,7 +272,7 @@ static int detach(struct attachment *attachment)
 }
 
 /**
- * sdt_detach() - take a handler away
+ * sdt_detach() - detach a handler
  * @pattern: as it was given to sdt_attach()
  * @handler: the same
  * @private: the same
@@ -293,7 +298,7 @@ int sdt_detach(const char *pattern, sdt_handler *handler, void *private)
 EXPORT_SYMBOL_GPL(sdt_detach);
 
 /**
- * sdt_synchronize() - wait for handlers that have been detached
+ * sdt_synchronize() - wait until detached handlers have returned
  *
  * Context: may sleep.
  */
@@ -304,7 +309,7 @@ void sdt_synchronize(void)
 }
 EXPORT_SYMBOL_GPL(sdt_synchronize);
 
-/* Take away handlers of which @is_gone() says so. */
+/* Detach all handlers for which @is_gone() returns true. */
 void sdt_detach_if(bool (*is_gone)(void *data, const char *pattern, unsigned long handler),
 		   void *data)
 {
@@ -317,7 +322,7 @@ void sdt_detach_if(bool (*is_gone)(void *data, const char *pattern, unsigned lon
 	mutex_unlock(&sdt_registry.lock);
 }
 
-/* Attach to a new table, not yet in the list, what waits for its sites.  0 or -ENOMEM. */
+/* Attach the waiting handlers to a new table, which is not in the list yet. Return 0 or -ENOMEM. */
 int sdt_attach_table(struct sdt_table *table)
 {
 	struct attachment *attachment;
@@ -333,7 +338,7 @@ int sdt_attach_table(struct sdt_table *table)
 	return err;
 }
 
-/* The sites of a table go. */
+/* Remove the sites of a table. */
 void sdt_release_table(struct sdt_table *table)
 {
 	unsigned int i;

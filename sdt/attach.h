@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is attached to sites, also to those that are to come. */
+/* Handlers attached to sites, including sites of modules loaded later. */
 #ifndef SDT_ATTACH_H
 #define SDT_ATTACH_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What root may write to control: understood, and done. */
+/* Parse and run the commands written to control. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -25,7 +25,7 @@ static const struct {
 };
 
 /**
- * sdt_command_run() - do what a line asks for
+ * sdt_command_run() - parse and run one command
  * @line: "PATTERN COMMAND", with one space between them; modified
  *
  * Context: may sleep.

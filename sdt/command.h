@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What root may write to control. */
+/* Commands written to control. */
 #ifndef SDT_COMMAND_H
 #define SDT_COMMAND_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which sites of a table are copies of one site, and which site a target belongs to.
+ * Find copies of sites that the compiler made, and the site that each jump target belongs to.
  *
  * A compiler may copy a site together with the code that its jump leads to, the target; or
  * the site alone, as gcc -ftracer does; and it may merge copies of a target.  All these have
@@ -66,7 +66,7 @@ static unsigned long target_of(const struct patcher_site *site)
 	const u8 *insn = (const u8 *)patcher_site_addr(site);
 	unsigned long addr;
 
-	/* A site that is none will be refused. */
+	/* An invalid site is refused later. */
 	if (!kmarkers_is_branch(insn))
 		return 0;
 	addr = kmarkers_branch_target(insn);
@@ -101,7 +101,7 @@ static unsigned int collect_ends(struct sdt_table *table, struct end *ends)
 	return nr;
 }
 
-/* Is there a target wherever a jump of an origin leads to? */
+/* Does each jump of an origin lead to a target? */
 static bool is_exact(const struct end *ends, unsigned int nr)
 {
 	unsigned int i;
@@ -183,7 +183,7 @@ static void join_site(const struct end *ends, unsigned int nr)
 }
 
 /**
- * sdt_join_copies() - find out which sites are copies of one, and whose each target is
+ * sdt_join_copies() - join copies of each site, and connect targets to sites
  * @table: the table, which has been sorted and stays as it is from now on
  *
  * Context: may sleep; the registry's lock is held.
@@ -212,7 +212,7 @@ int sdt_join_copies(struct sdt_table *table)
 	return 0;
 }
 
-/* Targets lead to no site any more.  Hits may go on until a grace period has ended. */
+/* Disconnect targets from their sites. Hits may still run until a grace period has ended. */
 void sdt_forget_targets(struct sdt_table *table)
 {
 	unsigned int i;

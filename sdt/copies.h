@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which sites of a table are copies of one site. */
+/* Copies of sites that the compiler made. */
 #ifndef SDT_COPIES_H
 #define SDT_COPIES_H
 

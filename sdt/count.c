@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The handler that counts hits, for those who write no handler. */
+/* The built-in handler that counts hits. */
 #include <linux/atomic.h>
 
 #include "count.h"
@@ -20,13 +20,13 @@ static void count(void *private, const struct sdt_hit *hit)
 	atomic_long_inc(&state->counted);
 }
 
-/* Count the hits of sites, or no more; as sdt_attach() and sdt_detach(). */
+/* Start or stop counting the hits of sites; errors as of sdt_attach() and sdt_detach(). */
 int sdt_count(const char *pattern, bool on)
 {
 	return on ? sdt_attach(pattern, count, NULL) : sdt_detach(pattern, count, NULL);
 }
 
-/* Is a handler the one that counts? */
+/* Is @handler the built-in counter? */
 bool sdt_is_counter(sdt_handler *handler)
 {
 	return handler == count;

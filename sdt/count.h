@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The handler that counts hits. */
+/* The built-in handler that counts hits. */
 #ifndef SDT_COUNT_H
 #define SDT_COUNT_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What other tracers have to be told to trace a note: kprobe_events, perf and bpftrace. */
+/* Print definitions of notes for kprobe_events, perf and bpftrace. */
 #include <linux/elf.h>
 #include <linux/fs.h>
 #include <linux/list.h>
@@ -17,7 +17,7 @@
 #include "registry.h"
 
 /**
- * struct definition - what is said of a note in each language
+ * struct definition - a note, as needed to define a probe for it
  * @probe: its probe
  * @nr: how many arguments it has
  * @codes: where they are
@@ -36,7 +36,7 @@ struct definition {
 	unsigned long addr;
 };
 
-/* How many functions of a module have a name. */
+/* Count the functions of a module that have this name. */
 static unsigned int count_functions(struct module *module, const char *name)
 {
 	const struct mod_kallsyms *syms;
@@ -179,7 +179,7 @@ static void show_by_name(struct seq_file *m, const struct definition *definition
 	show_bpftrace(m, definition);
 }
 
-/* Others would take the first function of the name. */
+/* perf and bpftrace would take the first function of that name. */
 static void show_by_address(struct seq_file *m, const struct definition *definition)
 {
 	seq_printf(m, "# several functions are named %s\n", definition->function->name);
@@ -207,7 +207,7 @@ struct cursor {
 	struct sdt_place place;
 };
 
-/* Looking up a function takes long, and notes are in the order of addresses. */
+/* Cache the last function: looking one up is slow, and notes are sorted by address. */
 static void name_note(struct cursor *cursor)
 {
 	const struct sdt_table *table = cursor->table;
@@ -307,7 +307,7 @@ static int open_notes(struct inode *inode, struct file *file)
 	return seq_open_private(file, &operations, sizeof(struct cursor));
 }
 
-/* A comment, and a line for each language that can say it, for each note. */
+/* Print a comment and the definitions of each note. */
 const struct file_operations sdt_notes_fops = {
 	.owner = THIS_MODULE,
 	.open = open_notes,

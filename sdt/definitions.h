@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What other tracers have to be told to trace a note. */
+/* Definitions of notes for other tracers. */
 #ifndef SDT_DEFINITIONS_H
 #define SDT_DEFINITIONS_H
 

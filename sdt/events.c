@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes as trace events: a source of events, which offers what root asked for.
+ * Trace events of SDT probes: an event source that offers the probes that were requested.
  *
  * The event of a probe has its provider's name behind "sdt_" for its system.  Its name is that of
  * the probe, behind the function of the definition if that gives one.  All sites whose probe has
@@ -33,7 +33,7 @@
 #define SYSTEM_BYTES	128
 
 /**
- * struct request - what root asked for
+ * struct request - a pattern of probes that are to be events
  * @node: in the list of all
  * @pattern: the sites whose probes are to be events
  * @text: the same as it was given
@@ -48,15 +48,15 @@ struct request {
 static LIST_HEAD(requests);
 
 /*
- * The request that is being carried out; whether it matches a site, and whether the probe of one
- * that matches is an event now.  Guarded by the registry's lock.
+ * The request of the current command, whether it matches a site, and whether the probe of a
+ * matching site is an event now. Guarded by the registry's lock.
  */
 static struct {
 	const struct request *request;
 	bool matched, made;
 } current_request;
 
-/* Set by the first command, and by that alone. */
+/* Set once, by the first command. */
 static const struct marker_event_calls *calls;
 
 static bool is_asked_for(const struct sdt_table *table, unsigned int i)
@@ -69,7 +69,7 @@ static bool is_asked_for(const struct sdt_table *table, unsigned int i)
 	return false;
 }
 
-/* The modules that were there when we joined are those that run. */
+/* When the event source is registered, the modules already loaded are those that are live. */
 static bool sdt_table_is_live(const struct sdt_table *table)
 {
 	return table->ready || READ_ONCE(table->sites.module->state) == MODULE_STATE_LIVE;
@@ -91,7 +91,7 @@ static bool make_sdt_events_ready(struct module *module, bool on)
 	return news;
 }
 
-/* Is the site one of those that the current command asks for? */
+/* Does the current command request this site's probe? */
 static bool is_newly_asked_for(const struct sdt_table *table, unsigned int i)
 {
 	const struct request *request = current_request.request;
@@ -144,7 +144,7 @@ static int visit_table(const struct sdt_table *table, const struct marker_event_
 		bool is_new = !current_request.made && is_newly_asked_for(table, i);
 
 		current_request.matched |= is_new;
-		/* One site after the other may be of the same probe. */
+		/* Consecutive sites are often of the same probe. */
 		if (sdt_probe_of(site) == offered && !is_new)
 			continue;
 		if ((!only || is_of(site, only)) && is_asked_for(table, i)) {
@@ -185,8 +185,8 @@ static int find_probe(const struct marker_event_offer *wanted, marker_event_visi
 }
 
 /*
- * A site's handler.  A record holds the depth of disabled preemption less one, which is that of
- * the site: handlers are called with preemption disabled once.
+ * The handler that writes records. A record holds the depth of disabled preemption less one, which
+ * is that of the site: handlers are called with preemption disabled once.
  */
 static void to_event(void *user, const struct sdt_hit *hit)
 {
@@ -202,7 +202,7 @@ static void write_pattern(char *text, const struct marker_event_offer *event)
 	snprintf(text, SDT_MAX_PATTERN, "%s:::", event->system + strlen(SYSTEM));
 }
 
-/* All sites of all probes that are this event. */
+/* Attach to all sites of all probes that are this event. */
 static int connect_sdt_event(const struct marker_event_offer *event, void *user)
 {
 	char text[SDT_MAX_PATTERN];
@@ -211,7 +211,7 @@ static int connect_sdt_event(const struct marker_event_offer *event, void *user)
 	return sdt_attach_event(text, event->name, event->format, to_event, user);
 }
 
-/* It is called no more, also if a site stays on. */
+/* The handler is not called any more, even if a site stays enabled. */
 static int disconnect_sdt_event(const struct marker_event_offer *event, void *user)
 {
 	char text[SDT_MAX_PATTERN];
@@ -291,7 +291,7 @@ static int stop_asking(const char *pattern)
 		kfree(request);
 		return 0;
 	}
-	/* Modules may have come in the meantime. */
+	/* Modules may have been loaded meanwhile. */
 	link_request(request, true);
 	calls->update(&source);
 	return err;
@@ -327,7 +327,7 @@ static int ask_for_events(const char *pattern)
 	return -EOPNOTSUPP;
 }
 
-/* Print what is to be events, one line each: the pattern, and how many sites match. */
+/* Print the requests, one line each: the pattern, and the number of sites that match. */
 int sdt_events_show(struct seq_file *m)
 {
 	const struct request *request;
@@ -341,23 +341,23 @@ int sdt_events_show(struct seq_file *m)
 }
 
 /**
- * sdt_event() - let probes be trace events, or no more
+ * sdt_event() - make probes trace events, or undo that
  * @pattern: those that have a site that matches, also one that comes later
  * @on: whether they are to be events
  *
  * Context: may sleep; one call at a time.
- * Return: 0; -EINVAL for a pattern that is none; -EOPNOTSUPP if no probe that it matches can be an
- * event, for which the log gives the reason; -EBUSY if it was asked for already, or if
- * somebody has an event on that is to be none, or a reference to it; -ENOENT if it was not asked for, or if this
- * kernel has no events for modules; -ENODEV without kmarkers_markers; -ENOMEM.  With an
- * error everything is as it was.
+ * Return: 0; -EINVAL if @pattern is not valid; -EOPNOTSUPP if no probe that it matches can be an
+ * event, for which the log gives the reason; -EBUSY if it was asked for already, or if somebody has
+ * an event on that is to be none, or a reference to it; -ENOENT if it was not asked for, or if this
+ * kernel has no events for modules; -ENODEV without kmarkers_markers; -ENOMEM. With an error
+ * everything is as it was.
  */
 int sdt_event(const char *pattern, bool on)
 {
 	return on ? ask_for_events(pattern) : stop_asking(pattern);
 }
 
-/* No client is left, and no command will come. */
+/* No client is loaded, and no command can run. */
 void sdt_events_exit(void)
 {
 	struct request *request, *next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Probes as trace events, in the kernel only. */
+/* Trace events of SDT probes; in the kernel only. */
 #ifndef SDT_EVENTS_H
 #define SDT_EVENTS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Our files in debugfs, and the module's parameter control, which takes what the file takes. */
+/* Files in debugfs, and the module parameter control, which accepts the same commands. */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/module.h>
@@ -25,12 +25,13 @@ PATCHER_CONTROL(control, sdt_command_run,
 		"PATTERN count | PATTERN -count | PATTERN event | PATTERN -event | PATTERN promote | PATTERN -promote");
 MODULE_PARM_DESC(control, "takes what the file control in debugfs takes, also under lockdown");
 
-static ssize_t sdt_control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+static ssize_t sdt_control_write(struct file *file, const char __user *buf, size_t count,
+				 loff_t *ppos)
 {
 	return patcher_control_write(&control, buf, count);
 }
 
-/* What may be written, then what was written and is in force, also where nothing matches yet. */
+/* Show the usage, then the patterns in force, including those that match no site yet. */
 static int sdt_control_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "# %s\n", control.usage);
@@ -47,7 +48,7 @@ void sdt_files_init(void)
 	patcher_control_open(&control);
 }
 
-/* On return no command is being carried out, and none will be. */
+/* On return no command is running, and none will run. */
 void sdt_files_exit(void)
 {
 	patcher_control_close(&control);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From a site that is on to its handlers. */
+/* Dispatch a hit of an enabled site to its handlers. */
 #include <linux/compiler.h>
 #include <linux/export.h>
 #include <linux/kprobes.h>
@@ -11,7 +11,7 @@
 #include "registry.h"
 #include "sets.h"
 
-/* Of a site that can be promoted: how hot it is decides. */
+/* Count the hits of a site that can be promoted, which is decided by how hot it is. */
 static void count_hit(struct sdt_state *state, const struct patcher_site *site)
 {
 	if (sdt_flavour_of(site) == SDT_BREAKPOINT)
@@ -67,7 +67,7 @@ out:
 EXPORT_SYMBOL_GPL(sdt_fire);
 
 /**
- * sdt_trap() - a breakpoint at one of our sites
+ * sdt_trap() - handle a breakpoint at one of our sites
  * @sites: the patcher's table
  * @site: the site
  * @regs: the interrupted context
@@ -85,7 +85,7 @@ bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site
 	struct sdt_state *first = sdt_first_copy(state);
 	unsigned int nr = sdt_args_of(site);
 	const struct sdt_set *set;
-	/* A loop would be a call of memcpy(), which has kprobes. */
+	/* The compiler would make a loop a call of memcpy(), on which kprobes may be. */
 	struct sdt_hit hit = {
 		.probe = sdt_probe_of(site),
 		.ip = patcher_site_addr(first->site),
@@ -98,7 +98,7 @@ bool sdt_trap(const struct patcher_table *sites, const struct patcher_site *site
 		.site = first,
 	};
 
-	/* Whatever else it is, a breakpoint is not ours. */
+	/* In any other mode the breakpoint is not ours. */
 	if (READ_ONCE(state->mode) != SDT_TRAPPED)
 		return false;
 	set = rcu_dereference_raw(state->set);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From a site that is on to its handlers. */
+/* Dispatch of hits to handlers. */
 #ifndef SDT_HIT_H
 #define SDT_HIT_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The list of sites. */
+/* The debugfs file list. */
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
@@ -50,7 +50,8 @@ static void show_sdt_site(struct seq_file *m, const struct sdt_table *table, uns
 	sdt_name_site(&place, table, site);
 	seq_printf(m, "%s:%s:%s:%s %s %s %u %lu ", place.part[SDT_PROVIDER],
 		   place.part[SDT_MODULE], place.part[SDT_FUNCTION], place.part[SDT_NAME],
-		   sdt_note_is_unarmable(table, i) ? "unarmable" : modes[state->mode], flavours[site->size], sdt_live(sdt_set_of(state)),
+		   sdt_note_is_unarmable(table, i) ? "unarmable" : modes[state->mode],
+		   flavours[site->size], sdt_live(sdt_set_of(state)),
 		   atomic_long_read(&state->counted));
 	show_place(m, table, state, &place);
 	seq_printf(m, " \"%s\"\n", sdt_probe_of(site)->types);

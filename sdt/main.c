@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SDT probes as a module: finds the tables of its clients as they load. */
+/* Module kmarkers_sdt: tracks modules with SDT probes as they are loaded and unloaded. */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/mutex.h>
@@ -58,7 +58,7 @@ static void start_hot(void)
 	mutex_unlock(&hot_lock);
 }
 
-/* On return the work does not run, and none will be queued. */
+/* On return the work is not running, and cannot be queued. */
 static void stop_hot(void)
 {
 	mutex_lock(&hot_lock);
@@ -75,7 +75,7 @@ module_param_cb(promote_after, &promote_after_ops, &promote_after, 0600);
 MODULE_PARM_DESC(promote_after,
 		 "promote sites with more hits in a second than this, demote others (0: by hand)");
 
-/* Handlers of a module that is going were to be detached by itself. */
+/* A module must detach its handlers before it is unloaded; detach and report those it left. */
 static bool is_handler_leaving(void *data, const char *pattern, unsigned long handler)
 {
 	struct module *module = data;
@@ -87,7 +87,7 @@ static bool is_handler_leaving(void *data, const char *pattern, unsigned long ha
 	return true;
 }
 
-/* Name the sites that are in text which is freed after init. */
+/* Report sites in text that is freed after init. */
 static void report_freed_probes(const struct module *module, const struct kmarkers_span *span)
 {
 	const struct patcher_site *site;
@@ -143,13 +143,13 @@ static int handle_sdt_module(struct notifier_block *nb, unsigned long event, voi
 	return notifier_from_errno(err);
 }
 
-/* As that of immediate values. */
+/* The priority of kmarkers_immediate's notifier. */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_sdt_module,
 	.priority = 3,
 };
 
-/* What the file control has attached is ours. */
+/* Detach what was attached through control: those handlers are ours. */
 static bool is_any(void *data, const char *pattern, unsigned long handler)
 {
 	return true;
@@ -167,7 +167,7 @@ static int __init sdt_init(void)
 	return 0;
 }
 
-/* No client is left: they hold this module. */
+/* No client is loaded: clients hold a reference to this module. */
 static void __exit sdt_exit(void)
 {
 	sdt_files_exit();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kprobes at sites that are notes.  A site has one of its own while it is on; the kernel
- * joins those that are at one address, and replaces them by a jump where it can.
+ * Arm notes by kprobes. An enabled note has a kprobe of its own; the kernel aggregates those at one
+ * address, and optimises them to a jump where it can.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -64,8 +64,8 @@ static int on_kprobe(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(on_kprobe);
 
 /*
- * The kernel gives nobody a kprobe in a module that leaves: its notes are about to be forgotten,
- * which must not keep others from being switched.
+ * The kernel refuses kprobes in a module that is being unloaded. Its notes are about to be
+ * unregistered, and must not keep other notes from being armed.
  */
 static bool is_leaving(const struct sdt_table *table, int err)
 {
@@ -74,7 +74,7 @@ static bool is_leaving(const struct sdt_table *table, int err)
 
 static const char refused[] = "the kernel takes no kprobe at its instruction";
 
-/* Who listens to what may come must not keep a module from being loaded. */
+/* A pattern that waits for notes must not keep a module from being loaded. */
 static bool is_coming(const struct sdt_table *table, int err)
 {
 	return err && err != -ENOMEM &&
@@ -114,7 +114,7 @@ static int arm(struct sdt_table *table, unsigned int i)
 /**
  * sdt_notes_on() - arm each note that has handlers
  *
- * Those of a module that leaves stay off: what its exit function executes is not told.
+ * Those of a module that is being unloaded stay off: hits in its exit function are not reported.
  * Those of a module that is being loaded, at which the kernel refuses a kprobe, become unarmable.
  *
  * Context: may sleep; the registry's lock is held.
@@ -140,13 +140,13 @@ int sdt_notes_on(void)
 	return 0;
 }
 
-/* Is a note armed that shall not be? */
+/* Is a note armed that has no handlers? */
 static bool is_idle(const struct sdt_table *table, const struct sdt_state *state, unsigned int i)
 {
 	return table->notes && table->notes[i].probe && !sdt_live(sdt_set_of(state));
 }
 
-/* Returns how many they are; @idle has room for that many, or is NULL. */
+/* Return the number of idle kprobes; @idle has room for that many, or is NULL. */
 static unsigned int collect_idle(struct kprobe **idle)
 {
 	struct sdt_table *table;
@@ -183,14 +183,16 @@ static void unregister_idle(void)
 			unregister_kprobe(&table->notes[i].probe->kp);
 }
 
-/* How many hits the kernel did not tell us of, while another kprobe's handler ran on the CPU. */
+/*
+ * Return the number of hits that the kernel missed while another kprobe's handler ran on the CPU.
+ */
 unsigned long sdt_note_missed(const struct sdt_note *note)
 {
 	return note->missed + (note->probe ? note->probe->kp.nmissed : 0);
 }
 
 /**
- * sdt_notes_off() - take the kprobes from notes that have no handlers
+ * sdt_notes_off() - unregister the kprobes of notes that have no handlers
  *
  * Context: may sleep; the registry's lock is held.  On return no handler of such a kprobe
  * runs.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Kprobes at sites that are notes. */
+/* Arming of notes by kprobes. */
 #ifndef SDT_NOTE_KPROBES_H
 #define SDT_NOTE_KPROBES_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tables of notes that modules bring.  A note is no instruction: it is at that which
- * follows.  Some cannot be armed, since there is none, or others come to it, too: these are
- * unarmable, which is no reason to refuse the module.
+ * Register the tables of notes of modules. A note has no instruction of its own; it refers to the
+ * next one. A note is unarmable if no instruction follows, or if other paths reach that
+ * instruction, too; the module is loaded all the same.
  */
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -93,7 +93,7 @@ static void trust_notes_in(struct sdt_table *table, const Elf_Sym *function)
 	}
 }
 
-/* What the kernel's build puts in front of functions has symbols that begin so: it is none. */
+/* Prefix of the symbols of padding before functions, which are not functions. */
 static bool is_text_symbol(const struct mod_kallsyms *syms, const Elf_Sym *symbol)
 {
 	return ELF_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
@@ -187,7 +187,7 @@ static int fill_table(struct sdt_table *table)
 }
 
 /**
- * sdt_add_notes() - take over the notes of a module
+ * sdt_add_notes() - register the notes of a module
  * @module: the module being loaded
  * @span: their records
  *

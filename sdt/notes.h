@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tables of notes that modules bring. */
+/* Tables of notes of modules. */
 #ifndef SDT_NOTES_H
 #define SDT_NOTES_H
 

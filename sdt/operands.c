@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where the arguments of a note are, read from the instructions that name them: each is a
- * mov of 8 bytes to %rax, and in front of it is the argument's size.  The assembler chooses
- * among few encodings.
+ * Decode the locations of a note's arguments from the instructions that record them: for each, its
+ * size, followed by a mov of 8 bytes to %rax. The assembler chooses among few encodings.
  *
  * Encodings: Intel SDM vol. 2, "MOV", and 2.1 and 2.2 for REX, ModR/M and SIB.
  */
@@ -21,7 +20,7 @@
 #define REX_X		0x02
 #define REX_B		0x01
 
-/* By the hardware's numbers. */
+/* Registers in the order of their hardware numbers. */
 const char *const sdt_register_names[] = {
 	"ax", "cx", "dx", "bx", "sp", "bp", "si", "di",
 	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
@@ -56,7 +55,7 @@ static void take_sib(const u8 **at, u8 rex, unsigned int mod, struct sdt_operand
 	u8 sib = *(*at)++;
 	u8 index = (sib >> 3 & 7) | (rex & REX_X ? 8 : 0);
 
-	/* %rsp is no index. */
+	/* The number of %rsp means that there is no index register. */
 	if (index != 4)
 		operand->index = index;
 	operand->scale = 1 << (sib >> 6);
@@ -67,7 +66,7 @@ static void take_sib(const u8 **at, u8 rex, unsigned int mod, struct sdt_operand
 }
 NOKPROBE_SYMBOL(take_sib);
 
-/* What ModR/M says of the operand that is not %rax. */
+/* Decode the operand of ModR/M that is not %rax. */
 static void take_modrm(const u8 **at, u8 rex, struct sdt_operand *operand)
 {
 	u8 modrm = *(*at)++;
@@ -77,7 +76,7 @@ static void take_modrm(const u8 **at, u8 rex, struct sdt_operand *operand)
 	if (rm == 4) {
 		take_sib(at, rex, mod, operand);
 	} else if (mod == 0 && rm == 5) {
-		/* Relative to what comes behind the instruction. */
+		/* The address is relative to the end of the instruction. */
 		operand->value = take_signed(at, 4);
 		operand->value += (long)*at;
 	} else {
@@ -113,7 +112,7 @@ static const u8 *decode_mov_operand(const u8 *at, u8 rex, u8 op, struct sdt_oper
 NOKPROBE_SYMBOL(decode_mov_operand);
 
 /**
- * sdt_operand_decode() - read where an argument is
+ * sdt_operand_decode() - decode the location of an argument
  * @codes: what the assembler wrote for it
  * @operand: filled in
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the arguments of a note are: see <kmarkers/sdt_note.h>. */
+/* Locations of the arguments of a note: see <kmarkers/sdt_note.h>. */
 #ifndef SDT_OPERANDS_H
 #define SDT_OPERANDS_H
 
@@ -13,7 +13,7 @@ enum sdt_operand_kind {
 	SDT_CONSTANT,
 };
 
-/* Of a number of a register: there is none. */
+/* Register number that means: no register. */
 #define SDT_NO_REGISTER		16
 
 /**

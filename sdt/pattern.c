@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of sites, and patterns of them. */
+/* Names of sites; parsing and matching of patterns. */
 #include <linux/errno.h>
 #include <linux/glob.h>
 #include <linux/kernel.h>
@@ -28,13 +28,13 @@ static void copy_name(char *to, size_t size, const char *name)
 	to[at] = '\0';
 }
 
-/* What the definition says, or what is so. */
+/* The function named by the probe's definition, else the one that contains the site. */
 static const char *given_or(const char *given, const char *found)
 {
 	return *given ? given : found;
 }
 
-/* All but the function, which takes long to find. */
+/* Set all parts except the function, which is slow to look up. */
 static void name_probe(struct sdt_place *place, const struct sdt_table *table,
 		       const struct sdt_probe *probe)
 {
@@ -55,7 +55,7 @@ static void name_function(struct sdt_place *place, const struct patcher_site *si
 }
 
 /**
- * sdt_name_site() - what a site is called
+ * sdt_name_site() - make the full name of a site
  * @place: filled in
  * @table: its table
  * @site: the site
@@ -68,7 +68,7 @@ void sdt_name_site(struct sdt_place *place, const struct sdt_table *table,
 }
 
 /**
- * sdt_name_next() - what another site of the same function is called
+ * sdt_name_next() - make the name of another site of the same function
  * @place: filled in for a site of the function; changed
  * @table: the table of the other site
  * @site: that site
@@ -141,12 +141,11 @@ static int parse_offset(struct sdt_pattern *pattern, char *at)
 }
 
 /**
- * sdt_pattern_parse() - understand a pattern
+ * sdt_pattern_parse() - parse a pattern
  * @pattern: filled in
  * @text: [[[provider:]module:]function:]name, and maybe @+offset
  *
- * Return: 0, or -EINVAL if it has too many parts or is too long, or if the offset is
- * none.
+ * Return: 0, or -EINVAL if it has too many parts or is too long, or if the offset is malformed.
  */
 int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text)
 {
@@ -175,7 +174,7 @@ int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text)
 }
 
 /**
- * sdt_name_event() - what a probe is called as a trace event
+ * sdt_name_event() - make the name of a probe's trace event
  * @name: filled in, of SDT_MAX_EVENT characters
  * @probe: the probe
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names of sites, and patterns of them. */
+/* Names of sites, and patterns of site names. */
 #ifndef SDT_PATTERN_H
 #define SDT_PATTERN_H
 
@@ -17,16 +17,16 @@ enum {
 	SDT_PARTS,
 };
 
-/* Of a pattern, with its end; and of the name of a function. */
+/* Sizes of a pattern, including the NUL, and of the name of a function. */
 #define SDT_MAX_PATTERN		256
 #define SDT_MAX_FUNCTION	128
-/* Of the name of a trace event, of which the trace core takes less. */
+/* Size of the name of a trace event; the trace core accepts less. */
 #define SDT_MAX_EVENT		256
-/* Of the full name of a probe, with three colons. */
+/* Size of the full name of a probe, with three colons. */
 #define SDT_MAX_NAME		512
 
 /**
- * struct sdt_pattern - what a pattern asks for
+ * struct sdt_pattern - a parsed pattern
  * @part: a pattern of the shell for each part of the name; "" for anything
  * @has_offset: whether it is for a single site of a function
  * @offset: of that in the function

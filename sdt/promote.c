@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sites that are armed by a breakpoint, promoted to jumps: by hand, or because they
- * are hot.
+ * Promote sites that are armed by a breakpoint to jumps: on request, or because they are hot.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -28,7 +27,7 @@ static int refuse(const struct patcher_site *site)
 	return -EINVAL;
 }
 
-/* Can it be done to all that match? */
+/* Can all matching sites be promoted? */
 static int check(const struct sdt_pattern *pattern)
 {
 	struct sdt_table *table;
@@ -48,7 +47,7 @@ static int check(const struct sdt_pattern *pattern)
 	return nr ? 0 : -ENOENT;
 }
 
-/* Let sites be what they shall be, or else what they were. */
+/* Switch sites to their wanted mode; on an error, restore the previous one. */
 static int switch_promoted(void)
 {
 	int err = sdt_switch_on();
@@ -67,7 +66,7 @@ static int switch_promoted(void)
 }
 
 /**
- * sdt_promote() - let sites be jumps although breakpoints could arm them, or no more
+ * sdt_promote() - promote sites from breakpoints to jumps, or demote them
  * @pattern: the sites
  * @on: whether to promote or to demote them
  *
@@ -75,9 +74,9 @@ static int switch_promoted(void)
  * it means nothing.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL for a pattern that is none, or if a site cannot be promoted, with
- * the reason in the log; -ENOENT if no site matches; -ENOMEM, or what patcher_apply()
- * and patcher_store_traps() return.  With an error everything is as it was.
+ * Return: 0; -EINVAL if @pattern is not valid, or if a site cannot be promoted, with the reason in
+ * the log; -ENOENT if no site matches; -ENOMEM, or what patcher_apply() and patcher_store_traps()
+ * return. With an error everything is as it was.
  */
 int sdt_promote(const char *pattern, bool on)
 {
@@ -102,10 +101,13 @@ int sdt_promote(const char *pattern, bool on)
 }
 EXPORT_SYMBOL_GPL(sdt_promote);
 
-/* Of so many sites the log says each time that they could not be promoted or demoted. */
+/*
+ * The maximum number of sites for which the log says each time that they could not be promoted or
+ * demoted.
+ */
 #define MAX_REPORTED	8
 
-/* Is it on in another way than it shall be?  If nothing is attached, it shall not be on at all. */
+/* Is an enabled site in another mode than the wanted one? Without handlers it is to be disabled. */
 static bool is_held(const struct sdt_state *state)
 {
 	return sdt_live(sdt_set_of(state)) && state->mode != SDT_OFF &&
@@ -119,7 +121,7 @@ static void report_held(const struct patcher_site *site, const struct sdt_state 
 		(void *)patcher_site_addr(site));
 }
 
-/* Sites that could not be changed stay as they are, of which the log tells once. */
+/* Leave sites that could not be changed as they are, and log each once. */
 static void keep_held(void)
 {
 	struct sdt_table *table;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sites that are armed by a breakpoint, promoted to jumps. */
+/* Promotion of sites that are armed by a breakpoint to jumps. */
 #ifndef SDT_PROMOTE_H
 #define SDT_PROMOTE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tables of sites of all modules, and the state of each site, which all files here use. */
+/* The registry: tables of the sites of all modules, and the state of each site. */
 #ifndef SDT_REGISTRY_H
 #define SDT_REGISTRY_H
 
@@ -13,7 +13,7 @@
 
 struct sdt_set;
 
-/* What the instruction of a site is. */
+/* The current instruction of a site. */
 enum sdt_mode {
 	SDT_OFF,
 	SDT_TRAPPED,
@@ -22,7 +22,7 @@ enum sdt_mode {
 };
 
 /**
- * struct sdt_state - what becomes of a site
+ * struct sdt_state - the state of a site
  * @set: its handlers, or NULL
  * @site: the site; not set for a note
  * @mode: enum sdt_mode; SDT_TRAPPED as long as a breakpoint of ours may be met
@@ -73,7 +73,7 @@ struct sdt_note_record {
 struct sdt_note_probe;
 
 /**
- * struct sdt_note - what becomes of a site that is a note, besides its state
+ * struct sdt_note - the additional state of a note
  * @doubt: why it cannot be armed and has no definition, or NULL
  * @probe: its kprobe while it is on, or NULL
  * @missed: hits that earlier kprobes missed
@@ -115,7 +115,7 @@ struct sdt_registry {
 
 extern struct sdt_registry sdt_registry;
 
-/* What the patcher calls us: compared by address, so it is there once. */
+/* Our owner name in the patcher, compared by address, so it is defined once. */
 extern const char *const sdt_owner;
 
 static inline struct sdt_note_record *sdt_note_record(const struct sdt_table *table, unsigned int i)
@@ -123,13 +123,13 @@ static inline struct sdt_note_record *sdt_note_record(const struct sdt_table *ta
 	return (struct sdt_note_record *)table->sites.sites + i;
 }
 
-/* Where its arguments are. */
+/* The locations of the arguments of a note. */
 static inline const u8 *sdt_note_codes(const struct sdt_note_record *record)
 {
 	return (const u8 *)&record->codes + record->codes;
 }
 
-/* The site of a number: records of notes are longer. */
+/* The site with this index; records of notes are longer. */
 static inline struct patcher_site *sdt_site(const struct sdt_table *table, unsigned int i)
 {
 	return table->notes ? &sdt_note_record(table, i)->site : &table->sites.sites[i];
@@ -153,7 +153,7 @@ static inline const struct sdt_probe *sdt_probe_of(const struct patcher_site *si
 	return sdt_is_branch(site) ? ((const struct sdt_origin *)key)->probe : key;
 }
 
-/* How many arguments a site passes: its probe may have more, which are 0. */
+/* The number of arguments that a site passes; further ones of its probe are 0. */
 static inline unsigned int sdt_args_of(const struct patcher_site *site)
 {
 	return site->flags >> SDT_ARGS_SHIFT;
@@ -170,7 +170,7 @@ static inline struct sdt_set *sdt_set_of(const struct sdt_state *state)
 	return rcu_dereference_raw(state->set);
 }
 
-/* Every site: s is a pointer to its state, t to its table and i its number. */
+/* Iterate over all sites: s points to the state, t to the table, i is the index. */
 #define sdt_for_each_state(s, t, i)					\
 	list_for_each_entry(t, &sdt_registry.tables, node)		\
 		for ((i) = 0; (i) < (t)->sites.nr && ((s) = &(t)->states[i], 1); (i)++)

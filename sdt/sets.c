@@ -4,9 +4,9 @@
  * pattern of ten thousand sites needs one or two of them.  Whoever changes one holds
  * the registry's lock; hits read them.
  *
- * Something attached comes in three steps: sdt_sets_grow() for each of its sites,
- * which makes one new set of each that the sites had; then the sites are switched;
- * then sdt_sets_keep(), or sdt_sets_shrink() for each site if that failed.
+ * Attaching a handler takes three steps: sdt_sets_grow() for each of its sites, which makes one new
+ * set of each that the sites had; then the sites are switched; then sdt_sets_keep(), or
+ * sdt_sets_shrink() for each site if that failed.
  */
 #include <linux/errno.h>
 #include <linux/lockdep.h>
@@ -17,7 +17,7 @@
 
 static LIST_HEAD(sets);
 
-/* The new set of the sites that had none. */
+/* The new set of sites that had none before. */
 static struct sdt_set *grown_of_none;
 
 static void nothing(void *private, const struct sdt_hit *hit)
@@ -30,7 +30,7 @@ static void append_call(struct sdt_set *set, const struct sdt_call *call)
 	set->live++;
 }
 
-/* A copy of a set, without what was taken out, and one more handler. */
+/* Return a copy of a set without removed handlers, with one more handler. */
 static struct sdt_set *make_set(struct sdt_set *from, const struct sdt_call *call)
 {
 	unsigned int i, nr = sdt_live(from) + 1;
@@ -47,7 +47,7 @@ static struct sdt_set *make_set(struct sdt_set *from, const struct sdt_call *cal
 	return set;
 }
 
-/* Let a site have another set, or none. */
+/* Replace the set of a site; @set may be NULL. */
 void sdt_sets_use(struct sdt_state *state, struct sdt_set *set)
 {
 	struct sdt_set *old = sdt_set_of(state);
@@ -60,7 +60,7 @@ void sdt_sets_use(struct sdt_state *state, struct sdt_set *set)
 	rcu_assign_pointer(state->set, set);
 }
 
-/* Give a site one more handler.  Return 0 or -ENOMEM; what was done stays to be undone. */
+/* Add a handler to a site. Return 0 or -ENOMEM; sdt_sets_shrink() undoes it. */
 int sdt_sets_grow(struct sdt_state *state, const struct sdt_call *call)
 {
 	struct sdt_set *old = sdt_set_of(state), **grown = old ? &old->grown : &grown_of_none;
@@ -75,7 +75,7 @@ int sdt_sets_grow(struct sdt_state *state, const struct sdt_call *call)
 	return 0;
 }
 
-/* Take back what sdt_sets_grow() did to a site, if it did. */
+/* Undo sdt_sets_grow() for a site, if it was done. */
 void sdt_sets_shrink(struct sdt_state *state)
 {
 	struct sdt_set *set = sdt_set_of(state);
@@ -86,7 +86,7 @@ void sdt_sets_shrink(struct sdt_state *state)
 		sdt_sets_use(state, set->from);
 }
 
-/* The sites are as they shall be: forget what they were, and free what nobody has. */
+/* Commit the new sets, and free sets that no site uses. */
 void sdt_sets_keep(void)
 {
 	struct sdt_set *set, *next;
@@ -103,7 +103,7 @@ void sdt_sets_keep(void)
 	}
 }
 
-/* Take a handler out of every set; its sites are those that it was attached to. */
+/* Remove a handler from every set. */
 void sdt_sets_take_out(const void *of)
 {
 	struct sdt_set *set;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sets of handlers, which sites share. */
+/* Sets of handlers, shared by sites. */
 #ifndef SDT_SETS_H
 #define SDT_SETS_H
 
@@ -46,7 +46,7 @@ struct sdt_set {
 	struct sdt_call call[];
 };
 
-/* How many handlers a site has. */
+/* The number of handlers of a site. */
 static inline unsigned int sdt_live(const struct sdt_set *set)
 {
 	return set ? set->live : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bringing the instructions of sites in line with their handlers.
+ * Enable, disable and promote sites by their handlers.
  *
  * All changes of one byte, to and from breakpoints, are one batch of one round; all
  * others are one batch of three.  Sites are switched off in batches of their own, because
@@ -29,7 +29,7 @@
 #define TRAPPABLE_OFF	"\x0f\x1f\xa9"
 
 /**
- * struct change - a site that changes
+ * struct change - a pending change of a site
  * @site: the site
  * @state: its state
  * @from: what its instruction is, enum sdt_mode
@@ -43,7 +43,7 @@ struct change {
 };
 
 /**
- * struct changes - those that are made together
+ * struct changes - changes that are applied together
  * @list: each of them
  * @pokes: room for what the patcher is told
  * @nr: how many
@@ -68,7 +68,9 @@ static enum sdt_mode wanted(const struct patcher_site *site, const struct sdt_st
 	return sdt_flavour_of(site) == SDT_JUMP || state->promoted ? SDT_CALLED : SDT_TRAPPED;
 }
 
-/* Write an instruction, but for what is behind a breakpoint and what is the same in all. */
+/*
+ * Set the first bytes of an instruction; a breakpoint is one byte, and the distance never changes.
+ */
 static void set_sdt_insn(u8 *insn, const struct patcher_site *site, enum sdt_mode mode)
 {
 	if (mode == SDT_TRAPPED)
@@ -81,7 +83,7 @@ static void set_sdt_insn(u8 *insn, const struct patcher_site *site, enum sdt_mod
 		insn[0] = sdt_flavour_of(site) == SDT_NOP ? 0x90 : 0x0f;
 }
 
-/* What is not as it is expected the patcher will find, and say whose it is. */
+/* If the old bytes differ, patcher_apply() fails and logs who owns the site. */
 static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *site,
 		      enum sdt_mode from, enum sdt_mode to)
 {
@@ -91,12 +93,12 @@ static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *
 	set_sdt_insn(poke->old, site, from);
 	memcpy(poke->new, poke->old, site->len);
 	set_sdt_insn(poke->new, site, to);
-	/* Behind a breakpoint there may be what is left of a jump. */
+	/* The bytes behind a breakpoint may be left over from a jump. */
 	return (from == SDT_TRAPPED || to == SDT_TRAPPED) &&
 	       !memcmp(poke->old + 1, poke->new + 1, site->len - 1);
 }
 
-/* Is this site to be changed together with the others?  Then say how. */
+/* Does this site belong to these changes? If so, fill in @change. */
 static bool is_sdt_change(struct change *change, const struct changes *changes,
 		      const struct patcher_site *site, struct sdt_state *state)
 {
@@ -130,8 +132,8 @@ static void collect_sdt_changes(struct changes *changes)
 }
 
 /*
- * A site that comes to be armed by a breakpoint is so before that can be met, and one
- * that goes is so until no CPU can meet it any more.
+ * Set the mode SDT_TRAPPED before the breakpoint is written, and clear it only when no CPU can hit
+ * the breakpoint any more.
  */
 static void set_modes(const struct change *list, unsigned int nr, bool is_done, int err)
 {
@@ -145,7 +147,7 @@ static void set_modes(const struct change *list, unsigned int nr, bool is_done, 
 	}
 }
 
-/* All of them or none. */
+/* Apply all changes or none. */
 static int apply_sdt_pokes(const struct changes *changes, unsigned int first, unsigned int nr)
 {
 	const struct change *list = changes->list + first;
@@ -161,7 +163,7 @@ static int apply_sdt_pokes(const struct changes *changes, unsigned int first, un
 	return err;
 }
 
-/* Leave out a site that is kept from being switched off, which it may have been before. */
+/* Mark a site that cannot be disabled as stuck; it may have been stuck before. */
 static int apply_one(const struct changes *changes, unsigned int i)
 {
 	struct sdt_state *state = changes->list[i].state;
@@ -175,7 +177,7 @@ static int apply_one(const struct changes *changes, unsigned int i)
 	return err;
 }
 
-/* As many as can be: halves of halves, since all but few can. */
+/* Apply as many changes as possible, by bisection, because nearly all succeed. */
 static int apply_most_sdt_pokes(const struct changes *changes, unsigned int first, unsigned int nr)
 {
 	unsigned int half = nr / 2;
@@ -191,7 +193,7 @@ static int apply_most_sdt_pokes(const struct changes *changes, unsigned int firs
 	return err ?: other;
 }
 
-/* Leave out sites beside kprobes: they are tried often, and each refusal is a line in the log. */
+/* Leave out sites beside kprobes: each attempt would log a line, and attempts are frequent. */
 static int leave_out_probed(struct changes *changes)
 {
 	bool *probed = kvcalloc(changes->nr, sizeof(*probed), GFP_KERNEL);
@@ -242,7 +244,7 @@ static int switch_sdt_sites(struct changes changes)
 }
 
 /**
- * sdt_switch_on() - switch every site that is to be on, or on in another way
+ * sdt_switch_on() - enable every site that has handlers, in its wanted mode
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0, -ENOMEM or what the patcher or register_kprobe() returns.  With an error, some sites may
@@ -255,7 +257,7 @@ int sdt_switch_on(void)
 }
 
 /**
- * sdt_switch_hot() - let sites that are on be jumps if they are promoted, breakpoints if not
+ * sdt_switch_hot() - switch enabled sites to jumps if promoted, else to breakpoints
  *
  * Those that cannot be changed, as beside a kprobe, are left out.
  *
@@ -272,10 +274,9 @@ int sdt_switch_hot(void)
 }
 
 /**
- * sdt_switch_off() - switch off every site that has no handlers
+ * sdt_switch_off() - disable every site that has no handlers
  *
- * A site that cannot be switched off, for a kprobe is there, stays on, and the next call
- * tries it again.
+ * A site that cannot be disabled because of a kprobe stays on; the next call tries again.
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0, -ENOMEM or what the patcher returned for a site that could not be switched
@@ -285,14 +286,17 @@ int sdt_switch_off(void)
 {
 	int err, other;
 
-	/* The kprobe of a note keeps a site behind it from being switched. */
+	/*
+	 * Unregister the kprobes of notes first: one would keep a site behind it from being
+	 * patched.
+	 */
 	sdt_notes_off();
 	err = switch_sdt_sites((struct changes){ .to_off = true });
 	other = switch_sdt_sites((struct changes){ .to_off = true, .is_store = true });
 	return err ?: other;
 }
 
-/* Switch off the sites of a new table, which were compiled as conditional jumps. */
+/* Disable the sites of a new table, which were compiled as conditional jumps. */
 int sdt_switch_new(const struct patcher_table *sites)
 {
 	struct patcher_poke *pokes = kvcalloc(sites->nr, sizeof(*pokes), GFP_KERNEL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Bringing the instructions of sites in line with their handlers. */
+/* Enabling, disabling and promotion of sites. */
 #ifndef SDT_SWITCH_H
 #define SDT_SWITCH_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which function an address is in, in the kernel. */
+/* Look up the function of an address, in the kernel. */
 #include <linux/string.h>
 
 #include "../base/symbols.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which function an address is in: sdt/symbol.c in the kernel, native/symbol.c in a program. */
+/*
+ * Lookup of the function of an address: sdt/symbol.c in the kernel, native/symbol.c in a program.
+ */
 #ifndef SDT_SYMBOL_H
 #define SDT_SYMBOL_H
 

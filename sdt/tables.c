@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tables of sites that modules bring and take away. */
+/* Tables of modules with SDT probes: added and removed with the modules. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/list.h>
@@ -31,7 +31,7 @@ static const u8 lengths[] = {
 	[SDT_SPLIT] = 3,
 };
 
-/* Can the record be of a site?  What it points at is looked at once it is known to be text. */
+/* Check a record without reading what it points at, which may not be text. */
 static bool is_valid(const struct patcher_site *site)
 {
 	return site->size < ARRAY_SIZE(lengths) && site->len == lengths[site->size] &&
@@ -58,14 +58,14 @@ static int check_arguments(const struct sdt_table *table)
 	return 0;
 }
 
-/* In a program sites may have been hit while their table was looked at. */
+/* In a program, sites may be hit while their table is checked. */
 void sdt_free_table(struct sdt_table *table)
 {
 	kvfree(table->notes);
 	kvfree_rcu(table, rcu);
 }
 
-/* A table of @nr sites, not yet looked at; NULL if there is no memory for it. */
+/* Allocate a table of @nr sites, not checked yet; NULL without memory. */
 struct sdt_table *sdt_alloc_table(struct module *module, struct patcher_site *sites,
 				  unsigned int nr)
 {
@@ -96,7 +96,7 @@ static int switch_table(struct sdt_table *table)
 	return err;
 }
 
-/* Sites without handlers are off at once; the others are switched when hits can find them. */
+/* Disable sites without handlers at once; enable the others when hits can find the table. */
 static int join_table(struct sdt_table *table)
 {
 	int err = 0;
@@ -126,7 +126,7 @@ static int add_sites(struct sdt_table *table)
 	return err;
 }
 
-/* A table of which a note has one of the numbers from @first on, or NULL. */
+/* Find a table that has a note with a number from @first on; NULL if there is none. */
 static const struct sdt_table *find_number(unsigned int first, unsigned int nr)
 {
 	const struct sdt_table *table;
@@ -138,7 +138,7 @@ static const struct sdt_table *find_number(unsigned int first, unsigned int nr)
 	return NULL;
 }
 
-/* Notes are nothing to the patcher: they are no instructions. */
+/* Notes are not registered with the patcher: they have no instruction. */
 static int add_notes(struct sdt_table *table)
 {
 	const struct sdt_table *other;
@@ -155,7 +155,7 @@ static int add_notes(struct sdt_table *table)
 }
 
 /**
- * sdt_enter_table() - take over a table whose records have been checked
+ * sdt_enter_table() - register a table whose records have been checked
  * @table: the table; the caller frees it if it is refused
  *
  * Context: may sleep.
@@ -173,7 +173,7 @@ int sdt_enter_table(struct sdt_table *table)
 }
 
 /**
- * sdt_add_table() - take over the sites of a module
+ * sdt_add_table() - register the sites of a module
  * @module: the module being loaded; NULL in user space
  * @span: its records
  * @targets: the records of what the jumps of its sites lead to
@@ -211,7 +211,7 @@ int sdt_add_table(struct module *module, const struct kmarkers_span *span,
 }
 
 /**
- * sdt_drop_module() - forget every site of a module
+ * sdt_drop_module() - unregister the sites of a module
  * @module: a module that leaves; of its code, what sets its parameters may still run
  *
  * Context: may sleep; waits for a grace period if there are any.
@@ -224,14 +224,14 @@ void sdt_drop_module(struct module *module)
 	list_for_each_entry_safe(table, next, &sdt_registry.tables, node) {
 		if (table->sites.module != module)
 			continue;
-		/* Nobody would know a breakpoint that still stands. */
+		/* A breakpoint that is still in place would have no handler. */
 		sdt_release_table(table);
 		sdt_switch_off();
 		list_del(&table->node);
 		sdt_forget_targets(table);
 		if (!table->notes)
 			patcher_drop(&table->sites);
-		/* Nobody looks at the table afterwards. */
+		/* No hit reads the table after this. */
 		synchronize_rcu();
 		sdt_free_table(table);
 	}

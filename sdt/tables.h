@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tables of sites that modules bring and take away. */
+/* Tables of modules with SDT probes. */
 #ifndef SDT_TABLES_H
 #define SDT_TABLES_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From the declared types of arguments to the fields of a trace event.
+ * Derive the fields of a trace event from the declared types of arguments.
  *
- * A type is what the definition of the probe says, a string.  Integers, whose names are
- * in a table, are fields of their size and sign; pointers to char are strings; other
- * pointers are pointers; whatever else there is, is a word.
+ * A type is what the definition of the probe says, a string. Integers, whose names are in a table,
+ * become fields of their size and sign; pointers to char become strings; other pointers stay
+ * pointers; anything else is a machine word.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -86,7 +86,7 @@ static const char *pointer_conversion(const char *type)
 
 	if (strchr(star + 1, '*') || strchr(type, '('))
 		return "%p";
-	/* Of char and const alone: __user is a word like any other. */
+	/* True for a type of char and const alone; __user counts as any other word. */
 	return all_bits(type) == (IS_CHAR | IS_INTEGER) ? "%s" : "%p";
 }
 
@@ -103,7 +103,7 @@ static const char *integer_conversion(unsigned int bits)
 	return is_unsigned ? "%u" : "%d";
 }
 
-/* A type without const and volatile: "const pid_t" is what pid_t is. */
+/* Strip const and volatile from a type. */
 static const char *without_qualifiers(char *type)
 {
 	char *word = type;
@@ -152,7 +152,7 @@ static const char *take_type(char *type, size_t size, const char *types)
 }
 
 /**
- * sdt_types_format() - a format whose fields are the site and the arguments of a probe
+ * sdt_types_format() - make a format with the site and the arguments of a probe
  * @format: SDT_FORMAT characters
  * @probe: the probe
  *

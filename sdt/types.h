@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From the declared types of arguments to the fields of a trace event. */
+/* Deriving the fields of a trace event from the declared types of arguments. */
 #ifndef SDT_TYPES_H
 #define SDT_TYPES_H
 
