@@ -77,79 +77,79 @@ struct conversion_text {
 	int precision;
 };
 
-static bool has_flag(const struct conversion_text *text, char flag)
+static bool has_flag(const struct conversion_text *conv, char flag)
 {
-	return strchr(text->how.flags, flag);
+	return strchr(conv->how.flags, flag);
 }
 
 /* The kernel prints 0x before a 0 as well, and C does not. */
-static void set_prefix(struct conversion_text *text)
+static void set_prefix(struct conversion_text *conv)
 {
-	char type = text->how.type;
+	char type = conv->how.type;
 
-	text->alternate = has_flag(text, '#') && strchr("oxX", type);
-	if (!text->alternate || type == 'o' || text->width == FORMAT_FROM_ARGUMENT)
+	conv->alternate = has_flag(conv, '#') && strchr("oxX", type);
+	if (!conv->alternate || type == 'o' || conv->width == FORMAT_FROM_ARGUMENT)
 		return;
-	if (text->width != FORMAT_NONE && !*text->align)
+	if (conv->width != FORMAT_NONE && !*conv->align)
 		return;
-	text->prefix = type == 'x' ? "0x" : "0X";
-	text->alternate = false;
-	if (text->width != FORMAT_NONE)
-		text->width = text->width > 2 ? text->width - 2 : FORMAT_NONE;
+	conv->prefix = type == 'x' ? "0x" : "0X";
+	conv->alternate = false;
+	if (conv->width != FORMAT_NONE)
+		conv->width = conv->width > 2 ? conv->width - 2 : FORMAT_NONE;
 }
 
 /* The kernel pads with zeros even with a precision, and C does not. */
-static void set_zeros(struct conversion_text *text)
+static void set_zeros(struct conversion_text *conv)
 {
-	if (text->precision == 0)
-		text->precision = FORMAT_NONE;
-	if (*text->align != '0' || text->precision == FORMAT_NONE)
+	if (conv->precision == 0)
+		conv->precision = FORMAT_NONE;
+	if (*conv->align != '0' || conv->precision == FORMAT_NONE)
 		return;
-	if (text->width == FORMAT_FROM_ARGUMENT || text->precision < text->width) {
-		text->precision = FORMAT_NONE;
+	if (conv->width == FORMAT_FROM_ARGUMENT || conv->precision < conv->width) {
+		conv->precision = FORMAT_NONE;
 		return;
 	}
-	text->width = FORMAT_NONE;
-	text->align = "";
+	conv->width = FORMAT_NONE;
+	conv->align = "";
 }
 
-static void set_number(struct conversion_text *text)
+static void set_number(struct conversion_text *conv)
 {
-	text->precision = text->how.precision;
-	if (!*text->align && has_flag(text, '0'))
-		text->align = "0";
-	set_prefix(text);
-	set_zeros(text);
-	if (text->width == FORMAT_NONE && strchr("di", text->how.type))
-		text->sign = has_flag(text, '+') ? '+' : has_flag(text, ' ') ? ' ' : '\0';
-	if (text->width == FORMAT_FROM_ARGUMENT && text->precision == FORMAT_FROM_ARGUMENT)
-		text->width = FORMAT_NONE;
+	conv->precision = conv->how.precision;
+	if (!*conv->align && has_flag(conv, '0'))
+		conv->align = "0";
+	set_prefix(conv);
+	set_zeros(conv);
+	if (conv->width == FORMAT_NONE && strchr("di", conv->how.type))
+		conv->sign = has_flag(conv, '+') ? '+' : has_flag(conv, ' ') ? ' ' : '\0';
+	if (conv->width == FORMAT_FROM_ARGUMENT && conv->precision == FORMAT_FROM_ARGUMENT)
+		conv->width = FORMAT_NONE;
 }
 
 /*
  * Read a conversion whose first field is @field.  Return the next field, or NULL if it is a percent
  * sign.  A string is in the record as its precision says.
  */
-static const struct layout_field *describe(struct conversion_text *text,
+static const struct layout_field *describe(struct conversion_text *conv,
 					   const struct layout_field *field)
 {
 	const struct layout_field *width = NULL, *precision = NULL;
 
-	if (text->how.width == FORMAT_FROM_ARGUMENT)
+	if (conv->how.width == FORMAT_FROM_ARGUMENT)
 		width = field++;
-	if (text->how.precision == FORMAT_FROM_ARGUMENT)
+	if (conv->how.precision == FORMAT_FROM_ARGUMENT)
 		precision = field++;
-	text->value = field;
-	text->prefix = "";
-	text->width = text->how.width;
-	text->precision = FORMAT_NONE;
-	text->align = has_flag(text, '-') ? "-" : "";
-	if (text->how.type == 'p')
-		text->width = FORMAT_NONE;
-	else if (!strchr("cs", text->how.type))
-		set_number(text);
-	text->star = text->width == FORMAT_FROM_ARGUMENT ? width :
-		     text->precision == FORMAT_FROM_ARGUMENT ? precision : NULL;
+	conv->value = field;
+	conv->prefix = "";
+	conv->width = conv->how.width;
+	conv->precision = FORMAT_NONE;
+	conv->align = has_flag(conv, '-') ? "-" : "";
+	if (conv->how.type == 'p')
+		conv->width = FORMAT_NONE;
+	else if (!strchr("cs", conv->how.type))
+		set_number(conv);
+	conv->star = conv->width == FORMAT_FROM_ARGUMENT ? width :
+		     conv->precision == FORMAT_FROM_ARGUMENT ? precision : NULL;
 	return field + 1;
 }
 
@@ -170,28 +170,28 @@ static const char *length_of(unsigned int bytes)
 	return bytes == 1 ? "hh" : bytes == 2 ? "h" : bytes == 4 ? "" : "l";
 }
 
-static void write_number(struct writer *to, const struct conversion_text *text)
+static void write_number(struct writer *to, const struct conversion_text *conv)
 {
-	if (text->sign)
+	if (conv->sign)
 		write_word(to, "%s");
-	write_word(to, text->prefix);
+	write_word(to, conv->prefix);
 	write_char(to, '%');
-	if (text->alternate)
+	if (conv->alternate)
 		write_char(to, '#');
-	write_word(to, text->align);
-	write_size(to, "", text->width);
-	write_size(to, ".", text->precision);
-	write_word(to, length_of(text->how.bytes));
-	write_char(to, text->how.type);
+	write_word(to, conv->align);
+	write_size(to, "", conv->width);
+	write_size(to, ".", conv->precision);
+	write_word(to, length_of(conv->how.bytes));
+	write_char(to, conv->how.type);
 }
 
 /*
  * Print a pointer as a symbol or a number: tracers know no other form, or take it for an address in
  * the record.
  */
-static void write_pointer(struct writer *to, const struct conversion_text *text)
+static void write_pointer(struct writer *to, const struct conversion_text *conv)
 {
-	char kind = text->how.pointer;
+	char kind = conv->how.pointer;
 
 	write_word(to, "%p");
 	if (kind)
@@ -199,32 +199,32 @@ static void write_pointer(struct writer *to, const struct conversion_text *text)
 }
 
 /* A field of one character that is printed as a string is that character. */
-static void write_string(struct writer *to, const struct conversion_text *text)
+static void write_string(struct writer *to, const struct conversion_text *conv)
 {
 	write_char(to, '%');
-	write_word(to, text->align);
-	write_size(to, "", text->width);
+	write_word(to, conv->align);
+	write_size(to, "", conv->width);
 	write_char(to, 's');
 }
 
 /* Tracers print arrays with blanks or nothing between the bytes, with colons if they are six. */
-static bool is_mac(const struct conversion_text *text)
+static bool is_mac(const struct conversion_text *conv)
 {
-	return text->how.array == 6 && text->how.separator == ':';
+	return conv->how.array == 6 && conv->how.separator == ':';
 }
 
-static void write_conversion(struct writer *to, const struct conversion_text *text)
+static void write_conversion(struct writer *to, const struct conversion_text *conv)
 {
-	if (is_mac(text))
+	if (is_mac(conv))
 		write_word(to, "%pM");
-	else if (text->how.array)
+	else if (conv->how.array)
 		write_word(to, "%s");
-	else if (text->how.type == 'p')
-		write_pointer(to, text);
-	else if (strchr("cs", text->how.type))
-		write_string(to, text);
+	else if (conv->how.type == 'p')
+		write_pointer(to, conv);
+	else if (strchr("cs", conv->how.type))
+		write_string(to, conv);
 	else
-		write_number(to, text);
+		write_number(to, conv);
 }
 
 static void write_rec(struct writer *to, const char *before, const char *name, const char *behind)
@@ -235,58 +235,58 @@ static void write_rec(struct writer *to, const char *before, const char *name, c
 }
 
 /* A width that is negative or too large is none; a precision is that of a number, at least 1. */
-static void write_star(struct writer *to, const struct conversion_text *text)
+static void write_star(struct writer *to, const struct conversion_text *conv)
 {
-	const char *name = text->star->name;
+	const char *name = conv->star->name;
 
 	write_rec(to, ", (REC->", name, " & 0xffffff00)");
-	write_rec(to, text->precision == FORMAT_FROM_ARGUMENT ? " ? 1 : REC->" : " ? 0 : REC->",
+	write_rec(to, conv->precision == FORMAT_FROM_ARGUMENT ? " ? 1 : REC->" : " ? 0 : REC->",
 		  name, "");
 }
 
 /* Return the sign bit of a field. */
-static void write_sign(struct writer *to, const struct conversion_text *text)
+static void write_sign(struct writer *to, const struct conversion_text *conv)
 {
 	char text[64];
 
 	snprintf(text, sizeof(text), " & 0x%lx) ? \"\" : \"%c\"",
-		 1UL << (text->how.bytes * 8 - 1), text->sign);
-	write_rec(to, ", (REC->", text->value->name, text);
+		 1UL << (conv->how.bytes * 8 - 1), conv->sign);
+	write_rec(to, ", (REC->", conv->value->name, text);
 }
 
-static void write_array(struct writer *to, const struct conversion_text *text)
+static void write_array(struct writer *to, const struct conversion_text *conv)
 {
 	char bytes[8];
 
-	snprintf(bytes, sizeof(bytes), ", %u)", text->value->bytes);
-	write_rec(to, text->how.separator ? ", __print_hex(REC->" : ", __print_hex_str(REC->",
-		  text->value->name, bytes);
+	snprintf(bytes, sizeof(bytes), ", %u)", conv->value->bytes);
+	write_rec(to, conv->how.separator ? ", __print_hex(REC->" : ", __print_hex_str(REC->",
+		  conv->value->name, bytes);
 }
 
-static void write_arguments(struct writer *to, const struct conversion_text *text)
+static void write_arguments(struct writer *to, const struct conversion_text *conv)
 {
-	if (text->sign)
-		write_sign(to, text);
-	if (text->star)
-		write_star(to, text);
-	if (text->value->is_array && !is_mac(text))
-		write_array(to, text);
-	else if (text->value->is_string)
-		write_rec(to, ", __get_str(", text->value->name, ")");
+	if (conv->sign)
+		write_sign(to, conv);
+	if (conv->star)
+		write_star(to, conv);
+	if (conv->value->is_array && !is_mac(conv))
+		write_array(to, conv);
+	else if (conv->value->is_string)
+		write_rec(to, ", __get_str(", conv->value->name, ")");
 	else
-		write_rec(to, ", REC->", text->value->name, "");
+		write_rec(to, ", REC->", conv->value->name, "");
 }
 
-typedef void told_writer(struct writer *to, const struct conversion_text *text);
+typedef void conversion_writer(struct writer *to, const struct conversion_text *conv);
 
-/* Visit each conversion, and the text between conversions if @text is set. */
+/* Visit each conversion, and the text between conversions if @with_text is set. */
 static void write_parts(struct writer *to, const struct record_layout *layout, const char *format,
-			told_writer *write, bool with_text)
+			conversion_writer *write, bool with_text)
 {
 	const struct layout_field *field = layout->field;
 
 	while (*format) {
-		struct conversion_text text = { };
+		struct conversion_text conv = { };
 
 		if (*format != '%') {
 			if (with_text)
@@ -294,12 +294,12 @@ static void write_parts(struct writer *to, const struct record_layout *layout, c
 			format++;
 			continue;
 		}
-		format = marker_format_read(format + 1, &text.how);
+		format = marker_format_read(format + 1, &conv.how);
 		if (!format)
 			return;
-		if (text.how.type != '%') {
-			field = describe(&text, field);
-			write(to, &text);
+		if (conv.how.type != '%') {
+			field = describe(&conv, field);
+			write(to, &conv);
 		} else if (with_text) {
 			write_word(to, "%%");
 		}
