@@ -73,7 +73,7 @@ static int check_length(const struct bench_group *group, const struct bench_vari
 
 	if (passes <= most)
 		return 0;
-	pr_err("%s/%s: %u passes may hold interrupts off for more than %llu ms; the most are %llu\n",
+	pr_err("%s/%s: %u passes may hold interrupts off for more than %llu ms; the maximum is %llu\n",
 	       group->name, variant->name, passes, LONGEST_NS / 1000000, most);
 	return -E2BIG;
 }
@@ -100,13 +100,13 @@ int bench_find_loops(const struct bench_group *group, unsigned int variant,
 	}
 	while ((ns = time_of(&group->variants[variant], passes)) < SHORTEST_NS) {
 		if (passes == MOST_PASSES) {
-			pr_err("%s: the clock does not advance\n", group->name);
+			pr_err("%s: the clock is not advancing\n", group->name);
 			return -ETIME;
 		}
 		passes *= 2;
 	}
 	if (!group->variants[variant].op[0](passes)) {
-		pr_err("%s: the TSC stands still\n", group->name);
+		pr_err("%s: TSC is not advancing\n", group->name);
 		return -ERANGE;
 	}
 	spread(rounded(div64_u64(passes * SHORTEST_NS + ns - 1, ns)), loops);

@@ -112,7 +112,7 @@ static void teardown(void)
 	int err = put_back_sites();
 
 	if (err)
-		pr_err("sites stay switched: error %d\n", err);
+		pr_err("cannot switch sites back: error %d\n", err);
 	patcher_unregister(&table);
 	kvfree(buffer);
 	kvfree(pokes);

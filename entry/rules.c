@@ -217,7 +217,7 @@ static int add_rule(struct rule *rule)
 	if (err)
 		list_del(&rule->node);
 	else if (!rule->matched)
-		pr_info("%s: no function matches now, it waits\n", rule->text);
+		pr_info("%s: matches no function yet; waits for modules that are loaded later\n", rule->text);
 	return err;
 }
 

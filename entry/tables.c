@@ -214,7 +214,7 @@ static void switch_all_off(void)
 	err = entry_switch_off();
 	while (entry_any_is_on()) {
 		if (!turns++)
-			pr_warn("waiting for %s\n", err == -ENOMEM ? "memory" : "a kprobe to leave");
+			pr_warn("cannot unload yet: waiting for %s\n", err == -ENOMEM ? "memory" : "a kprobe on a recorded function to be removed");
 		mutex_unlock(&entry_registry.lock);
 		msleep(100 * min(turns, 50U));
 		mutex_lock(&entry_registry.lock);

@@ -109,7 +109,7 @@ int marker_event_accept(void *data, const struct marker_event_offer *offer)
 	if (event && decide_offer(newcomers, event, offer))
 		return 0;
 	if (!marker_event_can_have(offer)) {
-		pr_warn("%.64s in %s: no trace event: its name cannot be one\n", offer->name,
+		pr_warn("%.64s in %s: no trace event: not a valid event name\n", offer->name,
 			offer->place);
 		return 0;
 	}

@@ -165,7 +165,7 @@ static void create_files(struct marker_control *control)
 	struct dentry *dir;
 
 	if (!can_be_directory(control->name)) {
-		pr_warn("%.64s: no directory of this name, use control\n", control->name);
+		pr_warn("%.64s: not a valid directory name; use markers/control\n", control->name);
 		return;
 	}
 	dir = debugfs_create_dir(control->name, tree.dir);

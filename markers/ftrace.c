@@ -172,7 +172,7 @@ int marker_ftrace_forget(struct function_marker *function)
 	int err = marker_ftrace_switch(&function->marker, false);
 
 	if (err) {
-		pr_warn("%s: ftrace does not let go: error %d\n", function->name, err);
+		pr_warn("%s: cannot be unregistered from ftrace: error %d\n", function->name, err);
 		return err;
 	}
 	compat_ftrace_free_filter(&function->ops);

@@ -50,7 +50,7 @@ static int make_function(const char *symbol, const char *name, struct function_m
 	int err;
 
 	if (marker_exists(name, NULL)) {
-		pr_info("there is a marker %s\n", name);
+		pr_info("%s: a marker with this name already exists\n", name);
 		return -EEXIST;
 	}
 	function = kzalloc(sizeof(*function), GFP_KERNEL);

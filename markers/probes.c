@@ -176,7 +176,7 @@ static unsigned int disconnect_gone(struct marker_entry *entry, probe_gone *gone
 			continue;
 		}
 		if (marker_disconnect(entry, probe->func, probe->private)) {
-			pr_err("%s: a probe that goes away is still called\n", entry->name);
+			pr_err("%s: cannot disconnect a probe of an unloading module\n", entry->name);
 			return count;
 		}
 		count++;

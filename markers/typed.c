@@ -165,7 +165,7 @@ static unsigned int disconnect_gone_typed(struct marker_typed *typed, probe_gone
 			continue;
 		}
 		if (del_typed(typed, i)) {
-			pr_err("%s: a probe that goes away is still called\n",
+			pr_err("%s: cannot disconnect a probe of an unloading module\n",
 			       typed->marker.name);
 			return count;
 		}

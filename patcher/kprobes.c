@@ -75,7 +75,7 @@ int __init patcher_kprobes_init(void)
 	    extent.size >= BUCKETS * sizeof(*kprobes.table) &&
 	    extent.size < 2 * BUCKETS * sizeof(*kprobes.table))
 		return 0;
-	pr_err("this kernel's table of kprobes is not the one we know\n");
+	pr_err("kprobe_table has an unknown layout in this kernel\n");
 	return -ENOENT;
 }
 
@@ -227,7 +227,7 @@ int patcher_kprobes_vet(const struct patcher_poke *pokes, unsigned int nr)
 	if (!find_obstacle(pokes, nr, &obstacle))
 		return 0;
 	if (obstacle.from)
-		pr_info("change of %pS refused: leads into a kprobe at %pS\n",
+		pr_info("change of %pS refused: it would jump into a kprobe at %pS\n",
 			obstacle.from->addr, obstacle.kp->addr);
 	else
 		pr_info("change refused: a kprobe at %pS\n", obstacle.kp->addr);
@@ -311,7 +311,7 @@ static kprobe_opcode_t *find_landed_on(const struct patcher_poke *pokes, unsigne
 	patcher_kprobes_lock();
 	if (find_obstacle(pokes, nr, &obstacle) && obstacle.from) {
 		addr = obstacle.kp->addr;
-		pr_info("a kprobe at %pS is kept from being optimised: %pS leads into it\n",
+		pr_info("kprobe at %pS is not optimised: %pS jumps into it\n",
 			addr, obstacle.from->addr);
 	}
 	*err = addr ? 0 : patcher_kprobes_vet(pokes, nr);

@@ -129,7 +129,7 @@ int patcher_check_version(struct module *module, const char *version)
 {
 	if (!strcmp(version, KMARKERS_VERSION))
 		return 0;
-	pr_err("%s: of version %s, loaded is version %s: unload all modules of kmarkers first\n",
+	pr_err("%s is version %s, but version %s is loaded: unload all modules of kmarkers first\n",
 	       module->name, version, KMARKERS_VERSION);
 	return -ENOEXEC;
 }

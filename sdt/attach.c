@@ -200,7 +200,7 @@ static int attach(struct attachment *attachment)
 	if (!err) {
 		list_add_tail(&attachment->node, &attachments);
 		if (!attachment->matched)
-			pr_info("%s: no site matches now, it waits\n", attachment->text);
+			pr_info("%s: matches no site yet; waits for modules that are loaded later\n", attachment->text);
 	} else {
 		shrink_tables();
 		sdt_switch_off();

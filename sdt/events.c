@@ -319,7 +319,7 @@ static int ask_for_events(const char *pattern)
 	err = calls->update(&source);
 	in_vain = current_request.matched && !current_request.made;
 	if (!err && !current_request.matched)
-		pr_info("%s: no site matches now, it waits\n", pattern);
+		pr_info("%s: matches no site yet; waits for modules that are loaded later\n", pattern);
 	set_current(NULL);
 	if (err || !in_vain)
 		return err;

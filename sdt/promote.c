@@ -19,10 +19,10 @@ static int refuse(const struct patcher_site *site)
 		pr_info("%s: not promoted: it has two nops, and a task may have been preempted between them\n",
 			sdt_probe_of(site)->name);
 	else if (sdt_flavour_of(site) == SDT_NOTE)
-		pr_info("%s: not promoted: it is a note, which is no instruction\n",
+		pr_info("%s: not promoted: it is a note, which has no instruction of its own\n",
 			sdt_probe_of(site)->name);
 	else
-		pr_info("%s: not promoted: there is no room for a jump\n",
+		pr_info("%s: not promoted: its instruction is too short for a jump\n",
 			sdt_probe_of(site)->name);
 	return -EINVAL;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What has changed from one run to another: an interval and a verdict for each row.
+"""Compares two runs: an interval and a verdict for each row.
 
 The change of a row is the relative difference of its numbers, in percent; rows.py says what these
 are. Its interval is a t interval over the clusters of both runs. It holds for all judged rows at

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""At which code layouts the rows of runs were measured, and the rows of many runs as one.
+"""Comparison keys: the code layouts at which rows were measured. Joins the rows of many runs.
 
 The cost of a loop depends on where it lies, and another version of kmarkers lays it elsewhere. So a
 row that one run measured at four layouts and another at eight is not compared.
@@ -31,8 +31,8 @@ def said(places: Collection[int], others: Collection[int]) -> tuple[str, str]:
 
 
 def kind(bits: int) -> int:
-    """Layouts, as bits, that are the same for rows that can be compared. A process with few blocks
-    has some of many layouts, at random: what counts is which eighths of a cache line it has."""
+    """Comparison key of a set of layouts, given as bits. A process with few blocks has some of many
+    layouts, at random: what counts is which eighths of a cache line it has."""
     eighths = (1 << EIGHTHS) - 1
     if bits <= eighths:
         return bits

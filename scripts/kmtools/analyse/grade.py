@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How far the numbers of a run are to be trusted: a grade, and the reasons for it.
+"""Grades how far the numbers of a run can be trusted, with reasons.
 
 Each check looks at the evidence and gives a reason, or None. The worst reason decides. Where it is
 poor, rows of a benchmark get no verdict, but the reason and the next step. To add a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether the windows of a variant are on a straight line over their loop counts.
+"""Tests whether the windows of a variant lie on a straight line over their loop counts.
 
 A slope is the cost of an operation only if they are. In each block with three windows, the bend is
 the slope over the two larger counts minus that over the two smaller ones. A variant is bent if the

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where paired differences lie, and an interval that knows what resembles what.
+"""Estimates the location of paired differences: a trimmed mean, with an interval that respects
+clusters (processes, layouts).
 
 Blocks are not independent observations: a process, a code layout or the state of the machine is
 the same in many of them. The location is found in three steps. The effect of each layout is taken

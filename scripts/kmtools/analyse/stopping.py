@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""When a run in user space is looked at, and what intervals may then claim.
+"""Group-sequential stopping: when a run in user space is analysed, and the confidence level of each
+analysis.
 
 A run that ends as soon as its rows are resolved would be wrong more often than 5 % if each look
 allowed that. So each look has a part of the 5 % of its own (alpha spending: Lan and DeMets 1983),

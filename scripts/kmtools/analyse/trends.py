@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A row over many runs: where it changed for good, and by how much.
+"""Change points of a row over many runs, and their sizes.
 
 ruptures' PELT proposes change points: shifts of the mean of the series, which is scaled by the
 spread of neighbouring runs. A proposal counts if the runs before it and those behind it, each up to

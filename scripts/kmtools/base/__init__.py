@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The floor that all rooms share: paths, errors, processes, files, progress."""
+"""What all packages share: paths, errors, processes, files, progress."""

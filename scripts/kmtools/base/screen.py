@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The whole screen of a terminal, drawn over and over; what was there before comes back."""
+"""A full-screen terminal display, which restores the previous content at its end."""
 
 from __future__ import annotations
 

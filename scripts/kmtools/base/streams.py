@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The streams that a command was started with: one that is closed, one whose reader leaves, and one
-that cannot show every character."""
+"""Standard streams of a command: handles one that is closed, one whose reader leaves, and one that
+cannot show every character."""
 
 from __future__ import annotations
 

@@ -50,7 +50,9 @@ def check(parser: ArgumentParser) -> Run:
         metavar="NAME=VALUE",
         help=f"an option of a test: {', '.join(registry.OPTIONS)}",
     )
-    parser.add_argument("--setup", action="store_true", help="run scripts/setup for these first")
+    parser.add_argument(
+        "--setup", action="store_true", help="run scripts/setup for these tests first"
+    )
 
     def run(args: Namespace) -> int:
         rows = registry.chosen(args.patterns, args.set or "short")

@@ -48,7 +48,7 @@ def add_limits(parser: ArgumentParser, failing: str, known: Collection[str]) -> 
         type=percent,
         default=words.MARGIN,
         metavar="PERCENT",
-        help=f"changes below it count as none (default {words.MARGIN:g})",
+        help=f"margin in percent below which a change is none (default {words.MARGIN:g})",
     )
     parser.add_argument(
         "--fail-on",
@@ -62,13 +62,17 @@ def add_limits(parser: ArgumentParser, failing: str, known: Collection[str]) -> 
 
 def add_judging(parser: ArgumentParser) -> None:
     """Add the options that say how rows are judged and shown."""
-    add_limits(parser, "exit with 1 if a row has it", words.FAILURES)
+    add_limits(parser, "exit with 1 if a row has one of these verdicts", words.FAILURES)
     parser.add_argument(
-        "--whole", action="store_true", help="judge baselines and switches, too: on one machine"
+        "--whole",
+        action="store_true",
+        help="also compare baselines and switches; only meaningful on one machine",
     )
-    parser.add_argument("--all", action="store_true", help="show all rows, not those that changed")
+    parser.add_argument("--all", action="store_true", help="show all rows, not only changed ones")
     for name in ("markdown", "json", "junit", "html"):
-        parser.add_argument(f"--{name}", type=Path, metavar="FILE", help="write it there, too")
+        parser.add_argument(
+            f"--{name}", type=Path, metavar="FILE", help="also write it to this file"
+        )
 
 
 def compare(parser: ArgumentParser) -> Run:
@@ -77,8 +81,8 @@ def compare(parser: ArgumentParser) -> Run:
     tiers are never compared. Documentation/comparing.md tells how a row is judged. The exit code is
     1 if a row has a verdict that --fail-on names, or if a run cannot be used.
     """
-    parser.add_argument("a", type=Path, metavar="RUN_A", help="the first run")
-    parser.add_argument("b", type=Path, nargs="+", metavar="RUN_B", help="the others")
+    parser.add_argument("a", type=Path, metavar="RUN_A", help="run to compare with")
+    parser.add_argument("b", type=Path, nargs="+", metavar="RUN_B", help="runs to compare")
     add_judging(parser)
     return run_compare
 

@@ -15,11 +15,18 @@ def export(parser: ArgumentParser) -> Run:
     """The run is checked line by line first. --parquet needs the Python package duckdb
     (scripts/setup --fleet).
     """
-    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
-    parser.add_argument("--parquet", type=Path, metavar="FILE", help="every sample")
-    parser.add_argument("--openmetrics", type=Path, metavar="FILE", help="the median of each row")
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
-        "--trace", type=Path, metavar="FILE", help="switches, for Perfetto and chrome://tracing"
+        "--parquet", type=Path, metavar="FILE", help="write every sample to this file"
+    )
+    parser.add_argument(
+        "--openmetrics", type=Path, metavar="FILE", help="write the median of each row"
+    )
+    parser.add_argument(
+        "--trace",
+        type=Path,
+        metavar="FILE",
+        help="write switches as a trace for Perfetto and chrome://tracing",
     )
     return run_export
 

@@ -18,7 +18,9 @@ from kmtools.lab.result import report
 
 
 def lab_fetch(parser: ArgumentParser) -> Run:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="in kernels.txt (default: first)")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="kernel in kernels.txt (default: the first)"
+    )
     parser.add_argument("--update", action="store_true", help="replace older kernels by the newest")
     return lambda args: kernels.fetch(args.names, args.update)
 
@@ -27,9 +29,11 @@ def lab_build(parser: ArgumentParser) -> Run:
     """For a module of others, ours are built for the kernel first, and KMARKERS is set for its
     Kbuild file.
     """
-    parser.add_argument("name", metavar="NAME", help="in kernels.txt")
-    parser.add_argument("--src", type=Path, required=True, help="tree with a Kbuild file")
-    parser.add_argument("--out", type=Path, required=True, help="where the modules go")
+    parser.add_argument("name", metavar="NAME", help="kernel in kernels.txt")
+    parser.add_argument(
+        "--src", type=Path, required=True, help="source directory with a Kbuild file"
+    )
+    parser.add_argument("--out", type=Path, required=True, help="output folder for the modules")
     parser.add_argument("make_args", nargs="*", metavar="ARG", help="further arguments of make")
 
     def run(args: Namespace) -> int:
@@ -48,12 +52,21 @@ def lab_add(parser: ArgumentParser) -> Run:
     directory that has boot, lib/modules and usr/src, such as the root of a system. Modules for it
     are built with the compiler of a Debian suite. Commands that take --kernel then take NAME.
     """
-    parser.add_argument("name", metavar="NAME", help="how it is called; not in kernels.txt")
+    parser.add_argument(
+        "name", metavar="NAME", help="name of the new kernel; must not be in kernels.txt"
+    )
     kind: dict[str, Any] = {"type": Path, "nargs": "+", "metavar": "DEB|DIR"}
-    parser.add_argument("--image", required=True, help="image and modules", **kind)
-    parser.add_argument("--headers", default=[], help="headers, unless they are there too", **kind)
+    parser.add_argument(
+        "--image", required=True, help="package or directory with image and modules", **kind
+    )
+    parser.add_argument(
+        "--headers",
+        default=[],
+        help="headers package or directory, if not part of the image",
+        **kind,
+    )
     suite = catalogue.load()[0].suite
-    parser.add_argument("--suite", default=suite, help=f"whose compiler is used ({suite})")
+    parser.add_argument("--suite", default=suite, help=f"suite whose compiler is used ({suite})")
 
     def run(args: Namespace) -> None:
         kernel = added.add(args.name, [*args.image, *args.headers], args.suite)
@@ -63,7 +76,7 @@ def lab_add(parser: ArgumentParser) -> Run:
 
 
 def lab_remove(parser: ArgumentParser) -> Run:
-    parser.add_argument("name", metavar="NAME", help="as it was added")
+    parser.add_argument("name", metavar="NAME", help="name under which the kernel was added")
     return lambda args: added.remove(args.name)
 
 
@@ -105,15 +118,23 @@ def vm_run(parser: ArgumentParser) -> Run:
     # Each option is a field of the request for the boot.
     add = parser.add_argument
     add("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
-    add("--tier", choices=TIERS, default="vm", help="default: vm")
+    add("--tier", choices=TIERS, default="vm", help="tier to record (vm)")
     add("--modules", type=Path, help="directory of *.ko files, copied to /modules")
     guest_options(parser, 1024)
     add("--job", type=existing_file, required=True, help="script for busybox sh in the kernel")
-    add("--out", type=Path, default=ROOT / "build" / "vm", help="where logs and results go")
-    add("--timeout", type=float, default=300.0, metavar="SECONDS", help="limit for all of it (300)")
+    add(
+        "--out", type=Path, default=ROOT / "build" / "vm", help="output folder for logs and results"
+    )
+    add(
+        "--timeout",
+        type=float,
+        default=300.0,
+        metavar="SECONDS",
+        help="time limit for the whole run (300)",
+    )
     add("--append", default="", help="further arguments for the kernel")
-    add("--nmi", type=float, default=0.0, metavar="HZ", help="NMIs injected per second (0)")
-    add("--secure-boot", action="store_true", help="with UEFI Secure Boot; signs what is booted")
+    add("--nmi", type=float, default=0.0, metavar="HZ", help="NMIs to inject per second (0)")
+    add("--secure-boot", action="store_true", help="use UEFI Secure Boot, and sign what is booted")
     add("--accel", choices=("tcg", "kvm"), help="accelerator (default: the best usable)")
 
     def run(args: Namespace) -> int:
@@ -133,7 +154,11 @@ def lab_shell(parser: ArgumentParser) -> Run:
     """
     default = catalogue.default_name()
     parser.add_argument(
-        "name", nargs="?", default=default, metavar="NAME", help=f"in kernels.txt ({default})"
+        "name",
+        nargs="?",
+        default=default,
+        metavar="NAME",
+        help=f"kernel in kernels.txt ({default})",
     )
     parser.add_argument(
         "--module",
@@ -143,7 +168,7 @@ def lab_shell(parser: ArgumentParser) -> Run:
         action="extend",
         default=[],
         metavar="DIR",
-        help="build and load a module, too; its Kbuild file is there",
+        help="also build and load the module in DIR, which has a Kbuild file",
     )
     guest_options(parser, tracers.TRACERS_MEMORY)
 
@@ -172,7 +197,7 @@ def guest_options(parser: ArgumentParser, memory: int) -> None:
         action="append",
         default=[],
         metavar="SRC:DEST",
-        help="copy one more file; may be repeated",
+        help="additional file to copy; may be repeated",
     )
     add("--cpus", type=positive, default=2, help="number of CPUs (2)")
     add(
@@ -181,7 +206,7 @@ def guest_options(parser: ArgumentParser, memory: int) -> None:
         type=positive,
         default=memory,
         metavar="MIB",
-        help=f"memory ({memory})",
+        help=f"memory in MiB ({memory})",
     )
 
 

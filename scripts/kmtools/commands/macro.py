@@ -23,10 +23,18 @@ def macro(parser: ArgumentParser) -> Run:
     order: the name printed last is that of the next. For LOCK prefixes boot a kernel before 7.3 on
     one CPU (maxcpus=1), with and without noreplace-smp.
     """
-    parser.add_argument("--times", type=Path, metavar="FILE", required=True, help="times so far")
-    parser.add_argument("--label", help="name of what is booted now, such as noreplace-smp")
+    parser.add_argument(
+        "--times",
+        type=Path,
+        metavar="FILE",
+        required=True,
+        help="file with the times measured so far",
+    )
+    parser.add_argument("--label", help="label of the booted kernel, such as noreplace-smp")
     parser.add_argument("--runs", type=int, default=RUNS, help=f"runs of COMMAND ({RUNS})")
-    parser.add_argument("command", nargs="*", metavar="COMMAND", help="after --, with its words")
+    parser.add_argument(
+        "command", nargs="*", metavar="COMMAND", help="command and arguments, after --"
+    )
     return run_macro
 
 

@@ -20,14 +20,23 @@ def fleet(parser: ArgumentParser) -> Run:
     refused are named, left out, and make the exit code 1. Runs in Parquet need the Python package
     duckdb (scripts/setup --fleet).
     """
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="holds the runs, at any depth")
+    parser.add_argument(
+        "folder", type=Path, metavar="FOLDER", help="folder with the runs, at any depth"
+    )
     parser.add_argument(
         "--by",
         default=",".join(words.PROPERTIES),
-        help="what makes a group (default %(default)s)",
+        help="properties that form a group (default %(default)s)",
     )
-    parser.add_argument("--against", metavar="TEXT", help="the group whose name holds it is first")
-    parser.add_argument("--machines", type=Path, metavar="FILE", help="a name a line: all expected")
+    parser.add_argument(
+        "--against", metavar="TEXT", help="name, or part of it, of the group to compare with"
+    )
+    parser.add_argument(
+        "--machines",
+        type=Path,
+        metavar="FILE",
+        help="file with the names of all expected machines, one per line",
+    )
     add_judging(parser)
     return run_fleet
 
@@ -64,9 +73,13 @@ def history(parser: ArgumentParser) -> Run:
     them have: the cost of the variant as a share of its baseline. A shift is a change of a series
     that stays. It needs the Python packages ruptures and scipy (scripts/setup --fleet).
     """
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="holds the runs, at any depth")
-    add_limits(parser, "exit with 1 if a row has such a shift", words.SHIFTS)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all series there, too")
+    parser.add_argument(
+        "folder", type=Path, metavar="FOLDER", help="folder with the runs, at any depth"
+    )
+    add_limits(parser, "exit with 1 if a row has one of these shifts", words.SHIFTS)
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="also write all series to this file"
+    )
     return run_history
 
 

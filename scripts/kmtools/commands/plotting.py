@@ -42,14 +42,14 @@ def plot(parser: ArgumentParser) -> Run:
     with font.size. Below 132 mm names stand above their rows. An SVG in the default colours
     follows the light or dark scheme of its reader.
     """
-    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
-    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="only these")
-    parser.add_argument("--format", choices=FORMATS, default="svg", help="of the files (svg)")
-    parser.add_argument("--style", type=Path, metavar="FILE", help="a style of matplotlib")
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
+    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="draw only these figures")
+    parser.add_argument("--format", choices=FORMATS, default="svg", help="file format (svg)")
+    parser.add_argument("--style", type=Path, metavar="FILE", help="matplotlib style file")
     parser.add_argument(
-        "--width", type=width, default=WIDTH, metavar="MM", help="in millimetres (197)"
+        "--width", type=width, default=WIDTH, metavar="MM", help="width in millimetres (197)"
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="instead of RUN_DIR/figures")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="output folder (RUN_DIR/figures)")
     return run_plot
 
 

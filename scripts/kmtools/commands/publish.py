@@ -29,8 +29,10 @@ def publish(parser: ArgumentParser) -> Run:
     """
     names = (*WRITERS, "reference")
     parser.add_argument("document", choices=names, metavar="DOCUMENT", help=", ".join(names))
-    parser.add_argument("run", type=Path, nargs="?", metavar="RUN_DIR", help="of a reference")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="instead of results/reference")
+    parser.add_argument(
+        "run", type=Path, nargs="?", metavar="RUN_DIR", help="name of the reference run"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="output folder (results/reference)")
 
     def run(args: Namespace) -> None:
         if args.document == "reference":

@@ -20,7 +20,7 @@ from kmtools.measure import objects
 
 def impact(parser: ArgumentParser) -> Run:
     """It needs a run of a tier with real caches."""
-    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
 
     def run(args: Namespace) -> None:
         from kmtools.analyse.summary import read_summary
@@ -38,8 +38,8 @@ def rates(parser: ArgumentParser) -> Run:
     """Costs are those of hot loops, from the tiers of a run that have times of a real CPU. The
     mechanism that costs least is named for dormant and for enabled ones.
     """
-    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
-    parser.add_argument("--rate", type=float, default=1e6, help="events a second (1000000)")
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
+    parser.add_argument("--rate", type=float, default=1e6, help="events per second (1000000)")
     parser.add_argument(
         "--figure", type=Path, metavar="FILE", help="write a figure: .svg, .png or .pdf"
     )
@@ -72,7 +72,10 @@ def sites(parser: ArgumentParser) -> Run:
     could not load it because of one.
     """
     parser.add_argument(
-        "forms", nargs="*", metavar="FORM|FILE.ko", help="these forms, with their code; or modules"
+        "forms",
+        nargs="*",
+        metavar="FORM|FILE.ko",
+        help="forms to show with their code, or modules (*.ko)",
     )
 
     def run(args: Namespace) -> int | None:

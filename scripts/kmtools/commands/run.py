@@ -35,14 +35,14 @@ def collect(parser: ArgumentParser) -> Run:
     far are merged. --from starts nothing: it fetches what the benchmarks in debugfs have measured,
     and is refused while they run.
     """
-    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="where results go")
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="output folder")
     parser.add_argument(
         "--raw",
         type=tier_and_folder,
         action="append",
         default=[],
         metavar="TIER=DIR",
-        help="folder of raw samples of a tier; may be repeated",
+        help="folder with the raw samples of a tier; may be repeated",
     )
     parser.add_argument(
         "--archive",
@@ -105,8 +105,10 @@ def tier_and_folder(text: str) -> tuple[str, Path]:
 def report(parser: ArgumentParser) -> Run:
     """Prints the answer of a run; kmarkers table prints its tables. Without numpy it prints medians
     and names the missing package; the exit code is then 2."""
-    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
-    parser.add_argument("--no-figures", action="store_true", help="summary.json alone")
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
+    parser.add_argument(
+        "--no-figures", action="store_true", help="write summary.json, and draw nothing"
+    )
 
     def run(args: Namespace) -> int:
         whole = reporting.report(args.run, figures=not args.no_figures)
@@ -120,10 +122,15 @@ def table(parser: ArgumentParser) -> Run:
     a pager shows them (PAGER, else less). Tables of emulated ticks are left out unless they are
     asked for. Without numpy it prints medians.
     """
-    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="in results/local")
-    parser.add_argument("patterns", nargs="*", metavar="BENCHMARK", help="only these: 'density-*'")
-    parser.add_argument("--tier", choices=rundir.TIERS, help="only this tier")
-    parser.add_argument("--all", action="store_true", help="tables of emulated ticks, too")
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
+    parser.add_argument(
+        "patterns",
+        nargs="*",
+        metavar="BENCHMARK",
+        help="show only matching benchmarks, such as 'density-*'",
+    )
+    parser.add_argument("--tier", choices=rundir.TIERS, help="show only this tier")
+    parser.add_argument("--all", action="store_true", help="also show tables of emulated ticks")
 
     def run(args: Namespace) -> None:
         page_text(reporting.tables(args.run, args.tier, args.patterns, args.all))
@@ -141,22 +148,26 @@ def bench(parser: ArgumentParser) -> Run:
     codes: 0 all measured, 1 a step failed, 2 a tier could not be measured here, 130 interrupted.
     """
     parser.add_argument("--kernel", help="name in kernels.txt")
-    parser.add_argument("--seed", type=choice.seed, help="order of variants (default 1)")
-    parser.add_argument("--host", action="store_true", help="load into the running kernel")
-    parser.add_argument("--quick", action="store_true", help="few blocks, to see that it works")
-    parser.add_argument("--resume", metavar="RUN", help="measure what a run in results/local lacks")
-    parser.add_argument("--tiers", type=tiers, metavar="TIER,...", help="only these tiers")
+    parser.add_argument("--seed", type=choice.seed, help="seed of the random order of variants (1)")
+    parser.add_argument(
+        "--host", action="store_true", help="load the modules into the running kernel"
+    )
+    parser.add_argument("--quick", action="store_true", help="measure few blocks, as a quick check")
+    parser.add_argument("--resume", metavar="RUN", help="complete a run in results/local")
+    parser.add_argument("--tiers", type=tiers, metavar="TIER,...", help="use only these tiers")
     for name, words in (
-        ("benchmarks", "only these, such as 'density-*'"),
-        ("variants", "only these, and what they are compared with"),
+        ("benchmarks", "use only matching benchmarks, such as 'density-*'"),
+        ("variants", "use only matching variants, and those that they are compared with"),
     ):
         parser.add_argument(f"--{name}", type=choice.patterns, metavar="PATTERN,...", help=words)
-    parser.add_argument("--blocks", type=choice.blocks, help="of each benchmark, in each process")
+    parser.add_argument(
+        "--blocks", type=choice.blocks, help="blocks of each benchmark in each process"
+    )
     parser.add_argument(
         "--budget",
         type=choice.budget,
         metavar="TIME",
-        help="to measure in user space, such as 90s or 5m: no process begins that would end later",
+        help="time for user space, such as 90s or 5m; no process is started that would end later",
     )
     own = parser.add_mutually_exclusive_group()
     own.add_argument(
@@ -171,7 +182,9 @@ def bench(parser: ArgumentParser) -> Run:
         metavar="DIR",
         help="measure the benchmarks of a module with sources there, in test kernels alone",
     )
-    parser.add_argument("--progress", metavar="FILE", help="write it there, too, as lines of JSON")
+    parser.add_argument(
+        "--progress", metavar="FILE", help="also write progress to this file, as lines of JSON"
+    )
     return run_bench
 
 

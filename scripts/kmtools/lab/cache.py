@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The directory of all that was downloaded, unpacked and built, and its locks.
+"""The cache directory for everything downloaded, unpacked and built, and its locks.
 
 KMARKERS_CACHE may name any directory. A tag says that the laboratory made it; directories without
 the tag are neither filled nor cleaned.

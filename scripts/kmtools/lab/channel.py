@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The serial port on which a guest says its results and its exit code."""
+"""The serial port over which a guest reports its results and its exit code."""
 
 from __future__ import annotations
 

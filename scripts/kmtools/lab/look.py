@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Looks at the CPUs of a silent guest, and judges whether it stands still.
+"""Inspects the CPUs of a silent guest, and decides whether it hangs.
 
 One look stops the guest, reads the registers and the stack of every CPU and lets the guest go on.
 Several looks together distinguish a guest at long work from one that will stay silent for ever.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads includes and imports, and names those that lead up or in a circle, by layers.toml."""
+"""Checks includes and imports against layers.toml: reports those that lead to a higher layer or
+form a cycle."""
 
 from __future__ import annotations
 

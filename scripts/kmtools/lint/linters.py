@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs every tool that reads the sources. A missing tool is a SKIP with the reason."""
+"""Runs all linters. A missing tool is a SKIP with the reason."""
 
 from __future__ import annotations
 

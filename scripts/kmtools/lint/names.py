@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads what objects define and use, with nm: names without a prefix, functions that a module has
-twice, and objects that use each other in a circle."""
+"""Reads what objects define and use, with nm: names without a prefix, functions defined twice in a
+module, and objects with cyclic dependencies."""
 
 from __future__ import annotations
 

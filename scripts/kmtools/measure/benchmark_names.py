@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The benchmarks and variants that there are, known before anything is built.
+"""Names of all benchmarks and variants, known before anything is built.
 
 benchmarks.csv has them. Its column `found` says where: `native` in user space alone, `kernel` in
 kernels alone, "" in both. Tests compare it with what kmbench lists, and `make check` with what is

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The folder of a run of make bench: its plan, the tiers that are measured, and the missing ones.
+"""The folder of a run of make bench: its plan, and its measured and missing tiers.
 
 raw/<tier> is there once all samples of the tier are. run.json holds the plan and, for each tier
 that could not be measured, the reason. A resumed run must fit the plan.

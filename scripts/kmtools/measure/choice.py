@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a user chooses to have measured: benchmarks and variants by pattern, and amounts.
+"""The user's selection of benchmarks and variants, by pattern, and of amounts.
 
 Patterns are those of a shell: `marker-*`. A chosen variant comes with the baseline of its benchmark
 and the A/A clone, without which nothing can be said about it.

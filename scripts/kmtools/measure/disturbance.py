@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What disturbed a process while it measured: the machine's own counters, before and after.
+"""Measures what disturbed a process: the machine's counters before and after it.
 
 In user space interrupts are on, and a hypervisor may take the CPU away. Neither is seen by the
 process itself. Times are in seconds. What the machine does not count is left out.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fetches raw samples: from debugfs of this machine or, over ssh, of another, or from an archive.
+"""Fetches raw samples from debugfs, of this machine or over ssh, or from an archive.
 
 What another machine sends is not trusted: an archive may hold files of certain names only, and each
 of them is checked by collect.py afterwards.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a run knows while it is made: samples that have been read, and results made of them.
+"""Cache of a run's samples and results while it is measured.
 
 A run of ten minutes leaves five million windows. To read them takes as long as to judge them, and
 both are asked for several times: by what steers the run, for the table of a tier, and for the page.

@@ -76,7 +76,7 @@ WHOLE_RUN = {SCHEMA: SAMPLE_COLUMNS, 1: ("tier", "kernel", *OLD_RAW_COLUMNS)}
 @contextmanager
 def uncollected() -> Iterator[None]:
     """While many samples are read, do not look for garbage among them, which takes as long as
-    reading; they are none later, either."""
+    reading; nor do they become garbage later."""
     gc.disable()
     try:
         yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counts how often measuring says what is not so, in whole runs with fresh seeds.
+"""Counts false verdicts of A/A comparisons, in whole runs with fresh seeds.
 
 measure/aa.py repeats what `bench` measures in user space. What is known of the truth:
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tests of the measuring itself: copies of the same code, and simulated noise."""
+"""Tests of the measurement method: A/A copies of the same code, and simulated noise."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figure of the first screen: a dormant marker beside a variable, hot and cold."""
+"""The first figure of the page: a dormant marker beside a variable, hot and cold."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a terminal shows of a run: the answer, the grades, what was not measured, and where the
-tables and the page are. It has at most LINES lines on a terminal of 80 columns or more."""
+"""The summary that ends a run on a terminal: the answer, the grades, what was not measured, and
+where the tables and the page are. It has at most LINES lines on a terminal of 80 columns or more.
+"""
 
 from __future__ import annotations
 

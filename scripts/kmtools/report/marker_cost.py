@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The answer of a run: what a dormant marker costs on this machine, and how that was in 2006.
+"""The main result of a run: what a dormant marker costs on this machine, and what it cost in 2006.
 
 These places are asked about: hot code, among other instructions and first behind a taken branch;
 code that is not in the instruction cache; code whose data are not in the cache; and a whole system

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The rows of a tier while it is measured: each benchmark and variant, and what is known of it.
+"""Live view of a tier while it is measured: a row for each benchmark and variant.
 
 Numbers are judged by the rule of verdicts.py from the processes that have ended; the report judges
 them again from all. They are made between two processes, when no window is timed.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The results of a kept run, from its summary.json alone, and what README.md says of them."""
+"""Reads the results of a stored run from its summary.json, and writes the table of README.md."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a run of tests was asked for: a set, a kernel, options NAME=VALUE."""
+"""The request for a run of tests: a set, a kernel, options NAME=VALUE."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How many results each test has at least: one that ends early, or leaves parts out, does not pass.
+"""The minimum number of results of each test: a test that ends early, or leaves parts out, fails.
 
 tests/results.csv has a line for each row, and for each suite inside each kernel that gates. Tests
 that are added need no change of it; `kmarkers publish results` writes it from build/check.

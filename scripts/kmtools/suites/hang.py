@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks that guests which stand still are found soon and told apart, and a busy one is not ended.
+"""Checks that hung guests are detected soon and classified, and that a busy guest is not ended.
 
 Each guest is a boot of its own. In one, a module keeps interrupts off. In others, a module executes
 a breakpoint for ever, every CPU is idle, or the emulator is told to stop.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Users of tracefs at random, while modules with markers, SDT probes and functions come and go.
+"""Uses tracefs at random, while modules with markers, SDT probes and functions are loaded and
+unloaded.
 
 Freed memory is poisoned in this boot, and what is written to it is reported. The seed is printed:
 it chooses the commands of each user, but not when the commands of different users meet.

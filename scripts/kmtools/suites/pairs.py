@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The rows of the table of processors: kernels, processors, mitigations, CPUs, preemption models.
 
-Of all combinations that an emulator runs so many are chosen that each two values that can be
-together are so in a row. The choice is always the same.
+Pairwise testing: rows are chosen so that each possible pair of values occurs in one. The choice is
+always the same.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Lets everything that changes text go on at once, for an hour or longer, and checks each minute
-that nothing is left of it.
+"""Runs everything that changes text at once, for an hour or longer, and checks every minute that
+nothing of it remains.
 
 A short boot comes first, in which a fault of each kind is made on purpose: each check must fail for
 its fault, and no other check may. One thread of the emulator runs all CPUs, because with several

@@ -123,7 +123,7 @@ test_entry_patterns() {
 	! logged "te_leaf: no function matches"
 	result $? "the log says nothing of a pattern that matches"
 	try "entry control takes a pattern that matches nothing" put "te_nowhere count" "$entry/control"
-	logged "entry: te_nowhere: no function matches now, it waits"
+	logged "entry: te_nowhere: matches no function yet; waits"
 	result $? "the log says that a pattern waits"
 	same "control lists patterns, with how much each matches" "$(grep -v "^#" "$entry/control")" \
 		"te_leaf count $(grep -c "^kmarkers_test_entry:te_leaf:" "$entry/list")

@@ -267,7 +267,7 @@ test_reader() {
 
 test_events() {
 	try "module of test events loads" insmod /modules/kmarkers_test_events.ko
-	logged "markers: list: no directory of this name"
+	logged "markers: list: not a valid directory name"
 	result $? "the log names the marker that has the name of a file"
 	test_names_have_files
 	test_trace

@@ -267,8 +267,8 @@ test_own_exactly_once() {
 
 test_fields() {
 	try "module with events" insmod /modules/kmarkers_test_fields.ko
-	logged "enable in hit_taken(): no trace event: its name cannot be one" &&
-		logged "filter in hit_taken(): no trace event: its name cannot be one" &&
+	logged "enable in hit_taken(): no trace event: not a valid event name" &&
+		logged "filter in hit_taken(): no trace event: not a valid event name" &&
 		logged "fd_two_hundred: no trace event: too many or too long arguments"
 	result $? "the log names markers without an event"
 	test_own_files

@@ -57,7 +57,7 @@ test_attach() {
 	traced_function vfs_read
 	result $? "ftrace knows vfs_read while markers on it are on"
 	refused "attach refuses a name that another marker has" "File exists" command "attach vfs_write vfs_read"
-	logged "markers: there is a marker vfs_read"
+	logged "markers: vfs_read: a marker with this name already exists"
 	result $? "the log names the marker that has the name"
 	command "detach vfs_read"
 	command "detach read_again"

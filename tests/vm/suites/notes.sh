@@ -122,7 +122,7 @@ test_notes_unarmable() {
 		result $? "the note $probe has no definition"
 	done
 	refused "a note is not promoted" "Invalid argument" put "loop promote" "$debugfs/sdt/control"
-	logged "kmarkers_sdt: loop: not promoted: it is a note, which is no instruction"
+	logged "kmarkers_sdt: loop: not promoted: it is a note, which has no instruction"
 	result $? "the log says that a note is no instruction"
 }
 

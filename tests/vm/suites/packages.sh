@@ -151,7 +151,7 @@ test_packages() {
 	must probe kmarkers_patcher || return
 	! insmod "$installed/next/kmarkers_immediate.ko"
 	result $? "a module of a later version is refused"
-	logged "kmarkers_immediate: of version .*, loaded is version .*: unload all modules of kmarkers first"
+	logged "kmarkers_immediate is version .*, but version .* is loaded: unload all modules of kmarkers first"
 	result $? "the log says which versions do not fit"
 	try "the module of the older version is unloaded" unload_all
 	try "modules of the later version are loaded without older ones" insmod "$installed/next/kmarkers_patcher.ko"

@@ -243,7 +243,7 @@ test_sdt_modules() {
 	refused "module held by its clients" "temporarily unavailable" rmmod kmarkers_sdt
 	try "module with SDT probes unloads" rmmod kmarkers_test_sdt
 	try "a pattern waits for its sites" put "tsdt:::io-start count" "$sdt/control"
-	logged "sdt: tsdt:::io-start: no site matches now, it waits"
+	logged "sdt: tsdt:::io-start: matches no site yet; waits"
 	result $? "the log says that it waits"
 	same "control lists the pattern that waits" "$(grep -v "^#" "$sdt/control")" "tsdt:::io-start count 0"
 	try "module with SDT probes and a handler" insmod /modules/kmarkers_test_sdt.ko hold=1

@@ -128,7 +128,7 @@ test_costs() {
 test_versions() {
 	refused "a module of kmarkers of another version is refused" "invalid module format\|Exec format error" \
 		insmod /modules/kmarkers_test_other_version.ko
-	logged "_other_version: of version 0.9-other, loaded is version [0-9][^ ]*: unload all modules of kmarkers"
+	logged "_other_version is version 0.9-other, but version [0-9][^ ]* is loaded: unload all modules of kmarkers"
 	result $? "the log names both versions, and what to do"
 }
 
