@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reading the sizes of the caches from the CPU, which describes them in the same words to all. */
+/* Read the sizes of the caches by CPUID; Intel and AMD describe them in the same format. */
 #include <linux/types.h>
 
 #include "caches.h"
@@ -21,7 +21,7 @@ struct words {
 	u32 a, b, c, d;
 };
 
-/* Small caches by today's measure, for CPUs that do not describe theirs. */
+/* Default cache sizes, for CPUs that do not describe theirs. */
 static const struct bench_caches unknown = { 32 << 10, 1 << 20, 32 << 20 };
 
 static struct words read_cpuid(u32 leaf, u32 subleaf)
@@ -83,7 +83,7 @@ void bench_read_caches(struct bench_caches *caches)
 	caches->last = caches->last ?: unknown.last;
 }
 
-/* The smallest power of two, as an exponent, that is not below @bytes. */
+/* Return the exponent of the smallest power of two that is not below @bytes. */
 unsigned int bench_order_of(u64 bytes)
 {
 	unsigned int order = 0;

@@ -62,7 +62,7 @@ void bench_free_chunks(u8 **chunks, unsigned int nr, bool huge)
 		vfree(chunks[0]);
 }
 
-/* Return the bytes of memory that may be used without making others wait for theirs. */
+/* Return the bytes of memory that can be allocated without reclaim. */
 u64 bench_free_memory(void)
 {
 	return (u64)si_mem_available() << PAGE_SHIFT;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parsing of commands written to bench/control. */
+/* Parse commands written to bench/control. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -57,7 +57,7 @@ int bench_find_config(const char *word)
 	return find_word(word, bench_config_names, BENCH_CONFIG_ITEMS);
 }
 
-/* Does a line that begins with this word mean something else than a benchmark of that name? */
+/* Is this word reserved, so that no benchmark can have it as its name? */
 bool bench_is_command(const char *word)
 {
 	return find_word(word, verbs, ARRAY_SIZE(verbs)) >= 0 || bench_find_config(word) >= 0;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measuring how many core cycles a tick of the TSC is.  The TSC runs at one frequency,
- * the core at another, which changes; so the ratio is measured in every block, over a
- * chain of additions each of which needs the result of the one before.  If there is a
- * counter of cycles, it is read before and after the chain; if not, an addition counts
- * as one cycle, which holds for every x86-64 core so far when both operands are
- * registers (Agner Fog, Instruction tables).  Additions of a small constant cannot be
- * used: some cores eliminate them.
+ * Measure how many core cycles a tick of the TSC is. The TSC runs at one frequency, the core at
+ * another, which changes; so the ratio is measured in every block, over a chain of additions each
+ * of which needs the result of the one before. If there is a counter of cycles, it is read before
+ * and after the chain; if not, an addition counts as one cycle, which holds for every x86-64 core
+ * so far when both operands are registers (Agner Fog, Instruction tables). Additions of a small
+ * constant cannot be used: some cores eliminate them.
  */
 #include <linux/irqflags.h>
 #include <linux/kernel.h>

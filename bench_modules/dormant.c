@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Checking that the markers that are measured while off are off. */
+/* Check that markers that are measured as dormant are off. */
 #include <linux/errno.h>
 #include <linux/module.h>
 #include <linux/printk.h>
@@ -12,7 +12,7 @@
 /* The modules of the groups; NULL for those of this one.  */
 static const struct module *owners[BENCH_MAX_GROUPS];
 
-/* A group belongs to a module, or to this one if that is NULL. */
+/* Set the module of a group; NULL stands for this module. */
 void bench_dormant_own(unsigned int group, const struct module *module)
 {
 	WRITE_ONCE(owners[group], module);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Checking that the markers that are measured while off are off. */
+/* Check that markers that are measured as dormant are off. */
 #ifndef BENCH_MODULES_DORMANT_H
 #define BENCH_MODULES_DORMANT_H
 

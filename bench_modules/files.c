@@ -39,7 +39,7 @@ static const char *const state_names[] = {
 	[BENCH_FAILED] = "failed",
 };
 
-/* The name of the benchmark that is measured or failed: another one may have its place by now. */
+/* Return the name of the benchmark that is running or failed; its slot may have been reused. */
 static const char *current_name(void)
 {
 	unsigned int current_group = READ_ONCE(bench_session.current_group);
@@ -75,7 +75,7 @@ static int status_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(status);
 
-/* Name the benchmarks that were asked for and cannot be measured here. */
+/* List the requested benchmarks that cannot be measured here. */
 static void show_lacking(struct seq_file *m)
 {
 	unsigned int i;
@@ -119,7 +119,7 @@ struct reader {
 	u64 run;
 };
 
-/* The first line is the head; samples of another run do not follow those of the first. */
+/* Position 0 is the header line; stop if another run has begun meanwhile. */
 static void *samples_start(struct seq_file *m, loff_t *pos)
 {
 	struct reader *reader = m->private;
@@ -280,7 +280,8 @@ PATCHER_CONTROL(control, run_bench_line,
 		"start [BENCHMARK...] | stop | reset | BENCHMARK... | blocks N | cpu N | seed N");
 MODULE_PARM_DESC(control, "takes what the files in debugfs take, also under lockdown");
 
-static ssize_t bench_control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+static ssize_t bench_control_write(struct file *file, const char __user *buf, size_t count,
+				   loff_t *ppos)
 {
 	return patcher_control_write(&control, buf, count);
 }
@@ -300,7 +301,7 @@ static int bench_control_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(bench_control);
 
-/* Is there a file or a folder of this name? */
+/* Is this the name of an existing file or directory in bench/? */
 bool bench_files_has(const char *name)
 {
 	struct dentry *found = debugfs_lookup(name, top);
@@ -318,7 +319,7 @@ void bench_files_add(unsigned long group)
 	debugfs_create_file("summary", 0400, dir, (void *)group, &summary_fops);
 }
 
-/* Remove them, and wait for their readers. */
+/* Remove the files of a group, and wait for their readers. */
 void bench_files_remove(const struct bench_group *group)
 {
 	struct dentry *dir = debugfs_lookup(group->name, top);

@@ -58,7 +58,7 @@ static const struct bench_group *const own[] = {
 const struct bench_group *bench_groups[BENCH_MAX_GROUPS];
 unsigned int bench_nr_groups;
 
-/* List the own groups, before anything else is done with groups. */
+/* Register this module's own groups; called before any other use of groups. */
 void bench_groups_init(void)
 {
 	memcpy(bench_groups, own, sizeof(own));

@@ -8,8 +8,8 @@
 #define BENCH_MAX_GROUPS	64
 
 /*
- * In a program of others, the groups that it registered before main().  In the kernel, groups of
- * other modules follow the own ones; a place whose group has left is NULL.
+ * In a program of others, the groups that it registered before main(). In the kernel, groups of
+ * other modules follow the own ones; the slot of a removed group is NULL.
  */
 extern const struct bench_group *bench_groups[BENCH_MAX_GROUPS];
 extern unsigned int bench_nr_groups;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The running kernel, live: each place that has variants is a file in bench/, to which
- * the name of a variant, or "original" for the kernel's own code, can be written.  The
- * program kmlive switches and measures.
+ * Switch code of the running kernel between variants: each switchable place is a file in bench/, to
+ * which the name of a variant, or "original" for the kernel's own code, can be written. The program
+ * kmlive switches and measures.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -37,7 +37,7 @@ static int select_variant(struct bench_live *live, unsigned int variant)
 	return err;
 }
 
-/* The place of this name, or NULL. */
+/* Find a place by its name; NULL if there is none. */
 struct bench_live *bench_live_find(const char *name)
 {
 	unsigned int i;
@@ -129,17 +129,17 @@ void bench_live_init(struct dentry *dir)
 
 	for (i = 0; i < ARRAY_SIZE(places); i++)
 		debugfs_create_file(places[i]->name, 0600, dir, places[i], &live_fops);
-	/* Nobody may write it, so that it can be read under lockdown. */
+	/* No write permission, so that the file can be read under lockdown. */
 	debugfs_create_file("hits", 0400, dir, NULL, &hits_fops);
 }
 
-/* Give the kernel its own code back, when no variant can be selected any more. */
+/* Restore the kernel's own code, after variants can no longer be selected. */
 void bench_live_exit(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(places); i++)
 		bench_live_select(places[i], places[i]->variants[0]);
-	/* What was ended may still run for a packet on another CPU. */
+	/* Wait for other CPUs: a hook that was removed may still be running there. */
 	synchronize_rcu();
 }

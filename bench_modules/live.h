@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the running kernel does is switched between variants, while a program is measured. */
+/* Switching code of the running kernel between variants, while a program is measured. */
 #ifndef BENCH_MODULES_LIVE_H
 #define BENCH_MODULES_LIVE_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The running kernel's getppid(2), live: the call in it that looks up the pid is
- * redirected to implementations of the same work, with two markers or none, as
- * measured for immediate values in 2008.
+ * Redirect the call in the running kernel's getppid(2) that looks up the pid to implementations of
+ * the same work, with two markers or none, as measured for immediate values in 2008.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

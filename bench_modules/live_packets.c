@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packets of IPv4 that leave and reach this machine, live: a hook of netfilter on both
- * paths has a dormant site, a marker with a probe, or none.  A variant differs from
- * "absent" by its site alone.  Every hook accepts all packets and counts them.
+ * Hook IPv4 packets that this machine sends and receives by netfilter: the hook has a dormant site,
+ * a marker with a probe, or neither. A variant differs from "absent" by its site alone. Every hook
+ * accepts all packets and counts them.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many passes a window has: so many that it takes 10 to 30 microseconds.  That is long
- * against reading the clock and against a step of it, and short against the time between
- * two interrupts.  What that is depends on the machine and on the variant.
+ * Choose the loop counts of windows, so that a window takes 10 to 30 microseconds. That is long
+ * against reading the clock and against a step of it, and short against the time between two
+ * interrupts. What that is depends on the machine and on the variant.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -14,13 +14,13 @@
 #include "loops.h"
 
 #define SHORTEST_NS	10000ULL
-/* More passes than take so long on any machine. */
+/* Upper bound of loop counts; no machine needs more. */
 #define MOST_PASSES	(1U << 26)
 /* The counts are 5, 8 and 12 fifths of the shortest, so that the longest is below 30 us. */
 #define FIFTHS		{ 5, 8, 12 }
-/* Counts have so many significant bits, so that most processes find the same. */
+/* Significant bits of loop counts: few, so that most processes choose the same count. */
 #define BITS		4
-/* Interrupts may be off in a window.  Longer than this would delay others too much. */
+/* The longest window, because interrupts may be off in it. */
 #define LONGEST_NS	1000000000ULL
 
 /*

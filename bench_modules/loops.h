@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The loop counts of a variant. */
+/* Choice of the loop counts of a variant. */
 #ifndef BENCH_MODULES_LOOPS_H
 #define BENCH_MODULES_LOOPS_H
 
@@ -8,7 +8,7 @@
 int bench_find_loops(const struct bench_group *group, unsigned int variant,
 		     u32 loops[BENCH_LOOP_COUNTS]);
 
-/* Let some cycles pass, in proportion to @turns. */
+/* Delay by a number of cycles in proportion to @turns. */
 void bench_dither(u32 turns);
 
 #endif /* BENCH_MODULES_LOOPS_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The loop of the observer.  When asked for its longest gap, the observer answers
- * after its next reading of the clock, so that a gap that is not over yet counts, too.
+ * The loop of the observer thread. It answers a request for its longest gap after its next clock
+ * reading, so that a gap in progress is counted, too.
  */
 #include <linux/compiler.h>
 #include <linux/processor.h>
@@ -43,7 +43,7 @@ unsigned int bench_observer_cpu(void)
 	return state.cpu;
 }
 
-/* How long the thread measures the gaps that its CPU's timer interrupt makes by itself. */
+/* Calibration time: how long the thread measures the gaps that timer interrupts alone cause. */
 #define CALIBRATION_NS	100000000
 
 /*

@@ -48,7 +48,7 @@ u64 bench_observer_gap(void);
 /* Return the CPU that had the gap which the last call returned. */
 unsigned int bench_observer_cpu(void);
 
-/* Let the thread do some work between two readings; NULL for none.  It is not running. */
+/* Set work for the thread to do between two readings; NULL for none. The thread is not running. */
 void bench_observer_work(void (*work)(void));
 
 #endif /* BENCH_MODULES_OBSERVER_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The observer as a kernel thread. */
+/* The observer thread, in the kernel. */
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/errno.h>

@@ -28,7 +28,7 @@
 #define MOST_BLOCKS	8
 #else
 #define MOST_ONE_BY_ONE	1000
-/* There are many processes. */
+/* In a program, blocks are spread over many processes. */
 #define MOST_BLOCKS	2
 #endif
 
@@ -217,7 +217,7 @@ static void take_idle_window(u64 ticks, struct window *window)
 	window->gap = bench_observer_gap();
 }
 
-/* Where the next sample of a block is stored, and fields common to all.  A gap's CPU waited. */
+/* The next sample of a block, and the fields common to all. A gap's CPU waited. */
 struct sink {
 	struct bench_sample *next;
 	const struct bench_variant *variants;

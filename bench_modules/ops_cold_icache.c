@@ -54,7 +54,7 @@ static void read_code(const u8 *code)
 		(void)READ_ONCE(code[i]);
 }
 
-/* Put the code that follows its caller's own where the group wants it. */
+/* Move the code that follows the caller into the cache level that the group measures. */
 static noinline void prepare(const u8 *code)
 {
 	if (place == IN_L1)
@@ -120,7 +120,7 @@ static int setup_l1(void)
 	return 0;
 }
 
-/* Put the code at a place; an emulator has no caches. */
+/* Move code into a cache level; does nothing under an emulator, which has no caches. */
 static int put_code(int where)
 {
 	if (kmarkers_is_emulated())

@@ -36,7 +36,7 @@
 
 #define EMPTY()		(void)0
 #define NO_MARK()	(void)0
-/* Markers are named, not given, in what follows: what they become has commas. */
+/* Macro arguments below are names of markers: their expansion contains commas. */
 #define MARK_OF(flavour)						\
 	trace_mark_flavour(flavour, bench_density, NULL, "%d %p", 1, NULL)
 #define GENERIC()	MARK_OF(generic)

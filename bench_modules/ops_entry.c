@@ -62,7 +62,7 @@ static GENERAL __always_inline void count_exit(void)
 	profile.ticks += quick_tsc() - profile.entered;
 }
 
-/* As long as nobody else has it, which nobody does. */
+/* Take an uncontended lock. */
 static GENERAL __always_inline void profile_lock(void)
 {
 	u32 one = 1;

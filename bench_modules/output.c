@@ -13,7 +13,7 @@
 #include "platform.h"
 #include "run.h"
 
-/* Of which a thousand times as many can be divided. */
+/* The largest sum whose thousandfold still fits. */
 #define MOST_MILLI	(S64_MAX / 1000)
 
 const char *const bench_cycles_names[] = {
@@ -40,7 +40,7 @@ static void show_value(struct seq_file *m, enum bench_measured measured,
 		seq_printf(m, "%lld", (long long)s->cycles);
 }
 
-/* The sample of a number, from 0, or NULL if there are not so many. */
+/* Return the sample with this index, or NULL. */
 struct bench_sample *bench_sample_at(const struct bench_result *result, u64 number)
 {
 	/* Pairs with the release in run_blocks(). */

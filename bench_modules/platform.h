@@ -16,7 +16,10 @@ enum bench_cycles {
 enum bench_cycles bench_cycles_source(void);
 u64 bench_read_cycles(void);
 
-/* Number of switches of the running thread so far; a window in which it grows was disturbed. */
+/*
+ * Return the number of context switches of the running thread; a window in which it grows was
+ * disturbed.
+ */
 u64 bench_count_switches(void);
 
 #endif /* BENCH_MODULES_PLATFORM_H */

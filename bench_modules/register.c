@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Groups of other modules. */
+/* Add and remove groups of other modules. */
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
@@ -22,7 +22,7 @@ static bool is_group_name_taken(const char *name)
 	for (i = 0; i < bench_nr_groups; i++)
 		if (bench_groups[i] && !strcmp(bench_groups[i]->name, name))
 			return true;
-	/* There are files beside the folders of the groups. */
+	/* A group's directory must not have the name of a file in bench/. */
 	return bench_files_has(name);
 }
 
@@ -104,7 +104,7 @@ void bench_remove_group(const struct bench_group *group)
 }
 EXPORT_SYMBOL_GPL(bench_remove_group);
 
-/* A module leaves, after its exit or because its init failed: it had to remove its groups itself. */
+/* Remove and report the groups that an unloading module did not remove itself. */
 static int handle_bench_module(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct bench_group *group;

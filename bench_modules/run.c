@@ -18,7 +18,7 @@
  * in steps would otherwise be read at the same place of a step.  Steps are at most that long.
  */
 #define MOST_DITHER	1024
-/* As many as those of any group without a block function. */
+/* The maximum number of samples of a block, for groups without a block function. */
 #define BENCH_MOST_SAMPLES	(BENCH_MAX_BLOCKS * BENCH_MAX_VARIANTS * BENCH_LOOP_COUNTS)
 /* The layouts n, n + 8 and so on begin in the same eighth of a cache line. */
 #define EIGHTHS		8

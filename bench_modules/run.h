@@ -7,7 +7,7 @@
 
 #include <kmarkers/bench.h>
 
-/* For samples, which may be more than there is memory: others are not ended to make room. */
+/* Allocation flags for samples: fail instead of invoking the OOM killer. */
 #define BENCH_GFP	(GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 int bench_check_config(const struct bench_config *config, u32 nr_cpus);

@@ -23,7 +23,7 @@ struct form_probe {
 extern form_handler *bench_form_handler;
 extern bool bench_form_gate;
 
-/* Decides by itself whether there is something to do, so that a site is only a call. */
+/* The callee checks whether a probe is on, so that a site is only a call. */
 void bench_form_decode(const struct form_probe *probe, unsigned long arg);
 
 /* func-ptr: the probe is tested, and the handler is called through a pointer. */

@@ -38,7 +38,7 @@ static struct patcher_table table = { .sites = records, .owner = owner };
 static struct patcher_poke *pokes;
 static u8 *buffer;
 
-/* The sites.  This function is never called: for the patcher that makes no difference. */
+/* The sites. This function is never called; the patcher treats it like any other text. */
 static noinline __used notrace void sites_text(void)
 {
 	asm volatile("bench_first_site:\n\t"
@@ -151,7 +151,7 @@ static int set_stopped(u32 nr, bool on)
 	return bench_peers_stop_and_write(&stores);
 }
 
-/* The stores of the last batch again; there was one of all sites. */
+/* Repeat the stores of the last batch, which was of all sites. */
 static int set_stored(u32 nr)
 {
 	struct sites_stores stores = { .pokes = pokes, .nr = nr };

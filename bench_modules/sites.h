@@ -13,7 +13,7 @@
 #endif
 #define SITES_KEYS	10000	/* most sites that are switched by static keys */
 
-/* What else may be missing if the setup of a benchmark of these sites returns -ENODEV. */
+/* Message for benchmarks of these sites whose setup returns -ENODEV. */
 #ifdef __KERNEL__
 #define SITES_LACKING	"kmarkers_bench_sites is not loaded, or "
 #else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The thread that measures: one run at a time. */
+/* The measuring thread; there is one run at a time. */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
@@ -25,7 +25,7 @@ struct bench_session bench_session = {
 	.config = { .blocks = 100, .seed = 1 },
 };
 
-/* Should the run end?  A marker that is on ends it, whoever switched the marker on. */
+/* Should the run end? Any marker that is on ends it. */
 static bool should_stop(void)
 {
 	if (!bench_groups[bench_session.current_group]->arms && bench_dormant_check("run failed"))
@@ -106,7 +106,7 @@ static void free_results(struct bench_result *results)
 	kfree(results);
 }
 
-/* Samples leave half of the memory that is free to others, which would be ended to make room. */
+/* Use at most half of the free memory for samples, so that the OOM killer is not invoked. */
 static int alloc_result(const struct bench_group *group, struct bench_result *result)
 {
 	u64 free = bench_free_memory() / 2;
@@ -207,7 +207,7 @@ static int reset_results(void)
 	return 0;
 }
 
-/* Carry out a command, which is modified; the errors are those of writing to bench/control. */
+/* Run a command, which is modified; the errors are those of writing to bench/control. */
 int bench_command(char *text)
 {
 	enum bench_verb verb;
@@ -230,7 +230,7 @@ out:
 	return err;
 }
 
-/* Forget a group and its samples; a run that measures it ends. */
+/* Remove a group and its samples; end a run that measures it. */
 void bench_drop_group(unsigned int number)
 {
 	lockdep_assert_held(&bench_session.lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whether a group that others made can be measured. */
+/* Validate a group of another module or program. */
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/stringify.h>
@@ -31,7 +31,7 @@ static const char *why_not_layouts(const struct bench_variant *variant, unsigned
 	return NULL;
 }
 
-/* Is the second variant named after the first?  It is told from the others by that. */
+/* Is the second variant named NAME-clone after the first? It is identified by that. */
 static bool has_clone(const struct bench_group *group)
 {
 	const char *base = group->variants[0].name, *clone = group->variants[1].name;
@@ -47,7 +47,7 @@ static bool has_loops(const u32 *loops)
 	return loops[0] < loops[1] && loops[1] < loops[2];
 }
 
-/* How a variant is measured, and the code for it; with a block function it needs none. */
+/* Check how a variant is measured, and its code; with a block function it needs none. */
 static const char *why_not_measured(const struct bench_group *group,
 				    const struct bench_variant *variant)
 {
@@ -75,7 +75,7 @@ static const char *why_not_variant(const struct bench_group *group, unsigned int
 
 static const char *why_not_variants(const struct bench_group *group)
 {
-	/* What a block function measures may be one thing, and has no A/A clone. */
+	/* A group with a block function may have one variant, and has no A/A clone. */
 	unsigned int i, least = group->block ? 1 : 2;
 	const char *why = NULL;
 

@@ -57,7 +57,7 @@ static void adopt_event(struct marker_event *event, struct marker_event_source *
 	module_put(THIS_MODULE);
 }
 
-static void report_made(const struct marker_event_offer *offer)
+static void mark_offer_made(const struct marker_event_offer *offer)
 {
 	if (offer->made)
 		*offer->made = true;
@@ -74,7 +74,7 @@ static bool decide_offer(struct newcomers *newcomers, struct marker_event *event
 	bool same = !strcmp(event->format, offer->format);
 
 	if (same)
-		report_made(offer);
+		mark_offer_made(offer);
 	if (event->orphan && same) {
 		adopt_event(event, newcomers->source, offer->module);
 		return true;
@@ -121,7 +121,7 @@ int marker_event_accept(void *data, const struct marker_event_offer *offer)
 	event->source = newcomers->source;
 	hash_add(marker_event_names.names, &event->node, hash_of(event->name));
 	list_add_tail(&event->list, &newcomers->fresh);
-	report_made(offer);
+	mark_offer_made(offer);
 	return 0;
 }
 

@@ -35,7 +35,7 @@ struct claim_check {
 	unsigned int nr;
 };
 
-static int ask_at(struct kprobe *probe, unsigned long addr)
+static int try_kprobe_at(struct kprobe *probe, unsigned long addr)
 {
 	int err;
 
@@ -49,13 +49,13 @@ static int ask_at(struct kprobe *probe, unsigned long addr)
 	return -EINVAL;
 }
 
-static void ask_range(struct claim_check *check, unsigned long addr, unsigned int nr)
+static void try_kprobes(struct claim_check *check, unsigned long addr, unsigned int nr)
 {
 	unsigned int i;
 
 	check->nr = nr;
 	for (i = 0; i < nr; i++)
-		check->errors[i] = ask_at(&check->probes[i], addr + i);
+		check->errors[i] = try_kprobe_at(&check->probes[i], addr + i);
 }
 
 /* Unregister all probes in one call: each call waits for a grace period of its own. */
@@ -145,7 +145,7 @@ int patcher_vet(unsigned long addr, unsigned int len)
 	check = kzalloc(sizeof(*check), GFP_KERNEL);
 	if (!check)
 		return -ENOMEM;
-	ask_range(check, addr - REACH, REACH + len + 1);
+	try_kprobes(check, addr - REACH, REACH + len + 1);
 	err = judge_claims(check, len, &owner);
 	dismiss(check);
 	kfree(check);

@@ -108,7 +108,7 @@ int patcher_core_unregister(struct patcher_core_site *core)
 	if (!err)
 		synchronize_rcu();
 	else if (err != -EINVAL)
-		pr_err("%pS stays a site of %s: %s\n", core->addr, core->owner,
+		pr_err("cannot unregister site %pS of %s: %s\n", core->addr, core->owner,
 		       err == -EBUSY ? "it has a breakpoint" : "its bytes were not put back");
 	return err;
 }

@@ -303,7 +303,8 @@ static int add_guard(kprobe_opcode_t *addr)
 }
 
 /* The address of a kprobe that may be optimised although a new jump leads into it, or NULL. */
-static kprobe_opcode_t *find_landed_on(const struct patcher_poke *pokes, unsigned int nr, int *err)
+static kprobe_opcode_t *find_kprobe_jumped_into(const struct patcher_poke *pokes, unsigned int nr,
+						int *err)
 {
 	struct obstacle obstacle;
 	kprobe_opcode_t *addr = NULL;
@@ -334,7 +335,7 @@ int patcher_kprobes_make_way(const struct patcher_poke *pokes, unsigned int nr)
 
 	patcher_kprobes_release_guards();
 	do {
-		addr = find_landed_on(pokes, nr, &err);
+		addr = find_kprobe_jumped_into(pokes, nr, &err);
 		if (addr)
 			err = add_guard(addr);
 	} while (addr && !err);

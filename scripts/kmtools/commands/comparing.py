@@ -48,7 +48,7 @@ def add_limits(parser: ArgumentParser, failing: str, known: Collection[str]) -> 
         type=percent,
         default=words.MARGIN,
         metavar="PERCENT",
-        help=f"margin in percent below which a change is none (default {words.MARGIN:g})",
+        help=f"ignore changes smaller than this percentage (default {words.MARGIN:g})",
     )
     parser.add_argument(
         "--fail-on",
