@@ -7,6 +7,7 @@ usage: mark.py SOURCES
 Each file with a MODULE_LICENSE() gets an inline function with a marker that is used twice, a
 marker and an immediate value on a path that a parameter of the module runs, and a marker before a
 return of one of its own functions. Each makefile of modules includes kmarkers.mk and entry.mk.
+Folders named configure hold small modules that test the kernel for features: they stay as they are.
 """
 
 from __future__ import annotations
@@ -73,10 +74,11 @@ def mark(path: Path) -> None:
 def main() -> None:
     """Mark all files of a package."""
     sources = Path(sys.argv[1])
-    for path in sorted(sources.rglob("*.c")):
+    own = [path for path in sources.rglob("*") if "configure" not in path.parts]
+    for path in sorted(path for path in own if path.suffix == ".c"):
         if "MODULE_LICENSE(" in path.read_text(encoding="utf-8", errors="replace"):
             mark(path)
-    for path in sorted({*sources.rglob("Kbuild"), *sources.rglob("Makefile")}):
+    for path in sorted(path for path in own if path.name in ("Kbuild", "Makefile")):
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
         if re.search(r"obj-(m|y|\$)|-objs\b|-y\s*[:+]?=", text):
             path.write_text(text + INCLUDES, encoding="utf-8", errors="surrogateescape")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compares times of a command between kernels, with boots as the unit that varies."""
+"""Compares times of a command between kernels, with boots as clusters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OUTSIDE = 0.05
 
 @dataclass(frozen=True)
 class Ratio:
-    """The time of a label over that of the first; without an interval where boots are too few."""
+    """The ratio of a label's time to the first label's; no interval where boots are too few."""
 
     label: str
     boots: int
@@ -37,7 +37,7 @@ def by_label(times: Sequence[Time]) -> dict[str, list[float]]:
 
 
 def half_width(base: Sequence[float], other: Sequence[float]) -> float:
-    """Half the interval of the difference of two means, after Welch."""
+    """The half-width of the confidence interval of the difference of two means (Welch)."""
     parts = [variance(logs) / len(logs) for logs in (base, other)]
     if not sum(parts):
         return 0.0
@@ -48,7 +48,7 @@ def half_width(base: Sequence[float], other: Sequence[float]) -> float:
 
 
 def ratios(times: Sequence[Time]) -> list[Ratio]:
-    """Every label, compared with the first."""
+    """The ratio of every label to the first."""
     logs = by_label(times)
     found = []
     for label, own in logs.items():

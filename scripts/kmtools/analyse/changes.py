@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compares two runs: an interval and a verdict for each row.
 
-The change of a row is the relative difference of its numbers, in percent; rows.py says what these
-are. Its interval is a t interval over the clusters of both runs. It holds for all judged rows at
-once with 99 %: the level of each is divided by the number of rows (Bonferroni). With a single
-process in a run the interval is also as wide as that over code layouts. It is widened by one step
-of the clock.
+The change of a row is the relative difference of its numbers, in percent; rows.py defines them. Its
+interval is a t interval over the clusters of both runs. It holds for all judged rows at once with
+99 %: the level of each is divided by the number of rows (Bonferroni). With a single process in a
+run the interval is extended to contain that over code layouts. It is widened by one step of the
+clock.
 
-The rule is that of verdicts.py, with a margin in percent. The noise floor of a benchmark is by how
-much its A/A clone changed, with a single process how far the interval of that reaches from zero.
-So a row is slower or faster only if its whole interval lies beyond the margin and its change beyond
-what two copies of the same code changed by.
-A false alarm in any of many rows is one too many, so alarms rest on intervals that hold for all
-rows at once. That a row is equivalent is said of it alone, and rests on its own interval of 95 %,
-as in a report. Counts are compared as numbers. Where the numbers of a benchmark are poor in one of
-the runs, its rows are withheld, as in the report of that run.
+The rule is that of verdicts.py, with a margin in percent. The noise floor of a benchmark is the
+absolute change of its A/A clone; with a single process it is the largest distance from zero in the
+interval of that change. So a row is slower or faster only if its whole interval lies beyond the
+margin and its change beyond what two copies of the same code changed by. A row is called slower or
+faster by the interval that holds for all rows at once, because a false alarm in any of many rows is
+an error of the comparison. A row is called equivalent by its own 95 % interval, as in a report.
+Counts are compared as numbers. Where the numbers of a benchmark are poor in one of the runs, its
+rows are withheld, as in the report of that run.
 
-A whole, such as the baseline, changes with the machine's clock and its other work; no clone shows
-how much. It is shown, and judged on demand only.
+A whole row (see rows.py), such as the baseline, changes with the clock and the load of the machine,
+and no clone measures by how much. Its change is shown, and judged on demand only.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ from kmtools.analyse.verdicts import (
 )
 from kmtools.analyse.words import MARGIN, MISSING, NEW, NOT_COMPARABLE, NOT_JUDGED
 
-# How often, at most, the intervals of one comparison may miss a truth of its rows.
+# Family-wise error: the largest probability that any interval of a comparison misses the true
+# change of its row.
 OUTSIDE = 0.01
 
 
@@ -65,12 +66,12 @@ class Change:
 
     @property
     def comparable(self) -> bool:
-        """Whether both runs have the row, and alike."""
+        """Whether both runs have the row, measured in comparable ways."""
         return self.verdict not in (MISSING, NEW, NOT_COMPARABLE)
 
 
 def choose(rows: Sequence[Row], kernel: str) -> Row | None:
-    """The row of a kernel, else that of the only kernel there is."""
+    """The row of a kernel, else the only row; None if there are several of other kernels."""
     same = [row for row in rows if row.kernel == kernel]
     return same[0] if same else rows[0] if len(rows) == 1 else None
 
@@ -104,7 +105,7 @@ def spread(values: np.ndarray) -> float:
 
 
 def degrees(parts: tuple[float, float], sizes: tuple[int, int]) -> int:
-    """The degrees of freedom of a sum of two variances: those of both runs if they are alike, else
+    """The degrees of freedom of a sum of two variances: the sum of both if they are equal, else
     Welch's, which are fewer."""
     below = sum(part**2 / size for part, size in zip(parts, sizes, strict=True))
     if sizes[0] == sizes[1] or not below:
@@ -113,7 +114,7 @@ def degrees(parts: tuple[float, float], sizes: tuple[int, int]) -> int:
 
 
 def relative(a: Row, b: Row, outside: float) -> tuple[float, Interval, str]:
-    """The change in percent, its interval of which `outside` is left out, and a note."""
+    """The change in percent, its interval with error probability `outside`, and a note."""
     before, after = (float(np.mean(row.values)) if len(row.values) else 0.0 for row in (a, b))
     if before <= 0 or after <= 0:
         return math.nan, UNBOUNDED, "a cost is not above zero"
@@ -135,7 +136,8 @@ def relative(a: Row, b: Row, outside: float) -> tuple[float, Interval, str]:
 
 
 def of_layouts(a: Row, b: Row, other: Interval) -> Interval:
-    """The 95 % interval over the layouts that both rows have; `other` below two of them."""
+    """The 95 % interval over the layouts that both rows have; `other` if these are fewer than
+    two."""
     both = sorted(set(a.layouts) & set(b.layouts))
     ratios = [b.layouts[n] / a.layouts[n] - 1 for n in both if a.layouts[n] > 0]
     if len(ratios) < 2:
@@ -161,7 +163,7 @@ def exact_change(a: Row, b: Row) -> tuple[float, Interval, str, str]:
 
 
 def unlike(a: Row, b: Row) -> str:
-    """Why the rows of two runs cannot be compared; empty if they can."""
+    """The reason why the rows of two runs cannot be compared; empty if they can."""
     if a.unit != b.unit:
         return f"A in {a.unit}, B in {b.unit}"
     if a.kind != b.kind:
@@ -175,7 +177,7 @@ def unlike(a: Row, b: Row) -> str:
 
 
 def lacking(a: Row | None, b: Row | None, margin: float) -> Change | None:
-    """The row that only one run has, or whose units or code layouts differ."""
+    """The change of a row that only one run has or that cannot be compared; None if it can."""
     row = a or b
     assert row is not None
     verdict, note = (MISSING, "only in A") if b is None else (NEW, "only in B")
@@ -187,8 +189,9 @@ def lacking(a: Row | None, b: Row | None, margin: float) -> Change | None:
 
 
 def floors(pairs: Sequence[tuple[Row, Row]]) -> Mapping[tuple[str, str, str], float]:
-    """By how much each A/A clone changed, in percent. Where one process alone was measured, no
-    interval holds what a process decides; then it is how far the clone's interval reaches."""
+    """The noise floor of each benchmark: the absolute change of its A/A clone, in percent. With a
+    single process no interval contains the variance between processes; the floor is then the
+    largest distance from zero in the clone's interval."""
     found = {}
     for a, b in pairs:
         if a.is_clone and a.kind == SHARE:
@@ -200,7 +203,7 @@ def floors(pairs: Sequence[tuple[Row, Row]]) -> Mapping[tuple[str, str, str], fl
 
 
 def poverty(a: Row, b: Row) -> str:
-    """Why the numbers of two rows carry no verdict; empty if they do."""
+    """The reason why two rows are too poor for a verdict; empty if they are not."""
     reasons: dict[str, str] = {}
     for side, row in (("A", a), ("B", b)):
         if why := row.poor.partition("; next: ")[0]:
@@ -232,9 +235,9 @@ def compare(
     wholes: bool = False,
     comparisons: int = 1,
 ) -> list[Change]:
-    """The change of every row from A to B, in the order of tables. `margin` is in percent;
-    `wholes` judges rows without a baseline, too; `comparisons` is in how many pairs of runs rows
-    are judged at once."""
+    """The change of every row from A to B, in the order of tables. `margin` is in percent; `wholes`
+    judges rows without a baseline, too; `comparisons` is the number of pairs of runs that are
+    judged at once."""
     pairs = aligned(a, b)
     both = [(x, y) for x, y in pairs if x and y and lacking(x, y, margin) is None]
     kinds = (SHARE, WHOLE) if wholes else (SHARE,)
@@ -261,7 +264,7 @@ def compare(
 
 
 def smallest(changes: Sequence[Change]) -> float | None:
-    """The median, over the judged rows, of the smallest change that could be found, in percent."""
+    """The median, over the judged rows, of the smallest detectable change, in percent."""
     halves = [
         c.margin + 2 * c.interval.half_width
         for c in changes

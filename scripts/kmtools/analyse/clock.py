@@ -3,8 +3,8 @@
 
 Some clocks advance by many ticks at a time: those that a hypervisor or the CPU itself makes from a
 slower one. Their step need not be a whole number of ticks: readings that are 24.45 apart are
-rounded, and have no common divisor. A reading may also be odd, so a step holds if nearly all
-windows agree with it.
+rounded, and have no common divisor. Readings may also be outliers, so a step is accepted if nearly
+all windows agree with it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 LONGEST = 1024
 AGREE = 0.9
-# An odd window spoils the two gaps beside it, and there are fewer gaps than windows.
+# An outlying window spoils the two gaps beside it, and there are fewer gaps than windows.
 AGREE_GAPS = 0.75
 # A window is the difference of two readings, each rounded; a gap is that of two windows.
 ROUNDED = 1.25
@@ -37,7 +37,7 @@ def whole_step(values: NDArray[np.int64]) -> float:
         if not out[step] and np.mean(values % step == 0) >= AGREE:
             found = step
         else:
-            # What divides too few, no multiple of it divides nearly all.
+            # No multiple of a step that divides too few values divides nearly all.
             out[step::step] = True
     return float(found)
 
@@ -48,7 +48,7 @@ def steps_in(gaps: Floats, step: float) -> Floats:
 
 
 def refined(gaps: Floats, step: float) -> float:
-    """A step that fits the gaps which agree with it."""
+    """The least-squares step of the gaps that agree with `step`."""
     for _ in range(3):
         count = steps_in(gaps, step)
         near = (count <= MOST_STEPS) & (np.abs(gaps - count * step) <= 2 * ROUNDED)
@@ -59,8 +59,8 @@ def refined(gaps: Floats, step: float) -> float:
 
 
 def agreement(gaps: Floats, step: float) -> float:
-    """The share of the gaps that are so many steps, of those of a few steps; 0 if these are too
-    few."""
+    """The share of the gaps of at most MOST_STEPS steps that are multiples of the step, but for
+    rounding; 0 if there are fewer than FEWEST such gaps."""
     few = gaps[gaps <= MOST_STEPS * step]
     if len(few) < FEWEST:
         return 0.0
@@ -68,7 +68,7 @@ def agreement(gaps: Floats, step: float) -> float:
 
 
 def usual(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The different values; only those that occur again, if most windows have such a value."""
+    """The distinct values; only the repeated ones, if most windows have a repeated value."""
     different, counts = np.unique(values, return_counts=True)
     again = counts > 1
     return different[again] if 2 * counts[again].sum() >= len(values) else different

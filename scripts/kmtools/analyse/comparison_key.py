@@ -23,7 +23,7 @@ Key = tuple[Any, ...]
 
 
 def said(places: Collection[int], others: Collection[int]) -> tuple[str, str]:
-    """Both as words that tell them apart."""
+    """Two different sets of layouts as texts that show the difference."""
     if len(places) != len(others):
         return f"{len(places)} code layouts", str(len(others))
     words = [", ".join(map(str, sorted(one))) for one in (places, others)]
@@ -31,8 +31,9 @@ def said(places: Collection[int], others: Collection[int]) -> tuple[str, str]:
 
 
 def kind(bits: int) -> int:
-    """Comparison key of a set of layouts, given as bits. A process with few blocks has some of many
-    layouts, at random: what counts is which eighths of a cache line it has."""
+    """Comparison key of a set of layouts, given as bits. A process with few blocks has a random
+    subset of the 32 layouts, so a set with layouts beyond the first eight is reduced to its eighths
+    of a cache line."""
     eighths = (1 << EIGHTHS) - 1
     if bits <= eighths:
         return bits
@@ -44,7 +45,7 @@ def kind(bits: int) -> int:
 
 
 def bits_of(places: Collection[int]) -> int:
-    """Layouts as bits."""
+    """The layouts as a bit mask."""
     return sum(1 << place for place in set(places))
 
 
@@ -54,23 +55,24 @@ def differ(places: Collection[int], others: Collection[int]) -> bool:
 
 
 def key_of(entry: Entry) -> Key:
-    """What a row is: its tier, unit, benchmark and variant."""
+    """The identity of a row: its tier, unit, benchmark and variant."""
     row = entry[1]
     return (row.name.tier, row.unit, row.name.benchmark, row.name.variant)
 
 
 def where(row: Row) -> tuple[int, bool]:
-    """What rows that can be compared have alike: their layouts, and whether they are told apart."""
+    """The layouts of a row as a comparison key, and whether its blocks are too few to tell them
+    apart. Rows can be compared if both are equal."""
     return kind(bits_of(row.places)), row.crowded
 
 
 def timed(entries: Iterable[Entry]) -> list[Entry]:
-    """The estimates that are no counts."""
+    """The entries of timed rows, without exact counts."""
     return [entry for entry in entries if entry[1].kind != EXACT]
 
 
 def usual(entries: Iterable[Entry]) -> dict[Key, Row]:
-    """A row that was measured as in most runs, at the most layouts."""
+    """For each row one that was measured as in most runs; of these the one at the most layouts."""
     counts: dict[Key, Counter[tuple[int, bool]]] = defaultdict(Counter)
     there: dict[tuple[Key, tuple[int, bool]], Row] = {}
     for entry in timed(entries):
@@ -90,8 +92,8 @@ def newest(entries: Sequence[Entry]) -> dict[Key, Row]:
 
 
 def others(entries: Iterable[Entry], wanted: Mapping[Key, Row], whose: str) -> dict[str, str]:
-    """The runs with a row that was not measured as those that are wanted, and a text that says it;
-    `whose` names who has those."""
+    """The runs with a row that cannot be compared with the wanted one, each with the reason in
+    words; `whose` names the source of the wanted rows in them."""
     found: dict[str, str] = {}
     for run, row in timed(entries):
         like = wanted[key_of((run, row))]
@@ -105,8 +107,8 @@ def others(entries: Iterable[Entry], wanted: Mapping[Key, Row], whose: str) -> d
 
 
 def merged(entries: Sequence[Entry]) -> list[Row]:
-    """The rows of some runs as if they were one run, whose processes are the runs. If one of them
-    has a row in several kernels, the rows of each kernel are apart."""
+    """The rows of several runs merged into those of one run, in which each run counts as a process.
+    If a run has a row in several kernels, the rows of each kernel are merged separately."""
     apart = len({(entry[0], *key_of(entry)) for entry in entries}) < len(entries)
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for run, row in entries:
@@ -135,5 +137,5 @@ def merged(entries: Sequence[Entry]) -> list[Row]:
 
 
 def value_of(row: Row) -> float:
-    """The number of a row of one run."""
+    """The value of a row of one run: a count, or the mean over its clusters."""
     return row.cost if row.kind == EXACT else float(np.mean(row.values))

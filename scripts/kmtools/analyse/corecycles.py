@@ -4,8 +4,8 @@
 Each window has both. A frequency that changes from block to block changes the ticks of a core
 cycle, so each block is converted by its own ratio, before costs are located: slopes are fitted to
 core cycles. One ratio for each benchmark, that of the usual frequency, turns them into TSC cycles
-again, and TSC cycles into core cycles wherever those are shown. A word says there whether they
-were counted or estimated.
+again, and TSC cycles into core cycles wherever those are shown. The output states whether they were
+counted or estimated.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample
 
 SOURCES = ("estimated", "counted")
-# The share of the blocks that the spread of their ratios leaves out at either end.
+# The share of the blocks that is trimmed at either end for the spread of their ratios.
 TAIL = 0.05
 # A ratio is a quotient of whole numbers that are no larger than this, so that slopes stay exact.
 LARGEST = 1_000_000
@@ -30,7 +30,7 @@ LARGEST = 1_000_000
 @dataclass(frozen=True)
 class CoreCycles:
     """The number of core cycles in one TSC cycle, and its source: counted or estimated. `spread` is
-    how far the ratios of nine blocks of ten are apart, as a share of it."""
+    the range of the blocks' ratios from the 5 % to the 95 % quantile, as a share of `per_tick`."""
 
     source: str
     per_tick: float
@@ -41,7 +41,7 @@ class CoreCycles:
         return None if ticks is None else ticks * self.per_tick
 
     def words(self) -> str:
-        """For a heading."""
+        """The ratio and its source in words, for a heading."""
         apart = f", +-{50 * self.spread:.2g} % from block to block" if self.spread else ""
         return f"1 TSC cycle is {self.per_tick:.3f} core cycles ({self.source}{apart})"
 
@@ -51,13 +51,12 @@ class CoreCycles:
         return Fraction(self.per_tick).limit_denominator(LARGEST)
 
     def cycles_of(self, sample: Sample) -> int:
-        """The core cycles of a window. One whose core cycles are not known is taken to be of the
-        usual frequency."""
+        """The core cycles of a window; if they are not known, those at the usual frequency."""
         return sample.core_cycles or round(sample.value * self.per_tick)
 
 
 def ratio_of(tier: Tier, samples: Sequence[Sample]) -> CoreCycles | None:
-    """The ratio of a benchmark's windows; None if no cycles are known."""
+    """The median ratio of a benchmark's windows; None if no core cycles are known."""
     source = tier.env.get("cycles", "")
     if source not in SOURCES or tier.emulated or tier.exact:
         return None
@@ -70,7 +69,7 @@ def ratio_of(tier: Tier, samples: Sequence[Sample]) -> CoreCycles | None:
 
 
 def spread_of(samples: Sequence[Sample], usual: float) -> float:
-    """How far the ratios of the blocks are apart, without a twentieth at either end."""
+    """The range of the blocks' ratios from the 5 % to the 95 % quantile, as a share of `usual`."""
     ticks: dict[int, int] = {}
     cycles: dict[int, int] = {}
     for s in samples:

@@ -2,10 +2,10 @@
 """The cost of one more dormant site: the slope of a pass over the number of sites in it.
 
 In these benchmarks the name of a variant ends with the number of its sites: marker-jump-16. The
-baseline has none. A wide core executes one site in slots that are idle anyway, so the cost of a
-site cannot be read off a pass with a single one. Nor is the slope the cost of a site where passes
-are not on a line: then it is withheld, and the note says what sites cost from one number to the
-next.
+baseline has none. A wide core executes one site in slots that are idle anyway, so a pass with a
+single site does not show the cost of a site. Where passes are not on a line, the slope is not the
+cost of a site either: the verdict is withheld, and the note gives the cost of a site between
+successive numbers of sites.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from kmtools.analyse.verdicts import BASELINE, WITHHELD, Result, decide
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 
 BENCHMARKS = ("density-*", "cold-icache-*")
-# Share of the cost of a site that may differ from one number of sites to the next, where the margin
-# is smaller.
+# Largest permitted bend over the number of sites, as a share of the cost of a site; the margin
+# holds if it is larger.
 SHARE = 0.05
 COUNTED = re.compile(r"(.+)-([1-9][0-9]*)")
 KHZ = re.compile(r"[1-9][0-9]*")
@@ -57,8 +57,8 @@ class SiteCost:
 
     @property
     def verdict(self) -> str:
-        """What the interval says of the margin for a pass, of which each site has a share; withheld
-        with the note that says why."""
+        """The verdict of the interval against `margin`, a site's share of the margin of a pass;
+        withheld if there is a note."""
         return WITHHELD if self.note else decide(self.cost, self.ci, self.margin, None)
 
     @property
@@ -68,7 +68,7 @@ class SiteCost:
 
     @property
     def percent_per_unit(self) -> float | None:
-        """The share of the pass that a unit is, in percent."""
+        """One unit as a share of the pass, in percent."""
         return 100 / self.pass_cost if self.pass_cost > 0 else None
 
     @property
@@ -121,10 +121,10 @@ def over_sites(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
 def bend_over_sites(
     passes: Mapping[int, Sequence[Slope]], resolution: float, most: float, outside: float
 ) -> str:
-    """What is said of passes that are not on a line over their numbers of sites: between which of
-    them a site costs the most and the least. Empty if they may be on one. A bend is the slope over
-    two neighbouring numbers less that over the two before, in each block; it counts if its whole
-    interval is beyond `most`. The error of `outside` is shared by all bends."""
+    """A note on passes that are not on a line over their numbers of sites, with the cost of a site
+    between successive numbers; empty if they may be on a line. A bend is the slope over two
+    neighbouring numbers less that over the two before, in each block; it counts if its whole
+    interval is beyond `most`. The error probability `outside` is divided among all bends."""
     counts = sorted(passes)
     steps = [over_sites({n: passes[n] for n in pair}) for pair in pairwise(counts)]
     for before, behind in pairwise(steps):
@@ -144,7 +144,8 @@ def bend_over_sites(
 def place_of(
     series: Sequence[Slope], exact: bool, resolution: float, outside: float = location.OUTSIDE
 ) -> tuple[float, Interval]:
-    """The location of slopes and its interval, by the rule of verdicts.py."""
+    """The location of slopes and its interval: median and range of exact counts, else by
+    location.py."""
     if exact and series:
         return stats.middle(series), stats.exact_interval(series)
     found = location.of_series(series, resolution, outside)

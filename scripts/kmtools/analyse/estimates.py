@@ -2,8 +2,8 @@
 """The estimates of a run: its rows by layout and process, and the grades of its tiers.
 
 They are made once, when the run is measured or first read, and kept beside its samples in
-estimates.json. What compares runs reads that file alone. It names the bytes that it was made of, so
-a run whose samples or whose description are others is read again; so is one whose file is wrong.
+estimates.json. Comparisons of runs read that file alone. It holds the hashes of the samples and of
+env.json, so a run in which either has changed is read again; so is one whose file is malformed.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from kmtools.measure.samples import MEASURED, Sample, read_samples
 
 NAME = "estimates.json"
 SCHEMA = 1
-# Goes up when the same samples give other estimates.
+# Version of the estimator, increased when the same samples give other estimates.
 ESTIMATOR = 2
 SAMPLES = ("samples.csv", "samples.csv.gz", "samples.parquet")
-# Digits of a number that are kept.
+# Significant digits of a stored number.
 DIGITS = 9
 
 ROW = {
@@ -52,7 +52,7 @@ SHAPE = {
 
 @dataclass(frozen=True)
 class Graded:
-    """The grade of a tier, with the reasons for it that weigh most."""
+    """The grade of a tier, with its reasons as pairs of grade and words."""
 
     tier: str
     kernel: str
@@ -61,7 +61,7 @@ class Graded:
 
     @property
     def words(self) -> str:
-        """In a line."""
+        """The grade and the first of its reasons, in a line."""
         why = [words for level, words in self.reasons if level == self.grade]
         others = f" ({len(why) - 1} more reasons in its report)" if len(why) > 1 else ""
         more = f": {why[0]}{others}" if why else ""
@@ -70,7 +70,7 @@ class Graded:
 
 @dataclass(frozen=True)
 class Estimates:
-    """What is kept of a run."""
+    """The stored estimates of a run: its rows and grades."""
 
     rows: Sequence[Row]
     grades: Sequence[Graded] = ()
@@ -82,8 +82,8 @@ def make(
     env: Mapping[str, Any],
     judged: Sequence[Result] | None = None,
 ) -> Estimates:
-    """The estimates of samples. `judged` are their results, without the grade's part in them, if
-    they are known."""
+    """The estimates of samples. `judged` are their results before verdicts were withheld because of
+    a grade, if they are known."""
     results = verdicts.analyse(samples, tiers) if judged is None else judged
     poor = grade.poor(env, tiers, results)
     rows = [
@@ -112,7 +112,7 @@ def samples_of(run: Path) -> Path:
 
 
 def digest(path: Path) -> str:
-    """What tells the bytes of a file."""
+    """The SHA-256 of a file."""
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -121,12 +121,12 @@ def digest(path: Path) -> str:
 
 
 def number(value: float) -> float:
-    """A number as it is kept."""
+    """A number, rounded to DIGITS significant digits."""
     return float(f"{value:.{DIGITS}g}") + 0.0
 
 
 def as_entry(row: Row) -> dict[str, Any]:
-    """A row of the file."""
+    """The entry of a row in estimates.json."""
     name = row.name
     return {
         "tier": name.tier, "kernel": row.kernel, "benchmark": name.benchmark,
@@ -151,7 +151,7 @@ def as_row(entry: Mapping[str, Any]) -> Row:
 
 
 def write(run: Path, found: Estimates) -> None:
-    """Keep the estimates of a run, a row in a line."""
+    """Write estimates.json of a run, one row per line."""
     head = {
         "schema": SCHEMA,
         "estimator": ESTIMATOR,
@@ -173,7 +173,7 @@ def write(run: Path, found: Estimates) -> None:
 
 
 def kept(run: Path, samples: Path, tiers: Sequence[Tier]) -> Estimates | None:
-    """The estimates that are kept, if they are of these samples; None if they must be made."""
+    """The stored estimates, if they are of these samples; None if they must be made."""
     try:
         known = json.loads((run / NAME).read_text(encoding="utf-8"))
         check_shape(known, SHAPE, "")

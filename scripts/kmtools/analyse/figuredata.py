@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What figures show of results and only samples tell, so that summary.json alone can be drawn: the
-distribution of paired differences, and costs over the variants that published costs are over."""
+"""Adds data of figures that need samples to the results, so that figures can be drawn from
+summary.json alone: the distribution of paired differences, and costs over the reference variants of
+published costs."""
 
 from __future__ import annotations
 
@@ -18,18 +19,19 @@ from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result, difference
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
 
-# Points of a distribution, and how far it reaches beyond the quartiles, in their distances.
+# The number of points of a distribution, and its reach beyond the quartiles in interquartile
+# ranges.
 POINTS, BEYOND = 48, 3.0
 FEWEST = 20
 # Benchmarks whose paired differences are drawn as distributions.
 PAIRED = "getppid-"
-# Variants of a benchmark, and the other variants that their published costs are over.
+# The reference variants of published costs, by benchmark and variant.
 Bases = dict[tuple[str, str], set[str]]
 
 
 def spread(values: Sequence[float] | NDArray[np.float64]) -> list[tuple[float, float]]:
-    """The height of a distribution, at most 1, by a Gaussian kernel (Silverman's width); nothing of
-    few or equal values."""
+    """The kernel density estimate of a distribution (Gaussian, Silverman's bandwidth), scaled to a
+    maximum of 1; empty if there are fewer than FEWEST values or their spread is zero."""
     x = np.asarray(values, dtype=np.float64)
     if len(x) < FEWEST:
         return []
@@ -45,7 +47,7 @@ def spread(values: Sequence[float] | NDArray[np.float64]) -> list[tuple[float, f
 
 
 def bases() -> Bases:
-    """The other variants that published costs are over, by benchmark and variant here."""
+    """The reference variants of published costs, by our benchmark and variant."""
     names = successors()
     found: Bases = defaultdict(set)
     for then in read_published():
@@ -69,7 +71,7 @@ def costs_over(result: Result, others: Sequence[Result]) -> dict[str, tuple[floa
 
 
 def completed(results: Sequence[Result]) -> list[Result]:
-    """The results, with what only their samples tell."""
+    """The results with their distributions and their costs over other variants."""
     known, found = bases(), []
     by_key = {result.key: result for result in results}
     for result in results:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Grades how far the numbers of a run can be trusted, with reasons.
 
-Each check looks at the evidence and gives a reason, or None. The worst reason decides. Where it is
-poor, rows of a benchmark get no verdict, but the reason and the next step. To add a
+Each check looks at the evidence and gives a reason, or None. The worst reason is the grade. Where
+it is poor, the rows of a benchmark get the reason and the next step in place of a verdict. To add a
 check, write a function and name it in CHECKS. `grade_of` works on a whole tier, and on a single
 benchmark if the evidence holds its results alone.
 """
@@ -28,18 +28,18 @@ MUCH_STEAL, TOO_MUCH_STEAL = 0.005, 0.05
 MUCH_OTHER, TOO_MUCH_OTHER = 0.05, 0.25
 # Share of the benchmarks whose A/A clone may be beyond the margin.
 FEW_CLONES = 1 / 3
-# By how much the rate of the clock may differ from one process to another. It is measured within a
-# few parts in a million.
+# Largest difference of the clock's rate between processes, as a share. It is measured within a few
+# parts in a million.
 STEADY = 0.01
-# How far apart, as a share, the frequencies of the core may be in nine blocks of ten.
+# Largest range of the core's frequency over blocks (5 % to 95 % quantile), as a share.
 STEADY_CORE = 0.05
 NO_HYPERVISOR = ("", "0", "no", "none")
 SLOW_KERNEL = ("CONFIG_KASAN", "CONFIG_DEBUG_PAGEALLOC")
 
 
 class Level(IntEnum):
-    """FAIR numbers hold with their intervals, on this machine in this state; POOR ones say what
-    works, and are not to be quoted."""
+    """Grades. FAIR numbers hold with their intervals, on this machine in this state; POOR ones only
+    show that the benchmarks work, and must not be quoted."""
 
     GOOD = 0
     FAIR = 1
@@ -47,14 +47,14 @@ class Level(IntEnum):
 
     @property
     def word(self) -> str:
-        """In text."""
+        """The name of the level in lower case."""
         return self.name.lower()
 
 
 @dataclass(frozen=True)
 class Reason:
-    """What lowers the grade, and how to do better; both are clauses without a full stop. `judged`
-    if the rule of verdicts already allows for it."""
+    """A reason for a lower grade and its remedy; both are clauses without a full stop. `judged`:
+    the rule of verdicts.py already allows for it."""
 
     level: Level
     words: str
@@ -64,7 +64,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of one tier of a run: its description, env.json, and its results."""
+    """The evidence about one tier of a run: its description, env.json, and its results."""
 
     tier: Tier
     env: Mapping[str, Any]
@@ -85,12 +85,12 @@ class Grade:
 
     @property
     def word(self) -> str:
-        """In text."""
+        """The name of the level in lower case."""
         return self.level.word
 
     @property
     def remedies(self) -> list[str]:
-        """What would give a better grade, without repetition."""
+        """The remedies of all reasons, without repetition."""
         return list(dict.fromkeys(reason.remedy for reason in self.reasons if reason.remedy))
 
 
@@ -121,8 +121,8 @@ def clock(known: Evidence) -> Reason | None:
 
 
 def rate(known: Evidence) -> Reason | None:
-    """A time stamp counter whose rate was another one in another process: the machine was moved, or
-    its clock was set."""
+    """A time stamp counter whose rate differed between processes: the machine was moved, or its
+    clock was set."""
     try:
         spread = float(known.tier.env[disturbance.RATE_SPREAD])
     except (KeyError, ValueError):
@@ -177,7 +177,7 @@ def governor(known: Evidence) -> Reason | None:
 
 
 def debug_kernel(known: Evidence) -> Reason | None:
-    """A kernel that checks itself all the time."""
+    """A kernel with debugging checks that slow down all code."""
     kernel = known.env.get("kernel") or {}
     options = (kernel.get("config") or {}).get("options") or {}
     found = [name for name in SLOW_KERNEL if options.get(name) == "y"]
@@ -211,7 +211,8 @@ def late(known: Evidence) -> Reason | None:
 def taken(
     known: Evidence, counter: str, much: float, too_much: float
 ) -> tuple[Level, float] | None:
-    """The share of the time that a counter of measure/disturbance.py tells, if it is large."""
+    """The level and the share of the time in a counter of measure/disturbance.py; None if the share
+    is small."""
     try:
         share = float(known.tier.env[counter]) / float(known.tier.env["seconds"])
     except (KeyError, ValueError, ZeroDivisionError):
@@ -316,7 +317,8 @@ def withheld(
 
 
 def without_verdict(result: Result, note: str) -> Result:
-    """The result with this note in place of its verdict; as it is, if there is none to give."""
+    """The result with this note and a withheld verdict; unchanged without a note, or if it is an
+    A/A clone or has no verdict to withhold."""
     if not note or result.is_clone or result.verdict not in SAID:
         return result
     return replace(result, verdict=WITHHELD, note="; ".join(filter(None, (note, result.note))))

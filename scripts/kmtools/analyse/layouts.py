@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Code layouts: where in a cache line the loops of a variant begin, as bench_window.h has it.
+"""Code layouts: the places in a cache line at which the loops of a variant begin (bench_window.h).
 
 A module has the first eight layouts, which begin an eighth of a line apart. A program has three
 more in each eighth, two bytes apart.
@@ -18,16 +18,17 @@ FEWEST = 3
 
 
 def place_of(layout: Any) -> Any:
-    """How many bytes into a cache line a layout begins; of a number, or of an array of numbers."""
+    """The offset of a layout in a cache line, in bytes; of a number, or of an array of numbers."""
     return layout % EIGHTHS * 8 + layout // EIGHTHS * 2
 
 
 def of_codes(layout: int, codes: int) -> int:
-    """The layout of the code that ran at this one, where a variant has fewer pieces of code than
-    layouts: each is for as many layouts in turn, and they are evenly apart in a line."""
+    """The layout of the code that ran at `layout`, for a variant with only `codes` pieces of code.
+    Each piece serves equally many successive layouts, and the pieces are evenly spaced in a cache
+    line."""
     return layout * codes // LAYOUTS * (EIGHTHS // codes)
 
 
 def are_crowded(blocks: int, layouts: int) -> bool:
-    """Whether so many blocks are too few to tell so many layouts apart."""
+    """Whether this number of blocks is too small to tell this number of layouts apart."""
     return layouts > EIGHTHS and blocks < FEWEST * layouts

@@ -3,7 +3,7 @@
 
 A slope is the cost of an operation only if they are. In each block with three windows, the bend is
 the slope over the two larger counts minus that over the two smaller ones. A variant is bent if the
-whole interval of its bends, by location.py, lies beyond what its cost may be wrong by.
+whole interval of its bends (location.py) lies beyond the margin and beyond SHARE of its cost.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fractions import Fraction
 from kmtools.analyse import location
 from kmtools.analyse.slopes import ONE, Points, Slope
 
-# Share of the cost of an operation that a bend may be, where the margin is smaller.
+# Largest permitted bend as a share of the cost of an operation; the margin holds if it is larger.
 SHARE = 0.01
 
 
@@ -36,11 +36,11 @@ def bends(points: Points, per: Fraction = ONE) -> dict[str, list[Slope]]:
 def bend_of(
     series: Sequence[Slope], cost: float, margin: float, resolution: float, outside: float
 ) -> float | None:
-    """How much more an operation costs in long windows than in short ones, in the unit of `cost`;
-    None if the windows may be on a line. `resolution` is that of a slope."""
+    """The extra cost of an operation in long windows over short ones, in the unit of `cost`; None
+    if the windows may be on a line. `resolution` is that of a slope."""
     if not series:
         return None
-    # Each of the two slopes is over about half of the loops that a whole one is over.
+    # Each of the two slopes spans about half of the loop counts that a whole slope spans.
     found = location.of_series(series, 2 * resolution, outside)
     most = max(margin, SHARE * abs(cost))
     beyond = found.interval.lo > most or found.interval.hi < -most
@@ -54,5 +54,5 @@ def exact_bend(series: Sequence[Slope]) -> float | None:
 
 
 def note(bend: float) -> str:
-    """What a bend is, in words."""
+    """The note on a bent variant."""
     return f"not on a line: an operation costs {bend:+.3g} in long windows against short ones"

@@ -2,11 +2,11 @@
 """Estimates the location of paired differences: a trimmed mean, with an interval that respects
 clusters (processes, layouts).
 
-Blocks are not independent observations: a process, a code layout or the state of the machine is
-the same in many of them. The location is found in three steps. The effect of each layout is taken
-out. The blocks of a process form one batch, or several if there are few processes. The location is
-the mean of the batches' midmeans; the midmean, the mean of the middle half, is not upset by
-windows that were disturbed, and resolves less than a step of the clock.
+Blocks are not independent observations: a process, a code layout or the state of the machine is the
+same in many of them. The location is found in three steps. The effect of each layout is taken out.
+The blocks of a process form one batch, or several if there are few processes. The location is the
+mean of the batches' midmeans; the midmean, a 25 % trimmed mean, is robust against disturbed
+windows, and resolves less than a step of the clock.
 
 The variance of that location is the sum of two parts:
 - over time, from the batches alone, so that it holds whatever blocks of one batch share. It is
@@ -18,12 +18,12 @@ The variance of that location is the sum of two parts:
   places. Many layouts stand at even distances, and the variance of the mean of such a sample is
   found from differences between neighbours (von Neumann, Kent, Bellinson and Hart 1941; Wolter
   2007, "Introduction to variance estimation", systematic samples). It is too large, if anything,
-  where neighbours are alike. Eight or fewer are taken as a sample without order.
+  where neighbours are alike. Fewer than MANY_LAYOUTS are taken as a simple random sample.
 The quantile is Student's with the degrees of freedom of the sum (Satterthwaite 1946).
 
-No variance of the past tells about a state of the machine that was seen once. If batches are in
-one of two states and change between them a few times only, the interval holds both states. A state
-that was there for less than a fiftieth of the time is a disturbance, which hardly moves the mean.
+No estimated variance covers a state of the machine that was seen once. If batches are in one of two
+states and change between them a few times only, the interval holds both states. A state that was
+there for less than a fiftieth of the time is a disturbance, which hardly moves the mean.
 
 Values are in the tier's unit per operation.
 """
@@ -53,25 +53,26 @@ COSINES = 6
 BIAS = 0.75
 STEEPEST = 0.9
 TRIMMED = 0.25
-# States of the machine: blocks that are looked at together, the share of their variance that two
-# states must explain, the number of changes above which the variance tells enough, and the share of
-# the time below which a state is a disturbance that the mean of the batches bears.
+# States of the machine: the number of blocks in a part, the share of the parts' variance that two
+# states must explain, the number of changes above which the estimated variance suffices, and the
+# share of the time below which a state is a disturbance that hardly moves the mean.
 TOGETHER, EXPLAINED, FEW_CHANGES, BRIEF = 32, 0.8, 10, 1 / 50
 
 TWO_STATES = "two states of the machine, seen too rarely: the interval holds both"
 FEW_PROCESSES = "few processes"
 STEPS = "wider by a step of the clock"
-# So many layouts stand close enough for neighbours to resemble each other.
+# The number of layouts from which on neighbouring ones resemble each other.
 MANY_LAYOUTS = 16
-# The differences of layouts are known if their variance is so many times that of their noise.
+# The variance over layouts is taken as known above this multiple of the variance of noise.
 PLAIN = 10
 
 
 @dataclass(frozen=True)
 class Location:
     """A location and its interval; `over_time` and `over_layouts` are the intervals that either
-    part alone would give, the latter None for a single layout. `endless` is the one that would be
-    left of an endless run, by layouts alone; None where blocks hide how much layouts differ."""
+    part alone would give, the latter None for a single layout. `endless` is the limit of the
+    interval for an endless run, from layouts alone; None where the noise of blocks hides the
+    variance over layouts."""
 
     value: float
     interval: Interval
@@ -83,7 +84,7 @@ class Location:
 
 
 def midmean(x: Floats) -> float:
-    """The mean of the middle half, of at least one value; NaN when there is none."""
+    """The midmean (25 % trimmed mean); the median of fewer than four values, NaN of none."""
     n = len(x)
     if n < 4:
         return float(np.median(x)) if n else math.nan
@@ -185,7 +186,7 @@ def states(x: Floats, process: Whole) -> Interval | None:
 
 
 def around(value: float, variance: float, freedom: float, outside: float) -> Interval:
-    """The interval of a mean, outside of which it is with a probability of `outside`."""
+    """The confidence interval of a mean with error probability `outside`."""
     half = student.cautious(outside, freedom) * math.sqrt(variance)
     return Interval(value - half, value + half)
 
@@ -204,22 +205,22 @@ def without_layouts(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
 
 
 def residuals(level: Floats, batches: Floats, parts: Sequence[slice]) -> tuple[Floats, float]:
-    """What is left of the blocks without their batches, and how wide its middle half is."""
+    """The residuals of the blocks from their batches, and their interquartile range."""
     rest = level - np.repeat(batches, [part.stop - part.start for part in parts])
     return rest, float(np.subtract(*np.quantile(rest, (0.75, 0.25))))
 
 
 def batched(x: Floats, layout: Whole, parts: Sequence[slice]) -> tuple[Floats, Floats, float]:
-    """The effects of the layouts, the estimate of each batch, and how wide the middle half of the
-    rest is."""
+    """The effects of the layouts, the estimate of each batch, and the interquartile range of the
+    residuals."""
     effects, level = without_layouts(x, layout)
     batches = np.array([midmean(level[part]) for part in parts], dtype=np.float64)
     return effects, batches, residuals(level, batches, parts)[1]
 
 
 def locate(x: Floats, process: Whole, layout: Whole, outside: float = OUTSIDE) -> Location:
-    """The location of values in block order, of which the process and the layout are known; it is
-    outside of its interval with a probability of `outside`."""
+    """The location of values in block order, with the process and the layout of each, and its
+    interval with error probability `outside`."""
     if len(x) == 0:
         return Location(math.nan, UNBOUNDED, UNBOUNDED, None, math.nan)
     effects, level = without_layouts(x, layout)
@@ -255,8 +256,9 @@ def locate(x: Floats, process: Whole, layout: Whole, outside: float = OUTSIDE) -
 
 
 def spread_out(x: Floats, step: float) -> Floats:
-    """Values of a clock that advances in steps, each moved by a part of the step: midmeans of a few
-    distinct values would jump. Multiples of the golden ratio fill the step evenly."""
+    """Dithered values of a clock that advances in steps: each is moved by a part of the step,
+    because midmeans of a few distinct values would jump. Multiples of the golden ratio fill the
+    step evenly."""
     turns = np.arange(1, len(x) + 1) * ((math.sqrt(5) - 1) / 2)
     return np.asarray(x + step * (turns % 1 - 0.5))
 
@@ -264,8 +266,9 @@ def spread_out(x: Floats, step: float) -> Floats:
 def stepped(
     x: Floats, process: Whole, layout: Whole, step: float, outside: float = OUTSIDE
 ) -> Location:
-    """The location of values of a clock that resolves `step`. If most values of a batch are the
-    same step, they may all be rounded in the same way, and the interval is wider by one step."""
+    """The location of values of a clock that resolves `step`. If the interquartile range of the
+    residuals is below one step, all values may be rounded in the same way, and the interval is
+    widened by one step."""
     found = locate(x, process, layout, outside)
     if step <= 0 or math.isnan(found.spread):
         return found

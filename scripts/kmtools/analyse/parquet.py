@@ -21,7 +21,7 @@ COLUMNS = {
 
 
 def literal(text: str) -> str:
-    """A text in SQL."""
+    """A text as a string literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -39,8 +39,8 @@ def write(taken: Iterable[samples.Sample], path: Path) -> None:
 
 
 def read(path: Path, tiers: Sequence[Tier]) -> list[samples.Sample]:
-    """The samples in a file, checked like those of samples.csv. DuckDB looks for patterns in names,
-    and knows UTF-8 alone, so it gets a link."""
+    """The samples in a file, checked like those of samples.csv. DuckDB expands patterns in file
+    names and accepts UTF-8 alone, so it reads through a link."""
     with TemporaryDirectory() as scratch, duckdb.connect() as engine:
         link, plain = Path(scratch) / "0.parquet", Path(scratch) / "samples.csv"
         link.symlink_to(path.absolute())

@@ -2,10 +2,10 @@
 """The numbers published in 2006-2015, and the benchmarks here that continue them.
 
 aliases.csv joins each published (source, benchmark, variant) to one of ours, or says why none can
-continue it. Its column `over` names the published reference of the cost, as benchmark:variant;
-the cost is computed again from the published totals. Its column `apart` names a tier whose cost is
-that of something else: where markers of 2006 counted preemption, a program enters a section of
-RCU. Its column `found` says where the successor is: "" in user space and perhaps in kernels,
+continue it. Its column `over` names the published reference of the cost, as benchmark:variant; the
+cost is computed again from the published totals. Its column `apart` names a tier in which the
+successor measures something else: where markers of 2006 counted preemption, a program enters an RCU
+section. Its column `found` is the place of the successor: "" in user space and perhaps in kernels,
 `kernel` in kernels alone, `objects` in what objects.py reads.
 """
 
@@ -52,7 +52,8 @@ class Published:
 
     @property
     def whole(self) -> bool:
-        """Whether this is a time or a rate of a whole program, which stands beside no cycles."""
+        """Whether this is a time or a rate of a whole program, which is not compared with
+        cycles."""
         return self.unit in ("s", "packets/s")
 
     @property
@@ -110,7 +111,7 @@ def read_published() -> list[Published]:
         reference = alias.get("over") or None
         base = found.get((row["source"], row["machine"], reference)) if reference else None
         delta = value - base[0] if base and base[1] == unit else None
-        # With the number of digits that it was published with.
+        # A Decimal keeps the number of published digits.
         stated = DELTA_NOTE.search(row["note"])
         numbers.append(
             Published(
@@ -129,8 +130,7 @@ def read_published() -> list[Published]:
 
 
 def unknown(names: Collection[tuple[str, str]], found: str) -> list[str]:
-    """The aliases that lead nowhere: their place is `found`, and it has only these benchmarks and
-    variants."""
+    """The aliases whose place is `found` and whose benchmark and variant are not in `names`."""
     return [
         f"{row['benchmark']}:{row['variant']}"
         for row in read_table(ALIASES)

@@ -39,7 +39,7 @@ PATTERNS: tuple[tuple[str, str, str], ...] = (
 
 
 def kind_of(benchmark: str, variant: str) -> str:
-    """The kind of a variant. Benchmarks that are not known here are others."""
+    """The kind of a variant. OTHER if no pattern matches."""
     for of_benchmark, of_variant, kind in PATTERNS:
         if fnmatchcase(benchmark, of_benchmark) and fnmatchcase(variant, of_variant):
             return kind
@@ -60,7 +60,7 @@ def of_kind(results: Iterable[Result], kind: str) -> list[Result]:
 
 
 def judged(results: Iterable[Result]) -> list[Result]:
-    """The results that a verdict is about: neither baselines nor A/A clones."""
+    """The results with a verdict: no baselines, no A/A clones, and none without a baseline."""
     return [r for r in results if not reference(r) and r.verdict != NO_BASELINE]
 
 

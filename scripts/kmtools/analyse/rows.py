@@ -30,7 +30,7 @@ from kmtools.measure.rundir import Tier, tier_order
 from kmtools.measure.samples import LOOP, Sample
 
 SHARE, WHOLE, EXACT = "share", "whole", "exact"
-# A run with one process is cut into at most so many stretches.
+# The largest number of stretches of a run with one process.
 STRETCHES = 8
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, order=True)
 class Name:
-    """What two runs must have in common for a row of them to be compared, beside the unit."""
+    """The identity of a row, which two runs must have in common to compare it, beside the unit."""
 
     tier: str
     benchmark: str
@@ -79,7 +79,7 @@ class Row:
     places: frozenset[int] = frozenset()
     # Whether there were too few blocks to tell the layouts apart.
     crowded: bool = False
-    # Why its numbers carry no verdict: the grade of its benchmark is poor. Empty if they do.
+    # The reason why it has no verdict, if the grade of its benchmark is poor; else empty.
     poor: str = ""
 
     @property
@@ -131,7 +131,7 @@ def shares(series: Sequence[Slope], base: Mapping[int, Slope]) -> list[Slope]:
 
 
 def exact_row(name: Name, tier: Tier, baseline: str, series: Sequence[Slope]) -> Row:
-    """A row of counts, which repeat exactly or say that they do not."""
+    """A row of counts, with their smallest and largest value over blocks."""
     found, cost = stats.exact_interval(series), stats.middle(series)
     none: Floats = np.array([], dtype=np.float64)
     return Row(

@@ -46,8 +46,8 @@ Points = Mapping[tuple[str, int, int, int], Sequence[tuple[int, int]]]
 def points_of(
     samples: Iterable[Sample], value_of: Callable[[Sample], int] = attrgetter("value")
 ) -> Points:
-    """The windows of a benchmark from which slopes are made, with the value to take of each.
-    Flagged ones are left out."""
+    """The windows of a benchmark from which slopes are made: size, and value by `value_of`. Flagged
+    windows are left out."""
     points: dict[tuple[str, int, int, int], list[tuple[int, int]]] = defaultdict(list)
     for sample in samples:
         if not sample.flags:
@@ -57,7 +57,8 @@ def points_of(
 
 
 def line(points: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """The least-squares slope as a quotient, whose bottom is 0 below two different x."""
+    """The least-squares slope as a numerator and a denominator, which is 0 for fewer than two
+    different x."""
     if len(points) == 2:
         (x, y), (last_x, last_y) = points
         return (last_y - y, last_x - x) if last_x >= x else (y - last_y, x - last_x)

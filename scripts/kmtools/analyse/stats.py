@@ -29,7 +29,7 @@ from kmtools.measure.samples import Sample
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
-# Share of its usual time by which a window must be longer to be late.
+# A window is late if it is longer than usual by at least this share.
 LATE = 0.1
 
 
@@ -92,9 +92,9 @@ def sign_rank(n: int) -> int:
 
 
 def correlation_time(series: Sequence[Slope]) -> float:
-    """How many times larger the variance of the sum of signs (around each layout's median) is than
-    that of independent blocks without ties: 1 for independent blocks, more if neighbours resemble
-    each other. It is never below 1, though many ties would allow that."""
+    """The autocorrelation time of signs around each layout's median: the variance of their sum as a
+    multiple of that of independent blocks without ties. It is 1 for independent blocks, more if
+    neighbours resemble each other, and never below 1, though many ties would allow that."""
     medians = layout_medians(series)
     signs = np.sign(values(series) - np.array([medians[slope.layout] for slope in series]))
     n = len(signs)
@@ -128,8 +128,8 @@ def clock_resolution(samples: Sequence[Sample]) -> dict[str, float]:
     """One step of the clock, as a cost per operation of each variant of a benchmark.
 
     A TSC that software scales or emulates advances in steps of many ticks. Two windows then resolve
-    costs only to a step divided by the difference of their loop counts; where processes have other
-    counts, the least difference holds. 0 if there are too few windows to find the step. Flagged
+    costs only to a step divided by the difference of their loop counts; if processes have different
+    counts, the least difference is used. 0 if there are too few windows to find the step. Flagged
     windows are left out."""
     kept = [sample for sample in samples if not sample.flags]
     loops: dict[tuple[str, int], set[int]] = defaultdict(set)
@@ -153,9 +153,9 @@ def exact_interval(series: Sequence[Slope]) -> Interval:
 
 
 def count_late(samples: Iterable[Sample], khz: float | None) -> int:
-    """How many windows without a flag are late: by more than a microsecond, and by more than a
-    tenth, against the median of the same loop in its process. An interrupt takes longer. They are
-    used like all others; 0 where the rate of the clock is not known."""
+    """The number of late windows without a flag: longer by more than a microsecond and by more than
+    a tenth than the median of the same loop count, layout and process. An interrupt takes longer
+    than that. Late windows are used like all others; 0 if the rate of the clock is not known."""
     if khz is None:
         return 0
     rows = np.array(
@@ -173,5 +173,5 @@ def count_late(samples: Iterable[Sample], khz: float | None) -> int:
 
 
 def count_flags(samples: Iterable[Sample]) -> dict[str, int]:
-    """How many windows carry each flag word."""
+    """The number of windows with each flag word."""
     return dict(sorted(Counter(word for sample in samples for word in sample.flags).items()))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Decides after some processes in user space which benchmarks are measured further.
+"""Decides at interim analyses of a run in user space which benchmarks are measured further.
 
 A benchmark goes on until more time would resolve no row of it, or until the time is out.
-stopping.py says after how many processes this is decided. Benchmarks without verdicts, which time
+stopping.py defines these looks by the number of processes. Benchmarks without verdicts, which time
 switches of sites, end with the first look.
 """
 
@@ -24,8 +24,8 @@ Tell = Callable[..., None]
 
 @dataclass(frozen=True)
 class Look:
-    """What the processes so far show: the benchmarks to go on with, and the numbers of unresolved
-    rows, of those that code layouts leave so, and of all."""
+    """The outcome of an interim analysis: the benchmarks to measure further, and the numbers of
+    unresolved rows, of rows unresolved because of code layouts, and of all rows."""
 
     unresolved: Sequence[str]
     open_rows: int
@@ -40,7 +40,7 @@ def results_of(cache: RunCache, raw: Path, processes: int) -> list[Result]:
 
 
 def look_at(results: Sequence[Result]) -> Look:
-    """Which benchmarks have rows that more time may resolve."""
+    """The interim analysis of results; benchmarks with rows that more time may resolve go on."""
     judged = [r for r in results if r.delta is not None and not r.is_clone]
     still = [r for r in judged if r.verdict == UNRESOLVED]
     more = [r for r in still if PLACED not in r.note]
@@ -49,9 +49,9 @@ def look_at(results: Sequence[Result]) -> Look:
 
 
 def foreseen(clone: Result, processes: int) -> float | None:
-    """The smallest difference that so many processes will find with the usual power, if they are
-    as noisy as those of the pilot; None if the pilot is too short. What layouts add does not
-    shrink."""
+    """The smallest difference that this number of processes can detect with the usual power, if
+    they are as noisy as those of the pilot; None if the pilot is too short. The part of the
+    interval over layouts does not shrink with more processes."""
     if clone.time_ci is None or clone.margin is None or math.isinf(clone.time_ci.half_width):
         return None
     over_layouts = clone.layout_ci.half_width if clone.layout_ci else 0.0
@@ -62,7 +62,7 @@ def foreseen(clone: Result, processes: int) -> float | None:
 
 
 def say_pilot(results: Sequence[Result], processes: int, tell: Tell, say: Tell) -> None:
-    """Announce what the run can find."""
+    """Report the smallest differences that the run can detect."""
     found: dict[str, float] = {}
     for clone in (r for r in results if r.is_clone):
         smallest = foreseen(clone, processes)
@@ -82,21 +82,21 @@ def say_pilot(results: Sequence[Result], processes: int, tell: Tell, say: Tell) 
 
 
 class Steering:
-    """Says after each process what to measure next; one for a run in user space."""
+    """Chooses the benchmarks of the next process after each process of a run in user space."""
 
     def __init__(
         self, planned: int, cache: RunCache, tell: Tell, say: Callable[[str], Any]
     ) -> None:
-        """`planned` is the number of processes foreseen, `cache` what the run knows; `tell` takes
-        events, `say` lines."""
+        """`planned` is the planned number of processes, `cache` the run's samples and results;
+        `tell` takes events, `say` lines."""
         self._planned = planned
         self._cache = cache
         self._tell = tell
         self._say = say
 
     def __call__(self, raw: Path, processes: int) -> list[str] | None:
-        """The benchmarks to go on with; None if they stay the same, none if more time would
-        resolve no row."""
+        """The benchmarks of the next process; None if they stay the same, an empty list if more
+        time would resolve no row."""
         if processes == stopping.PILOT:
             found = results_of(self._cache, raw, processes)
             say_pilot(found, self._planned, self._tell, self._say)

@@ -2,14 +2,15 @@
 """Group-sequential stopping: when a run in user space is analysed, and the confidence level of each
 analysis.
 
-A run that ends as soon as its rows are resolved would be wrong more often than 5 % if each look
-allowed that. So each look has a part of the 5 % of its own (alpha spending: Lan and DeMets 1983),
-and its intervals are as wide as that part demands. The parts add up to 5 %, which bounds the
-errors of all looks together whatever they have in common (Bonferroni). Confidence sequences that
-hold at every time (Howard, Ramdas, McAuliffe and Sekhon 2021) are wider at each of so few looks.
+If each look (interim analysis) had an error of 5 %, a run that ends as soon as its rows are
+resolved would be wrong more often. So each look spends a part of the 5 % (alpha spending: Lan and
+DeMets 1983), and its intervals have that error probability. The parts add up to 5 %, which bounds
+the errors of all looks together whatever they have in common (Bonferroni). Confidence sequences
+that hold at every time (Howard, Ramdas, McAuliffe and Sekhon 2021) are wider at each of so few
+looks.
 
-The time to measure may be out between two looks. That time does not depend on what was measured, so
-the part of the look that was not reached is used.
+The time limit may end a run between two looks. It does not depend on the measured values, so the
+part of the look that was not reached is spent.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from collections.abc import Iterable, Mapping
 
 from kmtools.measure.samples import Sample
 
-# Processes of a benchmark at each look, and the probability of an error that the look may have.
-# None is earlier: what comes and goes beside a measurement must have the time to do both.
+# The number of processes of a benchmark at each look, and the error probability that the look
+# spends. No look is earlier, so that disturbances have time to come and go.
 LOOKS = {16: 0.03, 32: 0.01, 64: 0.01}
 PILOT = 2
 MOST = max(LOOKS)
@@ -28,7 +29,7 @@ LINE = "looks"
 
 
 def outside_after(processes: int) -> float:
-    """What the intervals of a benchmark of so many processes may miss."""
+    """The error probability of the intervals of a benchmark with this number of processes."""
     for look, part in LOOKS.items():
         if processes <= look:
             return part
@@ -36,7 +37,8 @@ def outside_after(processes: int) -> float:
 
 
 def outside_of(env: Mapping[str, str], samples: Iterable[Sample], usual: float) -> float:
-    """The same for the samples of a benchmark, and `usual` for a run of a length fixed before."""
+    """The error probability of the intervals of a benchmark's samples; `usual` for a run of fixed
+    length."""
     if LINE not in env:
         return usual
     return outside_after(len({sample.process for sample in samples}))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-# Degrees of freedom of an estimated variance: no more are used, because they are estimates, too.
+# Largest used degrees of freedom of an estimated variance, because they are estimates, too.
 MOST_FREEDOM = 30
 
 

@@ -117,7 +117,7 @@ def in_core_cycles(
 
 
 def figure_data(result: Result) -> dict[str, Any]:
-    """What figures need beyond the rest, as far as there is any."""
+    """The fields of an entry that only figures need, if the result has them."""
     found: dict[str, Any] = {}
     if result.distribution:
         found["distribution"] = [[number(at), number(high)] for at, high in result.distribution]
@@ -190,7 +190,7 @@ def write(
     switches: Sequence[Point] = (),
     sites: Sequence[SiteCost] = (),
 ) -> None:
-    """summary.json of a run."""
+    """Write summary.json of a run."""
     used = {result.unit for result in results} | {point.unit for point in switches}
     summary = {
         "schema": SCHEMA,

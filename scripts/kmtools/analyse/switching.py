@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Switching many sites: time, its parts, rounds and gaps, by number of sites and by method.
 
-The numbers are those of whole switches, of milliseconds: they are not divided by the number of
-sites, and no baseline is subtracted.
+The numbers are those of whole switches, which take milliseconds: they are not divided by the number
+of sites, and no baseline is subtracted.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def rounds_of_any(points: Sequence[Point]) -> float | None:
 
 
 def further(points: Sequence[Point], way: str, fewer: int, more: int) -> float | None:
-    """What a further site takes: the slope between two sizes."""
+    """The time of a further site: the slope between two numbers of sites."""
     low, high = (find(points, SCALING, way, sites) for sites in (fewer, more))
     return (high.median - low.median) / (more - fewer) if low and high else None
 
@@ -123,20 +123,20 @@ def quotient(ours: float | None, other: float | None) -> float | None:
 
 
 def against_stores(points: Sequence[Point]) -> float | None:
-    """A further site of a batch against the stores that it needs: three, in three passes over the
-    sites, through a second mapping of the same kind."""
+    """The time of a further site of a batch as a multiple of the time of its stores alone: three,
+    in three passes over the sites, through a second mapping of the same kind."""
     return quotient(*(further(points, way, 1000, 10_000) for way in (OURS, STORES)))
 
 
 def against_rounds(points: Sequence[Point]) -> float | None:
-    """A batch of one site against a map, three rounds and an unmap."""
+    """The time of a batch of one site as a multiple of that of a map, three rounds and an unmap."""
     ours, other = (find(points, SCALING, way, 1) for way in (OURS, BY_HAND))
     return quotient(ours.median if ours else None, other.median if other else None)
 
 
 def at_a_million(points: Sequence[Point]) -> float | None:
-    """The same beyond a hundred thousand sites: the list of a million is larger than most caches,
-    so that the stores alone take longer there, too."""
+    """The ratio of against_stores() beyond a hundred thousand sites: the list of a million is
+    larger than most caches, so that the stores alone take longer there, too."""
     return quotient(*(further(points, way, 100_000, 1_000_000) for way in (OURS, STORES)))
 
 
@@ -172,7 +172,7 @@ class Limit:
     limit: float
 
     def row(self, points: Sequence[Point]) -> list[str] | None:
-        """What is limited, the limit, the value and whether it is kept; None without data."""
+        """The limited quantity, the limit, the value and whether it is kept; None without data."""
         got = self.measure(points)
         if got is None:
             return None

@@ -24,15 +24,15 @@ from kmtools.analyse.verdicts import FASTER, SLOWER, decide
 
 # The fewest runs before and behind a change point.
 SEGMENT = 3
-# Each change point costs so many times the logarithm of the number of runs.
+# The penalty of a change point, as a multiple of the logarithm of the number of runs.
 PENALTY = 4.0
-# A normal distribution has 0.6745 of its spread within its middle half.
+# The median absolute deviation of a normal distribution, in standard deviations.
 HALF = 0.6745
 
 
 @dataclass(frozen=True)
 class Shift:
-    """A change that stays: `at` is the number of the first run behind it, counted from 0."""
+    """A change point: `at` is the index of the first run behind it, counted from 0."""
 
     row: Row
     at: int
@@ -42,14 +42,15 @@ class Shift:
 
 
 def spread_of_neighbours(values: NDArray[np.float64]) -> float:
-    """The spread of the runs, from the differences of neighbours, which a shift hardly enters."""
+    """The standard deviation of the runs, from differences of neighbours, which a shift hardly
+    affects."""
     differences = np.abs(np.diff(values))
     usual = float(np.median(differences)) or float(np.mean(differences))
     return usual / (HALF * math.sqrt(2))
 
 
 def proposals(values: NDArray[np.float64]) -> list[int]:
-    """Where the mean of a series may have shifted."""
+    """The indices at which the mean of a series may have shifted."""
     scale = spread_of_neighbours(values) if len(values) > 2 * SEGMENT else 0.0
     if not scale:
         return []
@@ -60,8 +61,8 @@ def proposals(values: NDArray[np.float64]) -> list[int]:
 
 
 def shifts(row: Row, rows: int = 1, margin: float = changes.MARGIN) -> list[Shift]:
-    """The changes of one row, whose `values` are the runs in their order; `rows` is the number of
-    rows that are looked at, `margin` in percent."""
+    """The shifts of one row, whose `values` are the runs in their order; `rows` is the number of
+    rows that are tested, `margin` in percent."""
     found, outside = [], OUTSIDE / (rows * max(1, len(row.values)))
     ends = [0, *proposals(row.values), len(row.values)]
     for before, at, end in zip(ends, ends[1:], ends[2:], strict=False):
@@ -77,6 +78,6 @@ def shifts(row: Row, rows: int = 1, margin: float = changes.MARGIN) -> list[Shif
 
 
 def trends(rows: Sequence[Row], margin: float = changes.MARGIN) -> list[Shift]:
-    """The changes of all rows that are shares."""
+    """The shifts of all rows that are shares."""
     judged = [row for row in rows if row.kind == SHARE and not row.is_clone]
     return [shift for row in judged for shift in shifts(row, len(judged), margin)]

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """From samples to verdicts: baselines, equivalence margins, and the rule.
 
-The rule. The difference and its interval are those of location.py, which knows processes, layouts,
-neighbouring blocks and steps of the clock. The noise floor is the largest
-distance from zero in that interval for the A/A clone, a second copy of the baseline's own code. A
-variant is
+The rule. The difference and its interval are those of location.py, which accounts for processes,
+layouts, neighbouring blocks and steps of the clock. The noise floor is the largest distance from
+zero in that interval for the A/A clone, a second copy of the baseline's own code. A variant is
 - slower (faster) when its whole interval lies beyond the margin and its difference beyond the
   noise floor,
 - equivalent when its whole interval lies inside the margin and the noise floor does too,
@@ -12,13 +11,12 @@ variant is
   its difference is beyond the noise floor: it costs about as much as the margin,
 - unresolved otherwise: nothing can be said. Finding no difference is not finding that there is
   none.
-Where core cycles are known, all of this is done with slopes of core cycles, each block's own, and
-shown in ticks of the usual frequency, see corecycles.py.
-A variant whose windows are not on a line over their loop counts has no such verdict: it is
-withheld, see linearity.py. Nor has any variant of a benchmark whose baseline was not measured at
-all: longer loops took no longer.
-The clone itself is judged by the margin alone, so that it can fail. Instruction counts are exact
-and compared as integers: identical, more or fewer.
+Where core cycles are known, all of this is computed from slopes in core cycles, with each block's
+own ratio, and shown in ticks of the usual frequency, see corecycles.py. A variant whose windows are
+not on a line over their loop counts has no such verdict: it is withheld, see linearity.py. Nor has
+any variant of a benchmark whose baseline was not measured at all: longer loops took no longer. The
+clone itself is judged by the margin alone, so that it can fail. Instruction counts are exact and
+compared as integers: identical, more or fewer.
 """
 
 from __future__ import annotations
@@ -73,7 +71,7 @@ VERDICTS = (
 
 # A note: the instrument did not measure at all.
 UNMEASURED = "nothing was measured: longer loops take no longer on this clock"
-# A note: where the code lies decides, and the layouts of the program are too few to tell.
+# A note: the variance over code layouts limits the interval, and more time does not reduce it.
 PLACED = "code layouts differ, and more time does not help"
 
 # Equivalence margins: (unit, benchmark patterns, absolute in core cycles per operation, share of
@@ -81,8 +79,8 @@ PLACED = "code layouts differ, and more time does not help"
 # for all runs, and quoted verdicts need data measured after the last change of this table.
 # - Hot rows: a quarter of a core cycle, less than any instruction costs on a dependent path. A loop
 #   that runs a thousand million times a second would have to notice it.
-# - Whole operations: one percent, less than what the layout of a kernel's code and data does to it
-#   from one build to the next. Nobody keeps or drops instrumentation for less.
+# - Whole operations: one percent, less than the effect of a kernel's layout of code and data from
+#   one build to the next. Nobody keeps or drops instrumentation for less.
 # - Emulated ticks: ratios of whole operations alone, and rough ones.
 # History: wider rows for cold-* and getppid-* were removed after a first look at native numbers,
 # which turned a cold branch's +0.6 cycles from equivalent into slower. 2 % under cache pressure, a
@@ -99,7 +97,8 @@ MARGINS: tuple[tuple[str, tuple[str, ...], float, float], ...] = (
 )
 
 
-# How often a difference of the smallest detectable size is called slower or faster.
+# Statistical power: how often a difference of the smallest detectable size is called slower or
+# faster.
 POWER = 0.8
 
 
@@ -136,7 +135,7 @@ class Result:
     outside: float
     slopes: Sequence[Slope] = field(repr=False)
     deltas: Sequence[Slope] = field(repr=False)
-    # What figuredata.py adds: a distribution as heights at places, and costs over other variants.
+    # Added by figuredata.py: a distribution as pairs of place and height; also_over, too.
     distribution: Sequence[tuple[float, float]] = ()
     # One step of the clock, as a cost of this variant alone.
     step: float = 0.0
@@ -149,7 +148,7 @@ class Result:
 
 def margin_for(unit: str, benchmark: str, baseline: float, core: CoreCycles | None = None) -> float:
     """The declared equivalence margin in the unit per operation. Where core cycles are not known, a
-    tick is taken for one."""
+    tick is taken for a core cycle."""
     for row_unit, patterns, absolute, share in MARGINS:
         if row_unit == unit and any(fnmatchcase(benchmark, one) for one in patterns):
             return max(absolute / (core.per_tick if core else 1.0), share * abs(baseline))
@@ -207,9 +206,9 @@ def difference(
     outside: float = location.OUTSIDE,
     codes: int = 0,
 ) -> Difference:
-    """Location of the paired differences with its intervals, for a clock of this resolution; the
-    intervals miss it with a probability of `outside`. The layouts of the variant are `codes` pieces
-    of code, if that is not 0."""
+    """Location of the paired differences with its intervals of error probability `outside`, for a
+    clock of this resolution. `codes` is the number of pieces of code of the variant, 0 if each
+    layout has its own."""
     deltas = paired(variant, baseline)
     if codes:
         deltas = [one._replace(layout=of_codes(one.layout, codes)) for one in deltas]
@@ -240,24 +239,24 @@ class Group:
     bends: Mapping[str, Sequence[Slope]] = field(default_factory=dict)
 
     def has_measured(self, variant: str) -> bool:
-        """Whether longer loops take longer, of the variant and of the baseline; true for one that
-        has no windows, and for emulated ticks, which say nothing about a loop."""
+        """Whether longer loops take longer, in the variant and in the baseline; true for those
+        without slopes, and for emulated ticks, which say nothing about a loop."""
         if self.tier.emulated and not self.tier.exact:
             return True
         both = (self.slopes.get(name or variant, []) for name in (variant, self.baseline))
         return all(stats.middle(series) > 0 for series in both if series)
 
     def resolves(self, variant: str) -> float:
-        """What the clock resolves of the difference between a variant and the baseline."""
+        """The clock's resolution of the difference between a variant and the baseline."""
         return resolves(self.resolution, variant, self.baseline)
 
     def codes(self, variant: str) -> int:
-        """How many pieces of code the layouts of a variant are; 0 if as many as there are."""
+        """The number of pieces of code of a variant; 0 if each layout has its own."""
         return int(self.tier.env.get(f"{rundir.LAYOUTS}{self.benchmark}:{variant}", 0))
 
 
 def resolves(resolution: Mapping[str, float], variant: str, baseline: str | None) -> float:
-    """What the clock resolves of a difference, of what it resolves of each variant."""
+    """The clock's resolution of a difference: the coarser one of the variant and the baseline."""
     return max(resolution.get(name or variant, 0.0) for name in (variant, baseline))
 
 
@@ -294,7 +293,7 @@ def judge(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
     floor = None if is_clone else group.noise.wide.reach
     verdict = decide(diff.delta, diff.wide, group.margin, floor)
     notes = [*diff.notes]
-    # An endless run has no noise.
+    # An endless run has no noise, hence no noise floor.
     endless = diff.endless and decide(diff.delta, diff.endless, group.margin, None)
     if verdict == endless == UNRESOLVED:
         notes.append(PLACED)
@@ -313,10 +312,9 @@ def tick_khz(tier: Tier) -> float | None:
 
 
 def smallest(noise: Interval, margin: float, outside: float = location.OUTSIDE) -> float:
-    """The smallest difference that is found with a probability of POWER, in a variant as noisy as
-    the A/A clone whose interval is given, which misses with a probability of `outside`. It must be
-    beyond the margin and the noise floor by as much as an estimate falls short of its truth no more
-    often than that."""
+    """The smallest difference that is detected with a probability of POWER, in a variant as noisy
+    as the A/A clone, whose interval is `noise` with error probability `outside`. It exceeds the
+    smallest estimate that gets a verdict by the POWER quantile of the estimate's error."""
     short = NormalDist().inv_cdf(POWER) / NormalDist().inv_cdf(1 - outside / 2)
     return max(margin + noise.half_width, noise.reach) + short * noise.half_width
 
@@ -329,9 +327,9 @@ def detectable(group: Group) -> float | None:
 
 
 def straight(group: Group, variant: str, verdict: str, note: str) -> tuple[str, str]:
-    """Verdict and note of a variant, of whose windows the note says if they are not on a line. A
-    time that is no cost of an operation has no verdict; the A/A clone keeps its own, which is
-    evidence."""
+    """Verdict and note of a variant after the test of linearity.py. If its windows are not on a
+    line, the note says so, and a verdict about its cost is withheld; the A/A clone keeps its own,
+    which is evidence."""
     series = group.bends.get(variant, [])
     if group.tier.exact:
         bend = linearity.exact_bend(series)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Words for verdicts and for what a command line says of them. They need no numpy."""
+"""Names of verdicts, and words of the command line about them. They need no numpy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SAID = (SLOWER, FASTER, EQUIVALENT, DIFFERS)
 # Verdicts on exact counts, which say nothing about time.
 MORE, FEWER = "more", "fewer"
 IDENTICAL, BASELINE, NO_BASELINE = "identical", "baseline", "no baseline"
-# In place of any of these three, where the numbers of the run do not carry one; see grade.py.
+# In place of a verdict in SAID, where the numbers do not support one; see grade.py.
 WITHHELD = "withheld"
 
 # The margin in percent that holds unless another one is declared.
@@ -21,12 +21,12 @@ CHANGED = (SLOWER, FASTER, MORE, FEWER)
 # What --fail-on can name, and the verdicts it stands for.
 FAILURES = {
     **{verdict: (verdict,) for verdict in (*CHANGED, DIFFERS, UNRESOLVED, WITHHELD, MISSING)},
-    # What the first run showed is not shown by the other.
+    # A row that cannot be compared counts as missing from the second run.
     MISSING: (MISSING, NOT_COMPARABLE),
     "changed": CHANGED,
     "costlier": (SLOWER, MORE),
 }
-# What --fail-on can name; the other verdicts are none of a shift.
+# What --fail-on can name for shifts, which have no other verdicts.
 SHIFTS = ("slower", "faster", "changed", "costlier")
-# The properties of a machine that can make a group.
+# The properties of a machine by which runs can be grouped.
 PROPERTIES = ("cpu", "microcode", "kernel")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the native benchmarks once more, as `bench` does, with fresh seeds."""
+"""Measures the native benchmarks as `bench` does, with fresh seeds, for A/A comparisons."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kmtools.measure.run_cache import RunCache
 
 @dataclass(frozen=True)
 class Plan:
-    """What each run measures: so many blocks in a process, benchmarks by pattern, none for all, and
-    no longer than `budget` seconds; with `bursts` beside a process that uses a core in bursts."""
+    """The amounts of each run: `blocks` blocks per process, benchmarks by pattern (none for all),
+    and at most `budget` seconds; with `bursts` beside a process that uses a core in bursts."""
 
     blocks: int
     budget: float

@@ -32,22 +32,23 @@ GUESTS = ("vm", "icount")
 
 # Blocks per tier, in user space per process. On the real CPU, intervals are then a fraction of a
 # cycle wide; under emulation, orders of magnitude can be told apart, from the fewest blocks that
-# location.py cuts into its batches; exact counts need two blocks,
-# which must agree. Live benchmarks are of a program that meets the kernel's own code, see LIVE; in
-# emulated ticks they show that it works, and half of the time of a test kernel went into 20 blocks.
+# location.py cuts into its batches; exact counts need two blocks, which must agree. Live benchmarks
+# run a program against the kernel's own code, see LIVE; in emulated ticks they only show that it
+# works, and 20 blocks of them took half of the time of a test kernel.
 FULL = {
     "native": 128, "processes": 16, "vm": 24, "vm live": 8, "icount": 4,
     "icount live": 4, "metal": 2000, "metal live": 200,
 }  # fmt: skip
-# Under KVM a test kernel gives cycles of the real CPU: it measures so many times the blocks, and
+# Under KVM a test kernel gives cycles of the real CPU: it measures this multiple of the blocks, and
 # the live benchmarks of metal.
 KVM_TIMES = 20
 # A quick run measures for 90 seconds at most. Its test kernels run no slow benchmarks.
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0}
 # The time to measure in user space, unless another is chosen: make bench shall take five minutes.
 BUDGET_SECONDS = 150
-# The live benchmarks of each tier. A whole operation in emulated time would say nothing about what
-# the published times of whole programs say, and the walk of getppid-pressure is too long to count.
+# The live benchmarks of each tier. Emulated times of whole programs would not be comparable with
+# the published ones, and the walk of getppid-pressure through memory has too many instructions to
+# count.
 GETPPID, MACRO = ("getppid-quiet", "getppid-pressure"), ("macro-ping", "macro-hackbench")
 LIVE = {"vm": GETPPID, "icount": MACRO, "metal": (*GETPPID, *MACRO)}
 QUICK_GUEST = ("empty-loop", "memcpy-4096", "marker-enabled", "cold-branch", "getppid-copy-quiet")
@@ -64,7 +65,7 @@ def command(words: Sequence[object], what: str, env: Mapping[str, str] | None = 
 
 
 class Rows(Protocol):
-    """What is known of a tier while it is measured; see resolving.py."""
+    """The live view of a tier while it is measured; see resolving.py."""
 
     def at(self, benchmark: str) -> None:
         """Note the benchmark that is measured in a guest."""
@@ -78,9 +79,9 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class Steering:
-    """What looks at a run in user space while it lasts: `begin` takes the number of processes
-    foreseen, what the run knows, and where to tell events and lines; there are at most `most`
-    processes."""
+    """The interim analyses of a run in user space: `begin` takes the planned number of processes,
+    the cache of the run, and the functions for events and for lines; `most` is the largest number
+    of processes."""
 
     begin: Callable[[int, RunCache, Callable[..., None], Callable[[str], None]], native.Steer]
     most: int
@@ -97,9 +98,9 @@ class Bench:
         steering: Steering | None,
         rows: Callable[[str], Rows | None],
     ) -> None:
-        """`show` prints the table of a tier, of the samples so far, before the next ones are
+        """`show` prints the table of a tier from the samples so far, before the next tier is
         measured. Without `steering` the number of processes in user space is fixed. `rows` makes
-        what a terminal shows while a tier is measured, None for a line alone."""
+        the live view of a tier for a terminal, None for a line of progress alone."""
         self.run = run
         self.cache = RunCache()
         self.show = show
@@ -115,7 +116,8 @@ class Bench:
         self.own = self.modules.with_name(f"{run.plan.kernel}-own") if run.plan.module else None
 
     def build_native(self) -> None:
-        """Build the user-space programs from the modules' sources, unless another one measures."""
+        """Build the user-space programs from the modules' sources, unless the plan names a
+        program."""
         if self.run.plan.program:
             self.progress.step(f"measuring with {self.run.plan.program}")
             return
@@ -216,7 +218,8 @@ class Bench:
         return plan.benchmarks or (QUICK_GUEST if plan.quick and not plan.module else ())
 
     def times(self, tier: str) -> int:
-        """How many times the planned blocks a tier measures; those that a user chose stay."""
+        """The factor by which a tier measures more than the planned blocks; 1 if the user chose
+        them."""
         return KVM_TIMES if tier == "vm" and self.real_guest and not self.run.plan.blocks else 1
 
     def live(self, tier: str) -> guest.Live:
@@ -287,7 +290,7 @@ class Bench:
             self.show(tier, self.cache)
 
     def merge(self) -> None:
-        """Write the samples so far, and hold them."""
+        """Write the run from the samples so far, and keep them in the cache."""
         self.cache.raws = collect.merge(self.run.path, reader=self.cache.reader)
         collect.tell(self.run.path, self.cache.raws)
 
@@ -297,7 +300,7 @@ class Bench:
         if not tiers:
             return
         needing = [tier for tier in tiers if tier != "icount"]
-        # A guest needs none of the programs to measure the benchmarks of a module of others.
+        # A guest needs none of the programs to measure the benchmarks of an external module.
         if not self.run.plan.module and not self.attempt(needing, "build_native"):
             tiers = guests = [tier for tier in guests if tier == "icount"]
         for tier in (tier for tier in tiers if tier not in guests):
@@ -328,7 +331,7 @@ def plan(
     tiers: Sequence[str], kernel: str, seed: int, quick: bool, chosen: Mapping[str, Any]
 ) -> Plan:
     """The plan of a new run on this machine; `chosen` has the fields of CHOSEN, None or empty where
-    nothing is chosen. A number of blocks is that of each tier."""
+    nothing is chosen. A chosen number of blocks applies to each tier."""
     blocks = chosen.get("blocks")
     amounts = {
         name: blocks if blocks and name != "processes" else number

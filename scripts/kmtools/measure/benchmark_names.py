@@ -22,7 +22,7 @@ Names = Mapping[str, Sequence[str]]
 
 
 def place_of(tier: str) -> str:
-    """Where the benchmarks of a tier are, as in the table."""
+    """The place of a tier's benchmarks, as in the column `found` of the table."""
     return NATIVE if tier == NATIVE else KERNEL
 
 
@@ -42,8 +42,8 @@ def fits(name: str, patterns: Sequence[str]) -> bool:
 
 
 def check(names: Names, benchmarks: Sequence[str], variants: Sequence[str], where: str) -> None:
-    """Every pattern must match something; UnableError names one that does not, and what there is
-    `where`."""
+    """Check that every pattern matches a name; UnableError names one that does not, and the names
+    in `where`."""
     for one in benchmarks:
         if not any(fnmatchcase(name, one) for name in names):
             there = ", ".join(names)

@@ -40,7 +40,8 @@ class Plan:
 
     `benchmarks` and `variants` are patterns, none for all; `blocks` is the number that the user
     chose, or 0; `budget` is the time to measure in user space in seconds, 0 for the usual one;
-    `program` has benchmarks of its own, or is empty, and so has `module`, a folder of sources.
+    `program` is a program with benchmarks of its own, `module` the source folder of a module with
+    benchmarks of its own; either may be empty.
     """
 
     tiers: Sequence[str]
@@ -59,8 +60,8 @@ class Plan:
 
 
 def source_now(program: str = "", module: str = "") -> dict[str, Any]:
-    """The commit of the sources, and a hash of the measured ones, of a program of others, and of
-    the sources of a module of others."""
+    """The commit of the sources, and a hash of the measured sources, of an external program, and of
+    the sources of an external module."""
     digest = hashlib.sha256(Path(program).read_bytes() if program else b"")
     for part in (*MEASURED, *([module] if module else ())):
         for path in sorted(sources(ROOT / part)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A neighbour: uses a core in bursts, so that measuring beside it can be judged.
+"""A neighbour process that uses a core in bursts, to test measurements beside it.
 
 `python bursts.py SEED` is busy and idle in turn, each for a random time whose mean is MEAN_SECONDS,
 until its standard input ends, as it does when its parent has gone.
@@ -17,17 +17,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 MEAN_SECONDS = 1.0
-# How long it is busy before it looks whether it shall end.
+# Busy time between two checks of the standard input.
 TURN_SECONDS = 0.05
 
 
 def is_over(seconds: float) -> bool:
-    """Wait so long for the end of the standard input."""
+    """Wait at most `seconds` for the end of the standard input; return whether it ended."""
     return bool(select.select([sys.stdin], [], [], seconds)[0])
 
 
 def be_busy(seconds: float) -> bool:
-    """Use a core so long; return whether the standard input ended."""
+    """Use a core for `seconds`; return early, with True, when the standard input ends."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         turn = time.monotonic() + min(left, TURN_SECONDS)
@@ -39,7 +39,8 @@ def be_busy(seconds: float) -> bool:
 
 
 def run(seed: int) -> None:
-    """Be busy and idle until the standard input ends, also where Ctrl-C is meant for all."""
+    """Be busy and idle in turn until the standard input ends; ignore Ctrl-C, which reaches all
+    processes of the terminal."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     rng = random.Random(seed)
     while not be_busy(rng.expovariate(1 / MEAN_SECONDS)):
@@ -49,7 +50,7 @@ def run(seed: int) -> None:
 
 @contextmanager
 def neighbour(seed: int) -> Iterator[None]:
-    """Run it in another process meanwhile."""
+    """Run the neighbour in another process while the context lasts."""
     with subprocess.Popen([sys.executable, __file__, str(seed)], stdin=subprocess.PIPE) as process:
         try:
             yield

@@ -2,7 +2,7 @@
 """The user's selection of benchmarks and variants, by pattern, and of amounts.
 
 Patterns are those of a shell: `marker-*`. A chosen variant comes with the baseline of its benchmark
-and the A/A clone, without which nothing can be said about it.
+and the A/A clone, which its verdict needs.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from kmtools.measure.samples import Sample
 
 CLONE_SUFFIX = "-clone"
 MOST_BLOCKS, MOST_SEED = 100_000, 2**32 - 1
-# What a pattern may hold: names of benchmarks and variants, and what stands for parts of them.
+# The characters of a pattern: those of names of benchmarks and variants, and wildcards.
 PATTERN = re.compile(r"[\w.*?\[\]!-]+")
-# A program lists its benchmarks at once, and has no more than this.
+# Limits of a program's list of benchmarks: its time, and its lines.
 LIST_SECONDS = 30
 MOST_LINES = 10_000
 DURATION = re.compile(r"(\d{1,6})(s|m|h|)")

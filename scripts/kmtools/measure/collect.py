@@ -26,7 +26,7 @@ from kmtools.measure import benchrun, choice, disturbance, hostenv, hwcounters, 
 from kmtools.measure.rundir import RunError
 from kmtools.measure.samples import LOOP, Sample
 
-# In a raw folder that was measured on another machine: what scripts/target/machine.sh printed.
+# The file with the output of scripts/target/machine.sh, in a raw folder of another machine.
 MACHINE = "machine"
 
 
@@ -133,8 +133,8 @@ class Reader:
         self._known: dict[str, tuple[RawDir, Counter[str], int]] = {}
 
     def load(self, name: str, path: Path, most: int | None = None) -> RawDir:
-        """Validate a whole raw directory, or its first processes, `most` of them; not fewer than
-        before. What it returned before grows."""
+        """Validate a raw directory: all processes, or the first `most`, which must be no fewer than
+        before. The samples are added to the RawDir returned before."""
         count = len(list(path.glob("process-*"))) if most is None else most
         parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
         if count and list(path.glob("*.csv")):
@@ -152,7 +152,7 @@ class Reader:
 
 
 def load_raw(name: str, path: Path, most: int | None = None) -> RawDir:
-    """Validate a whole raw directory, or its first processes, `most` of them."""
+    """Validate a raw directory: all processes, or the first `most`."""
     return Reader().load(name, path, most)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 PROC = Path("/proc")
 # The counters of an env file that are sums over processes.
 SUMMED = ("seconds", "steal_seconds", "others_seconds", "interrupts", "page_faults", "switches")
-# Fields of a CPU's line in /proc/stat, in ticks of the kernel: those in which programs run.
+# Fields of a CPU's line in /proc/stat, in ticks of the kernel: times of programs, and steal time.
 RUNNING, STEAL = (0, 1, 2), 7
 SHORTEST_SLEEP = 0.5
 # The rate of the clock in the env of a process, and how much it differs among those of a tier.
@@ -82,12 +82,12 @@ def read() -> Reading:
 
 def slept(before: Reading, after: Reading) -> bool:
     """Whether the machine was suspended meanwhile. Its clocks are read one after the other, and a
-    program may have to wait between them; a suspended machine sleeps for longer."""
+    program may have to wait between them; a suspension lasts longer than such a wait."""
     return after.asleep - before.asleep > SHORTEST_SLEEP
 
 
 def between(before: Reading, after: Reading, cpu: int) -> dict[str, float]:
-    """What happened on a CPU while the only child of the time ran there."""
+    """The disturbances of a CPU between two readings, while a single child ran there."""
     found = {"seconds": after.at - before.at}
     own = after.children.ru_utime + after.children.ru_stime
     own -= before.children.ru_utime + before.children.ru_stime

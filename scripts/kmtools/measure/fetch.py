@@ -39,7 +39,7 @@ SSH = ("ssh", *(word for option in OPTIONS for word in ("-o", option)))
 
 
 def script(folder: str) -> bytes:
-    """What the shell of a machine runs."""
+    """The shell script that makes a machine send the samples in `folder` as an archive."""
     machine, gather = ((TARGET / name).read_text() for name in ("machine.sh", "gather.sh"))
     quoted = folder.replace("'", "'\\''")
     return f"machine() (\n{machine})\nset -- '{quoted}'\n{gather}".encode()
@@ -65,7 +65,8 @@ def shell_of(place: str) -> tuple[list[str], str]:
 
 
 def unpack(stream: IO[bytes], name: str, out: Path) -> None:
-    """Write the files of an archive to a new folder; RunError for one that has no place there."""
+    """Write the files of an archive to a new folder; RunError for a file that does not belong to
+    samples."""
     size = 0
     try:
         with tarfile.open(fileobj=stream, mode="r:*") as archive:
@@ -88,8 +89,8 @@ def unpack(stream: IO[bytes], name: str, out: Path) -> None:
 
 
 def set_right(file: Path, name: str, fresh: bool) -> None:
-    """Replace the date that a machine told if its clock is wrong: if it is later than now or, where
-    the machine told it just now, also if it is earlier. The history of runs relies on it."""
+    """Replace the date that a machine reported if its clock is wrong: if it is later than now or,
+    if `fresh`, also if it is earlier. The history of runs relies on the date."""
     try:
         lines, now = file.read_text(encoding="utf-8").splitlines(), datetime.now(UTC)
     except (FileNotFoundError, UnicodeDecodeError):
@@ -121,8 +122,8 @@ def from_archive(path: Path, out: Path) -> None:
 
 
 def answer(command: Sequence[str], text: bytes) -> tuple[int, bytes, list[str]]:
-    """Send a script to a shell; returns its exit code, its output, and the lines of its errors.
-    Who sends too much is stopped."""
+    """Send a script to a shell; returns its exit code, its output, and the lines of its errors. A
+    shell that sends more than MOST_BYTES is killed."""
     with (
         TemporaryFile() as errors,
         subprocess.Popen(
@@ -142,7 +143,7 @@ def answer(command: Sequence[str], text: bytes) -> tuple[int, bytes, list[str]]:
 
 
 def from_place(place: str, out: Path) -> None:
-    """Fetch what a machine has measured. FailedError holds what it said."""
+    """Fetch the samples of a machine. FailedError holds the last line of its errors."""
     command, folder = shell_of(place)
     try:
         code, content, said = answer(command, script(folder))

@@ -18,7 +18,7 @@ from kmtools.lab.result import report
 GUEST_JOB = ROOT / "scripts" / "guest" / "bench.sh"
 KMLIVE = ROOT / "build" / "native" / "kmlive"
 TIMEOUT_SECONDS = 480.0
-# Where the modules of others are in the guest.
+# The folder of external modules in the guest.
 OWN = "/own"
 # The guest prints such a line every two seconds: the benchmark, windows done of all.
 RUNNING = re.compile(r"bench: running ([\w-]+) (\d+)/(\d+)")
@@ -46,8 +46,8 @@ def settings(
     benchmarks: Sequence[str] = (),
     own: str = "",
 ) -> str:
-    """The configuration that the guest's job reads; without names it runs every benchmark, or those
-    alone that the modules in the folder `own` add."""
+    """The configuration that the guest's job reads; without names it runs every benchmark or, with
+    `own`, only those of the modules in that folder."""
     chosen = f"start {' '.join(benchmarks)}\n" if benchmarks else ""
     words = [str(live.blocks), *live.benchmarks] if live.benchmarks else ["0"]
     modules = f"own {own}\n" if own else ""
@@ -84,11 +84,11 @@ def measure(
 ) -> None:
     """Boot `kernel`, run benchmarks in it and leave the samples, env and vm.json in `raw`.
 
-    `live` names the benchmarks in which a program meets the kernel's own code: `program`, a kmlive;
-    without it they are left out.
-    `own` is a folder of modules of others, whose benchmarks alone are measured. `seconds` is the
-    limit for all of it. `show` receives the windows done and planned, and the benchmark. After a
-    panic, a warning in the kernel log or a hang no samples are kept, and this raises FailedError.
+    `live` names the benchmarks that run `program`, a kmlive, against the kernel's own code; they
+    are left out if it does not exist. `own` is a folder of external modules, whose benchmarks alone
+    are measured. `seconds` is the time limit for booting and measuring. `show` receives the windows
+    done and planned, and the benchmark. After a panic, a warning in the kernel log or a hang no
+    samples are kept, and this raises FailedError.
     """
     out = ROOT / "build" / "vm" / f"bench-{tier}"
     out.mkdir(parents=True, exist_ok=True)

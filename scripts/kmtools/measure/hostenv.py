@@ -54,7 +54,8 @@ def first_line(text: str | None) -> str | None:
 
 
 def cpu() -> dict[str, Any]:
-    """Model, family, stepping, microcode of the first CPU of /proc/cpuinfo, and how many."""
+    """Model, family, stepping, microcode of the first CPU of /proc/cpuinfo, and the number of
+    CPUs."""
     fields: dict[str, str] = {}
     for line in (read_text(Path("/proc/cpuinfo")) or "").split("\n\n")[0].splitlines():
         key, _, value = line.partition(":")
@@ -113,7 +114,7 @@ def date() -> str:
 
 
 def describe_other(told: dict[str, str]) -> dict[str, Any]:
-    """The part of env.json about another machine, which told its properties itself."""
+    """The part of env.json about another machine, from the properties that it reported."""
     cpu = {"model_name": told.get("cpu_model"), "microcode": told.get("microcode")}
     return {
         "schema": 1,

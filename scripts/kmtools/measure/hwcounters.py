@@ -79,12 +79,12 @@ def merged(parts: Sequence[Path]) -> dict[Key, Counted]:
 
 
 def entries(found: Mapping[Key, Counted]) -> list[list[str | float]]:
-    """As lists for env.json."""
+    """The events as lists for env.json."""
     return [[*key, *counted] for key, counted in found.items()]
 
 
 def of_entries(values: Any) -> dict[Key, Counted]:
-    """What entries() made of it; RunError if it is something else."""
+    """The events in lists that entries() made; RunError if they are malformed."""
     found: dict[Key, Counted] = {}
     for value in values if isinstance(values, list) else [values]:
         try:

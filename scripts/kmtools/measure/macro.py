@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Times a whole command under kernels that only a user can build or boot.
 
-What a treatment of the whole kernel costs, such as other LOCK prefixes or nops at all entries, no
-module can measure. Each kernel is booted several times; in each boot the command is timed several
-times, and the times go to one file. Boots are what differs at random, not runs in one of them.
+No module can measure the cost of a change to the whole kernel, such as other LOCK prefixes or nops
+at all entries. Each kernel is booted several times; in each boot the command is timed several
+times, and the times go to one file. The clusters are the boots, because times in one boot are not
+independent.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ COLUMNS = ["label", "boot", "kernel", "seconds"]
 
 @dataclass(frozen=True)
 class Time:
-    """How long the command took once."""
+    """The time of one run of the command."""
 
     label: str
     boot: str

@@ -36,30 +36,30 @@ KMBENCH = ROOT / "build" / "native" / "kmbench"
 NOTHING_TO_MEASURE = 4
 # kmbench prints such a line when a benchmark is done.
 BENCHMARK = re.compile(r"kmbench: \[(\d+)/(\d+)\] ([\w-]+): ")
-# The CPU on which it measured, in its env.
+# The CPU on which kmbench measured, in its env.
 CPU = re.compile(r"^cpu=(\d+)$", re.MULTILINE)
 NO_CPU = -1
 
-# A program that ends no benchmark for so long hangs: this, and more for each block.
+# Time without a finished benchmark after which a program is taken to hang: fixed, and per block.
 HANGS_SECONDS = 600.0
 HANGS_BLOCK_SECONDS = 10.0
-# Of what a program says that is no progress, these lines are kept.
+# The number of last lines kept of a program's messages that are no progress.
 KEPT_LINES = 20
 
-# How often a process may measure whose machine is suspended meanwhile.
+# Largest number of attempts of a process if the machine is suspended meanwhile.
 TURNS = 3
 
 Show = Callable[[float, float, str], None]
-# Told the folder of the processes and how many have ended, it returns the benchmarks of the next
-# one, None for the same as before and none to end.
+# Takes the folder of the processes and the number of ended ones; returns the benchmarks of the next
+# process, None for the same as before, and an empty sequence to end.
 Steer = Callable[[Path, int], Sequence[str] | None]
 STEERED = "looks=1\n"
 
 
 @contextmanager
 def elsewhere() -> Iterator[None]:
-    """Leave the last CPU to kmbench, which measures there, if there is another. It must have been
-    started before, because it would inherit this."""
+    """Keep this process off the last CPU, on which kmbench measures, if there is another. kmbench
+    must have been started before, because it would inherit the affinity."""
     allowed = os.sched_getaffinity(0)
     if len(allowed) > 1:
         os.sched_setaffinity(0, allowed - {max(allowed)})
@@ -74,8 +74,8 @@ class SuspendedError(FailedError):
 
 
 def lines_of(pipe: IO[bytes], until: Callable[[], float]) -> Iterator[str]:
-    """The lines that a program writes. TimeoutError if it goes on after the time that `until`
-    gives, whatever it writes; a process that it has started may hold the pipe open."""
+    """The lines that a program writes. TimeoutError if the pipe is open after the time that `until`
+    gives, whatever is written; a process that the program has started may hold it open."""
     held = b""
     with selectors.DefaultSelector() as ready:
         ready.register(pipe, selectors.EVENT_READ)
@@ -94,7 +94,7 @@ def lines_of(pipe: IO[bytes], until: Callable[[], float]) -> Iterator[str]:
 def listen(
     process: subprocess.Popen[bytes], show: Callable[[int, int, str], None], seconds: float
 ) -> list[str]:
-    """Show the progress of a program until it ends; returns its last lines that are none.
+    """Show the progress of a program until it ends; returns its last lines that are no progress.
     TimeoutError if it makes no progress for `seconds`."""
     assert process.stderr is not None
     said: deque[str] = deque(maxlen=KEPT_LINES)
@@ -152,8 +152,8 @@ def run_process(
 
 
 def add_to(env: Path, before: disturbance.Reading, more: str) -> None:
-    """Add what happened on the CPU of a process, and more lines, to its description. The process
-    has ended."""
+    """Add the disturbances of a process's CPU, and the lines `more`, to its description. The
+    process has ended."""
     try:
         text = env.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -195,9 +195,9 @@ def measure(
 
     The n-th process has seed `seed` + n - 1. Processes that an earlier call completed are not run
     again. After the first, none begins that would end after `budget` seconds if it takes as long as
-    the last. `ended` receives the folder and the number of each, when no other runs, and then
-    `steer` is asked. `say` takes a line. `program` measures, or else kmbench. Returns the number of
-    processes. FailedError if one fails, UnableError if nothing can be measured here.
+    the last. `ended` receives the folder and the number of each process, while no other runs; then
+    `steer` is called. `say` takes a line. `program` is run in place of kmbench. Returns the number
+    of processes. FailedError if one fails, UnableError if nothing can be measured here.
     """
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)

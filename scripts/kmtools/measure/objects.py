@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The sizes of sites, read from objects that are compiled for it, with their disassembly.
+"""The sizes of sites and their disassembly, read from objects compiled for this purpose.
 
-A function that holds nothing but a site is compiled once, and then COPIES times more. What an
-object grows by for each, less what functions without a site grow by, is what a site needs: text up
-to the first return is likely to be executed, and the rest is not. Heads of tables, which a file
-has once, do not count.
+A function that holds nothing but a site is compiled once, and then COPIES times more. The size of a
+site is the growth of the object per function, less that of functions without a site: text up to the
+first return is likely to be executed, and the rest is not. Heads of tables, which a file has once,
+do not count.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FLAGS = (
     "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls",
 )  # fmt: skip
 INCLUDES = tuple(f"-I{ROOT / part}" for part in ("native/include", "include", "bench_modules"))
-# A note is what it is in a module: programs give it a nop.
+# Notes are those of modules; in programs a note has a nop.
 HEAD = """
 #define SDT_NOTES_WITHOUT_NOP
 #include <linux/kernel.h>
@@ -62,7 +62,7 @@ SITES: Mapping[str, str] = {
     "sdt-global-gate": "FORM_GLOBAL_GATE(old, a)",
     "sdt-decoder-call": "FORM_DECODER_CALL(old, a)",
 }
-# Those that have a record of twelve bytes.
+# The forms that have a record of twelve bytes.
 SDT_FLAVOURS = ("sdt-jump", "sdt-breakpoint", "sdt-nop", "sdt-split")
 RETURN = re.compile(r"^\s*([0-9a-f]+):\s+(?:[0-9a-f]{2} )*c3\s*\tret", re.M)
 # The kernel's and the program's names of the sections of heads.
@@ -79,7 +79,8 @@ class Site:
 
 
 def part_of(section: str) -> str | None:
-    """The part that a section belongs to, by its name; text is told apart by its code."""
+    """The part that a section belongs to, by its name; None if it does not count. likely_bytes()
+    divides text."""
     if HEADS.fullmatch(section):
         return None
     if section.startswith(".text"):
@@ -135,7 +136,7 @@ def likely_bytes(built: Path) -> int:
 
 
 def measure(form: str, where: Path, empty: Counter[str]) -> Site:
-    """Measure one form; `empty` is what a function without a site needs."""
+    """Measure one form; `empty` has the sizes of a function without a site."""
     one, many = compiled(form, 1, where), compiled(form, 1 + COPIES, where)
     grown = sections(many)
     grown.subtract(sections(one))
@@ -146,9 +147,9 @@ def measure(form: str, where: Path, empty: Counter[str]) -> Site:
 
 
 def recorded_entries() -> int:
-    """The functions in the sources that programs and modules share whose entries gcc records: as
-    many nops as could become calls, whatever the sources are built for. Files with variants of
-    benchmarks are left out, because a variant is a function for every layout."""
+    """The number of function entries that gcc records in the sources that programs and modules
+    share: the nops that could become calls, in either build. Files with variants of benchmarks are
+    left out, because a variant is a function for every layout."""
     listed = processes.captured(["make", "-s", "-C", ROOT / "native", "list-shared"])
     entries = 0
     with tempfile.TemporaryDirectory() as directory:
@@ -189,7 +190,7 @@ def all_sites() -> Iterator[Site]:
 
 
 def rows() -> dict[tuple[str, str], int]:
-    """Everything that is read from objects, by benchmark and variant."""
+    """All numbers that are read from objects, by benchmark and variant."""
     found = {
         ("site-size", f"{site.form}:{part}"): size
         for site in all_sites()

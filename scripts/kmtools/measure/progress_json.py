@@ -24,7 +24,7 @@ class Events:
     """Writes events. A reader that is gone does not end the measurement."""
 
     def __init__(self, path: str | None) -> None:
-        """Open the file; without a path nothing is written. UnableError if it cannot be."""
+        """Open the file; without a path nothing is written. UnableError if it cannot be opened."""
         self._began = time.monotonic()
         self._stream: TextIO | None = None
         if path is None:
@@ -47,7 +47,7 @@ class Events:
 
 
 class JsonProgress(Progress):
-    """Progress that is shown and told."""
+    """Progress that is shown on the terminal and written as events."""
 
     def __init__(self, total: int, events: Events) -> None:
         """Expect `total` steps."""

@@ -2,7 +2,7 @@
 """Cache of a run's samples and results while it is measured.
 
 A run of ten minutes leaves five million windows. To read them takes as long as to judge them, and
-both are asked for several times: by what steers the run, for the table of a tier, and for the page.
+both are needed several times: to steer the run, for the table of a tier, and for the page.
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ from kmtools.base.jsonfile import read_json
 
 TIERS = ("native", "metal", "vm", "icount")
 
-# How a line of env begins that names what could not be measured.
+# Prefix of a line of env that names a benchmark or variant that could not be measured.
 LACKS = "lacks:"
-# How one begins that says how often the sites of a variant run in a whole operation.
+# Prefix of a line with the number of executions of a variant's sites in a whole operation.
 HITS = "hits:"
-# The same for a variant that has fewer pieces of code than layouts.
+# Prefix of a line with the number of pieces of code of a variant, if it has fewer than layouts.
 LAYOUTS = "layouts:"
 
 UNIT_TSC = "TSC cycles"
@@ -85,7 +85,7 @@ def tier_order(tier: str) -> int:
     return TIERS.index(tier) if tier in TIERS else len(TIERS)
 
 
-# What every command that reads env.json relies on.
+# The fields of env.json that every command relies on.
 OBJECT = (dict, None)
 ENV = {
     "tiers": [
@@ -106,7 +106,7 @@ def require_run(run: Path) -> None:
 
 
 def read_env(path: Path) -> dict[str, Any]:
-    """env.json of a run."""
+    """The content of env.json of a run."""
     require_run(path.parent)
     if not path.exists():
         raise UnableError(f"{path.parent}: this is no folder of a run, which holds {path.name}")

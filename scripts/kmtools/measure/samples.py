@@ -26,7 +26,7 @@ SCHEMA = 2
 LOOP, SWITCH, PART, GAP, ROUNDS = MEASURED = ("loop", "switch", "part", "gap", "rounds")
 TICKS, UNIT_ROUNDS = "ticks", "rounds"
 LAYOUTS, FLAGS = 32, ("", "preempted", "migrated", "preempted|migrated")
-# No counter of a machine gives more.
+# The largest value of a counter of 64 bits.
 LARGEST = 2**64 - 1
 LONGEST = len(f"-{LARGEST}")
 # Digits of a row; few rows have more, and int() takes long for very many.
@@ -75,8 +75,8 @@ WHOLE_RUN = {SCHEMA: SAMPLE_COLUMNS, 1: ("tier", "kernel", *OLD_RAW_COLUMNS)}
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """While many samples are read, do not look for garbage among them, which takes as long as
-    reading; nor do they become garbage later."""
+    """Disable garbage collection while many samples are read, because it takes as long as reading;
+    then exempt them from it, because they do not become garbage later."""
     gc.disable()
     try:
         yield
@@ -86,8 +86,8 @@ def uncollected() -> Iterator[None]:
 
 
 def whole_lines(path: Path) -> Iterator[str]:
-    """The lines of a file, whose last one must be complete. A name in .gz is that of a compressed
-    file."""
+    """The lines of a file, whose last one must be complete. A file whose name ends in .gz is
+    decompressed."""
     number = 0
     begin = gzip.open if path.suffix == ".gz" else open
     try:
@@ -209,8 +209,8 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
 
 
 def quickly(row: Sequence[str], like: Sample) -> Sample | None:
-    """A row of samples.csv that differs from an earlier one in plain numbers alone; None if it must
-    be looked at field by field."""
+    """The sample of a row that differs from `like` in plain numbers alone; None if the row must be
+    checked field by field."""
     loop = like.loops is not None
     core = row[14]
     cells = (row[2], *row[6:10], row[10 if loop else 11], row[12], core or "0")
@@ -229,8 +229,8 @@ def quickly(row: Sequence[str], like: Sample) -> Sample | None:
 
 
 class Maker:
-    """Makes samples of the rows of samples.csv. It remembers one of each kind: a million are read
-    in seconds, and the words in them are kept once."""
+    """Makes samples of the rows of samples.csv. It caches one sample of each kind, so that a
+    million are read in seconds and share their strings."""
 
     def __init__(self, path: Path) -> None:
         """`path` is for the text of errors."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Counts false verdicts of A/A comparisons, in whole runs with fresh seeds.
 
-measure/aa.py repeats what `bench` measures in user space. What is known of the truth:
+measure/aa.py repeats what `bench` measures in user space. The known truths:
 
 - An A/A clone costs what its original costs. At most one clone in twenty may be judged slower or
   faster. In hot loops none may come out further from its original than the margin; in the hottest,
@@ -13,8 +13,8 @@ measure/aa.py repeats what `bench` measures in user space. What is known of the 
 - A variant has one cost. Of the verdicts that it gets in all runs, those that are not the most
   frequent are false. At most one in twenty may be.
 
-A tool that never says anything is not wrong either. So of the rows in hot loops, those of
-verdicts.HOT, at least RESOLVED must have a verdict.
+A tool without verdicts has no false ones. So of the rows in hot loops, those of verdicts.HOT, at
+least RESOLVED must have a verdict.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def between(runs: Sequence[Sequence[Result]]) -> Iterator[tuple[Result, Result]]
 
 
 def agree(runs: Sequence[Sequence[Result]]) -> bool:
-    """Print what differs from run to run; return False if too much does."""
+    """Print the added costs that differ from run to run; return False if too many do."""
     pairs = list(between(runs))
     if not pairs:
         print("a single run is compared with no other")
@@ -75,7 +75,7 @@ def agree(runs: Sequence[Sequence[Result]]) -> bool:
 
 
 def is_resolved(result: Result) -> bool:
-    """Whether it has a verdict about its cost."""
+    """Whether a result has a verdict about its cost."""
     return result.verdict in SAID
 
 
@@ -83,7 +83,7 @@ def consistent(runs: Sequence[Sequence[Result]]) -> bool:
     """Print the verdicts that other runs contradict; return False if there are too many."""
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
     for result in (one for run in runs for one in run if not one.is_clone):
-        # What costs about as much as the margin also comes out on either side of it.
+        # A cost of about the margin also comes out on either side of it.
         if is_resolved(result) and result.verdict != DIFFERS:
             verdicts[f"{result.benchmark} {result.variant}"][result.verdict] += 1
     given = sum(sum(found.values()) for found in verdicts.values())
@@ -99,18 +99,18 @@ def consistent(runs: Sequence[Sequence[Result]]) -> bool:
 
 
 def is_hot(result: Result) -> bool:
-    """Whether it is of a hot loop."""
+    """Whether a result is of a hot loop."""
     return benchmark_names.fits(result.benchmark, HOT)
 
 
 def hot_rows(run: Sequence[Result]) -> tuple[int, int]:
-    """How many rows of hot loops have a verdict, and how many there are."""
+    """The number of rows of hot loops with a verdict, and of all rows of hot loops."""
     hot = [one for one in run if is_hot(one) and not one.is_clone]
     return sum(map(is_resolved, hot)), len(hot)
 
 
 def says_enough(runs: Sequence[Sequence[Result]]) -> bool:
-    """Print how many rows of hot loops have a verdict; return False if these are too few."""
+    """Print the number of rows of hot loops with a verdict; return False if there are too few."""
     counts = [hot_rows(run) for run in runs]
     resolved, every = sum(some for some, _ in counts), sum(every for _, every in counts)
     if not every:
@@ -144,7 +144,8 @@ def in_core_cycles(result: Result) -> float:
 
 
 def judge(runs: int, plan: aa.Plan) -> bool:
-    """Print every clone and the sums; return False if too much is wrong, or too little is said."""
+    """Print every clone and the totals; return False if there are too many errors or too few
+    verdicts."""
     judged = wrong = 0
     measured = []
     found: dict[str, list[float]] = defaultdict(list)

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Judges the estimator of analyse/location.py by simulated runs whose truth is known.
+"""Tests the estimator of analyse/location.py with simulated runs whose true location is known.
 
 The n-th simulation of each kind of noise has seed n, from 0 on. Intervals must cover the truth in
-93 % of the simulations. Their mean width is compared with that of an oracle: the interval
-of one width for all simulations, around the same estimates, that covers 95 % of them. Of variants
-whose true difference is zero, or exactly the margin, at most 5 % may be called slower or faster.
-The same is asked of runs that end at the first look at which they are resolved (stopping.py),
-except for the width, and of windows of a core whose frequency changes (frequency.py), in core
-cycles.
+93 % of the simulations. Their mean width is compared with that of an oracle: the interval of one
+width for all simulations, around the same estimates, that covers 95 % of them. Of variants whose
+true difference is zero, or exactly the margin, at most 5 % may be called slower or faster. The same
+limits hold for runs that end at the first look at which they are resolved (stopping.py), except for
+the width, and of windows of a core whose frequency changes (frequency.py), in core cycles.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from kmtools.method.noises import (
 )
 
 RUNS = 2000
-# A run of windows takes as long as ten series.
+# Simulating a run of windows takes as long as simulating ten series.
 SHORTER = 10
 COVERED, WIDTH, FALSE = 0.93, 1.5, 0.05
 # In units of the noise of a single block.
@@ -46,7 +45,8 @@ STOPPED = " stopped"
 
 @dataclass(frozen=True)
 class Score:
-    """What the simulations of a kind of noise show; `half_width` is the mean of the intervals."""
+    """The results of the simulations of a kind of noise: coverage, mean width over the oracle's,
+    share of false verdicts, bias, and the mean half-width of the intervals."""
 
     kind: str
     runs: int
@@ -58,8 +58,8 @@ class Score:
     stopped: bool = False
 
     def faults(self, slack: float = 0.0) -> list[str]:
-        """What is wrong, in words. `slack` is what chance explains in a few simulations, in
-        standard deviations of a share."""
+        """The limits that are missed, in words. `slack` is the tolerance for chance in a few
+        simulations, in standard deviations of a share."""
 
         def chance(share: float) -> float:
             return slack * float(np.sqrt(share * (1 - share) / self.runs))
@@ -94,8 +94,8 @@ def stopped(x: Floats, step: float) -> tuple[Location, str]:
 
 def score_stopped(kind: str, runs: int) -> Score:
     """Simulate a kind of noise in runs that end when they are resolved, at true differences of zero
-    and of the margin. The worst of these is shown. Its intervals have no width to be compared with:
-    they hold at each look."""
+    and of the margin. The score is that of the worst difference. Widths are not compared, because
+    the intervals hold at each look."""
     step = 1.0 if kind == STEPPING else 0.0
     truths = (-MARGIN, 0.0, MARGIN)
     inside, wrong = dict.fromkeys(truths, 0), dict.fromkeys(truths, 0)
@@ -147,7 +147,8 @@ def score(kind: str, runs: int) -> Score:
 
 
 def score_changing(kind: str, runs: int) -> Score:
-    """Simulate windows of a core whose frequency changes. Of its variants the worst is shown."""
+    """Simulate windows of a core whose frequency changes. The score is that of the worst
+    variant."""
     change, names = frequency.CHANGES[kind], [n for n in frequency.TRUTH if n != "base"]
     found = [frequency.costs(seed, change) for seed in range(max(1, runs // SHORTER))]
     errors = {name: [one[name].value - frequency.TRUTH[name] for one in found] for name in names}

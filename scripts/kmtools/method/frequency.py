@@ -2,7 +2,8 @@
 """Simulated windows of a core whose frequency changes, through the whole of analyse().
 
 A pass of the baseline takes 24 core cycles. The core makes 1.42 cycles in a tick of the clock, and
-fewer in some stretches of blocks. One ratio for a run would make 12 core cycles 12.5 to 13.7.
+fewer in some stretches of blocks. A single ratio for a run would turn 12 core cycles into 12.5 to
+13.7.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from kmtools.measure.rundir import UNIT_TSC, Tier
 from kmtools.measure.samples import Sample
 
 BASELINE = 24.0
-# What variants add, in core cycles.
+# Added costs of the variants, in core cycles.
 TRUTH = {"base": 0.0, "base-clone": 0.0, "dear": 0.3, "dearer": 12.0}
 USUAL, PROCESSES, BLOCKS, LAYOUTS = 1.42, 16, 6, 8
 LOOPS = (200, 320, 480)
@@ -24,7 +25,8 @@ LOOPS = (200, 320, 480)
 
 @dataclass(frozen=True)
 class Change:
-    """A low frequency, the share of the blocks that have it, and how many it stays."""
+    """A low frequency, the share of the blocks that have it, and the mean number of blocks from one
+    change to the next."""
 
     low: float
     share: float
@@ -76,7 +78,7 @@ class Found:
 
 
 def costs(seed: int, change: Change) -> dict[str, Found]:
-    """What analyse() says of a run."""
+    """The added costs of a simulated run by analyse()."""
     found = {}
     for result in verdicts.analyse(windows(seed, change), [tier()]):
         if result.delta is not None and result.delta_ci is not None and result.core is not None:

@@ -3,10 +3,10 @@
 kmarkers: tests/tools/nopcost.c has the loop of density-full and density-spread in assembler, and a
 clock of core cycles and an estimator of its own.
 
-A pass with 16 sites less one without, for a site: side by side at the head of the loop, and spread
-among its instructions. Both must agree within MOST core cycles. A neighbour disturbs one of them,
-and not the other. So each has TRIES tries, of which the best counts: what is wrong with one of them
-is so in every try.
+The cost is that of a pass with 16 sites less that of one without, per site: side by side at the
+head of the loop, and spread among its instructions. Both programs must agree within MOST core
+cycles. A neighbour process may disturb one program and not the other. So there are TRIES tries, of
+which the best counts: an error of either program shows in every try.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ def build(folder: Path) -> Path:
 
 
 def theirs(program: Path, rounds: int) -> dict[str, float]:
-    """What the other program says of each arrangement, in core cycles a site."""
+    """The cost of a site in each arrangement by the other program, in core cycles."""
     done = subprocess.run([str(program), str(rounds)], capture_output=True, text=True, check=True)
     return {name: float(cost) for name, cost in map(str.split, done.stdout.splitlines())}
 
 
 def ours(number: int, plan: Plan) -> dict[str, float]:
-    """What kmbench and the estimator of reports say of each arrangement, in core cycles a site."""
+    """The cost of a site in each arrangement by kmbench and the estimator of reports, in core
+    cycles."""
     found = {(row.benchmark, row.variant): row for row in aa.rows(number, plan)}
     rows = {name: found[benchmark, VARIANT] for name, benchmark in BENCHMARKS.items()}
     if any(row.core is None for row in rows.values()):

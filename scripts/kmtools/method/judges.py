@@ -14,7 +14,7 @@ from kmtools.runner.ask import Ask
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, judged
 
-# What dormant sites cost where they are hit most.
+# Benchmarks of dormant sites in hot loops, where they are executed most often.
 DORMANT = (
     *("empty-loop", "memcpy-4096", "density-empty", "density-full", "nop-encodings"),
     *("function-entry", "sdt-dormant", "cold-icache-l1"),

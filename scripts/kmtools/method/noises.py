@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kinds of noise whose truth is known: paired differences of a whole run, in block order.
+"""Kinds of simulated noise with known location: paired differences of a run, in block order.
 
 Values are in units of the noise of a single block. The true location of each kind is zero.
 """
@@ -38,10 +38,10 @@ PROCESS, LAYOUT = process_of(LENGTH), layout_of(LENGTH)
 
 NORMAL = NormalDist()
 PIECE = 512
-# The first kind of several modes: where they are, and how likely each is.
+# The modes of `modal`: their places, their probabilities, and the standard deviation around each.
 MODES, SHARES, NARROW = (0.0, 3.0, 8.0), (0.6, 0.25, 0.15), 0.3
-# A clock that advances in steps: the cost that a variant adds to a window, in steps. Windows have
-# a length of their own, and a jitter, also in steps.
+# A clock that advances in steps: the cost that a variant adds to a window, the length of a window,
+# and its jitter, all in steps.
 COST, WINDOW, JITTER = 0.2, 300.0, 0.6
 
 
@@ -73,18 +73,19 @@ def modal(random: Random, length: int = LENGTH) -> Floats:
 
 
 def tailed(random: Random, length: int = LENGTH) -> Floats:
-    """One block in ten is far away, on either side."""
+    """Heavy tails: one block in ten is far away, on either side."""
     far = np.where(random.random(length) < 0.1, 20 * random.pareto(1.2, length), 0.0)
     return np.asarray(white(random, length) + far * random.choice((-1.0, 1.0), length))
 
 
 def autoregressive(random: Random, length: int = LENGTH, *, alike: float) -> Floats:
-    """Of unit variance; `alike` is the correlation of neighbouring blocks, 0.8 or more."""
+    """First-order autoregressive noise of unit variance; `alike` is the correlation of neighbouring
+    blocks, 0.8 or more."""
     shocks = white(random, length)
     shocks[1:] *= math.sqrt(1 - alike * alike)
     fade = alike ** np.arange(1, min(length, PIECE) + 1)
     last, pieces = 0.0, []
-    # In pieces, because the powers of a whole run are too small for a number.
+    # In pieces, because the powers of a whole run underflow.
     for piece in np.array_split(shocks, math.ceil(length / PIECE)):
         own = fade[: len(piece)]
         pieces.append(own * (last + np.cumsum(piece / own)))
@@ -108,7 +109,7 @@ def drifting(random: Random, length: int = LENGTH) -> Floats:
 
 
 def placed(random: Random, length: int = LENGTH, *, process: float, layout: float) -> Floats:
-    """Every process and every layout adds something of its own."""
+    """Random effects of processes and of layouts, with these standard deviations."""
     of_process = process * random.standard_normal(length // BLOCKS)
     of_layout = layout * random.standard_normal(LAYOUTS)
     return np.asarray(
@@ -117,14 +118,14 @@ def placed(random: Random, length: int = LENGTH, *, process: float, layout: floa
 
 
 def stretch(random: Random, length: int = LENGTH, *, cost: float) -> Floats:
-    """Something costs more in a stretch of neighbouring places of a cache line."""
+    """A stretch of neighbouring places in a cache line costs more."""
     begin, wide = LINE_BYTES * random.random(2)
     inside = (place_of(layout_of(length)) - begin) % LINE_BYTES < wide
     return np.asarray(white(random, length) + cost * (inside - wide / LINE_BYTES))
 
 
 def stepping(random: Random, length: int = LENGTH) -> Floats:
-    """Windows begin anywhere between two steps of the clock."""
+    """Differences of windows by a stepping clock; windows begin anywhere between two steps."""
     lengths = []
     for window in (WINDOW + COST, WINDOW):
         start = random.random(length)

@@ -18,7 +18,7 @@ SCHEMA = 1
 
 
 def of_row(row: Row | None) -> dict[str, Any] | None:
-    """A row of one run."""
+    """The JSON of a row of one run."""
     if row is None:
         return None
     return {
@@ -32,7 +32,7 @@ def of_row(row: Row | None) -> dict[str, Any] | None:
 
 
 def of_change(comparison: Comparison, change: Change) -> dict[str, Any]:
-    """A row of the comparison."""
+    """The JSON of a row of the comparison."""
     name = change.name
     return {
         "tier": name.tier,
@@ -76,7 +76,7 @@ def as_json(comparison: Comparison) -> str:
 
 
 def of_faults(suite: ElementTree.Element, faults: Sequence[str]) -> None:
-    """A case that fails for each machine that is not compared."""
+    """Add a failed test case for each machine that is not compared."""
     count = str(len(faults))
     suite.attrib.update({"tests": count, "failures": count, "skipped": "0"})
     for fault in faults:

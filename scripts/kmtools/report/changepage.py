@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A comparison as a page that loads nothing: what changed first, then all rows."""
+"""A comparison as a self-contained HTML page: the changed rows first, then all rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def line(change: Change) -> str:
 
 
 def table(changes: Sequence[Change]) -> str:
-    """Rows below a line for each benchmark."""
+    """The HTML table of rows, below a heading for each benchmark."""
     heads = "".join(
         f'<th scope="col"{kind}>{head}</th>'
         for head, kind in zip(HEADS, ("", *[' class="n"'] * 4, ' class="v"'), strict=True)

@@ -19,17 +19,17 @@ from kmtools.base.text import aligned, printable, wrapped
 from kmtools.report.comparison import Compared, Comparison, Pair, machine_of, remarks
 from kmtools.report.table import amount
 
-# Rows that need no look unless all rows are asked for.
+# Verdicts of rows that are shown only if all rows are asked for.
 QUIET = (EQUIVALENT, IDENTICAL, UNRESOLVED, WITHHELD, NOT_JUDGED, NOT_COMPARABLE)
 HEADS = ("tier", "benchmark", "variant", "A", "B", "unit", "change", "interval", "verdict")
 NUMBERS = {3, 4, 6, 7}
-# For a terminal: its width, and what the columns below the name of a benchmark are.
+# The width of the text for a terminal.
 WIDTH = 80
-# What a terminal shows of a pair where not all is asked for: lines, and rows in them; lines about
-# the runs and how to read them, and about what one run lacks.
+# Limits of a pair on a terminal if not all is asked for: lines, and rows in them; lines about the
+# runs and how to read them, and about rows that one run lacks.
 LINES, ROWS = 40, 8
 MOST_TOLD, MOST_LACKING = 7, 8
-# What may begin or end markup in Markdown.
+# Characters that may begin or end markup in Markdown.
 MARKUP = re.compile(r"[\\`*_|\[\]#@~]")
 COLUMNS = "variant: cost in A, in B, change, its interval, verdict"
 
@@ -77,7 +77,7 @@ def about(run: Compared) -> str:
 
 
 def sums(pair: Pair) -> str:
-    """How many rows have each verdict, as a sentence."""
+    """The number of rows with each verdict, as a sentence."""
     counts = ", ".join(f"{count} {verdict}" for verdict, count in pair.counts.most_common())
     return f"{len(pair.changes)} rows: {counts}"
 
@@ -99,14 +99,14 @@ def reading(comparison: Comparison, pair: Pair) -> list[str]:
 
 
 def version_of(run: Compared) -> str:
-    """The sources that a run was made of."""
+    """The version and the commit of the sources that a run was made of."""
     source = run.env.get("source") or {}
     told = [printable(str(source.get(name) or "?")) for name in ("version", "commit")]
     return f"version {told[0]}, commit {told[1][:12]}"
 
 
 def outcome(comparison: Comparison) -> str:
-    """The last line."""
+    """The outcome of the comparison, which is the last line."""
     held = comparison.withheld
     poor = f"; {held} rows are {WITHHELD}, because the numbers of a run are poor" if held else ""
     if not comparison.failing:
@@ -149,13 +149,13 @@ def lacking(pair: Pair) -> list[str]:
 
 
 def worst(rows: Sequence[Change], most: int) -> list[Change]:
-    """At most so many rows, those that changed most, in the order of the table."""
+    """The `most` rows that changed most, in the order of the table."""
     largest = sorted(rows, key=lambda change: -abs(change.percent or 0.0))[:most]
     return [change for change in rows if change in largest]
 
 
 def fitted(texts: Sequence[str], most: int) -> list[str]:
-    """As many of the texts as fit into so many lines; the last line counts the others."""
+    """The first texts that fit into `most` lines, at least one; the last line counts the others."""
     lines: list[str] = []
     for number, text in enumerate(texts):
         own = wrapped(text, WIDTH)
@@ -167,8 +167,8 @@ def fitted(texts: Sequence[str], most: int) -> list[str]:
 
 
 def told(comparison: Comparison, pair: Pair, everything: bool) -> list[str]:
-    """The lines before the rows of a pair: the runs, what to know of them, how to read the rows,
-    and what one run lacks."""
+    """The lines before the rows of a pair: the runs, remarks on them, how to read the rows, and the
+    rows that one run lacks."""
     parts = (
         ([f"A: {about(pair.a)}", f"B: {about(pair.b)}"], MOST_TOLD),
         ([*remarks(pair.a), *remarks(pair.b)], MOST_TOLD),
@@ -180,8 +180,8 @@ def told(comparison: Comparison, pair: Pair, everything: bool) -> list[str]:
 
 
 def shown(rows: Sequence[Change], room: int) -> list[str]:
-    """The rows that changed most, as many as fit into so many lines, and how many there are more;
-    at least one."""
+    """The rows that changed most, as many as fit into `room` lines but at least one, and the number
+    of the other rows."""
     for most in range(min(ROWS, len(rows)), 0, -1):
         lines = ["", COLUMNS, *grouped([cells(change) for change in worst(rows, most)])]
         if most < len(rows):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A comparison of runs: each of them with the first, and the rows that shall fail it."""
+"""A comparison of runs: each of them with the first, and the rows that make it fail."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Pair:
-    """A run beside the first one."""
+    """A run compared with the first one."""
 
     a: Compared
     b: Compared
@@ -39,7 +39,7 @@ class Pair:
 
     @property
     def counts(self) -> Counter[str]:
-        """How many rows have each verdict."""
+        """The number of rows with each verdict."""
         return Counter(change.verdict for change in self.changes)
 
 
@@ -59,12 +59,12 @@ class Comparison:
 
     @property
     def withheld(self) -> int:
-        """How many rows have no verdict, because a run is poor."""
+        """The number of rows without a verdict because the numbers of a run are poor."""
         return sum(pair.counts[WITHHELD] for pair in self.pairs)
 
     @property
     def failed(self) -> int:
-        """How many rows fail."""
+        """The number of rows that fail."""
         return sum(self.fails(change) for pair in self.pairs for change in pair.changes)
 
 
@@ -77,7 +77,7 @@ def load(run: Path) -> Compared:
 
 
 def remarks(run: Compared) -> list[str]:
-    """What to know of a run before its numbers."""
+    """The remarks on a run that stand before its numbers."""
     lines = (
         [f"{run.name} is a quick run: few blocks, so wide intervals"] if is_quick(run.env) else []
     )
@@ -100,7 +100,7 @@ def machine_of(run: Compared) -> dict[str, Any]:
 
 
 def load_all(paths: Sequence[Path]) -> list[Compared]:
-    """Runs that are compared. Those that have the same name are named by their paths."""
+    """The runs to compare. Those with the same name are named by their paths."""
     runs = [load(path) for path in paths]
     first = paths[0].resolve()
     names = Counter(run.name for run in runs)
@@ -119,8 +119,8 @@ def compare(
     wholes: bool = False,
     faults: Sequence[str] | None = None,
 ) -> Comparison:
-    """Each run beside the first; RunError if no row of it can be compared. With `faults`, those of
-    machines, it is one more of them."""
+    """Each run compared with the first; RunError if no row of it can be compared. With `faults`,
+    those of machines, the error is added to them instead."""
     pairs, said = [], list(faults or [])
     for other in runs[1:]:
         found = changes.compare(runs[0].rows, other.rows, margin, wholes, len(runs) - 1)
@@ -136,7 +136,7 @@ def compare(
 
 
 def obstacle(pair: Pair) -> str:
-    """Why no row of two runs can be compared; empty if one can."""
+    """The reason why no row of two runs can be compared; empty if one can."""
     names, found = f"{pair.a.name} and {pair.b.name}", pair.changes
     if not any(change.a and change.b for change in found):
         return f"{names} have no row in common"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The first figure of the page: a dormant marker beside a variable, hot and cold."""
+"""The first figure of the page: costs of a dormant marker and of a variable, hot and cold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from kmtools.report.marker_cost import COLD, Key
 from kmtools.report.table import amount
 
 MARKER, VARIABLE = "marker", "a variable"
-# For each place the benchmarks that can show it, the best first, with the names of both in them.
+# For each place the benchmarks that measure it, the best first, with their variants of marker and
+# variable.
 PLACES: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("hot, among others", (
         ("density-one", "marker-jump-middle", "marker-generic-middle"),
@@ -56,7 +57,7 @@ def rows_of(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost]) -> tuple
     units: list[str] = []
     for place, several in PLACES:
         if place == "hot" and rows:
-            # Full code tells more than loops that are nothing but markers.
+            # Loops with other instructions are preferred to loops of markers alone.
             continue
         known = [row for row in several if any(found_in(row[0], f, names, sites) for f in row[1:])]
         for name, variant in zip((MARKER, VARIABLE), known[0][1:] if known else (), strict=False):

@@ -23,7 +23,7 @@ from kmtools.report.marker_cost import Answer
 
 LINES = 40
 WIDEST = 100
-# Of these, lines for what was not measured, if grades need the others.
+# Of LINES, those kept for unmeasured benchmarks if grades need the rest.
 LACKING_LINES = 5
 
 
@@ -54,7 +54,7 @@ def answer_lines(found: Sequence[Answer], width: int) -> list[str]:
 
 
 def named(words: Iterable[str]) -> str:
-    """Words without repetition, in the order of their first place."""
+    """Words without repetition, in the order of their first occurrence."""
     return ", ".join(dict.fromkeys(words))
 
 
@@ -83,7 +83,7 @@ def grade_lines(graded: Sequence[tuple[Tier, Grade]], width: int) -> list[str]:
 
 
 def verdict_lines(results: Sequence[Result], width: int) -> list[str]:
-    """How many rows of each tier have which verdict; emulated ticks have none worth a count."""
+    """The number of rows with each verdict in each tier; emulated ticks are left out."""
     lines = []
     for tier in dict.fromkeys(r.tier for r in results if r.unit != rundir.UNIT_EMULATED):
         own = [r for r in results if r.tier == tier and r.delta is not None and not r.is_clone]
@@ -124,7 +124,7 @@ def lacking_lines(tiers: Sequence[Tier], width: int) -> list[str]:
 
 
 def cut(lines: list[str], most: int, where: str) -> list[str]:
-    """At most so many lines; the last one says where the others are."""
+    """At most `most` lines; the last one says where the rest is."""
     if len(lines) <= most:
         return lines
     return [*lines[: most - 1], f"  and more: {where}"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A run in the formats of other programs: OpenMetrics for monitoring, and trace events of Chrome
-and Perfetto for the switches of arm-scaling. Parquet is parquet.py's."""
+and Perfetto for the switches of arm-scaling. parquet.py writes Parquet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import GAP, PART, ROUNDS, SWITCH, Sample
 
 GAP_SUFFIX, PARTS, ROUND_COUNT = "-stall", ("validate", "map", "rounds"), "-round-count"
-# The number of rounds of a switch; "rounds" is the part that they took.
+# Key of the number of rounds of a switch; "rounds" is the key of their time.
 COUNT = "count"
 # The tracks of a switch: the CPU that switched, and the one that waited.
 SWITCHING, WAITING = 1, 2
@@ -51,7 +51,8 @@ def microseconds(ticks: int, tier: Tier) -> float:
 
 
 def switches(samples: Iterable[Sample]) -> Mapping[tuple[Any, ...], dict[str, Sample]]:
-    """The samples of each switch, by what they measured: those of one way in one block and turn."""
+    """The samples of each switch by measured quantity; a switch is a turn of one method in one
+    block."""
     found: dict[tuple[Any, ...], dict[str, Sample]] = defaultdict(dict)
     turns: dict[tuple[Any, ...], int] = defaultdict(int)
     for s in samples:

@@ -21,7 +21,7 @@ from kmtools.measure.rundir import RunError, read_env
 from kmtools.report.changetext import percent
 from kmtools.report.machines import Found, find
 
-# So many refused runs are named where none can be used.
+# Largest number of refused runs that are named where none can be used.
 MOST = 5
 
 
@@ -40,7 +40,7 @@ class History:
 
 
 def moment(env: dict[str, Any], path: Path) -> datetime:
-    """When a run was measured; RunError if env.json does not tell."""
+    """The time at which a run was measured; RunError if env.json has no valid date."""
     text = str(env.get("date") or "")
     try:
         when = datetime.fromisoformat(text.replace("Z", "+00:00"))
@@ -84,7 +84,7 @@ def load(folder: Path, margin: float) -> History:
 
 
 def reasons(refused: dict[str, str]) -> str:
-    """Why runs are refused, a line for each of the first ones."""
+    """The reasons for which runs are refused, a line for each of the first MOST."""
     lines = [f"{name}: {why}" for name, why in sorted(refused.items())]
     more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
     return "".join(f"\n  {line}" for line in lines[:MOST] + more)

@@ -84,7 +84,7 @@ def whole(entry: dict[str, Any]) -> Value:
 
 def shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
     """Every share that a run's summary.json can give. As in 2008, the call is without the reading
-    of the clock; only runs older than the variant `clock` do not say what that takes."""
+    of the clock; only runs older than the variant `clock` do not have its time."""
     known = [row for row in entries if row["ci_lo"] is not None and row["ci_hi"] is not None]
     known = [row for row in known if row.get("delta") is None or row["delta_ci_lo"] is not None]
     rows = {(row["tier"], row["benchmark"], row["variant"]): row for row in known}
@@ -109,7 +109,7 @@ def shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
 
 
 def lines(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """The table in Markdown; nothing if the run cannot give any."""
+    """The table in Markdown; no lines if the run gives no share."""
     found = list(shares(entries))
     if not found:
         return

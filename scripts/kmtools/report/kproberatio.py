@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How many times as much as a marker a breakpoint kprobe takes, then and now.
+"""The cost of a breakpoint kprobe as a multiple of that of a marker, in 2006 and now.
 
 In 2006 a kprobe on a marker's probe, which copied two arguments, added 75 times what the marker
 itself took. Both are measured here as they were then. Instructions are no cycles: taking the
@@ -37,7 +37,7 @@ def ratios(entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, 
 
 
 def sentences(entries: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What the ratio was, and is in each tier that has one; none without any."""
+    """The published ratio and that of each tier, in sentences; none if no tier has a ratio."""
     found = list(ratios(entries))
     if not found:
         return []
@@ -56,7 +56,7 @@ def sentences(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def lines(entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The sentences as a section in Markdown; nothing without any."""
+    """The sentences as a section in Markdown; no lines without sentences."""
     if told := sentences(entries):
         yield f"## {TITLE}"
         yield ""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Many machines: their runs, grouped by what differs, and each group compared with the first.
+"""Runs of many machines, grouped by properties of the machines; each group is compared with the
+first.
 
-A machine is dead if it left no run, lying if its samples are refused, and slow if a baseline of its
-costs SLOW times the median of its group or more.
+A machine is dead if it left no run, refused if its samples cannot be used, and slow if the costs of
+its baselines are, in the median, SLOW times the median of its group or more.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ class Machine:
 
 @dataclass
 class Found:
-    """The rows of the runs that can be used, and why the others cannot."""
+    """The rows of the runs that can be used, and the reasons why the others are refused."""
 
     entries: list[Entry] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
 
     def read(self, name: str, path: Path) -> None:
-        """Add the rows of a run but its switches of sites, or why it has none."""
+        """Add the rows of a run except its switches of sites, or the reason why it is refused."""
         try:
             rows = estimates.of_run(path).rows
         except FailedError as error:
@@ -72,7 +73,7 @@ class Fleet:
 
     @property
     def faults(self) -> list[str]:
-        """A line for each machine that cannot be used or that is not like the others."""
+        """A line for each machine that is dead, refused or slow."""
         lines = [f"dead: {name}: there is no run of it" for name in self.dead]
         lines += [f"refused: {name}: {why}" for name, why in sorted(self.found.refused.items())]
         return lines + [
@@ -91,8 +92,8 @@ def machine_of(name: str, env: Mapping[str, Any]) -> Machine:
 
 @dataclass(frozen=True)
 class Runs:
-    """The folders of runs in a folder by name, why some have no run, and why others cannot be
-    looked into."""
+    """The folders of runs in a folder by name, the reasons of machines without a run, and the
+    errors of unreadable folders."""
 
     paths: Mapping[str, Path]
     said: Mapping[str, str]
@@ -118,7 +119,8 @@ def find(folder: Path) -> Runs:
 
 
 def said_in(path: Path) -> str:
-    """Why a machine has no run, as the Ansible role left it: the first and the last line."""
+    """The reason why a machine has no run: the first and the last line of the Ansible role's
+    file."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines() or ["?"]
     except OSError as error:
@@ -127,7 +129,8 @@ def said_in(path: Path) -> str:
 
 
 def slow_ones(found: Found, groups: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """The machines whose baselines cost more than those of their group, and how many times."""
+    """The slow machines, each with the median ratio of its baselines to the medians of its
+    group."""
     whole: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
     group_of = {name: group for group, names in groups.items() for name in names}
     for run, row in found.entries:
@@ -171,8 +174,8 @@ def load(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) -> Fleet
 
 
 def sides(fleet: Fleet, against: str | None = None) -> list[Compared]:
-    """Each group as a run, the one that the others are compared with first. Slow machines are left
-    out."""
+    """Each group as a run; the first is the one that the others are compared with. Slow machines
+    are left out."""
     names = list(fleet.groups)
     if against is not None:
         matches = [name for name in names if against in name]

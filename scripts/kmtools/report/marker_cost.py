@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The main result of a run: what a dormant marker costs on this machine, and what it cost in 2006.
 
-These places are asked about: hot code, among other instructions and first behind a taken branch;
+The places of the marker are: hot code, among other instructions and first behind a taken branch;
 code that is not in the instruction cache; code whose data are not in the cache; and a whole system
 call. Each answer is a number of one tier with its interval and verdict, or the reason why the run
 has none. Enabled probes take no part.
@@ -77,7 +77,7 @@ def in_core(result: Result) -> tuple[float, Interval, str]:
 
 
 def nothing(place: str, words: str, why: str, then: str) -> Answer:
-    """An answer that the run lacks."""
+    """An answer without a number, with the reason."""
     return Answer(place, words, None, None, "", "", why, then)
 
 
@@ -113,8 +113,8 @@ def then_of(found: Mapping[Key, list[Published]], benchmark: str, names: Mapping
     return f"{machine(known[0][1])}: {', '.join(parts)} (cycles)"
 
 
-# Where a marker stands in hot code that needs every slot of the core: the place, inside a sentence,
-# how, and the variants that can tell, the best first.
+# Places of a marker in hot code that needs every slot of the core: the name, its form inside a
+# sentence, how it is measured, and the variants that measure it, the best first.
 AMONG = (
     "In hot code, among other instructions", "among other instructions of hot code",
     "one marker in the middle of a loop that needs every slot of the core",
@@ -129,7 +129,7 @@ Place = tuple[str, str, str, Sequence[Key]]
 
 
 def in_full_code(names: Mapping[Key, Result], where: Place, then: str) -> Answer | None:
-    """One marker in hot code at a place; None if the run does not tell."""
+    """The cost of one marker in hot code at a place; None if the run has not measured it."""
     place, words, how, keys = where
     for key in keys:
         result = names.get(key)
@@ -139,8 +139,8 @@ def in_full_code(names: Mapping[Key, Result], where: Place, then: str) -> Answer
 
 
 def hot(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str) -> list[Answer]:
-    """Hot code: one marker among other instructions and first behind a taken branch, which cost
-    different amounts; else what the run has."""
+    """The costs in hot code: of one marker among other instructions and of one first behind a taken
+    branch, which differ; else the answer of anywhere_hot()."""
     found = [in_full_code(names, AMONG, then), in_full_code(names, FIRST, "")]
     known = [one for one in found if one is not None]
     if len(known) == 1 and not known[0].then:
@@ -149,7 +149,7 @@ def hot(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str) -
 
 
 def anywhere_hot(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], then: str) -> Answer:
-    """Hot code of runs that have no single marker in full code."""
+    """The cost in hot code, of runs without a single marker in code that needs every slot."""
     place, words = "In hot code", "in hot code"
     for benchmark, loop in (
         ("density-full", "a loop that needs every slot of the core"),
@@ -166,7 +166,7 @@ def anywhere_hot(names: Mapping[Key, Result], sites: Mapping[Key, SiteCost], the
 
 
 def cold_code(sites: Mapping[Key, SiteCost]) -> Answer:
-    """Code that the instruction cache does not hold."""
+    """The cost in code that the instruction cache does not hold."""
     place, words = "Cold in the instruction cache", "cold in the instruction cache"
     then = "not measured in 2006"
     for benchmark in COLD:
@@ -178,7 +178,7 @@ def cold_code(sites: Mapping[Key, SiteCost]) -> Answer:
 
 
 def cold_data(names: Mapping[Key, Result], then: str) -> Answer:
-    """Code whose data the cache does not hold."""
+    """The cost in code whose data the cache does not hold."""
     place, words = "Beside cold data", "beside cold data"
     result, memory = (names.get(("cold-branch", variant)) for variant in ("jump", "memory"))
     if result is None or not compared(result):
@@ -191,7 +191,7 @@ def cold_data(names: Mapping[Key, Result], then: str) -> Answer:
 
 
 def system_call(names: Mapping[Key, Result], then: str) -> Answer:
-    """A marker in getppid(), of which the benchmark has two."""
+    """The cost of a marker in getppid(): half of that of the two in the benchmark."""
     place, words = "In a system call", "of a system call"
     for benchmark in ("getppid-quiet", "getppid-copy-quiet"):
         base = names.get((benchmark, "compiled-out"))
@@ -212,7 +212,7 @@ def system_call(names: Mapping[Key, Result], then: str) -> Answer:
 
 
 def best_tier(results: Sequence[Result]) -> tuple[str, str] | None:
-    """Tier and kernel that answer: those with cycles of a real CPU."""
+    """Tier and kernel of the answers: the best with cycles of a real CPU; None without any."""
     known = {
         (r.tier, r.kernel) for r in results if r.unit not in (UNIT_EMULATED, UNIT_INSTRUCTIONS)
     }
@@ -274,6 +274,6 @@ def sentence(found: Sequence[Answer]) -> str:
 
 
 def verdict_word(answer: Answer) -> str:
-    """What the number says: more, less, none that matters, or not known."""
+    """The verdict of an answer in words."""
     words = {SLOWER: "costs", FASTER: "gains", EQUIVALENT: "equivalent to none", DIFFERS: "differs"}
     return words.get(answer.verdict, answer.verdict)

@@ -10,7 +10,7 @@ from typing import Any
 
 from kmtools.base.text import clean, minus
 
-# A description for those who do not see the figure; the tables hold the numbers.
+# Largest length of a figure's description for screen readers; the tables hold the numbers.
 LONGEST_LABEL = 280
 # Classes of the kinds of columns.
 CLASSES = {"n": ' class="n"', "v": ' class="v"', "t": ""}
@@ -89,15 +89,14 @@ def table(
 
 
 def cut(words: str) -> str:
-    """A description that is short enough to be listened to."""
+    """A description, cut to LONGEST_LABEL characters."""
     if len(words) <= LONGEST_LABEL:
         return words
     return words[:LONGEST_LABEL].rsplit(" ", 1)[0] + " …"
 
 
 def figure(draw: Draw | None, part: object, words: str, caption: str = "") -> str:
-    """A figure, drawn for a page's column and for a telephone; only its caption where nothing can
-    draw."""
+    """A figure, drawn for a page's column and for a telephone; only its caption without `draw`."""
     if draw is None:
         return f"<p class='soft'>{escape(minus(caption))}</p>" if caption else ""
     both = "".join(draw(part, width, cut(words), look) for width, look in WIDTHS)
@@ -115,8 +114,8 @@ def folded(summary: str, body: str, more: bool = False) -> str:
 
 
 def within(text: str, nodes: int, size: int) -> str:
-    """The page with at most so many elements and bytes, as far as folded numbers decide that: the
-    longest tables are left out first."""
+    """The page with at most `nodes` elements and `size` bytes, if leaving out folded tables
+    suffices: the longest are left out first."""
     for long in sorted(MORE.findall(text), key=len, reverse=True):
         if text.count("<") - text.count("</") <= nodes and len(text.encode()) <= size:
             break
@@ -126,7 +125,7 @@ def within(text: str, nodes: int, size: int) -> str:
 
 
 def section(name: str, title: str, parts: Iterable[str]) -> str:
-    """A part of the page with a heading that links to itself, and a way back."""
+    """A part of the page with a heading that links to itself, and a link back to the top."""
     body = "\n".join(part for part in parts if part)
     return (
         f'<section id="{name}" aria-labelledby="{name}-head"><h2 id="{name}-head">'

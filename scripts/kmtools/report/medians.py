@@ -30,7 +30,7 @@ def middle(series: Sequence[Slope], signed: bool = False) -> str:
 
 
 def benchmark_rows(samples: Sequence[Sample]) -> tuple[str, list[list[str]]]:
-    """What variants are compared with, and a row for each."""
+    """The baseline of a benchmark, or the word for none, and a row for each variant."""
     series = slopes(samples)
     baseline = find_baseline(series)
     rows = [

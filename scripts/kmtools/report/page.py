@@ -67,8 +67,8 @@ straight line over their loop counts, or nothing was measured; the note says whi
 
 
 def grade_html(tier: Tier, found: Grade, most: int | None = None) -> str:
-    """The grade of a tier with its reasons, in one paragraph; with `most`, so many of them and a
-    way to the others."""
+    """The grade of a tier with its reasons, in one paragraph; with `most`, only the first ones and
+    a link to the others."""
     told = [reason.words for reason in found.reasons]
     kept = told if most is None or len(told) <= most + 1 else told[:most]
     reasons = "; ".join(kept) or "nothing speaks against them"
@@ -158,7 +158,7 @@ def excluded_section(env: Mapping[str, Any], results: Sequence[Result]) -> str:
 
 
 def cpu_of(env: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What is known of the processor of a run."""
+    """The description of the processor of a run; empty if there is none."""
     return (env.get("machine") or {}).get("cpu") or {}
 
 
@@ -203,7 +203,7 @@ def navigation(parts: Sequence[str]) -> str:
 
 
 def render(run: Page) -> str:
-    """The page, of any size."""
+    """The HTML of the page, before it is cut to size."""
     graded = grade.grades(run.env, run.tiers, run.results)
     opening = first_screen(run, graded)
     parts = [
@@ -242,7 +242,7 @@ def write(
     switches: Sequence[Point] = (),
     sites: Sequence[SiteCost] = (),
 ) -> None:
-    """report.html and figures/ of a run."""
+    """Write report.html and figures/ of a run."""
     directory = path / "figures"
     directory.mkdir(parents=True, exist_ok=True)
     files: dict[str, bytes] = {}

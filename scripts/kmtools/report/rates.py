@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What code that is marked costs per second: the rate at which each mechanism takes 1 % of a CPU.
+"""The cost of instrumented code per second, and the rate at which each mechanism takes 1 % of a
+CPU.
 
 A mechanism takes its added cost once per event, so its share of a CPU grows with the rate. The
 costs are those of hot loops: code and data are in the caches. Dormant, an event is an execution of
@@ -36,15 +37,15 @@ STATES: tuple[tuple[str, str, str], ...] = (
     ("peer-*", "*-off", DORMANT),
     ("peer-*", "*", ENABLED),
 )
-# Calls that nothing can switch, for comparison: they are no answer.
+# Calls that cannot be switched: shown for comparison, never named as the cheapest.
 REFERENCES = ("function-pointer", "call")
-# Markers that are off cost nothing in an empty loop, where slots are idle; here no slot is.
+# Dormant markers cost nothing in an empty loop, which has idle slots; this loop has none.
 DENSE = "density-full"
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one event costs, in ns: lowest, median and highest."""
+    """The cost of one event in ns: lower end of the interval, median, and upper end."""
 
     tier: str
     kernel: str
@@ -56,12 +57,12 @@ class Cost:
 
     @property
     def is_limit(self) -> bool:
-        """Whether the cost may be nothing."""
+        """Whether the cost may be zero."""
         return self.low <= 0
 
     @property
     def shown(self) -> float:
-        """The median, or the upper end if the cost may be nothing."""
+        """The median, or the upper end if the cost may be zero."""
         return self.high if self.is_limit else self.ns
 
     @property
@@ -123,7 +124,7 @@ def costs(summary: Mapping[str, Any], env: Mapping[str, Any]) -> list[Cost]:
 
 
 def require_rate(rate: float) -> None:
-    """Raise UnableError unless a rate is possible."""
+    """Raise UnableError unless a rate is from LEAST_RATE to MOST_RATE."""
     if not LEAST_RATE <= rate <= MOST_RATE:
         raise UnableError(
             f"{rate:g} events a second: from {LEAST_RATE:g} to {MOST_RATE:g} are known"
@@ -137,7 +138,7 @@ def number(value: float) -> str:
 
 
 def best_words(found: Sequence[Cost], state: str, rate: float) -> str:
-    """Which mechanism costs least in a state, and which may cost no more."""
+    """The mechanism that costs least in a state, and those that may cost no more, in words."""
     own = [
         cost
         for cost in found

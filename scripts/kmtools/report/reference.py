@@ -3,9 +3,8 @@
 
 It copies summary.json, estimates.json, env.json, the compressed samples and some figures of a run,
 and writes a README.md of at most 120 lines with its answers, so that no other document has to state
-numbers. It refuses a run
-that was quick or lacks a tier, or whose env.json holds a path or the name of the machine. The same
-run gives the same bytes.
+numbers. It refuses a run that was quick or lacks a tier, or whose env.json holds a path or the name
+of the machine. The same run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -76,7 +75,8 @@ def check_private(env: dict[str, Any], host: str) -> None:
 
 
 def dormant_lines(results: Sequence[Result], costs: Sequence[SiteCost]) -> Iterator[str]:
-    """What dormant sites add on a real CPU: one more site of each flavour, and whole operations."""
+    """The table of added costs on a real CPU: one more dormant site of each flavour, and whole
+    operations."""
     own = [r for r in results if r.tier in REAL and r.benchmark in DORMANT and not r.is_clone]
     rows = [r for r in own if r.delta is not None and r.variant != "clock"]
     sites = [cost for cost in costs if cost.tier in REAL and cost.flavour in FLAVOURS]

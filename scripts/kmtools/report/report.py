@@ -28,7 +28,7 @@ from kmtools.measure.samples import Sample, read_samples, uncollected
 from kmtools.report import medians
 
 NEEDS = "python3-numpy"
-# Benchmarks whose medians are shown where there is no answer.
+# Benchmarks whose medians are printed without numpy, where there is no answer.
 ANSWERING = ("empty-loop", "cold-branch")
 
 
@@ -109,7 +109,7 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _nothing(run: Path, tier: str | None, names: Iterable[str]) -> str:
-    """Why a run has no such table."""
+    """The error message for a run without the wanted table."""
     where = f" in tier {tier}" if tier else ""
     return f"{run}: no such benchmark{where}; the run has {', '.join(sorted(names)) or 'none'}"
 
@@ -126,7 +126,7 @@ def _read(
         path = run / "samples.csv"
         packed = path.with_name(f"{path.name}.gz")
         with uncollected():
-            # Those of the reference are compressed.
+            # The samples of the reference run are compressed.
             chosen = packed if packed.exists() and not path.exists() else path
             every = read_samples(chosen, rundir.tiers_of(env))
     else:
@@ -152,7 +152,7 @@ def _judge(
     figures: bool,
     cache: RunCache,
 ) -> None:
-    """Do the part that needs numpy."""
+    """Judge a run, write its files and print the answer: the part that needs numpy."""
     from kmtools.analyse import (  # noqa: PLC0415
         density,
         estimates,

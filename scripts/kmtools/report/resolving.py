@@ -2,7 +2,7 @@
 """Live view of a tier while it is measured: a row for each benchmark and variant.
 
 Numbers are judged by the rule of verdicts.py from the processes that have ended; the report judges
-them again from all. They are made between two processes, when no window is timed.
+them again from all. They are computed between two processes, when no window is timed.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from kmtools.report.table import COLOURS, amount
 
 DECIDED = (*verdicts.SAID, verdicts.IDENTICAL)
 RESOLVING, MEASURING, MEASURED = "resolving", "measuring", "measured"
-# Widths: a verdict, a number; and those below which one number is shown, and none.
+# Widths of a verdict and of a number; widths below which one number is shown, and none.
 WORD, NUMBER, NARROW, NARROWEST = 10, 9, 60, 44
-# Blocks of a later process have higher numbers.
+# Multiple of the process that is added to block numbers, so that they rise over processes.
 MANY = 1_000_000
 
 
 @dataclass
 class Row:
-    """What is known of a variant: added cost and half the width of its interval, as text."""
+    """The state of a variant: verdict, added cost and half the width of its interval, as text."""
 
     verdict: str
     added: str = ""
@@ -48,13 +48,14 @@ class Resolving:
     )
 
     def at(self, benchmark: str) -> None:
-        """A benchmark of a guest is being measured; its numbers come when all are."""
+        """Show the benchmark that a guest is measuring; its numbers come when all are measured."""
         for row in self.rows.values():
             row.verdict = MEASURED
         self.rows[benchmark, ""] = Row(MEASURING)
 
     def add(self, folder: Path, process: int) -> None:
-        """Judge again with the samples of a process; samples that are no good are refused later."""
+        """Judge again with the samples of a process; malformed samples are skipped here, and
+        refused later."""
         try:
             tier = collect.describe(self.tier, folder)
             files = [collect.read_raw(path, tier, process) for path in sorted(folder.glob("*.csv"))]
@@ -100,14 +101,15 @@ class Resolving:
             )
 
     def lines(self, width: int, height: int) -> list[tuple[str, str]]:
-        """The rows that there is room for, dormant sites first, and how many there are."""
+        """The rows that fit, dormant sites first, and their total number; each line with a
+        colour."""
         if not self.rows:
             return [("", ""), ("Rows come when the first process has ended.", "2")]
         order = sorted(
             self.rows, key=lambda key: result_kinds.KINDS.index(result_kinds.kind_of(*key))
         )
         room = max(0, height - 3)
-        # What is still open has room first.
+        # Unresolved rows are kept first where there is too little room.
         first = set(sorted(order, key=lambda key: self.rows[key].verdict != RESOLVING)[:room])
         keys = [key for key in order if key in first]
         shown = [(self._line(key, width), self._colour(key)) for key in keys]

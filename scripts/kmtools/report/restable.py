@@ -40,7 +40,7 @@ def rough(result: Result) -> str:
 
 
 def columns_of(rows: Sequence[Result]) -> list[Column]:
-    """The columns of a tier; none that says the same in every row."""
+    """The columns of a tier's table, without those that would be the same in every row."""
     exact, timed = rows[0].unit == UNIT_INSTRUCTIONS, rows[0].unit in (UNIT_TSC, UNIT_GUEST)
     columns: list[Column] = [
         ("variant", "t", lambda r: escape(r.variant + (" (A/A)" if r.is_clone else ""))),
@@ -64,7 +64,7 @@ def columns_of(rows: Sequence[Result]) -> list[Column]:
 
 
 def caption_of(rows: Sequence[Result]) -> str:
-    """What a table holds, and what is the same in all its rows."""
+    """The caption of a table: tier, unit, and the values that all its rows share."""
     same = f"; {rows[0].n} blocks" if len({r.n for r in rows}) == 1 else ""
     flags = "" if any(r.flagged for r in rows) else "; no window flagged"
     return f"{rows[0].tier}: {rows[0].unit} per operation{same}{flags}"
@@ -97,7 +97,7 @@ def results(rows: Sequence[Result]) -> str:
 
 def strip(values: Mapping[int, float], least: float) -> str:
     """A bar for each place of a cache line, then the smallest and the largest value. The longest
-    bar stands for `least`, or for what the values differ by if that is more."""
+    bar stands for `least`, or for the range of the values if that is larger."""
     low, high = min(values.values()), max(values.values())
     scale = (len(BARS) - 1) / (max(high - low, least) or 1)
     bars = "".join(BARS[round((value - low) * scale)] for _, value in sorted(values.items()))
@@ -115,7 +115,7 @@ def block_row(result: Result) -> list[str]:
 
 
 def blocks(rows: Sequence[Result]) -> str:
-    """How the blocks are spread, which a median hides, and what code placement does."""
+    """The table of the spread of blocks, which a median hides, and of costs by code placement."""
     known = [row for row in rows if row.slopes]
     if not known:
         return ""
@@ -130,7 +130,7 @@ def blocks(rows: Sequence[Result]) -> str:
 
 
 def events(rows: Sequence[Result], counted: Mapping[Key, Counted]) -> str:
-    """What hardware counters counted in a pass of each variant; empty if they counted nothing."""
+    """The table of hardware events in a pass of each variant; empty if none were counted."""
     known = {(benchmark, variant) for benchmark, variant, _ in counted}
     rows = [row for row in rows if (row.benchmark, row.variant) in known]
     if not rows:
@@ -169,7 +169,7 @@ def sites(costs: Sequence[SiteCost]) -> str:
 
 
 def limits(points: Sequence[Point]) -> str:
-    """What switching must reach."""
+    """The table of the limits of switching."""
     heads, rows = switchtable.limit_rows(points)
     cells = [
         [*map(escape, row[:-1]), verdict("equivalent" if row[-1] == "kept" else "slower")]

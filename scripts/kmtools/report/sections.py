@@ -41,19 +41,19 @@ INTRO = {
 
 @dataclass(frozen=True)
 class Page(Run):
-    """A run as the page shows it; `draw` makes figures, None where nothing can."""
+    """A run as the page shows it; `draw` makes figures, None without matplotlib."""
 
     draw: Draw | None = None
 
     def counted(self, tier: Tier) -> dict[Key, Counted]:
-        """What hardware counters counted in a tier."""
+        """The hardware events that were counted in a tier."""
         here = (tier.tier, tier.kernel)
         (entry,) = (e for e in self.env["tiers"] if (e["tier"], e["kernel"]) == here)
         return hwcounters.of_entries(entry.get("counters", []))
 
 
 def meaning(tier: Tier) -> str:
-    """What the numbers of a tier are."""
+    """The meaning and the unit of a tier's numbers, in words."""
     words = MEANING.get(tier.tier, "")
     if tier.tier == "metal" and grade.is_virtual(tier):
         words = "the kernel that runs here, which is that of a virtual machine"
@@ -63,7 +63,7 @@ def meaning(tier: Tier) -> str:
 
 
 def panel_html(page: Page, one: Panel) -> str:
-    """A panel with its title, its figure at both widths, and what its other rows say."""
+    """A panel with its title, its figure at both widths, and its remark."""
     title = f"<h4>{escape(one.title)}</h4>"
     if not one.rows:
         return f"{title}<p class='soft'>{escape(minus(one.remark))}</p>"
@@ -113,7 +113,7 @@ def tier_part(page: Page, kind: str, tier: Tier) -> str:
 
 
 def verdict_count(own: Sequence[Result]) -> str:
-    """Verdicts counted, of this kind alone."""
+    """The number of variants with each verdict, in words; without benchmarks of many sites."""
     words = panels.total(without_sites(own))
     return f"Variants: {words}." if words else ""
 

@@ -41,7 +41,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Run:
-    """All that figures and the page show."""
+    """The data of a run that figures and the page show."""
 
     env: Mapping[str, Any]
     results: Sequence[Result]
@@ -112,7 +112,7 @@ def slug(text: str) -> str:
 
 
 def described(part: Panel | Pair | Chart) -> str:
-    """A part in words, for those who do not see it."""
+    """A part in words, for screen readers."""
     if isinstance(part, Pair):
         return f"Published costs of {part.title}, and ours"
     if isinstance(part, Chart):
@@ -131,5 +131,5 @@ def run_of(path: Path) -> Run:
 
 
 def without_sites(own: Sequence[Result]) -> list[Result]:
-    """The results but for those whose passes of many sites give the cost of a single one."""
+    """The results without those of benchmarks that give the cost of one more site (density.py)."""
     return [r for r in own if not density.is_counted(r.benchmark)]

@@ -39,7 +39,7 @@ def rows_of(costs: Sequence[SiteCost]) -> list[list[str]]:
 
 
 def title_of(cost: SiteCost) -> str:
-    """What a table holds."""
+    """The title of a table: benchmark, unit, numbers of sites, and the cost of a pass."""
     fewer = ", ".join(map(str, [0, *cost.sites[:-1]]))
     sites = f"{fewer} and {cost.sites[-1]} sites"
     whole = f"a pass without sites takes {amount(cost.pass_cost)}"

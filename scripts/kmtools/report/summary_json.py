@@ -22,7 +22,7 @@ Entry = Mapping[str, Any]
 
 
 def interval(entry: Entry, name: str) -> Interval | None:
-    """An interval; an end that is null is infinite, and there is none without its value."""
+    """The interval `name` of an entry; an end that is null is infinite."""
     lo, hi = entry[f"{name}_lo"], entry[f"{name}_hi"]
     return Interval(-math.inf if lo is None else lo, math.inf if hi is None else hi)
 
@@ -33,7 +33,7 @@ def core_of(entry: Entry) -> CoreCycles:
 
 
 def result_of(entry: Entry) -> Result:
-    """An entry of `results`. Its blocks are not kept."""
+    """The Result of an entry of `results`. Its blocks are not stored."""
     core, delta = entry.get("core_cycles"), entry["delta"]
     made: dict[str, Any] = {
         "ci": interval(entry, "ci"),
@@ -61,7 +61,7 @@ def result_of(entry: Entry) -> Result:
 
 
 def site_of(entry: Entry) -> SiteCost:
-    """An entry of `sites`."""
+    """The SiteCost of an entry of `sites`."""
     cost, core, ns = entry["cost"], entry["core_cycles"], entry["ns"]
     return SiteCost(
         tier=entry["tier"],
@@ -107,7 +107,7 @@ def table(found: Sequence[marker_cost.Answer]) -> Iterator[str]:
 
 
 def readme_lines(summary: Entry) -> list[str]:
-    """What README.md says of the run: the answer, its figure and its verdicts."""
+    """The lines of README.md about the run: the answer, its figure and its verdicts."""
     found = marker_cost.answers(*results(summary))
     alt = "What one dormant site adds, hot and cold"
     return [
@@ -122,7 +122,7 @@ def readme_lines(summary: Entry) -> list[str]:
 
 
 def replaced(text: str, summary: Entry) -> str:
-    """README.md with what it says of the run brought up to date."""
+    """The text of README.md with its lines about the run replaced."""
     head, start, rest = text.partition(START)
     _, end, tail = rest.partition(END)
     if not start or not end:

@@ -13,7 +13,7 @@ from kmtools.analyse.verdicts import Result
 from kmtools.base.text import aligned, shortened, wrapped
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS
 
-# Characters of a note that stands in its row.
+# Largest number of characters of a note that stands in its row.
 SHORT = 24
 # Characters that a name keeps on a terminal that is too narrow.
 SHORTEST = 12

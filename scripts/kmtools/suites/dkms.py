@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Marks the DKMS packages of Debian's main, and loads them in the kernels of their suites.
+"""Adds markers to the DKMS packages of Debian's main archive, and loads them in the kernels of
+their suites.
 
-In a bare root, tests/dkms/build.sh builds each package as it is and with markers. What builds both
-ways is loaded in the suite's kernel: tests/vm/jobs/dkms.sh traces and switches it. What does not
-build or load as it is, which is no fault of ours, is a SKIP with its reason.
+In a bare root, tests/dkms/build.sh builds each package unchanged and with markers. If both build,
+tests/vm/jobs/dkms.sh loads the modules in the suite's kernel, traces them and switches their
+markers. A package that does not build or load unchanged is a SKIP with its reason.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ TOOLS = (
 USUAL_SECONDS = 1200.0
 BOOT_SECONDS = 2400.0
 MEMORY = 1536
-# What packages ask the kernel for while they load. xt_CHAOS takes the error for a match that is not
-# there for a pointer, and follows it when it leaves, marked or not.
-ASKED = {"xtables-addons-dkms": ("xt_tcpudp",)}
-# What build.sh prints of a package.
+# Modules of the kernel that packages request at load time. If a match is missing, xt_CHAOS mistakes
+# the error code for a pointer, and dereferences it when it unloads, with or without markers.
+ASKED = {"xtables-addons-dkms": ("xt_tcpudp", "ipt_REJECT")}
+# The line that build.sh prints for a package.
 SAID = re.compile(r"^\s*[\d.]+  (SKIP|FAILED|ok) (.*)$", re.MULTILINE)
 
 
@@ -50,7 +51,7 @@ def compiler(kernel: catalogue.Kernel) -> str:
 
 
 def in_root(path: Path) -> str:
-    """Return how a file of the cache is called in a bare root."""
+    """Return the path of a file of the cache in a bare root."""
     return f"/srv/cache/{path.relative_to(cache_dir())}"
 
 
@@ -78,7 +79,7 @@ def build(kernel: catalogue.Kernel, visit: Visit, out: Path) -> Tally:
 
 
 def in_order(modules: Sequence[Path]) -> list[Path]:
-    """Return modules so that each comes behind those that it needs."""
+    """Return modules in an order in which each follows those that it needs."""
     files = {stock.plain_name(path): path for path in modules}
     order: list[Path] = []
 

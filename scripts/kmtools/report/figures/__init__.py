@@ -5,10 +5,10 @@
     costs.draw_pair(figure, pair)          published costs, and ours beside them
     lines.draw_chart(axes, chart)          curves with their names at their ends
 
-What they draw is made from the results of a run without matplotlib, by panels.forest(),
-panels.sites(), panels.counts(), headline.panel(), charts.switching() and thenandnow.pair().
-sheets.py has all figures of a run by name, and canvas.py makes files and parts of the page of
-them. examples/notebook shows it.
+Their panels, pairs and charts are made from the results of a run without matplotlib, by
+panels.forest(), panels.sites(), panels.counts(), cost_figure.panel(), charts.switching() and
+thenandnow.pair(). sheets.py has all figures of a run by name, and canvas.py makes files and parts
+of the page of them. examples/notebook shows it.
 """
 
 from __future__ import annotations

@@ -23,14 +23,15 @@ from kmtools.report.figures.rows import Pair, Panel
 from kmtools.report.figures.svgfile import Drawing
 
 STYLE = Path(__file__).with_name("kmarkers.mplstyle")
-# Whatever a style says: text is text and never a formula, places are ours, bytes are the same.
+# Parameters that no style changes: text stays text without formulas, the layout is ours, and output
+# is reproducible.
 FIXED: dict[str, Any] = {
     "svg.fonttype": "none", "svg.hashsalt": "kmarkers", "text.usetex": False,
     "figure.autolayout": False, "figure.constrained_layout.use": False,
     "savefig.bbox": None, "axes.xmargin": 0.0, "axes.ymargin": 0.0, "lines.scale_dashes": True,
 }  # fmt: skip
 FORMATS = ("svg", "png", "pdf")
-# Without these a file has no time and no version of a program, and the same bytes each time.
+# Metadata without the time and the version of a program, so that files are reproducible.
 METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "png": {"Software": None},
@@ -40,7 +41,7 @@ METADATA: dict[str, dict[str, Any]] = {
 FONTS, MOST_PIXELS = (3.0, 36.0), 200e6
 MILLIMETRES = 96 / 25.4
 EDGE = 6.0
-# Between parts of a figure, around a file, below a title, and above a remark.
+# Space between parts of a figure, around a file, for a title, and above a remark.
 GAP, AROUND, TITLE, REMARK = 22.0, 12.0, 24.0, 18.0
 
 Part = Panel | Pair | Chart
@@ -48,7 +49,7 @@ Box = tuple[float, float, float, float]
 
 
 class LogLines(logging.Handler):
-    """Keeps what matplotlib says while it reads a style."""
+    """Keeps the log messages of matplotlib while it reads a style."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,8 +91,8 @@ def read_style(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def style(user: dict[str, Any] | None = None) -> Iterator[None]:
-    """Inside, figures have the style of kmarkers, and that of a user upon it. No matplotlibrc
-    counts."""
+    """Apply the style of kmarkers and, on top of it, that of a user to figures in the context; any
+    matplotlibrc is ignored."""
     with matplotlib.rc_context(), warnings.catch_warnings():
         # A letter that the font lacks, for example, is a box in the figure and no message.
         warnings.simplefilter("ignore")
@@ -114,7 +115,7 @@ def panels_of(part: Part, narrow: bool) -> list[Part]:
 
 
 def size_of(part: Part, width: float, margins: tuple[float, float]) -> tuple[float, float, float]:
-    """What is above the axes of a part, their height, and what is below them, in units."""
+    """The space above the axes of a part, their height, and the space below them, in units."""
     narrow = width < look.NARROW_BELOW
     if isinstance(part, Chart):
         whole = lines.height(part, narrow)
@@ -130,7 +131,7 @@ def size_of(part: Part, width: float, margins: tuple[float, float]) -> tuple[flo
 
 
 def draw_part(axes_box: Box, figure: Figure, part: Part, top: float) -> Axes | None:
-    """One part, whose axes are in a box of shares of the figure."""
+    """Draw one part; the box of its axes is in shares of the figure."""
     if isinstance(part, Pair):
         costs.draw_pair(figure, part, top)
         return None
@@ -143,7 +144,7 @@ def draw_part(axes_box: Box, figure: Figure, part: Part, top: float) -> Axes | N
 
 
 def figure_of(parts: Sequence[Part], pixels: float = 720.0, titled: bool = True) -> Figure:
-    """A figure of several parts below each other, so many pixels of CSS wide (720 are 190.5 mm).
+    """A figure of several parts below each other, `pixels` CSS pixels wide (720 are 190.5 mm).
     `titled`: with the title of each part and with its remark."""
     unit = look.unit()
     width = pixels * 0.75 / unit
@@ -177,7 +178,7 @@ def figure_of(parts: Sequence[Part], pixels: float = 720.0, titled: bool = True)
 def axes_of(
     part: Part, narrow: bool, width: float, margins: tuple[float, float]
 ) -> Sequence[float]:
-    """Where the axes of a part begin and end, from left to right."""
+    """The left and the right end of the axes of a part, in units."""
     if isinstance(part, Chart):
         return lines.LEFT, width - (12.0 if narrow else lines.names_room(part))
     return (EDGE, width - EDGE) if narrow else (margins[0], width - margins[1])
@@ -186,7 +187,7 @@ def axes_of(
 def write(
     figure: Figure, text: str, y: float, whole: float, width: float, *, strong: bool = False
 ) -> None:
-    """A line of text at the left edge of a figure."""
+    """Write a line of text at the left edge of a figure."""
     text = clean(minus(look.shortened(text, width, look.SIZE) if strong else text))
     figure.text(
         0, 1 - y / whole, text, va="baseline", color=look.colour("ink" if strong else "soft"),
@@ -215,7 +216,7 @@ def framed(figure: Figure) -> Figure:
 
 
 def drawing(figure: Figure, paper: bool) -> Drawing:
-    """A figure in SVG, with a ground of its own or without."""
+    """A figure in SVG, with a background if `paper`."""
     figure.patch.set_visible(paper)
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata=METADATA["svg"])
@@ -223,7 +224,7 @@ def drawing(figure: Figure, paper: bool) -> Drawing:
 
 
 def inline(part: Part, pixels: int, words: str, classes: str = "") -> str:
-    """A part as an element of the page, so many pixels wide."""
+    """A part as an element of the page, `pixels` wide."""
     with style():
         return drawing(figure_of([part], pixels, titled=False), paper=False).inline(words, classes)
 
@@ -235,7 +236,7 @@ def file(
     pixels: float = 744.0,
     user: dict[str, Any] | None = None,
 ) -> bytes:
-    """The bytes of a file of a figure, so many pixels of CSS wide; `words` describe it."""
+    """The bytes of a file of a figure, `pixels` CSS pixels wide; `words` describe it."""
     with style(user):
         around = 2 * AROUND * look.unit() / 0.75
         figure = framed(figure_of(parts, pixels - around))

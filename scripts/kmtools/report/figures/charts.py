@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What figures of curves are made of, and the curves of switching many sites."""
+"""The data of figures of curves, and the curves of switching many sites."""
 
 from __future__ import annotations
 

@@ -22,19 +22,20 @@ from kmtools.report.figures.rows import Pair, Panel, Row
 from kmtools.report.figures.scales import plain
 
 ROW, TALL, LABEL = 24.0, 40.0, 18.0
-# How high a distribution is drawn.
+# Height of a distribution.
 PEAK = 30.0
-# Between an axis and the words beside it, and from the lowest row to the unit of the axis.
+# Space between an axis and the words beside it, and from the lowest row to the unit of the axis.
 BESIDE, TICKS, UNITS = 10.0, 6.0, 23.0
-# The place of names and numbers beside an axis: at least, at most.
+# Least and largest width of names and of numbers beside an axis, and least width of the axis.
 NAMES, WORDS, LEAST = (60.0, 290.0), (60.0, 240.0), 150.0
 MARK = 4.5
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a row is, downwards from the top of its axes: its name's line, that of its number, the
-    first of its caveat, its axis from and to, and the line of its point."""
+    """The vertical places of a row, downwards from the top of its axes: the base lines of its name,
+    its number and the first line of its caveat; the top of its axis, the line of its point, and the
+    bottom of its axis. `lines` are those of the caveat."""
 
     name: float
     words: float
@@ -47,7 +48,7 @@ class Place:
 
 def places(panel: Panel, above: bool, room: float, named: bool = True) -> list[Place]:
     """The places of all rows. `above`: labels are above the axis, which has all of the `room`;
-    otherwise that is the room of the names."""
+    otherwise `room` is that of the names."""
     found, y = [], 0.0
     for row in panel.rows:
         caveat = row.caveat if named else row.caveat or row.blank
@@ -78,14 +79,14 @@ def unit_lines(panel: Panel, room: float) -> list[str]:
 
 
 def height(panel: Panel, above: bool, room: float, unit_room: float) -> tuple[float, float]:
-    """The height of the rows, and what the axis below them takes, in units."""
+    """The height of the rows, and that of the axis below them, in units."""
     rows = places(panel, above, room)
     below = UNITS + look.LINE * len(unit_lines(panel, unit_room))
     return rows[-1].bottom if rows else 0.0, below
 
 
 def margins(panels: Sequence[Panel], width: float) -> tuple[float, float]:
-    """What the names on the left and the numbers on the right take of a wide figure."""
+    """The widths of the names on the left and of the numbers on the right of a wide figure."""
     names = [look.width_of(row.name) + 12 for panel in panels for row in panel.rows]
     words = [look.width_of(row.words) + 12 for panel in panels for row in panel.rows]
     # A caveat is wrapped where the names stand, and so needs some room.
@@ -107,20 +108,20 @@ def room_of(axes: Axes) -> float:
 
 
 def frame(axes: Axes, panel: Panel, bottom: float) -> None:
-    """The range of both axes, and no more of a frame than the line below."""
+    """Set the range of both axes, and remove all lines of the frame but the lower one."""
     axes.set_ylim(bottom, 0)
     axes.yaxis.set_major_locator(NullLocator())
     for side in ("left", "top", "right"):
         axes.spines[side].set_visible(False)
     if panel.axis.linear:
-        # From zero to where it bends is as long as a factor of ten beyond.
+        # The linear part from zero is as long as a factor of ten beyond it.
         axes.set_xscale("symlog", linthresh=panel.axis.linear, linscale=0.9)
     axes.set_xlim(panel.axis.low, panel.axis.high)
 
 
 def draw_ticks(axes: Axes, panel: Panel, room: float) -> None:
-    """Ticks, of which none has its label beside another too closely or beyond the figure's edge;
-    and the unit below them, in lines that fit the room."""
+    """Draw ticks, leaving out labels too close to another or beyond the figure's edge, and the unit
+    below them, in lines that fit the room."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     whole, box = look.width(figure), axes.get_position()
@@ -148,8 +149,8 @@ def draw_ticks(axes: Axes, panel: Panel, room: float) -> None:
 
 
 def spans(rows: Sequence[Place]) -> list[tuple[float, float]]:
-    """From where to where, downwards, the rows have their axis: below each other without a gap,
-    unless words are between them."""
+    """The vertical ranges of the rows' axes; those of rows without words between them are
+    joined."""
     found: list[tuple[float, float]] = []
     for one in rows:
         top = one.top
@@ -160,7 +161,7 @@ def spans(rows: Sequence[Place]) -> list[tuple[float, float]]:
 
 
 def draw_reference(axes: Axes, panel: Panel, rows: Sequence[Place]) -> None:
-    """Behind the rows: the shaded noise, zero, and the dotted margin."""
+    """Draw behind the rows: the shaded noise, zero, and the dotted margin."""
     axis = panel.axis
     for top, bottom in spans(rows):
         if panel.noise is not None and not math.isnan(panel.noise):
@@ -176,8 +177,8 @@ def draw_reference(axes: Axes, panel: Panel, rows: Sequence[Place]) -> None:
 
 
 def draw_row(axes: Axes, panel: Panel, row: Row, place: Place) -> None:
-    """The point, its interval, thicker where the inner one is, its distribution; an end that is not
-    known is the axis's."""
+    """Draw the point of a row, its interval, the inner interval thicker, and its distribution; an
+    infinite end is drawn at the end of the axis."""
     axis, base, own = panel.axis, place.base, look.colour(row.look)
     if row.density:
         outline = [(axis.inside(x), base - PEAK * share) for x, share in row.density]
@@ -201,7 +202,7 @@ def draw_row(axes: Axes, panel: Panel, row: Row, place: Place) -> None:
 
 
 def draw_labels(axes: Axes, row: Row, place: Place, above: bool, room: float, named: bool) -> None:
-    """Name, number and caveat."""
+    """Draw the name, the number and the caveat of a row."""
     if above:
         edge = look.beside(axes, -edge_of(axes), 0)
         other = look.beside(axes, edge_of(axes), 0)
@@ -220,7 +221,7 @@ def draw_labels(axes: Axes, row: Row, place: Place, above: bool, room: float, na
 
 
 def edge_of(axes: Axes) -> float:
-    """How far a narrow figure's labels begin on the left of its axis."""
+    """The distance by which a narrow figure's labels begin on the left of its axis."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     return min(float(axes.get_position().x0) * look.width(figure), 12.0)
@@ -231,8 +232,8 @@ def draw_costs(
 ) -> None:
     """Draw the rows of a panel, from the top down: costs with intervals, or exact counts as bars.
     Names and numbers are outside the axes: on both sides, or above each row where the figure is
-    narrower than 500 units. `named` false: beside axes that have the names. `unit_room`: what the
-    unit below has, instead of all up to the right edge of the figure."""
+    narrower than 500 units. `named` false: without names, beside axes that have them. `unit_room`:
+    the width for the unit below; by default up to the right edge of the figure."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     above, room = look.is_narrow(figure), room_of(axes)
@@ -247,8 +248,8 @@ def draw_costs(
 
 
 def pair_places(pair: Pair, width: float) -> tuple[list[tuple[float, float, float]], float]:
-    """Where both axes of a wide pair begin and end, from left to right, and the room of their
-    units; and the room of names."""
+    """For each of the axes of a wide pair the left end, the right end, and the width for its unit;
+    and the width for names."""
     names = margins([pair.then], width)[0]
     words = [
         min(max(60.0, *(look.width_of(row.words) + 22 for row in one.rows)), 150.0)
@@ -264,7 +265,7 @@ def pair_places(pair: Pair, width: float) -> tuple[list[tuple[float, float, floa
 
 
 def pair_height(pair: Pair, width: float) -> tuple[float, float]:
-    """The height of the rows of a wide pair, and what is below them."""
+    """The height of the rows of a wide pair, and that of the space below them."""
     boxes, room = pair_places(pair, width)
     sizes = [
         height(one, False, room, unit_room)

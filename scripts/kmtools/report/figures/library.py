@@ -16,16 +16,16 @@ PACKAGE, LEAST = "python3-matplotlib", (3, 6)
 
 @cache
 def fault() -> str:
-    """Why no figure can be drawn, in words that name the package; "" if figures can be drawn."""
+    """The reason why no figure can be drawn, naming the package; "" if figures can be drawn."""
     try:
-        # It may have been installed since this program started, and may print as it fails.
+        # matplotlib may have been installed since this program started, and may print as it fails.
         importlib.invalidate_caches()
         with redirect_stderr(io.StringIO()):
             version = importlib.import_module("matplotlib").__version__
             found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
             if found < LEAST:
                 return f"{PACKAGE} is {version}, and must be 3.6 or later"
-            # It has no font named system-ui, for example, and says so for each text.
+            # matplotlib would warn of a missing font, such as system-ui, for each text.
             logging.getLogger("matplotlib").setLevel(logging.ERROR)
             canvas().inline(trial(), 100, "")
     except ModuleNotFoundError as error:

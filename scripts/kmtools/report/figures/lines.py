@@ -20,7 +20,7 @@ LEFT, ABOVE, BELOW, LEGEND = 48.0, 22.0, 42.0, 20.0
 
 
 def apart(places: Sequence[float], low: float, high: float) -> list[float]:
-    """Places for labels, near the given ones, inside the limits and not upon each other."""
+    """Places for labels, near the given ones, inside the limits and without overlap."""
     order = sorted(range(len(places)), key=lambda index: places[index])
     found, last = [0.0] * len(places), low - APART
     for index in order:
@@ -33,7 +33,7 @@ def apart(places: Sequence[float], low: float, high: float) -> list[float]:
 
 
 def names_room(chart: Chart) -> float:
-    """What the names of curves take on the right of their ends."""
+    """The width of the names of curves on the right of their ends."""
     return max(look.width_of(curve.name) for curve in chart.curves) + 14
 
 
@@ -52,7 +52,7 @@ def scales(chart: Chart) -> tuple[Scale, Scale]:
 
 
 def frame(axes: Axes, chart: Chart, narrow: bool) -> None:
-    """The range of both axes, ticks with labels and lines across."""
+    """Set the range of both axes, ticks with labels, and grid lines."""
     x_scale, y_scale = scales(chart)
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -81,7 +81,7 @@ def frame(axes: Axes, chart: Chart, narrow: bool) -> None:
 
 
 def draw_curve(axes: Axes, curve: Curve) -> None:
-    """The points of a curve, their intervals and the line through them."""
+    """Draw the points of a curve, their intervals and the line through them."""
     xs = [point[0] for point in curve.points]
     look.draw_line(axes, xs, [point[1] for point in curve.points], curve.look, 1.8, 3.0)
     for x, middle, low, high in curve.points:
@@ -90,7 +90,7 @@ def draw_curve(axes: Axes, curve: Curve) -> None:
 
 
 def draw_names(axes: Axes, chart: Chart) -> None:
-    """The name of each curve on the right, beside its end or joined with it by dots."""
+    """Draw the name of each curve on the right, beside its end or joined with it by dots."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     box, unit = axes.get_position(), look.unit()
@@ -112,7 +112,7 @@ def draw_names(axes: Axes, chart: Chart) -> None:
 
 
 def draw_legend(axes: Axes, chart: Chart, tall: float) -> None:
-    """The name of each curve below the axes, with its shape."""
+    """Draw the name of each curve below the axes, with its shape."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     wide, left = axes.get_position().width * look.width(figure), LEFT

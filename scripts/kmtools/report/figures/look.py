@@ -20,7 +20,7 @@ from matplotlib.transforms import ScaledTranslation, Transform, blended_transfor
 from kmtools.base.text import clean, minus
 from kmtools.base.text import shortened as text_shortened
 
-# Those in force.
+# The parameters of matplotlib in force.
 PARAMETERS: Any = matplotlib.rcParams
 SIZE, SMALL = 13.0, 12.0
 LINE = 1.4 * SMALL
@@ -31,7 +31,7 @@ LETTER, DIGIT = 0.58, 0.67
 # Letters that are wider, and by how much.
 BROAD, MORE = "mMwW@%", 0.39
 DOTS = (0, (2.0, 3.0))
-# Places in the cycle of colours. What is in neither table is drawn like words of less weight.
+# Places in the cycle of colours. Looks in neither table have the colour of secondary text.
 CYCLE = {
     "faster": 0, "fewer": 0, "ours": 0, "slower": 1, "differs": 1, "more": 1,
     "equivalent": 2, "identical": 2,
@@ -39,7 +39,7 @@ CYCLE = {
 }  # fmt: skip
 NAMED = {"ink": "text.color", "noise": "grid.color", "paper": "figure.facecolor"}
 SOFT = "xtick.color"
-# Shapes repeat what the colours say.
+# Shapes carry the same information as the colours.
 SHAPES = {
     "slower": ">", "more": ">", "faster": "<", "fewer": "<", "differs": "o",
     "equivalent": "o", "identical": "o",
@@ -58,7 +58,7 @@ def colour(look: str | int) -> str:
 
 
 def unit() -> float:
-    """The points of a unit."""
+    """The size of a unit in points."""
     return float(PARAMETERS["font.size"]) / SIZE
 
 
@@ -78,12 +78,12 @@ def width_of(text: str, size: float = SMALL) -> float:
 
 
 def letters(room: float, size: float = SMALL) -> int:
-    """How many letters fit; a rounding of the room does not cost one."""
+    """The number of letters that fit, with a tolerance for rounding of the room."""
     return int(room / (size * LETTER) + 1e-6)
 
 
 def width_of_label(text: str) -> float:
-    """The same of a number at a tick: digits are wider than most letters."""
+    """The width of a number at a tick; digits are wider than most letters."""
     return len(text) * SMALL * DIGIT
 
 
@@ -101,7 +101,8 @@ def lines_of(text: str, room: float) -> list[str]:
 
 
 def beside(axes: Axes, right: float, down: float) -> Transform:
-    """A place at a share of an axes' width, moved by units, and a value of its vertical axis."""
+    """The transform of a share of an axes' width and a value of its vertical axis, moved by
+    units."""
     figure, scale = axes.get_figure(), unit() / 72
     assert figure is not None
     moved = ScaledTranslation(right * scale, -down * scale, figure.dpi_scale_trans)
@@ -120,7 +121,7 @@ def write(
     size: float = SMALL,
     strong: bool = False,
 ) -> None:
-    """A line of text whose base line is at y."""
+    """Write a line of text whose base line is at y."""
     axes.text(
         x, y, clean(minus(text)), transform=transform, color=colour(look), ha=end, va="baseline",
         fontsize=size * unit(), fontweight="bold" if strong else "normal",
@@ -138,7 +139,7 @@ def draw_line(
     layer: float = 2.0,
     dots: bool = False,
 ) -> None:
-    """A line through points, so many units thick."""
+    """Draw a line through points, `thick` units wide."""
     axes.plot(
         xs, ys, color=colour(look), lw=thick * unit(), ls=DOTS if dots else "-", marker="",
         solid_capstyle="butt", dash_capstyle="butt", zorder=layer, clip_on=False,
@@ -148,7 +149,7 @@ def draw_line(
 def draw_mark(
     axes: Axes, x: float, y: float, shape: str, look: str | int, size: float, layer: float = 4.0
 ) -> None:
-    """A point: a shape of matplotlib, a ring or a cross, from its middle to its edge so large."""
+    """Draw a point: a shape of matplotlib, a ring or a cross; `size` is its radius in units."""
     ring, cross = shape == "ring", shape == "x"
     thick = (1.8 if ring or cross else 0.0) * unit()
     axes.plot(

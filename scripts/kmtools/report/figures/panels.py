@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """From results to panels: costs, sites, whole cold costs, exact counts.
 
-Rows that are equivalent to their baseline say nothing in a figure, and become a sentence below it.
+Rows that are equivalent to their baseline are not drawn, but named in a sentence below.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def noise_words(rows: Sequence[Result]) -> str:
 
 
 def remark_of(rows: Sequence[Result]) -> str:
-    """What the rows that are not drawn say, and how exact the benchmark is."""
+    """A remark on the rows that are not drawn, with the noise floor and the margin."""
     quiet = [r for r in result_kinds.judged(rows) if r.verdict in NOTHING]
     words = []
     if quiet and quiet[0].verdict == IDENTICAL:
@@ -76,8 +76,8 @@ def row_of(result: Result) -> Row:
 
 
 def with_notes(drawn: Sequence[Row]) -> tuple[list[Row], str]:
-    """Rows with caveats that are short and their own; and the others, which become a sentence, with
-    a number for each if they are not all the same."""
+    """The rows, which keep only short caveats of a single row, and a text of the other caveats,
+    which are numbered unless all rows share one."""
     told = Counter(row.caveat for row in drawn if row.caveat)
     apart = {note: 0 for note, times in told.items() if times > 1 or len(note) > LONGEST_CAVEAT}
     same = len(apart) == 1 and max(told.values()) == len(drawn)
@@ -93,7 +93,8 @@ def with_notes(drawn: Sequence[Row]) -> tuple[list[Row], str]:
 
 
 def forest(results: Sequence[Result]) -> list[Panel]:
-    """A panel for each benchmark: the costs that are not equivalent to none, or not known."""
+    """A panel for each benchmark: the costs that are neither equivalent nor identical to the
+    baseline."""
     panels = []
     for rows in result_kinds.groups(results):
         known = [r for r in result_kinds.judged(rows) if r.delta_ci is not None]
@@ -182,7 +183,7 @@ def lonely(results: Sequence[Result]) -> list[str]:
 
 
 def total(results: Sequence[Result]) -> str:
-    """Verdicts counted, in words."""
+    """The number of results with each verdict, in words."""
     found: dict[str, int] = {}
     for result in result_kinds.judged(results):
         if result.verdict != BASELINE:

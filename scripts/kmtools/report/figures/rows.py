@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What figures of costs are made of: rows, each a name, a point with its interval and the number in
+"""The data of figures of costs: rows, each a name, a point with its interval and the number in
 words, on the axis of a panel."""
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from kmtools.report.figures.scales import Scale
 
 @dataclass(frozen=True)
 class Row:
-    """A value with its interval; `inner` is a second one, drawn thicker. `look` says its colour and
-    shape, `density` is the height of its distribution (0 to 1) at places of the axis. `caveat`
-    stands below the name, and is `blank` where its place alone is kept; `odd` is a value that is
+    """A value with its interval; `inner` is a second one, drawn thicker. `look` selects its colour
+    and shape, `density` is the height of its distribution (0 to 1) at places of the axis. `caveat`
+    stands below the name; `blank` is a text whose place is kept empty; `odd` is a value that is
     marked with a cross. A `bar` begins at zero and has no point."""
 
     name: str

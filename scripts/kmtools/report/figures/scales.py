@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 # An axis is linear if its values are within this many times the part around zero.
 LINEAR_REACH = 25.0
-# A logarithmic axis may have powers of ten without a label.
+# Leading digits of the distances between ticks of a linear axis.
 STEPS = (1.0, 2.0, 5.0)
 
 
@@ -39,7 +39,7 @@ class Scale:
         return min(max(value, self.low), self.high)
 
     def ticks(self, most: int) -> list[float]:
-        """Places for labels, at most so many."""
+        """Places for about `most` labels or fewer."""
         if self.linear is None:
             return even_steps(self.low, self.high, most)
         if not self.linear:
@@ -76,7 +76,8 @@ def powers(low: float, high: float, most: int) -> list[float]:
 
 
 def signed(values: Sequence[float], floor: float) -> Scale:
-    """An axis that shows zero and all finite values; `floor` is the size of what is nothing."""
+    """An axis that shows zero and all finite values; `floor` is the size below which values count
+    as nothing."""
     finite = [value for value in values if math.isfinite(value)]
     reach = max((abs(value) for value in finite), default=0.0)
     floor = floor if math.isfinite(floor) and floor > 0 else reach or 1.0

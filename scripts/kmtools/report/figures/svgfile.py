@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""From the SVG that matplotlib writes to one that is small and follows light and dark.
+"""Converts the SVG of matplotlib to a small one that follows light and dark colour schemes.
 
 Text stays text, and the default colours become classes, to which colours.css gives a colour for
-each scheme; a colour of the user's style stays as it is. Groups, metadata and definitions go:
-shapes stand where they are used, and neighbours that look the same are one element.
+each scheme; a colour of the user's style stays as it is. Groups, metadata and definitions are
+removed: shapes are placed where they are used, and neighbours that look the same are joined to one
+element.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Element:
     text: str = ""
 
     def markup(self) -> str:
-        """It in SVG."""
+        """The element in SVG."""
         if self.steps:
             return f'<path d="{self.steps}"{self.attributes}/>'
         return f"<text{self.attributes}>{html.escape(self.text)}</text>"
@@ -60,7 +61,7 @@ class Drawing:
     elements: list[Element] = field(default_factory=list)
 
     def box(self) -> str:
-        """The attributes of its size."""
+        """The attributes of the drawing's size."""
         size = f"{number(self.width)} {number(self.height)}"
         return f'width="{number(self.width)}" height="{number(self.height)}" viewBox="0 0 {size}"'
 
@@ -115,7 +116,8 @@ def steps_of(path: str, x: float = 0.0, y: float = 0.0) -> str:
 
 
 def painted(style: Mapping[str, str]) -> str | None:
-    """The attributes of a shape: its class and what that does not say; None if it is not seen."""
+    """The attributes of a shape: its class, and the properties that the class lacks; None if it is
+    invisible."""
     fill, stroke = style.get("fill", "#000000"), style.get("stroke", "none")
     lined = stroke != "none" and float(style.get("stroke-width", "1")) > 0
     if fill == "none" and not lined:
@@ -189,7 +191,7 @@ def shapes(
 
 
 def joined(elements: Sequence[Element]) -> list[Element]:
-    """The elements, shapes that look the same as one where only text is between them."""
+    """The elements; shapes that look the same are joined where only text is between them."""
     found: list[Element] = []
     last: Element | None = None
     for one in elements:
@@ -202,7 +204,7 @@ def joined(elements: Sequence[Element]) -> list[Element]:
 
 
 def read(text: str) -> Drawing:
-    """What matplotlib wrote, as a drawing."""
+    """The drawing in an SVG of matplotlib."""
     root = ElementTree.fromstring(text)
     _, _, width, height = (float(part) * PIXELS for part in root.get("viewBox", "").split())
     return Drawing(width, height, joined(list(shapes(root, {}))))

@@ -23,7 +23,7 @@ BEST = ("metal", "native", "vm")
 
 
 SLOWER_WITHOUT = "without markers it was slower"
-# What stands beside a published cost that is odd, by source, benchmark and variant.
+# Caveats of published costs, by source, benchmark and variant.
 CAVEATS = {
     "markers-0.20 empty-loop: nop-1-4": "no true nop on x86-64",
     "markers-0.20 memcpy-4096: nop-1-4": "no true nop on x86-64",
@@ -62,7 +62,7 @@ class Row:
 
     @property
     def short(self) -> str:
-        """For a figure."""
+        """The label in a figure."""
         return self.label.removeprefix("marker-")
 
 
@@ -97,14 +97,14 @@ def join(results: Sequence[Result], numbers: Sequence[Published]) -> dict[Machin
 
 
 def smallest(values: Sequence[float]) -> float:
-    """What is near nothing on an axis for such values: their lower quartile, but no less than a
-    three-hundredth of the largest."""
+    """The size below which such values count as nothing on an axis: the lower quartile of their
+    sizes, but no less than a three-hundredth of the largest."""
     sizes = sorted(abs(value) for value in values if value and math.isfinite(value))
     return max(sizes[len(sizes) // 4], sizes[-1] / 300) if sizes else 1.0
 
 
 def caveat_of(then: Published) -> str:
-    """What is wrong with a published cost, in short; the table has the whole notes."""
+    """The caveat of a published cost, in short; the table has the whole notes."""
     if then.differs and then.delta_stated is not None:
         return f"stated: {float(then.delta_stated):+g}, against its totals"
     return CAVEATS.get(f"{then.source} {then.benchmark}: {then.variant}", "")
@@ -137,7 +137,7 @@ def now_row(row: Row) -> drawing_rows.Row:
     words = amount(ours.delta, True)
     if all(map(math.isfinite, ends)):
         words += f" ± {amount((ends[1] - ends[0]) / 2)}"
-    # Beside the published row it is as high as that.
+    # The row must be as high as the published row beside it.
     blank = caveat_of(row.then)
     return drawing_rows.Row(row.short, ours.delta, *ends, "ours", words, blank=blank)
 

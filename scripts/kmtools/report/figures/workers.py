@@ -2,7 +2,7 @@
 """Draws figures in several processes at once: each takes a twentieth of a second, and a page has a
 hundred.
 
-Workers are forked when matplotlib is there already, so that they begin at once. With one processor
+Workers are forked after matplotlib was imported, so that they begin at once. With one processor
 there are none, and figures are drawn where they are asked for. The result is the same to the byte.
 """
 
@@ -18,17 +18,17 @@ from contextlib import contextmanager
 from typing import Any
 
 MOST = 4
-# Stands in a text for a drawing that is not ready. No name of a run holds such a character.
+# Placeholder of a drawing in a text. No name of a run holds such a character.
 TOKEN, TOKENS = "\x00{}\x00", re.compile("\x00([0-9]+)\x00")
 
 
 def _begin() -> None:
-    """Leave an interruption to the process that waits."""
+    """Ignore Ctrl-C, which the process that waits handles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class Workers:
-    """Those that draw, and what they draw."""
+    """The worker processes, and the drawings that they make."""
 
     def __init__(self, pool: ProcessPoolExecutor | None) -> None:
         self._pool = pool
@@ -43,7 +43,7 @@ class Workers:
         return done
 
     def later(self, draw: Callable[..., str]) -> Callable[..., str]:
-        """The same function, which returns at once what stands for its result; see filled()."""
+        """The same function, but it returns a placeholder of its result at once; see filled()."""
 
         def begin(*args: object) -> str:
             self._parts.append(self.begin(draw, *args))
@@ -52,13 +52,13 @@ class Workers:
         return begin
 
     def filled(self, text: str) -> str:
-        """A text with the drawings in it."""
+        """A text with its placeholders replaced by the drawings."""
         return TOKENS.sub(lambda found: self._parts[int(found[1])].result(), text)
 
 
 @contextmanager
 def workers() -> Iterator[Workers]:
-    """As many as there are processors."""
+    """One worker for each processor, at most MOST; none with a single processor."""
     count = min(MOST, len(os.sched_getaffinity(0)))
     if count == 1:
         yield Workers(None)
