@@ -104,7 +104,7 @@ static int patch_sites(struct imv_change *changes, unsigned int nr)
 		return -ENOMEM;
 	collect_sites(changes, nr, pokes, &ours);
 	err = patcher_apply(imv_owner, pokes, count);
-	/* A poke made from somebody else's bytes need not be an instruction. */
+	/* If a site holds foreign bytes, its poke may be no valid instruction: report the bytes. */
 	if (err == -EINVAL && !ours)
 		err = -EILSEQ;
 	if (!err)

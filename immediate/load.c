@@ -130,9 +130,9 @@ int imv_add_table(struct module *module, const struct kmarkers_span *span)
 
 /**
  * imv_drop_module() - unregister the sites of a module
- * @module: a module that leaves; of its code, what sets its parameters may still run, and reads
- *	the values that its sites have now.  Its memory stays for another grace period, because
- *	free_module() and a load that fails wait for one
+ * @module: the module being unloaded; the setters of its parameters may still run, and read the
+ *	values that its sites hold now.  Its memory stays for another grace period, because
+ *	free_module() and a failed load wait for one
  *
  * Context: may sleep.
  */

@@ -77,7 +77,7 @@ static void drop_imv_module(struct module *module)
 /*
  * Module notifier.  COMING is sent after relocation and before the module's init
  * function; an error ends the load.  GOING is sent when its exit function has run or its init has
- * failed; the kernel removes the files of the module's parameters later, so what sets them may run.
+ * failed; the kernel removes the module's parameter files later, so their setters may still run.
  */
 static int handle_imv_module(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -91,10 +91,10 @@ static int handle_imv_module(struct notifier_block *nb, unsigned long event, voi
 }
 
 /*
- * This notifier runs after that of markers, which sets values of a module that is
- * coming: then all its sites get their values in one batch.  It runs before that of
- * kprobe events that wait for the module, which has priority 1 or, in newer and in
- * stable kernels, 2: a site with their breakpoint is not an instruction of ours.
+ * This notifier runs after the notifier of markers, which sets values of the module being
+ * loaded: then all sites of the module get their values in one batch.  It runs before the
+ * notifier of kprobe events that wait for the module, which has priority 1 or, in newer and
+ * in stable kernels, 2: a site with their breakpoint does not hold an instruction of ours.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_imv_module,

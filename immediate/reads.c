@@ -8,7 +8,7 @@
 
 #include "reads.h"
 
-/* A mov of 8 bits, with and without a prefix, as older clients have it. */
+/* Length of a mov of 8 bits with a prefix; older clients read one-byte values with it. */
 #define SHORT_LEN	3
 
 /* Bytes of the operand of a site: one-byte and two-byte values are read with a 32-bit mov. */
@@ -28,7 +28,7 @@ u64 imv_load_value(const void *var, unsigned int size)
 	return value;
 }
 
-/* Make a branch je or jne, by @value; their last opcode bytes, short or near, differ in one bit. */
+/* Turn a branch into je or jne, by @value: their last opcode bytes differ in one bit. */
 static void flip(u8 *insn, u64 value)
 {
 	u8 *opcode = insn[0] == 0x0f ? insn + 1 : insn;
@@ -67,9 +67,9 @@ static bool is_read(const struct patcher_site *site, const u8 *insn)
 /*
  * Fill in the poke that makes a site read @value.
  *
- * The bytes of the site are read only once, because kprobes may come and go meanwhile.
- * Return false if the bytes are somebody else's.  Then @poke expects other bytes, and
- * the patcher refuses it and logs whose they are.
+ * The bytes of the site are read only once, because kprobes may be armed or disarmed
+ * meanwhile.  Return false if the bytes are not ours.  Then @poke expects other bytes, and
+ * the patcher refuses it and logs the owner of the bytes.
  */
 bool imv_read_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
 {

@@ -70,7 +70,7 @@ static int set_value(const struct imv_settable *settable, s64 value)
 	return imv_set_many(&change, 1);
 }
 
-/* Say what may be written, if what was written is refused for that. */
+/* Log the allowed range if a write is refused with -EINVAL.  Return @err. */
 static int report_bounds(const struct imv_settable *settable, int err)
 {
 	if (err == -EINVAL)
@@ -116,7 +116,7 @@ static const struct imv_settable *find_settable(const char *wanted)
 	return NULL;
 }
 
-/* Unloading a module waits for the lock. */
+/* Run a line "MODULE.NAME NUMBER".  The value's module is not unloaded while the lock is held. */
 static int run_set_line(char *line)
 {
 	const struct imv_settable *settable;
@@ -190,7 +190,7 @@ static void remove_files(const struct settable_table *table)
 
 /**
  * imv_settable_drop() - remove the files of a module
- * @module: a module that leaves; of its code, what sets its parameters may still run
+ * @module: the module being unloaded; the setters of its parameters may still run
  *
  * Context: may sleep; called by module notifiers, one at a time for a module.
  */
@@ -220,7 +220,7 @@ void imv_settable_init(struct dentry *dir)
 	patcher_control_open(&control);
 }
 
-/* On return no value can be set. */
+/* Close the parameter control: on return no value can be set. */
 void imv_settable_exit(void)
 {
 	patcher_control_close(&control);

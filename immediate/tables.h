@@ -27,7 +27,7 @@ struct imv_table {
 extern const char *const imv_owner;
 
 struct imv_tables {
-	struct mutex lock;		/* taken before the patcher's; also guards the variables */
+	struct mutex lock;	/* lock order: before patcher_lock(); also guards the variables */
 	struct list_head list;
 };
 

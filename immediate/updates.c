@@ -133,9 +133,8 @@ unsigned long imv_updates_of(const void *var)
 }
 
 /**
- * imv_updates_drop() - remove the counters of the values that a module defines; all of them for
- * NULL
- * @module: the module, which is leaving
+ * imv_updates_drop() - remove the counters of the values that a module defines
+ * @module: the module being unloaded; NULL removes all counters
  */
 void imv_updates_drop(struct module *module)
 {

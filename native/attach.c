@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * "kmlive attach PID": attaches BPF programs that do nothing to what the benchmarks
- * peer-bpf-* run, with system calls alone.  What cannot be attached is named, and its
- * benchmark is skipped.  A process in the background keeps the programs attached until it
- * gets a signal, or until PID ends, however that ends; its number is printed.  Nothing is
- * attached if the end of PID cannot be noticed.
+ * "kmlive attach PID": attach BPF programs that do nothing to the code that the benchmarks
+ * peer-bpf-* run, using only system calls.  A program that cannot be attached is reported,
+ * and its benchmark is skipped.  A process in the background keeps the programs attached
+ * until it gets a signal, or until PID ends in any way; its process id is printed.  Nothing
+ * is attached if the end of PID cannot be watched.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static int bpf(int command, union bpf_attr *attr)
 	return result < 0 ? -errno : result;
 }
 
-/* Load "r0 = 0; exit". */
+/* Load the program "r0 = 0; exit". */
 static int load(int type, int attach_type, unsigned int function)
 {
 	static const struct bpf_insn code[] = {
@@ -51,7 +51,7 @@ static int load(int type, int attach_type, unsigned int function)
 	return bpf(BPF_PROG_LOAD, &attr);
 }
 
-/* Attach a program to a raw tracepoint, or where its types say. */
+/* Attach a program to a raw tracepoint; if that is NULL, to the function it was loaded for. */
 static int attach_program(int program, const char *tracepoint)
 {
 	union bpf_attr attr = { .raw_tracepoint.name = (unsigned long)tracepoint };
@@ -67,7 +67,7 @@ static int attach_tracepoint(void)
 	return attach_program(load(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0), "kmarkers_bench_bpf");
 }
 
-/* How many bytes follow a type in the kernel's types. */
+/* Return the number of bytes that follow a type record in BTF. */
 static unsigned long extra_bytes(const struct btf_type *type)
 {
 	unsigned long members = BTF_INFO_VLEN(type->info);
@@ -92,7 +92,7 @@ static unsigned long extra_bytes(const struct btf_type *type)
 	}
 }
 
-/* The number of the type of a function, or an error. */
+/* Return the BTF id of a function, or an error. */
 static int find_function(const char *types, const char *name)
 {
 	const struct btf_header *head = (const void *)types;
@@ -195,12 +195,12 @@ static void attach_all(void)
 	fflush(stderr);
 }
 
-/* Keep what is attached until the process ends to which this leads. */
+/* Keep programs attached until this process ends. */
 static void keep(int process)
 {
 	struct pollfd end = { .fd = process, .events = POLLIN };
 
-	/* Whoever waits for the number waits until this is closed. */
+	/* Readers of the process id wait until the output is closed. */
 	close(STDOUT_FILENO);
 	close(STDERR_FILENO);
 	while (poll(&end, 1, -1) < 0 && errno == EINTR)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* bench_modules/chunks.h for a program: a mapping, with advice on its pages. */
+/* bench_modules/chunks.h for a program: a mapping with madvise() for its pages. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,7 @@ int bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge)
 
 	if (!all)
 		return -ENOMEM;
-	/* A kernel without transparent huge pages refuses both, and has only small ones. */
+	/* A kernel without transparent huge pages refuses both, and has only small pages. */
 	madvise(all, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	memset(all, 0, bytes);
 	at = (unsigned long)all;

@@ -52,7 +52,7 @@ int native_counter_open(const struct native_counter *counter)
 	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Open all counters, and say which there are not. */
+/* Open all counters, and report those that are not available. */
 static bool open_all(void)
 {
 	unsigned int i, nr = 0;
@@ -97,7 +97,7 @@ static double count_window(int fd, bench_op *op, u32 loops, double *share)
 	struct native_count before, count;
 	double part;
 
-	/* The times cannot be reset: they go on. */
+	/* The times cannot be reset: use differences. */
 	if (read(fd, &before, sizeof(before)) != sizeof(before) ||
 	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		return NAN;
@@ -124,7 +124,7 @@ double native_counter_passes(int fd, const struct bench_variant *variant, const 
 	for (layout = 0; layout < variant->nr_layouts; layout++) {
 		bench_op *op = variant->op[layout];
 
-		/* Once unseen, so that the code is known to caches and predictors. */
+		/* One uncounted call, to warm up caches and predictors. */
 		op(least);
 		sum += count_window(fd, op, most, share) - count_window(fd, op, least, share);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Hardware counters: what a pass of each variant does beside taking time. */
+/* Hardware counters: numbers of events in a pass of each variant. */
 #ifndef NATIVE_COUNTERS_H
 #define NATIVE_COUNTERS_H
 
@@ -12,7 +12,7 @@ struct native_counter {
 	u64 config;
 };
 
-/* Events, and the ns in which they should have been counted, and were. */
+/* Number of events, and the ns for which their counter was enabled and was running. */
 struct native_count {
 	u64 value, enabled, running;
 };
@@ -21,16 +21,16 @@ struct native_count {
 int native_counter_open(const struct native_counter *counter);
 
 /*
- * The events of a pass, or NAN: the slope over two numbers of passes, at every layout.
+ * Return the events of a pass, or NAN: the slope over two numbers of passes, at every layout.
  * Set @share to the least share of the time in which the counter ran.
  */
 double native_counter_passes(int fd, const struct bench_variant *variant, const u32 *loops,
 			     double *share);
 
-/* What would have been counted in the whole time, or NAN. */
+/* Return the count, scaled to the whole time, or NAN. */
 double native_count_scaled(const struct native_count *count);
 
-/* Begin a file of CSV in a directory, if it is not NULL; or say why there are no counters. */
+/* Begin a CSV file in @dir, unless that is NULL.  Report why if there are no counters. */
 void native_counters_begin(const char *dir);
 /* Count in each variant of a group, after it was measured. */
 void native_counters_show(const struct bench_group *group);

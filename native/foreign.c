@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Breakpoints that a tracer or a debugger has stored into the program's text.  They mean
- * something at their place in a mapping of the program's file alone: a copy of them is
- * nobody's, and would end the program.
+ * Breakpoints that a tracer or a debugger has stored into the program's text.  They are valid
+ * only at their address in a mapping of the program's file: a copy of one is handled by no
+ * one, and would end the program.
  */
 #include <string.h>
 
@@ -35,7 +35,10 @@ static bool has_text_relocations(const struct dl_phdr_info *info)
 	return false;
 }
 
-/* From Linux 6.18 a uprobe on a long nop becomes a call to a page that the kernel maps. */
+/*
+ * Is the instruction a call of a uprobe?  From Linux 6.18 on, a uprobe on a long nop becomes a
+ * call to a page that the kernel maps.
+ */
 static bool calls_trampoline(const u8 *bytes, unsigned long addr)
 {
 	char name[sizeof(TRAMPOLINE)];
@@ -49,7 +52,7 @@ static bool calls_trampoline(const u8 *bytes, unsigned long addr)
 }
 
 /*
- * How many bytes from the first that differs from the file are a tracer's?  A nop may be
+ * Return how many bytes, from the first that differs from the file, a tracer wrote.  A nop may be
  * on its way to a call: an int3, and behind it bytes of either.
  */
 static size_t foreign_bytes(const u8 *now, const u8 *was, size_t left, unsigned long addr)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keeping fork() and batches apart.  The text is a shared mapping: a child that kept it
- * would execute its parent's changes, and its own changes would change the parent.  No
- * batch runs while the program forks, and the child gets a copy of the text before
- * fork() returns.
+ * Serialise fork() and batches.  The text is a shared mapping: a child that kept it would execute
+ * its parent's changes, and its own changes would change the parent.  No batch runs while the
+ * program forks, and the child gets a copy of the text before fork() returns.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -16,10 +15,10 @@
 #include "rcu.h"
 #include "text.h"
 
-/* The mask of the thread that forks; it is alone behind the gate. */
+/* Signal mask of the forking thread; only one thread forks at a time. */
 static sigset_t mask;
 
-/* The thread gets its reader now: the child forgets all others. */
+/* Allocate this thread's reader now: the child drops all others. */
 static void before_fork(void)
 {
 	sigset_t all;
@@ -39,7 +38,7 @@ static void after_fork_parent(void)
 	native_gate_open();
 }
 
-/* Signals come last: their handlers may contain sites. */
+/* Unblock signals last: their handlers may contain sites. */
 static void after_fork_child(void)
 {
 	native_text_after_fork_child();

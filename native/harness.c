@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* bench_modules/platform.h for a program: switches of threads, and core cycles. */
+/* bench_modules/platform.h for a program: context switches of the thread, and core cycles. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kmlive: times what a program does while the kernel's code for it is switched between
+ * kmlive: times system calls of a program while the kernel's code for them is switched between
  * variants with and without markers: getppid(2) here, and packets in macro.c.  It runs in
  * a test kernel or on a machine that has kmarkers_bench loaded, and is linked statically,
  * for a small initramfs.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What kmlive measures. */
+/* The groups that kmlive measures. */
 #ifndef NATIVE_LIVE_H
 #define NATIVE_LIVE_H
 
@@ -7,7 +7,7 @@
 
 #include <kmarkers/bench.h>
 
-/* What groups say besides their samples: lines of key=value, for env. */
+/* Output of groups beside their samples: lines of key=value for env. */
 extern FILE *native_live_env;
 
 int native_live_select(const char *place, const char *variant);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Selecting what the kernel does, for all groups of kmlive. */
+/* Select variants of kernel code, for all groups of kmlive. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

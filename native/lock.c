@@ -4,13 +4,13 @@
 
 __thread unsigned int native_mutexes_held;
 
-/* What the thread's cancelability was, which is off inside the gate. */
+/* Cancelability of the thread before it entered the gate; it is disabled inside. */
 static __thread int cancel_state;
 
 /*
  * The gate between mutexes and fork().  Threads take tickets and are admitted in that
  * order, so that neither threads that take mutexes in a loop nor threads that fork in a
- * loop keep the others out.
+ * loop starve others.
  */
 static struct {
 	pthread_mutex_t lock;
@@ -40,7 +40,7 @@ static void end_turn(void)
 	pthread_mutex_unlock(&gate.lock);
 }
 
-/* Much of what is called inside may be a point of cancellation, and so is the wait. */
+/* Disable cancellation: the wait, and functions called inside, may be cancellation points. */
 void native_gate_enter(void)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);

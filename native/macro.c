@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What programs of 2006 and 2008 did most, as exchanges of packets with this machine: an
+ * The most frequent operations of the benchmarks of 2006 and 2008, with this machine as peer: an
  * echo request and its reply, as in a flood of pings; and a message of a hundred bytes from
  * one socket to another, as in hackbench.  Each packet meets the hook of
  * bench_modules/live_packets.c, whose variants are switched.
@@ -23,14 +23,14 @@
 
 #define PLACE		"packets-live"
 #define HITS		"/sys/kernel/debug/kmarkers/bench/hits"
-/* So few passes that all windows of a variant end before the clock ticks again. */
+/* Numbers of passes, so small that all windows of a variant end before the next clock tick. */
 #define LOOPS		{ 2, 4, 8 }
 #define PROOF		64
 #define SECOND_NS	1000000000ULL
-/* In <linux/icmp.h>, beside which those of libc cannot be included. */
+/* From <linux/icmp.h>, which conflicts with the headers of libc. */
 #define ICMP_FILTER	1
 
-/* Where a packet is sent and where its answer comes; what is sent. */
+/* Socket that sends a packet, socket that receives the answer, and the packets. */
 static int from = -1, to = -1;
 
 static struct {
@@ -40,7 +40,7 @@ static struct {
 
 static u8 message[100];
 
-/* An exchange that fails is no exchange, and what was measured with it is nothing. */
+/* A failed exchange invalidates the whole measurement. */
 static void exchange(const void *packet, size_t size)
 {
 	u8 answer[256];
@@ -110,7 +110,7 @@ static int select_hackbench(unsigned int variant)
 	return select_variant(&native_macro_hackbench, variant);
 }
 
-/* How often the hook of a variant ran so far. */
+/* Return how often the hook of a variant has run so far. */
 static u64 read_hits(const char *name)
 {
 	unsigned long long now, hits = 0;
@@ -126,8 +126,8 @@ static u64 read_hits(const char *name)
 }
 
 /*
- * Say how often each variant's code runs, and refuse to measure one whose code does not run in each
- * operation.  Packets of other programs count, too.
+ * Print how often each variant's code runs, and refuse to measure a variant whose code does not run
+ * in each operation.  Packets of other programs count, too.
  */
 static int prove(const struct bench_group *group)
 {
@@ -156,7 +156,7 @@ static int prove(const struct bench_group *group)
 	return 0;
 }
 
-/* Open a socket of this machine's address, from which nothing is awaited for ever. */
+/* Open a socket of this machine's address, with a receive time-out. */
 static int open_socket(int type, int protocol)
 {
 	struct sockaddr_in here = {
@@ -175,7 +175,7 @@ static int open_socket(int type, int protocol)
 	return -1;
 }
 
-/* Let one socket send to another. */
+/* Connect a socket to the address of another one. */
 static int link_to(int sender, int receiver)
 {
 	struct sockaddr_in address;
@@ -185,7 +185,7 @@ static int link_to(int sender, int receiver)
 	       connect(sender, (struct sockaddr *)&address, size);
 }
 
-/* RFC 1071. */
+/* Internet checksum, RFC 1071. */
 static u16 checksum(const void *data, size_t size)
 {
 	const u16 *words = data;

@@ -77,7 +77,7 @@ static int last_allowed_cpu(void)
 	return cpu;
 }
 
-/* Pin the process to the CPU that was asked for, or else to one if that is allowed. */
+/* Pin the process to the chosen CPU; without a choice, to the last allowed CPU, if possible. */
 static int pin(struct bench_config *config, bool chosen)
 {
 	cpu_set_t one;
@@ -98,7 +98,7 @@ static int pin(struct bench_config *config, bool chosen)
 	return 0;
 }
 
-/* Print what the machine lacks.  Return false without live patching: nothing can be measured. */
+/* Print missing features.  Return false without live patching, when nothing can be measured. */
 static bool check_machine(void)
 {
 	if (!native_machine_has_invariant_tsc())
@@ -187,7 +187,7 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 	unsigned int i;
 	int err = 0;
 
-	/* env is written first, to find out if nothing can be, and last, with what is lacking. */
+	/* Write env first, to find out if writing works, and again last, with missing parts. */
 	if (dir && (native_output_open(dir) || write_env(dir, config)))
 		return -EIO;
 	native_counters_begin(dir);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The notes of a program are for the tracers of programs: no table of ours has them. */
+/* Notes of a program are read by user-space tracers only; we have no tables of them. */
 #include "../sdt/note_kprobes.h"
 
 int sdt_notes_on(void)

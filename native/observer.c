@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* observer_thread.h for a program: the observer is a thread. */
+/* The observer thread, in a program: implements observer_thread.h. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,7 +13,7 @@ static pthread_t thread;
 static bool stop;
 
 /*
- * The thread.  A program cannot count its CPU's interrupts, so the gaps that they make
+ * Function of the thread.  A program cannot count its CPU's interrupts, so the gaps that they make
  * are included; the variant idle-stall shows how long those are.
  */
 static void *run(void *unused)

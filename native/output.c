@@ -16,7 +16,7 @@ static char *path_of(const char *dir, const char *name, const char *suffix)
 	return asprintf(&path, "%s/%s%s", dir, name, suffix) < 0 ? NULL : path;
 }
 
-/* Does a directory hold another run?  Its files would be taken for those of this run. */
+/* Does the directory contain files of another run, which would be mistaken for this run's? */
 static bool holds_run(const char *dir)
 {
 	char *path = path_of(dir, "env", "");
@@ -63,7 +63,7 @@ int native_output_check(FILE *file, const char *name)
 int native_output_close(FILE *file, const char *dir, const char *name, const char *suffix)
 {
 	int err = native_output_check(file, name);
-	/* A file that lacks its end could be taken for a whole one. */
+	/* Remove a truncated file, which could be mistaken for a complete one. */
 	char *path = err ? path_of(dir, name, suffix) : NULL;
 
 	fclose(file);

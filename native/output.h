@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* Make the directory, unless it exists.  Return 0, or -EIO if that fails or it holds a run. */
+/* Make the directory, unless it exists.  Return 0, or -EIO if that fails or it contains a run. */
 int native_output_open(const char *dir);
 
 /* Create a file in the directory.  Return NULL if that fails. */

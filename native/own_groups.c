@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The benchmarks of kmbench itself, which tests check. */
+/* The list of kmbench's own benchmarks. */
 #include "../bench_modules/groups.h"
 #include "registered.h"
 

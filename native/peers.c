@@ -25,7 +25,7 @@ BENCH_OPS(none_clone, (void)0)
 BENCH_OPS(marker_off, trace_mark(bench_peers_off, "%d %p", 1, NULL))
 BENCH_OPS(marker_on, trace_mark(bench_peers_on, "%d %p", 1, NULL))
 
-/* What a program can do without us: a flag, and a pointer to a function that may do nothing. */
+/* Alternatives without any library: a flag, and a function pointer. */
 static noinline void peers_called(int number, const void *pointer)
 {
 	barrier();
@@ -57,7 +57,7 @@ static const struct bench_variant own[] = {
 static struct {
 	const char *name, *package;
 	const struct bench_peer *peer;
-	const char *why;	/* why it, or only its row that is on, cannot be measured */
+	const char *why;	/* why the peer, or only its enabled row, cannot be measured */
 	bool on;
 } peers[] = {
 	{ "peer-lttng-ust", "liblttng-ust-dev" },
@@ -129,7 +129,7 @@ void native_peers_load(void)
 	bench_empty_loop_peers.nr_variants = nr;
 }
 
-/* How many pieces of code the layouts of a variant are. */
+/* Count the distinct code addresses among the layouts of a variant. */
 static unsigned int count_codes(const struct bench_variant *variant)
 {
 	unsigned int i, nr = 1;
@@ -160,7 +160,7 @@ void native_peers_show(FILE *file)
 	}
 }
 
-/* Use the rows of peers that are off, and of peers that can be switched on. */
+/* Collect the disabled row of each peer, and the enabled row of each peer that can be enabled. */
 static int setup(void)
 {
 	unsigned int i, nr = ARRAY_SIZE(own);

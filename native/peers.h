@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Load the peers that exist and name those that do not; called before the group is used. */
+/* Load the peers that exist and report missing ones; called before the group is used. */
 void native_peers_load(void);
 
 /* Write a line of env for each row that could not be measured, with the reason. */

@@ -4,7 +4,7 @@
 
 #include "place.h"
 
-/* Multiples of this number, which belongs to the golden ratio, are spread evenly. */
+/* 2^64 divided by the golden ratio: multiples of this number are spread evenly. */
 #define SPREAD		0x9e3779b97f4a7c15ULL
 
 unsigned int native_place_stack(unsigned long long seed)
@@ -23,7 +23,7 @@ void native_place_heap(unsigned long long seed)
 	static void *kept;
 
 	kept = malloc(heap_offset(seed) + 1);
-	/* The compiler must keep what nothing uses. */
+	/* Keep the compiler from removing the unused allocation. */
 	asm volatile("" : : "r" (kept) : "memory");
 }
 

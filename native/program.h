@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The file of the program, and what /proc says of its mappings. */
+/* The file of the program, and names of mappings from /proc. */
 #ifndef NATIVE_PROGRAM_H
 #define NATIVE_PROGRAM_H
 
@@ -9,9 +9,9 @@
 
 /**
  * struct native_program - the program in memory, and its file
- * @info: of the dynamic linker; .dlpi_addr is how far it lies from where it was linked to
+ * @info: entry of the dynamic linker; .dlpi_addr is the load bias
  * @file: its file, mapped; NULL if that cannot be read
- * @size: of the file
+ * @size: size of the file
  */
 struct native_program {
 	struct dl_phdr_info info;

@@ -2,15 +2,14 @@
 /*
  * RCU for the threads of a program.
  *
- * No lock is held while anybody waits for readers, and none is taken by a reader: a
- * probe may wait for a lock of the program, and the program may hold that lock while it
- * forks.
+ * No lock is held while a thread waits for readers, and no reader takes one: a probe may
+ * wait for a lock of the program, and the program may hold that lock while it forks.
  *
  * A reader stores the number of the present period when its outermost section begins,
  * and has depth 0 outside.  A writer begins a new period after it has withdrawn an
  * object, and has every CPU execute a barrier.  A reader that found the object began its
- * section before that barrier, in an older period: its word shows that to the writer.
- * A reader whose word does not show it read the pointer after the barrier.
+ * section before that barrier, in an older period: its state shows that to the writer.
+ * A reader whose state does not show it reads the pointer after the barrier.
  */
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -38,13 +37,13 @@
 		for (reader = (chunk)->readers;				\
 		     reader < (chunk)->readers + ARRAY_SIZE((chunk)->readers); reader++)
 
-/* The word of a thread, on a cache line of its own, and whether a thread has it. */
+/* A reader: the state of a thread, on a cache line of its own, and whether it is in use. */
 struct reader {
 	unsigned long inside;
 	bool taken;
 } __aligned(LINE_BYTES);
 
-/* Chunks are never freed: a word may be read by a writer after its thread has ended. */
+/* Chunks are never freed: a writer may read the state of a reader after its thread has ended. */
 struct chunk {
 	struct chunk *next;
 	struct reader readers[CHUNK_BYTES / LINE_BYTES - 1];
@@ -72,7 +71,7 @@ static bool take_reader(struct reader *reader)
 					   __ATOMIC_RELAXED);
 }
 
-/* Store the word before the flag: whoever takes the reader finds depth 0. */
+/* Release a reader.  Its state is stored before the flag: the next owner finds depth 0. */
 static void drop_reader(struct reader *reader)
 {
 	NATIVE_RCU_RELEASE();
@@ -112,8 +111,8 @@ static struct reader *find_reader(void)
 }
 
 /*
- * Give the calling thread a word, at its first section.  It may be in a signal handler,
- * and one may interrupt this: then the word of that handler is the thread's.
+ * Allocate the calling thread's reader at its first read-side section.  This may run in a signal
+ * handler, or be interrupted by one that allocates the reader first.
  */
 unsigned long *kmarkers_rcu_join(void)
 {
@@ -130,7 +129,10 @@ unsigned long *kmarkers_rcu_join(void)
 	return kmarkers_rcu_reader;
 }
 
-/* A thread ends.  If it has sections after this, it gets another word, and this is called again. */
+/*
+ * Release the reader of an ending thread.  If the thread enters a section after this, it gets
+ * another reader.
+ */
 static void leave(void *reader)
 {
 	kmarkers_rcu_reader = NULL;
@@ -164,13 +166,13 @@ static bool order_readers(void)
 	       !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
-/* Begin a period.  Objects withdrawn before it are free when the older ones have no readers. */
+/* Begin a period.  Objects withdrawn before can be freed when older periods have no readers. */
 unsigned long native_rcu_begin(void)
 {
 	return __atomic_add_fetch(&kmarkers_rcu_period, KMARKERS_RCU_DEPTH + 1, __ATOMIC_SEQ_CST);
 }
 
-/* The oldest period that has a reader, or the largest number.  Readers were ordered. */
+/* Return the oldest period with a reader, or ~0UL.  Call order_readers() before. */
 static unsigned long oldest_period(void)
 {
 	unsigned long inside, oldest = ~0UL;
@@ -186,7 +188,7 @@ static unsigned long oldest_period(void)
 	return oldest;
 }
 
-/* Sleep a millisecond.  It is no point of cancellation, as nanosleep() would be. */
+/* Sleep @ms milliseconds.  This is no cancellation point, as nanosleep() would be. */
 static void sleep_briefly(unsigned int ms)
 {
 	const struct timespec time = { .tv_nsec = ms * 1000000L };
@@ -213,8 +215,8 @@ bool native_rcu_wait_briefly(unsigned long state)
 }
 
 /*
- * Without membarrier(2) this sleeps instead: by then each CPU has stored what its
- * threads had stored, because it empties its store buffer at every interrupt.
+ * Without membarrier(2) this sleeps instead: after that, the earlier stores of all threads
+ * are visible, because a CPU empties its store buffer at every interrupt.
  */
 void native_rcu_synchronize(void)
 {

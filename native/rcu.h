@@ -3,10 +3,10 @@
 #ifndef NATIVE_RCU_H
 #define NATIVE_RCU_H
 
-/* Prepare for threads that end.  Return 0, or an error number of pthread_key_create(). */
+/* Make ending threads release their readers.  Return 0, or an error of pthread_key_create(). */
 int native_rcu_start(void);
 
-/* Forget, in the child of fork(), the readers that exist in its parent alone. */
+/* Drop, in the child of fork(), the readers of threads that exist only in the parent. */
 void native_rcu_after_fork_child(void);
 
 #endif /* NATIVE_RCU_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The groups of a program of others, in place of bench_modules/groups.c and its peers. */
+/* The groups that a user's program registers; replaces bench_modules/groups.c and peers.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "peers.h"
 #include "registered.h"
 
-/* Groups beyond the most are counted, and refused when the program runs. */
+/* Groups beyond the maximum are counted, and refused when the program runs. */
 const struct bench_group *bench_groups[BENCH_MAX_GROUPS];
 unsigned int bench_nr_groups;
 

@@ -10,11 +10,11 @@
 #include "../patcher/insn.h"
 #include "shadow.h"
 
-/* The <asm/prctl.h> of Debian 12 does not have them. */
+/* Missing in <asm/prctl.h> of Debian 12. */
 #define ARCH_SHSTK_STATUS	0x5005
 #define SHADOW_STACK		1UL
 
-/* Kernels before 6.6 do not know the question. */
+/* Kernels before 6.6 do not have this arch_prctl(). */
 bool native_has_shadow_stack(void)
 {
 	unsigned long features = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sites_peers.h for a program, which has neither static keys nor stop_machine(): what a
- * batch cannot do without, by hand, in shared memory that is mapped a second time.
+ * sites_peers.h for a program, which has neither static keys nor stop_machine(): the
+ * indispensable steps of a batch, by hand, in shared memory that is mapped a second time.
  */
 #include <errno.h>
 #include <sys/mman.h>

@@ -35,7 +35,7 @@ DECLARE_SECTION(imv);
 
 #define RECORDS(kind, record)	__start_kmarkers_##kind##_heads, __stop_kmarkers_##kind##_heads, record
 
-/* In the order of modules: markers have their states when sites are written. */
+/* Tables, in the order of registration, as for modules: markers get their states before sites. */
 enum { STUBS, MARKERS, SDT, IMV, TABLES, TARGETS = TABLES };
 
 static const struct {
@@ -78,7 +78,7 @@ static int take(unsigned int table)
 	return join_chunks(&targets, TARGETS) ?: sdt_add_table(NULL, &span, &targets);
 }
 
-/* Take over all tables.  One that is refused keeps no other from being used. */
+/* Register all tables. A refused one does not affect the others. */
 static int take_tables(void)
 {
 	static bool taken[TABLES];
@@ -129,7 +129,7 @@ void imv_show_symbol(struct seq_file *m, unsigned long addr)
 	seq_printf(m, "0x%lx", addr);
 }
 
-/* The stream has a lock: it is taken when those of the list are no longer held. */
+/* Write to the stream, which takes its lock, only after the locks of the list are released. */
 void kmarkers_list(FILE *file)
 {
 	struct seq_file m;

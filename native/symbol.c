@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the kernel's table of symbols says of an address, said for a program by its file. */
+/* Look up symbols of addresses in the program's file, as kallsyms does in the kernel. */
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>

@@ -118,7 +118,7 @@ int patcher_text_vet(const struct patcher_poke *pokes, unsigned int nr, bool loc
 	return 0;
 }
 
-/* Kprobes are the kernel's. */
+/* Does nothing: a program has no kprobes. */
 void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool *probed)
 {
 }

@@ -28,7 +28,7 @@ static bool handle_registers(greg_t *gregs)
 #define LOAD(name, index)	regs.name = gregs[index];
 #define STORE(name, index)	gregs[index] = regs.name;
 	FOR_EACH_REGISTER(LOAD)
-	/* A read-side section stands for disabled interrupts: patcher_unregister() waits for it. */
+	/* A read-side section replaces disabled interrupts: patcher_unregister() waits for it. */
 	rcu_read_lock();
 	ours = handle_int3(&regs);
 	rcu_read_unlock();
@@ -46,7 +46,7 @@ static void on_sigtrap(int sig, siginfo_t *info, void *context)
 
 	/* SI_KERNEL means int3; single steps, debug registers and kill(2) have other codes. */
 	ours = info->si_code == SI_KERNEL && handle_registers(interrupted->uc_mcontext.gregs);
-	/* The interrupted code may be reading it, and knows of no handlers of a site. */
+	/* Restore errno: the interrupted code may use it, and does not expect a handler. */
 	errno = before;
 	if (ours)
 		return;

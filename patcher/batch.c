@@ -24,7 +24,7 @@ static int compare_pokes(const void *a, const void *b)
 
 /*
  * Sort pokes, unless they are in order already, as from callers that walk a table: heap
- * sort does not take advantage of that.  Return true if they were not.
+ * sort does not take advantage of that.  Return true if they were not in order.
  */
 static bool sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 {
@@ -39,7 +39,7 @@ static bool sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 	return false;
 }
 
-/* The kind of a batch, which decides what its pokes must be. */
+/* Check of one poke; each kind of batch has its own. */
 typedef int check_function(const struct patcher_table *table, const struct patcher_poke *poke);
 
 static __always_inline int check_change(const struct patcher_table *table, const struct patcher_poke *poke)
@@ -72,8 +72,8 @@ static __always_inline int check_poke(const char *owner, struct patcher_poke *po
 }
 
 /*
- * Count the pokes that are of the next sites, in order, and so usual that they pass all checks,
- * as nearly all do.  The table is that of the last poke, whose owner was checked.
+ * Count the leading pokes that change the next sites in order and are so usual that they pass all
+ * checks, as nearly all are.  The table is that of the last poke, whose owner was checked.
  */
 static unsigned int count_usual(struct patcher_cursor *cursor, const struct patcher_poke *pokes,
 				unsigned int nr)
@@ -250,7 +250,7 @@ int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr
 }
 EXPORT_SYMBOL_GPL(patcher_apply);
 
-/* Are all pokes in a table of a module that is coming, none of whose code has run? */
+/* Are all pokes in a table of a module that is being loaded, none of whose code has run? */
 static bool is_new(const struct patcher_table *table, const struct patcher_poke *pokes,
 		   unsigned int nr)
 {
@@ -287,8 +287,9 @@ int patcher_apply_new(const struct patcher_table *table, struct patcher_poke *po
 EXPORT_SYMBOL_GPL(patcher_apply_new);
 
 /*
- * One byte, from or to int3; without it, an instruction.  What is left of the old
- * instruction behind a breakpoint is of no matter while it stands.
+ * Check a poke that sets or removes a permanent breakpoint: it changes only the first byte, from or
+ * to int3, and the bytes without the int3 are an instruction.  While the int3 is set, the bytes
+ * behind it do not matter.
  */
 static __always_inline int check_trap(const struct patcher_table *table, const struct patcher_poke *poke)
 {
@@ -307,13 +308,13 @@ static int check_traps(const char *owner, struct patcher_poke *pokes, unsigned i
 }
 
 /**
- * patcher_store_traps() - put breakpoints that stay, or take them away
+ * patcher_store_traps() - set or remove permanent breakpoints
  * @owner: as in the table of every site, which has a trap function
  * @pokes: the changes, of the first byte only: to int3, or from it; sorted in place
  * @nr: how many, at least 1
  *
- * One store for each site and one round in all.  A breakpoint that stands may also
- * be replaced by patcher_apply(), by any instruction: meanwhile that is emulated.
+ * This takes one store for each site and one round in all.  A permanent breakpoint may
+ * also be replaced by any instruction with patcher_apply(), which emulates it meanwhile.
  *
  * Context: may sleep.
  * Return: as patcher_apply(); -EPERM also for a site whose table has no trap

@@ -121,7 +121,7 @@ static unsigned long call_target(unsigned long addr)
 	return addr + KMARKERS_CALL_LEN + displacement;
 }
 
-/* Find where a function begins. Its extent holds a name, which is too large for two on a stack. */
+/* Find the start of a function.  Not inlined: its extent is too large for two on one stack. */
 static noinline int find_start(const char *name, unsigned long *start)
 {
 	struct kmarkers_extent extent;
@@ -132,9 +132,9 @@ static noinline int find_start(const char *name, unsigned long *start)
 }
 
 /*
- * Is there a direct call to the function at @callee at @addr?  On IBT builds a direct call may skip
- * the ENDBR.  A kernel that counts its calls (retbleed=stuff) lets them go to the
- * padding before the function, where it has put the counting.  A call with a
+ * Is the instruction at @addr a direct call to the function at @callee?  On IBT builds a direct
+ * call may skip the ENDBR.  A kernel that counts its calls (retbleed=stuff) lets them go to
+ * the padding before the function, where it has put the counting.  A call with a
  * breakpoint on it counts as a call: patcher_vet() refuses it later and says whose
  * breakpoint it is.
  */

@@ -46,8 +46,8 @@ void patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr, s
 
 /*
  * Do @len bytes hold one of the instructions that nearly all sites hold: the nop of 5 bytes
- * of "P6", call or jmp rel32, mov $imm32 to a register without prefix?  It tells without
- * decoding, which takes most of the time of validation.
+ * of "P6", call or jmp rel32, mov $imm32 to a register without prefix?  The check does not
+ * decode, because decoding takes most of the time of validation.
  */
 static inline bool patcher_insn_is_usual(const u8 *bytes, unsigned int len)
 {

@@ -146,8 +146,8 @@ static const struct patcher_poke *find_landing(unsigned long probe,
 /*
  * May the kernel optimise a kprobe, now or later, without checking the text again?
  * Such a kprobe is part of an aggregate, which has room for the instructions that it
- * covers.  An aggregate has other kprobes in its list, unless they are gone while its
- * jump is still there.
+ * covers.  An aggregate has other kprobes in its list, unless they were unregistered
+ * while its jump is still in memory.
  */
 static bool may_be_optimised(const struct kprobe *kp)
 {
@@ -156,7 +156,7 @@ static bool may_be_optimised(const struct kprobe *kp)
 	return container_of(kp, struct optimized_kprobe, kp)->optinsn.size;
 }
 
-/* The kernel has forgotten the post_handler of a guard kprobe in the text of a module that is gone. */
+/* Was the module with the guard's text unloaded?  The kernel has dropped the post_handler then. */
 static bool is_guard_gone(const struct guard_kprobe *guard)
 {
 	return guard->kp.flags & KPROBE_FLAG_GONE;
@@ -185,7 +185,7 @@ struct obstacle {
 static bool is_obstacle(const struct kprobe *kp, const struct patcher_poke *pokes,
 			unsigned int nr, struct obstacle *obstacle)
 {
-	/* The probed module is gone: this kprobe writes no text any more. */
+	/* The probed module was unloaded: this kprobe writes no text any more. */
 	if (kp->flags & KPROBE_FLAG_GONE)
 		return false;
 	obstacle->kp = kp;
@@ -260,7 +260,7 @@ void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool
 	const struct kprobe *kp;
 	unsigned int i;
 
-	/* Claim checks register kprobes of their own. */
+	/* patcher_lock() excludes claim checks, which register kprobes of their own. */
 	patcher_lock();
 	patcher_kprobes_lock();
 	for (i = 0; i < BUCKETS; i++)
@@ -302,7 +302,7 @@ static int add_guard(kprobe_opcode_t *addr)
 	return 0;
 }
 
-/* The address of a kprobe that may be optimised although a new jump leads into it, or NULL. */
+/* Return the address of a kprobe that may be optimised and that a new jump leads into, or NULL. */
 static kprobe_opcode_t *find_kprobe_jumped_into(const struct patcher_poke *pokes, unsigned int nr,
 						int *err)
 {
@@ -326,7 +326,7 @@ static kprobe_opcode_t *find_kprobe_jumped_into(const struct patcher_poke *pokes
  * @nr: how many
  *
  * Context: may sleep; patcher_lock() is held, patcher_kprobes_lock() is not.
- * Return: 0, -EBUSY or -ENOMEM; patcher_kprobes_vet() has the last word.
+ * Return: 0, -EBUSY or -ENOMEM; patcher_kprobes_vet() decides later, under the lock.
  */
 int patcher_kprobes_make_way(const struct patcher_poke *pokes, unsigned int nr)
 {

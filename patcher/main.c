@@ -51,7 +51,7 @@ DEFINE_SHOW_ATTRIBUTE(patcher_stats);
 static void show_patcher_site(void *data, const struct patcher_table *table,
 		      const struct patcher_site *site, u8 *addr)
 {
-	/* Each look-up of a symbol takes long. */
+	/* Skip sites that would not be printed: looking up a symbol takes long. */
 	if (!kmarkers_list_goes_on(data))
 		return;
 	seq_printf(data, "%s %pS %*ph%s\n", table->owner, addr, site->len, addr,

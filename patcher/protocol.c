@@ -111,7 +111,7 @@ static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
 		WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
 }
 
-/* Before a breakpoint is written, so that is_foreign() does not disown it. */
+/* Increment @number before a breakpoint is written, so that is_foreign() does not disown it. */
 static void raise_number(struct current_batch *batch)
 {
 	/* Pairs with the acquire in patcher_handle_int3(). */
@@ -215,8 +215,8 @@ void patcher_write_prefixes(struct patcher_poke *pokes, unsigned int nr, unsigne
 }
 
 /*
- * The same for breakpoints that come to stay or go.  A handler may still look at a
- * breakpoint that was there before; an emulator may not notice that it has gone.
+ * Set or remove permanent breakpoints, each with one store.  A handler may still look at a
+ * breakpoint that was set before; an emulator may not notice that it was removed.
  */
 void patcher_write_traps(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk)
 {
@@ -281,7 +281,7 @@ NOKPROBE_SYMBOL(emulate_pending);
  *	3. the byte in memory
  *	4. the number once more
  *
- * A breakpoint that stays has no batch.  Its trap function disowned it before 3, so it
+ * A permanent breakpoint has no batch.  Its trap function disowned it before 3, so it
  * was not armed then, and the number grows between that and the store.
  *
  * If the byte is not int3, it was replaced since the CPU fetched it: by a batch of

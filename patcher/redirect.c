@@ -176,7 +176,7 @@ int patcher_restore_call(struct patcher_redirect *redirect)
 	int err = -EINVAL;
 
 	mutex_lock(&lock);
-	/* Once we let go, @redirect may be in use again. */
+	/* Read this before the lock is released: afterwards @redirect may be reused. */
 	module = redirect->module;
 	if (patcher_is_registered(&redirect->core.table))
 		err = put_back_call(redirect);
@@ -251,8 +251,8 @@ static int take_function(struct patcher_detour *detour)
  *
  * Context: may sleep.
  * Return: 0; -EINVAL as patcher_redirect_call(); -ENOENT if the kernel itself has no
- * such traceable function (a function of a module might be freed, and ftrace would not
- * forget it then); -EPERM if the function may run while a breakpoint is handled; -EBUSY
+ * such traceable function (a function of a module might be freed, and would stay in the
+ * filter then); -EPERM if the function may run while a breakpoint is handled; -EBUSY
  * if someone else redirects it, @detour is in use or kernel.ftrace_enabled is 0;
  * -ENOMEM; or another error of ftrace.
  */
@@ -301,7 +301,7 @@ int patcher_restore_function(struct patcher_detour *detour)
 	int err;
 
 	mutex_lock(&lock);
-	/* Once we let go, @detour may be in use again. */
+	/* Read this before the lock is released: afterwards @detour may be reused. */
 	module = detour->module;
 	err = give_back(detour);
 	mutex_unlock(&lock);
@@ -340,7 +340,7 @@ int patcher_trace_function(struct ftrace_ops *ops, const char *function, unsigne
 EXPORT_SYMBOL_GPL(patcher_trace_function);
 
 /**
- * patcher_find_symbol() - where the kernel keeps what it does not export
+ * patcher_find_symbol() - find the address of a symbol that the kernel does not export
  * @symbol: the symbol's name, of data or of a function
  *
  * Context: may sleep.

@@ -94,7 +94,7 @@ bool patcher_is_registered(const struct patcher_table *table)
 }
 
 /*
- * Unregister the sites of a table; not exported. The caller has checked that @table is registered.
+ * Unregister the sites of a table; not exported.  The caller has checked that @table is registered.
  * After releasing the lock it waits for an RCU grace period; after that no breakpoint handler uses
  * @table.
  */
@@ -129,8 +129,8 @@ EXPORT_SYMBOL_GPL(patcher_unregister);
  * patcher_drop() - unregister the sites of a table, without waiting
  * @table: as registered; not of core text
  *
- * The code that contains the sites may still run, but no breakpoint of ours is left in
- * it: every CPU has left that of the last batch.  The handler of somebody else's
+ * The code that contains the sites may still run, but it contains no breakpoint of ours:
+ * no CPU executes those of the last batch any more.  The handler of somebody else's
  * breakpoint may use @table until an RCU grace period has passed: until then the
  * table and its sites must stay, as the text and data of a module in
  * MODULE_STATE_GOING do.
@@ -146,7 +146,7 @@ void patcher_drop(struct patcher_table *table)
 }
 EXPORT_SYMBOL_GPL(patcher_drop);
 
-/* Call @show for every site, with the lock held: no table is registered or forgotten meanwhile. */
+/* Call @show for every site, with the lock held: no table is added or removed meanwhile. */
 void patcher_for_each_site(void (*show)(void *data, const struct patcher_table *table,
 					const struct patcher_site *site, u8 *addr), void *data)
 {

@@ -67,7 +67,7 @@ static unsigned long end_of_site(const struct patcher_table *table, unsigned int
 	return patcher_table_addr(table, i) + patcher_table_site(table, i)->len;
 }
 
-/* The compiler writes most records in the order of addresses: heap sort takes long all the same. */
+/* Are the records in the order of addresses, as usual?  Heap sort takes long even for those. */
 static bool is_sorted(const struct patcher_table *table)
 {
 	unsigned int i;
@@ -198,7 +198,7 @@ NOKPROBE_SYMBOL(search_tables);
  * @found: set to the site's table, if not NULL
  *
  * Context: any, NMI included, if preemption is off or patcher_lock() is held.
- * Return: the site or NULL; of one of &patcher_table.compact, what all of them are.
+ * Return: the site or NULL; &patcher_table.alike for a site in &patcher_table.compact.
  */
 const struct patcher_site *patcher_sites_find(unsigned long addr,
 					      const struct patcher_table **found)

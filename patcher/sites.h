@@ -23,7 +23,7 @@ static __always_inline unsigned long patcher_table_addr(const struct patcher_tab
 			      patcher_site_addr(&table->sites[i]);
 }
 
-/* What a site is but for its address, which compact sites do not have in common. */
+/* Return the record of a site; for a compact site, @alike, which has no address. */
 static __always_inline const struct patcher_site *
 patcher_table_site(const struct patcher_table *table, unsigned int i)
 {

@@ -120,7 +120,7 @@ EXPORT_SYMBOL_GPL(patcher_check_tables);
  * @module: the module that is being loaded
  * @version: KMARKERS_VERSION that it was compiled with
  *
- * Symbol versions tell modules apart only where what they share has changed.
+ * Symbol versions distinguish modules only if declarations that they share have changed.
  *
  * Context: process context.
  * Return: 0; -ENOEXEC if the versions differ, with a line in the log that names both.

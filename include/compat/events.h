@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What compat.h is for all files, for the one that adds trace events.  No other file may
- * include this header: what is looked up is in a static variable.
+ * Compatibility code, as in compat.h, for the one file that adds trace events.  No other file
+ * may include this header: it keeps the functions that it looks up in a static variable.
  */
 #ifndef KMARKERS_COMPAT_EVENTS_H
 #define KMARKERS_COMPAT_EVENTS_H
@@ -10,7 +10,8 @@
 
 /*
  * ("tracing: Have dynamic events have a ref counter"), v5.15: before,
- * module was called mod, and there was no counter.  Without dynamic events nobody counts.
+ * the field module was called mod, and there was no reference count.  Kernels without dynamic
+ * events do not count references either.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 15, 0)
 #define compat_event_module	module
@@ -26,7 +27,7 @@ static inline bool compat_event_is_held(struct trace_event_call *call)
 	return call->flags & TRACE_EVENT_FL_DYNAMIC && atomic_read(&call->refcnt);
 }
 
-/* The counter and the module are in one place. */
+/* Make references to an event count.  The counter and the module pointer share a union. */
 static inline void compat_event_count(struct trace_event_call *call, struct module *module)
 {
 	if (call->flags & TRACE_EVENT_FL_DYNAMIC)
@@ -49,7 +50,7 @@ static inline void compat_event_count(struct trace_event_call *call, struct modu
 }
 #endif
 
-/* From now on a reference to an event, of which there is none, is one to a module. */
+/* Make further references to an event, which has none now, references to its module. */
 static inline void compat_event_uncount(struct trace_event_call *call, struct module *module)
 {
 	call->flags &= ~COMPAT_EVENT_COUNTED;
@@ -68,8 +69,8 @@ static inline void compat_event_uncount(struct trace_event_call *call, struct mo
 
 /*
  * ("tracing: Allow custom events to be added to the tracefs directory"), v5.18:
- * exported both.  Before, they are looked up; no such kernel checks the targets of
- * indirect branches.
+ * exported trace_add_event_call() and trace_remove_event_call().  On older kernels, none of
+ * which checks the targets of indirect branches, they are looked up.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
 static inline int compat_find_event_calls(unsigned long (*find)(const char *symbol))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What compat.h is for all files, for the raw tracepoints of typed markers.  Clients read this
- * header through <kmarkers/typed.h>.
+ * Compatibility code, as in compat.h, for the raw tracepoints of typed markers.  Clients include
+ * this header through <kmarkers/typed.h>.
  */
 #ifndef KMARKERS_COMPAT_TRACEPOINT_H
 #define KMARKERS_COMPAT_TRACEPOINT_H
@@ -12,7 +12,7 @@
 
 /*
  * ("tracing: Introduce tracepoint extended structure"), v6.13: before, the
- * functions that switch a tracepoint on and off were in it.
+ * functions that enable and disable a tracepoint were in struct tracepoint itself.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 struct compat_tracepoint {
@@ -36,7 +36,7 @@ struct compat_tracepoint {
 
 /*
  * ("tracing: Guard __DECLARE_TRACE() use of __DO_TRACE_CALL() with SRCU-fast"),
- * v7.0: before, a CPU with preemption off was a reader of the functions of a tracepoint.
+ * v7.0: before, a section with preemption disabled was a reader of a tracepoint's functions.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 extern struct srcu_struct tracepoint_srcu;

@@ -14,8 +14,8 @@
  *
  * Adding a variant is a BENCH_OPS() and a BENCH_ROW(); adding a group is a
  * struct bench_group and a line in groups.c, or BENCH_GROUP() in a module or a program of
- * its own.  A module is loaded after kmarkers_bench, in whose folder in debugfs it is then
- * measured; a program links with libkmbench.a and is used like kmbench:
+ * its own.  A module is loaded after kmarkers_bench, and is then measured through the files of
+ * kmarkers_bench in debugfs; a program links with libkmbench.a and is used like kmbench:
  *
  *	static unsigned long hash;
  *
@@ -34,7 +34,8 @@
  *		.variants = variants,
  *		.nr_variants = 3)
  *
- * How often a window runs the code is found on the machine: it takes 10 to 30 microseconds.
+ * The number of passes in a window is determined on the machine, so that the window takes 10
+ * to 30 microseconds.
  */
 #ifndef KMARKERS_BENCH_H
 #define KMARKERS_BENCH_H
@@ -68,21 +69,21 @@ struct bench_sample;
  */
 typedef u64 bench_op(u32 loops);
 
-/* What a sample is: the unit of its value and of its size follow. */
+/* Quantities that a sample may measure, with the meaning of its value and of its size. */
 enum bench_measured {
 	BENCH_LOOP,	/* ticks of a loop, and its passes */
-	BENCH_SWITCH,	/* ticks of a switch of sites, and how many these were */
+	BENCH_SWITCH,	/* ticks of switching sites, and the number of sites */
 	BENCH_PART,	/* ticks of a part of such a switch */
-	BENCH_GAP,	/* ticks that another CPU lost meanwhile, at one time */
+	BENCH_GAP,	/* ticks that another CPU lost meanwhile, in one gap */
 	BENCH_ROUNDS,	/* rounds of synchronisation that such a switch took */
 };
 
 /**
- * struct bench_variant - what BENCH_ROW() makes
+ * struct bench_variant - a variant of a benchmark, initialised by BENCH_ROW()
  * @name: of letters, digits, - and _; at most BENCH_MAX_NAME
  * @op: its code at each layout; unused in a group with a block function
- * @nr_layouts: how many; all variants of a group have equally many
- * @measured: what its samples are; BENCH_LOOP in a group without a block function
+ * @nr_layouts: number of layouts, the same for all variants of a group
+ * @measured: kind of its samples; BENCH_LOOP in a group without a block function
  */
 struct bench_variant {
 	const char *name;
@@ -93,21 +94,21 @@ struct bench_variant {
 
 /**
  * struct bench_group - the variants of a benchmark, which are measured together
- * @name: name of the benchmark, and of its directory; no command of bench/control
+ * @name: name of the benchmark, and of its directory; must not be a command of bench/control
  * @variants: baseline, A/A clone, then the others; any names if there is a @block
- * @nr_variants: how many
- * @loops: loop counts of every variant, ascending.  All 0: those of each variant are found
- *	before the first block, so that windows take 10 to 30 microseconds
+ * @nr_variants: number of variants
+ * @loops: loop counts of every variant, ascending.  All 0: loop counts are determined for each
+ *	variant before the first block, so that windows take 10 to 30 microseconds
  * @setup: allocates what the variants need; may be NULL; returns 0 or an error
  * @teardown: undoes @setup; may be NULL
  * @select: called before the windows of a variant; may be NULL; returns 0 or an error
- * @block: measures a block in a way of its own, so that variants are only names and
- *	@loops is unused; NULL for the way of run.c; returns 0 or an error
+ * @block: custom function that measures a block: variants are then only names and @loops is
+ *	unused; NULL for the standard one of run.c; returns 0 or an error
  * @block_samples: returns the number of samples of @block, always the same, at least 1;
  *	as many are read after each block
  * @most_blocks: most blocks in a run of this group; 0 for no limit
  * @most_seconds: no block begins later than this after the first; 0 for no limit
- * @arms: @setup switches markers on; if false, all must be off
+ * @arms: @setup enables markers; if false, all markers must be disabled
  * @lacks: what is missing, in words on one line, if @setup returns -ENODEV
  *
  * If @setup returns -ENODEV, the group cannot be measured here, and is skipped when
@@ -136,7 +137,7 @@ struct bench_group {
 /* One timed window; enum bench_measured says what @value and @size are. */
 struct bench_sample {
 	u64 value;
-	u64 cycles;	/* of the core, by the block's bench_cycles_ratio(); 0 if not known */
+	u64 cycles;	/* core cycles, by the block's bench_cycles_ratio(); 0 if not known */
 	u32 block;
 	u32 size;
 	u16 cpu;
@@ -176,7 +177,7 @@ int bench_add_group(const struct bench_group *group, struct module *module);
 void bench_remove_group(const struct bench_group *group);
 
 /**
- * BENCH_GROUP() - define a group, the one of a module, and register it while the module is loaded
+ * BENCH_GROUP() - define the only group of a module, registered while the module is loaded
  * @id: name of the variable
  *
  * The other arguments are the fields of struct bench_group.  A module with several groups calls
@@ -197,9 +198,9 @@ module_exit(id##_unregister)
 #else
 /**
  * bench_register() - add a group to the benchmarks of a program
- * @group: the group; it stays where it is
+ * @group: the group; must stay valid
  *
- * Context: before main() begins.  A group that cannot be used is named when the program
+ * Context: before main() begins.  A group that cannot be used is reported when the program
  * runs, and nothing is measured.
  */
 void bench_register(const struct bench_group *group);
@@ -221,7 +222,7 @@ static void __attribute__((constructor)) id##_register(void)		\
 /**
  * BENCH_ROW() - the entry of a variant in the array of its group
  * @label: its name
- * @id: what BENCH_OPS() made
+ * @id: the @id that was passed to BENCH_OPS()
  */
 #define BENCH_ROW(label, id)						\
 	{								\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a variant of a benchmark is made of: the clock, loops that begin at a chosen place of a
- * cache line, and windows around them.  Included by <kmarkers/bench.h>, which is the manual.
+ * Building blocks of benchmark variants: the clock, loops that begin at a chosen offset in a cache
+ * line, and timed windows around them.  Included by <kmarkers/bench.h>, which is the manual.
  */
 #ifndef KMARKERS_BENCH_WINDOW_H
 #define KMARKERS_BENCH_WINDOW_H
@@ -16,11 +16,11 @@
 #endif
 
 /*
- * Most layouts that a variant has.  An instruction at the end of a line may cost a cycle that it
- * costs nowhere else, so a program, which is measured until rows are told apart, begins its loops
- * at every second byte of a line.  A module, which stays small, does at every eighth, and so does
- * what is built with BENCH_FEW_LAYOUTS: to compile 32 layouts takes long, and a build that looks
- * for faults is not timed.
+ * Maximum number of layouts of a variant.  An instruction at the end of a cache line may cost a
+ * cycle that it costs nowhere else.  So a program, which is measured until its rows can be
+ * distinguished, begins its loops at every second byte of a line.  A module, which stays small,
+ * begins them at every eighth byte, and so does a build with BENCH_FEW_LAYOUTS: compiling 32
+ * layouts takes long, and a build that looks for faults is not timed.
  */
 #if defined(__KERNEL__) || defined(BENCH_FEW_LAYOUTS)
 #define BENCH_LAYOUTS		8
@@ -28,7 +28,7 @@
 #define BENCH_LAYOUTS		32
 #endif
 
-/* Let others run; called between windows. */
+/* Let other tasks run; called between windows. */
 void bench_pause(void);
 
 /*
@@ -44,25 +44,25 @@ static __always_inline u64 bench_tsc(void)
 	return low | (u64)high << 32;
 }
 
-/* How many bytes into a cache line a layout begins: those below 8 are a module's. */
+/* Offset of a layout in a cache line, in bytes.  Modules use only layouts below 8. */
 #define __BENCH_OFFSET(layout)	"(8 * (" #layout " & 7) + 2 * (" #layout " >> 3))"
 
 /**
- * BENCH_ALIGN() - let the code that follows begin at the place of a layout in a cache line
+ * BENCH_ALIGN() - place the following code at the cache line offset of a layout
  * @layout: a number below BENCH_LAYOUTS
  */
 #define BENCH_ALIGN(layout)						\
 	asm volatile(".p2align 6\n\t.rept " __BENCH_OFFSET(layout) "\n\tnop\n\t.endr")
 
 /**
- * BENCH_ALIGN_HEAD() - let the loop with BENCH_HEAD() begin at the place of a layout
+ * BENCH_ALIGN_HEAD() - place the loop with BENCH_HEAD() at the cache line offset of a layout
  * @layout: a number below BENCH_LAYOUTS
  *
- * Between the two the compiler places what the loop needs, more of it for some variants than
- * for others.  8801f is the next head in the output, also where the compiler copies the loop.
- * If the compiler aligned the head too, GNU as would search for ever: the kernel's flags tell
- * it not to, and BENCH_NO_ALIGN does elsewhere.  Clang's assembler cannot compute the length;
- * with it the place is that of what precedes the loop.
+ * Between the two macros the compiler places the code that prepares the loop, more for some
+ * variants than for others.  8801f is the next head in the output, also where the compiler
+ * copies the loop.  If the compiler aligned the head too, GNU as would search for ever: the
+ * kernel's flags tell the compiler not to, and elsewhere BENCH_NO_ALIGN does.  Clang's assembler
+ * cannot compute the length; with it the code before the loop is placed at the offset instead.
  */
 /**
  * BENCH_HEAD() - the first statement of the loop that BENCH_ALIGN_HEAD() places
@@ -135,7 +135,7 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 }
 
 /**
- * BENCH_OP_OPEN() - the same with interrupts on, for statements that may sleep
+ * BENCH_OP_OPEN() - BENCH_OP() with interrupts on, for statements that may sleep
  * @id: the variant
  * @layout: the layout
  */
@@ -153,11 +153,11 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
  * BENCH_OP_EACH_AFTER() - a variant at one layout, with a window around each pass
  * @id: the variant
  * @layout: the layout
- * @unseen: so many passes come first whose time does not count
+ * @unseen: number of untimed passes before the first timed one
  * @prepare: done before each pass, and not timed
  *
- * The asm without code keeps the making of @start in front of the statements:
- * behind them it would be in the window, in some variants and not in others.
+ * The empty asm makes the compiler compute @start before the statements: after them, the
+ * computation would be in the window, in some variants and not in others.
  */
 #define BENCH_OP_EACH_AFTER(id, layout, unseen, prepare, ...)		\
 static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
@@ -183,7 +183,7 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 }
 
 /**
- * BENCH_OP_EACH() - the same without unseen passes
+ * BENCH_OP_EACH() - BENCH_OP_EACH_AFTER() without untimed passes
  * @id: the variant
  * @layout: the layout
  * @prepare: done before each pass, and not timed
@@ -239,9 +239,9 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 
 /**
  * BENCH_AT_LAYOUTS() - the functions of a variant, id_0 and so on, and the array of them
- * @nr: how many layouts: 8 or 32
+ * @nr: number of layouts: 8 or 32
  * @op: BENCH_OP(), BENCH_OP_OPEN(), BENCH_OP_EACH() or BENCH_OP_EACH_AFTER()
- * @id: the variant; what @op takes follows
+ * @id: the variant; the other arguments of @op follow
  */
 #define BENCH_AT_LAYOUTS(nr, op, id, ...)				\
 	static bench_op __BENCH_NAMES_##nr(id);				\
@@ -249,7 +249,7 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 	__BENCH_FUNCTIONS_##nr(op, id, __VA_ARGS__)
 
 /**
- * BENCH_AT_EACH_LAYOUT() - the same at all BENCH_LAYOUTS
+ * BENCH_AT_EACH_LAYOUT() - BENCH_AT_LAYOUTS() for all BENCH_LAYOUTS layouts
  */
 #if BENCH_LAYOUTS == 8
 #define BENCH_AT_EACH_LAYOUT(...)	BENCH_AT_LAYOUTS(8, __VA_ARGS__)
@@ -278,14 +278,14 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 	BENCH_AT_LAYOUTS(8, BENCH_OP_EACH, id, prepare, __VA_ARGS__)
 
 /**
- * BENCH_OPS_EACH_AFTER() - the same, with passes before each window's first that are not timed
+ * BENCH_OPS_EACH_AFTER() - BENCH_OPS_EACH() with untimed passes before the first timed one
  * @id: the variant, for BENCH_ROW(); the statements follow
- * @unseen: how many passes
+ * @unseen: number of untimed passes
  * @prepare: done before each pass, and not timed
  *
- * The first pass of a window is costlier than the others where it finds the predictors of
- * branches as other variants left them.  A slope does not show that, but in which of its
- * three windows a variant runs first is random, and so the slopes would be spread.
+ * The first pass of a window costs more than the others if other variants have trained the
+ * branch predictors.  A constant cost would cancel out in the slope.  But which of a variant's
+ * three windows runs first is random, and so the slopes would be spread.
  */
 #define BENCH_OPS_EACH_AFTER(id, unseen, prepare, ...)			\
 	BENCH_AT_LAYOUTS(8, BENCH_OP_EACH_AFTER, id, unseen, prepare, __VA_ARGS__)

@@ -39,7 +39,7 @@ static inline void kmarkers_switch_branch(u8 *insn, bool on)
 	memcpy(insn, on ? KMARKERS_BRANCH_ON : KMARKERS_BRANCH_OFF, KMARKERS_BRANCH_HEAD);
 }
 
-/* Where the jump at @insn leads to, whether it is one now or not. */
+/* Return the target of the jump at @insn, even while it is a nop. */
 static inline unsigned long kmarkers_branch_target(const u8 *insn)
 {
 	s32 distance;

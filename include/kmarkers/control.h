@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Commands that root writes to a module: one line each, through the module's parameter
- * control, which a kernel that is locked down does not shut, and through files in debugfs.
+ * Commands written by root, one line each: through the module parameter control, which kernel
+ * lockdown does not block, or through files in debugfs.
  *
  *	PATCHER_CONTROL(control, run_line, "PATTERN count | PATTERN -count");
  *
  *	init:	patcher_control_open(&control);
  *	exit:	patcher_control_close(&control);
  *
- * The kernel has the parameter's file before the module's init is called and after its
- * exit has returned.  A line that comes then is refused with -ENODEV.
+ * The parameter's file exists before the module's init is called and after its exit has
+ * returned.  A line that is written then is refused with -ENODEV.
  *
  *	function			may sleep  irq  nmi
  *	all				yes	   no	no
@@ -25,12 +25,12 @@
 #define PATCHER_CONTROL_LINE	1024
 
 /**
- * struct patcher_control - what takes the lines
+ * struct patcher_control - a receiver of commands
  * @module: name of the module, for the log
- * @usage: the lines there are, for the log and for those who read the file
- * @lock: held while a line is carried out
- * @run: carries out a line, which it may modify; returns 0 or an error
- * @open: lines are taken; private
+ * @usage: the accepted lines, for the log and for readers of the file
+ * @lock: held while a line is run
+ * @run: runs a line, which it may modify; returns 0 or an error
+ * @open: true while lines are accepted; private
  */
 struct patcher_control {
 	const char *module;
@@ -44,14 +44,15 @@ int patcher_control_set(const char *value, const struct kernel_param *param);
 
 /**
  * PATCHER_CONTROL() - define a module's parameter control
- * @name: name of a variable, which is defined
- * @run_line: function that carries out a line
- * @lines: the lines that it understands, a literal
+ * @name: name of the variable to define
+ * @run_line: function that runs a line
+ * @lines: the accepted lines, a string literal
  *
- * A line for which the function returns -EINVAL is logged, with those that there are.
+ * A line for which the function returns -EINVAL is logged together with the accepted lines.
  *
- * The operations of the parameter are the module's own: the kernel reads them after it has let go
- * of the modules that this one needs, when kmarkers_patcher may have left.
+ * The operations of the parameter are in the module itself: the kernel still reads them after it
+ * has dropped the references to the modules that this one needs, when kmarkers_patcher may have
+ * been unloaded.
  */
 #define PATCHER_CONTROL(name, run_line, lines)				\
 static struct patcher_control name = {					\

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the headers need of a compiler in a program: the first line of its output names what it lacks. */
+/* Checks of the compiler's dialect in programs: its first error names what is missing. */
 #ifndef KMARKERS_DIALECT_H
 #define KMARKERS_DIALECT_H
 
@@ -16,9 +16,9 @@
 #endif
 
 /*
- * A program may ask to be warned of what is not in the standard, with -Wpedantic.  gcc is
- * silent about macros of headers that say #pragma GCC system_header, and of what these
- * include; clang is not about these.
+ * Disable clang's -Wpedantic warnings of extensions in our macros.  With #pragma GCC system_header,
+ * gcc does not warn of macros of the header and of the headers that it includes; clang warns of
+ * the included ones.
  */
 #if defined(__clang__) && !defined(__KERNEL__) && !defined(NATIVE_BUILD)
 #pragma GCC system_header

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What entry.mk has the compiler include first into every file of a client: only
- * assembly, so that no header of the kernel is read before the client's own lines.
+ * Records of function entries and exits.  entry.mk makes the compiler include this file first
+ * into every file of a client.  It contains only assembly, so that no header of the kernel is
+ * read before the client's own lines.
  *
  * The compiler begins each function with "call __fentry__", and with
  * -minstrument-return=call it writes "call __return__" before each way out of a
  * function: returns and tail calls.  The macro named call writes a nop of 5 bytes
  * there instead, and a record; any other call it leaves as it is.
  *
- * The records are found as <kmarkers/table.h> says, but for this: the head refers to no
- * symbol of ours, so the client can be loaded without any module of ours, and holds
- * none.  Therefore the parameter that stands for the table has the kernel's own
- * operations of a string; it has room for no character, so that it cannot be set.
+ * The records are found as described in <kmarkers/table.h>, with one difference: the head
+ * refers to no symbol of ours, so the client can be loaded without any module of ours, and
+ * takes no reference to one.  Therefore the parameter that stands for the table has the
+ * kernel's own operations of a string, of maximum length 0, so that it cannot be set.
  */
 #if !defined(KMARKERS_ENTRY_RECORD_H) && !defined(__ASSEMBLER__)
 #define KMARKERS_ENTRY_RECORD_H

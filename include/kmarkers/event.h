@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Trace events of what is not known when kmarkers is built.
+ * Trace events that are created at run time, by event sources.
  *
  * OVERVIEW
  *
- * A *source* knows things of modules that can be trace events: the markers are one
- * source, SDT probes another.  It *offers* an event for each of them: a system, a name
+ * A *source* knows objects in modules that can be trace events: markers are one
+ * source, SDT probes another.  It *offers* an event for each object: a system, a name
  * and a format.  All offers of one system and name are one event, which has the format
  * of the first, the fields that the format names, and for its owner a module that
- * offers it.  While somebody has the event on, the source calls marker_event_write()
- * for each hit.
+ * offers it.  While the event is enabled, the source calls marker_event_write() for each
+ * hit.
  *
  * The machinery is in kmarkers_markers.  A module that can work without it gets it with
  * symbol_get(marker_event_calls), and gives it back with symbol_put():
@@ -17,7 +17,7 @@
  *	calls = symbol_get(marker_event_calls);
  *	err = calls->join(&source);
  *	...
- *	err = calls->update(&source);	when the source offers other things than before
+ *	err = calls->update(&source);	when the offers of the source have changed
  *	...
  *	calls->leave(&source);
  *	symbol_put(marker_event_calls);
@@ -30,9 +30,9 @@
  *
  * LOCKS
  *
- * All that a source has to define is called with the kernel's event_mutex held, so a
- * source takes its own locks after that one, and calls none of join(), update() and
- * leave() with a lock of its own.
+ * Lock order: the kernel's event_mutex before the locks of a source.  The functions of a
+ * source are called with event_mutex held, so a source must not hold a lock of its own when
+ * it calls join(), update() or leave().
  */
 #ifndef KMARKERS_EVENT_H
 #define KMARKERS_EVENT_H
@@ -43,15 +43,15 @@
 struct module;
 
 /**
- * struct marker_event_offer - what a source says of a thing that can be an event
+ * struct marker_event_offer - an event that a source offers for one of its objects
  * @system: the directory of the event in tracefs
  * @name: the event
  * @format: as that of a marker
- * @place: for the log, where it is
- * @module: the module that has it
- * @made: set if there is an event of this format now; or NULL
+ * @place: place of the object in the code, for the log
+ * @module: the module that contains the object
+ * @made: set to true if an event of this format exists now; or NULL
  *
- * Strings live as long as the call that an offer is passed to.
+ * The strings are valid only until the function that gets the offer returns.
  */
 struct marker_event_offer {
 	const char *system;
@@ -65,17 +65,18 @@ struct marker_event_offer {
 typedef int marker_event_visitor(void *data, const struct marker_event_offer *offer);
 
 /**
- * struct marker_event_source - what offers events
+ * struct marker_event_source - an event source
  * @node: private
- * @ready: a module has been taken over by everybody, or it leaves: then nothing of it is
- *	offered any more.  Return whether that was not known
- * @visit: call a function for each offer of a module that is ready, or with NULL of all;
- *	a value other than 0 that it returns ends the walk, and is returned
- * @find: call a function for one offer of that system, name and format, or with NULL of any
- *	format.  Return what it returned, or 0 if there is no such offer
+ * @ready: called with true when all subsystems have registered a module, and with false when
+ *	the module is unloaded: then no event of it is offered any more.  Return true if the
+ *	module was not ready before and is now
+ * @visit: call a function for each offer of one module that is ready, or for NULL of all such
+ *	modules.  A return value other than 0 of the function ends the walk, and is returned
+ * @find: call a function for one offer of that system, name and format; a NULL format matches
+ *	any.  Return what the function returned, or 0 if there is no such offer
  * @connect: call write() for each hit from now on.  Return 0 or an error
- * @disconnect: do that no more.  When a grace period of RCU has passed it is not called
- *	any more, or an error is returned
+ * @disconnect: stop calling write().  After an RCU grace period it is not called any more,
+ *	unless an error is returned
  *
  * @connect and @disconnect get the system, name and format of the event, and what is to be
  * passed to write().
@@ -91,15 +92,15 @@ struct marker_event_source {
 };
 
 /**
- * struct marker_event_calls - what a source calls
+ * struct marker_event_calls - functions for event sources
  * @join: register a source, which may offer nothing yet.  Return 0; -ENOENT if this kernel
  *	has no trace events for modules
- * @leave: forget a source, of which nothing is on.  An event to which somebody has a reference
- *	stays, and cannot be switched on
- * @update: bring events in line with what a source offers.  On return they are as it is
- *	offered.  Return 0; or -EBUSY if somebody has an event on that is no longer offered, or a
- *	reference to it: then all are as before
- * @write: a hit of an event: the user that connect() was given, and the arguments
+ * @leave: unregister a source, none of whose events is enabled.  An event with references
+ *	stays, and cannot be enabled
+ * @update: create and remove events so that they match the offers of a source.  Return 0; or,
+ *	with all events unchanged, -EBUSY if an event that is no longer offered is enabled or has
+ *	references
+ * @write: record a hit of an event; gets the user that connect() was given, and the arguments
  */
 struct marker_event_calls {
 	int (*join)(struct marker_event_source *source);

@@ -74,7 +74,7 @@
  * A probe is always called with the private data it was registered with.  After
  * marker_synchronize_unregister() returned, no probe unregistered before it
  * still runs.  A marker whose format differs from the one registered under its
- * name stays off, and the log says so.  Probes of a module that goes without
+ * name stays off, and the log says so.  Probes of a module that is unloaded without
  * unregistering them are disconnected, and the log says so.  A probe that hits
  * its own marker is called again, without end: there is no guard.
  *
@@ -150,7 +150,7 @@ enum marker_flavour {
  * @file: the source file; NULL for a marker attached to a function
  * @line: the line
  * @state__imv: 1 while probes are connected; read by the site
- * @flavour: how the site reads it
+ * @flavour: how the site reads @state__imv
  * @nr_args: how many arguments it has
  * @probes: the probes to call, an RCU array, or NULL
  * @node: link in the registry; private
@@ -271,7 +271,7 @@ do {									\
 	_Static_assert(sizeof(#mark) <= MARKER_NAME_MOST + 1,		\
 		       "the name of a marker has more than 63 characters, too many for a trace event")
 
-/* LTTng's macro of this name, in trees of vendors since 2.6.27, has a channel in front. */
+/* Refuse LTTng's trace_mark(), in vendors' trees since 2.6.27, which takes a channel first. */
 #ifdef __CHECKER__
 #define __MARKER_CHECK_FORMAT(fmt)	_Static_assert(1, "")
 #else

@@ -8,8 +8,8 @@
  * executing it, by another instruction of the same length.  Sites in the text
  * of modules are recorded at build time in an ELF section (struct patcher_site,
  * 12 bytes) and become known to the patcher when the module is loaded, before
- * its init function runs.  Sites in the text of the kernel itself are named one
- * by one, see <kmarkers/redirect.h>.
+ * its init function runs.  Sites in the text of the kernel itself are registered
+ * one by one, see <kmarkers/redirect.h>.
  *
  * A *batch* is any number of replacements.  It is checked as a whole first and
  * either refused as a whole, with nothing changed, or applied as a whole with
@@ -19,10 +19,10 @@
  *	2. every other byte is written;			all CPUs synchronise
  *	3. the first byte of every site is written;	all CPUs synchronise
  *
- * A CPU that meets an int3 in between has the new instruction emulated for it.
+ * If a CPU executes an int3 in between, its handler emulates the new instruction.
  *
- * A breakpoint may also stay (patcher_store_traps()): one byte and one round.  Each
- * CPU that meets it is given to the owner of the table.
+ * A breakpoint may also be permanent (patcher_store_traps()): it takes one byte and
+ * one round.  For each CPU that executes it, the trap function of the table is called.
  *
  * A site may also be a *run* of several instructions (PATCHER_SITE_RUN), if it
  * is in module text and nothing jumps into it: recording a site as a run is the
@@ -59,8 +59,8 @@
  *		instruction that cannot be emulated, an instruction boundary
  *	-ENOENT	no site, function or call of that name or address
  *	-EPERM	text that may not be changed at all, or not by this caller
- *	-EBUSY	someone else has it now, a kprobe on the instruction or up to 4
- *		bytes before for instance; try later
+ *	-EBUSY	in use by someone else, for instance by a kprobe on the instruction
+ *		or up to 4 bytes before it; try later
  *	-EILSEQ	the bytes in memory are not those expected
  *	-ENOMEM	no memory
  *
@@ -137,9 +137,9 @@ static inline unsigned long patcher_site_key(const struct patcher_site *site)
 }
 
 /**
- * struct patcher_compact_site - a site of a table whose sites are all alike
+ * struct patcher_compact_site - a site of a table whose sites have equal length and flags
  * @addr: its first byte, relative to this field
- * @data: whatever the owner keeps there; it stays with the site when records are sorted
+ * @data: private to the owner; moves with the record when records are sorted
  */
 struct patcher_compact_site {
 	s32 addr;
@@ -154,14 +154,14 @@ static inline unsigned long patcher_compact_addr(const struct patcher_compact_si
 /**
  * struct patcher_table - the sites of a module, or some of them
  * @sites: the records; sorted by address while registered
- * @compact: the same, in a table whose sites are all alike; else NULL
- * @alike: length and flags of each of @compact
- * @nr: how many
+ * @compact: the records of a table whose sites have equal length and flags; else NULL
+ * @alike: length and flags of each site in @compact
+ * @nr: number of sites
  * @module: the module whose text holds the sites; NULL in user space and for core text
  * @owner: who may change them: a string, compared by address
- * @trap: called for a breakpoint at one of the sites that no batch has set, in the
- *	context of the breakpoint, which may be an NMI: if it is one that stays, deal
- *	with it, set @regs to go on and return true; NULL if there are none
+ * @trap: called for a breakpoint at a site that was not set by a batch, in the context of
+ *	the breakpoint, which may be an NMI: if the breakpoint is permanent, handle it, set
+ *	@regs to continue and return true; NULL if the table has no permanent breakpoints
  * @core: private: the sites are in core text, which only the functions of
  *	<kmarkers/redirect.h> may set; false for all other callers
  * @node: link in the patcher's list; private
@@ -207,7 +207,7 @@ struct patcher_poke {
  */
 #define PATCHER_BUCKETS		24
 
-/* The bucket of a batch that took @ns nanoseconds. */
+/* Return the bucket of a batch that took @ns nanoseconds. */
 static inline unsigned int patcher_bucket(u64 ns)
 {
 	unsigned int bucket = 0;
@@ -225,7 +225,7 @@ static inline unsigned int patcher_bucket(u64 ns)
  * @hits: breakpoints for which the new instruction was emulated
  * @stale: breakpoints met at a site no longer being changed, and retried
  * @refused: batches and tables refused
- * @waits: grace periods waited for before a table was forgotten
+ * @waits: grace periods waited for before a table was unregistered
  * @longest_round_ns: the longest that one round of synchronisation took its writer
  * @longest_trap_ns: the longest time that breakpoints of a batch, or of a chunk of it,
  *	were in memory

@@ -4,9 +4,9 @@
  * by its name, as to a tracepoint of the kernel.
  *
  * DEFINE_MARKER() defines a tracepoint that no code hits, and a record by which the
- * kernel finds it.  When the first program is attached, the kernel asks the tracepoint
- * to be switched on; then a probe is connected to the marker, which calls the programs of
- * the tracepoint with the marker's arguments, each as 64 bits.
+ * kernel finds it.  When the first program is attached, the kernel enables the tracepoint;
+ * then a probe is connected to the marker, which calls the programs of the tracepoint with
+ * the marker's arguments, each as 64 bits.
  *
  * A program gets up to twelve arguments, which is the kernel's limit.
  */
@@ -22,9 +22,9 @@ struct marker_typed;
 
 /**
  * struct marker_raw - the raw tracepoint of a typed marker
- * @known: what the kernel knows; its functions are those of the programs
- * @probe: calls them; cast from the marker's type
- * @wanted: true while there are programs; written under the kernel's lock of tracepoints
+ * @known: the tracepoint; its functions call the attached programs
+ * @probe: probe that calls these functions; cast from the marker's type
+ * @wanted: true while programs are attached; written under the kernel's lock of tracepoints
  * @connected: true while @probe is connected; guarded by the registry's lock
  */
 struct marker_raw {
@@ -38,11 +38,11 @@ void marker_raw_call_5(void *tracepoint, u64 a, u64 b, u64 c, u64 d, u64 e);
 void marker_raw_call_12(void *tracepoint, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, u64 h,
 			u64 i, u64 j, u64 k, u64 l);
 
-/* The kernel's functions of the same numbers of arguments, whose types differ between versions. */
+/* The kernel's functions for 5 and 12 arguments, whose types differ between versions. */
 extern const char __marker_bpf_run_5[] asm("bpf_trace_run5");
 extern const char __marker_bpf_run_12[] asm("bpf_trace_run12");
 
-/* The first arguments of a list, each as 64 bits; what is missing is 0. */
+/* The first 5 or 12 arguments of a list, each as 64 bits; missing ones are 0. */
 #define __MARKER_U64(x)		((u64)(unsigned long)(x))
 #define __MARKER_U64_5(args...)	__MARKER_TAKE_5(0, ## args, 0, 0, 0, 0, 0)
 #define __MARKER_U64_12(args...)					\

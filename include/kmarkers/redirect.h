@@ -6,16 +6,16 @@
  *
  * Changing core text is denied unless all of this holds: the caller names the
  * function; ftrace can trace it and kprobes can probe it, so it is neither entry
- * code nor noinstr; it does not run between a breakpoint and our handler; and nobody
- * else has a claim to the bytes: not ftrace, a jump label, a static call or a
- * kprobe, be it armed, disabled or about to be optimised.  The kernel's own code
- * answers these questions, anew for each change; the bytes are compared once more
- * under the kernel's text_mutex.
+ * code nor noinstr; it does not run between a breakpoint and our handler; and the bytes
+ * are not claimed by ftrace, a jump label, a static call or a kprobe, be it armed,
+ * disabled or about to be optimised.  These conditions are checked by the kernel's own
+ * code, again for each change; the bytes are compared once more under the kernel's
+ * text_mutex.
  *
  * A kprobe that is registered later on a changed site cannot be prevented.  It runs
  * a copy of the instruction that it found, and writes that back when it is disarmed:
  * this is harmless while the change stays.  The next change there is refused with
- * -EBUSY until the kprobe is gone, and with -EILSEQ if it left other bytes.
+ * -EBUSY until the kprobe is unregistered, and with -EILSEQ if it left other bytes.
  *
  * If several functions have the same name, the kernel chooses the same one as for
  * kprobes, which need not be the one that is meant.
@@ -57,7 +57,7 @@
  * struct patcher_core_site - an instruction in a function of the kernel
  *
  * The owner puts the original bytes back before it calls patcher_core_unregister(),
- * which refuses to forget a site that holds other bytes: check its return value.
+ * which refuses a site that holds other bytes: check its return value.
  *
  * @function: the function's name
  * @offset: the instruction's offset in it

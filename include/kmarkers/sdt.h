@@ -5,7 +5,7 @@
  * OVERVIEW
  *
  * A probe is defined once, in a file, with the types of its arguments.  Each place
- * where it is used is a *site*: one nop while nobody listens.  Sites are known by
+ * where it is used is a *site*: one nop while no handler is attached.  Sites are known by
  * provider:module:function:name, and handlers are attached to a pattern of these:
  * to a single site, to a probe, or to all that match, also in modules that are
  * loaded later.  All sites that a pattern matches are switched in one batch.
@@ -39,10 +39,10 @@
  *
  * PATTERNS
  *
- * Up to four parts with a colon between them; those that are missing are missing on
- * the left: "io-start" is any provider's.  A part that is empty matches anything,
- * others are patterns of the shell.  Behind an @ there may be the offset of a single
- * site in its function, as the list shows it: "disk::submit:io-start@+0x1c".
+ * A pattern has up to four parts with colons between them; leading parts may be omitted:
+ * "io-start" matches probes of any provider.  An empty part matches anything, other parts
+ * are shell patterns.  After an @ there may be the offset of a single site in its function,
+ * as the list shows it: "disk::submit:io-start@+0x1c".
  *
  * FLAVOURS
  *
@@ -58,15 +58,16 @@
  *	note		no instruction; a record says where the site is and where its
  *			arguments are at that moment.  In a module it is armed by a kprobe,
  *			and may be traced by others: see the file sdt/notes.  In a program
- *			it is as those of sys/sdt.h, has a nop, and is in no list of ours
+ *			it is a note as in sys/sdt.h, has a nop, and is in no list of ours
  *
- * In a module a note is at the instruction that follows it, to which other paths may lead,
- * too; and it cannot be armed if there is none: Documentation/sdt.md says more.  In a program
- * that is so where SDT_NOTES_WITHOUT_NOP is defined before this file is included.
+ * In a module the site of a note is the next instruction, to which other paths may lead, too;
+ * without such an instruction the note cannot be armed: Documentation/sdt.md says more.  In a
+ * program the same holds if SDT_NOTES_WITHOUT_NOP is defined before this file is included.
  *
- * SDT_FLAVOUR, defined before this file is included, is that of all SDT_PROBEn() in
- * the file; it is jump by default.  SDT_PROBE_FLAVOUR() takes one.  With SDT_NOTES_ONLY
- * there is no flavour but note, and the program need not be linked with our library.
+ * SDT_FLAVOUR, defined before this file is included, is the flavour of all SDT_PROBEn() in
+ * the file; it is jump by default.  SDT_PROBE_FLAVOUR() takes the flavour as an argument.
+ * With SDT_NOTES_ONLY the only flavour is note, and the program need not be linked with our
+ * library.
  *
  * CONTEXT
  *
@@ -82,13 +83,13 @@
  *
  * While a site is armed each execution calls each of its handlers once, also while
  * it is promoted or demoted; but a note that a CPU executes in the handler of a kprobe is
- * missed, and counted as such.  A handler meets its own private data.  None runs after
- * sdt_synchronize() returned that was detached before.  A handler that hits a site
- * to which it is attached is called again, without end: there is no guard.
+ * missed, and counted as such.  A handler is always called with its own private data.  After
+ * sdt_synchronize() returned, no handler detached before it still runs.  A handler that hits
+ * a site to which it is attached is called again, without end: there is no guard.
  *
  * Sites must not stand in __init or __exit text: a module that has one there is not
  * loaded.  They must not stand where RCU is not watching either, such as in noinstr
- * functions, and in what runs while a CPU is idle.
+ * functions, and in code that runs while a CPU is idle.
  *
  * Source: sdt(9) of FreeBSD; zero-cost SDT probes, 2015.  None of its code is here.
  */
@@ -130,7 +131,7 @@ enum sdt_flavour {
 };
 
 /**
- * struct sdt_provider - who provides probes
+ * struct sdt_provider - a provider of probes
  * @name: its name
  */
 struct sdt_provider {
@@ -143,8 +144,8 @@ struct sdt_provider {
  * @module: as defined; "" for that of each site
  * @function: as defined; "" for that of each site
  * @name: as defined
- * @types: of its arguments, with a comma between them
- * @nr: how many they are at most; a site may pass fewer
+ * @types: types of its arguments, with commas between them
+ * @nr: maximum number of arguments; a site may pass fewer
  */
 struct sdt_probe {
 	const struct sdt_provider *provider;
@@ -156,7 +157,7 @@ struct sdt_probe {
 };
 
 /**
- * struct sdt_origin - what the compiler made the copies of a site from
+ * struct sdt_origin - a site in the source, of which the compiler may make copies
  * @probe: its probe
  */
 struct sdt_origin {
@@ -167,7 +168,7 @@ struct sdt_state;
 
 /**
  * struct sdt_target - the record of a piece of code that the jump of a site leads to
- * @state: of the site, or NULL while the table is not known
+ * @state: state of the site; NULL while the table is not registered
  * @addr: the code, relative to this field
  * @origin: the struct sdt_origin, relative to this field
  */
@@ -178,10 +179,10 @@ struct sdt_target {
 };
 
 /**
- * struct sdt_hit - what a site hands to its handlers
+ * struct sdt_hit - the data of one hit, which a site passes to its handlers
  * @probe: the probe
- * @ip: address of the site; of the first of its copies
- * @nr: how many arguments the site passes
+ * @ip: address of the site, or of the first of its copies
+ * @nr: number of arguments that the site passes
  * @args: the arguments, extended to 64 bits as C does; 0 where the site passes none
  * @site: private
  * @counted: private
@@ -196,9 +197,9 @@ struct sdt_hit {
 };
 
 /**
- * typedef sdt_handler - what is called for a hit
+ * typedef sdt_handler - a handler, called for each hit
  * @private: as given to sdt_attach()
- * @hit: what was hit; gone when the handler returns
+ * @hit: the hit; valid until the handler returns
  */
 typedef void sdt_handler(void *private, const struct sdt_hit *hit);
 
@@ -234,15 +235,15 @@ void sdt_fire(const struct sdt_target *target, ...);
  * @func: as defined
  * @probe: its name
  *
- * Nothing is said of its arguments: if a site has more than the probe, that is found when
- * the module is loaded, which is refused.
+ * Arguments are not checked when a site is compiled: a module with a site that passes more
+ * arguments than its probe has is refused when it is loaded.
  */
 #define SDT_PROBE_DECLARE(prov, mod, func, probe)			\
 	__SDT_PROBE_DECLARE(prov, mod, func, probe)
 #define __SDT_PROBE_DECLARE(prov, mod, func, probe)			\
 	__SDT_DECLARE(sdt_##prov##_##mod##_##func##_##probe)
 
-/* Where code may be anywhere, clang takes the address for a constant only of what is not exported. */
+/* In position-independent code, clang treats an address as constant only if it is not exported. */
 #if defined(__clang__) && defined(__PIC__)
 #define __SDT_LOCAL			__attribute__((__visibility__("hidden")))
 #else
@@ -255,7 +256,7 @@ void sdt_fire(const struct sdt_target *target, ...);
 	__SDT_DECLARE_KINDS(id);					\
 	void __sdt_check_##id(int, ...)
 
-/* The array is never there: its length is the number of arguments, and one. */
+/* The array is declared and never defined: its length is the number of arguments plus one. */
 #define __SDT_DEFINE(id, prov, mod, func, probe, args, list...)	\
 	__SDT_DECLARE(id);						\
 	extern char __sdt_args_##id[(args) + 1];			\
@@ -267,7 +268,7 @@ void sdt_fire(const struct sdt_target *target, ...);
 		.name = probe, .types = list, .nr = args,		\
 	}
 
-/* The parts of a name: those that are macros have been expanded by the macros for authors. */
+/* Check and join the parts of a name.  Parts that are macros were expanded by the public macros. */
 #define __SDT_PROBE_DEFINE_0(prov, mod, func, probe)			\
 	__SDT_CHECK_NAMES(mod, func, probe);				\
 	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
@@ -287,7 +288,7 @@ void sdt_fire(const struct sdt_target *target, ...);
 #define __SDT_PROBE(flavour, prov, mod, func, probe, n, args...)	\
 	__SDT_SITE(flavour, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, n, ## args)
 
-/* Compilers of GNU dialects define linux and unix as 1, and code may define any name as a number. */
+/* Refuse names that are macros of 0 or 1: GNU dialects define linux and unix as 1. */
 #ifdef __CHECKER__
 #define __SDT_CHECK_NAME(name)	_Static_assert(1, "")
 #else
@@ -315,37 +316,37 @@ void sdt_fire(const struct sdt_target *target, ...);
 #define SDT_PROBE_DEFINE0(prov, mod, func, probe)			\
 	__SDT_PROBE_DEFINE_0(prov, mod, func, probe)
 /**
- * SDT_PROBE_DEFINE1() - the same with one argument, of which the types are strings
+ * SDT_PROBE_DEFINE1() - define a probe with one argument, whose types are strings
  */
 #define SDT_PROBE_DEFINE1(prov, mod, func, probe, t0)			\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 1, t0)
 /**
- * SDT_PROBE_DEFINE2() - the same with two arguments, of which the types are strings
+ * SDT_PROBE_DEFINE2() - define a probe with two arguments, whose types are strings
  */
 #define SDT_PROBE_DEFINE2(prov, mod, func, probe, t0, t1)		\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 2, t0, t1)
 /**
- * SDT_PROBE_DEFINE3() - the same with three arguments, of which the types are strings
+ * SDT_PROBE_DEFINE3() - define a probe with three arguments, whose types are strings
  */
 #define SDT_PROBE_DEFINE3(prov, mod, func, probe, t0, t1, t2)		\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 3, t0, t1, t2)
 /**
- * SDT_PROBE_DEFINE4() - the same with four arguments, of which the types are strings
+ * SDT_PROBE_DEFINE4() - define a probe with four arguments, whose types are strings
  */
 #define SDT_PROBE_DEFINE4(prov, mod, func, probe, t0, t1, t2, t3)	\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 4, t0, t1, t2, t3)
 /**
- * SDT_PROBE_DEFINE5() - the same with five arguments, of which the types are strings
+ * SDT_PROBE_DEFINE5() - define a probe with five arguments, whose types are strings
  */
 #define SDT_PROBE_DEFINE5(prov, mod, func, probe, t0, t1, t2, t3, t4)	\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 5, t0, t1, t2, t3, t4)
 /**
- * SDT_PROBE_DEFINE6() - the same with six arguments, of which the types are strings
+ * SDT_PROBE_DEFINE6() - define a probe with six arguments, whose types are strings
  */
 #define SDT_PROBE_DEFINE6(prov, mod, func, probe, t0, t1, t2, t3, t4, t5)	\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 6, t0, t1, t2, t3, t4, t5)
 /**
- * SDT_PROBE_DEFINE7() - the same with seven arguments, of which the types are strings
+ * SDT_PROBE_DEFINE7() - define a probe with seven arguments, whose types are strings
  */
 #define SDT_PROBE_DEFINE7(prov, mod, func, probe, t0, t1, t2, t3, t4, t5, t6)	\
 	__SDT_PROBE_DEFINE(prov, mod, func, probe, 7, t0, t1, t2, t3, t4, t5, t6)
@@ -366,37 +367,37 @@ void sdt_fire(const struct sdt_target *target, ...);
 #define SDT_PROBE0(prov, mod, func, probe)				\
 	__SDT_PROBE_0(SDT_FLAVOUR, prov, mod, func, probe)
 /**
- * SDT_PROBE1() - the same with one argument: integers and pointers
+ * SDT_PROBE1() - a site with one argument, an integer or a pointer
  */
 #define SDT_PROBE1(prov, mod, func, probe, a0)				\
 	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 1, a0)
 /**
- * SDT_PROBE2() - the same with two arguments: integers and pointers
+ * SDT_PROBE2() - a site with two arguments, integers or pointers
  */
 #define SDT_PROBE2(prov, mod, func, probe, a0, a1)			\
 	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 2, a0, a1)
 /**
- * SDT_PROBE3() - the same with three arguments: integers and pointers
+ * SDT_PROBE3() - a site with three arguments, integers or pointers
  */
 #define SDT_PROBE3(prov, mod, func, probe, a0, a1, a2)			\
 	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 3, a0, a1, a2)
 /**
- * SDT_PROBE4() - the same with four arguments: integers and pointers
+ * SDT_PROBE4() - a site with four arguments, integers or pointers
  */
 #define SDT_PROBE4(prov, mod, func, probe, a0, a1, a2, a3)		\
 	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 4, a0, a1, a2, a3)
 /**
- * SDT_PROBE5() - the same with five arguments: integers and pointers
+ * SDT_PROBE5() - a site with five arguments, integers or pointers
  */
 #define SDT_PROBE5(prov, mod, func, probe, a0, a1, a2, a3, a4)		\
 	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 5, a0, a1, a2, a3, a4)
 /**
- * SDT_PROBE6() - the same with six arguments: integers and pointers
+ * SDT_PROBE6() - a site with six arguments, integers or pointers
  */
 #define SDT_PROBE6(prov, mod, func, probe, a0, a1, a2, a3, a4, a5)	\
 	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 6, a0, a1, a2, a3, a4, a5)
 /**
- * SDT_PROBE7() - the same with seven arguments: integers and pointers
+ * SDT_PROBE7() - a site with seven arguments, integers or pointers
  */
 #define SDT_PROBE7(prov, mod, func, probe, a0, a1, a2, a3, a4, a5, a6)	\
 	__SDT_PROBE(SDT_FLAVOUR, prov, mod, func, probe, 7, a0, a1, a2, a3, a4, a5, a6)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What sources for FreeBSD use besides: see <kmarkers/sdt.h>.
+ * Further macros of FreeBSD's sdt(9): see <kmarkers/sdt.h>.
  *
  * Source: sdt(9) of FreeBSD.
  */
@@ -12,19 +12,19 @@
 #endif
 
 /**
- * SDT_PROBES_ENABLED() - 1: each site is switched by itself, and there is nothing to ask before
+ * SDT_PROBES_ENABLED() - always 1: each site is enabled by itself, without a check before it
  */
 #define SDT_PROBES_ENABLED()		1
 
 /**
- * SDT_PROBE_DEFINE() - define a probe of whose arguments nothing is said, in one file
+ * SDT_PROBE_DEFINE() - define a probe without declared arguments, in one file
  * @prov: its provider
  * @mod: a module, or nothing
  * @func: a function, or nothing
  * @probe: its name
  *
- * Each site passes as many as it likes, none to seven, and a handler casts them.  As a trace event
- * it has seven words.
+ * A site passes zero to seven arguments, which a handler casts.  The trace event of the probe has
+ * seven words.
  */
 #define SDT_PROBE_DEFINE(prov, mod, func, probe)			\
 	__SDT_PROBE_DEFINE_UNTYPED(prov, mod, func, probe)
@@ -35,7 +35,7 @@
 			   #mod, #func, #probe, "", SDT_MAX_ARGS)
 
 /**
- * SDT_PROBE_ARGTYPE() - nothing: types that stand behind a definition are not kept
+ * SDT_PROBE_ARGTYPE() - does nothing: types given after the definition are not recorded
  * @prov: a provider
  * @mod: as defined
  * @func: as defined
@@ -48,7 +48,7 @@
 	_Static_assert(sizeof("" type), "")
 
 /**
- * SDT_PROBE() - a site with five arguments, of which the last ones may be constants that are 0
+ * SDT_PROBE() - a site with five arguments, whose trailing constants of 0 are not passed
  * @prov: its provider
  * @mod: as defined
  * @func: as defined
@@ -96,7 +96,7 @@ do {									\
 		      flavour, id, prov, name, 0);			\
 } while (0)
 
-/* A site with a probe that is no other's.  The provider and the name are strings. */
+/* A site with a probe of its own.  The provider and the name are strings. */
 #define __SDT_SITE_OF_ITS_OWN(flavour, prov, probe, n, list, args...)	\
 do {									\
 	static const struct sdt_provider __sdt_provider = { .name = prov }; \
@@ -109,7 +109,7 @@ do {									\
 } while (0)
 
 /*
- * The probes of illumos, in sources for FreeBSD's kernel: each place defines its own, of the
+ * Macros of illumos, in sources for FreeBSD's kernel: each site defines its own probe, of the
  * provider sdt.  In programs <sys/sdt.h> has macros of these names, with a provider.
  */
 #if (defined(__KERNEL__) || defined(NATIVE_BUILD)) && !defined(DTRACE_PROBE)
@@ -125,75 +125,75 @@ do {									\
 #define DTRACE_PROBE(name)						\
 	__DTRACE_PROBE(name, 0, "")
 /**
- * DTRACE_PROBE1() - the same with one argument, a type and a value
+ * DTRACE_PROBE1() - DTRACE_PROBE() with one argument, a type and a value
  */
 #define DTRACE_PROBE1(name, t0, a0)					\
 	__DTRACE_PROBE(name, 1, __SDT_LIST_1(#t0), a0)
 /**
- * DTRACE_PROBE2() - the same with two arguments, each a type and a value
+ * DTRACE_PROBE2() - DTRACE_PROBE() with two arguments, each a type and a value
  */
 #define DTRACE_PROBE2(name, t0, a0, t1, a1)				\
 	__DTRACE_PROBE(name, 2, __SDT_LIST_2(#t0, #t1), a0, a1)
 /**
- * DTRACE_PROBE3() - the same with three arguments, each a type and a value
+ * DTRACE_PROBE3() - DTRACE_PROBE() with three arguments, each a type and a value
  */
 #define DTRACE_PROBE3(name, t0, a0, t1, a1, t2, a2)			\
 	__DTRACE_PROBE(name, 3, __SDT_LIST_3(#t0, #t1, #t2), a0, a1, a2)
 /**
- * DTRACE_PROBE4() - the same with four arguments, each a type and a value
+ * DTRACE_PROBE4() - DTRACE_PROBE() with four arguments, each a type and a value
  */
 #define DTRACE_PROBE4(name, t0, a0, t1, a1, t2, a2, t3, a3)		\
 	__DTRACE_PROBE(name, 4, __SDT_LIST_4(#t0, #t1, #t2, #t3), a0, a1, a2, a3)
 /**
- * DTRACE_PROBE5() - the same with five arguments, each a type and a value
+ * DTRACE_PROBE5() - DTRACE_PROBE() with five arguments, each a type and a value
  */
 #define DTRACE_PROBE5(name, t0, a0, t1, a1, t2, a2, t3, a3, t4, a4)	\
 	__DTRACE_PROBE(name, 5, __SDT_LIST_5(#t0, #t1, #t2, #t3, #t4), a0, a1, a2, a3, a4)
 #endif
 
-/* The second of each two types is what scripts of dtrace(1) are shown; it is not kept. */
+/* The second type of an argument is the one that scripts of dtrace(1) see; it is not recorded. */
 
 /**
- * SDT_PROBE_DEFINE0_XLATE() - the same
+ * SDT_PROBE_DEFINE0_XLATE() - another name of SDT_PROBE_DEFINE0()
  */
 #define SDT_PROBE_DEFINE0_XLATE(prov, mod, func, probe)			\
 	SDT_PROBE_DEFINE0(prov, mod, func, probe)
 /**
- * SDT_PROBE_DEFINE1_XLATE() - the same with one argument, each of two types, which are strings
+ * SDT_PROBE_DEFINE1_XLATE() - SDT_PROBE_DEFINE1() with two types for each argument
  */
 #define SDT_PROBE_DEFINE1_XLATE(prov, mod, func, probe, t0, x0)		\
 	SDT_PROBE_DEFINE1(prov, mod, func, probe, t0)
 /**
- * SDT_PROBE_DEFINE2_XLATE() - the same with two arguments, each of two types, which are strings
+ * SDT_PROBE_DEFINE2_XLATE() - SDT_PROBE_DEFINE2() with two types for each argument
  */
 #define SDT_PROBE_DEFINE2_XLATE(prov, mod, func, probe, t0, x0, t1, x1)	\
 	SDT_PROBE_DEFINE2(prov, mod, func, probe, t0, t1)
 /**
- * SDT_PROBE_DEFINE3_XLATE() - the same with three arguments, each of two types, which are strings
+ * SDT_PROBE_DEFINE3_XLATE() - SDT_PROBE_DEFINE3() with two types for each argument
  */
 #define SDT_PROBE_DEFINE3_XLATE(prov, mod, func, probe, t0, x0,		\
 				 t1, x1, t2, x2)			\
 	SDT_PROBE_DEFINE3(prov, mod, func, probe, t0, t1, t2)
 /**
- * SDT_PROBE_DEFINE4_XLATE() - the same with four arguments, each of two types, which are strings
+ * SDT_PROBE_DEFINE4_XLATE() - SDT_PROBE_DEFINE4() with two types for each argument
  */
 #define SDT_PROBE_DEFINE4_XLATE(prov, mod, func, probe, t0, x0,		\
 				 t1, x1, t2, x2, t3, x3)		\
 	SDT_PROBE_DEFINE4(prov, mod, func, probe, t0, t1, t2, t3)
 /**
- * SDT_PROBE_DEFINE5_XLATE() - the same with five arguments, each of two types, which are strings
+ * SDT_PROBE_DEFINE5_XLATE() - SDT_PROBE_DEFINE5() with two types for each argument
  */
 #define SDT_PROBE_DEFINE5_XLATE(prov, mod, func, probe, t0, x0,		\
 				 t1, x1, t2, x2, t3, x3, t4, x4)	\
 	SDT_PROBE_DEFINE5(prov, mod, func, probe, t0, t1, t2, t3, t4)
 /**
- * SDT_PROBE_DEFINE6_XLATE() - the same with six arguments, each of two types, which are strings
+ * SDT_PROBE_DEFINE6_XLATE() - SDT_PROBE_DEFINE6() with two types for each argument
  */
 #define SDT_PROBE_DEFINE6_XLATE(prov, mod, func, probe, t0, x0,		\
 				 t1, x1, t2, x2, t3, x3, t4, x4, t5, x5)	\
 	SDT_PROBE_DEFINE6(prov, mod, func, probe, t0, t1, t2, t3, t4, t5)
 /**
- * SDT_PROBE_DEFINE7_XLATE() - the same with seven arguments, each of two types, which are strings
+ * SDT_PROBE_DEFINE7_XLATE() - SDT_PROBE_DEFINE7() with two types for each argument
  */
 #define SDT_PROBE_DEFINE7_XLATE(prov, mod, func, probe, t0, x0,		\
 				 t1, x1, t2, x2, t3, x3, t4, x4,	\

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whether an argument is what the type in the definition of its probe says: of a pointer and
- * an integer the compiler finds out which of the two a string names.  Of other types, and of a
- * probe that is only declared, nothing is known.
+ * Compile-time check of a site's arguments against the types in the probe's definition: it
+ * distinguishes pointers from integers.  Other types, and sites of a probe that is only
+ * declared, are not checked.
  */
 #ifndef KMARKERS_SDT_KIND_H
 #define KMARKERS_SDT_KIND_H
 
-/* sparse does not know that kinds are constants, and knows no __builtin_classify_type(). */
+/* sparse does not treat kinds as constants, and has no __builtin_classify_type(). */
 #ifdef __CHECKER__
 #define __SDT_KIND(t)			__SDT_KIND_ANY
 #define __SDT_CHECK_KIND(when, id, n, a)
@@ -27,11 +27,11 @@
 #define __SDT_KIND_INTEGER		2
 #define __SDT_KIND_POINTER		3
 
-/* Its last character is a star. */
+/* True if the last character of the type @t is a star. */
 #define __SDT_IS_POINTER(t)						\
 	(sizeof(t) > 1 && !__builtin_memcmp((t) + sizeof(t) - 2, "*", 1))
 
-/* A type, or the same with const or volatile in front of it. */
+/* True if the type @t is @name, with or without const or volatile in front of it. */
 #define __SDT_IS(t, name)						\
 	(!__builtin_strcmp(t, name) || !__builtin_strcmp(t, "const " name) || \
 	 !__builtin_strcmp(t, "volatile " name))
@@ -55,7 +55,7 @@
 	 __SDT_IS(t, "off_t") || __SDT_IS(t, "pid_t") ||		\
 	 __SDT_IS(t, "uid_t") || __SDT_IS(t, "gid_t"))
 
-/* Arrays that are never there: the length of each is the kind of an argument. */
+/* Arrays that are declared and never defined: the length of each is the kind of an argument. */
 #define __SDT_DECLARE_KINDS(id)						\
 	extern __maybe_unused						\
 	char __sdt_kind_1_##id[], __sdt_kind_2_##id[], __sdt_kind_3_##id[], \
@@ -79,28 +79,28 @@
 #define __SDT_DEFINE_KINDS_7(id, t0, t1, t2, t3, t4, t5, t6)	\
 	__SDT_DEFINE_KINDS_6(id, t0, t1, t2, t3, t4, t5) __SDT_DEFINE_KIND(id, 7, t6)
 
-/* What is passed: a 0 is either. */
+/* Kind of a passed argument; a constant 0, which __SDT_IS_ZERO() recognises, fits either kind. */
 #define __SDT_PASSED(a)							\
 	(__builtin_classify_type(a) == __builtin_classify_type((void *)0) ? \
 	 __SDT_KIND_POINTER : __SDT_KIND_INTEGER)
 #define __SDT_IS_ZERO(a)						\
 	__builtin_types_compatible_p(__typeof__(1 ? (void *)(unsigned long)(a) : (int *)0), int *)
 
-/* The same, also of NULL. */
+/* True if @a is a constant 0 or NULL. */
 #define __SDT_IS_NOTHING(a)						\
 	(__SDT_IS_ZERO(a) ||						\
 	 __builtin_types_compatible_p(__typeof__(1 ? _Generic((a), void *: (a), default: (void *)1) : \
 						 (int *)0), int *))
 
-/* An array of unknown length is compatible with any. */
+/* An array of unknown length is compatible with any: an unknown kind fits. */
 #define __SDT_HAS_KIND(id, n, kind)					\
 	__builtin_types_compatible_p(__typeof__(__sdt_kind_##n##_##id), char[kind])
 
-/* 1 to 5 are integers of all kinds and pointers. */
+/* Values 1 to 5 of __builtin_classify_type() are integers and pointers. */
 #define __SDT_IS_WORD(a)						\
 	(__builtin_classify_type(a) >= 1 && __builtin_classify_type(a) <= 5)
 
-/* An array is its address, and a bit-field is what it is promoted to. */
+/* True if @a fits a register.  An array is passed as its address, a bit-field is promoted. */
 #define __SDT_FITS(a)			(sizeof(1 ? (a) : (a)) <= sizeof(long) || !__SDT_IS_WORD(a))
 
 #define __SDT_CHECK_KINDS_0(when, id)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sites that are notes alone: the flavour note of <kmarkers/sdt.h>.
+ * Notes: sites without an instruction of their own, the flavour note of <kmarkers/sdt.h>.
  *
- * In a module a note is a record of 16 bytes, struct sdt_note_record.  Where its arguments are is said by
- * instructions that are never executed, which the assembler puts beside the table: for
- * each argument a byte, its size, negative if it has a sign; then a mov of it to %rax.
+ * In a module a note is a record of 16 bytes, struct sdt_note_record.  The locations of its
+ * arguments are encoded as instructions that are never executed, which the assembler puts
+ * beside the table: for each argument a byte with its size, negative if it has a sign, and a
+ * mov of the argument to %rax.
  *
  * In a program a note is for tracers of programs.
  * Format: https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation, version 3
@@ -19,12 +20,12 @@
 #error "include <kmarkers/sdt.h>"
 #endif
 
-/* A test program takes the form of modules, and reads it as they do. */
+/* A test program uses the form of notes that modules have, and reads them as modules do. */
 #if defined(__KERNEL__) || defined(SDT_NOTES_OF_MODULES)
 #define __SDT_NOTE_IS_RECORD
 KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 
-/* An address of the module's own is a constant. */
+/* In a module, addresses of its own objects are constants. */
 #define __SDT_NOTE_CONSTANT		"i"
 #else
 #define __SDT_NOTE_CONSTANT		"n"
@@ -34,9 +35,9 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 #define __SDT_NOTE_RAW(a)		((void)0, (a))
 
 /*
- * The type of an argument.  gcc gives a bit-field a type of its own, which is none of those
- * that are named here: it is passed as a long long.  A pointer remains what it is, and what
- * is no integer does not compile.
+ * The type of an argument.  gcc gives a bit-field a type of its own, which is not in the list:
+ * it is passed as a long long.  A pointer keeps its type.  Other arguments that are no integers
+ * do not compile.
  */
 #define __SDT_NOTE_TYPE(a)						\
 	__typeof__(_Generic(__SDT_NOTE_RAW(a),				\
@@ -48,7 +49,7 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 		 float: (void)0, double: (void)0,			\
 		 long double: (void)0, default: 1 ? __SDT_NOTE_RAW(a) : 0LL))
 
-/* sparse takes the 0 beside a pointer for a mistake. */
+/* sparse warns of the 0 beside a pointer. */
 #ifdef __CHECKER__
 #define __SDT_NOTE_VALUE(a)		__SDT_NOTE_RAW(a)
 #else
@@ -62,9 +63,9 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 		 long: -8, long long: -8, default: 8)
 
 /*
- * clang would store in memory what could be there.  In a program an argument in memory is
- * loaded: gdb cannot read a static or thread-local one, and others find it by a name, which
- * several variables may have.
+ * clang would store an operand in memory if the constraint allows memory.  In a program an
+ * argument in memory is loaded into a register: gdb cannot read a static or thread-local
+ * variable, and other tracers find it by a name, which several variables may have.
  */
 #if defined(__clang__) || !defined(__SDT_NOTE_IS_RECORD)
 #define __SDT_NOTE_OPERAND		__SDT_NOTE_CONSTANT "r"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the sites of <kmarkers/sdt.h> are made of: of the flavours, all that differs. */
+/* Implementation of the sites of <kmarkers/sdt.h>, by flavour. */
 #ifndef KMARKERS_SDT_SITE_H
 #define KMARKERS_SDT_SITE_H
 
@@ -7,14 +7,14 @@
 #error "include <kmarkers/sdt.h>"
 #endif
 
-/* Of struct patcher_site.flags: how many arguments the site has. */
+/* Position of the number of arguments in struct patcher_site.flags. */
 #define SDT_ARGS_SHIFT	8
 
 #ifndef SDT_NOTES_ONLY
 /* One instruction, and its struct patcher_site; operands: probe or origin, flavour, flags. */
 #define __SDT_INSN(instruction)		__SDT_INSN_OF("%c0", instruction)
 
-/* The same where no operand is the probe. */
+/* __SDT_INSN() with a given @probe in place of an operand. */
 #define __SDT_INSN_OF(probe, instruction)				\
 	"1:	" instruction "\n"					\
 	"2:\n"								\
@@ -23,7 +23,7 @@
 	"	.byte 2b - 1b, %c1\n"					\
 	"	.short %c2\n")
 
-/* Where arguments are while a breakpoint stands. */
+/* Operands for the arguments of sites that a breakpoint arms: the registers of a call, and rax. */
 #define __SDT_IN_0
 #define __SDT_IN_1		, "D" (a0)
 #define __SDT_IN_2		__SDT_IN_1, "S" (a1)
@@ -61,12 +61,13 @@
 #define __SDT_PASS_7		__SDT_PASS_6, a6
 
 /*
- * What a site leads to.  The first statement behind the label has a record, struct sdt_target,
- * and takes its address, which tells hits apart.  Compilers copy sites with what they lead to
- * or without, and may make one piece of code of what copies lead to; sdt/copies.c finds out.
- * Copies that are inlined into one function are told apart if they stay two pieces: gcc merges
- * statements unless their operands differ, so the label is one.  clang merges no asm
- * statements, and would not inline a function that uses the address of a label.
+ * The code that the jump of a site leads to.  Its first statement has a record, struct
+ * sdt_target, and takes the record's address, which identifies the site of a hit.  Compilers
+ * copy sites with or without this code, and may merge the code of several copies;
+ * sdt/copies.c finds out.  Copies that are inlined into one function can be distinguished only
+ * if their code is not merged: gcc merges statements unless their operands differ, so the label
+ * is an operand.  clang merges no asm statements, and would not inline a function that uses the
+ * address of a label.
  */
 #ifdef __clang__
 #define __SDT_COLD(label)	label:
@@ -137,7 +138,7 @@ __SDT_EAGER(5)
 __SDT_EAGER(6)
 __SDT_EAGER(7)
 
-/* Every argument as a word. */
+/* Arguments cast to words. */
 #define __SDT_WORD(a)			(unsigned long)(a)
 #define __SDT_WORDS_0()
 #define __SDT_WORDS_1(a)		, __SDT_WORD(a)
@@ -150,10 +151,10 @@ __SDT_EAGER(7)
 
 #endif /* SDT_NOTES_ONLY */
 
-/* An array of unknown length is compatible with any: of a declared probe nothing is known. */
+/* An array of unknown length is compatible with any: probes that are only declared pass. */
 #define __SDT_HAS_ARGS(id, n)						\
 	__builtin_types_compatible_p(__typeof__(__sdt_args_##id), char[(n) + 1])
-/* A site may pass fewer arguments than its probe has, as in FreeBSD: the others are 0. */
+/* A site may pass fewer arguments than its probe has, as in FreeBSD: missing ones are 0. */
 #define __SDT_TAKES_7(id)	__SDT_HAS_ARGS(id, 7)
 #define __SDT_TAKES_6(id)	(__SDT_HAS_ARGS(id, 6) || __SDT_TAKES_7(id))
 #define __SDT_TAKES_5(id)	(__SDT_HAS_ARGS(id, 5) || __SDT_TAKES_6(id))
@@ -161,7 +162,7 @@ __SDT_EAGER(7)
 #define __SDT_TAKES_3(id)	(__SDT_HAS_ARGS(id, 3) || __SDT_TAKES_4(id))
 #define __SDT_TAKES_2(id)	(__SDT_HAS_ARGS(id, 2) || __SDT_TAKES_3(id))
 #define __SDT_TAKES_1(id)	(__SDT_HAS_ARGS(id, 1) || __SDT_TAKES_2(id))
-/* None at all is a mistake. */
+/* A site without any argument is an error. */
 #define __SDT_TAKES_0(id)	__SDT_HAS_ARGS(id, 0)
 
 #define __SDT_CHECK(when, id, n, args...)				\
@@ -173,7 +174,7 @@ __SDT_EAGER(7)
 	if (0)								\
 		__sdt_check_##id(0, ## args)
 
-/* A flavour of another name is an error, and not a function that nobody has declared. */
+/* Make an unknown flavour an error, instead of a call of an undeclared function. */
 enum {
 #ifndef SDT_NOTES_ONLY
 	__SDT_HAS_jump,
@@ -186,7 +187,7 @@ enum {
 
 #define __SDT_SITE(flavour, id, prov, name, n, args...)			\
 	__SDT_SITE_IF(1, flavour, id, prov, name, n, ## args)
-/* A site where a constant is true. */
+/* A site, if the constant @when is true. */
 #define __SDT_SITE_IF(when, flavour, id, prov, name, n, args...)	\
 do {									\
 	__SDT_CHECK(when, id, n, ## args);				\
@@ -197,9 +198,9 @@ do {									\
 
 #ifndef SDT_NOTES_ONLY
 /*
- * clang before 17 takes a jump of one asm statement for one to the labels of all others in
- * the function, and refuses those that would enter the scope of a variable with a cleanup or
- * of a variable length.  So the statement is in a function of its own.
+ * clang before 17 assumes that one asm statement may jump to the labels of all others in the
+ * function, and refuses jumps into the scope of a variable with a cleanup or of a variable
+ * length.  So the statement is in a function of its own.
  */
 #ifdef __clang__
 static __always_inline bool __sdt_is_on(struct sdt_origin *origin, int flags)

@@ -10,14 +10,14 @@
  * linker script and without begin/end objects.
  *
  * The head holds a reference to a symbol of the module that serves the records:
- * a client cannot be loaded without that module, and pins it while it stays.
+ * a client cannot be loaded without that module, and pins it while it is loaded.
  *
  * In a kernel module the heads are found as module parameters: each has an entry
- * in the section __param, which strip(1) leaves, with the head's address as its
- * argument and no file in sysfs.  Nobody can set it.  In user space the linker's
+ * in the section __param, which strip(1) keeps, with the head's address as its
+ * argument and no file in sysfs.  It cannot be set.  In user space the linker's
  * __start_ and __stop_ symbols bound the section of heads.
  *
- * The section names begin with .discard because objtool passes over such
+ * The section names begin with .discard because objtool skips such
  * sections (they point at code that is no indirect branch target), and continue
  * without a dot because the module linker script drops only .discard.*.
  */
@@ -95,7 +95,7 @@ static inline int kmarkers_join(struct kmarkers_span *span, const struct kmarker
 	return 0;
 }
 
-/* How many records a span has; -EINVAL if they do not lie side by side. */
+/* Return the number of records in a span, or -EINVAL if they are not contiguous. */
 static inline int kmarkers_span_records(const struct kmarkers_span *span, unsigned int record)
 {
 	if ((unsigned long)span->end - (unsigned long)span->first != span->bytes)
@@ -144,7 +144,7 @@ extern const struct kmarkers_chunk kmarkers_chunk_##kind		\
 #define KMARKERS_SECTION(kind)	"kmarkers_" #kind
 #endif
 
-/* Some linkers drop a section that only their __start_ and __stop_ symbols name. */
+/* Some linkers drop a section that is referred to only by its __start_ and __stop_ symbols. */
 #if !defined(__KERNEL__) && defined(__has_attribute)
 #if __has_attribute(__retain__)
 #define __KMARKERS_HEADS_FLAGS	"awR"

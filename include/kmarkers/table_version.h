@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The version of tables: <kmarkers/table.h>.  Headers that may read no other one read this. */
+/* The version of tables, in a header of its own that includes nothing: see <kmarkers/table.h>. */
 #ifndef KMARKERS_TABLE_VERSION_H
 #define KMARKERS_TABLE_VERSION_H
 

@@ -125,7 +125,10 @@ void marker_typed_nothing(void);
 #define __MARKER_ENDBR
 #endif
 
-/* Stubs are in a section without kprobes: they are patched whenever a probe comes or goes. */
+/*
+ * Stubs are in a section without kprobes: they are patched whenever a probe is registered or
+ * unregistered.
+ */
 #ifdef __KERNEL__
 #define __MARKER_STUB_TEXT	".kprobes.text, \"ax\", @progbits"
 #else

@@ -45,11 +45,11 @@
  * not seen in the other.  If there is no memory for the copy, the child ends with a
  * message and exit code 127.
  *
- * No function waits for a probe that runs, but marker_synchronize_unregister() and
- * sdt_synchronize(): a program may hold a lock that its probes take while it calls any
- * other, and while it forks.  These two are also the only points of cancellation, before
- * they wait: a thread that is cancelled in another function ends behind it, and nothing
- * stays locked.  A hit does not change errno, unless a probe of trace_mark() does.
+ * Only marker_synchronize_unregister() and sdt_synchronize() wait for running probes: a
+ * program may hold a lock that its probes take while it calls any other function, and while
+ * it forks.  These two are also the only cancellation points, before they wait: a thread
+ * that is cancelled in another function ends after that function, and no lock stays locked.
+ * A hit does not change errno, unless a probe of trace_mark() does.
  *
  * ERRORS
  *
@@ -96,9 +96,9 @@
  * initialiser read 0.  Other threads may run, but none may read immediate values yet.
  *
  * Return: 0, -EBUSY if the call has succeeded before, or a negative errno after a message
- * on stderr that says what this machine lacks, or which table is refused.  A table that is
- * refused keeps no other from being used: with a bad table of SDT probes markers and values
- * work.  After an error the function may be called again, and goes on where it failed.
+ * on stderr that says what this machine lacks, or which table is refused.  A refused table
+ * does not affect the others: with a bad table of SDT probes, markers and values work.  After
+ * an error the function may be called again, and continues with the step that failed.
  */
 int kmarkers_start(void);
 

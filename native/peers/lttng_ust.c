@@ -17,7 +17,7 @@
 
 #include "peer.h"
 
-/* Empty where the packages are installed. */
+/* LTTNG_ROOT is empty if the packages are installed. */
 #define LTTNG_LIBDIR	LTTNG_ROOT "/usr/lib/x86_64-linux-gnu"
 
 #define PATIENCE_MS	10000
@@ -31,8 +31,8 @@ BENCH_OPS(on, lttng_ust_tracepoint(kmarkers, bench_on, 1, NULL))
 static pid_t daemon_pid;
 
 /*
- * Start the daemon.  One daemon serves all; a second one ends at once, which does no
- * harm.  It gets a process group of its own: otherwise a signal that interrupts the run
+ * Start the daemon.  One daemon serves all processes; a second one ends at once, which does
+ * no harm.  It gets a process group of its own: otherwise a signal that interrupts the run
  * at a terminal would end it while the last blocks are still measured.
  */
 static void start_daemon(void)
@@ -71,7 +71,7 @@ static bool create_session(void)
 	return lttng("create --snapshot kmbench-%d");
 }
 
-/* Let the commands be found, and what they need, where scripts/setup unpacked them. */
+/* Set search paths to the commands and libraries that scripts/setup unpacked. */
 static void use_unpacked(void)
 {
 	static const struct {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A uprobe on a nop of five bytes.  Since 6.18 the kernel replaces such a nop by a call to
- * a system call, once it was hit; without that the uprobe is a breakpoint, as that of
- * sdt.c, and its row is left out.
+ * A uprobe on a nop of five bytes.  Since 6.18 the kernel replaces such a nop, once it was hit,
+ * by a call to code with a system call; without that the uprobe is a breakpoint, like the one
+ * of sdt.c, and its row is left out.
  *
  * The call pushes a return address, in the first form into the red zone of the function,
  * so this file is compiled without one.

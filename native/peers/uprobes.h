@@ -15,7 +15,7 @@
 
 /*
  * BENCH_OPS() with four sites, each for a quarter of the layouts: what a uprobe costs depends little
- * on its place, and the kernel takes a tenth of a second to remove one.  env says how many.
+ * on its place, and the kernel takes a tenth of a second to remove one.  env records the number.
  */
 #define UPROBES_OPS(id, ...)						\
 	BENCH_OP(id, 0, __VA_ARGS__) BENCH_OP(id, 2, __VA_ARGS__)	\
@@ -45,7 +45,7 @@ static int uprobes_type(void)
 	return type;
 }
 
-/* The place in a file of an address in its segments. */
+/* Return the file offset of an address in a segment. */
 static unsigned long uprobes_offset(const Elf64_Ehdr *elf, unsigned long addr)
 {
 	const Elf64_Phdr *phdr = (const void *)elf + elf->e_phoff;
@@ -57,7 +57,7 @@ static unsigned long uprobes_offset(const Elf64_Ehdr *elf, unsigned long addr)
 	return 0;
 }
 
-/* Count executions of the instruction at a place of a file in this process. */
+/* Count executions of the instruction at an offset of a file in this process. */
 static int uprobes_add(const char *path, unsigned long offset)
 {
 	struct perf_event_attr attr = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What functions with notes use: see notes_hits.h. */
+/* Helpers of the functions with notes in notes_hits.h. */
 #ifndef TESTS_COMMON_NOTES_H
 #define TESTS_COMMON_NOTES_H
 

@@ -30,6 +30,6 @@ noinline void notes_fill(struct notes_frame *frame, long seed)
 		frame->few[i] = -1000 * (int)(i + seed);
 		frame->text[i] = 250 + i;
 	}
-	/* Whoever compiles a function that calls this one knows nothing of what it wrote. */
+	/* The compiler of a caller must not know what this function wrote. */
 	barrier();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Batches of sites side by side: each is checked, also where those before it are in order. */
+/* Batches of adjacent sites: each poke is checked, also if all pokes before it are right. */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -38,7 +38,7 @@ static bool registered[2];
 static struct patcher_poke pokes[NR];
 static bool backwards, short_last;
 
-/* The last site may be another nop, of 4 bytes, with one behind it. */
+/* Return a site.  With @short_last the last site is a nop of 4 bytes, followed by another nop. */
 static u8 *site(unsigned int i)
 {
 	return test_neighbours + (i + (short_last && i == NR - 1)) * INSN;
@@ -65,7 +65,7 @@ static int register_all(const char *second)
 	return err;
 }
 
-/* The poke of a site, wherever it is in the batch. */
+/* Return the poke of a site; with @backwards the batch is in reverse order. */
 static struct patcher_poke *poke(unsigned int i)
 {
 	return &pokes[backwards ? NR - 1 - i : i];
@@ -97,7 +97,7 @@ static bool refused(int err)
 	return patcher_apply(owner, pokes, NR) == err && all_hold(nop);
 }
 
-/* A batch in which all is right but the poke of one site. */
+/* Batches in which the poke of one site is wrong and all others are right. */
 static const char *one_is_wrong(unsigned int i)
 {
 	fill(nop, jump);
@@ -128,7 +128,7 @@ static const char *change_all(void)
 	unsigned int i;
 
 	fill(nop, jump);
-	/* What a caller leaves in a private field is of no matter. */
+	/* The value of a private field, set by the caller, has no effect. */
 	poke(HALF - 1)->flags = PATCHER_SITE_RUN;
 	EXPECT(!patcher_apply(owner, pokes, NR) && all_hold(jump));
 	for (i = 0; i < NR; i++)
@@ -153,7 +153,7 @@ const char *patcher_checks_neighbours(void)
 	return failed;
 }
 
-/* A site is shorter than the change of it, behind others that are not. */
+/* A batch is refused if the last poke is longer than its site. */
 const char *patcher_checks_lengths(void)
 {
 	backwards = false;
@@ -166,7 +166,7 @@ const char *patcher_checks_lengths(void)
 	return NULL;
 }
 
-/* The sites behind those of a table are of another one. */
+/* A batch is refused if its last sites belong to the table of another owner, or to no table. */
 const char *patcher_checks_owners(void)
 {
 	backwards = false;
@@ -179,7 +179,7 @@ const char *patcher_checks_owners(void)
 	return NULL;
 }
 
-/* A site of several instructions among others is known as one, so that its batch waits. */
+/* A run among other sites is recognised as one, so that its batch waits for tasks. */
 const char *patcher_checks_runs(void)
 {
 	int err;

@@ -17,7 +17,7 @@ DEFINE_MARKER(test_typed_nomem);
 
 #define FAR	1000
 
-/* Run @operation and let its @nth allocation fail.  Return whether that was made. */
+/* Run @operation and let its @nth allocation fail.  Return whether there was such an allocation. */
 static bool fails_at(unsigned int nth, int (*operation)(void), int *err)
 {
 	bool failed;
@@ -106,7 +106,7 @@ const char *markers_without_memory(void)
 	hit();
 	EXPECT(calls == 1);
 
-	/* Either unregistering fails and the probe is called, or it succeeds and it is not. */
+	/* If unregistering fails, the probe is called; if it succeeds, the probe is not called. */
 	for (nth = 1; nth < FAR && fails_at(nth, unregister_probe, &err); nth++) {
 		calls = 0;
 		hit();

@@ -102,7 +102,7 @@ const char *sdt_calls(void)
 	EXPECT(!sdt_detach("test:::two-words", note, &second));
 	hit_two(5, text);
 	EXPECT(seen[0].calls == 3 && seen[1].calls == 2);
-	/* By two patterns at once, each calls. */
+	/* A handler that is attached by two patterns is called once for each. */
 	hit_none();
 	EXPECT(seen[0].calls == 5);
 	EXPECT(!sdt_detach("none", note, &first));
@@ -137,7 +137,7 @@ static noinline void hit_named(long number)
 	SDT_PROBE1(test, given, written, named, number);
 }
 
-/* Inlined twice: each copy is a site of the function that it has become part of. */
+/* Inlined twice: each copy is a site of the function into which it is inlined. */
 static __always_inline void hit_inlined(int number)
 {
 	SDT_PROBE1(test, , , inlined, number);
@@ -164,7 +164,7 @@ const char *sdt_functions(void)
 	sdt_inlined_two(2);
 	EXPECT(seen[0].calls == 1 && seen[1].calls == 1 && seen[1].last.args[0] == 2);
 	EXPECT(seen[0].last.ip != seen[1].last.ip);
-	/* What the definition says counts, not what is so. */
+	/* The module named in the definition counts, not the one that contains the site. */
 	EXPECT(!sdt_attach("given::named", note, &first));
 	hit_named(7);
 	EXPECT(seen[0].calls == 2 && seen[0].last.args[0] == 7);
@@ -207,7 +207,7 @@ const char *sdt_flavours(void)
 	return NULL;
 }
 
-/* As a file of FreeBSD's kernel has them: some sites pass less than their probe has. */
+/* As in a file of FreeBSD's kernel: some sites pass fewer arguments than their probe has. */
 static noinline void hit_few(int n, const char *text)
 {
 	SDT_PROBE0(few, , , untyped);
@@ -226,7 +226,7 @@ static noinline void hit_of_its_own(int n, const char *text)
 	DTRACE_PROBE2(few__of__its__own, int, n, const char *, text);
 }
 
-/* What the sites above pass, in their order: -1 is the text. */
+/* The arguments of the sites above, in their order: -1 is the text. */
 static const struct {
 	unsigned int nr;
 	int args[SDT_MAX_ARGS];
@@ -281,7 +281,7 @@ static unsigned long rounds(void)
 	return stats.rounds;
 }
 
-/* A breakpoint is one round, whatever they are; jumps are three. */
+/* Breakpoints take one round, however many they are; jumps take three. */
 const char *sdt_rounds(void)
 {
 	unsigned long before = rounds();
@@ -290,7 +290,7 @@ const char *sdt_rounds(void)
 	EXPECT(rounds() == before + 3);
 	EXPECT(!sdt_attach("test:::*", note, &first));
 	EXPECT(rounds() == before + 3 + 3 + 1);
-	/* These are on already. */
+	/* These sites are enabled already. */
 	EXPECT(!sdt_attach("inlined", note, &first));
 	EXPECT(!sdt_detach("none", note, &first));
 	EXPECT(rounds() == before + 7);
@@ -336,7 +336,7 @@ const char *sdt_promotes(void)
 	return NULL;
 }
 
-/* A site at which there is somebody else's breakpoint stays on, and keeps no other from it. */
+/* A site with a foreign breakpoint cannot be disabled, and does not affect other sites. */
 const char *sdt_others(void)
 {
 	const u8 *other;
@@ -353,7 +353,7 @@ const char *sdt_others(void)
 	off = sdt_detach("test:::*", note, &first);
 	on = sdt_attach("named", note, &second);
 	hit_named(2);
-	/* It is the same site that keeps being on. */
+	/* The same site stays enabled. */
 	again = sdt_detach("named", note, &second);
 	EXPECT(!test_take_breakpoint());
 	EXPECT(off && !on && !again);
@@ -386,7 +386,7 @@ static void hit_storm(void)
 	SDT_PROBE_FLAVOUR(breakpoint, test, , , hot, 4);
 }
 
-/* One handler stays while others come and go, and while sites are promoted and demoted. */
+/* One handler stays while others are attached and detached, and sites are promoted and demoted. */
 const char *sdt_storm(void)
 {
 	unsigned long passes;

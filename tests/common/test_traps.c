@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Breakpoints that stay: a nop that is trapped, becomes a jump, is trapped again. */
+/* Permanent breakpoints: a nop gets one, becomes a jump, gets one again. */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -25,7 +25,7 @@ static const u8 jump[INSN] = { 0xe9, ADDITION, 0x00, 0x00, 0x00 };
 static const u8 nop_trap[INSN] = { 0xcc, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump_trap[INSN] = { 0xcc, ADDITION, 0x00, 0x00, 0x00 };
 
-/* What a pass may have been; whatever is done twice, or half, is neither. */
+/* Results of a pass; if anything is done twice, or half, the result is another number. */
 #define JUMPED	0
 #define PASSED	1
 #define TRAPPED	2
@@ -142,7 +142,7 @@ const char *patcher_refuses_traps(void)
 	static const u8 none[INSN] = { 0x1f, 0x1f, 0x44, 0x00, 0x00 };
 
 	EXPECT(change(nop, nop_trap) == -ENOENT);
-	/* Nobody would deal with it. */
+	/* A table without a trap function cannot have permanent breakpoints. */
 	EXPECT(!start(NULL));
 	EXPECT(change(nop, nop_trap) == -EPERM);
 	patcher_unregister(&table);
@@ -172,7 +172,7 @@ static void pass_site(void)
 		atomic_long_inc(&seen[what]);
 }
 
-/* From each state to the next, around and around. */
+/* Change the site from each state to the next one, in a cycle. */
 static int storm(unsigned int batches)
 {
 	unsigned int i;
@@ -180,7 +180,7 @@ static int storm(unsigned int batches)
 
 	for (i = 0; i < batches && !err; i++) {
 		err = change(nop, nop_trap);
-		/* Breakpoints stand for a short time only, and may not be seen otherwise. */
+		/* Breakpoints are set only for a short time: let each thread make a whole pass. */
 		if (!(i % 64))
 			test_wait_whole_pass();
 		err = err ?: replace(nop_trap, jump) ?: change(jump, jump_trap) ?:

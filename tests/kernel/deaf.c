@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module whose init never returns: CPUs loop with interrupts off, or one loops at an int3. */
+/* A module whose init never returns: CPUs loop with interrupts off, or one CPU loops at an int3. */
 #include <linux/irqflags.h>
 #include <linux/kdebug.h>
 #include <linux/module.h>

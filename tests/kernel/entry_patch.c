@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A live patch of a function of kmarkers_test_entry: of te_plain(), which the kernel's ftrace
- * knows, or of another one, to be refused.  It does the same as te_plain(), and counts.
+ * knows, or of another one, which must be refused.  The replacement does the same as te_plain(),
+ * and counts its calls.
  */
 #include <linux/atomic.h>
 #include <linux/livepatch.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers whose trace events are looked at, hit on request: the module's parameter hit
- * takes "what" or "what times", and hits on every CPU.  Two modules are built of this
- * file, so that names are in both.  With fail=1 the init function fails, with wait=1 it
- * waits until that is 0.
+ * Markers for tests of trace events.  Writing "NAME" or "NAME TIMES" to the parameter hit
+ * hits them on every CPU.  Two modules are built from this file, so that both have markers of
+ * the same names.  With fail=1 the init function fails, with wait=1 it waits until the
+ * parameter is 0.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -32,7 +32,7 @@ DECLARE_MARKER(fd_typed,
 	"sector %llu bytes %u");
 DEFINE_MARKER(fd_typed);
 
-/* More arguments than an event takes.  Nothing hits it. */
+/* A marker with more arguments than an event takes.  It is never hit. */
 DEFINE_MARKER(fd_two_hundred, FORTY " " FORTY " " FORTY " " FORTY " " FORTY);
 
 static void hit_request(unsigned long nr)
@@ -81,7 +81,7 @@ static void hit_changing(unsigned long nr)
 	trace_mark(fd_changing, "string %s", string);
 }
 
-/* With the format that markers of functions have. */
+/* Hit a marker with the format that markers of functions have. */
 static void hit_shared(unsigned long nr)
 {
 #ifdef FIELDS_AGAIN

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keeps a module that leaves in MODULE_STATE_GOING, behind the notifiers of kmarkers and before the
- * kernel's own, until it is let go.  Its parameters are there meanwhile.
+ * Keeps a module that is being unloaded in MODULE_STATE_GOING, after the notifiers of kmarkers and
+ * before the kernel's own, until it is released.  Its parameters exist meanwhile.
  *
- *	hold		name of the module that is to be kept; an empty line lets it go
- *	held		1 while one is kept
+ *	hold		name of the module to keep; an empty line releases it
+ *	held		1 while a module is kept
  *	perf		number of an event that perf is to use; 0 for none
- *	foreign_ops	how many parameters have operations in another module than their own
+ *	foreign_ops	number of parameters whose operations are in another module than their own
  */
 #include <linux/compiler.h>
 #include <linux/delay.h>
@@ -46,7 +46,7 @@ static int on_module(struct notifier_block *nb, unsigned long event, void *data)
 	return NOTIFY_DONE;
 }
 
-/* Behind the notifiers that take over markers, values and probes, which have 4 and 3. */
+/* Runs after the notifiers of markers, values and probes, which have priorities 4 and 3. */
 static struct notifier_block notifier = {
 	.notifier_call = on_module,
 	.priority = 2,
@@ -72,7 +72,10 @@ static unsigned int count_foreign(const struct module *module)
 	return count;
 }
 
-/* The kernel exports no list of modules, but this one is in it.  Its head is in the kernel's data. */
+/*
+ * Walk the kernel's list of modules, which is not exported, from the entry of this module.  The
+ * head of the list is in the kernel's data.
+ */
 static int get_foreign(char *buffer, const struct kernel_param *param)
 {
 	struct module *module = THIS_MODULE;
@@ -100,7 +103,7 @@ static void stop_using(void)
 	used = NULL;
 }
 
-/* Writes of parameters come one at a time. */
+/* No lock is needed: the kernel serialises writes to parameters. */
 static int set_perf(const char *value, const struct kernel_param *param)
 {
 	struct perf_event_attr attr = {

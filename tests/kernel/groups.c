@@ -36,13 +36,13 @@ static struct bench_group second = {
 
 static bench_op *const holed[BENCH_LAYOUTS] = { base_0 };
 
-/* A group that measures blocks in a way of its own: its variants are only names. */
+/* A group with a block function: its variants are only names. */
 static const struct bench_variant own_variants[] = {
 	{ .name = "sites", .measured = BENCH_SWITCH },
 	{ .name = "rounds", .measured = BENCH_ROUNDS },
 };
 
-/* What the last sample of a block says that it is of; and how many samples a block has. */
+/* Variant that the last sample of a block names, and number of samples of a block. */
 static unsigned int last_variant = 1;
 static unsigned int own_samples = 2;
 
@@ -65,7 +65,7 @@ static unsigned int no_samples(void)
 	return 0;
 }
 
-/* As many as are taken when the group is added, and later more than a run may have. */
+/* Return a valid number when the group is added, and later more samples than a run may have. */
 static unsigned int growing_samples(void)
 {
 	return own_samples++ == 2 ? 2 : ~0U;
@@ -151,9 +151,9 @@ static void make_fault(void)
 }
 
 /*
- * Keeps CPU 0 busy for so many milliseconds, at a priority above a run's: what is read meanwhile is the
- * state of a run that has begun and measured nothing. Less than the second after which the kernel
- * throttles such threads.
+ * Keep CPU 0 busy for @ms milliseconds, at a priority above that of a run: files that are read
+ * meanwhile show a run that has begun and measured nothing.  @ms must be less than the second
+ * after which the kernel throttles such threads.
  */
 static int keep_busy(void *ms)
 {
@@ -183,7 +183,7 @@ static int set_busy_ms(const char *text, const struct kernel_param *kp)
 
 	if (err)
 		return err;
-	/* Not while the module loads: its init may fail, and leave the thread without its code. */
+	/* Refuse this while the module loads: if init fails, the thread's code is freed. */
 	if (THIS_MODULE->state != MODULE_STATE_LIVE)
 		return -EBUSY;
 	stop_keeper();
@@ -211,7 +211,7 @@ static int __init groups_init(void)
 	if (err)
 		return err;
 	err = bench_add_group(&second, THIS_MODULE);
-	/* With left-failed, as with left, a module leaves its groups added. */
+	/* With left-failed, as with left, a module does not remove its groups. */
 	if (err)
 		bench_remove_group(&first);
 	return err ?: !strcmp(fault, "left-failed") ? -ENODEV : 0;
@@ -224,7 +224,7 @@ static void __exit groups_exit(void)
 		return;
 	bench_remove_group(&second);
 	bench_remove_group(&first);
-	/* Once more, which does nothing. */
+	/* Removing a group a second time has no effect. */
 	bench_remove_group(&first);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A run is changed while a task stands inside it, and a prefix while a task stands at it.  The
- * task executes a sti with an interrupt pending, which comes behind the second instruction.
- * It wakes a thread of higher priority, which keeps the task where it is.
+ * A run is changed while a task is preempted inside it, and a prefix while a task is preempted at
+ * it.  The task executes a sti with an interrupt pending, which is delivered after the next
+ * instruction.  The interrupt wakes a thread of higher priority, which keeps the task from running.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
@@ -28,9 +28,9 @@
 #define DS		0x3e
 
 /*
- * The task is kept there until the thread that changes the run is seen asleep so many times in
- * a row, a millisecond apart; but not for as long as a thread of real-time priority may run
- * while others wait.  A slow machine may need several tries.
+ * The task is kept there until the thread that changes the run is seen asleep LOOKS times in a
+ * row, a millisecond apart; but LIMIT_MS at most, which is less than the time for which a thread
+ * of real-time priority may run while others wait.  A slow machine may need several tries.
  */
 #define LOOKS		20
 #define LIMIT_MS	700
@@ -42,7 +42,7 @@ static struct patcher_site site;
 static struct patcher_table table = { .sites = &site, .nr = 1, .owner = owner };
 static call_single_data_t interrupt;
 
-/* What the task adds to, under the prefix. */
+/* The number to which the task adds, by the instruction with the prefix. */
 static u32 number;
 
 /**
@@ -55,11 +55,11 @@ static u32 number;
  * @sent: an interrupt is pending
  * @passed: the task has left the run, or has added
  * @kept: the keeper runs, and has set @inside
- * @number: what that was when the keeper ran
+ * @number: value of the variable number when the keeper ran
  * @inside: the task was preempted before it left the run, or the addition
  * @waited: the changer slept while the task was kept
  * @released: the keeper lets the task go on
- * @early: the change ended before that
+ * @early: the change ended before @released was set
  * @ended: @early is set
  * @changed: the run is replaced
  */
@@ -71,7 +71,7 @@ static struct held {
 	bool passed, kept, inside, waited, released, early, ended, changed;
 } held;
 
-/* Where they are.  objtool lets nothing else refer to the middle of a function. */
+/* Places of the run and the prefix.  objtool allows no other reference into a function. */
 extern const s32 test_held_record, test_held_prefix_record;
 
 #define RECORD(name, label)						\
@@ -105,11 +105,11 @@ static noinline void pass_held_run(void)
 	asm volatile("77:	.byte " __stringify(RUN) "\n"
 		     RECORD("test_held_record", "77b")
 		     "	movb $1, %0\n" : "=m" (held.passed) : : "memory");
-	/* The instruction that replaces the run leaves them off. */
+	/* The instruction that replaces the run leaves interrupts off. */
 	raw_local_irq_enable();
 }
 
-/* The interrupt comes behind the nop, where the prefix begins. */
+/* The interrupt is delivered after the nop, before the prefix. */
 static noinline void pass_held_prefix(void)
 {
 	u32 one = 1;
@@ -148,8 +148,8 @@ static bool has_begun(void)
 }
 
 /*
- * Keep the CPU until the change has ended, or waits.  It need not wait for this thread, which
- * passes through quiescent states.
+ * Keep the CPU until the change has ended, or waits.  The change need not wait for this thread,
+ * which passes through quiescent states.
  */
 static void keep_cpu(void)
 {
@@ -205,7 +205,7 @@ static int change_prefix(void)
 	return patcher_store_prefixes(owner, &poke, 1);
 }
 
-/* On another CPU than those two. */
+/* Make a change, on another CPU than the task and the keeper. */
 static long change_meanwhile(void *change)
 {
 	int err;
@@ -214,7 +214,7 @@ static long change_meanwhile(void *change)
 	while (!READ_ONCE(held.ready))
 		schedule_timeout_uninterruptible(1);
 	err = smp_call_function_single_async(held.cpu, &interrupt);
-	/* It is on its way; the task must not come first. */
+	/* Wait until the interrupt is pending: the task must not continue before. */
 	udelay(100);
 	WRITE_ONCE(held.sent, true);
 	if (err)
@@ -299,7 +299,7 @@ static const char *hold_in_run(void)
 	return failed;
 }
 
-/* The change waits for the task, and the task goes on in the run as it was. */
+/* The change waits for the task, and the task continues in the old run. */
 const char *patcher_waits_for_held(void)
 {
 	const char *failed;
@@ -340,7 +340,7 @@ static const char *hold_at_prefix(void)
 	return NULL;
 }
 
-/* A task that stands at a DS prefix is not waited for, and goes on under the LOCK prefix. */
+/* A task that is preempted at a DS prefix is not waited for, and continues with the LOCK prefix. */
 const char *patcher_prefix_of_held(void)
 {
 	const char *failed;

@@ -25,7 +25,7 @@
 
 static struct {
 	u8 *addr;
-	void *page;		/* alias of the page with it; NULL while there is none */
+	void *page;		/* alias of the breakpoint's page; NULL while there is none */
 	u8 *alias;
 	u8 byte;
 	unsigned int traps;

@@ -35,7 +35,7 @@ asm(".pushsection .data, \"aw\", @progbits\n"				\
 	"	.endr\n"						\
 	".popsection\n")
 
-/* That of the number many_n, which the assembler knows. */
+/* Address of probe number many_n, where many_n is a symbol of the assembler. */
 #define MANY_PROBE	".Lmany_probes + 48 * many_n"
 
 #endif /* TESTS_KERNEL_MANY_PROBES_H */

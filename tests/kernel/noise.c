@@ -6,7 +6,7 @@
  *
  * Each execution of the site must give one of two values, which no storm sets.  With
  * probes, it also meets three sites of SDT probes, and each of them must call a handler
- * once, while another handler comes and goes and a breakpoint is promoted and demoted.
+ * once, while another handler is attached and detached and a breakpoint promoted and demoted.
  * kmarkers_test_noise/counts shows the number of executions.
  */
 #include <linux/cpu.h>
@@ -64,7 +64,7 @@ SDT_PROVIDER_DEFINE(noise);
 SDT_PROBE_DEFINE1(noise, , , jumped, "unsigned int *");
 SDT_PROBE_DEFINE1(noise, , , trapped, "unsigned int *");
 
-/* The argument is that of the execution: others may nest in it, on the same CPU. */
+/* Count in a variable of this execution: other executions may nest in it, on the same CPU. */
 static void count_hit(void *private, const struct sdt_hit *hit)
 {
 	++*(unsigned int *)hit->args[0];
@@ -233,7 +233,7 @@ static int counts_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(counts);
 
-/* Nothing hits them any more. */
+/* Detach the handler, after everything that hits the sites has stopped. */
 static void drop_probes(void)
 {
 	if (!probes)

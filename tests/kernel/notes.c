@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Notes of a module, compiled in several ways.  Writing the name of one to the parameter
- * pass has its functions executed once; writing a number to repeat, those of all that
- * often.  While listen is 1 a handler writes down what it is told, and seen shows what it
- * wrote since the last pass.
+ * Notes of a module, compiled in several ways.  Writing the name of one way to the parameter
+ * pass executes its functions once; writing a number to repeat executes the functions of all
+ * ways that often.  While listen is 1, a handler records the probe and arguments of each hit,
+ * and seen shows the hits since the last pass.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -74,7 +74,7 @@ static noinline void own(void)
 	WRITE_ONCE(notes_sink, 3);
 }
 
-/* The kprobe of the note is where the jump begins. */
+/* The kprobe of the note is at the beginning of the jump. */
 static noinline void pair(void)
 {
 	SDT_PROBE_FLAVOUR(note, tpair, , , first);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Notes that cannot be armed, and some that look like it and can.  Those of the provider
- * trefused are at an instruction at which the kernel takes no kprobe.
+ * Notes that cannot be armed, and some that can although they look similar.  Notes of the
+ * provider trefused are at an instruction on which the kernel refuses a kprobe.
  */
 #include <linux/compiler.h>
 #include <linux/jump_label.h>
@@ -20,7 +20,7 @@ SDT_PROBE_DEFINE1(tnotes, , , alone, "int");
 SDT_PROVIDER_DEFINE(trefused);
 SDT_PROBE_DEFINE0(trefused, , , refused);
 
-/* A function that nobody calls; without arguments. */
+/* A function without arguments, which is never called. */
 #define FUNCTION(name, insns)						\
 	"	.type " name ", @function\n"				\
 	name ":\n"							\
@@ -29,10 +29,10 @@ SDT_PROBE_DEFINE0(trefused, , , refused);
 #define TNOTE(label, name)	NOTE_AT(label, "sdt_tnotes___" name, "0", "")
 
 /*
- * What follows the note behind is no instruction of its function, as if the compiler knew that
- * what is in front does not return.  The notes first are all that their functions begin with.
- * The last two bytes in front of inside are those of a jump over nothing, but they are the end
- * of a constant.  The argument of elsewhere is relative to another segment.
+ * The note "behind" is followed by no instruction of its function, as if the compiler knew that
+ * the code before it does not return.  The notes "first" are at the beginning of their functions.
+ * The last two bytes before "inside" look like a jump over nothing, but are the end of a
+ * constant.  The argument of "elsewhere" is relative to another segment.
  */
 asm(".pushsection .text, \"ax\"\n"
 	FUNCTION("notes_behind", "	jmp notes_behind\n")
@@ -56,7 +56,7 @@ asm(".pushsection .text, \"ax\"\n"
 	NOTE_AT("5b", "sdt_tnotes___elsewhere", "1", "	.byte -8\n	movq %gs:8(%rbx), %rax\n")
 	".popsection\n");
 
-/* Whether value is 0 or not, the same instructions are executed. */
+/* The same instructions are executed whether @value is 0 or not. */
 noinline void notes_alone(int value)
 {
 	if (value)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Ten thousand notes, each of a probe of its own, nmany:::p0000 to nmany:::p9999, in a hundred
- * functions; writing a number to the parameter pass passes all of them that often.  Of twenty
- * more, nmany:::lost, what follows is no instruction of their function.
+ * functions; writing a number to the parameter pass passes all of them that often.  Twenty more,
+ * nmany:::lost, are followed by no instruction of their function.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module that says that it is of kmarkers, of another version.  Loading it must fail. */
+/* A module that claims to be a part of another version of kmarkers.  Loading it must fail. */
 #include <linux/module.h>
 
 #include <kmarkers/patcher.h>

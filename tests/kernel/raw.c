@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Raw tracepoints of typed markers, without BPF: what the kernel does when a program is
- * attached.  It finds the marker's record in the module and registers a function at its
- * tracepoint, which is called with the program and the arguments.
+ * Raw tracepoints of typed markers, without BPF: this file does what the kernel does when a
+ * program is attached.  It finds the marker's record in the module and registers a function at
+ * its tracepoint, which is called with the program and the arguments.
  */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
@@ -61,7 +61,7 @@ static const struct bpf_raw_event_map *find_record(const char *name)
 	return NULL;
 }
 
-/* What is attached: the kernel warns if what is not is detached. */
+/* The attached functions: the kernel warns if a function that is not attached is detached. */
 static struct attached {
 	const char *name;
 	void *function, *data;
@@ -185,7 +185,7 @@ const char *raw_arguments(void)
 
 #define FAR	1000
 
-/* A program is refused when memory is missing, and the next one is called all the same. */
+/* A program is refused without memory, and the next one is called nevertheless. */
 const char *raw_after_refusal(void)
 {
 	const struct marker_typed *typed = &__typed_marker_test_typed;
@@ -228,7 +228,7 @@ static void storm_pass(void)
 	mark_typed(test_typed_storm, 7);
 }
 
-/* Hits call one program exactly once each, while another comes and goes. */
+/* Each hit calls one program exactly once, while another one is attached and detached. */
 const char *raw_exactly_once(void)
 {
 	unsigned long passes;
@@ -259,7 +259,7 @@ static void nothing(void *private, void *call_private, const char *fmt, va_list 
 
 static bool busy;
 
-/* Only one thread takes the lock of the registry, and the kernel's lock of tracepoints then. */
+/* Take the lock of the registry and then the kernel's lock of tracepoints, in one thread only. */
 static void registry_pass(void)
 {
 	if (xchg(&busy, true)) {
@@ -271,7 +271,7 @@ static void registry_pass(void)
 	WRITE_ONCE(busy, false);
 }
 
-/* The two locks are taken in both orders; at last the marker is as the kernel wanted it. */
+/* The two locks are taken in both orders; at the end the marker has the state set by the kernel. */
 const char *raw_storm_of_locks(void)
 {
 	const struct marker_typed *typed = &__typed_marker_test_typed_storm;

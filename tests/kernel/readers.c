@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Markers of all that tracers have to read rightly: the rows of readers.h.  Writing to the
- * parameter hit hits each of them once; the parameters rows_... show name, conversion, value and
- * text of the rows, with a tab between them.
+ * Markers that tracers must read correctly: the rows of readers.h.  Writing to the parameter
+ * hit hits each of them once; the parameters rows_... show name, conversion, value and text of
+ * the rows, with a tab between them.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -15,7 +15,7 @@
 
 #include "readers.h"
 
-/* Some rows are what a compiler warns of and the kernel prints all the same. */
+/* A compiler warns of some of the formats, which the kernel prints nevertheless. */
 #pragma GCC diagnostic ignored "-Wformat"
 
 #define SENTINEL	4711
@@ -26,7 +26,7 @@ SDT_PROVIDER_DEFINE(readers);
 SDT_PROBE_DEFINE7(readers, , , all, "const pid_t", "volatile u8", "s16 const", "unsigned long",
 		  "const char *", "void *", "int");
 
-/* A bar shows where a text begins that begins with blanks. */
+/* A bar marks the beginning of the text, which may begin with blanks. */
 #define HIT(row, conversion, text, value, args...)			\
 	trace_mark(rd_##row, "|" conversion " sentinel %d", ## args, SENTINEL);
 

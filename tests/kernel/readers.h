@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The table of what tracers have to read rightly: a row for each conversion, flag, width,
+ * The table of formats that tracers must read correctly: a row for each conversion, flag, width,
  * precision, length and kind of pointer that a marker's format may have.
  *
  *	ROW(name, conversion, text, value, arguments...)

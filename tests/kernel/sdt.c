@@ -2,7 +2,7 @@
 /*
  * SDT probes of a module: an inline function in two others, and every flavour.
  * Writing a number to the parameter pass passes them that often; with hold, a
- * handler of its own is left attached when the module goes.
+ * handler of its own is left attached when the module is unloaded.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

@@ -20,7 +20,7 @@ SDT_PROVIDER_DEFINE(tlink);
 SDT_PROVIDER_DEFINE(tlock);
 SDT_PROVIDER_DEFINE(tmemory);
 
-/* How many arguments a probe has, its definition, and its site. */
+/* For each probe: number of arguments, definition, and site. */
 #define FORMS(X)								\
 	X(3, (tpath, names, lookup, entry, "void *", "char *", "unsigned long"),		\
 	  (tpath, names, lookup, entry, place, text, (unsigned long)number))			\
@@ -200,7 +200,7 @@ FORMS(DEFINE)
 #define ABI_PROBE1(mod, func, name, value)	SDT_PROBE1(ABI, mod, func, name, value)
 SDT_PROVIDER_DEFINE(ABI);
 ABI_DEFINE1(fork, abi_fork, return, "int");
-/* The event of the second would have the name of the first, and other fields. */
+/* A probe whose trace event would have the name of an earlier one, and other fields. */
 SDT_PROBE_DEFINE1(tpath, other, find, hit, "long");
 SDT_PROBE_DEFINE(tproc, , , untyped);
 SDT_PROBE_DEFINE5(tproc, kernel, , partly, "int", "int", "char *", "int", "int");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Two SDT probes that breakpoints arm, in functions of their own.  In front of the first site is an
- * instruction of one byte, for a kprobe.  Writing a number to the parameter pass passes both so often.
+ * instruction of one byte, for a kprobe.  Writing a number to the parameter pass passes both that
+ * often.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

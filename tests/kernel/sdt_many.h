@@ -23,8 +23,8 @@ DEFINE_PROVIDER(MANY_PROVIDER);
 MANY_PROBES("sdt_provider_" __stringify(MANY_PROVIDER));
 
 /*
- * A thousand sites as SDT_PROBE1(many, , , p0000, value) makes them: what is at 3 runs while
- * on.  A breakpoint needs the argument where a call has it.
+ * A thousand sites as SDT_PROBE1(many, , , p0000, value) makes them: the code at 3 runs while the
+ * site is enabled.  A breakpoint needs the argument in the register of a call.
  */
 #define PASS(n)								\
 static noinline void pass_##n(int value)				\

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The same twenty thousand functions, which the kernel's own ftrace knows. */
+/* The twenty thousand functions of many.h, recorded for the kernel's own ftrace. */
 #define MANY_ENTRY						\
 	"1: call __fentry__\n"					\
 	".pushsection __mcount_loc, \"a\", @progbits\n"		\

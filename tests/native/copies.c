@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Functions in which the compiler copies, moves and merges what sites lead to.  Each is
- * called with every site on, which gives the number of the hits of each; then with a
- * handler at one site at a time, while all others are off and while they are on.
+ * Functions in which the compiler copies, moves and merges the code that sites lead to.  Each
+ * function is called with every site on, which gives the number of hits of each site; then with
+ * a handler at one site at a time, while all other sites are off and while they are on.
  * test_sdt.py makes a program of it, with COPIES_ALONE, by several compilers.
  */
 #include <stdio.h>
@@ -232,7 +232,7 @@ static void call_all(void)
 			functions[i].call(c + 1, 2 * c, c);
 }
 
-/* A pattern that is for a single site. */
+/* Write the pattern of a single site to @text. */
 static void name_site(char *text, size_t size, unsigned long ip)
 {
 	unsigned long start = 0, at;
@@ -253,10 +253,13 @@ static void ignore(void *private, const struct sdt_hit *hit)
 {
 }
 
-/* How often a site was a copy of another one, that is, had the hits of both. */
+/* Number of times that a site was a copy of another one, that is, had the hits of both. */
 static unsigned int nr_copies;
 
-/* Has a site the hits that it, or the first of its copies, had among all, and none of others? */
+/*
+ * Check that a site has all hits that it, or the first of its copies, had when all sites were on,
+ * and no hits of other sites.  Return the number of errors, 0 or 1.
+ */
 static int check_site(const char *pattern, const char *when, unsigned long ip)
 {
 	unsigned int i, nr = 0, wrong = 0;
@@ -294,7 +297,7 @@ static const struct sdt_probe *probe_of(const struct patcher_site *site)
 	return ((const struct sdt_origin *)patcher_site_key(site))->probe;
 }
 
-/* Sites in the arguments of others are reached while these are on. */
+/* Check one site.  A site in the arguments of another one is reached only while that is on. */
 static int check_alone(const struct patcher_site *site)
 {
 	unsigned long ip = patcher_site_addr(site);
@@ -312,7 +315,7 @@ static int check_alone(const struct patcher_site *site)
 	return failed;
 }
 
-/* Print what is wrong. */
+/* Check all sites and print errors.  Return the number of wrong sites. */
 static unsigned int check_all(void)
 {
 	const struct patcher_site *site;

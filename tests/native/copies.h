@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Cases for lists, and for the beginning and end of runs. */
+/* Cases for copies of sites that the compiler makes. */
 #ifndef TESTS_NATIVE_COPIES_H
 #define TESTS_NATIVE_COPIES_H
 

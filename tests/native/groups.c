@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Groups of benchmarks: which can be measured, and what those with a block function may say. */
+/* Groups of benchmarks: which can be measured, and checks of those with a block function. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -53,14 +53,14 @@ static const char *trusts_no_block_function(void)
 	own_step = 2;
 	own_variant = 1;
 	EXPECT(!bench_alloc_result(&own_group, &config, &result) && result.planned == 8);
-	/* What it says later counts no more: there is room for what it said. */
+	/* A later change of the number of samples has no effect: memory is allocated already. */
 	own_step = 1000000;
 	EXPECT(!bench_run_group(&own_group, &result, stop_never) && result.nr == 8);
 	own_step = 2;
 	own_variant = 2;
 	EXPECT(!bench_alloc_result(&own_group, &config, &result));
 	EXPECT(bench_run_group(&own_group, &result, stop_never) == -EINVAL && !result.nr);
-	/* Products of more than 32 bits, and none. */
+	/* Numbers of samples of more than 32 bits, and 0. */
 	config.blocks = BENCH_MAX_BLOCKS;
 	own_step = 1000000;
 	EXPECT(bench_alloc_result(&own_group, &config, &result) == -E2BIG && !result.samples);
@@ -121,8 +121,8 @@ static const char *refuses_bad_groups(void)
 }
 
 /*
- * Every group of ours is as one of a module or a program of others must be, but for that of the
- * peers, which has no variants before they are loaded.
+ * Every group of ours satisfies the rules for groups of users' modules and programs, except the
+ * group of peers, which has no variants before the peers are loaded.
  */
 static const char *measures_groups_that_can_be(void)
 {

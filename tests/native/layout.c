@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Records of trace events: fields from a format, arguments in and out again. */
+/* Records of trace events: fields made from a format, arguments written and read again. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static const char *names_fields(void)
 	return NULL;
 }
 
-/* argN is the N-th, whatever words there are, and no two have one name. */
+/* A field argN is the N-th field, whatever words the format has, and all names are different. */
 static const char *names_once(void)
 {
 	EXPECT_FIELDS("arg2 %d %d", "arg1 int 8 4 1, arg2 int 12 4 1");
@@ -135,7 +135,7 @@ static const char *writes_print_fmt(void)
 	return NULL;
 }
 
-/* What a tracer of Debian 12 does not know consumes no argument: nothing of it may be there. */
+/* The print fmt has no conversion that tracers of Debian 12 do not know: they skip its argument. */
 static const char *prints_what_tracers_know(void)
 {
 	EXPECT(prints("c %c %-3c", "\"c %s %-3s\", REC->c, REC->arg2"));
@@ -152,7 +152,7 @@ static const char *prints_what_tracers_know(void)
 	return NULL;
 }
 
-/* One star for a conversion, where it says how wide or how precise; else none. */
+/* The print fmt has one star at most in a conversion, for its width or its precision. */
 static const char *prints_as_many_as_arguments(void)
 {
 	EXPECT(prints("%*d", "\"%*d\", (REC->arg1 & 0xffffff00) ? 0 : REC->arg1, REC->arg2"));
@@ -168,8 +168,8 @@ static const char *prints_as_many_as_arguments(void)
 }
 
 /*
- * How many arguments the quoted part of a print fmt takes, as libtraceevent reads it; -1 for what that
- * does not know.
+ * Return how many arguments the quoted part of a print fmt takes, as libtraceevent reads it, or -1
+ * if libtraceevent does not know a conversion.
  */
 static int taken(const char *at, const char *end)
 {
@@ -193,7 +193,7 @@ static int taken(const char *at, const char *end)
 	return nr;
 }
 
-/* How many arguments there are behind the quotes. */
+/* Return the number of arguments behind the quotes. */
 static int given(const char *at)
 {
 	bool quoted = false;
@@ -233,7 +233,7 @@ static const char *pick(unsigned int *left, const char *const *from, unsigned in
 
 #define PICK(left, from)	pick(&(left), from, ARRAY_SIZE(from))
 
-/* All flags, widths, precisions, lengths and types, until each was with each. */
+/* All combinations of flags, widths, precisions, lengths and types. */
 static const char *prints_all_with_their_arguments(void)
 {
 	static const char *const minus[] = { "", "-" }, *const plus[] = { "", "+", " ", "+ " };
@@ -258,7 +258,7 @@ static const char *prints_all_with_their_arguments(void)
 	return NULL;
 }
 
-/* What a record says, or NULL where its length is not as measured. */
+/* Return the text of a record, or NULL if its length differs from the measured one. */
 static const char *through_record(const char *format, ...)
 {
 	struct record_layout *layout = marker_layout_make(format, HEAD);
@@ -321,7 +321,7 @@ static const char *keeps_arrays(void)
 	return NULL;
 }
 
-/* Not terminated, and nothing can be read behind it. */
+/* Strings without a terminating zero, at the end of readable memory. */
 static const char *reads_no_further(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
@@ -373,7 +373,7 @@ static const char *keeps_to_precisions(void)
 	return NULL;
 }
 
-/* Between measuring and copying: longer, shorter, not there any more. */
+/* A string that becomes longer, shorter or unreadable between measuring and copying. */
 static const char *string_changes(void)
 {
 	struct record_layout *layout = marker_layout_make("%s", HEAD);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Notes as modules have them, in a program: compiled by test_sdt.py.  A breakpoint stands
- * at each site; of each hit the program prints the name and the arguments, which it fetches
+ * Notes as modules have them, in a program: compiled by test_sdt.py.  The program sets a
+ * breakpoint at each site; for each hit it prints the name and the arguments, which it fetches
  * as the module kmarkers_sdt does.
  */
 #include <signal.h>
@@ -22,7 +22,7 @@
 #include "../../sdt/operands.h"
 #include "../../sdt/registry.h"
 
-/* What the table of sites refers to is in the library. */
+/* Referred to by the table of sites; other programs get it from the library. */
 const u8 sdt_tables_need_sdt;
 
 /* Bytes that begin instructions which an interrupt does not see. */
@@ -68,7 +68,7 @@ static u8 *site_of(unsigned int i)
 	return (u8 *)patcher_site_addr(&records[i].site);
 }
 
-/* Steps over the instruction behind a note, and puts the breakpoints back after it. */
+/* Step over the instruction behind a note, and set the breakpoints again after it. */
 static void on_trap(int sig, siginfo_t *info, void *context)
 {
 	greg_t *gregs = ((ucontext_t *)context)->uc_mcontext.gregs;

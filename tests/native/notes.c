@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A tracer of its own notes: plants a breakpoint at the site of each, and fetches the
- * arguments of the first hit by what the note says.  Compiled by test_sdt.py; prints the
- * name of each probe and the values of its arguments.
+ * A program that traces its own notes: it sets a breakpoint at the site of each, and fetches
+ * the arguments of the first hit as the note describes them.  Compiled by test_sdt.py; prints
+ * the name of each probe and the values of its arguments.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static const struct {
 	{ { "r14", "r14d", "r14w", "r14b" }, REG_R14 }, { { "r15", "r15d", "r15w", "r15b" }, REG_R15 },
 };
 
-/* The register at @at, behind its percent sign; *@at comes behind it. */
+/* Read the register named at *@at, after its percent sign.  Advance *@at behind the name. */
 static long read_register(const char **at, const greg_t *gregs)
 {
 	char name[8] = "";
@@ -59,7 +59,7 @@ static long read_register(const char **at, const greg_t *gregs)
 	exit(1);
 }
 
-/* $number, %register, or displacement(%base,%index,scale). */
+/* Read an operand: $number, %register, or displacement(%base,%index,scale). */
 static long read_operand(const char **at, const greg_t *gregs)
 {
 	long value, scale = 1, index = 0;
@@ -250,7 +250,7 @@ int main(void)
 	sigaction(SIGTRAP, &action, NULL);
 	for (i = 0; i < nr_notes; i++)
 		prepare(&notes[i]);
-	/* Two may be at one address. */
+	/* Two notes may be at one address. */
 	for (i = 0; i < nr_notes; i++)
 		*notes[i].site = 0xcc;
 	hit_registers(-1, 2, 3, 4, 5, 1L << 40);

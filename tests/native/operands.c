@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where the arguments of notes are: every form that the assembler writes, and some that it does not. */
+/* Operands of notes: every form that the assembler writes, and some that it does not. */
 #include <string.h>
 
 #include <linux/errno.h>
@@ -9,7 +9,7 @@
 #include "../../sdt/operands.h"
 #include "operands.h"
 
-/* What the registers of the test point to. */
+/* Memory that the registers of the test point to. */
 static struct {
 	s64 before[2];
 	s64 here[4];
@@ -46,7 +46,7 @@ static const struct form forms[] = {
 };
 
 static const u8 unknown[][8] = {
-	{ 3, 0x48, 0x89, 0xc8 },		/* a size that is none */
+	{ 3, 0x48, 0x89, 0xc8 },		/* an invalid size */
 	{ 0, 0x48, 0x89, 0xc8 },
 	{ 16, 0x48, 0x89, 0xc8 },
 	{ 8, 0x40, 0x89, 0xc8 },		/* %eax */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A thread stands at an addition to memory while its prefix is exchanged: the memory cannot be
- * reached, so that a signal comes before the instruction, and returns to it.  This is how a task
- * stands there that was preempted.
+ * A thread is held at an addition to memory while the prefix of the instruction is exchanged: the
+ * memory cannot be accessed, so that a signal is delivered before the instruction, and its handler
+ * returns to it.  A preempted task returns to the instruction in the same way.
  *
- * Under a DS prefix the thread returns to the prefix, whatever that is by then.  Behind a nop in
- * the place of the prefix it returns to what follows, and adds without the LOCK prefix that
- * everybody else uses already.
+ * With a DS prefix the thread returns to the prefix, which may be LOCK by then.  With a nop in
+ * place of the prefix it returns to the instruction after the nop, and adds without the LOCK
+ * prefix that all other threads use already.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -34,11 +34,11 @@ static struct patcher_table table = { .sites = sites, .nr = ARRAY_SIZE(sites), .
 static bool registered;
 
 /**
- * struct standing - the thread, and where it stands
- * @memory: what it adds to; a page of its own
- * @ip: the instruction that it returns to
- * @held: it stands there
- * @released: it may go on
+ * struct standing - the thread, and the place where it is held
+ * @memory: the number to which it adds, on a page of its own
+ * @ip: the instruction to which it returns
+ * @held: the thread is held there
+ * @released: the thread may continue
  */
 static struct standing {
 	u32 *memory;
@@ -115,7 +115,7 @@ static void set_poke(struct patcher_poke *poke, u8 *addr)
 	poke->new[0] = LOCK;
 }
 
-/* Both in one batch. */
+/* Store LOCK at both prefixes, in one batch. */
 static int store_locks(void)
 {
 	struct patcher_poke pokes[2] = { };
@@ -125,7 +125,7 @@ static int store_locks(void)
 	return patcher_store_prefixes(owner, pokes, 2);
 }
 
-/* Make a change while a thread stands in a function, and let it go on.  Return what it returned. */
+/* Make a change while a thread is held in a function.  Return the result of the function. */
 static long meanwhile(u32 (*function)(u32 *memory), int (*change)(void))
 {
 	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO }, before;
@@ -182,7 +182,7 @@ static const char *held_at_a_prefix(void)
 	EXPECT(standing.ip == (unsigned long)prefixes_first);
 	EXPECT(*prefixes_first == LOCK && *prefixes_second == LOCK);
 	EXPECT(*standing.memory == 6 && add_second(standing.memory) == 6);
-	/* Why a nop is no prefix: a LOCK that is stored in its place comes too late for the thread. */
+	/* A nop cannot replace DS: a LOCK stored in its place comes too late for the thread. */
 	EXPECT(meanwhile(add_behind_nop, no_change) == 7);
 	EXPECT(standing.ip == (unsigned long)prefixes_nop + 1);
 	return NULL;

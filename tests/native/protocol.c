@@ -250,7 +250,7 @@ static bool disown(const struct patcher_table *table, const struct patcher_site 
 	return false;
 }
 
-/* As if the handler had seen that the breakpoint had gone, before it came again. */
+/* Trap function that disowns a breakpoint, which is removed and set again meanwhile. */
 static bool disown_and_return(const struct patcher_table *table, const struct patcher_site *site,
 			      struct pt_regs *regs)
 {
@@ -258,7 +258,7 @@ static bool disown_and_return(const struct patcher_table *table, const struct pa
 	return false;
 }
 
-/* A breakpoint that stays comes again between its trap function and the look at memory. */
+/* A permanent breakpoint is set again between its trap function and the look at memory. */
 static const char *retries_traps_that_return(void)
 {
 	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };

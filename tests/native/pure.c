@@ -232,7 +232,7 @@ static const char *emulates_jumps(void)
 	return NULL;
 }
 
-/* What is told without decoding is told as the decoder tells it. */
+/* patcher_insn_is_usual(), which does not decode, agrees with the decoder. */
 static const char *usual(void)
 {
 	static const u8 some[][PATCHER_INSN_USUAL] = {

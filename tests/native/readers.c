@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes that wait for a lock of the program while that is held by whoever forks, changes
- * markers, or is cancelled.  What could wait for ever runs in a child with an alarm.
+ * Probes that wait for a lock of the program while the lock is held by a thread that forks,
+ * changes markers, or is cancelled.  Code that could wait for ever runs in a child with an alarm.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -73,7 +73,7 @@ static int in_child(int (*run)(void))
 	return process_reap(child);
 }
 
-/* Take the lock, and start a thread that is inside a probe until the lock is given back. */
+/* Take the lock, and start a thread that is inside a probe until the lock is released. */
 static int start_reader(pthread_t *thread)
 {
 	unsigned int before = entered;
@@ -87,7 +87,7 @@ static int start_reader(pthread_t *thread)
 	return 0;
 }
 
-/* Every change of probes and values, beside a reader that was there before. */
+/* Make every kind of change of probes and values, while an older reader is inside a probe. */
 static int change_all(void)
 {
 	return marker_probe_register("readers_hit", "%d", counting, NULL) ||
@@ -105,7 +105,7 @@ static void *synchronize(void *unused)
 	return NULL;
 }
 
-/* In the child of fork(), nobody is inside a probe. */
+/* Use all functions in the child of fork(), where no thread is inside a probe. */
 static int use_all(void)
 {
 	marker_synchronize_unregister();
@@ -150,7 +150,7 @@ static void *hit_often(void *unused)
 {
 	while (!READ_ONCE(stop)) {
 		hit();
-		/* Whoever gives a lock back and takes it at once leaves nobody else a chance. */
+		/* A thread that releases a lock and retakes it at once would starve the others. */
 		sched_yield();
 	}
 	return NULL;
@@ -245,7 +245,7 @@ static void *fork_once(void *unused)
 	return NULL;
 }
 
-/* Apart, since AddressSanitizer does not see which frames a cancelled thread has left. */
+/* Not inlined, since AddressSanitizer does not see which frames a cancelled thread has left. */
 static noinline int set_seven(void)
 {
 	return imv_set(value, 7);
@@ -317,7 +317,7 @@ static void *list_markers(void *file)
 	return NULL;
 }
 
-/* The format of this probe does not fit, which a message on stderr says. */
+/* Register a probe whose format does not fit, which is reported on stderr. */
 static void *mismatch(void *unused)
 {
 	if (!marker_probe_register("readers_hit", "%s", counting, NULL))

@@ -24,7 +24,7 @@ DECLARE_MARKER(regs_marker, MARKER_PROTO(unsigned long number, u32 word),
 	       MARKER_ARGS(number, word), FORMAT);
 DEFINE_MARKER(regs_marker);
 
-/* What a probe was called with; in a storm several threads count. */
+/* Numbers of calls of a probe; in a storm several threads count. */
 struct seen {
 	atomic_ulong by_name;
 	atomic_ulong by_registers;
@@ -90,7 +90,7 @@ static void hit(void)
 	mark_typed(regs_marker, 1UL << 40, 7);
 }
 
-/* How often one hit calls the first probe, its register probe, the second one, its register probe, and others. */
+/* Does one hit call each probe, and each register probe, this often? */
 static bool calls(unsigned int first, unsigned int first_registers, unsigned int second,
 		  unsigned int second_registers, unsigned int others)
 {
@@ -148,7 +148,7 @@ static const char *come_and_go(void)
 	return NULL;
 }
 
-/* The first probe stays, and is called once by each hit; the second comes and goes. */
+/* Each hit calls the first probe once, while the second is registered and unregistered. */
 static const char *storm(void)
 {
 	const char *failed;
@@ -167,7 +167,7 @@ static const char *storm(void)
 	return NULL;
 }
 
-/* A probe by name whose format is another one comes and goes; nothing is patched. */
+/* A probe by name with another format is registered and unregistered; nothing is patched. */
 static const char *beside_another_format(void)
 {
 	struct marker_typed *marker = &__typed_marker_regs_marker;
@@ -187,7 +187,7 @@ static bool all(void *data, const char *name, unsigned long code)
 	return !strcmp(name, NAME);
 }
 
-/* A probe whose code goes away, and whose stub cannot be patched, is tried once. */
+/* Disconnecting a probe whose code is unloaded, and whose stub cannot be patched, is tried once. */
 static const char *cannot_leave(void)
 {
 	marker_stub_register_probe = register_probe_of;
@@ -205,7 +205,7 @@ static const char *cannot_leave(void)
 #define WAITING	"regs_waiting"
 #define OTHERS	64
 
-/* Connect or disconnect a probe of many other names, in any order of which the registry looks. */
+/* Connect or disconnect a probe of many other names, whose order in the registry is not known. */
 static int others(int (*change)(const char *name))
 {
 	unsigned int i;
@@ -230,8 +230,8 @@ static int disconnect_other(const char *name)
 }
 
 /*
- * A pair that stays connected under one name, because the stub cannot be patched, does not keep
- * its other names, and is not said to be unknown.
+ * A pair of probe and data that stays connected under one name, because the stub cannot be patched,
+ * is disconnected from its other names, and is not reported as unknown.
  */
 static const char *cannot_leave_one_name(void)
 {

@@ -80,9 +80,9 @@ void __wrap_bench_dither(u32 turns)
 }
 
 /*
- * Each variant has each position equally often, and each layout is used equally often, those of
- * all eighths of a cache line in each eight blocks.  Each
- * loop count comes first, second and last.  Windows begin up to 1024 cycles later.
+ * Each variant has each position equally often.  Each layout is used equally often, and each
+ * eight blocks use layouts in all eighths of a cache line.  Each loop count comes first, second
+ * and last.  Windows begin up to 1024 cycles later.
  */
 static const char *randomises_blocks(void)
 {
@@ -131,7 +131,7 @@ static const char *randomises_blocks(void)
 static struct {
 	bool used, stands;
 	u64 ns, pass;
-	unsigned int spoilt;	/* every so many windows are longer by 100 us; 0 for none */
+	unsigned int spoilt;	/* all windows but one in this many take 100 us more; 0: none */
 	unsigned int windows;
 } moved;
 
@@ -196,7 +196,7 @@ static const char *finds_loop_counts(void)
 	return NULL;
 }
 
-/* Clocks that stand still or go back are named, and there are no numbers. */
+/* Clocks that stand still or go back are reported, without results. */
 static const char *refuses_clocks_that_stand(void)
 {
 	static const struct bench_group fixed = {

@@ -9,7 +9,7 @@
 #include "../../sdt/types.h"
 #include "sdt_types.h"
 
-/* Do these types have that format behind the site? */
+/* Do these types give the format @wanted, after the field of the site? */
 static bool becomes(unsigned int nr, const char *types, const char *wanted)
 {
 	const struct sdt_probe probe = { .types = types, .nr = nr };
@@ -46,7 +46,7 @@ static const char *makes_pointers(void)
 	return NULL;
 }
 
-/* What is declared is not trusted to be as many types as there are arguments. */
+/* The number of declared types may differ from the number of arguments. */
 static const char *keeps_to_arguments(void)
 {
 	EXPECT(becomes(1, "int,int", " arg1 %d"));

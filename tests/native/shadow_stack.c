@@ -111,7 +111,7 @@ static bool change(void)
 	return good && marked == CHANGES;
 }
 
-/* A breakpoint that stays comes as a signal, each time. */
+/* Each execution of a permanent breakpoint causes a signal. */
 static bool trap(void)
 {
 	unsigned int i;
@@ -146,7 +146,7 @@ static int replace(u8 opcode)
 	return patcher_apply("shadow", &poke, 1);
 }
 
-/* A breakpoint at a call would be answered by an emulated call, which the return finds out. */
+/* An emulated call would cause a fault at its return, so only replacing by a call is refused. */
 static bool only_call_is_refused(void)
 {
 	static struct patcher_site site = { .len = 5 };

@@ -50,10 +50,10 @@ static bool passes_on_traps(void)
 	return process_traps_counted() == before + 1;
 }
 
-/* There are not as many allocations. */
+/* Exit code: all allocations were made before the one that should fail. */
 #define NOTHING_FAILED	2
 
-/* Start while an allocation fails, which keeps no table but its own from being used, and again. */
+/* Start while an allocation fails, which affects only the table that needs it, and start again. */
 static int after_failure(unsigned int nth)
 {
 	int err;
@@ -127,7 +127,7 @@ int start_scenario(const char *name)
 	return -1;
 }
 
-/* Its messages on stderr are dropped. */
+/* The messages of the new program on stderr are dropped. */
 void start_exec(char *name)
 {
 	char *const arguments[] = { "test", "--start", name, NULL };

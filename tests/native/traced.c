@@ -72,7 +72,7 @@ static u8 *places(unsigned int i)
 	return all[i];
 }
 
-/* Everything runs, in text without any foreign bytes.  Return the step that failed, or 0. */
+/* Check that all works, in text without any foreign bytes.  Return the step that failed, or 0. */
 static int runs(void)
 {
 	static const u8 nop[NOP_BYTES] = { 0x0f, 0x1f, 0x44, 0, 0 };
@@ -94,7 +94,7 @@ static int runs(void)
 	return memcmp(traced_long_nop, nop, NOP_BYTES) ? 6 : 0;
 }
 
-/* The place in the file of an address: the program lies where it was linked to. */
+/* Add a uprobe at an address, whose file offset is known because the load bias is 0. */
 static int add_uprobe(const u8 *addr)
 {
 	extern const u8 __ehdr_start[];
@@ -110,7 +110,7 @@ static int add_uprobes(void)
 
 	for (i = 0; i < PLACES && !err; i++) {
 		err = add_uprobe(places(i));
-		/* There are none on instructions with the prefix that sites of probes have. */
+		/* The kernel refuses uprobes on instructions with the prefix of sites of probes. */
 		if (err == -ENOTSUPP && places(i) == (u8 *)hit_probe)
 			err = 0;
 	}
@@ -134,7 +134,7 @@ int traced_by_uprobes(void)
 		read_value();
 	}
 	err = kmarkers_start() ? 1 : runs();
-	/* The tracer leaves, and another one comes. */
+	/* One tracer detaches, and another one attaches. */
 	uprobes_drop();
 	err = err ?: runs();
 	if (!err && add_uprobes())
@@ -164,7 +164,7 @@ static const char *keeps_running_under_uprobes(void)
 	return NULL;
 }
 
-/* Store a breakpoint, and behind it what a nop on its way to a call may hold. */
+/* Store a breakpoint, and behind it bytes as in a nop that is being replaced by a call. */
 static bool store_breakpoint(pid_t child, u8 *addr)
 {
 	u8 bytes[sizeof(long)] = { KMARKERS_INT3, 1, 2, 3, 4 };

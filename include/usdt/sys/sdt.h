@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * USDT probes of programs, as <sys/sdt.h> has them.
+ * USDT probes in programs: a replacement for SystemTap's <sys/sdt.h>.
  *
  * OVERVIEW
  *
@@ -13,7 +13,7 @@
  *	DTRACE_PROBE2(server, request__start, id, text);
  *
  * Arguments are integers, pointers, arrays, enums and floating-point numbers, twelve at most.
- * They are computed whether somebody listens or not, unless the program asks before:
+ * They are computed whether a tracer listens or not, unless the program checks that first:
  *
  * SEMAPHORES
  *
@@ -27,8 +27,8 @@
  *	if (server_request__start_semaphore)
  *		DTRACE_PROBE2(server, request__start, id, describe(request));
  *
- * The note has its address, and tracers add one to it while they listen.  This is what the
- * headers do that "dtrace -h" writes.
+ * The note has its address, and tracers add one to it while they listen.  Headers written by
+ * "dtrace -h" do the same.
  *
  * SITES
  *
@@ -63,7 +63,7 @@
 #define __USDT_IS_REAL(a)	(__builtin_classify_type(a) == 8)
 
 #ifdef __cplusplus
-/* What an argument is: its size, and whether it has a sign. */
+/* Size of an argument's type, and whether it is signed. */
 template <typename T> struct __usdt_type { enum { is_signed = 0, size = sizeof(T) }; };
 template <typename T> struct __usdt_type<const T> : __usdt_type<T> {};
 template <typename T> struct __usdt_type<volatile T> : __usdt_type<T> {};
@@ -85,8 +85,8 @@ __USDT_TYPE(long long)
 template <> struct __usdt_type<long double> { enum { is_signed = 0, size = sizeof(double) }; };
 
 /*
- * An array is a pointer, a long double is a double.  gdb does not know registers of a byte: it is
- * passed as an int.
+ * The value that is passed for an argument: a pointer for an array, a double for a long double,
+ * and an int for a byte, because gdb does not know registers of a byte.
  */
 #define __USDT_INLINE	static inline __attribute__((__always_inline__, __unused__))
 template <typename T> __USDT_INLINE T __usdt_value(T a) { return a; }
@@ -109,7 +109,7 @@ __USDT_INLINE double __usdt_value(long double a) { return (double)a; }
 	(__builtin_classify_type(a) == 5 ? (int)sizeof(void *) :	\
 	 __USDT_IS_LONG(a) ? (int)sizeof(double) : (int)sizeof(a))
 #define __USDT_IS_SIGNED(a)	((__USDT_INTEGER(a))-1 < (__USDT_INTEGER(a))1)
-/* gdb does not know registers of a byte: it is passed as an int.  A long double is a double. */
+/* gdb does not know registers of a byte: a byte is passed as an int.  A long double is a double. */
 #define __USDT_IS_LONG(a)	(__USDT_IS_REAL(a) && sizeof(a) > 8)
 #define __USDT_IS_BYTE(a)	(__USDT_IS_INTEGER(a) && sizeof(a) == 1)
 #define __USDT_VALUE(a)							\
@@ -125,7 +125,7 @@ __USDT_INLINE double __usdt_value(long double a) { return (double)a; }
 	 __USDT_IS_SIGNED(a) ? -__USDT_SIZE(a) : __USDT_SIZE(a))
 
 /*
- * Up to six arguments are in registers or constants: not every reader finds a static or a
+ * Up to six arguments are in registers or constants: not every tracer finds a static or a
  * thread-local variable in memory.  There are not enough registers for more.
  */
 #define __USDT_IN(operand, a)	"n" (__USDT_CODE(a)), operand (__USDT_VALUE(a))
@@ -260,72 +260,72 @@ do {									\
 #define STAP_PROBE0(provider, name)					\
 	__USDT_PROBE(provider, name, 0)
 /**
- * STAP_PROBE() - the same
+ * STAP_PROBE() - a probe without arguments, as STAP_PROBE0()
  */
 #define STAP_PROBE(provider, name)					\
 	__USDT_PROBE(provider, name, 0)
 /**
- * STAP_PROBE1() - the same with one argument
+ * STAP_PROBE1() - a probe with one argument
  */
 #define STAP_PROBE1(provider, name, a1)					\
 	__USDT_PROBE(provider, name, 1, a1)
 /**
- * STAP_PROBE2() - the same with two arguments
+ * STAP_PROBE2() - a probe with two arguments
  */
 #define STAP_PROBE2(provider, name, a1, a2)				\
 	__USDT_PROBE(provider, name, 2, a1, a2)
 /**
- * STAP_PROBE3() - the same with three arguments
+ * STAP_PROBE3() - a probe with three arguments
  */
 #define STAP_PROBE3(provider, name, a1, a2, a3)				\
 	__USDT_PROBE(provider, name, 3, a1, a2, a3)
 /**
- * STAP_PROBE4() - the same with four arguments
+ * STAP_PROBE4() - a probe with four arguments
  */
 #define STAP_PROBE4(provider, name, a1, a2, a3, a4)			\
 	__USDT_PROBE(provider, name, 4, a1, a2, a3, a4)
 /**
- * STAP_PROBE5() - the same with five arguments
+ * STAP_PROBE5() - a probe with five arguments
  */
 #define STAP_PROBE5(provider, name, a1, a2, a3, a4, a5)			\
 	__USDT_PROBE(provider, name, 5, a1, a2, a3, a4, a5)
 /**
- * STAP_PROBE6() - the same with six arguments
+ * STAP_PROBE6() - a probe with six arguments
  */
 #define STAP_PROBE6(provider, name, a1, a2, a3, a4, a5, a6)		\
 	__USDT_PROBE(provider, name, 6, a1, a2, a3, a4, a5, a6)
 /**
- * STAP_PROBE7() - the same with seven arguments
+ * STAP_PROBE7() - a probe with seven arguments
  */
 #define STAP_PROBE7(provider, name, a1, a2, a3, a4, a5, a6, a7)		\
 	__USDT_PROBE(provider, name, 7, a1, a2, a3, a4, a5, a6, a7)
 /**
- * STAP_PROBE8() - the same with eight arguments
+ * STAP_PROBE8() - a probe with eight arguments
  */
 #define STAP_PROBE8(provider, name, a1, a2, a3, a4, a5, a6, a7, a8)	\
 	__USDT_PROBE(provider, name, 8, a1, a2, a3, a4, a5, a6, a7, a8)
 /**
- * STAP_PROBE9() - the same with nine arguments
+ * STAP_PROBE9() - a probe with nine arguments
  */
 #define STAP_PROBE9(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9)	\
 	__USDT_PROBE(provider, name, 9, a1, a2, a3, a4, a5, a6, a7, a8, a9)
 /**
- * STAP_PROBE10() - the same with ten arguments
+ * STAP_PROBE10() - a probe with ten arguments
  */
 #define STAP_PROBE10(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)\
 	__USDT_PROBE(provider, name, 10, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
 /**
- * STAP_PROBE11() - the same with eleven arguments
+ * STAP_PROBE11() - a probe with eleven arguments
  */
 #define STAP_PROBE11(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)\
 	__USDT_PROBE(provider, name, 11, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
 /**
- * STAP_PROBE12() - the same with twelve arguments
+ * STAP_PROBE12() - a probe with twelve arguments
  */
 #define STAP_PROBE12(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)\
 	__USDT_PROBE(provider, name, 12, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
 /**
- * STAP_PROBEV() - the same with as many arguments as there are, none to twelve
+ * STAP_PROBEV() - a probe with zero to twelve arguments
  */
 #define STAP_PROBEV(provider, name, args...)				\
 	__USDT_PROBEV(provider, name, __USDT_COUNT(name, ## args), ## args)
@@ -336,59 +336,59 @@ do {									\
 #define __USDT_COUNTED(z, a, b, c, d, e, f, g, h, i, j, k, l, n, rest...) n
 
 /**
- * DTRACE_PROBE() - the same as STAP_PROBE()
+ * DTRACE_PROBE() - another name of STAP_PROBE()
  */
 #define DTRACE_PROBE		STAP_PROBE
 /**
- * DTRACE_PROBE0() - the same as STAP_PROBE0()
+ * DTRACE_PROBE0() - another name of STAP_PROBE0()
  */
 #define DTRACE_PROBE0		STAP_PROBE0
 /**
- * DTRACE_PROBE1() - the same as STAP_PROBE1()
+ * DTRACE_PROBE1() - another name of STAP_PROBE1()
  */
 #define DTRACE_PROBE1		STAP_PROBE1
 /**
- * DTRACE_PROBE2() - the same as STAP_PROBE2()
+ * DTRACE_PROBE2() - another name of STAP_PROBE2()
  */
 #define DTRACE_PROBE2		STAP_PROBE2
 /**
- * DTRACE_PROBE3() - the same as STAP_PROBE3()
+ * DTRACE_PROBE3() - another name of STAP_PROBE3()
  */
 #define DTRACE_PROBE3		STAP_PROBE3
 /**
- * DTRACE_PROBE4() - the same as STAP_PROBE4()
+ * DTRACE_PROBE4() - another name of STAP_PROBE4()
  */
 #define DTRACE_PROBE4		STAP_PROBE4
 /**
- * DTRACE_PROBE5() - the same as STAP_PROBE5()
+ * DTRACE_PROBE5() - another name of STAP_PROBE5()
  */
 #define DTRACE_PROBE5		STAP_PROBE5
 /**
- * DTRACE_PROBE6() - the same as STAP_PROBE6()
+ * DTRACE_PROBE6() - another name of STAP_PROBE6()
  */
 #define DTRACE_PROBE6		STAP_PROBE6
 /**
- * DTRACE_PROBE7() - the same as STAP_PROBE7()
+ * DTRACE_PROBE7() - another name of STAP_PROBE7()
  */
 #define DTRACE_PROBE7		STAP_PROBE7
 /**
- * DTRACE_PROBE8() - the same as STAP_PROBE8()
+ * DTRACE_PROBE8() - another name of STAP_PROBE8()
  */
 #define DTRACE_PROBE8		STAP_PROBE8
 /**
- * DTRACE_PROBE9() - the same as STAP_PROBE9()
+ * DTRACE_PROBE9() - another name of STAP_PROBE9()
  */
 #define DTRACE_PROBE9		STAP_PROBE9
 /**
- * DTRACE_PROBE10() - the same as STAP_PROBE10()
+ * DTRACE_PROBE10() - another name of STAP_PROBE10()
  */
 #define DTRACE_PROBE10		STAP_PROBE10
 /**
- * DTRACE_PROBE11() - the same as STAP_PROBE11()
+ * DTRACE_PROBE11() - another name of STAP_PROBE11()
  */
 #define DTRACE_PROBE11		STAP_PROBE11
 /**
- * DTRACE_PROBE12() - the same as STAP_PROBE12()
+ * DTRACE_PROBE12() - another name of STAP_PROBE12()
  */
 #define DTRACE_PROBE12		STAP_PROBE12
 

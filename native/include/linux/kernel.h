@@ -10,7 +10,7 @@
 #include <string.h>
 #include <linux/types.h>
 #define ALIGN(x, to)	(((x) + (to) - 1) / (to) * (to))
-/* Where a wait begins and nothing was changed yet, a thread may be cancelled. */
+/* A cancellation point: used where a wait begins and nothing was changed yet. */
 #define might_sleep()	pthread_testcancel()
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 #define container_of(ptr, type, member)					\

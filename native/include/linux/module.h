@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The program of a user gets the system's header of this name. */
+/* Users' programs get the system's header of this name. */
 #ifndef NATIVE_BUILD
 #include_next <linux/module.h>
 #elif !defined(NATIVE_MODULE_H)

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 /*
- * Not to the stream stderr: a thread may hold its lock and wait for the locks under which
- * messages are printed.
+ * Print to the descriptor, not to the stream stderr: a thread may hold the stream's lock and
+ * wait for the locks under which messages are printed.
  */
 #define native_print(fmt, args...)	((void)dprintf(STDERR_FILENO, fmt, ## args))
 /* Messages begin with the name of the module whose sources print them. */

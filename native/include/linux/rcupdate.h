@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <linux/compiler.h>
 
-/* In an object to be freed: the queue of such objects, and the period that has to end. */
+/* Member of an object to be freed: link in the queue of such objects, and period to wait for. */
 struct rcu_head {
 	struct rcu_head *next;
 	void *object;
@@ -16,8 +16,8 @@ struct rcu_head {
 };
 
 /*
- * Read sections of a thread: in the low bits how many it is in, each inside the one before,
- * and in the others the period in which the outermost one began.
+ * State of a reader: the low bits are the nesting depth of its read-side sections, the others
+ * are the period in which the outermost section began.
  */
 #define KMARKERS_RCU_DEPTH	0xffffUL
 
@@ -44,7 +44,7 @@ extern unsigned long native_rcu_order;
 /* RCU watches everywhere in a program. */
 #define RCU_LOCKDEP_WARN(condition, text)	((void)0)
 
-/* A signal handler may have sections anywhere here: it leaves the depth as it was. */
+/* A signal handler may enter sections at any point of this: it leaves the depth as it was. */
 static __always_inline void rcu_read_lock(void)
 {
 	unsigned long *reader = kmarkers_rcu_reader, inside;
@@ -69,10 +69,10 @@ static __always_inline void rcu_read_unlock(void)
 
 #define synchronize_rcu()		native_rcu_synchronize()
 #define get_state_synchronize_rcu()	native_rcu_begin()
-/* Wait, but not for ever, because locks are held: some reader may be waiting for them. */
+/* Wait for a limited time: the caller holds locks, for which a reader may be waiting. */
 #define cond_synchronize_rcu(state)	((void)native_rcu_wait_briefly(state))
 #define rcu_wait_succeeded(state)	native_rcu_wait_briefly(state)
-/* Nobody waits: the object is freed by a later call. */
+/* Free an object without waiting: a later call frees it after the grace period. */
 #define kfree_rcu(ptr, member)		native_rcu_free(&(ptr)->member, ptr)
 #define kvfree_rcu(ptr, member)		kfree_rcu(ptr, member)
 

@@ -11,7 +11,7 @@ from typing import Any
 from kmtools.analyse.corecycles import CoreCycles
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.slopes import CLONE_SUFFIX
-from kmtools.analyse.stats import UNBOUNDED, Interval
+from kmtools.analyse.stats import Interval
 from kmtools.analyse.switching import Point
 from kmtools.analyse.verdicts import Result
 from kmtools.base.text import minus
@@ -21,7 +21,7 @@ START, END = "<!-- result: scripts/kmarkers reference -->", "<!-- end of result 
 Entry = Mapping[str, Any]
 
 
-def interval(entry: Entry, name: str) -> Interval | None:
+def interval(entry: Entry, name: str) -> Interval:
     """The interval `name` of an entry; an end that is null is infinite."""
     lo, hi = entry[f"{name}_lo"], entry[f"{name}_hi"]
     return Interval(-math.inf if lo is None else lo, math.inf if hi is None else hi)
@@ -72,7 +72,7 @@ def site_of(entry: Entry) -> SiteCost:
         sites=entry["sites"],
         n=entry["n"],
         cost=cost,
-        ci=interval(entry, "ci") or UNBOUNDED,
+        ci=interval(entry, "ci"),
         pass_cost=entry["pass_cost"],
         core=CoreCycles("estimated", core / cost) if core and cost else None,
         ns_per_tick=ns / cost if ns and cost else None,

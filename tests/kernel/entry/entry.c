@@ -42,7 +42,7 @@ static noinline __noclone unsigned long te_leaf(unsigned long a, unsigned long b
 	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f;
 }
 
-/* Arguments are in registers where it is left. */
+/* Its exit is a tail call, with six arguments in registers. */
 static noinline __noclone unsigned long te_tail(unsigned long a, unsigned long b, unsigned long c,
 				      unsigned long d, unsigned long e, unsigned long f)
 {
@@ -62,7 +62,7 @@ static noinline __noclone unsigned int te_recurse(unsigned int depth)
 {
 	unsigned int below = depth ? te_recurse(depth - 1) : 0;
 
-	/* So that it is no loop. */
+	/* Keep the compiler from making a loop of the recursion. */
 	barrier();
 	return below + 1;
 }
@@ -113,7 +113,7 @@ static int te_storm_thread(void *done)
 	return 0;
 }
 
-/* On every CPU at the same time; returns when all are done. */
+/* Run passes on every CPU at the same time.  Return when all have ended. */
 static int te_storm(const char *text, const struct kernel_param *unused)
 {
 	struct task_struct *threads[2] = { NULL };
@@ -201,7 +201,7 @@ static int te_set_kprobes(const char *text, const struct kernel_param *unused)
 	return err ?: te_have_kprobes(wanted);
 }
 
-/* NMIs of unknown origin, which called te_in_nmi(). */
+/* Number of NMIs of unknown origin, which called te_in_nmi(). */
 static atomic_t te_nmis = ATOMIC_INIT(0);
 static bool te_takes_nmis;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The least that switching many_0 to many_19999 can cost: the stores and rounds of the
+ * Lower bound of the cost of switching many_0 to many_19999: the stores and rounds of the
  * protocol, and nothing else; and the same stores while all other CPUs are stopped.  Each
- * byte that is stored is there already, so nothing changes for whoever executes it.
+ * byte that is stored is there already, so the functions do not change.
  *
- * Both are measured: how long they take, and the longest time that a CPU which executes none
- * of these functions is kept from reading the clock meanwhile.
+ * For both, two times are measured: the duration, and the longest time for which a CPU that
+ * executes none of these functions is kept from reading the clock meanwhile.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
@@ -30,7 +30,7 @@
 #define MANY_FUNCTIONS	20000
 #define MANY_BYTES	16UL
 
-/* Where many_0 begins.  objtool skips the section: what it points to is called by name only. */
+/* Address of many_0.  objtool skips its section, because the function is called only by name. */
 extern u8 *const many_first;
 
 asm(".pushsection " KMARKERS_SECTION(test) ", \"aw\", @progbits\n"
@@ -113,7 +113,7 @@ static int store_stopped(void *first)
 	return 0;
 }
 
-/* The functions through an alias of their pages, as struct patcher_text_alias is one. */
+/* Map the functions through an alias of their pages, as in struct patcher_text_alias. */
 static void *map_functions(void)
 {
 	static struct page *pages[PAGES];
@@ -176,13 +176,13 @@ static int watch_clock(void *unused)
 		if (now - last > gap_us * 1000ULL)
 			WRITE_ONCE(gap_us, div_u64(now - last, 1000));
 		last = now;
-		/* It also lets stop_machine() take the CPU. */
+		/* cond_resched() also lets stop_machine() take the CPU. */
 		cond_resched();
 	}
 	return 0;
 }
 
-/* The parameters of a module are set one at a time. */
+/* No lock protects this: the kernel serialises writes to parameters of a module. */
 static struct task_struct *watcher;
 
 static int start_watching(void)
@@ -195,7 +195,7 @@ static int start_watching(void)
 	task = kthread_create(watch_clock, NULL, "many_watch");
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	/* Not to be unloaded meanwhile. */
+	/* Keep the module loaded while the thread runs. */
 	__module_get(THIS_MODULE);
 	kthread_bind(task, cpu);
 	sched_set_fifo(task);

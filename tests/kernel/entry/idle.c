@@ -8,7 +8,7 @@
 #include <linux/cpuidle.h>
 #include <linux/module.h>
 
-/* How often idle tasks call it each time. */
+/* Number of calls each time that a CPU enters the idle state. */
 #define CALLS	50
 
 static atomic_t te_idle_calls = ATOMIC_INIT(0), te_idle_wrong = ATOMIC_INIT(0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Twenty thousand functions, many_0 to many_19999, and many_pass(), which calls each once:
- * repeated by the assembler, which is much faster than a compiler.  MANY_ENTRY is what a
- * function begins with; nothing comes before it, since nothing else than many_pass() calls one.
+ * repeated by the assembler, which is much faster than a compiler.  MANY_ENTRY is the first code
+ * of a function; nothing precedes it, since only many_pass() calls the functions.
  */
 #ifndef TEST_ENTRY_MANY_H
 #define TEST_ENTRY_MANY_H

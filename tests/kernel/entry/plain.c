@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A file of the same module that is left to the kernel's ftrace. */
+/* A file of the same module whose functions the kernel's ftrace traces, not kmarkers. */
 #include <linux/module.h>
 
 #include "plain.h"

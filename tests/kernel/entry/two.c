@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A function that begins with two nops in the place of one, as a compiler of 2008 might have
- * written it: a task may stand between them.  The record is that of entry_record.h.
+ * written it: a task may be preempted between them.  The record is that of entry_record.h.
  */
 #include <linux/linkage.h>
 #include <linux/module.h>

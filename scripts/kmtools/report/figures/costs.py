@@ -25,7 +25,7 @@ ROW, TALL, LABEL = 24.0, 40.0, 18.0
 # Height of a distribution.
 PEAK = 30.0
 # Space between an axis and the words beside it, and from the lowest row to the unit of the axis.
-BESIDE, TICKS, UNITS = 10.0, 6.0, 23.0
+BESIDE, UNITS = 10.0, 23.0
 # Least and largest width of names and of numbers beside an axis, and least width of the axis.
 NAMES, WORDS, LEAST = (60.0, 290.0), (60.0, 240.0), 150.0
 MARK = 4.5
