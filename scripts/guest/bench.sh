@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Job for a test kernel: runs every benchmark and writes the samples to /results.
-# /bench.conf has lines "name value" for the settings of kmarkers_bench. A line "live BLOCKS BENCHMARKS"
-# asks for these of kmlive, too, and a line "start PATTERNS" for benchmarks whose names match only. A
-# line "own DIR" asks for those alone that the modules in a folder add. The
-# variables MODULES, RESULTS, CONFIG and KMLIVE name other paths, for use on a running system.
+# Job for a test kernel: runs every benchmark and writes the samples to /results. /bench.conf has
+# lines "name value" for the settings of kmarkers_bench. A line "live BLOCKS BENCHMARKS" also
+# measures these with kmlive. A line "start PATTERNS" measures only benchmarks whose names match,
+# and a line "own DIR" only those that the modules in a folder add. The variables MODULES, RESULTS,
+# CONFIG and KMLIVE name other paths, for use on a running system.
 modules=${MODULES-/modules}
 results=${RESULTS-/results}
 
@@ -25,13 +25,13 @@ while read -r name value; do
 	esac
 done <"${CONFIG-/bench.conf}"
 
-# refuse WHY: say why nothing is measured, and end.
+# refuse WHY: print why nothing is measured, and exit
 refuse() {
 	echo "bench: not measured: $1"
 	exit 1
 }
 
-# news: what the kernel said last, if it is not the line $log
+# news: print the last line of the kernel's log, unless it is the line $log
 news() {
 	last=$(dmesg | tail -n 1)
 	[ "$last" = "$log" ] || echo "; the kernel says: ${last#*] }"
@@ -81,17 +81,18 @@ elif [ -n "$patterns" ] && [ -z "$names" ] && [ "$live" = 0 ]; then
 	refuse "no benchmark in this kernel matches $patterns"
 fi
 
-# detach: end BPF programs, and wait until none is left: one holds the module.
+# detach: end the process with the BPF programs, and wait until it is gone: they hold the module
 detach() {
 	[ -n "$peers" ] || return 0
 	kill "$peers"
-	# What a process has open is closed once it is no more, or a zombie.
+	# The files of a process are closed once it is a zombie or gone.
 	while grep -q '^State:.[^ZX]' "/proc/$peers/status" 2>/dev/null; do :; done
 	peers=
 }
 
 if [ -z "$patterns" ] || [ -n "$names" ]; then
-	# BPF programs for the benchmarks peer-bpf-*, which are skipped without. They go with this shell.
+	# BPF programs for the benchmarks peer-bpf-*, which are skipped without them. They are
+	# detached when this shell ends.
 	[ -n "$own" ] || peers=$("${KMLIVE-/kmlive}" attach $$) ||
 		echo "bench: SKIP peer-bpf-*: nothing can attach programs"
 	log=$(dmesg | tail -n 1)
@@ -112,7 +113,7 @@ fi
 
 if [ "$live" -gt 0 ]; then
 	echo "bench: $lives: $live blocks, live"
-	# Packets of the macro-* are sent over the loopback device.
+	# The benchmarks macro-* send packets over the loopback device.
 	[ "${MODULES-}" ] || ip link set lo up || exit 1
 	# shellcheck disable=SC2086 # it is a list
 	"${KMLIVE-/kmlive}" "$live" "$(sed -n 's/^seed=//p' "$bench/env")" "$results" $lives || exit 1

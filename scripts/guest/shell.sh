@@ -6,17 +6,18 @@
 for module in kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry; do
 	insmod "/modules/$module.ko" || exit 1
 done
-# Until this is written, the trace has room for a few dozen events of each CPU.
+# Before this write, the trace buffer holds only a few dozen events of each CPU.
 echo 1408 >/sys/kernel/tracing/buffer_size_kb
-# What one that does not load said stands above the prompt: the shell is where one looks for the cause.
+# The error of a module that does not load is shown above the prompt, so that the user can look for
+# the cause in the shell.
 said=$(for module in ${OWN-}; do
 	insmod "$module" 2>&1 || break
 done)
 export SAID="$said"
 export PATH=$PATH:/usr/bin TERM="${TERMINAL-vt100}" SIZE="${SIZE-24 80}" PS1='\w # '
 cd /sys/kernel/debug/kmarkers || exit 1
-# The terminal of a session is the first one that its leader opens. It forgets its size when nobody
-# has it open.
+# The first terminal that a session leader opens becomes the controlling terminal. A serial port
+# loses its size when it is not open.
 # shellcheck disable=SC2016 # for the other shell
 setsid sh -c 'exec </dev/ttyS3 >/dev/ttyS3 2>&1
 	stty rows "${SIZE% *}" cols "${SIZE#* }"

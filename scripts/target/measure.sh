@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Measures on a machine of a fleet and leaves FOLDER/raw.tar. A guard in a session of its own does the
-# work. However this script ends, also by SIGKILL or a connection that breaks, the guard stops what
-# runs, puts the kernel's own code back, and unloads the modules that it loaded. If the guard is killed,
-# too, "clean" does that. FOLDER/left names modules that stay.
+# Measures on a machine of a fleet and leaves FOLDER/raw.tar. A guard process in a session of its
+# own does the work. However this script ends, also by SIGKILL or a broken connection, the guard
+# stops the measurement, restores the kernel's own code, and unloads the modules that it loaded. If
+# the guard is killed, too, "clean" does this. FOLDER/left names modules that could not be unloaded.
 #
 # usage: measure.sh native FOLDER BLOCKS PROCESSES SEED [BENCHMARK...]
 #        measure.sh modules FOLDER BLOCKS 1 SEED [BENCHMARK...]
@@ -13,7 +13,7 @@
 #   clean    ends what an earlier call with FOLDER left, and waits until that is done
 # Exit codes: 0 done, 1 a step failed, 2 nothing was started.
 
-# A step of cleaning is tried so often, ten times a second.
+# The maximum number of attempts of a cleaning step, ten per second.
 most=600
 
 die() {
@@ -21,23 +21,23 @@ die() {
 	exit "$2"
 }
 
-# born PROCESS: set $since to when it began, in ticks since the boot; to nothing if it has ended
+# born PROCESS: set $since to its start time, in ticks since the boot; empty if it has ended
 born() {
 	since=
 	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return
-	# The name of a program, in parentheses, may hold anything.
+	# The name of the program, in parentheses, may hold spaces and parentheses.
 	# shellcheck disable=SC2086 # it is split into words
 	set -- ${stat##*) }
 	[ "$1" = Z ] || since=${20}
 }
 
-# note FILE: write to FILE which process this shell is
+# note FILE: write the process ID and the start time of this shell to FILE
 note() {
 	born $$
 	echo "$$ $since" >"$folder/$1"
 }
 
-# lives FILE: succeeds if the process that noted itself there runs
+# lives FILE: succeeds if the process that note() recorded in FILE still runs
 lives() {
 	{ read -r process began <"$folder/$1"; } 2>/dev/null || return
 	born "$process"
@@ -53,7 +53,7 @@ loaded() {
 end_job() {
 	{ read -r process began <"$folder/job"; } 2>/dev/null || return 0
 	born "$process"
-	# Another process may have the number since.
+	# The process ID may have been reused.
 	if [ -z "$since" ] || [ "$since" = "$began" ]; then
 		kill -s TERM -- "-$process" 2>/dev/null
 		tries=0
@@ -66,7 +66,7 @@ end_job() {
 	rm -f "$folder/job"
 }
 
-# clean: stop what runs, put the kernel's own code back, and unload
+# clean: stop the job, restore the kernel's own code, and unload the modules
 clean() {
 	end_job
 	[ -e "$folder/loading" ] || return 0
@@ -88,7 +88,7 @@ clean() {
 }
 
 # run COMMAND...: run a command as the job, in a session of its own; returns its exit code. The job
-# ends with the script that waits for it.
+# is ended if the script that waits for it ends.
 run() {
 	setsid sh "$0" job "$folder" "$@" &
 	child=$!
@@ -122,9 +122,9 @@ modules() {
 	run sh "$folder/bench.sh"
 }
 
-# guard COMMAND...: do it as the guard, who ends only when all is clean
+# guard COMMAND...: run the command as the guard, which ends only after everything is cleaned up
 guard() {
-	# These are no longer ignored in what it runs.
+	# The programs that the guard runs no longer ignore these signals.
 	trap : HUP INT TERM
 	note alive
 	"$@"

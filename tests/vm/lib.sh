@@ -12,7 +12,8 @@ tracing=/sys/kernel/tracing
 cases=/sys/kernel/debug/kmarkers_test
 case_to_run=/sys/module/kmarkers_test/parameters/run
 core="kmarkers_patcher kmarkers_immediate kmarkers_markers kmarkers_sdt kmarkers_entry"
-# Each of its thousands of sites is a line of each list, which takes long where the emulator is slow.
+# kmarkers_bench has thousands of sites. Each is a line of each list, so that lists take long on a
+# slow emulator.
 [ "${KMARKERS_BENCH:-1}" = 0 ] || core="$core kmarkers_bench"
 log=/tmp/log
 number=0
@@ -105,7 +106,7 @@ must() {
 	return 1
 }
 
-# can_record NAME: can the compiler of this kernel record functions? if not, the test is skipped
+# can_record NAME: succeeds if the compiler of this kernel can record functions; else skips the test
 can_record() {
 	grep -q "clang version" /proc/version || return 0
 	skip "$1" "clang, which built this kernel, records no functions"
@@ -130,7 +131,7 @@ put() {
 	echo "$1" >"$2"
 }
 
-# put_raw FORMAT FILE: write what printf makes of FORMAT and the number 0, in a single write
+# put_raw FORMAT FILE: write the output of printf for FORMAT and the number 0, in a single write
 put_raw() {
 	# shellcheck disable=SC2059 # it is a format
 	printf "$1" 0 >/tmp/raw
@@ -157,7 +158,7 @@ within() {
 	done
 }
 
-# stat_of NAME: a number from patcher/stats
+# stat_of NAME: print a number from patcher/stats
 stat_of() {
 	sed -n "s/^$1 //p" "$debugfs"/patcher/stats
 }
@@ -169,7 +170,7 @@ expedite() {
 	put "$1" /sys/kernel/rcu_expedited
 }
 
-# loaded MODULE
+# loaded MODULE: succeeds if the module is loaded
 loaded() {
 	grep -q "^$1 " /proc/modules
 }
@@ -248,13 +249,13 @@ run_case() {
 	grep -q "^ok [0-9]* $1\$" "$cases/results"
 }
 
-# How many batches and cycles storms have; the host sets less for slow kernels.
+# The numbers of batches and cycles in storms; the host sets smaller ones for slow kernels.
 # shellcheck disable=SC2034 # for the scripts that source this
 batches=${KMARKERS_BATCHES:-1000}
 # shellcheck disable=SC2034
 cycles=${KMARKERS_CYCLES:-100}
-# How often a module comes and goes, where each turn waits for grace periods: 20 times, and less
-# under an emulator that is very slow.
+# The number of loads and unloads of a module in tests where each turn waits for grace periods: 20,
+# and fewer under a very slow emulator.
 # shellcheck disable=SC2034
 comings=$((cycles < 10 ? 2 * cycles : 20))
 

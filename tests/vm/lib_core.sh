@@ -11,7 +11,7 @@ getppid=__x64_sys_getppid
 getpid=__x64_sys_getpid
 callee=__task_pid_nr_ns
 
-# command_core WORDS...
+# command_core WORDS...: give a command to kmarkers_test_core
 command_core() {
 	put "$*" "$core_test"/command
 }
@@ -30,8 +30,8 @@ address() {
 	sed -n "/ $1\$/{s/ .*//p;q}" /tmp/symbols
 }
 
-# in_kernel SYMBOL; in_module SYMBOL MODULE: succeed if the symbol exists. That a symbol is refused
-# proves nothing if it does not exist.
+# in_kernel SYMBOL; in_module SYMBOL MODULE: succeed if the symbol exists. A refused request proves
+# nothing if the symbol does not exist.
 in_kernel() {
 	[ "$(address "$1")" ]
 }

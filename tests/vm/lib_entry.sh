@@ -8,7 +8,7 @@ entry=$debugfs/entry
 # shellcheck disable=SC2034 # for the scripts that source this
 te=/sys/module/kmarkers_test_entry/parameters
 
-# entry_lists PATTERN: does a line of the list begin so?
+# entry_lists PATTERN: succeeds if the pattern matches the beginning of a line of the list
 entry_lists() {
 	grep -q "^$1" "$entry/list"
 }
@@ -18,7 +18,8 @@ entry_hits() {
 	awk -v name="kmarkers_test_entry:$2:$1" '$1 == name { sum += $4 } END { print sum + 0 }' "$entry/list"
 }
 
-# entry_takes ROUNDS COMMAND: one write, and how many rounds it takes
+# entry_takes ROUNDS COMMAND: passes if control takes the command, and the write takes that many
+# rounds
 entry_takes() {
 	before=$(stat_of rounds)
 	put "$2" "$entry/control"
@@ -26,12 +27,12 @@ entry_takes() {
 	same "'$2' takes $1 rounds" $(($(stat_of rounds) - before)) "$1"
 }
 
-# entry_stat NAME: a number from entry/stats
+# entry_stat NAME: print a number from entry/stats
 entry_stat() {
 	sed -n "s/^$1 //p" "$entry/stats"
 }
 
-# toggling PATTERN: switch on and off until /tmp/stop exists
+# toggling PATTERN: switch the functions on and off until /tmp/stop exists
 toggling() {
 	while [ ! -e /tmp/stop ]; do
 		put "$1 count" "$entry/control"

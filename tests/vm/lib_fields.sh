@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# For the suites that look at names of markers as trace events.
+# Functions for the suites that test names of markers as trace events.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 own=$tracing/events/kmarkers
-# What takes the commands of markers/control, also where debugfs is locked down.
+# The parameter that takes the commands of markers/control, also where debugfs is locked down.
 # shellcheck disable=SC2034
 control_outside=/sys/module/kmarkers_markers/parameters/control
 cpus=$(nproc)
 
-# hit WHAT: on every CPU, in the first module or in the one that $again names
+# hit_fields WHAT: hit markers on every CPU, in the first module or in the one that $again selects
 hit_fields() {
 	put "$1" "/sys/module/kmarkers_test_fields$again/parameters/hit"
 }
 again=
 
-# records NAME [INSTANCE]: what its event said
+# records NAME [INSTANCE]: print the text of each record of the event
 records() {
 	sed -n "s/.*: $1: //p" "$tracing/${2:+instances/$2/}trace"
 }
 
-# recorded NAME EVENT HIT WANTED: hit, and see how many records there are
+# recorded NAME EVENT HIT WANTED: hit, and pass if the event has that many records
 recorded() {
 	echo >"$tracing"/trace
 	hit_fields "$3"
@@ -41,7 +41,8 @@ bpftrace_reads_events() {
 	return 1
 }
 
-# What trace-cmd runs begins so: a recorder that is told to stop before it has begun records nothing.
+# The beginning of commands that trace-cmd runs: a recorder that is stopped before it has begun
+# records nothing.
 # shellcheck disable=SC2034
 begun="sleep 1; "
 
@@ -50,7 +51,8 @@ has_ended() {
 	! grep -q "^State:[[:space:]]*[^Z[:space:]]" "/proc/$1/status" 2>/dev/null
 }
 
-# end_tracer PID: interrupt bpftrace, which forgets an interrupt that comes while it does not wait for events
+# end_tracer PID: interrupt bpftrace until it ends: it loses an interrupt that arrives while it is
+# not waiting for events
 end_tracer() {
 	for _ in 1 2 3; do
 		kill -INT "$1"
@@ -60,7 +62,7 @@ end_tracer() {
 	wait "$1"
 }
 
-# bpftrace_version: print it as a number, 21 for 0.21.0
+# bpftrace_version: print the version of bpftrace as a number, 21 for 0.21.0
 bpftrace_version() {
 	bpftrace --version 2>/dev/null | sed -n 's/^bpftrace v0\.\([0-9]*\).*/\1/p'
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# What the functions of kmarkers_test_notes tell whoever traces its notes.
+# Functions for tests of the notes of kmarkers_test_notes, and the hits that every tracer must show.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -10,7 +10,7 @@ notes=$debugfs/sdt/notes
 # shellcheck disable=SC2034 # for the scripts that source this
 levels="o1 o2 o3 fp"
 
-# Two notes may be at one address: their hits are in any order, so all are sorted.
+# Hits of two notes at one address may come in any order, so the lines are sorted.
 sort >/tmp/wanted <<'EOF'
 none
 registers -1 2 3 4 5 1099511627776 -2
@@ -38,14 +38,15 @@ alike() {
 	return 1
 }
 
-# note_lines LEVEL BEGIN: lines of the file notes that begin so, of the functions of a level
+# note_lines LEVEL BEGIN: print the lines of the file notes with that beginning, for functions of
+# the level
 note_lines() {
 	grep "^$2.*kmarkers_test_notes.*[:=]$1_" "$notes"
 }
 
 all_kprobes=/sys/kernel/debug/kprobes/list
 
-# note_is TEXT: is there a line of the list that begins so?
+# note_is TEXT: succeeds if a line about a note in the list begins with the text
 note_is() {
 	grep -q "^tnotes:kmarkers_test_notes:$1" "$debugfs/sdt/list"
 }
@@ -54,7 +55,7 @@ note_kprobes() {
 	grep -c " kmarkers_test_notes " "$all_kprobes"
 }
 
-# The module is gone: so are its kprobes and its lines.
+# Once the module is unloaded, its kprobes and its lines are gone.
 test_notes_left() {
 	same "no kprobe is left of a module" "$(note_kprobes)" 0
 	lacks "^tnotes:" "$debugfs/sdt/list"

@@ -32,7 +32,7 @@ make_owner() {
 	disabled) add_probe site "$getppid" "$call" ;;
 	armed) add_probe site "$getppid" "$call" && enable_probe site ;;
 	ftrace)
-		# The function has several names, of which one is enough.
+		# The function has several names, one of which is enough.
 		put "$(grep -m 1 getppid "$tracing"/available_filter_functions)" \
 			"$tracing"/set_ftrace_filter && put function "$tracing"/current_tracer
 		;;
@@ -40,7 +40,7 @@ make_owner() {
 	esac
 }
 
-# remove_owner KIND
+# remove_owner KIND: remove what make_owner KIND made
 remove_owner() {
 	case $1 in
 	disabled) remove_probe site ;;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# What goes on during a soak, and what must be so between its rounds.
+# Activities of a soak, and checks between its rounds.
 # shellcheck source=tests/vm/lib_togglers.sh
 . /tests/lib_togglers.sh
 # shellcheck source=tests/vm/lib_storms.sh
@@ -13,18 +13,19 @@
 soak_sdt=/sys/module/kmarkers_test_sdt/parameters
 hundred=/sys/module/kmarkers_test_hundred/parameters
 recorder=$tracing/instances/soak
-# They stay loaded. The others come and go.
+# Modules that stay loaded, and modules that are loaded and unloaded in turn.
 residents="kmarkers_test kmarkers_test_core kmarkers_test_entry kmarkers_test_sdt kmarkers_test_hundred"
 visitors="example_typed kmarkers_test_fields kmarkers_test_sdt_more kmarkers_test_notes kmarkers_test_events"
-# Those that can share the counters of the patcher, and leave all values as they were.
+# Cases that can share the counters of the patcher, and restore all values.
 storm_cases="patcher_storm_of_jumps patcher_storm_of_kinds patcher_storm_of_traps markers_storm
 	markers_storm_exactly_once typed_storm_exactly_once sdt_storm_exactly_once core_text_storm"
-# How much memory of the kernel a soak may take between its second round and its end.
+# The growth of the kernel's memory that a soak may cause between its second round and its end.
 most_growth_kb=1024
-# What each turn hits.
+# The number of hits in each turn.
 hits_each=20
 
-# Everything of two kinds of probes and a hundred markers; the other process arms parts of the same.
+# Arms all functions and SDT probes of the test modules and a hundred markers; toggle_parts arms
+# some of the same in a second process.
 toggle_arms() {
 	put "kmarkers_test_entry count" "$entry/control"
 	put "tsdt:::* event" "$debugfs/sdt/control"
@@ -52,8 +53,8 @@ hit_all() {
 	put "$hits_each" "$te/pass" && put "$hits_each" "$soak_sdt/pass" && put "$hits_each" "$hundred/pass"
 }
 
-# All who keep a CPU busy leave time for others. Where CPUs take turns, a CPU that waits for another
-# waits until the turn of that one ends, and a busy one has a long turn.
+# Every busy loop sleeps in between. If one thread of the emulator runs all CPUs, a CPU that waits
+# for another CPU waits until the turn of that one ends, and a busy CPU has a long turn.
 toggle_hits() {
 	hit_all && sleep 0.3
 }
@@ -76,7 +77,7 @@ toggle_visitors() {
 	done
 }
 
-# One case at a time, in turn.
+# Runs the storm cases in turn, one at a time.
 toggle_storms() {
 	[ "$storms_left" ] || storms_left=$storm_cases
 	# shellcheck disable=SC2086 # they are words
@@ -95,7 +96,7 @@ meminfo() {
 	sed -n "s/^$1: *\([0-9]*\) kB/\1/p" /proc/meminfo
 }
 
-# Fill what is free but for 32 MB, so that the kernel has to reclaim.
+# Fills the available memory except 32 MB, so that the kernel has to reclaim.
 toggle_memory() {
 	dd if=/dev/zero of=/pressure/file bs=1M count=$(($(meminfo MemAvailable) / 1024 - 32)) 2>/dev/null
 	now=$(meminfo MemFree)
@@ -104,7 +105,7 @@ toggle_memory() {
 	sleep 3
 }
 
-# Arm what counts during a round, and note what is counted so far.
+# Arms the counters of a round, and notes the counts so far.
 arm_counters() {
 	put "kmarkers_test_entry:te_leaf count" "$entry/control"
 	put "tsdt:::io-start count" "$debugfs/sdt/control"
@@ -121,7 +122,7 @@ disarm_counters() {
 	put "kmarkers_test_entry:te_leaf -count" "$entry/control"
 }
 
-# records_written: print how many records the instance was given, kept or not
+# records_written: print how many records were written to the instance, including overwritten ones
 records_written() {
 	sed -n 's:^# entries-in-buffer/entries-written\: [0-9]*/\([0-9]*\) .*:\1:p;6q' "$recorder/trace"
 }
@@ -133,20 +134,21 @@ hits_so_far() {
 		"$(records_written)"
 }
 
-# counted_since COUNTED: print the differences
+# counted_since COUNTED: print the differences between the present hits and those in COUNTED
 counted_since() {
 	# shellcheck disable=SC2046,SC2086 # they are numbers
 	set -- $1 $(hits_so_far)
 	echo "$(($5 - $1)) $(($6 - $2)) $(($7 - $3)) $(($8 - $4))"
 }
 
-# marker_counts: print what the ten markers counted, each number once
+# marker_counts: print the counts of the ten markers, each number once
 marker_counts() {
 	cat "$markers_dir"/many_00?/stats | sed -n 's/^hits //p' | sort -u
 }
 
 # text_now: print the bytes of every site, and of the kernel's two functions that are changed. Of a
-# typed marker's stub only the entry counts: what it jumps past keeps the last probe.
+# typed marker's stub only the entry is printed: the code that the entry jumps over still holds the
+# last probe.
 text_now() {
 	awk '$2 ~ /^__marker_stub_/ { split($2, part, "+"); if (part[1] == stub) next; stub = part[1] }
 		{ print }' "$debugfs/patcher/sites"
@@ -170,7 +172,7 @@ unchanged() {
 	return 1
 }
 
-# used_kb: print how much memory the kernel itself uses, without what it could drop
+# used_kb: print how much memory the kernel itself uses, after it dropped its caches
 used_kb() {
 	cat "$debugfs/markers/list" >/dev/null
 	echo 3 >/proc/sys/vm/drop_caches
@@ -187,7 +189,7 @@ memory_parts() {
 	awk 'NR > 2 { print $1, $15 * $6 * 4 }' /proc/slabinfo
 }
 
-# grown_parts: print those of at least 16 kB more than after the second round
+# grown_parts: print the parts that grew by at least 16 kB since the second round
 grown_parts() {
 	memory_parts >/tmp/parts.now
 	awk 'NR == FNR { first[$1] = $2; next }

@@ -6,7 +6,7 @@
 
 noise=/sys/kernel/debug/kmarkers_test_noise
 
-# noise_of KIND: print how often kmarkers_test_noise did that
+# noise_of KIND: print how often kmarkers_test_noise made noise of that kind
 noise_of() {
 	sed -n "s/^$1 //p" "$noise"/counts
 }

@@ -62,8 +62,8 @@ toggle_cpu() {
 	put 0 "$cpu1" && [ "$(cat "$cpu1")" = 0 ] && sleep 0.2 && put 1 "$cpu1" && sleep 0.3
 }
 
-# The module with the marker and the one with its probe come and go in loops of their own, so that
-# either does so at any moment of a change of the marker's sites.
+# The module with the marker and the module with its probe are loaded and unloaded in separate
+# loops, so that either is loaded or unloaded at any moment of a change of the marker's sites.
 toggle_client() {
 	insmod /modules/example_client.ko && rmmod example_client
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Functions for tests that measure several ways in turns. What was measured is in a file for each
-# name, in microseconds.
+# Functions for tests that measure several methods in turns. Each name has a file with its
+# measurements in microseconds.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -16,7 +16,7 @@ microseconds() {
 	now=$((now / 1000))
 }
 
-# note NAME MICROSECONDS
+# note NAME MICROSECONDS: add a measurement
 note() {
 	echo "$2" >>"/tmp/turns-$1"
 }
@@ -32,12 +32,12 @@ timed_turn() {
 	note "$turn" $((now - began))
 }
 
-# median_of NAME
+# median_of NAME: print the median of the measurements
 median_of() {
 	sort -n "/tmp/turns-$1" | awk '{ took[NR] = $1 } END { print took[int((NR + 1) / 2)] }'
 }
 
-# least_of NAME
+# least_of NAME: print the smallest measurement
 least_of() {
 	sort -n "/tmp/turns-$1" | head -n 1
 }

@@ -8,20 +8,20 @@ import errno
 import os
 import subprocess
 
-# The exit codes of every command: all is done; a result is bad or a step failed; it cannot be
-# done here.
+# The exit codes of every command: success; a bad result or a failed step; the command cannot run on
+# this machine.
 DONE, BAD, UNABLE = 0, 1, 2
 
 
 class UnableError(Exception):
-    """The caller can put this right: a name, a privilege, a missing package."""
+    """An error that the caller can correct: a wrong name, a missing privilege or package."""
 
 
 class FailedError(Exception):
     """A step failed, or its output cannot be used; the message says which step and why."""
 
 
-# The errors that may end a step: no room, no permission, a tool that failed.
+# The errors that may end a step: a full disk, a missing permission, a tool that failed.
 OBSTACLES = (UnableError, OSError, subprocess.CalledProcessError)
 
 

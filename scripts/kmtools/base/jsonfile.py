@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads JSON files, and checks their shape."""
+"""Reads JSON files and checks the types of their fields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ WORDS = {
 
 
 def read_json(path: Path, shape: Any = Any) -> Any:
-    """The value in a file; FailedError names the file, and the field whose shape is wrong."""
+    """Return the value in a file; FailedError names the file, and the field whose shape is
+    wrong."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -29,8 +30,8 @@ def read_json(path: Path, shape: Any = Any) -> Any:
 
 
 def is_of(value: object, kind: object) -> bool:
-    """Whether a value is of a type, or the text named. True, NaN and infinity are no numbers; a
-    whole number may stand for any."""
+    """Whether a value is of a type, or equals a text. True, NaN and infinity are not numbers; an
+    integer is accepted as a float."""
     if kind is Any or kind is None:
         return kind is Any or value is None
     if isinstance(kind, str) or isinstance(value, bool):
@@ -43,7 +44,7 @@ def is_of(value: object, kind: object) -> bool:
 def check_shape(value: Any, shape: Any, where: str) -> None:
     """Check a value against a shape: a type, several types or texts, a list of one shape, or fields
     with a shape each. A field whose name ends in ? may be absent. Further fields are allowed. The
-    shape of * is that of every field."""
+    shape of the field * applies to every field."""
     kind = type(shape) if isinstance(shape, dict | list) else shape
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if not any(is_of(value, one) for one in kinds):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where the sources are, and where the laboratory keeps what it downloads."""
+"""Paths of the sources, and of the laboratory's downloads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kmtools.base.errors import UnableError
 
 CATALOGUE = "kernels.txt"
 
-# Never part of a source tree: history, results, caches and files of an earlier build.
+# Directories that are never part of a source tree: history, results, caches, earlier builds.
 SKIPPED_DIRS = {
     *(".git", "build", "results", ".venv", ".tmp_versions"),
     *("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"),
@@ -25,7 +25,8 @@ OWN = Path(__file__).resolve().parents[3]
 
 
 def checkout() -> Path:
-    """Return the checkout that holds this file; if it is installed, the one it is called in."""
+    """Return the checkout that holds this file; if this file is installed, the checkout that holds
+    the working directory."""
     if (OWN / CATALOGUE).is_file():
         return OWN
     here = Path.cwd()
@@ -47,7 +48,7 @@ DEFAULT_CACHE = ROOT / "build" / "lab"
 
 
 def version() -> str:
-    """Return the version of these tools: that of the checkout, or the one that was installed."""
+    """Return the version of these tools: the version of the checkout, or the installed one."""
     if (installed := OWN / "VERSION").is_file():
         return installed.read_text(encoding="utf-8").strip()
     header = (OWN / "include" / "kmarkers" / "version.h").read_text(encoding="utf-8")

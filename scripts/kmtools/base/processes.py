@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs other programs and threads, and leaves none behind."""
+"""Runs other programs and threads, and ends all of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(
 ) -> int:
     """Run a program to its end; returns its exit code. TimeoutExpired after `seconds`.
 
-    The output is added to `log`, or goes to the output of this process. `env` is added to the
+    The output is appended to `log`, or goes to the output of this process. `env` is added to the
     environment. The program runs in a new session, so that every process it started ends with it.
     """
     with contextlib.ExitStack() as stack:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shows the step that a long job is at, how far it is and how long the rest takes.
+"""Shows the current step of a long job, its progress and the time that is left.
 
 It needs nothing but Python: the first step of a measurement runs where nothing is installed yet.
 """
@@ -17,18 +17,18 @@ from typing import TextIO
 from kmtools.base.screen import Lines, Screen, can_redraw, has_screen
 
 INDENT = " " * 11
-# Seconds between two lines: on a terminal, where a line is written over, and in a log.
+# Seconds between two lines: on a terminal, where each line overwrites the last one, and in a log.
 TERMINAL_SECONDS, LOG_SECONDS = 0.5, 15.0
 
 
 def duration(seconds: float) -> str:
-    """A time in seconds, or in minutes and seconds."""
+    """Return a time as text, in seconds or in minutes and seconds."""
     whole = max(0, round(seconds))
     return f"{whole} s" if whole < 100 else f"{whole // 60} min {whole % 60:02} s"
 
 
 class Line:
-    """The line that says how far a job is."""
+    """The line that shows the progress of a job."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout
@@ -45,20 +45,20 @@ class Line:
         print(f"\r{text[:width]}\033[K", end="", file=self.stream, flush=True)
 
     def keep(self, text: str) -> None:
-        """Print a line that stays; on a terminal it replaces the last one that does not."""
+        """Print a permanent line; on a terminal it replaces the temporary one."""
         self._open = self._open or self.terminal
         self.close()
         print(text, file=self.stream, flush=True)
 
     def close(self) -> None:
-        """Remove the line that would be written over."""
+        """Remove the temporary line."""
         if self._open:
             self._open = False
             print("\r\033[K", end="", file=self.stream, flush=True)
 
 
 class Progress:
-    """Shows numbered steps with the time since the first, and how much of a step is done."""
+    """Shows numbered steps with the time since the first, and the completed share of a step."""
 
     def __init__(
         self, total: int, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
@@ -77,18 +77,19 @@ class Progress:
         self._kept: list[str] = []
 
     def close(self) -> None:
-        """Remove what would be written over."""
+        """Remove the temporary line."""
         self._line.close()
 
     def say(self, text: str) -> None:
-        """Print a line that stays; while the screen is drawn, after that."""
+        """Print a permanent line; while the whole screen is in use, keep it until the screen is
+        left."""
         if self._screen:
             self._kept.append(text)
         else:
             self._keep(text)
 
     def _keep(self, text: str) -> None:
-        """Print a line that stays, in as many as it takes on a terminal."""
+        """Print a permanent line, wrapped to the width of a terminal."""
         lines = [text]
         if self._line.terminal:
             lines = textwrap.wrap(
@@ -103,8 +104,8 @@ class Progress:
 
     @contextmanager
     def watched(self, rows: Lines | None) -> Iterator[None]:
-        """Show rows under the step meanwhile, on the whole screen of a terminal. They are drawn
-        when the step is shown anew, at most twice a second."""
+        """Show rows under the step during the block, on the whole screen of a terminal. The rows
+        are drawn when the progress of the step is updated, at most twice a second."""
         if rows is None or not has_screen(self._line.stream):
             yield
             return
@@ -135,7 +136,8 @@ class Progress:
         self._line.keep(self._step)
 
     def share(self, done: float, total: float, text: str) -> None:
-        """Show how far the step is, and estimate the rest by the pace since the first call."""
+        """Show the progress of the step, and estimate the time left by the pace since the first
+        call."""
         now = self._clock()
         start, already = self._first = self._first or (now, done)
         if now - self._shown < self._every or not total:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A full-screen terminal display, which restores the previous content at its end."""
+"""A full-screen terminal display, which restores the previous content when it is closed."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from typing import Any, TextIO
 
 from kmtools.base import streams
 
-# The other screen, without a cursor and without lines that continue on the next one; and back.
+# Escape sequences that enter and leave the alternate screen, without a cursor and line wrap.
 ENTER, LEAVE = "\033[?1049h\033[?25l\033[?7l", "\033[?7h\033[?25h\033[?1049l"
 HOME, REST_OF_LINE, REST = "\033[H", "\033[K", "\033[J"
-# Terminals that cannot be drawn over, and those that have no other screen.
+# Terminals whose text cannot be overwritten, and those without an alternate screen.
 PLAIN, ONE_SCREEN = ("", "dumb", "unknown"), ("linux", "vt100", "vt220")
 USUAL = os.terminal_size((80, 24))
 
-# Lines for a width and a height: each a text and the code of its colour, or nothing.
+# Returns lines for a width and a height: each a text and its colour code, which may be empty.
 Lines = Callable[[int, int], Sequence[tuple[str, str]]]
 
 
 def can_redraw(stream: TextIO) -> bool:
-    """Whether text on a terminal can be written over."""
+    """Whether text on a terminal can be overwritten."""
     return stream.isatty() and os.environ.get("TERM", "") not in PLAIN
 
 
 def has_screen(stream: TextIO) -> bool:
-    """Whether the whole screen can be drawn, and be given back."""
+    """Whether a terminal has an alternate screen."""
     return can_redraw(stream) and os.environ["TERM"] not in ONE_SCREEN
 
 
@@ -41,16 +41,16 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 class Screen:
-    """Draws lines when it is told to, when the size changes, and after the job was stopped."""
+    """Draws lines on request, when the size changes, and when a stopped job continues."""
 
     def __init__(self, stream: TextIO, lines: Lines) -> None:
-        """Take nothing yet."""
+        """Keep the arguments; open() takes the screen."""
         self._stream, self._lines = stream, lines
         self._before: dict[int, Any] = {}
 
     def open(self) -> None:
-        """Take the screen, and the signals that concern it, until close(). What interrupts this
-        must lead to close(), too."""
+        """Take the screen, and handle SIGWINCH and SIGTSTP, until close(). A caller must call
+        close() also if this function is interrupted."""
         handlers = {signal.SIGWINCH: self._resized, signal.SIGTSTP: self._stopped}
         for number, handler in handlers.items():
             self._before[number] = signal.signal(number, handler)
@@ -59,11 +59,11 @@ class Screen:
         self.draw()
 
     def _say(self, text: str) -> None:
-        # Not through the stream: a signal may come while it writes.
+        # The stream is not used: a signal handler may run while the stream writes.
         os.write(self._stream.fileno(), text.encode(errors="replace"))
 
     def draw(self) -> None:
-        """Draw all lines, as far as the terminal has room."""
+        """Draw the lines that fit on the terminal."""
         try:
             columns, rows = os.get_terminal_size(self._stream.fileno())
         except OSError:
@@ -77,7 +77,7 @@ class Screen:
         self._say(HOME + "\r\n".join(shown) + REST)
 
     def close(self) -> None:
-        """Give the screen and the signals back."""
+        """Restore the screen and the signal handlers."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._say(LEAVE)
@@ -86,7 +86,7 @@ class Screen:
         self.draw()
 
     def _stopped(self, *_: object) -> None:
-        """Give the screen back for as long as the job is stopped."""
+        """Leave the screen while the job is stopped."""
         self._say(LEAVE)
         os.kill(os.getpid(), signal.SIGSTOP)
         self._say(ENTER)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Standard streams of a command: handles one that is closed, one whose reader leaves, and one that
-cannot show every character."""
+"""Handles the standard streams of a command: closed ones, pipes whose reader ends, and encodings
+that lack characters."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from kmtools.base.errors import UnableError
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-# For terminals that cannot show them; "~" keeps a shortened name as wide as it is.
+# ASCII replacements for encodings that lack these characters; "~" keeps the width of a shortened
+# name.
 SIGNS = {"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "±": "+-", "…": "~"}
 PLAIN = "kmarkers-plain"
 
 
 def plain(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Put signs of ASCII in place of what an encoding lacks; what has none becomes an escape
-    sequence."""
+    """Replace characters that an encoding lacks by ASCII; those without a replacement become escape
+    sequences."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end]
@@ -34,14 +35,14 @@ codecs.register_error(PLAIN, plain)
 
 
 class Patient(io.FileIO):
-    """Standard output, which goes on when its reader has left, as `head -1` does: the work and its
-    exit code are the same, also of programs that are started. Any other error is raised once, so
-    that it has one message."""
+    """Standard output that discards text once the reader of the pipe has ended, such as `head -1`:
+    the work and the exit code stay the same, also those of child programs. Any other error is
+    raised once, so that it has one message."""
 
     _failed = False
 
     def write(self, data: ReadableBuffer) -> int:
-        """Write what somebody reads."""
+        """Write data, or discard it after the first error."""
         size = memoryview(data).nbytes
         if self._failed:
             return size
@@ -58,7 +59,7 @@ class Patient(io.FileIO):
 
 
 def hold() -> None:
-    """Open what is closed, or else the next file would be taken for a standard stream."""
+    """Open closed standard streams on /dev/null, or else the next file would become one of them."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -67,8 +68,8 @@ def hold() -> None:
 
 
 def prepare() -> None:
-    """Make the streams of this process fit for everything that a command says. Raises UnableError
-    if standard output is closed."""
+    """Prepare the standard streams for the output of a command. Raises UnableError if standard
+    output is closed."""
     hold()
     was = sys.stdout
     if was is None:

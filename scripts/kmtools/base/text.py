@@ -8,7 +8,7 @@ import shutil
 import textwrap
 from collections.abc import Container, Sequence
 
-# Columns, where nothing says how many there are.
+# The width in columns where neither COLUMNS nor a terminal gives one.
 DEFAULT_WIDTH = 100
 UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]|[\ud800-\udfff]")
 HYPHEN = re.compile(r"(?<![\w-])-(?=[\d?])")
@@ -20,15 +20,14 @@ def terminal_width() -> int:
 
 
 def printable(text: str) -> str:
-    """A text in which what a terminal would not show as a character, or would obey, is an escape
-    sequence."""
+    """Return a text whose control characters and other unprintable ones are escape sequences."""
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most so many characters; its middle is left out where it is too long."""
+    """Return a text of at most `most` characters; "…" replaces the middle of a longer one."""
     if len(text) <= most:
         return text
     head = (most - 1) * 2 // 3
@@ -36,7 +35,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[str]:
-    """The lines of a table; the columns that `right` holds are aligned to the right."""
+    """Return the lines of a table; the columns in `right` are aligned to the right."""
     sizes = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -48,7 +47,7 @@ def aligned(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[s
 
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "  ") -> list[str]:
-    """A line in as many as it takes; those after the first are indented further, by `hanging`."""
+    """Wrap a line; the lines after the first are indented further, by `hanging`."""
     return textwrap.wrap(
         text,
         width,
@@ -59,8 +58,8 @@ def wrapped(text: str, width: int, indent: str = "", hanging: str = "  ") -> lis
 
 
 def fitted(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """The lines of a table whose columns after the first are numbers. What does not fit stands in
-    further tables below, each with the first column."""
+    """Return the lines of a table whose columns after the first are numbers. Columns that do not
+    fit are in further tables below, each with the first column."""
     lines: list[str] = []
     first, last = 1, len(heads)
     while first < len(heads):
@@ -75,10 +74,10 @@ def fitted(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> l
 
 
 def clean(text: str) -> str:
-    """A text without the characters that no document may hold, such as NUL: question marks."""
+    """Return a text in which "?" replaces characters that no document may hold, such as NUL."""
     return UNFIT.sub("?", text)
 
 
 def minus(text: str) -> str:
-    """Hyphens before digits as minus signs, unless they join words."""
+    """Replace hyphens before digits by minus signs, except in compound words."""
     return HYPHEN.sub("\N{MINUS SIGN}", text)

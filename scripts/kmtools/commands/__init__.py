@@ -2,8 +2,8 @@
 """The options of each command, and the functions that it calls.
 
 A command is a function that adds its options to a parser and returns the function that runs with
-them. kmtools.cli lists the commands with a line of help each; the rest of the help is the docstring
-of the function.
+them. kmtools.cli lists the commands with one line of help each; the docstring of the function is
+the rest of the help.
 """
 
 from argparse import Namespace

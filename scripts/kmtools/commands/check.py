@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command that tests."""
+"""The command that runs tests."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def show(rows: Sequence[Row]) -> None:
 
 
 def set_up(rows: Sequence[Row], kernel: str, full: bool) -> None:
-    """Run scripts/setup for what tests need, and begin anew with the Python that it made. What
-    could not be set up is said, and its tests are skipped."""
-    # Some tests of the scripts run where other tools are, too.
+    """Run scripts/setup for the tools that tests need, and restart with the Python that it made.
+    Print what could not be set up; its tests are skipped."""
+    # Some tests of the scripts run only where further tools are installed.
     some = ["--tools", "--fleet"] if full else []
     needs = list(dict.fromkeys([*some, *(row.needs for row in rows if row.needs)]))
     plain = any(not row.needs for row in rows)
@@ -97,7 +97,7 @@ def set_up(rows: Sequence[Row], kernel: str, full: bool) -> None:
 
 
 def say_accelerator(rows: Sequence[Row], ask: Ask) -> None:
-    """Say how test kernels are executed, if one is there and any test can boot it."""
+    """Print the accelerator of test kernels, if one is unpacked and any test can boot it."""
     from kmtools.lab import catalogue, machine
 
     kernel = ask.named or catalogue.default_name()

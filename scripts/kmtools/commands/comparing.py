@@ -32,7 +32,7 @@ def percent(text: str) -> float:
 
 
 def failures(text: str, known: Collection[str]) -> list[str]:
-    """Parse the words of --fail-on, of which some are known."""
+    """Parse the words of --fail-on; `known` are the valid ones."""
     words = [word.strip() for word in text.split(",")]
     for word in words:
         if word not in known:
@@ -41,8 +41,8 @@ def failures(text: str, known: Collection[str]) -> list[str]:
 
 
 def add_limits(parser: ArgumentParser, failing: str, known: Collection[str]) -> None:
-    """Add the margin, and the verdicts that make the exit code 1; `failing` describes these, and
-    `known` are their names."""
+    """Add the options for the margin and for the verdicts that make the exit code 1; `failing` is
+    the help text of the latter, and `known` are the valid names."""
     parser.add_argument(
         "--margin",
         type=percent,
@@ -88,7 +88,7 @@ def compare(parser: ArgumentParser) -> Run:
 
 
 def run_compare(args: Namespace) -> int:
-    """Compare, print and write what was asked for; returns the exit code."""
+    """Compare runs, print the result and write the requested files; returns the exit code."""
     from kmtools.report import comparison
 
     runs = comparison.load_all([args.a, *args.b])
@@ -98,7 +98,7 @@ def run_compare(args: Namespace) -> int:
 
 
 def tell(args: Namespace, found: comparison.Comparison) -> None:
-    """Print a comparison, and write the files that were asked for."""
+    """Print a comparison, and write the requested files."""
     from kmtools.report import changefiles, changepage, changetext
 
     makers: dict[str, Callable[[], str]] = {
@@ -115,7 +115,7 @@ def tell(args: Namespace, found: comparison.Comparison) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file that was asked for, in one step."""
+    """Write a requested file in one step."""
     if not path.parent.is_dir():
         raise UnableError(f"{path}: there is no folder {path.parent}")
     write_whole(path, text)

@@ -32,7 +32,7 @@ def export(parser: ArgumentParser) -> Run:
 
 
 def run_export(args: Namespace) -> None:
-    """Write what was asked for."""
+    """Write the requested files."""
     if not (args.parquet or args.openmetrics or args.trace):
         raise UnableError("which format? --parquet, --openmetrics or --trace")
     from kmtools.analyse import estimates

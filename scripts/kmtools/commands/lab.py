@@ -26,8 +26,8 @@ def lab_fetch(parser: ArgumentParser) -> Run:
 
 
 def lab_build(parser: ArgumentParser) -> Run:
-    """For a module of others, ours are built for the kernel first, and KMARKERS is set for its
-    Kbuild file.
+    """For sources outside this tree, the modules of this tree are built for the kernel first, and
+    KMARKERS is set for the Kbuild file.
     """
     parser.add_argument("name", metavar="NAME", help="kernel in kernels.txt")
     parser.add_argument(
@@ -81,8 +81,8 @@ def lab_remove(parser: ArgumentParser) -> Run:
 
 
 def lab_compile_commands(parser: ArgumentParser) -> Run:
-    """The modules are built for a test kernel, and the commands of that build are written as this
-    machine sees their paths; those of the programs are behind them.
+    """The modules are built for a test kernel, and the commands of that build are written with the
+    paths of this machine. The commands of the programs for user space follow.
     """
     parser.add_argument("--kernel", default=catalogue.default_name(), help="name in kernels.txt")
     return lambda args: print(database.write(args.kernel))
@@ -147,10 +147,10 @@ def vm_run(parser: ArgumentParser) -> Run:
 
 
 def lab_shell(parser: ArgumentParser) -> Run:
-    """Builds and loads the modules, all but the benchmarks, then those of the folders DIR, in this
-    order, and before them what they need of the kernel's own. trace-cmd, perf and bpftrace of the
-    kernel's Debian are there if they can be fetched. The command ends with the shell; its exit code
-    is 1 if the kernel's log holds a warning by then.
+    """Builds and loads the modules of this tree except the benchmarks, then those of the folders
+    DIR, in this order; the kernel's own modules that these need are loaded before them. trace-cmd,
+    perf and bpftrace of the kernel's Debian are there if they can be fetched. The command ends with
+    the shell; its exit code is 1 if the kernel's log holds a warning by then.
     """
     default = catalogue.default_name()
     parser.add_argument(

@@ -18,10 +18,10 @@ RUNS = 20
 
 
 def macro(parser: ArgumentParser) -> Run:
-    """With --label, COMMAND is timed in this boot, which is recorded under that name; without, the
-    names in FILE are compared, the others with the first. Boot each kernel several times, in random
-    order: the name printed last is that of the next. For LOCK prefixes boot a kernel before 7.3 on
-    one CPU (maxcpus=1), with and without noreplace-smp.
+    """With --label, COMMAND is timed in this boot, which is recorded under that name; without it,
+    the names in FILE are compared, each with the first. Boot each kernel several times, in random
+    order: the last line printed names the kernel to boot next. For LOCK prefixes boot a kernel
+    before 7.3 on one CPU (maxcpus=1), with and without noreplace-smp.
     """
     parser.add_argument(
         "--times",
@@ -39,14 +39,14 @@ def macro(parser: ArgumentParser) -> Run:
 
 
 def next_label(times: Sequence[Time]) -> str:
-    """One of the names with the fewest boots, at random."""
+    """Return one of the names with the fewest boots, at random."""
     counts = {label: len(logs) for label, logs in boots.by_label(times).items()}
     fewest = min(counts.values())
     return random.choice([label for label, count in counts.items() if count == fewest])
 
 
 def run_macro(args: Namespace) -> None:
-    """Record a boot, and compare what there is."""
+    """Record a boot if --label is given, and compare all recorded boots."""
     if bool(args.label) != bool(args.command):
         raise UnableError("--label and a COMMAND go together: --label NAME -- COMMAND...")
     if args.runs < 1:

@@ -42,7 +42,8 @@ def fleet(parser: ArgumentParser) -> Run:
 
 
 def names(path: Path) -> list[str]:
-    """The names in a file, one a line; bytes that are no UTF-8 are those of a folder's name."""
+    """Return the names in a file, one per line; bytes that are not UTF-8 are kept as in file
+    names."""
     lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     return [line.strip() for line in lines if line.strip()]
 

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from kmtools.report.sheets import Sheet
 
 FORMATS = ("svg", "png", "pdf")
-# Of a figure in millimetres: on a page, the least and the most.
+# The width of a figure in millimetres: the default on a page, the minimum and the maximum.
 WIDTH, LEAST, MOST = 196.85, 60.0, 600.0
 PIXELS_PER_MM = 96 / 25.4
 
 
 def width(text: str) -> float:
-    """A width in millimetres."""
+    """Parse a width in millimetres."""
     try:
         value = float(text)
     except ValueError:
@@ -54,7 +54,7 @@ def plot(parser: ArgumentParser) -> Run:
 
 
 def run_plot(args: Namespace) -> None:
-    """Draw what was asked for; nothing is written unless all of it can be drawn."""
+    """Draw the requested figures; no file is written unless all can be drawn."""
     from kmtools.report.figures import library
     from kmtools.report.figures.workers import workers
 
@@ -77,7 +77,7 @@ def run_plot(args: Namespace) -> None:
 
 
 def chosen(path: Path, names: Sequence[str]) -> dict[str, Sheet]:
-    """The figures of a run that were named, or all, by the names of their files."""
+    """Return the named figures of a run, or all of them, by the names of their files."""
     from kmtools.report import sheets
     from kmtools.report.sheets import Sheet
 
@@ -105,8 +105,8 @@ def chosen(path: Path, names: Sequence[str]) -> dict[str, Sheet]:
 def drawn(
     sheet: Sheet, how: tuple[str, float], path: Path | None, style: dict[str, Any] | None
 ) -> bytes:
-    """A figure as the bytes of a file, of a format and so many pixels wide. A style, which is in a
-    file at `path`, can ask for what matplotlib cannot draw."""
+    """Return a figure as the bytes of a file, in a format and with a width in pixels. `path` is the
+    file of the style, which errors name: a style can demand what matplotlib cannot draw."""
     from kmtools.report.figures import canvas
 
     kind, pixels = how

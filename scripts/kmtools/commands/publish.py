@@ -10,7 +10,7 @@ from pathlib import Path
 from kmtools.base.errors import UnableError
 from kmtools.commands import Run
 
-# What writes each document, from results that tests keep.
+# The function that writes each document, from results that tests keep.
 WRITERS = {
     "kernels": "kmtools.suites.kernelpage:publish",
     "processors": "kmtools.suites.processors:publish",

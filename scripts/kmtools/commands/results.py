@@ -36,7 +36,7 @@ def impact(parser: ArgumentParser) -> Run:
 
 def rates(parser: ArgumentParser) -> Run:
     """Costs are those of hot loops, from the tiers of a run that have times of a real CPU. The
-    mechanism that costs least is named for dormant and for enabled ones.
+    cheapest mechanism is named, once for dormant and once for enabled markers.
     """
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument("--rate", type=float, default=1e6, help="events per second (1000000)")
@@ -65,11 +65,11 @@ def rates(parser: ArgumentParser) -> Run:
 
 
 def sites(parser: ArgumentParser) -> Run:
-    """Sizes are read from objects that are compiled for it, as programs are. Text is likely up to
-    the first return. The arguments of a site are in registers already.
+    """Sizes are read from objects that are compiled for this table, as programs are. Text up to the
+    first return counts as likely. The arguments of a site are in registers already.
 
-    Of a module's FILE.ko, the sites that it has are listed, and the exit code is 1 if the kernel
-    could not load it because of one.
+    With FILE.ko, the sites of that module are listed, and the exit code is 1 if the kernel could
+    not load the module because of a site.
     """
     parser.add_argument(
         "forms",

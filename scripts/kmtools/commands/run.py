@@ -65,7 +65,8 @@ def collect(parser: ArgumentParser) -> Run:
 
 
 def run_collect(args: Namespace) -> None:
-    """Fetch what is elsewhere, check all of it and merge it. Only what can be used is kept."""
+    """Fetch samples from elsewhere, check all of them and merge them. Only usable samples are
+    kept."""
     raw = list(args.raw)
     fetches = [(tier, partial(fetch.from_archive, path)) for tier, path in args.archive]
     fetches += [(tier, partial(fetch.from_place, place)) for tier, place in args.places]
@@ -81,7 +82,8 @@ def run_collect(args: Namespace) -> None:
 
 
 def keep_estimates(run: Path) -> None:
-    """Make the estimates of a run now; without numpy they are made when first asked for."""
+    """Make the estimates of a run now; without numpy they are made when a command first needs
+    them."""
     if reporting.has_package("numpy"):
         from kmtools.analyse import estimates
 
@@ -215,7 +217,7 @@ def tiers(text: str) -> list[str]:
 
 
 def plan(args: Namespace, was: Plan | None) -> Plan:
-    """The plan from the options; an option that is not given is as in the resumed run."""
+    """Return the plan from the options; an option that is not given is as in the resumed run."""
     kernel = args.kernel or (was.kernel if was else catalogue.default_name())
     catalogue.find(kernel)
     seed = args.seed if args.seed is not None else was.seed if was else 1
@@ -241,7 +243,8 @@ def plan(args: Namespace, was: Plan | None) -> Plan:
 
 
 def check_names(wanted: Sequence[str], chosen: Mapping[str, Any]) -> None:
-    """Every pattern must match a benchmark or a variant: said before anything is set up."""
+    """Raise an error for a pattern that matches no benchmark and no variant, before anything is set
+    up."""
     patterns = [chosen[name] or () for name in ("benchmarks", "variants")]
     if chosen["program"]:
         choice.names(chosen["program"], *patterns)
@@ -250,7 +253,7 @@ def check_names(wanted: Sequence[str], chosen: Mapping[str, Any]) -> None:
 
 
 def begin(args: Namespace) -> benchrun.Run:
-    """A new run, or the resumed one if it fits the plan."""
+    """Return a new run, or the resumed one if it fits the plan."""
     if not args.resume:
         return benchrun.create(plan(args, None))
     run = benchrun.load(benchrun.find(args.resume))
@@ -278,7 +281,7 @@ def run_bench(args: Namespace) -> int:
 
 
 def measure_and_report(run: benchrun.Run, events: Events) -> int:
-    """Measure the missing tiers; report those that are there, also after an interruption."""
+    """Measure the missing tiers; report the measured ones, also after an interruption."""
 
     def show(tier: str, cache: RunCache) -> None:
         reporting.report(run.path, tier, cache=cache)
@@ -303,7 +306,7 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
 
 
 def steering() -> measuring.Steering | None:
-    """What decides how long to measure in user space; None without numpy."""
+    """Return the object that decides how long to measure in user space; None without numpy."""
     if not reporting.has_package("numpy"):
         return None
     from kmtools.analyse import stopping
@@ -313,7 +316,7 @@ def steering() -> measuring.Steering | None:
 
 
 def tell(run: benchrun.Run) -> None:
-    """Name the missing tiers and the command that goes on."""
+    """Print the missing tiers and the command that measures them."""
     described = benchrun.describe(run)
     for line in rundir.missing_of({"run": described}):
         print(f"bench: {line}", file=sys.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Chooses how a test kernel's instructions are executed: by KVM where that works, else emulated."""
+"""Chooses the accelerator of a test kernel: KVM where that works, else QEMU's emulator."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from kmtools.lab.result import TIME_UP, Result
 
 VARIABLE = "KMARKERS_ACCEL"
 KVM = Path("/dev/kvm")
-# How long a kernel has to boot under KVM when it is tried: an emulated host takes 25 to 54 s.
+# The time limit of a trial boot under KVM: on an emulated host a boot takes 25 to 54 s.
 PROBE_SECONDS = 60.0
 # push rbx; mov eax, edi; xor ecx, ecx; cpuid; mov [rsi], ebx; mov [rsi + 4], ecx;
 # mov [rsi + 8], edx; pop rbx; ret
 CPUID = bytes.fromhex("5389f831c90fa2891e894e048956085bc3")
 # The leaf of a hypervisor's name, and the name that QEMU's emulator gives.
 HYPERVISOR_LEAF, EMULATOR = 0x40000000, b"TCGTCGTCGTCG"
-# How the reason begins of a boot during which the kernel printed nothing.
+# The beginning of the reason if the kernel printed nothing during a boot.
 SILENT = "it printed nothing"
 
-# What was found in this process, a time-out included.
+# The verdicts of this process, including those after a time-out.
 _found: dict[str, Accel] = {}
 
 
 @dataclass(frozen=True)
 class Accel:
-    """An accelerator of QEMU, and why it is not the better one."""
+    """An accelerator of QEMU; `why` is the reason for which KVM is not used."""
 
     name: str
     why: str = ""
 
     @property
     def line(self) -> str:
-        """What a user is told before a boot."""
+        """The message for the user before a boot."""
         return f"vm: emulated: {self.why}" if self.why else "vm: under KVM"
 
 
@@ -52,10 +52,11 @@ def choose(
 ) -> Accel:
     """Return KVM if the kernel boots under it here, else the emulator and the reason.
 
-    `boot` boots the kernel under KVM; it is called once for each QEMU, kernel and host, unless its
-    time was up: that may be the load of an hour. A kernel that printed nothing at all speaks for
-    all kernels. KMARKERS_ACCEL chooses without a second way: UnableError says why what it names
-    does not work, and what did not work is tried again.
+    `boot` boots the kernel under KVM; it is called once for each QEMU, kernel and host. A time-out
+    is not written to the cache, because a busy host may have caused it. If a kernel printed nothing
+    at all, the verdict applies to all kernels. KMARKERS_ACCEL forces an accelerator without a
+    fallback: UnableError says why that accelerator does not work, and an earlier failure is tried
+    again.
     """
     kvm = kvm or KVM
     wanted = os.environ.get(VARIABLE) or ""
@@ -72,19 +73,19 @@ def choose(
 
 
 def _without_kvm(kvm: Path) -> Accel | None:
-    """Return the emulator if KVM cannot be tried."""
+    """Return the emulator if /dev/kvm cannot be opened, else None."""
     if not kvm.exists():
         why = f"there is no {kvm}; load kvm_intel or kvm_amd, if this machine has virtualisation"
         return Accel("tcg", why)
-    # That it may be opened does not mean that it works.
+    # Permission to open it does not mean that KVM works.
     if not os.access(kvm, os.R_OK | os.W_OK):
         return Accel("tcg", f"{kvm} cannot be opened; add yourself to the group kvm")
     return None
 
 
 def _known(keys: Sequence[str], again: bool) -> Accel | None:
-    """Return what booting under KVM has shown earlier; of other processes only what worked, if what
-    did not is to be tried again."""
+    """Return an earlier verdict on KVM, or None. If `again` is set, recorded failures of other
+    processes are ignored."""
     for key in keys:
         if key in _found:
             return _found[key]
@@ -94,7 +95,7 @@ def _known(keys: Sequence[str], again: bool) -> Accel | None:
 
 
 def _tried(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> Accel:
-    """Boot under KVM, and keep what that shows."""
+    """Boot under KVM, and record the verdict."""
     result = boot()
     key = keys[0] if result.reason.startswith(SILENT) else keys[1]
     why = "" if result.ok else f"kernel {kernel} fails under KVM: {result.reason}"
@@ -129,7 +130,7 @@ def _host() -> str:
 
 def hypervisor() -> bytes:
     """Return the name of the hypervisor below this machine, as CPUID gives it; empty if there is
-    none, or where no code may be made."""
+    none, or if memory cannot be made executable."""
     if " hypervisor" not in Path("/proc/cpuinfo").read_text():
         return b""
     try:
@@ -144,6 +145,5 @@ def hypervisor() -> bytes:
 
 
 def is_emulated(name: str) -> bool:
-    """Whether instructions are emulated under an accelerator: by itself, or by the machine that
-    runs it."""
+    """Whether an accelerator, or the hypervisor below this machine, emulates instructions."""
     return name != "kvm" or hypervisor() == EMULATOR

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Kernels that kernels.txt does not have: added from packages or directories.
+"""Adds kernels that kernels.txt does not list, from packages or directories.
 
-Such a kernel is unpacked beside the others, with a record of how it is treated: it is compiled for
-in the tree of a Debian suite, and booted by an emulator of the catalogue. No test runs in it unless
-it is named.
+Such a kernel is unpacked beside the others, with a record of its Debian suite, in whose tree
+modules for it are built, and of the emulator of the catalogue that boots it. Tests run in it only
+if its name is given.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kmtools.lab import cache, catalogue, unpack
 from kmtools.lab.catalogue import ADDED, ADDED_RECORD, Entry, Kernel
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
-# What is taken from a directory, which may be the root of a system.
+# The folders that are copied from a directory, which may be the root of a system.
 PARTS = ("boot", "usr/src", "usr/lib/modules", "lib/modules")
 KBUILD = "usr/lib/linux-kbuild-*"
 
@@ -47,7 +47,7 @@ def check(name: str, sources: Sequence[Path], suite: str) -> None:
 
 
 def parts(source: Path) -> Iterator[str]:
-    """Yield what is taken from a directory, each place once."""
+    """Yield the folders that are copied from a directory, each once."""
     for name in PARTS:
         linked = name.startswith("lib/") and (source / "lib").is_symlink()
         if (source / name).is_dir() and not linked:
@@ -86,7 +86,8 @@ def release_in(tree: Path) -> str:
 
 
 def add(name: str, sources: Sequence[Path], suite: str) -> Kernel:
-    """Unpack a kernel from packages and directories; it replaces one that was added before."""
+    """Unpack a kernel from packages and directories; it replaces an added kernel of the same
+    name."""
     require_root("adding a kernel")
     check(name, sources, suite)
     emulator = catalogue.load()[0].qemu

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""An apt with a state of its own for each suite; the apt of this machine is left alone."""
+"""Runs apt with a private state directory for each suite; this machine's apt state is not
+changed."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ SUMMARIES = ("E: Some index files failed", "E: Unable to fetch some archives")
 
 
 class FetchError(UnableError):
-    """Something could not be downloaded now."""
+    """A download failed for now."""
 
 
 class NotOnMirrorError(FetchError):
@@ -50,7 +51,7 @@ def failure(what: str, said: str) -> FetchError:
 
 @dataclass(frozen=True)
 class Listed:
-    """A file in the lists of a mirror."""
+    """A file as the lists of a mirror describe it."""
 
     size: int
     digest: str  # with the name of its kind
@@ -94,11 +95,11 @@ class PrivateApt:
 
     @property
     def has_lists(self) -> bool:
-        """Tell whether package lists were downloaded before."""
+        """Whether package lists were downloaded before."""
         return self._stamp.exists()
 
     def update(self, mirror: Mirror | None = None, anew: bool = False) -> None:
-        """Download the package lists unless they are recent, or in any case."""
+        """Download the package lists unless they are recent; with `anew`, always."""
         # Lists with a time in the future are not recent.
         age = time.time() - self._stamp.stat().st_mtime if self.has_lists else math.inf
         if not anew and 0 <= age < LISTS_KEPT_SECONDS:
@@ -155,7 +156,7 @@ class PrivateApt:
         return [name for name in wanted if name in known]
 
     def closure(self, packages: Sequence[str]) -> list[str]:
-        """Return the names of packages with all that they depend on."""
+        """Return the names of packages and of all their dependencies."""
         listed = self._listed("install", "--no-install-recommends", *packages)
         return [file.split("_", 1)[0] for file in listed]
 

@@ -37,8 +37,8 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UID = 1000
 
 # $1 root, $2 directory for packages or nothing, $3 lower and $4 upper directory of the cache or
-# nothing, then the command. The upper directory may lie where none can be (on an overlay); what
-# is written then lasts as long as the command.
+# nothing, then the command. An overlay cannot use an upper directory that is itself on an overlay;
+# files are then written to memory and lost when the command ends.
 ENTER = """
 root=$1 packages=$2 lower=$3 upper=$4; shift 4
 fail() { echo "root: cannot mount $1 in $root" >&2; exit 125; }

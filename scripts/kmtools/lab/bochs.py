@@ -2,8 +2,8 @@
 """Runs a guest under Bochs, whose processors have CET: indirect branch tracking and shadow stacks.
 
 Bochs loads no kernel by itself, so kernel and initramfs come on a CD image. It interleaves its CPUs
-in one thread, and shows only what the guest writes to the serial ports: it has no monitor to look
-at the CPUs with.
+in one thread, and shows only what the guest writes to the serial ports: it has no monitor that
+shows the state of the CPUs.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ PACKAGES = (
     *("isolinux", "syslinux-common", "xorriso", "coreutils", "dash"),
 )
 LOADER = ("usr/lib/ISOLINUX/isolinux.bin", "usr/lib/syslinux/modules/bios/ldlinux.c32")
-# Bochs's clock follows its instructions: this many are a second, and ticks of its TSC.
+# The number of instructions, and of TSC ticks, in one second of Bochs's clock.
 INSTRUCTIONS_PER_SECOND = 100_000_000
-# What the kernel is told: its clock cannot be checked by another, and has that rate. A kernel takes
-# some processors' word for their rate, which is that of the real ones; a second, and all that is
-# waited for, would then take up to 35 times as long.
+# Kernel parameters: the TSC is trusted without a watchdog clock, and has that rate. Without them,
+# the kernel takes the TSC rate that some processors report, which is the rate of the real
+# processor; each timeout would then take up to 35 times as long.
 APPEND = f"nokaslr tsc=reliable tsc_early_khz={INSTRUCTIONS_PER_SECOND // 1000}"
-# How Bochs ends when the guest powers off.
+# The exit code of Bochs when the guest powers off.
 POWERED_OFF = 1
-# Where the guest's work lies in the tree.
+# The mount points of the scratch directory and of the logs in the tree.
 WORK, LOGS = "src", "out"
 
 BOOT_MENU = """SERIAL 0 115200
@@ -67,13 +67,14 @@ SERIAL = "com{number}: enabled=1, mode=file, dev=/{logs}/{name}"
 
 
 def tools(suite: str) -> Path:
-    """Make sure that Bochs and what writes its image are there; return their tree."""
+    """Make sure that Bochs and the programs that write its image are unpacked; return their
+    tree."""
     return unpack.fetch_programs(suite, "bochs", PACKAGES)
 
 
 @dataclass(frozen=True)
 class Guest:
-    """What Bochs is given for a boot."""
+    """The settings of a boot under Bochs."""
 
     model: str  # of the processor
     kernel: Path
@@ -113,7 +114,7 @@ def prepare(suite: str, guest: Guest, scratch: Path) -> Emulator:
     )
     (scratch / "bochsrc").write_text(settings)
     run = ["env", "TERM=dumb", "bochs", "-q", "-f", f"/{WORK}/bochsrc"]
-    # The display listens on a port that never changes; in a network of its own that harms nobody.
+    # The display always listens on the same port; a private network namespace keeps it unreachable.
     words = ["unshare", "--net", *chroot.words(tree, binds, run)]
     return Emulator(tuple(words), {}, f"Bochs {version(tree)}, {guest.model}", POWERED_OFF)
 

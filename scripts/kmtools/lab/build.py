@@ -33,15 +33,16 @@ def build_modules(
 ) -> int:
     """Build the modules of a source tree; return 0, or 1 if make failed.
 
-    The output of make goes to `log`, if there is one. `uses` is our source tree, whose modules were
-    built for the kernel before, for modules of others that use them; `beside` are further
-    directories with their mount points in the tree.
+    The output of make goes to `log`, if given. `uses` is our source tree, if the modules use ours,
+    which were built for the kernel before. `beside` are further directories with their mount points
+    in the tree.
     """
     require_root("building in a suite's tree")
     kernel = require(name)
     module_folder(src)
     objects = object_dir(name, src)
-    # Each object directory has a lock of its own: builds of different trees do not wait.
+    # Each object directory has a lock of its own, so that builds of different trees run in
+    # parallel.
     with locked(f"build-{objects.parent.name}-{objects.name}"):
         # Modules of an earlier build must not stay if this one fails.
         deliver([], out)
@@ -58,7 +59,8 @@ def build_modules(
 
 
 def module_folder(path: Path) -> Path:
-    """Return the folder of a module's sources; raises UnableError if no Kbuild file is there."""
+    """Return the folder of a module's sources; raises UnableError without a Kbuild file or
+    Makefile."""
     if not path.is_dir():
         raise UnableError(f"{path} is no folder")
     if not any((path / file).is_file() for file in ("Kbuild", "Makefile")):
@@ -69,11 +71,11 @@ def module_folder(path: Path) -> Path:
 def build_clients(
     name: str, folders: Sequence[Path], out: Path, make_args: Sequence[str] = ()
 ) -> list[Path]:
-    """Build modules of others beside ours, which were built for the kernel before.
+    """Build modules from folders outside this tree, against our modules, which were built before.
 
-    Returns the modules in an order in which they load: that of the folders, and within one that of
-    its Kbuild files. Each folder may use what those before it export. Raises FailedError, naming
-    the folder, if one does not build.
+    Returns the modules in an order in which they load: the order of the folders, and within a
+    folder the order of its Kbuild files. A folder may use symbols that earlier folders export.
+    Raises FailedError, naming the folder, if one does not build.
     """
     modules: list[Path] = []
     for number, src in enumerate(folders):
@@ -95,14 +97,14 @@ def build_clients(
 
 
 def object_dir(name: str, src: Path, flavour: str = "") -> Path:
-    """Return where the objects of a kernel and a source tree are; no two trees share one, and
-    builds with other arguments may have a flavour of their own."""
+    """Return the object directory for a kernel and a source tree. No two trees share a directory;
+    builds with different arguments may use a separate `flavour`."""
     parent = cache_dir() / "objects" / (f"{name}.{flavour}" if flavour else name)
     return parent / str(src.resolve()).strip("/").replace("/", "-")
 
 
 def kernel_binds(kernel: Kernel) -> list[tuple[Path, str]]:
-    """Return what is mounted into a suite's tree for a kernel: its headers and their programs."""
+    """Return the mounts in a suite's tree for a kernel: its headers and their programs."""
     kbuilds = (kernel.tree / "usr/lib").glob("linux-kbuild-*")
     return [
         *((kernel.tree / part, part) for part in ("usr/src", "usr/lib/modules")),
@@ -156,7 +158,7 @@ def mirror(src: Path, objects: Path) -> None:
 
 
 def built_modules(objects: Path) -> list[Path]:
-    """Return the modules of the last build, without those of earlier ones."""
+    """Return the modules of the last build, without stale ones of earlier builds."""
     order = objects / "modules.order"
     if not order.is_file():
         return []
@@ -177,7 +179,8 @@ def deliver(modules: Sequence[Path], out: Path) -> None:
         shutil.copy(module, out / module.name)
 
 
-# Commands that make a module smaller, by the name of the copy. The last one removes too much.
+# Commands that strip a module, by the name of the copy. The last one removes a section that is
+# needed.
 STRIPPERS = {
     "strip-unneeded": ["strip", "--strip-unneeded"],
     "strip-debug": ["strip", "--strip-debug"],

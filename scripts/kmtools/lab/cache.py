@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The cache directory for everything downloaded, unpacked and built, and its locks.
+"""Manages the cache directory, which holds everything downloaded, unpacked and built, and its
+locks.
 
-KMARKERS_CACHE may name any directory. A tag says that the laboratory made it; directories without
-the tag are neither filled nor cleaned.
+KMARKERS_CACHE may name any directory. A tag file marks it as made by the laboratory; directories
+without the tag are neither filled nor cleaned.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ FILES = ("build-*.lock", "root-*.lock", "checkpatch.lock", "fetch.lock", "accel.
 
 
 def is_ours() -> bool:
-    """Tell whether the laboratory made the directory; other programs write such tags, too."""
+    """Tell whether the laboratory made the directory: other programs write CACHEDIR.TAG files,
+    too."""
     tag = cache_dir() / TAG
     return tag.is_file() and tag.read_text(errors="replace").startswith(TAG_HEAD)
 
@@ -47,7 +49,8 @@ def claim() -> None:
             " set KMARKERS_CACHE to a directory that can be written to"
         ) from None
     others = [path for path in cache.iterdir() if not path.name.startswith(TAG)]
-    # The tag is looked for last: a process that made the others meanwhile wrote it before them.
+    # The tag is checked after listing the files: a concurrent process writes the tag before its
+    # files.
     if is_ours():
         return
     # A directory with kernels and without a tag was made by an earlier version.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The list of supported kernels (kernels.txt), and those of them that are unpacked."""
+"""Reads the list of supported kernels (kernels.txt), and the records of unpacked kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from kmtools.base.paths import ROOT, cache_dir
 CATALOGUE = ROOT / paths.CATALOGUE
 UPSTREAM = "upstream"
 ROLES = ("gates", "matrix", UPSTREAM)
-# The role of a kernel that is not in kernels.txt, and the record of it in its tree.
+# The role of an added kernel, which kernels.txt does not list, and the name of its record in its
+# tree.
 ADDED, ADDED_RECORD = "added", "entry.json"
 # "*" matches characters of versions, and a dash only in front of a digit ("-56").
 VERSION_TAIL = r"(?:[0-9a-z.+~]|-(?=[0-9]))*"
@@ -33,13 +34,13 @@ class Entry:
 
     @property
     def debug(self) -> tuple[str, ...]:
-        """What it is built to find, if it is a debug kernel, else nothing."""
+        """The kinds of faults that a debug kernel is built to find; empty for other kernels."""
         kind, _, parts = self.role.partition(":")
         return tuple(filter(None, parts.split("+"))) if kind == "debug" else ()
 
     @property
     def fragments(self) -> tuple[str, ...]:
-        """The files of its configuration, without their ending, if the kernel is built here."""
+        """The names of its configuration fragments, if the kernel is built here; else empty."""
         if self.role == UPSTREAM:
             return (UPSTREAM,)
         return ("base", *self.debug) if self.debug else ()
@@ -104,8 +105,8 @@ def parse(text: str, origin: str = "kernels.txt") -> list[Entry]:
 
 
 def load() -> list[Entry]:
-    """Read the list of kernels, debug kernels included; the first one is the default. Those that
-    were added are behind them."""
+    """Read the list of kernels, including debug kernels; the first one is the default. Added
+    kernels follow."""
     listed = parse(CATALOGUE.read_text(), CATALOGUE.name)
     names = {entry.name for entry in listed}
     records = sorted(cache_dir().glob(f"kernels/*/{ADDED_RECORD}"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs a command inside a suite's tree.
 
-The mounts are in a namespace of their own: they vanish with the last process of the command,
-however it ends. /tmp is one of them: make names a file there by its process number, which is the
-same in every namespace.
+The mounts are in a private mount namespace, which ends with the last process of the command. /tmp
+is one of the mounts: make names a temporary file there by its process ID, which may be the same in
+several PID namespaces.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 
 The modules, and those of tests, are built for a test kernel. The commands of that build name files
 inside the tree of a suite, so each path is written as this machine sees it. Programs are compiled
-in this checkout. A file that is in both has two entries, the kernel's first. Of the options only
-those stay that decide how a file is read: gcc has others that clang refuses.
+in this checkout. A file that is compiled for both has two entries, the kernel's first. Only options
+that affect how a file is parsed are kept: clang rejects some other options of gcc.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from kmtools.lab.catalogue import Kernel, require
 from kmtools.lab.unpack import inside
 
 NAME = "compile_commands.json"
-# The line of a file that Kbuild keeps beside an object.
+# The line with the compile command in the .cmd file that Kbuild writes for an object.
 SAVED = re.compile(r"^(?:saved)?cmd_\S+ := +(.*)$", re.M)
-# Options that take the next word, and beginnings of options that stand alone.
+# Options whose value is the next word, and the beginnings of options that are one word.
 PAIRS = ("-include", "-isystem", "-idirafter")
 KEPT = (
     *("-D", "-U", "-I", "-std=", "-nostdinc", "-O", "-m64", "-mcmodel=", "-mno-sse", "-mno-mmx"),
@@ -44,7 +44,7 @@ class Command(TypedDict):
 
 
 def options(words: Sequence[str]) -> list[str]:
-    """Return the options that decide how a file is read."""
+    """Return the options that affect how a file is parsed."""
     kept, rest = [], iter(words)
     for word in rest:
         if word in PAIRS:
@@ -55,7 +55,7 @@ def options(words: Sequence[str]) -> list[str]:
 
 
 def command_of(line: str) -> tuple[list[str], str] | None:
-    """Return the options and the C file of a command of a compiler, or None for another one."""
+    """Return the options and the C file of a compiler command, or None for another command."""
     words = shlex.split(re.split(r" +;", line)[0])
     sources = [word for word in words if word.endswith(".c")]
     if "-c" not in words or len(sources) != 1:

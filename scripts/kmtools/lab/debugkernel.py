@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Builds kernels from the distribution's kernel source.
 
-The configuration of one that looks for faults is tinyconfig with the fragments in scripts/debug,
-that of an upstream kernel is the kernel's own defconfig with upstream.config. An option whose
-dependencies are not met is dropped without a message, so every line of a fragment is looked up in
-the final configuration.
+A debug kernel is configured by tinyconfig with the fragments in scripts/debug, an upstream kernel
+by its own defconfig with upstream.config. An option whose dependencies are not met is dropped
+without a message, so every line of a fragment is looked up in the final configuration.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ KERNEL_BUILD_TOOLS = (
     *("gcc", "libc6-dev", "flex", "bison", "bc", "libelf-dev", "libssl-dev"),
 )
 CLANG_TOOLS = ("clang", "lld", "llvm")
-# Directories that no build of a module reads once the kernel is built.
+# Directories that module builds do not need once the kernel is built.
 PRUNED = (
     *("Documentation", "LICENSES", "block", "certs", "crypto", "drivers", "fs", "init"),
     *("io_uring", "ipc", "kernel", "lib", "mm", "net", "rust", "samples", "security"),
@@ -70,7 +69,7 @@ def missing_options(wanted: dict[str, str], config: str) -> list[str]:
 
 
 def complete(entry: Entry) -> Kernel | None:
-    """Return such a kernel if it is built with the present configuration."""
+    """Return an unpacked kernel of this kind if it was built with the present configuration."""
     kernel = unpacked(entry.name)
     if kernel is None or kernel.package != entry.image:
         return None
@@ -79,7 +78,7 @@ def complete(entry: Entry) -> Kernel | None:
 
 
 def _fits(entry: Entry, kernel: Kernel) -> bool:
-    """Tell whether a kernel has every wanted option, and was built for no other options."""
+    """Tell whether a kernel has every wanted option, and no option of a fragment that is gone."""
     config = kernel.tree / f"boot/config-{kernel.release}"
     if not config.is_file() or not (kernel.tree / RECORD).is_file():
         return False

@@ -35,7 +35,7 @@ def choose(qemu: str) -> Emulator:
     tree = qemu_dir(qemu)
     if not tree.is_dir():
         raise UnableError(f"the emulator of {qemu} is not unpacked; fetch a kernel that uses it")
-    # It uses the libraries unpacked with it.
+    # The emulator uses the libraries that were unpacked with it.
     libraries = tree / "usr/lib/x86_64-linux-gnu"
     loader = [str(tree / "usr/lib64/ld-linux-x86-64.so.2"), "--library-path", str(libraries)]
     program = str(tree / "usr/bin/qemu-system-x86_64")
@@ -58,8 +58,8 @@ def _with_version(command: tuple[str, ...], environment: Mapping[str, str]) -> E
 def accelerator_options(
     accel: str, tier: str, cpus: int, one_thread: bool = False, model: str = "max"
 ) -> list[str]:
-    """Return QEMU's options for an accelerator and a tier; `one_thread` runs all CPUs in one.
-    `model` is the emulated processor."""
+    """Return QEMU's options for an accelerator and a tier; `one_thread` runs all CPUs in one thread
+    of the emulator. `model` is the emulated processor."""
     if tier == "icount":
         # One instruction takes one nanosecond of virtual time; nothing else advances it.
         return [

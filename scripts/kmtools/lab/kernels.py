@@ -16,12 +16,12 @@ from kmtools.lab.catalogue import Entry, Kernel
 
 
 def ensure(entry: Entry, update: bool = False) -> Kernel:
-    """Make sure that a kernel, its compiler and its emulator are there.
+    """Make sure that a kernel, its compiler and its emulator are unpacked.
 
-    A kernel that is there stays; with `update`, a newer one replaces it.
+    An unpacked kernel is kept; with `update`, a newer version replaces it.
     """
     if entry.role == catalogue.ADDED:
-        # There is no newer one to be fetched.
+        # An added kernel has no newer version that could be fetched.
         return catalogue.require(entry.name)
     part, work = (debugkernel, "building") if entry.fragments else (unpack, "fetching")
     kernel: Kernel | None = part.complete(entry)
@@ -30,7 +30,7 @@ def ensure(entry: Entry, update: bool = False) -> Kernel:
     require_root(f"{work} a kernel")
     with cache.locked(unpack.build_lock(entry.name)):
         unpack.ensure_qemu(entry)
-        # Another process may have done it while this one waited.
+        # Another process may have unpacked the kernel while this one waited.
         kernel = part.complete(entry)
         if kernel is None or update:
             kernel = part.make(entry, kernel)
@@ -41,7 +41,7 @@ def ensure(entry: Entry, update: bool = False) -> Kernel:
 def fetch(names: list[str], update: bool = False) -> None:
     """Unpack kernels, by default the default one; with `update`, replace older ones."""
     entries = [catalogue.find(name) for name in names or [catalogue.default_name()]]
-    # Without permission to write, the kernels that are there may be enough.
+    # Without permission to write, the unpacked kernels may be sufficient.
     with contextlib.suppress(OSError):
         cache.claim()
     for entry in entries:

@@ -59,8 +59,8 @@ DIRT = (
     "jump_label: Fatal",
     r"x86/mm: Found insecure W\+X",
 )
-# Lines that look like a report and are none: the command line, and advice about the CPU that a
-# machine may print at every boot.
+# Lines that match a pattern above and are not reports: the command line, and advice about the CPU
+# that a machine may print at every boot.
 CLEAN = (
     "ommand line: ",
     "(Spectre|RETBleed|MDS|TAA|MMIO|SRSO|VMSCAPE|ITS)[^:]*: ?(WARNING|Vulnerable)",

@@ -2,13 +2,13 @@
 """Inspects the CPUs of a silent guest, and decides whether it hangs.
 
 One look stops the guest, reads the registers and the stack of every CPU and lets the guest go on.
-Several looks together distinguish a guest at long work from one that will stay silent for ever.
+Several looks together distinguish a guest in a long computation from one that hangs.
 
 A CPU that executes a breakpoint for ever returns to the same address with the same registers each
-time. If memory holds no breakpoint there, the emulator runs a translation of the byte that was
-there before: it drops a translation when a CPU stores, and another CPU may translate the old byte
-again before it is overwritten. In the kernel's own text that is the emulator's fault; in a
-module's code it may be ours.
+time. If memory holds no breakpoint there, the emulator runs a stale translation of the breakpoint:
+it drops a translation when a CPU stores, and another CPU may translate the old byte again before it
+is overwritten. In the kernel's own text this is the emulator's fault; in a module's code it may be
+ours.
 """
 
 from __future__ import annotations
@@ -21,21 +21,23 @@ from dataclasses import dataclass, replace
 from kmtools.lab.qmp import Monitor, MonitorError
 
 BREAKPOINT = 0xCC
-# In place of a byte whose page is not mapped.
+# The value for a byte whose page is not mapped.
 UNREADABLE = -1
-# The vector of breakpoints; an entry of the table of vectors has 16 bytes.
+# The interrupt vector of breakpoints; an IDT entry has 16 bytes.
 VECTOR = 3
 ENTRY_BYTES = 16
 # The greatest length of the kernel's entry code for breakpoints.
 ENTRY_CODE_BYTES = 0x100
-# Above the return address into that code: 15 registers, a number, and the frame of the CPU.
+# The stack above the return address into that code: 15 registers, an error code, and the CPU's
+# interrupt frame.
 REGISTERS = 16
 PUSHED = 5
 STACK_WORDS = 192
 INTERRUPTS_ON = 1 << 9
-# A CPU that works is seen at more addresses than these, or takes an interrupt.
+# A CPU that does not hang is seen at more addresses than this, or takes an interrupt.
 FEW_PLACES = 8
-# The share of looks that must find the same breakpoint, or a CPU on the way to it or back.
+# The share of looks that must find the CPU at the same breakpoint, entering its handler or
+# returning.
 MOST = 0.7
 KERNEL_FROM = 1 << 63
 # A kernel's text is around its entry code. Modules are above this address, wherever the text is.
@@ -63,16 +65,18 @@ class Cpu:
 
     @property
     def trapped_at(self) -> int:
-        """The address of the breakpoint, unless its handler has gone back to it already."""
+        """The saved address minus one: the address of the breakpoint, unless the handler has
+        already stepped the saved address back."""
         return self.trap[REGISTERS] - 1
 
     @property
     def breakpoint_at(self) -> int:
-        """The address of the breakpoint, also if the handler has gone back to it."""
+        """The address of the breakpoint, also if the handler has already stepped the saved address
+        back."""
         if len(self.held) < 2 or self.held[0] == BREAKPOINT:
             return self.trapped_at
         before, at = self.held
-        # What was executed is mapped.
+        # Code that was executed is mapped.
         return self.trapped_at + (at == BREAKPOINT or (before == UNREADABLE and at != UNREADABLE))
 
     @property
@@ -84,7 +88,8 @@ class Cpu:
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a guest stands still; `stale` if the emulator runs code that memory no longer holds."""
+    """The reason why a guest hangs; `stale` if the emulator runs code that memory no longer
+    holds."""
 
     reason: str
     stale: bool = False
@@ -161,7 +166,7 @@ def look(monitor: Monitor) -> list[Cpu]:
 
 
 def judge(looks: Sequence[Sequence[Cpu]]) -> Finding | None:
-    """Return why a guest stands still, or None if it does not."""
+    """Return the reason why a guest hangs, or None if it does not hang."""
     if not looks or not looks[0]:
         return None
     by_cpu = list(zip(*looks, strict=True))
@@ -174,7 +179,7 @@ def judge(looks: Sequence[Sequence[Cpu]]) -> Finding | None:
 
 
 def trapped(seen: Sequence[Cpu]) -> Finding | None:
-    """Whether a CPU executes one breakpoint for ever."""
+    """Return a finding if a CPU executes one breakpoint for ever."""
     traps = Counter(saved_but_address(cpu) for cpu in seen if cpu.trap)
     if not traps:
         return None
@@ -208,7 +213,7 @@ def saved_but_address(cpu: Cpu) -> tuple[int, ...]:
 
 
 def deaf(seen: Sequence[Cpu]) -> Finding | None:
-    """Return a finding if a CPU takes no interrupt and stays where it is."""
+    """Return a finding if a CPU takes no interrupt and stays at a few addresses."""
     places = sorted({cpu.place for cpu in seen})
     if any(cpu.interrupts or cpu.idle for cpu in seen) or len(places) > FEW_PLACES:
         return None

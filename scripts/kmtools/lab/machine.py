@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots a test kernel, runs a job in it and judges the result.
+"""Boots a test kernel, runs a job in it and decides whether the run is good.
 
 The guest has three serial ports: the kernel's console, the status channel, and the results as a
 compressed archive. A run is good if the status channel has an exit line that repeats a nonce from
@@ -37,7 +37,7 @@ from kmtools.lab.watch import Watch
 
 POLL_SECONDS = 0.05
 SILENCE_SECONDS = 60.0
-# What comes over the serial ports, in their order.
+# The files that receive the data of the serial ports, in the order of the ports.
 SERIAL_LOGS = ("console.log", "status.log", "results.tar.gz")
 # Keys such as Ctrl-C go to the guest.
 TERMINAL = ("-chardev", "stdio,id=terminal,signal=off", "-serial", "chardev:terminal")
@@ -50,10 +50,10 @@ PROBE_OUT = ROOT / "build" / "vm" / "kvm"
 POWEROFF_SECONDS = 15.0
 # How long an emulator may take to end after it closed its socket.
 ENDING_SECONDS = 2.0
-# With less free space than this, the emulator's logs may be incomplete.
+# The free disk space below which the emulator's logs may be incomplete.
 LOG_BYTES = 1 << 20
-# The list of all markers is longer than the usual buffer of the log. An emulator may take as long
-# for a character as the speed of the line says.
+# log_buf_len is set because the list of all markers is longer than the default log buffer, and the
+# baud rate because an emulator may simulate the transmission time of each character.
 BASE_CMDLINE = "console=ttyS0,115200 loglevel=7 log_buf_len=1M panic=-1 oops=panic"
 
 
@@ -76,12 +76,12 @@ class Request:
     # Non-maskable interrupts per second; 0 sends none.
     nmi: float = 0.0
     # Whether a single thread of the emulator runs all CPUs. Then no CPU can translate a byte that
-    # another is about to overwrite. It is slower, and for guests that change the kernel's own text
-    # all the time.
+    # another is about to overwrite. This is slower; it is for guests that change the kernel's own
+    # text all the time.
     one_thread: bool = False
     # A socket for further connections to the emulator.
     control: Path | None = None
-    # After so many seconds of silence the CPUs are looked at; 0 for never.
+    # The seconds of silence after which the CPUs are inspected; 0 for never.
     silence: float = SILENCE_SECONDS
     # Whether firmware with Secure Boot starts the kernel, and whether kernel and modules are signed
     # for that.
@@ -89,9 +89,9 @@ class Request:
     signed: bool = True
     # A directory with DKMS's key, which then takes the place of one that is made for this boot.
     key: Path | None = None
-    # A processor that QEMU emulates; by default one that has all it can emulate.
+    # The processor that QEMU emulates; by default one with all features that QEMU can emulate.
     model: str = "max"
-    # A processor that Bochs emulates, for what QEMU's lack; slow, and without a monitor.
+    # The processor that Bochs emulates, for features that QEMU lacks; slow, and without a monitor.
     bochs: str = ""
     # The boot is over once the console has this text.
     until: str = ""
@@ -103,7 +103,8 @@ class Request:
 
 
 def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
-    """Boot, run the job, and judge; `show` receives each line of the status channel."""
+    """Boot, run the job, and return the verdict; `show` receives each line of the status
+    channel."""
     if request.tier not in emulator.TIERS:
         raise UnableError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
     if request.bochs and (request.nmi or request.tier == "icount" or request.secure_boot):
@@ -122,7 +123,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
             initramfs.write(archive, request.job, files.modules, additions)
         except OSError as error:
             raise UnableError(f"cannot write {archive}: {explain(error)}") from error
-        # Settled once: finding it out may read files, start QEMU, or boot.
+        # The accelerator is chosen once: the choice may read files, start QEMU, or boot a kernel.
         request = replace(request, accel=_accel_of(request))
         start = _bochs if request.bochs else _qemu
         running = start(request, files, archive, f"{cmdline} kmarkers.nonce={nonce}", scratch)
@@ -130,7 +131,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
         if request.nmi:
             status = request.out / "status.log"
             stack.enter_context(injecting(scratch / NMI_SOCKET, request.nmi, status))
-        # Where instructions are counted, a look would change the counts. Bochs cannot be looked at.
+        # Inspecting CPUs would change instruction counts, and Bochs has no monitor to inspect them.
         silence = 0.0 if request.tier == "icount" or request.bochs else request.silence
         logs = _serial_logs(request.out)
         watch = Watch(scratch / WATCH_SOCKET, logs, silence, request.out / LOOK_LOG)
@@ -186,8 +187,8 @@ def _bochs(request: Request, files: Files, archive: Path, cmdline: str, scratch:
 
 
 def usable_accel(kernel: str, show: Callable[[str], None] | None = None) -> Accel:
-    """Return the best accelerator with which a kernel boots here; `show` is told before it is
-    tried. The verdict is kept; see accel.choose()."""
+    """Return the best accelerator with which a kernel boots here; `show` gets a message before a
+    trial boot. The verdict is kept; see accel.choose()."""
     qemu = emulator.choose(catalogue.find(kernel).qemu)
 
     def probe() -> Result:
@@ -226,7 +227,7 @@ def _modules(request: Request) -> list[Path]:
 
 
 def _files(request: Request, kernel: Kernel, scratch: Path) -> Files:
-    """Return what the emulator is given: the kernel, the modules, and firmware for Secure Boot."""
+    """Return the emulator's files: the kernel, the modules, and firmware for Secure Boot."""
     files = Files(kernel.image, _modules(request))
     if not request.secure_boot:
         return files
@@ -236,8 +237,8 @@ def _files(request: Request, kernel: Kernel, scratch: Path) -> Files:
 
 
 def guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
-    """Write the files that the guest reads: its settings, twice, so that it runs no job with other
-    ones, and the patterns of faults in its log."""
+    """Write the files that the guest reads: its settings in two files, which it compares before it
+    runs the job, and the patterns of faults in its log."""
     exports = [f"export {key}={shlex.quote(str(to))}" for key, to in request.settings.items()]
     expected = [f"{key}={to}" for key, to in request.settings.items()]
     contents = {
@@ -279,7 +280,7 @@ def _describe(request: Request, used: Emulator, release: str, cmdline: str) -> N
 
 
 def _run(running: Emulator, request: Request, channel: StatusChannel, watch: Watch) -> Result:
-    """Run the emulator until it ends, stands still or is interrupted, or the time is up."""
+    """Run the emulator until it ends, hangs or is interrupted, or the time is up."""
     result = Result(out=request.out)
     started = time.monotonic()
     deadline = started + request.timeout
@@ -325,7 +326,7 @@ def _is_over(request: Request) -> bool:
 
 
 def _standing(finding: Finding | None, process: subprocess.Popen[bytes]) -> Finding | None:
-    """Return the finding, unless the emulator ended during the look."""
+    """Return the finding, or None if the emulator ended during the look."""
     if finding:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(ENDING_SECONDS)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads which markers, SDT probes and immediate values a module has, and where, from its file.
+"""Reads the sites of a module from its file: markers, SDT probes and immediate values, with their
+places.
 
 The records are those of include/kmarkers/table.h, with the relocations that the kernel applies when
 it loads the module.
@@ -20,7 +21,7 @@ from elftools.elf.elffile import ELFFile
 from kmtools.base.errors import UnableError
 from kmtools.lab.stock import unpacked
 
-# What pyelftools raises for files that are damaged.
+# The exceptions that pyelftools raises for damaged files.
 DAMAGE = (ELFError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
 # A site: struct patcher_site. A note has four bytes more.
@@ -31,12 +32,13 @@ MARKER_FLAVOURS = (
     "generic", "immediate", "jump", "cmp_flip", "xor_flip", "typed", "function", "tracepoint",
 )  # fmt: skip
 SDT_FLAVOURS = ("jump", "breakpoint", "nop", "split", "note")
-# The key of these is a struct sdt_origin, which begins with the address of the probe.
+# The key of these flavours is a struct sdt_origin, which begins with the address of the probe.
 SDT_BRANCHES = {"jump", "breakpoint"}
 # Fields of struct sdt_probe.
 PROVIDER_AT, PROBE_NAME_AT = 0, 24
 SUFFIX = "__imv"
-# Symbols of the bytes before a function, and names that the kernel gives to functions.
+# The prefix of symbols for the padding before a function, and aliases that the kernel gives to
+# functions.
 PADDING, ALIASES = "__pfx_", {"init_module", "cleanup_module"}
 REMEDIES = {
     "marker": "use _trace_mark(), or make its function noinline and not __init",
@@ -46,13 +48,13 @@ REMEDIES = {
 
 
 class Place(NamedTuple):
-    """A place in a module that is not loaded: the number of a section, and an offset there."""
+    """A place in the file of a module: the number of a section, and an offset in the section."""
 
     section: int
     offset: int
 
     def __add__(self, more: object) -> Place:
-        """Return the place so many bytes behind."""
+        """Return the place `more` bytes after this one."""
         assert isinstance(more, int)
         return Place(self.section, self.offset + more)
 
@@ -61,8 +63,8 @@ class Place(NamedTuple):
 class Site:
     """A site of a module, or a marker that has none because it reads its state from memory.
 
-    `function` is the one whose text has the site: another than `of`, that of the source, if the
-    compiler inlined. `place` is the file and line, if they are recorded.
+    `function` is the function whose text has the site, `of` is the function in the source; they
+    differ if the compiler inlined. `place` is the file and line, if they are recorded.
     """
 
     kind: str
@@ -133,7 +135,7 @@ class Module:
         ]
 
     def records(self, table: str, size: int) -> Iterator[Place]:
-        """Yield where the records of a table are."""
+        """Yield the place of each record of a table."""
         wanted = f".discard_kmarkers_{table}"
         for number, name in enumerate(self.names):
             if name == wanted:
@@ -149,11 +151,11 @@ class Module:
         return int.from_bytes(self.data[at.section][at.offset : at.offset + 4], "little")
 
     def pointed(self, at: Place) -> Place:
-        """Return where a pointer leads, absolute or relative to itself."""
+        """Return the target of a pointer, which is absolute or relative to itself."""
         return self.targets[at]
 
     def text(self, at: Place) -> str:
-        """Return the string that a pointer leads to."""
+        """Return the string at the target of a pointer."""
         to = self.pointed(at)
         return self.data[to.section][to.offset :].split(b"\0", 1)[0].decode(errors="replace")
 
@@ -163,7 +165,7 @@ class Module:
         return symbols[index][1] if index >= 0 and symbols[index][0].section == at.section else "?"
 
     def is_freed(self, at: Place) -> bool:
-        """Tell whether a place is in what the kernel frees after init."""
+        """Tell whether a place is in a section that the kernel frees after init."""
         return str(self.names[at.section]).startswith(".init.")
 
 

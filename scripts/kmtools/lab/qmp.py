@@ -81,16 +81,16 @@ class Monitor:
         return str(said).replace("\r", "")
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._socket.close()
 
 
 def injecting(path: Path, rate: float, status: Path) -> AbstractContextManager[None]:
     """Send a non-maskable interrupt to every CPU, `rate` times a second, until the block is left.
 
-    It begins after the first line on the guest's status channel, because an interrupt would kill
-    a kernel that has just begun to boot. With apic_extnmi=all on the command line every CPU takes
-    them.
+    Injection begins after the first line on the guest's status channel, because an interrupt would
+    kill a kernel that has just begun to boot. With apic_extnmi=all on the command line every CPU
+    takes the interrupts.
     """
 
     def work(left: threading.Event) -> None:

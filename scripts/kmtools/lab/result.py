@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The result of a run in a test kernel: what the guest left, the verdict on it, and its report."""
+"""The result of a run in a test kernel: the guest's output, the verdict, and its report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kmtools.lab.look import Finding
 
 LOOK_LOG, VM_JSON = "look.log", "vm.json"
 LOOK_LINES = 60
-# How the reason begins of a boot whose time was up.
+# The beginning of the reason of a boot whose time was up.
 TIME_UP = "no exit status after"
 
 
@@ -26,7 +26,7 @@ class Result:
     reason: str = ""
     exit_code: int | None = None
     emulator_failed: bool = False
-    # Why the guest stood still, if it did.
+    # The reason why the guest hung, if it did.
     finding: Finding | None = None
     dirt: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -40,7 +40,7 @@ class Result:
 
     @property
     def under_kvm(self) -> bool:
-        """Whether KVM ran the kernel on a CPU that nothing emulates."""
+        """Whether KVM ran the kernel on a CPU that is not emulated."""
         described = self.out / VM_JSON
         vm = json.loads(described.read_text()) if described.is_file() else {}
         return vm.get("accel") == "kvm" and not vm.get("emulated")
@@ -80,7 +80,8 @@ def judge(result: Result, out: Path) -> None:
 
 
 def _extract(archive: Path, target: Path) -> str:
-    """Unpack the results of the guest; return what is wrong with them."""
+    """Unpack the results of the guest; return an error text, which is empty if they are
+    complete."""
     if not archive.is_file() or archive.stat().st_size == 0:
         return "nothing was sent"
     target.mkdir()

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a boot under UEFI Secure Boot needs: a key, firmware that trusts it, and signed files.
+"""Prepares a boot under UEFI Secure Boot: a key, firmware that trusts it, and signed files.
 
 The key is made for one boot, in its scratch directory, or is one that DKMS made. The firmware is
-OVMF, the one beside the emulator: older versions do not verify a kernel that the emulator hands
-over. Its list of trusted
-certificates (db) holds the certificate of the key and nothing else. A kernel of Debian puts the
-certificates of db into its keyring .platform, and trusts these for modules.
+OVMF from the emulator's suite: older versions do not verify a kernel that the emulator hands over.
+Its list of trusted certificates (db) holds the certificate of the key and nothing else. A kernel of
+Debian puts the certificates of db into its keyring .platform, and trusts these for modules.
 """
 
 from __future__ import annotations
@@ -25,14 +24,15 @@ PACKAGES = ("ovmf", "python3-virt-firmware", "openssl", "sbsigntool", "coreutils
 FIRMWARE = "usr/share/OVMF/OVMF_CODE_4M.secboot.fd"
 VARIABLES = "/usr/share/OVMF/OVMF_VARS_4M.fd"
 NAME = "kmarkers test of Secure Boot"
-# Whom the firmware's variables name as the owner of the certificate; any will do.
+# The owner of the certificate in the firmware's variables, an arbitrary GUID.
 OWNER = "6b6d61f1-5e1f-4c1e-9c0e-6b6d61726b65"
-# Without this a kernel that fails verification is started in another way, which does not verify.
+# Without this option the firmware starts a kernel that fails verification by its legacy loader,
+# which does not verify.
 VERIFY = "name=opt/org.tianocore/EnableLegacyLoader,string=no"
-# Said on the console of a boot whose kernel is refused.
+# The firmware's message on the console when it refuses a kernel.
 REFUSAL = "Secure boot image verification failed"
 
-# The files of DKMS's key, and their names here.
+# The names of DKMS's key files, and of their copies here.
 DKMS_KEY = {"mok.key": "key.pem", "mok.pub": "certificate.der"}
 
 MAKE_KEY = f"""set -e; cd /src
@@ -54,7 +54,7 @@ done"""
 
 @dataclass(frozen=True)
 class Files:
-    """What the emulator is given for a boot, with options for the firmware."""
+    """The emulator's files for a boot, with options for the firmware."""
 
     image: Path
     modules: list[Path]

@@ -22,9 +22,9 @@ from kmtools.lab.result import Result, report
 JOB = ROOT / "scripts" / "guest" / "shell.sh"
 MODULES = ROOT / "build" / "modules"
 OUT = ROOT / "build" / "vm" / "shell"
-# With tests come the examples.
+# The examples are built together with the tests.
 OPTIONS = ("-s", "KMARKERS_TESTS=m")
-# Where modules of others are in the test kernel.
+# The folder of modules from outside this tree in the test kernel.
 OWN = "/own"
 WELCOME = """
 Linux {release} in a virtual machine, with kmarkers loaded. All modules are in /modules.
@@ -41,12 +41,12 @@ Nothing you do here reaches the machine outside. "exit" leaves.
 
 
 def tell(what: str) -> None:
-    """Print what is done next."""
+    """Print the next step."""
     print(f"lab shell: {what}", flush=True)
 
 
 def built(kernel: str) -> Path:
-    """Return where our modules for a kernel are."""
+    """Return the folder of our modules for a kernel."""
     return MODULES / f"{kernel}-shell"
 
 
@@ -56,7 +56,7 @@ def build_ours(kernel: str) -> int:
 
 
 def suggestion(clients: Sequence[Path]) -> tuple[str, str]:
-    """Return the first line that the welcome suggests, and a pattern of markers."""
+    """Return the first command of the welcome text, and a pattern of markers."""
     if not clients:
         return "insmod /modules/example_client.ko", "example_*"
     return f"lsmod                                  # {clients[-1].stem} is loaded", "*"
@@ -64,7 +64,7 @@ def suggestion(clients: Sequence[Path]) -> tuple[str, str]:
 
 @contextmanager
 def terminal_kept() -> Iterator[None]:
-    """Give the terminal back as it was, however the block ends: the emulator makes it raw."""
+    """Restore the terminal settings, however the block ends: the emulator sets raw mode."""
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     try:
@@ -77,9 +77,9 @@ def run(request: Request, folders: Sequence[Path] = ()) -> Result:
     """Boot a kernel and connect its shell to this terminal until the shell ends.
 
     The request names the kernel, CPUs, memory and additions; the modules whose sources are in
-    `folders` are built and loaded after ours, in this order, and before them what they need of the
-    kernel's own. Raises UnableError without a terminal, FailedError if modules cannot be built. A
-    warning in the kernel's log makes the result bad.
+    `folders` are built and loaded after ours, in this order; the kernel's own modules that they
+    need are loaded before them. Raises UnableError without a terminal, FailedError if modules
+    cannot be built. A warning in the kernel's log makes the result bad.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UnableError("a shell needs a terminal; vm run --job runs a script without one")

@@ -114,7 +114,7 @@ def codename() -> str:
 
 
 def choose(sources: Iterable[Source], own: str) -> Mirror:
-    """Choose the archive and its security part from all sources of a machine."""
+    """Return the archive and its security part, chosen from all sources of a machine."""
     with_main = [source for source in sources if "main" in source.components]
     archives = [s for s in with_main if s.suite in (own, "stable", "testing", "unstable", "sid")]
     security = [s for s in with_main if s.suite in (f"{own}-security", "stable-security")]
@@ -169,7 +169,7 @@ def is_ubuntu(suite: str) -> bool:
 
 
 def mirror_of(suite: str) -> Mirror | UbuntuMirror:
-    """Return where a suite comes from."""
+    """Return the mirror of a suite."""
     if not is_ubuntu(suite):
         return machine_mirror()
     own = os_field("ID") == UBUNTU

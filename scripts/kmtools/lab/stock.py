@@ -13,26 +13,27 @@ from pathlib import Path
 from kmtools.base.errors import UnableError
 from kmtools.lab.catalogue import Kernel
 
-# How texts of the section .modinfo begin; a zero ends them.
+# The beginnings of texts in the section .modinfo; a zero byte ends each text.
 DEPENDS, SOFTDEP = b"\0depends=", b"\0softdep=pre: "
 
 
 def texts(data: bytes, start: bytes) -> list[str]:
-    """Return the texts of a module's .modinfo that begin so, without that beginning."""
+    """Return the texts of a module's .modinfo that begin with `start`, without that beginning."""
     return [part.split(b"\0", 1)[0].decode() for part in data.split(start)[1:]]
 
 
 def depends(data: bytes) -> list[str]:
-    """Return the names of the modules that one needs directly, from the content of its file.
+    """Return the names of a module's direct dependencies, from the content of its file.
 
-    Files call a module dm-mod, and the kernel dm_mod: the names are the kernel's.
+    The names are those of the kernel: dm_mod, where files have dm-mod.
     """
     names = [name for text in texts(data, DEPENDS) for name in text.split(",") if name]
     return [name.replace("-", "_") for name in names]
 
 
 def soft_depends(data: bytes) -> list[str]:
-    """Return what is to be loaded before a module, if it is there: modules, or algorithms."""
+    """Return a module's soft dependencies, which are loaded before it if they exist: modules or
+    algorithms."""
     words = [word for text in texts(data, SOFTDEP) for word in text.split("post:")[0].split()]
     return [word.replace("-", "_") for word in words]
 
@@ -68,8 +69,8 @@ def needed(
 ) -> list[Path]:
     """Return copies of the kernel's modules that modules need, in an order in which they load.
 
-    `more` are names of modules that they ask for while they run, of which files say nothing.
-    What neither the kernel's package nor the list has is left to insmod, which names it.
+    `more` are names of modules that they request at run time and that their files do not name. A
+    dependency that the kernel's package lacks is ignored here; insmod reports it.
     """
     files = {
         plain_name(path): path
@@ -78,7 +79,8 @@ def needed(
     order: dict[str, Path] = {}
 
     def take(data: bytes) -> None:
-        # modprobe finds an algorithm by its alias; the module of its plain C code is NAME_generic.
+        # modprobe finds an algorithm by its alias; here NAME_generic is assumed, the module of the
+        # generic C implementation.
         soft = [name if name in files else f"{name}_generic" for name in soft_depends(data)]
         take_all((*soft, *depends(data)))
 

@@ -2,7 +2,8 @@
 """Adds names of functions to the addresses in a record of looks at a guest.
 
 A distribution's package has no list of the kernel's symbols, so the kernel is booted once more and
-/proc/kallsyms read. Its entry for breakpoints tells where the kernel of the record was loaded.
+/proc/kallsyms read. The address of the breakpoint entry code in the record gives the load address
+of the recorded kernel.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ LIST = "kallsyms"
 ENTRY = "asm_exc_int3"
 SAID_ENTRY = re.compile(r"^entry of breakpoints: ([0-9a-f]+)$", re.M)
 ADDRESS = re.compile(r"\bffffffff[0-9a-f]{8}\b")
-# Addresses further from every name than this are code of modules.
+# The largest distance from a symbol: addresses further away are code of modules.
 MOST_BYTES = 1 << 20
 
 Symbols = list[tuple[int, str]]

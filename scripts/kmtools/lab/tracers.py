@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The programs of a Debian that read trace events, as files for a test kernel."""
+"""Fetches the tracers of a Debian release as files for a test kernel."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from kmtools.base.errors import UnableError
 from kmtools.lab import unpack
 from kmtools.lab.apt import FetchError
 
-# One that cannot be fetched is a SKIP with the reason.
+# The packages of the tracers. A tracer that cannot be fetched is a SKIP with the reason.
 TRACERS = {"trace-cmd": "trace-cmd", "perf": "linux-perf", "bpftrace": "bpftrace"}
-# bpftrace comes with a compiler of 200 MB.
+# The memory of a guest in MB: bpftrace brings a compiler of 200 MB.
 TRACERS_MEMORY = 2048
 
 

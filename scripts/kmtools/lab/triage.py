@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Distinguishes crashes and hangs that the emulator caused from those of our code.
+"""Distinguishes crashes and hangs caused by the emulator from those caused by our code.
 
 An emulator that translates code may run a breakpoint long after the byte was replaced, and
 sometimes crashes stock kernels without any module of ours. A crash counts as the emulator's only if
-its trace has nothing of ours; then the same boot is tried again. Our code has no name once it is
-unloaded, so an address without a name counts as ours. A hang counts as the emulator's only if a
+its trace contains no code of ours; then the boot is repeated. Code of unloaded modules has no
+symbols, so an address without a symbol counts as ours. A hang counts as the emulator's only if a
 CPU was seen to execute, in the kernel's own text, a breakpoint that memory does not hold.
 
 A crash at a breakpoint of the kernel's own text counts as the emulator's if memory holds a nop or a
-jump there, whatever else is in its trace: those are the kernel's static keys and the entries of its
-functions, which kmarkers never changes, and the kernel knows of no breakpoint there any more.
+jump there, whatever else is in its trace. These places are static keys and function entries of the
+kernel, which kmarkers never changes, and the kernel has already removed its breakpoint there.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ NAMELESS = re.compile(r"\bRIP: 0010:0x|^(?:\[[^]]*\])* +(?:\? )?0x[0-9a-f]+$")
 FAULT = re.compile(r"\b(?:page fault for address:|opcode bytes at(?: RIP)?) (?:0x)?([0-9a-f]+)")
 MODULE_SPACE = range(0xFFFFFFFFA0000000, 0xFFFFFFFFFF000000)
 
-# A breakpoint that nobody took, its address in the kernel itself, and the code in memory: the byte
-# before the one in brackets is where the breakpoint was.
+# A breakpoint that no handler accepted, its address in the kernel itself, and the code in memory:
+# the breakpoint was at the byte before the one in brackets.
 BREAKPOINT = re.compile(r"\bint3: 0000 \[#1\]")
 KERNEL_PLACE = re.compile(r"\bRIP: 0010:(\w[\w.]*\+0x[0-9a-f]+)/0x[0-9a-f]+$")
 HELD = re.compile(r"\bCode: .*?(?:0f <1f> 44 00 00|66 <90>|(?:e9|eb) <)")
 
 
 def stale_breakpoint(console: str) -> str | None:
-    """Return where the kernel died of a breakpoint in its own text that memory no longer holds."""
+    """Return the place of a breakpoint in the kernel's own text that crashed the kernel and is no
+    longer in memory; None if there is none."""
     faults = logscan.scan_log(console)
     if not faults or not BREAKPOINT.search(faults[0]):
         return None
@@ -62,8 +63,8 @@ def is_nameless(line: str) -> bool:
 
 
 def emulators_crash(result: Result, modules: Collection[str]) -> str | None:
-    """Return the first line of a crash if nothing in it is ours, else None: no emulator is at fault
-    where KVM runs the kernel."""
+    """Return a description of a crash or hang that the emulator caused, else None. Under KVM no
+    emulator is at fault."""
     if result.exit_code is not None or result.under_kvm:
         return None
     if result.finding:

@@ -29,7 +29,7 @@ from kmtools.lab.apt import Candidate, NotOnMirrorError, PrivateApt, compare_ver
 from kmtools.lab.cache import locked
 from kmtools.lab.catalogue import Entry, Kernel, kernel_dir, unpacked
 
-# The programs that Kbuild runs, besides the compiler, on which the headers depend.
+# The programs that Kbuild runs, besides the compiler, which is a dependency of the headers.
 BUILD_TOOLS = (
     *("make", "bash", "dash", "coreutils", "sed", "grep", "findutils", "diffutils"),
     *("gzip", "xz-utils", "mawk", "perl-base"),
@@ -59,13 +59,15 @@ def qemu_dir(suite: str) -> Path:
 
 
 def build_lock(kernel: str) -> str:
-    """Return the lock that is held to put a kernel in place; taken before the lock `fetch`."""
+    """Return the name of the lock for installing a kernel's tree; it is taken before the lock
+    `fetch`."""
     return f"build-{kernel}"
 
 
 @contextmanager
 def fetching(needed_bytes: int) -> Iterator[None]:
-    """Be the only process that downloads and unpacks, on a disk with enough room."""
+    """Hold the lock for downloading and unpacking; raise UnableError if the disk has too little
+    room."""
     with locked("fetch"):
         _require_space(needed_bytes)
         _remove_leftovers()
@@ -73,7 +75,7 @@ def fetching(needed_bytes: int) -> Iterator[None]:
 
 
 def ensure_qemu(entry: Entry) -> None:
-    """Make sure that an entry's emulator is there."""
+    """Make sure that an entry's emulator is unpacked."""
     if have_qemu(entry):
         return
     with fetching(NEEDED_BYTES):
@@ -83,14 +85,14 @@ def ensure_qemu(entry: Entry) -> None:
 
 
 def have_qemu(entry: Entry) -> bool:
-    """Tell whether an entry's emulator is there."""
+    """Tell whether an entry's emulator is unpacked."""
     return qemu_dir(entry.qemu).is_dir()
 
 
 def complete(entry: Entry) -> Kernel | None:
     """Return a kernel if it, its suite and its emulator are unpacked."""
     kernel = unpacked(entry.name)
-    # A line of kernels.txt may have changed since.
+    # The entry in kernels.txt may have changed since the kernel was unpacked.
     fits = kernel is not None and kernel.suite == entry.suite and entry.matches(kernel.package)
     return kernel if fits and have_qemu(entry) and suite_dir(entry.suite).is_dir() else None
 
@@ -157,17 +159,18 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
 
 @contextmanager
 def new_kernel(entry: Entry) -> Iterator[Path]:
-    """Yield an empty tree for a kernel; afterwards remove what was compiled for the one before."""
+    """Yield an empty tree for a kernel; afterwards remove the objects that were built for the
+    previous kernel."""
     with new_tree(kernel_dir(entry.name)) as tree:
         yield tree
-    # make compares times, and the new headers may be older than the objects.
+    # make compares timestamps, and the new headers may be older than the old objects.
     for objects in (cache_dir() / "objects").glob("*"):
         if objects.name == entry.name or objects.name.startswith(f"{entry.name}."):
             shutil.rmtree(objects)
 
 
 def find_vmlinuz(tree: Path, release: str) -> Path:
-    """Find the bootable file, which is elsewhere since images were split."""
+    """Return the bootable file, whose place has changed since images are split into packages."""
     for path in (tree / f"boot/vmlinuz-{release}", tree / f"usr/lib/modules/{release}/vmlinuz"):
         if path.is_file():
             return path
@@ -175,7 +178,7 @@ def find_vmlinuz(tree: Path, release: str) -> Path:
 
 
 def ensure_suite(apt: PrivateApt, name: str, names: list[str]) -> None:
-    """Unpack packages of a suite to a tree that can be built in, unless it has them all."""
+    """Unpack packages of a suite into its build tree, unless the tree has all of them."""
     tree = suite_dir(name)
     record = tree / "packages.json"
     if record.is_file() and set(names) <= set(json.loads(record.read_text())):
@@ -189,7 +192,7 @@ def ensure_suite(apt: PrivateApt, name: str, names: list[str]) -> None:
 
 
 def _make_chroot_usable(tree: Path) -> None:
-    """Make the few links and files that maintainer scripts would have made."""
+    """Make the links and files that a chroot needs and maintainer scripts would have made."""
     binaries = tree / "usr" / "bin"
     for link, target in (("sh", "dash"), ("awk", "mawk")):
         if not os.path.lexists(binaries / link):
@@ -281,8 +284,8 @@ def _require_space(needed_bytes: int) -> None:
 def _remove_leftovers() -> None:
     """Remove the trees that killed processes left.
 
-    Only the process with the lock `fetch`, which this one is, fills the tree of a suite or an
-    emulator. A process without it may be compiling a kernel, under the lock of that kernel.
+    This process holds the lock `fetch`, so no other process fills the tree of a suite or an
+    emulator. Another process may be compiling a kernel, under the lock of that kernel.
     """
     for tree in cache_dir().glob(f"*/{UNFINISHED}*"):
         if tree.parent != kernel_dir(tree.name).parent:
@@ -297,7 +300,7 @@ def _remove_leftovers() -> None:
 def fetch_programs(suite: str, kind: str, packages: Sequence[str]) -> Path:
     """Make sure that packages and their dependencies are unpacked; return the tree.
 
-    Programs of it go into the initramfs, which otherwise holds busybox alone.
+    Its programs can be added to the initramfs, which otherwise holds only busybox.
     """
     name = f"{suite}-{kind}"
     tree = suite_dir(name)

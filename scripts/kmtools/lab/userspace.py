@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Building for user space: the command, and the programs and headers that it needs."""
+"""Builds for user space: the make command, and the check for the programs and headers that it
+needs."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ NEEDS = "apt-get install gcc make libc6-dev"
 def make(
     *targets: object, out: Path | None = None, extra: str = "", tree: Path = ROOT
 ) -> list[object]:
-    """The command that builds targets of a source tree into `out`, with further flags."""
+    """Return the command that builds targets of a source tree into `out`, with further flags."""
     variables = [f"OUT={out}"] if out else []
     variables += [f"EXTRA={extra}"] if extra else []
     jobs = f"-j{os.cpu_count() or 1}"
@@ -24,7 +25,8 @@ def make(
 
 
 def obstacle() -> str:
-    """Why nothing can be built for user space here, and the remedy; empty if it can."""
+    """Return why building for user space is impossible here, with the remedy; empty if it is
+    possible."""
     for program in ("gcc", "make"):
         if not shutil.which(program):
             return f"{program} is missing: {NEEDS}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Watches a running guest, and looks at its CPUs when it has been silent for long."""
+"""Watches a running guest, and inspects its CPUs after a period of silence."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from kmtools.lab.look import UNREADABLE, Cpu, Finding, judge, look
 from kmtools.lab.qmp import Monitor, MonitorError
 
 LOOKS = 20
-# The looks are spread over a third of the time that a guest may be silent.
+# The number of looks in the allowed time of silence; a series of LOOKS takes a third of it.
 LOOKS_A_SILENCE = 60
 # The kernel's messages about a CPU that is stuck.
 LOCKUP = re.compile(rb"(?:soft|hard) lockup|detected stalls|self-detected stall|hard LOCKUP")
-# Addresses of code are above this one.
+# The lowest address of kernel code.
 CODE_FROM = 0xFFFFFFFF80000000
 
 
 class Watch:
-    """Looks at a guest whose logs do not grow, and writes its looks to the file `record`."""
+    """Inspects a guest whose logs do not grow, and writes the results to the file `record`."""
 
     def __init__(self, socket: Path, logs: Sequence[Path], silence: float, record: Path) -> None:
         self._socket = socket
@@ -35,7 +35,7 @@ class Watch:
         self._patience = silence
 
     def poll(self) -> Finding | None:
-        """Take the next look if it is time for one; return why the guest stands still."""
+        """Take the next look if it is due; return the reason if the guest hangs."""
         if not self._silence:
             return None
         now = time.monotonic()
@@ -80,13 +80,13 @@ class Watch:
         finding_or_none = judge(self.looks)
         self._write(finding_or_none)
         if finding_or_none is None:
-            # The guest is at long work: the next series is later.
+            # The guest is in a long computation: the next series begins later.
             self._patience *= 2
             self._begin(time.monotonic() + self._patience)
         return finding_or_none
 
     def last_words(self) -> Finding | None:
-        """Look at a guest whose time is up."""
+        """Take a last series of looks at a guest whose time is up."""
         if not self._silence:
             return None
         self._begin(0.0)
@@ -112,7 +112,7 @@ class Watch:
             file.writelines(f"{line}\n" for line in lines)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection to the monitor."""
         if self._monitor:
             self._monitor.close()
             self._monitor = None

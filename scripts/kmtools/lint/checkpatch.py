@@ -38,13 +38,13 @@ IGNORED = {
             *("TRAILING_SEMICOLON", "STRING_FRAGMENTS", "OPEN_BRACE", "SPACING"),
         ),
     ),
-    # Formats that a marker may have, and what tracers are told of them.
+    # Formats that a marker may have, and the formats that tracers get for them.
     "tests/native/layout": ("SPLIT_STRING", "PRINTF_L"),
     # Storms test the order of accesses, and their barriers have no comments. Tests name labels of
     # assembly. Patterns hold sets of characters.
     "tests/": (*("MEMORY_BARRIER", "AVOID_EXTERNS", "MSLEEP", "QUOTED_WHITESPACE_BEFORE_NEWLINE"),),
     "bench_modules/sites.c": ("AVOID_EXTERNS",),
-    # checkpatch takes a parameter that is a pointer to a function for a function.
+    # checkpatch mistakes a parameter that is a pointer to a function for a function.
     "patcher/register.c": ("OPEN_BRACE",),
     "patcher/main.c": ("OPEN_BRACE",),
     "entry/modules.c": ("OPEN_BRACE",),
@@ -54,10 +54,10 @@ IGNORED = {
     "include/kmarkers/immediate.h": ("EXPORT_SYMBOL",),
     # The same. A macro takes parameters as an argument. A comment is above, in the macro.
     "include/kmarkers/typed.h": ("EXPORT_SYMBOL", "FUNCTION_ARGUMENTS", "MEMORY_BARRIER"),
-    # Not every kernel has a name for an attribute.
+    # Not every kernel has a macro for the attribute.
     "bench_modules/ops_entry.c": ("PREFER_DEFINED_ATTRIBUTE_MACRO",),
-    # Arguments are empty, as FreeBSD spells them. Macros hold parts of a list, of an inline
-    # function and of _Generic. Another macro completes prototypes.
+    # Macros have empty arguments, as in FreeBSD's sources. Macros hold parts of a list, of an
+    # inline function and of _Generic. Another macro completes prototypes.
     "include/kmarkers/sdt": (
         *("SPACING", "TRAILING_SEMICOLON", "SINGLE_STATEMENT_DO_WHILE_MACRO", "INDENTED_LABEL"),
         "FUNCTION_ARGUMENTS",
@@ -70,11 +70,11 @@ IGNORED = {
         ),
         ("SPACING",),
     ),
-    # The same, and rows of all that a format may have.
+    # The same. Rows hold every conversion that a format may have.
     "tests/kernel/readers": (
         *("SPACING", "TRAILING_SEMICOLON", "PRINTF_L", "VSPRINTF_SPECIFIER_PX", "STRING_FRAGMENTS"),
     ),
-    # Macros define a hundred of them.
+    # Macros define a hundred probes.
     "tests/kernel/sdt_forms": ("TRAILING_SEMICOLON",),
     # For programs in C and in C++, which need none of the kernel's headers.
     "include/usdt/": (

@@ -21,7 +21,7 @@ Edge = tuple[Path, Path]  # a file, and one that it includes or imports
 
 
 def layer_of(path: Path, layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the layer of a file: the one with the longest pattern that matches it."""
+    """Return the layer of a file: the layer with the longest pattern that matches the path."""
     fits = [(len(p), one) for one in layers for p in one["files"] if fnmatchcase(str(path), p)]
     return max(fits, key=lambda fit: fit[0], default=(0, None))[1]
 
@@ -49,7 +49,7 @@ def imports(root: Path, files: set[Path]) -> Iterator[Edge]:
 
 
 def circles(edges: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield each pair of names of which each leads to the other."""
+    """Yield each pair of names that lie on a common cycle."""
     after: dict[str, set[str]] = {}
     for user, used in edges:
         after.setdefault(user, set()).add(used)
@@ -63,7 +63,7 @@ def circles(edges: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def breaches(root: Path = ROOT, table: Mapping[str, Any] = TABLE) -> Iterator[str]:
-    """Yield what the table does not allow in a tree."""
+    """Yield each include or import in a tree that the table does not allow."""
     files = set(sources(root))
     for kind, ending, find in (("c", r"\.[ch]$", includes), ("python", r"\.py$", imports)):
         rooms, edges = [one["name"] for one in table[kind]], [*find(root, files)]

@@ -39,8 +39,8 @@ LICENCE = "SPDX-License-Identifier: GPL-2.0-only"
 # Files that cannot hold a comment, or that are not ours to license.
 UNLICENSED_SUFFIXES = {".csv", ".json", ".png", ".svg", ".html", ""}
 
-# Sourced files are read where they are sourced. Functions are called through other functions;
-# SC2317 reports these as never called.
+# shellcheck reads a sourced file together with the file that sources it. SC2317 reports functions
+# that are called only through other functions as never called.
 SHELLCHECK = ["shellcheck", "-x", "-a", "-f", "gcc", "-e", "SC2317"]
 # W=1 runs kernel-doc, which needs perl.
 USUAL_SECONDS = 100.0
@@ -127,7 +127,7 @@ def build_output(make_args: list[str], anew: bool = False) -> list[str]:
 
 
 def lint_names() -> list[str]:
-    """Read the names that objects define and use, of the same build as w1."""
+    """Check the names that objects of the w1 build define and use."""
     found = build_output(["W=1"])
     return found or names.breaches(object_dir(catalogue.default_name(), ROOT, "lint"))
 
@@ -140,7 +140,7 @@ def obstacle() -> str:
 
 
 def lint_compat(tree: Sources) -> list[str]:
-    """Find kernel versions outside of include/compat, and those that cite no commit."""
+    """Find kernel versions outside of include/compat, and version checks that cite no commit."""
     found = []
     for path in tree.with_suffix(".c", ".h", ".S"):
         for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
@@ -216,7 +216,7 @@ def run_all(names: Iterable[str] = ()) -> Tally:
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suite of the linters that are asked for; what they say is shown if it is alone."""
+    """Return the suite of the requested linters; their output is shown if no other suite runs."""
     tools = ask.choice("tools", tuple(TOOLS))
     what, alone = ", ".join(tools) or "every linter", ask.form == "named"
     run = partial(run_all, tools)

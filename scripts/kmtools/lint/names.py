@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads what objects define and use, with nm: names without a prefix, functions defined twice in a
-module, and objects with cyclic dependencies."""
+"""Checks the symbols of objects with nm: reports names without a prefix, functions defined twice in
+a module, and objects with cyclic dependencies."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from kmtools.base.errors import UnableError
 from kmtools.base.processes import captured
 from kmtools.lint.layers import TABLE, circles
 
-# Macros make these names: of the kernel, of layouts of the same code, and those by which a client
-# needs a module.
+# Macros make these names: the kernel's names, names of layouts of the same code, and symbols that
+# make a client depend on a module.
 MADE = re.compile(r"__|(init|cleanup)_module$|\w+\.|\w+_\d+$|\w+_tables_need_")
 
 
@@ -28,7 +28,8 @@ def symbols(path: Path) -> list[tuple[str, str]]:
 
 
 def of_module(module: Path, root: Path) -> Iterator[str]:
-    """Yield what is wrong with the names of a module; beside it is a list of its objects."""
+    """Yield each fault in the names of a module; the list of its objects is in the file beside
+    it."""
     listed = module.with_suffix(".mod").read_text().split()
     own = [root / name.removeprefix("/src/") for name in listed]
     used = {path: symbols(path) for path in own}
@@ -49,7 +50,7 @@ def of_module(module: Path, root: Path) -> Iterator[str]:
 
 
 def breaches(root: Path) -> list[str]:
-    """Return what is wrong with the names of the modules that were built in a directory."""
+    """Return the faults in the names of the modules that were built in a directory."""
     modules = [path for path in sorted(root.glob("*/*.ko")) if path.parent.name != "tests"]
     if not modules:
         raise UnableError(f"no module was built in {root}")

@@ -12,7 +12,8 @@ from kmtools.base.errors import UnableError, positive
 
 @dataclass(frozen=True)
 class Ask:
-    """The set whose form the tests have, the kernel's name ("" if none was given), the options."""
+    """A request: the set whose form the tests have, the kernel's name ("" if none was given), the
+    options."""
 
     form: str = "full"
     named: str = ""
@@ -23,11 +24,11 @@ class Ask:
         return self.options.get(name) or default
 
     def words(self, name: str) -> list[str]:
-        """Return the value of an option, a list with commas or blanks."""
+        """Return the value of an option as a list; commas or blanks separate the words."""
         return self.text(name).replace(",", " ").split()
 
     def flag(self, name: str) -> bool:
-        """Return whether an option is given and not 0."""
+        """Return whether an option has a value other than 0."""
         return self.text(name) not in ("", "0")
 
     def number(self, name: str, default: int | str) -> int:

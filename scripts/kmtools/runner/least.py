@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The minimum number of results of each test: a test that ends early, or leaves parts out, fails.
+"""The minimum number of results of each test: a test that ends early, or skips parts, fails.
 
-tests/results.csv has a line for each row, and for each suite inside each kernel that gates. Tests
-that are added need no change of it; `kmarkers publish results` writes it from build/check.
+tests/results.csv has a line for each row, and for each suite in each gating kernel. Added tests
+need no change of the file; `kmarkers publish results` writes it from build/check.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ HEAD = "test,kernel,results"
 # Boots of several suites, which are listed one by one.
 BOOTS = re.compile(r"kernel-(.+?)(-[12])?")
 SUITES = ROOT / "tests" / "vm" / "suites"
-# What no table of the tree decides: it grows with the machine's tools, or with options.
+# Tests whose number of results is not fixed: it depends on the machine's tools, or on options.
 LEFT_OUT = ("build-", "lint", "mutants", "fuzz-")
 Key = tuple[str, str]
 
 
 @cache
 def table() -> Mapping[Key, int]:
-    """The least number of results of each test; the kernel is empty where it is no suite's."""
+    """Return the least number of results of each test; the kernel is empty for a test that is no
+    suite in a kernel."""
     if not TABLE.is_file():
         return {}
     with TABLE.open(encoding="utf-8", newline="") as file:
@@ -41,15 +42,16 @@ def table() -> Mapping[Key, int]:
 
 
 def check_count(tally: Tally, test: str, kernel: str = "") -> None:
-    """Add a failure if a test has fewer results than the table says. What cannot run here at all
-    has its reason already."""
+    """Add a failure if a test has fewer results than the table says. A test that cannot run here at
+    all has a reason already."""
     least = table().get((test, kernel), 0)
     if not tally.absent and tally.count < least:
         tally.failed.append(f"{test}: {tally.count} results, of at least {least}")
 
 
 def check_suites(suites: dict[str, Tally], kernel: str, wanted: Collection[str]) -> None:
-    """Check every suite of a boot, and that each of those that were asked for has any result."""
+    """Check the results of every suite of a boot; a requested suite without results is a
+    failure."""
     for name in wanted:
         if name not in suites:
             suites[name] = Tally(failed=[f"{name}: it has no result"])
@@ -58,8 +60,8 @@ def check_suites(suites: dict[str, Tally], kernel: str, wanted: Collection[str])
 
 
 def found_results(logs: Path) -> dict[Key, int]:
-    """The results of the tests that passed last, by test and kernel; rows are those of the full
-    set, whose options are no one's choice."""
+    """Return the results of the last passing runs, by test and kernel. Rows are read from runs of
+    the full set, in which nobody chooses options."""
     found: dict[Key, int] = {}
     times = logs / "times-full.json"
     for name, (_, count) in json.loads(times.read_text()).items() if times.is_file() else ():
@@ -79,7 +81,8 @@ def found_results(logs: Path) -> dict[Key, int]:
 
 
 def publish() -> None:
-    """Write the table: the numbers of build/check, and those of before for what did not run."""
+    """Write the table: numbers from build/check, and the previous numbers of tests that did not
+    run."""
     found = found_results(LOGS)
     if not found:
         raise UnableError(f"{LOGS} has no results: run make check-full first")

@@ -51,13 +51,13 @@ class Clock:
 
 
 class History:
-    """The times of suites the last time that they passed, in a file."""
+    """The times of suites in their last passing runs, in a file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: dict[str, list[float]] = {}
-        # Of the suites that passed in this run: the sum of their times, and of the times that were
-        # expected without this knowledge. A process that is forked later adds to the same sums.
+        # The sum of the times of the suites that passed in this run, and the sum of their times as
+        # expected before this run. A process that is forked later adds to the same sums.
         self._sums = multiprocessing.get_context("fork").Array("d", 2)
         self._read()
 
@@ -117,7 +117,7 @@ def remove_logs(log: Path) -> None:
 
 
 def how_far(log: Path, total: int) -> str:
-    """Return as text how many results a suite has, and the last one."""
+    """Return as text the number of results of a suite so far, and the last result."""
     text = ""
     for file in (log, *sorted(log.with_suffix("").glob("**/status.log"))):
         with contextlib.suppress(OSError):
@@ -139,7 +139,8 @@ def line(name: str, log: Path, seconds: float, expected: float, count: int) -> s
 
 @contextmanager
 def reporting(name: str, log: Path, expected: float, count: int) -> Iterator[None]:
-    """Print the progress of a suite meanwhile; `expected` is in seconds, `count` in results."""
+    """Print the progress of a suite during the block; `expected` is in seconds, `count` in
+    results."""
     clock, shown = Clock(), Line()
 
     def work(left: threading.Event) -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The one list of tests. A row is a test: `kmarkers check NAME` runs it, `make check-NAME` too.
 
-Nothing that tests is imported before it runs: a row names the function that makes its suites.
+The code of a test is imported only when the test runs: a row names the function that makes its
+suites.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from kmtools.runner.suite import Suite
 LIST = Path(__file__).with_name("tests.csv")
 SETS = ("short", "full", "weekly")
 GUEST, BARE = "test kernel", "bare root"
-# Programs, and files of this checkout, that an option of scripts/setup brings.
+# Programs, and files of this checkout, that an option of scripts/setup installs.
 PROGRAMS = {
     "": ("gcc", "make"),
     "--tools": ("clang",),
@@ -70,7 +71,7 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Row:
-    """A test: its name, one line of what it is, where it runs, the sets that hold it.
+    """A test: its name, a description in one line, where it runs, the sets that hold it.
 
     `make` is the function that returns its suites, as MODULE:FUNCTION; it gets an Ask and the names
     of all chosen rows that it makes. `usual` is their time in seconds on 2 idle cores, `needs` the
@@ -89,11 +90,12 @@ class Row:
     groups: str = ""
 
     def matches(self, pattern: str) -> bool:
-        """Return whether a pattern is for this test or for a group of it."""
+        """Return whether a pattern matches this test or one of its groups."""
         return any(fnmatchcase(name, pattern) for name in (self.name, *self.groups.split()))
 
 
-# Times of suites inside the test kernel, in seconds on 2 idle cores, where they are long.
+# Times of suites inside the test kernel that are longer than SUITE_SECONDS, in seconds on 2 idle
+# cores.
 SUITE_SECONDS = 8.0
 SECONDS = {
     "entry_many": 89.0, "nomem": 75.0, "orders": 67.0, "tables": 57.0, "kprobes": 52.0,
@@ -101,7 +103,7 @@ SECONDS = {
     "handler_path": 30.0, "cycles": 27.0, "lockdown": 22.0, "landing": 20.0, "many": 20.0,
     "hundred": 16.0, "entry": 16.0, "packets": 12.0,
 }  # fmt: skip
-# These are left out of the short set: other suites test the same code with fewer functions, notes
+# Suites that are left out of the short set: others test the same code with fewer functions, notes
 # and names, without failing each allocation in turn, and without tracing the handler's path.
 LONG = ("entry_many", "notes_many", "hundred", "nomem", "handler_path")
 
@@ -181,7 +183,8 @@ def refuse_unknown(options: Iterable[str], rows: Sequence[Row]) -> None:
 
 
 def suites(rows: Sequence[Row], ask: Ask) -> list[Suite]:
-    """Return the suites of tests: what makes them is imported and called once, with the names."""
+    """Return the suites of tests: each function that makes suites is imported and called once, with
+    the names of its tests."""
     names: dict[str, list[str]] = {}
     for row in rows:
         names.setdefault(row.make, []).append(row.name)
@@ -201,7 +204,8 @@ def source_of(make: str) -> Path:
 
 
 def lacks(row: Row) -> str:
-    """Return why a test cannot run here, as far as that is seen at once; empty if it can."""
+    """Return why a test cannot run here, as far as a quick check shows; empty if no reason is
+    found."""
     if row.where in (GUEST, BARE) and os.geteuid() != 0:
         return "needs root"
     lacking = [name for name in PROGRAMS.get(row.needs, ("gcc", "make")) if not program(name)]
@@ -215,7 +219,8 @@ def program(name: str) -> bool:
 
 
 def listing(rows: Iterable[Row]) -> list[list[str]]:
-    """Return a line for each test: name, sets, where, usual time, what it is or why it cannot."""
+    """Return a line for each test: name, sets, where, usual time, needs, description and why it
+    cannot run here."""
     lines = [["test", "sets", "where", "usual", "needs", "what"]]
     for row in rows:
         why = lacks(row)

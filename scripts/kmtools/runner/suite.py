@@ -37,11 +37,12 @@ def nothing() -> str:
 class Suite:
     """A named part of the run; `run` returns its results and writes its own log.
 
-    `what` describes it, and `obstacle` returns why it cannot run on this machine, with the remedy.
-    `usual` is its time in seconds on 2 idle cores. Suites that are `aside` run one after the other
-    in a process of their own, beside the others. Those that are `calm` run after all of these,
-    with nothing beside them. `modules` names the kernel whose modules it needs, and `ready` waits
-    for them; one that `builds` makes them. What a suite that is `loud` prints is shown meanwhile.
+    `what` describes the suite, and `obstacle` returns why it cannot run on this machine, with the
+    remedy. `usual` is its time in seconds on 2 idle cores. Suites with `aside` run one after the
+    other in a second process, in parallel to the others. Suites with `calm` run after all of these,
+    with nothing in parallel. `modules` names the kernel whose modules the suite needs, and `ready`
+    waits for them; a suite with `builds` builds them. The output of a suite with `loud` is shown
+    while it runs.
     """
 
     name: str
@@ -88,7 +89,8 @@ def run_ktap(words: Sequence[object], log: Path, env: Mapping[str, str] | None =
 
 
 def scripts(log: Path, *files: str, env: Mapping[str, str] | None = None) -> Tally:
-    """Run the Python tests, or those of some files, and count them from pytest's own record."""
+    """Run the Python tests, all or those of some files, and count the results in pytest's own
+    record."""
     record = log.with_suffix(".xml")
     record.unlink(missing_ok=True)
     code = processes.run(
@@ -112,7 +114,8 @@ def scripts(log: Path, *files: str, env: Mapping[str, str] | None = None) -> Tal
 
 
 def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0) -> Tally:
-    """Run one suite; print its progress and result. `left` is the time of all that remain."""
+    """Run one suite; print its progress and result. `left` is the expected time of this and all
+    remaining suites."""
     log = LOGS / f"{suite.name}.log"
     forecast = history.forecast(suite.name, suite.usual)
     forecast += f"; {duration(left)} left in all" if left else ""
@@ -137,7 +140,7 @@ def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0
         if suite.loud:
             tally = Tally(skipped=[f"{suite.name}: {error}"], absent=1)
     except (*OBSTACLES, FailedError) as error:
-        # The other suites still run.
+        # A failed suite does not stop the others.
         tally = Tally(failed=[explain(error)])
     least.check_count(tally, suite.name)
     print(f"{place}{suite.name}: {tally.closing_line()} in {clock.said()}", flush=True)
@@ -153,7 +156,8 @@ def run_suite(suite: Suite, history: History, place: str = "", left: float = 0.0
 
 
 def grouped(skipped: Iterable[str]) -> Iterator[str]:
-    """Yield a line for each reason, with the test or the number of the tests that it skips."""
+    """Yield a line for each reason, with the name of the skipped test or the number of skipped
+    tests."""
     names: dict[str, list[str]] = {}
     for line in skipped:
         name, _, reason = line.partition(": ")
@@ -163,8 +167,8 @@ def grouped(skipped: Iterable[str]) -> Iterator[str]:
 
 
 def spread(suites: Iterable[Suite]) -> list[Suite]:
-    """Mark as aside those that a second processor does meanwhile: each suite goes to the processor
-    that has less to do, and those that need modules where these are built, or after that."""
+    """Mark as `aside` the suites for the second process: each suite goes to the process with less
+    work; suites that need modules go to the process that builds them, or run after the build."""
     loads, built, result = [0.0, 0.0], 0.0, []
     for suite in suites:
         ends = [max(load, built if suite.modules else 0) + suite.usual for load in loads]
@@ -181,7 +185,8 @@ def spread(suites: Iterable[Suite]) -> list[Suite]:
 def run_all(suites: Sequence[Suite], form: str = "single") -> Tally:
     """Run suites; return the sum of their results, or the reason why none can run.
 
-    Their times are kept for each `form`, because a suite of one name may be short or long.
+    Times are kept separately for each `form`, because a suite may be short in one form and long in
+    another.
     """
     places = {suite.name: f"[{n}/{len(suites)}] " for n, suite in enumerate(suites, 1)}
     aside = [suite for suite in suites if suite.aside and len(os.sched_getaffinity(0)) > 1]
@@ -209,9 +214,9 @@ def run_each(
     aside: Sequence[Suite] | None = (),
     calm: Sequence[Suite] = (),
 ) -> Tally:
-    """Run suites one after the other; return the sum of their results. The time that is left counts
-    those that run beside these and the calm ones that follow. If `aside` is None, other suites run
-    beside these, and only those print the time that is left."""
+    """Run suites one after the other; return the sum of their results. The time left includes the
+    suites `aside`, which run in parallel, and the `calm` ones, which follow. If `aside` is None,
+    these suites themselves run in parallel to others, and do not print the time left."""
     total, clock = Tally(), Clock()
 
     def seconds(some: Sequence[Suite]) -> float:
@@ -232,7 +237,7 @@ def running_aside(
     """Run suites in a process of their own until the block is left.
 
     The yielded function waits for their end and returns the sum of their results. Their output is
-    printed line by line, because a terminal has one line for the progress of the others.
+    printed line by line, because the suites of this process use the terminal's progress line.
     """
     fork = multiprocessing.get_context("fork")
     result, sender = fork.Pipe(duplex=False)

@@ -20,11 +20,13 @@ from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
 BATCHES = 1000
-# In "make check-full".
+# The number of batches in "make check-full".
 FEW_BATCHES = 100
-# Other code that changes text holds text_mutex most of the time, and a batch waits for it.
+# Seconds for a batch in the time limit: other code that changes text holds text_mutex most of the
+# time, and a batch waits for the mutex.
 SECONDS_PER_BATCH = 3.0
-# Tracers that are read with as well, whatever the kernel is.
+# The Debian suite whose tracers are tested with every kernel, in addition to those of its own
+# suite.
 NEWER_TRACERS = "trixie"
 TRACERS_SECONDS = 60
 # The test kernel runs the commands of this page.
@@ -45,12 +47,13 @@ class Part:
     append: str = ""
     nmi: float = 0.0
     cpus: int = 2
-    # A storm takes several times as long if CPUs take turns, so it applies batches / share.
+    # If one thread runs all CPUs, a storm takes several times as long, so it applies batches /
+    # share.
     one_thread: bool = False
     share: int = 1
 
 
-# Only a kernel that preempts itself preempts a task inside a run. Without apic_extnmi the kernel
+# Only a kernel with full preemption preempts a task inside a run. Without apic_extnmi the kernel
 # lets the interrupts that the emulator sends reach the first CPU only.
 COEXIST = (
     Part("owners", "beside kprobes, ftrace and live patches on the same call", 60, one_thread=True),
@@ -64,8 +67,8 @@ COEXIST = (
     ),
     Part("nmis", "storms with non-maskable interrupts", 13, append="apic_extnmi=all", nmi=50.0),
 )
-# On a single CPU, a task waits for ever for another task if it does not yield. Nothing runs there
-# beside a change of text, so the storms are short.
+# On a single CPU, a task that waits for another task without yielding waits for ever. Nothing runs
+# there in parallel to a change of text, so the storms are short.
 ALONE = (
     Part("alone", "the modules' cases with a single CPU", 17, "alone.sh", cpus=1),
     Part("isolated", "benchmarks on an isolated CPU", 20, append="isolcpus=1 nohz_full=1"),
@@ -111,7 +114,8 @@ def build_usdt(program: Path) -> int:
 
 
 def run_tracers(kernel: str, suite: str, modules: Path, log: Path) -> Tally:
-    """Boot a kernel with the tracers of a Debian: they must show every hit as it is."""
+    """Boot a kernel with the tracers of a Debian suite, which must show every hit with its
+    values."""
     files, missing = fetch_tracers(suite)
     if not files:
         return Tally(skipped=missing, absent=1)
@@ -151,8 +155,8 @@ def tracers(kernel: str, modules: Path) -> list[Suite]:
 
 
 def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return the suites of these names. Storms beside other changes of text run after all others: a
-    guest lacks the time to end what it began if another program runs beside it."""
+    """Return the suites of these names. Storms beside other changes of text run after all other
+    suites: a guest does not finish in time if another program runs in parallel."""
     kernel = testkernel.kernel_of(ask)
     modules = kernelsuite.MODULES / kernel
     batches = ask.number("batches", BATCHES if ask.form == "named" else FEW_BATCHES)

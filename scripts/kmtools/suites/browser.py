@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Looks at a page in headless Chromium, as people with different screens do, and prints what is
-wrong with it, a line each.
+"""Checks a page in headless Chromium, on screens of several sizes, and prints a line for each
+fault.
 
 usage: browser.py [--brief] PAGE...
   --brief  one screen only
 
-It runs with the Python of build/page, which scripts/setup --page makes. Each width is shown light
-and dark, as it is opened, with all its parts unfolded, and as it is printed.
+It runs with the Python of build/page, which scripts/setup --page makes. The page is checked in each
+width, in the light and dark scheme, as opened, with all parts unfolded, and as printed.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ PAPER = {"width": 718, "height": 1000}
 BROWSERS = ("chromium", "chromium-browser")
 MOST_NODES, MOST_BYTES = 16_000, 1_500_000
 UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
-# What must be in sight before anything is scrolled.
+# Elements that must be visible before scrolling.
 FIRST = (".answer", ".grade", "main figure")
 
 
 def axe_source() -> str:
-    """The accessibility checker axe-core."""
+    """Return the source of the accessibility checker axe-core."""
     spec = find_spec("axe_playwright_python")
     assert spec is not None and spec.submodule_search_locations
     return (Path(spec.submodule_search_locations[0]) / "axe.min.js").read_text(encoding="utf-8")
 
 
 def violations(page: Any, axe: str, colours: bool) -> Iterator[str]:
-    """What axe-core finds. Its rule of colours takes minutes on an unfolded page, where look.js
-    compares them."""
+    """Yield the violations that axe-core finds. Its rule of colours takes minutes on an unfolded
+    page, where look.js compares them."""
     page.evaluate(axe)
     rules = "{}" if colours else "{rules: {'color-contrast': {enabled: false}}}"
     for one in page.evaluate(f"async () => (await axe.run({rules})).violations"):
@@ -51,7 +51,7 @@ def violations(page: Any, axe: str, colours: bool) -> Iterator[str]:
 
 
 def hidden_at_first(page: Any, height: int) -> Iterator[str]:
-    """What does not fit on the first screen."""
+    """Yield the elements that do not fit on the first screen."""
     for words in FIRST:
         box = page.locator(words).first.bounding_box() if page.locator(words).count() else None
         if box is None:
@@ -61,7 +61,7 @@ def hidden_at_first(page: Any, height: int) -> Iterator[str]:
 
 
 def keyboard(page: Any) -> Iterator[str]:
-    """Whether links can be reached with the tabulator, and show that they have the focus."""
+    """Yield a fault for links that the Tab key does not reach, or that do not show the focus."""
     reached = set()
     for _ in range(12):
         page.keyboard.press("Tab")
@@ -73,7 +73,7 @@ def keyboard(page: Any) -> Iterator[str]:
 
 
 def on_screen(context: Any, path: Path, size: tuple[int, int], axe: str) -> Iterator[str]:
-    """What is wrong on one screen, also to axe-core, of which this is the source."""
+    """Yield the faults on one screen; `axe` is the source of axe-core."""
     page, said = context.new_page(), []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
@@ -108,7 +108,7 @@ def on_screen(context: Any, path: Path, size: tuple[int, int], axe: str) -> Iter
 
 
 def look_at(browser: Any, path: Path, axe: str, brief: bool) -> Iterator[str]:
-    """What is wrong with a page on every screen, or on the first."""
+    """Yield the faults of a page on every screen, or on the first one."""
     if path.stat().st_size > MOST_BYTES:
         yield f"size: more than {MOST_BYTES} bytes"
     for width, height in SCREENS:
@@ -124,7 +124,7 @@ def look_at(browser: Any, path: Path, axe: str, brief: bool) -> Iterator[str]:
 
 
 def main(words: Sequence[str]) -> int:
-    """Look at each page; 1 if anything is wrong."""
+    """Check each page; returns 1 if any has a fault."""
     pages = [word for word in words if word != "--brief"]
     brief = len(pages) < len(words)
     program = next(path for name in BROWSERS if (path := shutil.which(name)))

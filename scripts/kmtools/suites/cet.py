@@ -2,8 +2,8 @@
 """Checks that the modules work where control-flow enforcement (CET) is on.
 
 QEMU has no CET, so Bochs emulates the processor. The kernel enforces indirect branch tracking; a
-program that uses our library has user shadow stacks. That both are enforced is shown by breaking
-each rule once.
+program that uses our library has user shadow stacks. Each rule is broken once, to show that both
+are enforced.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
 PROCESSOR = "arrow_lake"
-# A processor with the flaw ITS: while the kernel loads a module it makes thunks for the module's
-# indirect branches, and warns about the mapping that it makes them in.
+# A processor with the flaw ITS: while the kernel loads a module, it makes thunks for the module's
+# indirect branches, and warns about the mapping of these thunks.
 FLAWED = "tigerlake"
 FLAWED_SUITES = "sdt"
 APPEND = f"ibt=on {bochs.APPEND}"
-# The first kernel of kernels.txt with the option.
+# The first kernel of kernels.txt with OPTION.
 KERNEL = "6.12"
 OPTION = "CONFIG_X86_KERNEL_IBT"
 TIMEOUT_SECONDS = 2400.0
-# What the kernel says when a branch lands elsewhere than on an ENDBR.
+# The kernel's message for an indirect branch to an instruction other than ENDBR.
 MISSED = "Missing ENDBR: kmarkers_test_entry+0x4/"
-# A warning with its call trace, and what is in it if it is the kernel's own about its thunks.
+# A warning with its call trace, and the functions in the trace of the kernel's own warning about
+# its thunks.
 REPORT = re.compile(r"WARNING: (?:.*\n)*?.*</TASK>")
 ITS_TRACE = ("__change_page_attr_set_clr", "set_memory_rw", "module_finalize")
 FIRST_LOAD = "the modules load"
 Run = Callable[[str, Path, Path], Tally]
-# What is said of results that end in the middle.
+# The failure of results that end before the suite does.
 NO_PLAN = "no plan: the suite did not run to its end"
 PROGRAM = ROOT / "build" / "native" / "shadow-stack"
 
@@ -100,12 +101,13 @@ def run_part(part: Part, kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def judge_missed(result: Result) -> Tally:
-    """Judge a boot in which a call lands behind an ENDBR: the kernel must die of that alone."""
+    """Judge a boot with a call to the instruction after an ENDBR: the kernel must die of that call
+    alone."""
     said = ktap.parse(result.status.splitlines())
     tally = Tally(passed=said.passed)
     tally.judge(said.passed > 0, "an entry with ENDBR was not called")
     tally.judge(MISSED in result.console, "no fault: indirect branches are not tracked")
-    # The results end in the middle, so they have no plan.
+    # The kernel dies before the suite ends, so the results have no plan.
     ended = [] if result.exit_code is not None else [NO_PLAN]
     tally.failed += [name for name in said.failed if name not in ended]
     tally.judge(result.exit_code is None, "the kernel goes on after a call behind an ENDBR")
@@ -113,14 +115,15 @@ def judge_missed(result: Result) -> Tally:
 
 
 def run_missed(kernel: str, modules: Path, log: Path) -> Tally:
-    """Boot a kernel in which a call lands behind an ENDBR."""
+    """Boot a kernel in which a call goes to the instruction after an ENDBR."""
     result = boot(request(kernel, modules, log, "noendbr.sh"))
     log.write_text(result.status)
     return judge_missed(result)
 
 
 def judge_flawed(result: Result) -> Tally:
-    """Judge a boot on a processor with ITS: each warning must be the kernel's own, about thunks."""
+    """Judge a boot on a processor with ITS: each warning must be the kernel's own warning about
+    thunks."""
     said = ktap.parse(result.status.splitlines())
     tally = Tally(passed=said.passed, skipped=said.skipped)
     console = result.console
@@ -135,7 +138,8 @@ def judge_flawed(result: Result) -> Tally:
 
 
 def run_flawed(kernel: str, modules: Path, log: Path) -> Tally:
-    """Boot a kernel on a processor for which it makes thunks while it loads a module."""
+    """Boot a kernel on a processor with ITS, for which the kernel makes thunks while it loads a
+    module."""
     base = request(kernel, modules, log, "cet.sh", FLAWED)
     settings = {**kernelsuite.SLOW_SETTINGS, "KMARKERS_SUITES": FLAWED_SUITES}
     result = boot(replace(base, settings=settings))
@@ -161,7 +165,8 @@ BOOTS: dict[str, tuple[str, Run, float]] = {
 
 
 def obstacle(kernel: str) -> Callable[[], str]:
-    """Return a function that says why the kernel cannot boot in this way here."""
+    """Return a function that returns why the kernel cannot boot under Bochs here; empty if it
+    can."""
 
     def why() -> str:
         if found := kernelsuite.obstacle(kernel)():

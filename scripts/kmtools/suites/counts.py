@@ -42,8 +42,8 @@ NOPS = {
 }  # fmt: skip
 NOPS_IN = ("empty-loop", "memcpy-4096", "nop-encodings")
 
-# The fewest and the most instructions that these variants add. What the compiler does to have
-# arguments in their registers differs from one to the next.
+# The fewest and the most instructions that these variants add. Compilers differ in the instructions
+# that move arguments to their registers.
 ADDED = {
     ("sdt-dormant", "sdt-jump"): (1, 1),
     ("sdt-dormant", "sdt-breakpoint"): (1, 3),
@@ -68,12 +68,12 @@ ADDED = {
     ("peer-bpf-kprobe", "bpf-kprobe-off"): (1, 1),
     ("peer-bpf-fentry", "bpf-fentry-off"): (1, 1),
     ("peer-bpf-raw-tracepoint", "bpf-raw-tracepoint-off"): (1, 1),
-    # The program is called.
+    # The BPF program is called.
     ("peer-fprobe", "fprobe-on"): (20, 1000),
     ("peer-bpf-kprobe", "bpf-kprobe-on"): (20, 1000),
     ("peer-bpf-fentry", "bpf-fentry-on"): (20, 1000),
     ("peer-bpf-raw-tracepoint", "bpf-raw-tracepoint-on"): (20, 1000),
-    # A ping runs four sites, and a message two. GCC 16 compares a variable in memory.
+    # A ping executes four sites, and a message two. GCC 16 compares a variable in memory.
     ("macro-ping", "marker-generic"): (8, 12),
     ("macro-ping", "marker-immediate"): (12, 12),
     ("macro-ping", "marker-jump"): (4, 4),
@@ -91,13 +91,14 @@ ADDED = {
     },
 }
 
-# Interrupts are on in these, so a few windows have more instructions than the others.
+# Benchmarks with interrupts enabled, so that a few windows have more instructions than the others.
 OPEN = "lock-pair-"
-# A hit looks its site up, and how long that takes depends on where the site is.
+# Benchmarks whose hits search for the site: the number of instructions depends on the site's
+# address.
 SEARCHED = ("sdt-enabled", "sdt-trapped", "peers-enabled", "peer-kprobe-optimised")
-# Not every kernel has these; one that lacks them must say so.
+# Benchmarks that some kernels lack; the run of such a kernel must name them.
 MAY_LACK = ("peer-fprobe",)
-# Benchmarks that need a second CPU, which there is none of.
+# Benchmarks that need a second CPU, which this tier lacks.
 NEEDS_TWO = "arm-"
 
 # The highest cost of an enabled marker, in units of a tracepoint of the same run.
@@ -109,14 +110,15 @@ TRACEPOINTS = {
     "marker-event": (1, "trace-event"),
 }
 
-# These write records. A window in which a page of the buffer became full has more instructions.
+# Variants that write trace records: a window in which a page of the ring buffer becomes full has
+# more instructions.
 RECORDED = {("marker-enabled", "marker-event"), ("marker-enabled", "trace-event")}
 
 Counts = dict[tuple[str, str], set[Fraction]]
 
 
 def named_lacking(raw: Path) -> set[str]:
-    """The benchmarks that the kernel has not and may lack, as its run names them."""
+    """Return the benchmarks of MAY_LACK that the kernel lacks, as its run names them."""
     env = collect.load_raw("icount", raw).tier.env
     return {name for name in MAY_LACK if f"{rundir.LACKS}{name}" in env}
 
@@ -143,13 +145,14 @@ def count(raw: Path) -> Counts:
 
 
 def between_windows(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fraction]:
-    """Return the slopes between two windows that every block has, each window given as its passes
-    and its instructions.
+    """Return the slopes between two windows that occur in every block. A window is its number of
+    passes and its number of instructions.
 
-    One window of three may have more instructions than its passes have, or two as many more. The
-    slope of the other two, or of these two, is the cost of a pass. So that cost is in every block
-    of three windows; a wrong one is only where the same window has more in every block. Blocks with
-    fewer windows left say nothing.
+    Of three windows, one may have extra instructions, or two may have the same number of extra
+    instructions. The cost of a pass is the slope between the two windows without extra
+    instructions, or between the two with the same extra number. So the cost is among the slopes of
+    every block of three windows; a wrong slope is there only if the same window has extra
+    instructions in every block. Blocks with fewer windows are ignored.
     """
     found = [
         {
@@ -193,13 +196,14 @@ def judge_added(counts: Counts, tally: Tally, lacking: Collection[str] = ()) -> 
 
 
 def judge_successors(counts: Counts, tally: Tally) -> None:
-    """Judge that the successors of published numbers that only kernels have are in the run."""
+    """Check that the run has the successors of published numbers that only kernels can measure."""
     for name in published.unknown(counts, "kernel"):
         tally.judge(name.startswith(NEEDS_TWO), f"{name} is named by an alias, and is not measured")
 
 
 def judge_names(counts: Counts, tally: Tally) -> None:
-    """Judge that kmarkers bench knows the names of all that is measured in a kernel."""
+    """Check that kmarkers bench knows the names of all benchmarks and variants measured in a
+    kernel."""
     missing = benchmark_names.unlisted(counts.keys(), benchmark_names.KERNEL)
     tally.judge(not missing, f"{benchmark_names.TABLE.name} lacks {', '.join(missing)}")
 
@@ -260,7 +264,7 @@ def compare(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suite of two runs that count."""
+    """Return the suite that counts instructions in two boots."""
     kernel = testkernel.kernel_of(ask)
     run = partial(compare, kernel, kernelsuite.MODULES / kernel)
     what = "two runs that count instructions agree"

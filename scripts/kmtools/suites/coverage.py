@@ -42,7 +42,7 @@ def step(*words: object) -> str:
 
 
 def run_everything() -> None:
-    """Build anew, so that no counter is old, and run."""
+    """Build from scratch, so that all counters begin at 0, and run the tests."""
     shutil.rmtree(OUT, ignore_errors=True)
     main, targets = OUT / "main", OUT / "fuzz"
     step(*make(main / "test", main / "kmbench", out=main, extra=FLAGS))

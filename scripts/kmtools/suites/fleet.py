@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures what comparing the runs of very many machines costs: seconds and memory."""
+"""Measures the cost of comparing the runs of thousands of machines: time and memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, judged
 
 SECONDS, MEGABYTES = 60.0, 2000.0
-# If others use more of the machine than this, the seconds of processors are judged.
+# The share of the machine used by other programs above which CPU time is judged, and not elapsed
+# time.
 OTHERS = 0.1
 RUNS = ROOT / "build" / "fleet" / "runs"
 STAT = Path("/proc/stat")
@@ -29,8 +30,8 @@ MAKER = ROOT / "tests" / "tools" / "manyruns.py"
 
 @dataclass(frozen=True)
 class Cost:
-    """What a comparison cost: seconds, seconds of all processors, the share of the machine that
-    others used meanwhile, and megabytes at the peak."""
+    """The cost of a comparison: elapsed seconds, CPU seconds, the share of the machine that other
+    programs used meanwhile, and the peak memory in megabytes."""
 
     seconds: float
     busy: float
@@ -39,8 +40,9 @@ class Cost:
 
     @property
     def judged(self) -> float:
-        """The seconds that count. If others use the machine, the clock tells about them. Those of
-        all processors, one after the other, are more than an idle machine with several takes."""
+        """The seconds that are judged: elapsed time, or CPU time if other programs use the machine,
+        because they lengthen the elapsed time. CPU time is an upper bound: an idle machine with
+        several processors takes less elapsed time."""
         return self.busy if self.others > OTHERS else self.seconds
 
     @property
@@ -49,7 +51,7 @@ class Cost:
         return self.judged <= SECONDS and self.megabytes <= MEGABYTES
 
     def said(self) -> str:
-        """A text with the numbers and what is judged."""
+        """Return a text with the numbers and the judged time."""
         by = "processors" if self.others > OTHERS else "the clock"
         return (
             f"{self.seconds:.1f} s, {self.busy:.1f} s of processors; others used"
@@ -60,15 +62,15 @@ class Cost:
 
 
 def used(stat: str) -> tuple[float, float]:
-    """The seconds that all processors worked, and those that passed on them, as the first line of
-    /proc/stat has them."""
+    """Return the busy seconds and the total seconds of all processors, from the first line of
+    /proc/stat."""
     fields = [int(word) for word in stat.splitlines()[0].split()[1:9]]
     ticks = os.sysconf("SC_CLK_TCK")
     return (sum(fields) - fields[3] - fields[4]) / ticks, sum(fields) / ticks
 
 
 def measure(count: int) -> tuple[Cost, str]:
-    """Compare the runs in a process; returns what it cost, and what it printed."""
+    """Compare the runs in a separate process; returns its cost and its output."""
     words = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "fleet", str(RUNS), "--by", "cpu"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start, at_start = time.monotonic(), used(STAT.read_text())
@@ -84,8 +86,8 @@ def measure(count: int) -> tuple[Cost, str]:
 
 
 def judge(count: int) -> bool:
-    """Make runs, compare them, and print the cost; returns whether it is within the limits. On
-    fewer runs the limits are the same."""
+    """Make runs, compare them, and print the cost; returns whether it is within the limits. The
+    limits do not depend on the number of runs."""
     shutil.rmtree(RUNS, ignore_errors=True)
     path = os.pathsep.join([str(ROOT / "scripts"), os.environ.get("PYTHONPATH", "")])
     try:

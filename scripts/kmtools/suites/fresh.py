@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the README's commands in minimal Debian systems, in which all that they need is missing.
+"""Runs the README's commands in minimal Debian systems, without any of the packages that they need.
 
-For each suite, a root holds Debian's essential packages and apt. There, exactly the commands of
-the README are run as root. In another root they are run as a user: they do all that is possible
-without root, and name a command that installs the rest, which is then run as root. The first root
-gets no test kernels of this machine; the others may read them.
+For each suite, a root holds Debian's essential packages and apt. There, exactly the commands of the
+README are run as root. In another root they are run as a user: they must do all that is possible
+without root, and print a command that installs the missing packages, which is then run as root. The
+first root gets no test kernels of this machine; the others may read them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ABLE = {
 }
 Times = dict[str, dict[str, float]]
 BEGIN, END = "<!-- times: make check-fresh -->", "<!-- end of times -->"
-# Lines of a log that end a part: installing, and measuring in user space.
+# Log lines at the end of a part: installation, and measurement in user space.
 MARKS = {
     "set-up": re.compile(r"setup: ready"),
     "native": re.compile(r"^A dormant marker costs"),
@@ -93,7 +93,7 @@ class Visit:
 
     @property
     def timed(self) -> str:
-        """The name under which its times are kept: short runs have a name of their own."""
+        """The name under which the times of this root are kept; short runs have a separate name."""
         return f"{self.name}-quick" if self.variables.get("QUICK") else self.name
 
 
@@ -118,7 +118,7 @@ def load_times(path: Path) -> Times:
 
 
 def add_times(path: Path, name: str, times: Mapping[str, float]) -> None:
-    """Keep the times of the steps in one root, beside those of other roots."""
+    """Add the times of the steps in one root to the file, which also holds those of other roots."""
     known = load_times(path)
     known[name] = known.get(name, {}) | {step: round(took, 1) for step, took in times.items()}
     write_whole(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
@@ -152,7 +152,7 @@ def times_table(times: Times, suites: Mapping[str, str]) -> str:
 
 
 def put_times(readme: Path, path: Path, suites: Mapping[str, str]) -> None:
-    """Replace the table of times of a page."""
+    """Replace the table of times in a page."""
     text = readme.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:
         raise UnableError(f"{readme} has no lines {BEGIN} and {END}")
@@ -205,7 +205,7 @@ def make_bundle() -> Path:
 
 
 def follow(process: subprocess.Popen[bytes], log: Path, label: str) -> str:
-    """Write a command's output to a log, each line with its second; show its progress."""
+    """Write a command's output to a log, each line with the elapsed seconds; show its progress."""
     assert process.stdout is not None
     began = shown = time.monotonic()
     said = rest = ""
@@ -229,7 +229,7 @@ def follow(process: subprocess.Popen[bytes], log: Path, label: str) -> str:
 
 
 def take(visit: Visit, step: Step) -> bool:
-    """Do one step; return whether code and output are as expected."""
+    """Run one step; return whether exit code and output are as expected."""
     label = f"{visit.name}-{step.name}"
     command = visit.mend if step.name == "mend" else step.command
     known = load_times(WORK / "times.json").get(visit.timed, {}).get(step.name)
@@ -250,7 +250,7 @@ def take(visit: Visit, step: Step) -> bool:
     if step.says and not re.search(step.says, said):
         wrong.append(f"the output lacks {step.says!r}")
     if not wrong:
-        # Only steps that passed keep their times.
+        # Only times of passed steps are kept.
         visit.times[step.name] = took
         visit.times |= {f"{step.name} {what}": at for what, at in marks(log).items()}
         visit.tally.passed += 1
@@ -263,7 +263,7 @@ def take(visit: Visit, step: Step) -> bool:
 
 
 def remove_leftovers() -> None:
-    """Remove the roots of killed runs: no process holds their locks."""
+    """Remove the roots of killed runs, whose locks no process holds."""
     for path in WORK.glob("*.lock"):
         with contextlib.suppress(UnableError), alone(path, "another process works in it"):
             Root(path.with_suffix(""), None, None).remove()
@@ -288,7 +288,7 @@ def visiting(suite: str, user: bool, cache: bool, variables: Mapping[str, str]) 
 def visit_root(
     suite: str, user: bool, cache: bool, wanted: list[str], variables: Mapping[str, str]
 ) -> Tally:
-    """Do all steps in one root, or the wanted ones and what they need."""
+    """Run all steps in one root, or the wanted steps and the steps that they need."""
     commands = readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
     steps = user_steps(commands) if user else root_steps(commands)
     needed = {"install", "clone", *(["bare-bench", "mend"] if user else [])}
@@ -309,7 +309,7 @@ def visit_root(
 
 def compile_in(suite: str) -> Tally:
     """Build every program of user space with the compiler of a bare system: a newer one warns of
-    more. There are few layouts, which takes less time."""
+    more. Few layouts are built, to save time."""
     install, clone, *_ = root_steps(readme_commands((ROOT / "README.md").read_text("utf-8")))
     build = Step("native", "cd kmarkers && scripts/setup --native && make native")
     with visiting(suite, False, True, {"EXTRA": "-DBENCH_FEW_LAYOUTS"}) as visit:
@@ -329,8 +329,8 @@ def obstacle() -> str:
 
 
 def suites() -> list[Suite]:
-    """Return what continuous integration does: a short `make bench` in the oldest system, and a
-    build in a newer one."""
+    """Return the suites for continuous integration: a short `make bench` in the oldest system, and
+    a build in a newer one."""
     bench = partial(visit_root, "bookworm", False, True, ["bench"], {"QUICK": "1"})
     what = "make bench in a bare Debian 12"
     return [
@@ -348,7 +348,7 @@ def suites() -> list[Suite]:
 def run(
     roots: Iterable[str], who: Iterable[str], steps: list[str], quick: bool, cached: bool
 ) -> Tally:
-    """Do the steps in the roots, as root and as a user; return the sum of the results."""
+    """Run the steps in the roots, as root and as a user; return the sum of the results."""
     require_root("unpacking bare systems")
     variables = {"QUICK": "1"} if quick else {}
     total = Tally()
@@ -359,7 +359,7 @@ def run(
 
 
 def keep_times() -> None:
-    """Put the times into CONTRIBUTING.md."""
+    """Write the kept times to CONTRIBUTING.md."""
     put_times(TIMES_PAGE, WORK / "times.json", SUITES)
 
 

@@ -40,7 +40,8 @@ def run_target(name: str, seconds: int) -> Tally:
     log = LOGS / f"fuzz-{name}.log"
     log.unlink(missing_ok=True)
     words: list[object] = ["nice", FUZZ / f"fuzz-{name}", f"-max_total_time={seconds}"]
-    # The sandbox of the emulator maps one small file repeatedly, over 4 GiB.
+    # The memory limit is off, because the emulator's sandbox maps one small file repeatedly, over 4
+    # GiB.
     words += [f"-max_len={MAX_BYTES}", "-rss_limit_mb=0", "-print_final_stats=1"]
     words += [f"-artifact_prefix={FUZZ}/{name}-", corpus]
     if processes.run(words, log):
@@ -69,9 +70,9 @@ def fuzz(targets: Sequence[str], seconds: int) -> Tally:
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suite of the targets that are asked for."""
+    """Return the suite of the requested targets."""
     targets = ask.choice("targets", TARGETS) or list(TARGETS)
-    # A fuzzer takes 0 seconds to mean no limit.
+    # For libFuzzer, 0 seconds means no limit.
     seconds = ask.number("seconds", os.environ.get("FUZZ_SECONDS") or SECONDS)
     usual = 60.0 + seconds * len(targets) / (os.cpu_count() or 1)
     what = f"{', '.join(targets)}, for {seconds} s each"

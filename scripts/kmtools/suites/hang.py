@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Checks that hung guests are detected soon and classified, and that a busy guest is not ended.
 
-Each guest is a boot of its own. In one, a module keeps interrupts off. In others, a module executes
-a breakpoint for ever, every CPU is idle, or the emulator is told to stop.
+Each guest is a boot of its own. In one, a module keeps interrupts disabled. In others, a module
+executes a breakpoint for ever, every CPU is idle, or QEMU's monitor pauses the guest.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
 SILENCE = 5.0
-# What must be reported of each guest; None if nothing may be reported.
+# The pattern of the report about each guest; None if nothing may be reported.
 HOW: dict[str, str | None] = {
     "interrupts": r"CPU [01] takes no interrupt and stays at ffffffffc",
     "breakpoint": r"CPU [01] executes a breakpoint at ffffffffc\w+ for ever; memory holds cc",
@@ -36,7 +36,7 @@ STOP = "# stop now"
 
 
 def judge(how: str, result: Result) -> Tally:
-    """Judge whether the right reason is reported for a guest."""
+    """Check that the expected reason is reported for a guest."""
     wanted = HOW[how]
     missed = []
     if wanted is None:
@@ -52,7 +52,7 @@ def judge(how: str, result: Result) -> Tally:
 
 
 def run_one(kernel: str, modules: Path, how: str, out: Path) -> Tally:
-    """Boot one guest and judge what is reported of it."""
+    """Boot one guest and judge the report about it."""
     with tempfile.TemporaryDirectory(prefix="kmarkers-hang-") as scratch:
         control = Path(scratch, "control")
 

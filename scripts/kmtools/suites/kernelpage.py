@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Documentation/kernels.md: which modules were tested in which kernels, when, and of which commit.
+"""Writes Documentation/kernels.md: the results of each module in each kernel, with date and commit.
 
-`kmarkers check matrix` and `check debug` keep what they found in build/matrix/; `kmarkers publish
+`kmarkers check matrix` and `check debug` keep their results in build/matrix/; `kmarkers publish
 kernels` moves it to results/kernels.json, and writes the page from that. The test `kernels` fails
-when the page no longer speaks of the suites that there are.
+if the published results lack suites of the tree or are older than them.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ KEPT = ROOT / "build" / "matrix"
 STORE = ROOT / "results" / "kernels.json"
 PAGE = ROOT / "Documentation" / "kernels.md"
 TITLE = "Modules by kernel"
-# Red on every page that shows this file.
+# A sign for failures, which is red in every viewer.
 RED = "\N{LARGE RED CIRCLE}"
 NOT_RUN = f"{RED} **not run**"
 PASS, FAIL, SKIP, NEVER = "pass", f"{RED} **fail**", "skip", "*not run*"
-# The suites of each module; all others are those of the modules together.
+# The suites of each module; all other suites test several modules together.
 COLUMNS = {
     "patcher": ("core", "handler_path", "kprobes", "landing"),
     "immediate": ("settable",),
@@ -49,7 +49,7 @@ COLUMNS = {
     "bench": ("bench", "bench_groups", "packets"),
 }  # fmt: skip
 TOGETHER = "together"
-# These have no script in tests/vm/suites.
+# Suites without a script in tests/vm/suites.
 OUTSIDE = ("build", "alarm", "boot")
 PAGE_HEAD = """\
 <!-- SPDX-License-Identifier: GPL-2.0-only -->
@@ -114,7 +114,7 @@ def stored() -> dict[str, Kept]:
 
 
 def found() -> list[Kept]:
-    """Return the results that are kept and not published, in the order of kernels.txt."""
+    """Return the results that are not yet published, in the order of kernels.txt."""
     paths = (KEPT / f"{entry.name}.json" for entry in listed())
     return [read(read_json(path, SHAPE)) for path in paths if path.is_file()]
 
@@ -152,7 +152,7 @@ def row(entry: Entry, one: Kept | None) -> list[str]:
     if one is None:
         return [entry.name, *3 * ["-"], *len(parts) * [NEVER]]
     known = {name for names in parts.values() for name in names}
-    # Whatever else failed: the fetch, the run, the log of the kernel.
+    # Results outside of the columns: failures of the fetch, of the run, or in the kernel's log.
     strange = {name: tally for name, tally in one.suites.items() if name not in known}
     cells = {name: cell(names, one.suites) for name, names in parts.items()}
     if any(tally.failed for tally in strange.values()):
@@ -168,7 +168,7 @@ def reasons(kept: Iterable[Kept]) -> list[str]:
         for name, tally in one.suites.items():
             failed += [f"- FAILED {one.kernel} {name}: {what}" for what in tally.failed]
             for reason in tally.skipped:
-                # A reason may stand behind the name of a test.
+                # A reason may follow the name of a test.
                 why[f"skip: {reason.partition(': ')[2] or reason}"].append((one.kernel, name))
         absent = [name for name in wanted if name not in one.suites]
         if absent:
@@ -182,7 +182,7 @@ def reasons(kept: Iterable[Kept]) -> list[str]:
 
 
 def needs(entry: Entry) -> str:
-    """Return what the row of a kernel without results takes."""
+    """Return what is needed to fill the row of a kernel without results."""
     if entry.suite.startswith("ubuntu-"):
         return "an archive of Ubuntu, which KMARKERS_UBUNTU names"
     if entry.debug or entry.role == catalogue.UPSTREAM:
@@ -191,7 +191,7 @@ def needs(entry: Entry) -> str:
 
 
 def without_results(kept: Mapping[str, Kept]) -> list[str]:
-    """Return a line for each thing that rows without results need."""
+    """Return a line for each requirement of rows without results."""
     why = defaultdict(list)
     for entry in listed():
         if entry.name not in kept:
@@ -247,8 +247,8 @@ def changed(name: str) -> str:
 
 
 def judge(kept: Mapping[str, Kept]) -> Tally:
-    """Judge what is published: all suites of the tree in each kernel that gates, and no row older
-    than one of its suites."""
+    """Judge the published results: each gating kernel must have all suites of the tree, and no row
+    may be older than one of its suites."""
     tally = Tally()
     days = {name: changed(name) for name in suites_of_tree()}
     for entry in listed():
@@ -272,7 +272,7 @@ def run(log: Path) -> Tally:
 
 
 def suites_of(_: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return the suite that looks at the page."""
+    """Return the suite that checks the page."""
 
     def obstacle() -> str:
         return "" if changed("core") else "git knows no dates of suites here: clone with history"

@@ -27,14 +27,15 @@ TESTS = ROOT / "tests" / "vm"
 JOBS = TESTS / "jobs"
 READER = ROOT / "examples" / "reader"
 MODULES = ROOT / "build" / "modules"
-# With flags of their own, these builds and those for a shell would compile everything in turn.
+# These flags are the same as for `lab shell`: with other flags, the two kinds of builds would
+# recompile everything each time.
 MAKE_ARGS = ["-s", "KMARKERS_TESTS=m"]
 STRIPPED = "example_client"
 TIMEOUT_SECONDS = 1200.0
-# What the first boot, which does little, takes on 2 idle cores. Where it takes longer, the tests
-# have more time, too.
+# The usual time of the first boot, which is short, on 2 idle cores. If it takes longer, the time
+# limit of the tests is raised in proportion.
 ALARM_SECONDS, ALARM_DEBUG_SECONDS = 15.0, 30.0
-# The table names kernels that take longer.
+# The time above which the table marks a kernel as slow.
 SLOW_SECONDS, SLOW_DEBUG_SECONDS = 240.0, 360.0
 WARN_MODULE = "kmarkers_test_warn"
 WARN_TEST = "module that warns loads"
@@ -45,10 +46,10 @@ UNWATCHED_REPORT = "a marker where RCU is not watching"
 
 # Boot parameters for the parts of debug kernels, and the sizes of their tests.
 PANIC_ON_WARN = "panic_on_warn=1"
-# Without randomness no address is hashed.
+# Until the kernel has randomness, it prints no hashed addresses.
 RANDOMNESS = "random.trust_cpu=on"
-# An interrupt while the first CPU is identified finds its features cleared, and with five levels of
-# page tables KASAN then takes every address for a wild one.
+# Five levels of page tables are off: an interrupt while the kernel identifies the first CPU sees
+# cleared CPU features, and KASAN then reports every address as wild.
 FOUR_LEVELS = "no5lvl"
 APPEND = {"kasan": (PANIC_ON_WARN, FOUR_LEVELS), "kcsan": (), "clang": ()}
 DEBUG_SETTINGS = {
@@ -60,7 +61,7 @@ DEBUG_SETTINGS = {
     "KMARKERS_STEP": 6,
 }
 
-# Sizes for slow emulators, where what storms and samples find by luck is left to other commands.
+# Sizes for slow emulators: other commands run long storms and large samples.
 SLOW_SETTINGS = {"KMARKERS_BATCHES": 30, "KMARKERS_CYCLES": 3, "KMARKERS_SAMPLES": 4}
 
 # Sizes for short storms; other commands run the long ones.
@@ -70,7 +71,7 @@ SHORT_SETTINGS = {
     "KMARKERS_ORDERS": "example_client example_probe",
 }
 
-# Those of "make check", and of other kernels in "make check-full": fewer storms and samples still.
+# Sizes for "make check", and for other kernels in "make check-full": even fewer storms and samples.
 FEW_SETTINGS = {
     **SHORT_SETTINGS,
     "KMARKERS_BATCHES": 100,
@@ -109,17 +110,18 @@ class Outcome:
         return total
 
     def fail(self, suite: str, why: str) -> None:
-        """Note a failure outside of the tests."""
+        """Record a failure outside of the tests."""
         self.suites.setdefault(suite, Tally()).failed.append(why)
 
 
 def findings(log: str) -> list[str]:
-    """Return the lines of a build's output that a clean build does not print."""
+    """Return the warnings and errors in a build's output."""
     return [line for line in log.splitlines() if FINDING.search(line) and not HARMLESS.search(line)]
 
 
 def obstacle(kernel: str) -> Callable[[], str]:
-    """Return a function that says why a kernel cannot boot here: no rights, or no kernel."""
+    """Return a function that returns why a kernel cannot boot here, such as missing privileges or a
+    missing kernel; empty if it can."""
 
     def why() -> str:
         if found := chroot.obstacle():
@@ -134,7 +136,7 @@ def obstacle(kernel: str) -> Callable[[], str]:
 
 
 def kmlive(modules: Path) -> Path:
-    """Return where the program is that the suite of the benchmarks runs."""
+    """Return the path of kmlive, the program that the suite of the benchmarks runs."""
     return modules.with_name(f"{modules.name}-programs") / "kmlive"
 
 
@@ -150,7 +152,8 @@ def build(name: str, modules: Path, log: Path) -> Tally:
     if code and not found:
         found = ["make failed"]
     if found:
-        # The next make would not compile these files again, and would not warn again.
+        # The objects are removed, because the next make would not compile these files and warn
+        # again.
         shutil.rmtree(object_dir(name, ROOT), ignore_errors=True)
     else:
         strip_copies(modules, STRIPPED)
@@ -158,7 +161,8 @@ def build(name: str, modules: Path, log: Path) -> Tally:
 
 
 def boot_patiently(request: Request, retries: list[str]) -> Result:
-    """Boot, again if the emulator crashed. `retries` gets the reasons; all logs are kept."""
+    """Boot a kernel, and repeat the boot if the emulator crashed. `retries` gets the reasons; all
+    logs are kept."""
     built = request.modules.glob("*.ko") if request.modules else ()
     names = [module.stem.replace("-", "_") for module in built]
     while True:
@@ -194,7 +198,7 @@ def run_alone(request: Request, log: Path) -> Tally:
 
 
 def appended(entry: Entry) -> list[str]:
-    """Return the words that a kernel's command line has beyond those of all kernels."""
+    """Return the words of a kernel's command line that other kernels do not have."""
     words = [word for part in entry.debug for word in APPEND[part]]
     return [RANDOMNESS, *words] if entry.debug else []
 
@@ -208,7 +212,8 @@ def boot_and_run(
     settings: Settings | None = None,
     pace: float = 1.0,
 ) -> Result:
-    """Boot and run a script, with all files that it needs. `pace` lengthens the limit."""
+    """Boot a kernel and run a script, with all files that it needs. `pace` is a factor for the time
+    limit."""
     program = kmlive(modules)
     request = Request(
         kernel=entry.name,
@@ -244,7 +249,8 @@ def alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
 
 
 def unwatched(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
-    """Boot a kernel that checks RCU: it must report only the marker where RCU does not watch."""
+    """Boot a kernel with PROVE_RCU: it must report only the marker that is hit where RCU does not
+    watch."""
     result = boot_and_run(entry, modules, out, outcome, "unwatched.sh")
     failed = ktap.parse(result.status.splitlines()).failed
     if failed == [UNWATCHED_TEST] and UNWATCHED_REPORT in result.console:
@@ -283,7 +289,7 @@ def build_and_test(
     settings: Settings,
     lists: Sequence[list[str]] = (),
 ) -> None:
-    """Build, check that a warning is noticed, and run the tests."""
+    """Build, check that a kernel warning is detected, and run the tests."""
     outcome.suites["build"] = build(entry.name, modules, out / "build.log")
     if not outcome.suites["build"].failed:
         started = time.monotonic()
@@ -309,7 +315,7 @@ def judge(result: Result, outcome: Outcome, settings: Settings) -> None:
     """Add the results of a boot to the outcome of its kernel; the settings name its suites."""
     suites = ktap.by_suite(result.status.splitlines())
     wanted = str(settings.get("KMARKERS_SUITES", "")).split()
-    # A guest that did not end has the better reason.
+    # If the guest did not end, its reason is reported instead.
     if result.exit_code is not None:
         least.check_suites(suites, outcome.kernel, wanted)
     for name, tally in suites.items():

@@ -3,7 +3,7 @@
 
 A module with values and markers in each of its files is generated and built for a test kernel. A
 copy without its tables is the same module without sites. The test kernel loads and unloads both in
-turn. Judged is the ratio of the medians of a load and an unload together. Most trace events of the
+turn. The ratio of the medians of load and unload together is judged. Most trace events of the
 module are added after the load and removed after the unload. The test kernel waits for that each
 time, and the wait is printed.
 """

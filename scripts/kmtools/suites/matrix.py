@@ -22,11 +22,12 @@ from kmtools.suites.kernelpage import Kept
 from kmtools.suites.kernelsuite import Outcome
 
 USUAL_SECONDS = 240.0
-# What another kernel can break: not the order in which modules come, which is ours.
+# The suites that another kernel can break. The order of loading modules does not depend on the
+# kernel.
 GATE_SUITES = [
     row.name for row in registry.guest_rows() if "short" in row.sets and row.name != "orders"
 ]
-# What storms and samples find by luck is left to the default kernel, and to the matrix.
+# Short storms and small samples: long ones are run by the default kernel, and by the matrix.
 GATE_SETTINGS = {**kernelsuite.FEW_SETTINGS, "KMARKERS_SUITES": " ".join(GATE_SUITES)}
 
 
@@ -69,7 +70,7 @@ def short_version(qemu: str) -> str:
 
 
 def notes(outcomes: Iterable[Outcome]) -> list[str]:
-    """Return a line for every failure, skip, retry and kernel that took long."""
+    """Return a line for every failure, skip, retry and slow kernel."""
     lines = []
     for one in outcomes:
         for suite, tally in one.suites.items():
@@ -110,10 +111,11 @@ def keep(outcome: Outcome) -> None:
 
 
 def in_kernel(kernel: str, keeps: bool, log: Path) -> Tally:
-    """Build for a kernel and run tests inside it: all in two boots, and keep the results, or those
-    of a gate in one."""
+    """Build for a kernel and run tests inside it: if `keeps` is set, all suites in two boots, whose
+    results are kept; else the gate suites in one boot."""
     settings = None if keeps else GATE_SETTINGS
-    # One boot of all takes longer than a guest may where others run beside it.
+    # A single boot for all suites would exceed the time limit of a guest if other programs run in
+    # parallel.
     lists = registry.guest_lists() if keeps else ()
     outcome = kernelsuite.run_or_say(kernel, log.with_suffix(""), settings=settings, lists=lists)
     if keeps:
@@ -124,7 +126,7 @@ def in_kernel(kernel: str, keeps: bool, log: Path) -> Tally:
 
 
 def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return a suite for each kernel: that which is named, those that gate, or all of a kind."""
+    """Return a suite for each kernel: the named one, the gating ones, or all of a kind."""
     listed = kernelpage.listed()
     default = testkernel.kernel_of(ask)
     chosen: dict[str, bool] = {}

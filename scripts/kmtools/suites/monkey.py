@@ -2,8 +2,8 @@
 """Uses tracefs at random, while modules with markers, SDT probes and functions are loaded and
 unloaded.
 
-Freed memory is poisoned in this boot, and what is written to it is reported. The seed is printed:
-it chooses the commands of each user, but not when the commands of different users meet.
+Freed memory is poisoned in this boot, and the kernel reports writes to it. The seed is printed: it
+determines the commands of each user, but not the interleaving of different users.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from kmtools.suites import kernelsuite, testkernel
 SECONDS, SHORT_SECONDS = 600, 60
 # The kernels of the weekly set, unless one is named.
 KERNELS = ("6.1", "6.12", "7.2")
-# What a boot and its end may take beside the commands, on a machine that does much else.
+# The time limit of boot and shutdown, in addition to the commands, on a busy machine.
 AROUND_SECONDS = 900.0
-# In MB.
+# The memory of the guest in MB.
 MEMORY = 1536
 
 
 def run(kernel: str, seconds: int, seed: int, log: Path) -> Tally:
-    """Boot a kernel in which freed memory is poisoned, and let users loose in it."""
+    """Boot a kernel in which freed memory is poisoned, and run the job monkey.sh in it."""
     request = Request(
         kernel=kernel,
         job=kernelsuite.JOBS / "monkey.sh",
@@ -57,7 +57,7 @@ def suite(kernel: str, name: str, seconds: int, seed: int) -> Suite:
 
 
 def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return the suites of these names; without a seed the time is one."""
+    """Return the suites of these names; the default seed is the current time."""
     seed = ask.number("seed", int(time.time()))
     default = testkernel.kernel_of(ask)
     found = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Breaks the code on purpose, and shows which test fails.
+"""Breaks the code on purpose, and checks that a test fails.
 
 Each mutant of tests/mutants/ changes a copy of the sources, which is built and tested. The tests
 that the mutant names must pass without the change, and one of them must fail with it. A crash and
@@ -9,10 +9,10 @@ in spite of a fault. Logs are kept in build/mutants/.
 tests/mutants/ has a file for each module, with a section for each file that is broken: "--- FILE".
 A mutant is "@@ NAME: what is broken", then a line that says where its tests run and which they are.
 It begins with "user", "sanitized", "kernel" (with suites of tests/vm/suites, if the tests are no C
-cases) or "tools" (tests/tools). Behind ": " are the tests of which one must fail, and after
-"; model " the variant of tests/model that is broken in the same way. The change follows as in a
-diff, without line numbers; "..." is between its places. The old lines must be in the file exactly
-once: if they are not, the code has changed, and the mutant must be written anew.
+cases) or "tools" (tests/tools). Behind ": " are the tests of which one must fail, and after ";
+model " the variant of tests/model that is broken in the same way. The change follows as in a diff,
+without line numbers; "..." is between its places. The old lines must occur in the file exactly
+once; else the code has changed, and the mutant must be rewritten.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ TREE = SCRATCH / "tree"
 PARTS = (
     *("base", "patcher", "immediate", "markers", "sdt", "entry", "bench_modules", "native"),
     *("include", "tests", "Kbuild", "kmarkers.mk", "entry.mk", "examples"),
-    # What the tests of the tools read.
+    # Files that the tests of the tools read.
     *("scripts", "results", "pyproject.toml", "kernels.txt"),
 )
 BATCHES = 5000
 HANG_SECONDS, TOOLS_SECONDS = 30.0, 600.0
-# A guest that stands still is ended much earlier. A slow guest must not count as caught.
+# A guest that hangs is ended much earlier. A slow guest must not count as a caught mutant.
 BOOT_SECONDS = 1200.0
 SANITIZE = "-fsanitize=address -O1 -fno-omit-frame-pointer"
 
@@ -178,7 +178,7 @@ def build_user(ground: Ground, log: Path) -> Path:
 
 
 def how(code: int | None, failed: Iterable[str]) -> str:
-    """Return how a run of one test failed; empty if it passed."""
+    """Return a text that says how a run of one test failed; empty if it passed."""
     if code is None:
         return "hangs"
     if code < 0:
@@ -212,7 +212,7 @@ def run_tools(mutant: Mutant, log: Path) -> list[str]:
     for test in mutant.tests:
         one = log.with_name(f"{log.stem}-{test.replace(':', '-')}.log")
         one.unlink(missing_ok=True)
-        # Nothing compiled of the code as it was may be taken for that of the mutant.
+        # No bytecode or cache of the unchanged code may be used for the mutant.
         words = ["-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         place = ["-c", TREE / "pyproject.toml", TREE / "tests" / "tools" / test]
         code = exit_code([sys.executable, *words, *place], one, TOOLS_SECONDS)
@@ -226,7 +226,7 @@ def run_tools(mutant: Mutant, log: Path) -> list[str]:
 
 
 def programs(mutant: Mutant, log: Path) -> list[tuple[Path, str]]:
-    """The program that the suites of the benchmarks run, built from the tree."""
+    """Return the program that the suites of the benchmarks run, built from the tree."""
     if not {"bench", "packets"} & {*mutant.suites}:
         return []
     out = SCRATCH / "guest"
@@ -253,7 +253,7 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
             *((TREE / "scripts" / name, f"/target/{Path(name).name}") for name in target.FILES),
         ],
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
-        # Only a kernel that preempts itself preempts a task inside a run.
+        # Only a kernel with full preemption preempts a task inside a run.
         append="preempt=full",
         timeout=BOOT_SECONDS,
     )
@@ -276,7 +276,7 @@ def run_kernel(mutant: Mutant, kernel: str, log: Path) -> list[str]:
 
 
 def run_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
-    """Run the named tests against the tree as it is."""
+    """Run the named tests against the present tree."""
     log.unlink(missing_ok=True)
     if mutant.ground is Ground.KERNEL:
         return run_kernel(mutant, kernel, log)
@@ -313,7 +313,7 @@ def check_sound(mutants: Sequence[Mutant], kernel: str) -> None:
 
 
 def ask_model(mutant: Mutant) -> str:
-    """Return what the model checker finds for the same fault; empty if it is not run."""
+    """Return the model checker's verdict on the same fault; empty if the checker is not run."""
     script = TREE / "tests" / "model" / "run.py"
     if not mutant.model or not script.is_file() or not shutil.which("spin"):
         return ""
@@ -325,7 +325,7 @@ def ask_model(mutant: Mutant) -> str:
 
 
 def run_all(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Verdict]:
-    """Run every mutant, and print its row as soon as it is known."""
+    """Run every mutant, and print each row as soon as its verdict is known."""
     copy_sources()
     check_sound(mutants, kernel)
     print(f"{'mutant':25} {'what is broken':56} caught by")
@@ -356,7 +356,7 @@ def chosen(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suite of the mutants that are asked for."""
+    """Return the suite of the requested mutants."""
     wanted = chosen(ask.words("mutants"), ask.flag("no_kernel"))
     kernel = testkernel.kernel_of(ask)
 

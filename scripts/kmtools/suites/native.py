@@ -22,7 +22,7 @@ SANITIZED = ROOT / "build" / "sanitize"
 COMMON_FLAGS = "-O1 -fno-omit-frame-pointer -fno-sanitize-recover=all -DBENCH_FEW_LAYOUTS"
 COMPARISONS = 100_000
 INPUTS = 3_000
-# One of the storms applies ten times as many: a million.
+# The number of batches of long storms; one storm applies ten times as many, a million.
 LONG_BATCHES = 100_000
 LONG_COMPARISONS = 10_000_000
 STORM = "patcher_storm_of_kinds"
@@ -81,7 +81,8 @@ def run_variant(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
         programs = [variant.out / name for name in ("test", "flight", "emulate")]
         if processes.run(userspace.make(*programs, out=variant.out, extra=flags), log):
             return Tally(failed=[f"building for user space: see {log}"])
-        # The shadow memory for threads may collide with a program that is mapped at random.
+        # Address randomisation is off, because a program at a random address may overlap
+        # ThreadSanitizer's shadow memory.
         prefix = ["setarch", "-R"] if "thread" in variant.flags else []
         if prefix and processes.captured([*prefix, "true"]).returncode:
             prefix = []
@@ -92,7 +93,8 @@ def run_variant(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
         if too_short(log.read_text(errors="replace"), variant.seconds):
             tally.failed.append(f"{STORM} ended before {variant.seconds} s")
         tally.add(program([*prefix, variant.out / "flight"], "flight: wrong phase", log))
-        # The tested code is the same in all variants, and the sandbox needs 4 GiB of addresses.
+        # The emulator is tested in one variant only: its code is the same in all, and its sandbox
+        # needs 4 GiB of address space.
         if not variant.flags:
             tally.add(run_ktap([variant.out / "emulate", comparisons], log))
         return tally

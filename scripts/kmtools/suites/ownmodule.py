@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The benchmark of a module outside this tree, built and counted as `bench --module` does it."""
+"""Checks the benchmark of a module outside this tree, built and counted as by `bench --module`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ ADDED = {"plain-clone": 0, "marked": 1}
 
 
 def counted(kernel: str, modules: Path, source: Path, out: Path) -> counts.Counts:
-    """Build a module of others, load it after ours in a test kernel, and count what it adds."""
+    """Build a module from outside this tree, load it after ours in a test kernel, and count the
+    instructions that its variants add."""
     own, log = out / "modules", out / "build.log"
     if build_modules(kernel, source, own, [], log, uses=ROOT):
         raise FailedError(f"{source.name} does not build, see {log}")
@@ -33,7 +34,8 @@ def counted(kernel: str, modules: Path, source: Path, out: Path) -> counts.Count
 
 
 def run(kernel: str, modules: Path, log: Path) -> Tally:
-    """Count the example's benchmark, and see that a module without one is named."""
+    """Count the instructions of the example's benchmark, and check that an error names a module
+    without a benchmark."""
     tally = Tally()
     out = log.with_suffix("")
     out.mkdir(parents=True, exist_ok=True)
@@ -49,7 +51,7 @@ def run(kernel: str, modules: Path, log: Path) -> Tally:
         adds = found.get((BENCHMARK, variant)) == {count + added for count in base}
         tally.judge(adds, f"{variant} does not add {added} instructions")
     said = ""
-    # What is printed about the boot that must fail is no news.
+    # The output about the boot that must fail goes to a log.
     with (out / "refused.log").open("w") as refused, contextlib.redirect_stderr(refused):
         try:
             counted(kernel, modules, EXAMPLES / "client", out)

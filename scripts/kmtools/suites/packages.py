@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Installs the Debian packages in bare systems, and boots the kernels of these with the modules.
+"""Installs the Debian packages in bare systems, and boots the kernels of these systems with the
+modules.
 
-In a bare root tests/packages/root.sh does what users do with packages; a later version is made of
-the same sources. What DKMS built there is booted in the kernel of the same Debian three times:
-without Secure Boot, with firmware that has DKMS's key, and with a kernel that demands signatures
-and has no such key. What DKMS built for a kernel that was installed later is booted in that one.
+In a bare root tests/packages/root.sh installs, upgrades and removes the packages as users do; a
+later version is built from the same sources. The modules that DKMS built there are booted in the
+kernel of the same Debian three times: without Secure Boot, with firmware that has DKMS's key, and
+with a kernel that demands signatures and lacks that key. Modules that DKMS built for a kernel
+installed later are booted in that kernel.
 """
 
 from __future__ import annotations
@@ -36,13 +38,13 @@ SCRIPT = ROOT / "tests" / "packages" / "root.sh"
 SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13"}
 MODPROBE, BASH = "/usr/sbin/modprobe", "/usr/bin/bash"
 USUAL_SECONDS = 600
-# Each boot: its settings, and words for the kernel.
+# The names of the boots.
 PLAIN, ENROLLED, REFUSED, LATER = "plain", "enrolled", "refused", "later"
 ENFORCE = "module.sig_enforce=1"
 
 
 def later(text: str) -> str:
-    """Return the version that follows this one in the test of upgrades."""
+    """Return the version that follows `text` in the test of upgrades."""
     return f"{text}.1"
 
 
@@ -71,7 +73,8 @@ def make_later(log: Path) -> list[Path]:
     for path in sources(ROOT):
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tree / path)
-    # Left out of the sources, because a build does not read them otherwise.
+    # The results are copied separately: sources() leaves them out, because other builds do not read
+    # them.
     shutil.copytree(ROOT / "results", tree / "results", ignore=shutil.ignore_patterns("local"))
     change_version(tree, later(version()))
     return make(tree, log)
@@ -126,13 +129,14 @@ def run_root(root: Root, suite: str, log: Path) -> Tally:
 
 
 def entry_of(suite: str, part: str = PLAIN) -> Entry:
-    """Return the kernel of a Debian that its headers are for, or the one installed later."""
+    """Return the kernel that matches the headers of a Debian suite, or the kernel installed
+    later."""
     entry = next(e for e in catalogue.load() if e.suite == suite and e.role == "gates")
     return catalogue.find(f"{entry.name}-rt") if part == LATER else entry
 
 
 def host_files(root: Root) -> list[tuple[Path, str]]:
-    """Return scripts/host and what it reads and runs, as additions to an initramfs."""
+    """Return scripts/host and the files that it uses, as additions to an initramfs."""
     kbuilds = [ROOT / "Kbuild", *ROOT.glob("*/Kbuild")]
     files = [ROOT / "scripts" / "host", *kbuilds]
     own = [(path, f"/host/{path.relative_to(ROOT)}") for path in files]
@@ -140,7 +144,7 @@ def host_files(root: Root) -> list[tuple[Path, str]]:
 
 
 def run_boot(root: Root, suite: str, part: str, log: Path) -> Tally:
-    """Boot a kernel with what was installed for it in a root."""
+    """Boot a kernel with the modules that were installed for it in a root."""
     modules = root.path / "srv" / ("modules-later" if part == LATER else "modules")
     entry, record = entry_of(suite, part), modules / "release"
     if not record.is_file():
@@ -206,5 +210,5 @@ def suites(wanted: Iterable[str]) -> list[Suite]:
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suites of the systems that are asked for."""
+    """Return the suites of the requested systems."""
     return suites(ask.choice("root", SUITES) or SUITES)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The rows of the table of processors: kernels, processors, mitigations, CPUs, preemption models.
+"""Chooses the rows of the table of processors: kernels, processors, mitigations, CPUs, preemption
+models.
 
-Pairwise testing: rows are chosen so that each possible pair of values occurs in one. The choice is
-always the same.
+Pairwise testing: rows are chosen so that each possible pair of values occurs in at least one row.
+The choice is deterministic.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 from itertools import combinations, product
 
-# The preemption models that each kernel offers. 5.10 has no parameter for it, and 7.2 refuses none
-# and voluntary.
+# The preemption models that each kernel offers. 5.10 has no parameter for the model, and 7.2
+# refuses none and voluntary.
 AS_BUILT = "as built"
 KERNELS = {
     "6.1": ("none", "voluntary", "full"),
@@ -20,9 +21,9 @@ KERNELS = {
     "7.2": ("full", "lazy"),
     "5.10": (AS_BUILT,),
 }
-# Processors that QEMU emulates, of which kernels have different opinions. With XSAVE its Opterons
-# stand still as soon as a kernel switches XSAVE on. AVX needs XSAVE: with AVX alone, 7.2 dies of
-# its own test of a cipher.
+# Processors that QEMU emulates and that kernels treat differently. With XSAVE, an emulated Opteron
+# hangs when a kernel enables XSAVE. AVX needs XSAVE: with AVX alone, 7.2 crashes in its self-test
+# of a cipher.
 OPTERON = "Opteron_G5,-xsave,-avx"
 MODELS = ("Skylake-Server", "EPYC-Milan", "EPYC", "SapphireRapids", "Haswell", OPTERON)
 # Processors of Bochs, which is slow: AMD's, Intel's without indirect branch tracking, and with it.
@@ -31,7 +32,7 @@ BOCHS_MODELS = ("ryzen", "corei7_skylake_x", "arrow_lake")
 BOCHS_KERNEL = "6.12"
 BOCHS_CPUS = (1, 2)
 CALL_DEPTH = "call depth"
-# The words on the kernel's command line for each.
+# The kernel parameters for each setting of mitigations.
 MITIGATIONS = {"default": "", "off": "mitigations=off", CALL_DEPTH: "retbleed=stuff"}
 # Call depths are tracked on processors of Intel that need it, from 6.2 on.
 TRACKS_DEPTH = (("6.12", "7.2"), ("Skylake-Server",))
@@ -55,18 +56,18 @@ class Row:
 
     @property
     def cells(self) -> list[str]:
-        """The first cells of the row, by which it is found again."""
+        """The first cells of the row, which identify it in the table."""
         shown = replace(self, model=f"Bochs {self.model}") if self.by_bochs else self
         return [str(value) for value in astuple(shown)]
 
     @property
     def pairs(self) -> set[tuple[tuple[int, object], tuple[int, object]]]:
-        """Each two values of the row, with their columns."""
+        """All pairs of values of the row, with their columns."""
         return set(combinations(enumerate(astuple(self)), 2))
 
     @property
     def append(self) -> str:
-        """What the kernel's command line has beyond that of others."""
+        """The kernel parameters of this row."""
         preempt = "" if self.preemption == AS_BUILT else f"preempt={self.preemption}"
         return " ".join(filter(None, (MITIGATIONS[self.mitigations], preempt)))
 
@@ -78,7 +79,7 @@ def rows_of_bochs() -> list[Row]:
 
 
 def rows_of_qemu() -> list[Row]:
-    """Return all combinations that can be."""
+    """Return all possible combinations that QEMU runs."""
     rows = []
     for kernel, offered in KERNELS.items():
         for model, mitigations, cpus, preemption in product(MODELS, MITIGATIONS, CPUS, offered):
@@ -89,7 +90,8 @@ def rows_of_qemu() -> list[Row]:
 
 
 def choose(rows: Iterable[Row]) -> list[Row]:
-    """Return rows that have each pair of values of all rows, those with most new pairs first."""
+    """Return rows that together contain every pair of values of all rows, those with most new pairs
+    first."""
     left = list(rows)
     missing = set().union(*(row.pairs for row in left))
     chosen = []

@@ -2,7 +2,7 @@
 """Runs tests inside kernels on several processors, with mitigations, numbers of CPUs and preemption
 models, and keeps the results for `kmarkers publish processors`.
 
-A row that never ran says so. A row keeps its result until it runs again.
+The table marks a row that never ran. A row keeps its result until it runs again.
 """
 
 from __future__ import annotations
@@ -44,14 +44,15 @@ come from /sys/devices/system/cpu/vulnerabilities. Each row tests that it has it
 its preemption model. {NOT_RUN} marks a row that was never run. No emulator here has FRED or
 INVLPGB.
 """
-# Results that were not published yet, as a table of the page.
+# Results that are not yet published, in the form of the page's table.
 KEPT = ROOT / "build" / "processors.md"
-# Processors that no emulator here has.
+# Processors that no available emulator has.
 NOWHERE = (("any", "with FRED", "any", "any", "any"), ("any", "with INVLPGB", "any", "any", "any"))
 
-# The suite of modules unloads what the cases need.
+# The suite "modules" comes after "cases" because it unloads a module that the cases need.
 SUITES = "cases modules typed sdt entry core functions"
-# With more CPUs than this, CPUs starve: fewer tests, and one thread of the emulator for all.
+# The largest number of CPUs with one emulator thread each. With more CPUs, one thread runs all, and
+# fewer tests run, or CPUs would starve.
 MOST_THREADS = 2
 FEW_SUITES = "cases modules sdt entry"
 FEW_CYCLES = 1
@@ -60,13 +61,13 @@ BOCHS_SUITES = "cases modules sdt"
 TIMEOUT_SECONDS, USUAL_SECONDS = 900.0, 150.0
 BOCHS_TIMEOUT_SECONDS, BOCHS_USUAL_SECONDS = 2400.0, 300.0
 
-# Flaws with the kernel's names, and what it does about each.
+# The lines with the kernel's names of processor flaws and its mitigation of each.
 FLAW = re.compile(
     r"# (spectre_v2|retbleed|spec_rstack_overflow|indirect_target_selection): "
     r"(?:Mitigation: )?([^;\n]*)"
 )
 UNTOLD = "Not affected"
-# Ends each row that was run.
+# The date, in the last cell of each row that was run.
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 Results = Mapping[tuple[str, ...], Sequence[str]]
@@ -79,7 +80,7 @@ def request(row: Row, modules: Path, out: Path) -> Request:
     settings = {
         **kernelsuite.SLOW_SETTINGS,
         "KMARKERS_SUITES": BOCHS_SUITES if row.by_bochs else suites,
-        # The benchmarks' thousands of sites would make each list long.
+        # The benchmarks are not loaded: their thousands of sites would make each list long.
         "KMARKERS_BENCH": 0,
         "KMARKERS_MANY": int(not row.by_bochs),
         "KMARKERS_CPUS": row.cpus,
@@ -105,7 +106,7 @@ def request(row: Row, modules: Path, out: Path) -> Request:
 
 
 def own_words(status: str) -> str:
-    """Return what the kernel says of the processor's flaws, shortened."""
+    """Return the kernel's report on the processor's flaws, shortened."""
     said = [(flaw, words.strip()) for flaw, words in FLAW.findall(status)]
     return "; ".join(f"{flaw}: {words}" for flaw, words in said if words != UNTOLD) or UNTOLD
 
@@ -127,7 +128,7 @@ def run_row(row: Row, modules: Path) -> tuple[Tally, list[str]]:
 
 
 def known_results(page: Path) -> dict[tuple[str, ...], list[str]]:
-    """Return the results of the rows on the page that were run."""
+    """Return the results of the rows on the page that have run."""
     known: dict[tuple[str, ...], list[str]] = {}
     if not page.is_file():
         return known
@@ -211,7 +212,7 @@ def run(rows: Sequence[Row]) -> Tally:
 
 
 def results() -> Results:
-    """Return the results of all rows that were run: of the page, and those kept since."""
+    """Return the results of all rows that have run: those on the page, and those kept since."""
     return {**known_results(kernelpage.PAGE), **known_results(KEPT)}
 
 
@@ -230,7 +231,7 @@ def publish() -> None:
 
 
 def suites_of(ask: Ask, _: Sequence[str]) -> list[Suite]:
-    """Return the suite of the rows that are asked for."""
+    """Return the suite of the requested rows."""
     kernels = [ask.named] if ask.named else []
     numbers = [positive(word) for word in ask.words("numbers")]
     rows = wanted(kernels, numbers, ask.flag("missing"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tests of the scripts, of the page in a browser, and of the model of the protocol."""
+"""Runs the tests of the scripts, of the page in a browser, and of the model of the protocol."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def without(module: str, package: str) -> str:
 
 
 def no_browser() -> str:
-    """Return a text with the remedy if the page cannot be looked at here."""
+    """Return a text with the remedy if the page cannot be checked here; else an empty text."""
     lacking = [str(BROWSER)] if not (ROOT / BROWSER).exists() else []
     if not any(map(shutil.which, ("chromium", "chromium-browser"))):
         lacking.append("chromium")
@@ -43,7 +43,7 @@ def no_reader() -> str:
 
 
 def look_at_page(log: Path) -> Tally:
-    """Look at the page in a browser, and measure what a large one costs."""
+    """Check the page in a browser, and measure the cost of a large page."""
     return scripts(log, "tests/tools/browser_page.py", "tests/tools/page_cost.py")
 
 
@@ -53,7 +53,7 @@ def build_headers(log: Path) -> Tally:
 
 
 def check_model(log: Path) -> Tally:
-    """Search the model of the protocol for each variant."""
+    """Run the model checker on each variant of the protocol."""
     code = processes.run([sys.executable, ROOT / "tests" / "model" / "run.py"], log)
     said = log.read_text(encoding="utf-8", errors="replace")
     if code == UNABLE:

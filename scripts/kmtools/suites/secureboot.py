@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks that the modules work under UEFI Secure Boot, with signatures, and are refused without."""
+"""Checks that signed modules work under UEFI Secure Boot, and that unsigned ones are refused."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import boots, kernelsuite, testkernel
 
-# The guest must refuse these modules, which have no signature there.
+# Modules that the guest gets without a signature and must refuse.
 UNSIGNED = ("kmarkers_patcher.ko", "kmarkers_test_fields_again.ko")
-# Storms and cycles of loading are long in other suites.
+# Short storms and few cycles of loading, because other suites run long ones.
 SETTINGS = {"KMARKERS_BATCHES": 100, "KMARKERS_CYCLES": 5}
-# What a kernel prints first.
+# The first message of a kernel.
 STARTED = "Linux version"
 REFUSAL_SECONDS = 240.0
 USUAL_SECONDS = 150
@@ -85,7 +85,8 @@ def run(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def obstacle(kernel: str) -> Callable[[], str]:
-    """Return a function that says why the kernel cannot boot in this way here."""
+    """Return a function that returns why the kernel cannot boot under Secure Boot here; empty if it
+    can."""
 
     def why() -> str:
         if found := kernelsuite.obstacle(kernel)():

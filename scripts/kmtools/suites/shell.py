@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Types into the shell of `lab shell` as a person would, on a terminal of its own."""
+"""Tests the shell of `lab shell` by typing into it on a pseudoterminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
 LINES, COLUMNS = 33, 77
-# Programs and modules may have to be fetched and built.
+# The time limit of the first prompt is long because programs may have to be fetched and modules
+# built.
 FIRST_PROMPT_SECONDS, ANSWER_SECONDS = 900.0, 60.0
 PROMPT = "/sys/kernel/debug/kmarkers # "
 CONTROL_C = "\x03"
@@ -34,7 +35,8 @@ CONTROL_C = "\x03"
 WARNING = "echo 'WARNING: CPU: 0 PID: 1 at nowhere' >/dev/kmsg"
 
 
-# Two modules of others: the second needs the first, and one of the kernel's own, crc7.
+# Sources of two modules outside this tree: the second needs the first, and the kernel's own module
+# crc7.
 FIRST = """
 #include <linux/module.h>
 #include <kmarkers/marker.h>
@@ -73,7 +75,7 @@ def write_module(folder: Path, name: str, source: str) -> str:
 
 
 class Typist:
-    """Types into a terminal, and reads it."""
+    """Types into a terminal, and reads its output."""
 
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal
@@ -84,7 +86,7 @@ class Typist:
         os.write(self._terminal, text.encode())
 
     def wait(self, text: str, seconds: float) -> bool:
-        """Tell whether a text appears in time; what came before it is forgotten."""
+        """Tell whether a text appears in time; the output up to it is discarded."""
         deadline = time.monotonic() + seconds
         while text not in self.said and time.monotonic() < deadline:
             if not select.select([self._terminal], [], [], 1.0)[0]:
@@ -100,14 +102,15 @@ class Typist:
         return bool(found)
 
     def answers(self, line: str, answer: str) -> bool:
-        """Tell whether a line is answered by a text, and then by the prompt."""
+        """Type a line; tell whether the output has a text and then the prompt."""
         self.type(f"{line}\n")
         return self.wait(answer, ANSWER_SECONDS) and self.wait(PROMPT, ANSWER_SECONDS)
 
 
 @contextmanager
 def shell(kernel: str, *words: str) -> Iterator[tuple[Typist, subprocess.Popen[bytes], int]]:
-    """Start the command on a new terminal; gives a typist, the process and the terminal's end."""
+    """Start the command on a new pseudoterminal; yields a Typist, the process and a file descriptor
+    of the pseudoterminal."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
     command = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "lab", "shell", kernel, *words]
@@ -126,7 +129,7 @@ def shell(kernel: str, *words: str) -> Iterator[tuple[Typist, subprocess.Popen[b
 
 
 def run(kernel: str, log: Path) -> Tally:
-    """Use the shell of a kernel twice: to look around, and to make the kernel warn."""
+    """Use the shell of a kernel twice: for ordinary commands, and to make the kernel warn."""
     tally = Tally()
     with (
         tempfile.TemporaryDirectory(prefix="kmarkers-modules-") as folder,
@@ -168,5 +171,5 @@ def suites(kernel: str) -> list[Suite]:
 
 
 def suites_of(ask: Ask, names: Sequence[str]) -> list[Suite]:
-    """Return the suite. It builds what it needs by itself."""
+    """Return the suite. It builds the modules that it needs itself."""
     return suites(testkernel.kernel_of(ask))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs everything that changes text at once, for an hour or longer, and checks every minute that
-nothing of it remains.
+"""Runs all activities that change text in parallel, for an hour or longer, and checks every minute
+that all changes are undone.
 
-A short boot comes first, in which a fault of each kind is made on purpose: each check must fail for
-its fault, and no other check may. One thread of the emulator runs all CPUs, because with several
-threads a CPU may go on with a breakpoint that memory does not hold.
+A short boot comes first, in which a fault of each kind is injected: the check for the fault must
+fail, and no other check may fail. One thread of the emulator runs all CPUs, because with several
+threads a CPU may go on executing a breakpoint that memory no longer holds.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
 SECONDS = 3600
-# What a boot and its end may take beside the rounds, on a machine that does much else. The run is
-# over after that, whatever happens.
+# The time limit of boot and shutdown, in addition to the rounds, on a busy machine. The run is
+# ended after that.
 AROUND_SECONDS = 900.0
-# In MB. The less there is, the sooner it is used up.
+# The memory of the guest in MB. Little memory is used up sooner.
 MEMORY = 512
 TOLD = "# soak: "
 
-# The faults that are made on purpose: the round of each, and which check of it must fail. Memory is
-# compared from the second round on.
+# The injected faults: the round of each, and the check that must fail. Memory is compared from the
+# second round on.
 FAULTS = {
     "byte": (3, "no byte is left"),
     "count": (3, "no count of entries, exits, SDT probes and records is lost"),
@@ -42,7 +42,7 @@ FAULTS = {
     "log": (4, "the kernel's log has no fault"),
 }
 FAULT_ROUNDS, FAULT_ROUND_SECONDS = 4, 8
-# The number of rounds ends it sooner.
+# The time limit of the boot with faults, which usually ends earlier, after its last round.
 FAULTS_SECONDS = 1200
 
 
@@ -63,13 +63,13 @@ def request(kernel: str, modules: Path, out: Path, seconds: int, **settings: obj
 
 
 def tell(line: str) -> None:
-    """Print what has happened so far, which the guest says after each round."""
+    """Print the guest's summary line after each round."""
     if line.startswith(TOLD):
         Line().keep(f"  {line.removeprefix('# ')}")
 
 
 def run(kernel: str, modules: Path, seconds: int, log: Path) -> Tally:
-    """Soak for so many seconds."""
+    """Run the soak for `seconds` seconds."""
     asked = request(kernel, modules, log.with_suffix(""), seconds)
     result = boot(asked, tell)
     log.write_text(result.status)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A test kernel as a machine of a fleet: what an interrupted measurement leaves in it, and the
-Ansible role that measures in it over ssh, beside two machines of user space."""
+"""Tests a test kernel as a machine of a fleet: an interrupted measurement must leave nothing in it,
+and the Ansible role must measure in it over ssh, together with two machines of user space."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from kmtools.runner.suite import Suite, scripts
 from kmtools.suites import kernelsuite, testkernel
 
 SCRIPTS = ROOT / "scripts"
-# What the role copies to a machine.
+# The files that the role copies to a machine.
 FILES = ("target/measure.sh", "target/machine.sh", "guest/bench.sh")
 SECONDS, REMOTE_SECONDS = 120, 200
-# What a guest needs to be reached over ssh, and by Ansible.
+# The Debian suite and packages with an SSH server and Python, which Ansible needs in a guest.
 SUITE, PACKAGES = "bookworm", ("dropbear-bin", "python3-minimal", "libpython3.11-stdlib")
 SERVER, PYTHON, LIBRARY = "/usr/sbin/dropbear", "/usr/bin/python3.11", "usr/lib/python3.11"
 MEMORY = 2048
 
 
 def additions() -> list[tuple[Path, str]]:
-    """The tests, and the scripts of a machine in /target."""
+    """Return the tests, and the scripts that the role copies, in /target, as additions to an
+    initramfs."""
     files = [(SCRIPTS / name, f"/target/{Path(name).name}") for name in FILES]
     return [(kernelsuite.TESTS, "/tests"), *files]
 
@@ -58,7 +59,7 @@ def network_driver(kernel: Kernel, out: Path) -> Path:
 
 
 def programs() -> list[tuple[Path, str]]:
-    """An SSH server, and the Python that Ansible starts, as additions to an initramfs."""
+    """Return an SSH server, and the Python that Ansible starts, as additions to an initramfs."""
     tree = unpack.fetch_programs(SUITE, "fleet", PACKAGES)
     library = tree / LIBRARY
     found = {f"/{p.relative_to(tree)}": p for p in library.rglob("*") if p.is_file()}
@@ -69,8 +70,8 @@ def programs() -> list[tuple[Path, str]]:
 
 
 def machine(kernel: str, modules: Path, scratch: Path, key: Path, port: int) -> Request:
-    """The boot of a machine that can be reached over ssh: with its public key for root, its port of
-    the loopback interface, and a scratch directory for files and logs."""
+    """Return the boot of a machine that can be reached over ssh, with a public key for root, a port
+    of the loopback interface, and a scratch directory for files and logs."""
     files = {
         "passwd": "root:x:0:0:root:/root:/bin/sh\n",
         "group": "root:x:0:\n",
@@ -114,7 +115,7 @@ def no_remote(kernel: str) -> str:
 
 
 def suites(kernel: str, modules: Path) -> Sequence[Suite]:
-    """The suites of one kernel."""
+    """Return the suites of one kernel."""
     return [
         Suite(
             f"target-{kernel}",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The suites inside the test kernel, all of them or some by name, in two guests at once; and the
-build of the modules, for which every suite in a test kernel waits."""
+"""Runs the suites inside the test kernel, all or some by name, in two guests in parallel; and
+builds the modules, for which every suite in a test kernel waits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 BUILD_SECONDS, BOOT_SECONDS, ALARM_SECONDS = 60.0, 8.0, 10.0
 WAIT_SECONDS = 1.0
-# A suite that leaves a module loaded for another one, and that one.
+# Pairs of suites that run in the same guest, because one leaves a module loaded for the other.
 TOGETHER = {"modules": "cases", "cases": "modules"}
 
 
@@ -35,7 +35,8 @@ def kernel_of(ask: Ask) -> str:
 
 
 def build(kernel: str, built: Event, log: Path) -> Tally:
-    """Build the modules, tests and programs for a kernel, and say so to those that wait."""
+    """Build the modules, tests and programs for a kernel, and wake the suites that wait for the
+    build."""
     try:
         return kernelsuite.build(kernel, kernelsuite.MODULES / kernel, log)
     finally:
@@ -43,7 +44,7 @@ def build(kernel: str, built: Event, log: Path) -> Tally:
 
 
 def wait_for(built: Event) -> None:
-    """Wait until a build has ended, well or not."""
+    """Wait until a build has ended, whether it succeeded or failed."""
     parent = multiprocessing.parent_process()
     while not built.wait(WAIT_SECONDS):
         if parent and not parent.is_alive():
@@ -79,14 +80,15 @@ def with_builds(suites: Iterable[Suite]) -> list[Suite]:
 
 
 def obstacle_of_build(kernel: str, built: Event) -> str:
-    """Return why a kernel cannot be used here; then nobody waits for its modules."""
+    """Return why a kernel cannot be used here, and end the wait for its modules; empty if it can be
+    used."""
     if why := kernelsuite.obstacle(kernel)():
         built.set()
     return why
 
 
 def settings_of(ask: Ask) -> kernelsuite.Settings:
-    """Return the sizes of storms and samples: long ones are for suites that are called by name."""
+    """Return the sizes of storms and samples: suites that are called by name get the long ones."""
     if ask.form == "named":
         return {}
     return kernelsuite.FEW_SETTINGS if ask.form == "short" else kernelsuite.SHORT_SETTINGS
@@ -112,7 +114,7 @@ def alarm(kernel: str, log: Path) -> Tally:
 
 
 def shares(names: Sequence[str]) -> list[list[str]]:
-    """Return the suites of each guest: one, or two if there is enough for both."""
+    """Return the suites of each guest: of one guest, or of two if there are enough suites."""
     wanted = {*names, *(TOGETHER[name] for name in names if name in TOGETHER)}
     lists = [[name for name in some if name in wanted] for some in registry.guest_lists()]
     enough = all(map(usual_seconds, lists))

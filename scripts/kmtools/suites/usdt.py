@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds programs of Debian that have USDT probes with our <sys/sdt.h> and with SystemTap's.
+"""Builds Debian programs with USDT probes, once with our <sys/sdt.h> and once with SystemTap's.
 
 In a bare Debian 12, sources of programs are fetched with apt. tests/usdt/compare.sh builds each
 program twice and compares probes, arguments and hits; tests/usdt/headers.sh compiles the probe
@@ -20,7 +20,8 @@ from kmtools.suites.fresh import SOURCE, Step
 # The name that compare.sh knows, and the source package.
 PROGRAMS = {"memcached": "memcached", "tcl": "tcl8.6", "perl": "perl"}
 HEADERS = ["postgresql-15", "python3.11", "libvirt", "qemu"]
-# The lists of the suite itself: those of security may name sources that are gone.
+# The package lists of the suite itself: lists of the security archive may name sources that no
+# longer exist.
 LISTS = (
     "sed -n 's/^deb \\(.* bookworm main.*\\)/deb-src \\1/p' /etc/apt/sources.list "
     "/etc/apt/sources.list.d/*.list 2>/dev/null | head -n 1 >/etc/apt/sources.list.d/sources.list "
@@ -30,7 +31,7 @@ TOOLS = "apt-get install git build-essential dpkg-dev systemtap-sdt-dev gdb pyth
 
 
 def steps(programs: Sequence[str]) -> list[Step]:
-    """Return what is done in the root."""
+    """Return the steps in the root."""
     found = [
         Step("lists", LISTS),
         Step("tools", f"{TOOLS} && git clone {SOURCE} kmarkers"),
@@ -48,7 +49,7 @@ def steps(programs: Sequence[str]) -> list[Step]:
 
 
 def compare(programs: Sequence[str]) -> Tally:
-    """Do all steps; what needs one that failed fails as well."""
+    """Run all steps; a step that needs a failed one fails as well."""
     with fresh.visiting("bookworm", False, True, {}) as visit:
         for step in steps(programs):
             if not fresh.take(visit, step) and step.name in {"lists", "tools"}:

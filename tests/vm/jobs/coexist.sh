@@ -7,7 +7,7 @@
 
 load_core || exit 1
 run_suite "${KMARKERS_PART?}"
-# That part runs on an emulator with one thread.
+# The part "owners" runs on an emulator with one thread.
 if [ "$KMARKERS_PART" = owners ]; then
 	run_suite note_storms
 	run_suite entry_owners

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Modules of DKMS packages, as they are and with markers: what loads unmarked loads marked, is traced,
-# switched, unloaded and loaded again. /dkms has a folder for each package, with the folders unmarked
-# and marked, a file order with the names of its modules and a file stock with those that they need.
+# Modules of DKMS packages, unchanged and with markers: modules that load unmarked must load marked,
+# be traced and switched, unload, and load again. /dkms has a folder for each package, with the
+# folders unmarked and marked, a file order with the names of its modules and a file stock with
+# those that they need.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -11,7 +12,8 @@ module_of() {
 	basename "${1%.ko}" | tr - _
 }
 
-# load_files KIND FILES: load modules of the package; sets $there to those that load, the last one first
+# load_files KIND FILES: load modules of the package; sets $there to those that loaded, the last one
+# first
 load_files() {
 	there=
 	for file in $2; do
@@ -29,21 +31,21 @@ unload_files() {
 	done
 }
 
-# switch_functions COMMAND: write lines about the functions of all modules that are there to control
+# switch_functions COMMAND: give the command to the functions of all modules in $there
 switch_functions() {
 	for file in $there; do
 		put "$(module_of "$file"): $1" "$debugfs/entry/control" || return 1
 	done
 }
 
-# hit_parameters: run the markers of all modules
+# hit_parameters: hit the markers of all modules by writing to their parameters
 hit_parameters() {
 	for parameter in /sys/module/*/parameters/km_*; do
 		put 5 "$parameter" || return 1
 	done
 }
 
-# hits_are_traced: succeeds if the trace has what hit_parameters() makes each module write, in its order
+# hits_are_traced: succeeds if the trace has the hits that hit_parameters() causes in each module
 hits_are_traced() {
 	nr=$(echo /sys/module/*/parameters/km_* | wc -w)
 	for expected in "_inline: number 1" "_inline: number 2" "_runs: limit 3"; do
@@ -106,7 +108,7 @@ check_package() {
 }
 
 suite load
-# Until this is written, the trace has room for a few dozen events of each CPU.
+# Before this write, the trace buffer holds only a few dozen events of each CPU.
 echo 1408 >"$tracing/buffer_size_kb"
 try "the modules load" load_core
 for dir in /dkms/*; do

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Makes the guest stand still in the way that KMARKERS_HOW names. With "busy" the guest works, and
+# Makes the guest hang in the way that KMARKERS_HOW names. With "busy" the guest computes, and
 # prints nothing for a while.
 case $KMARKERS_HOW in
 interrupts) insmod /modules/kmarkers_test_deaf.ko ;;

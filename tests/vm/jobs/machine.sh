@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# A machine of a fleet: it can be reached over ssh until someone makes /tmp/over.
+# A machine of a fleet: it can be reached over ssh until the file /tmp/over exists.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

@@ -16,7 +16,7 @@ timed() {
 	echo "# $what: $(((${end%.*}${end#*.} - ${start%.*}${start#*.}) * 10)) ms"
 }
 
-# settle_events: wait for the work that goes on after a load or an unload
+# settle_events: wait until the trace events of a load are added, or those of an unload removed
 settle_events() {
 	cat "$debugfs"/markers/list >/dev/null
 }

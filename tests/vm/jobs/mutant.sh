@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Tests of modules that were broken on purpose. KMARKERS_CASES names the cases to run, and
+# Runs tests of modules that were broken on purpose. KMARKERS_CASES names the cases to run, and
 # KMARKERS_SUITES the suites.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 if [ "${KMARKERS_SUITES:-}" = target ]; then
-	# It loads the modules itself. One point of interruption takes less time than all.
+	# The suite "target" loads the modules itself. One point of interruption is tested, to save
+	# time.
 	export KMARKERS_POINTS=running KMARKERS_SIGNALS=KILL
 	run_suite target
 	finish

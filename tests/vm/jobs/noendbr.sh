@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# An indirect call to an ENDBR, and one behind it. The host expects that the kernel dies of the
-# second one, and of nothing else.
+# Makes an indirect call to an ENDBR, and one to the instruction after it. The host expects that the
+# kernel dies of the second call, and reports nothing else.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

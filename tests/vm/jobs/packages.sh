@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Modules that DKMS built and signed, in the kernel of their Debian. KMARKERS_PART is "plain", or
-# "enrolled", where the firmware has DKMS's key, or "refused", where it has not and modules must be
-# signed.
+# "enrolled", where the firmware has DKMS's key, or "refused", where the firmware lacks that key and
+# modules must be signed.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# A row of the table of processors: a machine that is what the row says, and suites in short form.
+# Runs a row of the table of processors: checks the number of CPUs and the preemption model, and
+# runs suites in short form.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

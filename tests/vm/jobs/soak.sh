@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Everything at once, for as long as the host says.
+# Runs all activities that change text in parallel, for as long as the host says.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

@@ -53,8 +53,8 @@ arm_while_running() {
 	put "bench_memcpy count" "$debugfs"/markers/control && within 60 not_running
 }
 
-# test_bench_dormant SAMPLES: no benchmark runs while a marker that it measures switched off is on.
-# SAMPLES is how many empty-loop has.
+# test_bench_dormant SAMPLES: no benchmark runs while a marker that it measures in the off state is
+# on. SAMPLES is how many empty-loop has.
 test_bench_dormant() {
 	control=$debugfs/markers/control
 	try "a marker of the benchmarks is switched on" put "bench_memcpy count" "$control"
@@ -98,13 +98,14 @@ test_bench_offline() {
 	try "config takes the first CPU" put 0 "$bench"/config/cpu
 }
 
-# attach_and_die FILE: a shell attaches BPF programs, writes what it sees of them to FILE, and is killed
+# attach_and_die FILE: let a shell attach BPF programs, write their kprobes to FILE, and be killed
 attach_and_die() {
 	sh -c "/kmlive attach \$\$ >/tmp/keeper && grep kmarkers_bench_bpf_kprobe /sys/kernel/debug/kprobes/list >$1; kill -KILL \$\$"
 	[ -s "$1" ]
 }
 
-# test_bench_attach: BPF programs are attached only for somebody with whom they go.
+# test_bench_attach: BPF programs are attached only for an existing process, and detached when it
+# ends.
 test_bench_attach() {
 	probes=/sys/kernel/debug/kprobes/list
 	if [ ! -x /kmlive ]; then
@@ -188,7 +189,8 @@ test_bench() {
 		grep -q '^done - \([0-9]*\)/\1$' "$bench"/status
 		result $? "every site was in the expected state, the $turn time"
 	done
-	# A published number leads to this row, which needs two CPUs, and so is not in counts of instructions.
+	# This row is the successor of a published number. It needs two CPUs, so the counts of
+	# instructions lack it.
 	grep -q "^arm-stall,stop-machine-stall," "$bench"/arm-stall/samples
 	result $? "the stall of stop_machine is measured"
 	try "kmarkers_bench_sites unloads" rmmod kmarkers_bench_sites

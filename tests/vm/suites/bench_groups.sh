@@ -62,7 +62,7 @@ test_other_orders() {
 	try "the module with two benchmarks unloads" rmmod kmarkers_test_groups
 }
 
-# A group with a block function has names for variants, and says how many samples there are.
+# A group with a block function names its variants and the number of its samples.
 test_own_blocks() {
 	bench=$debugfs/bench
 	put "blocks 8" /sys/module/kmarkers_bench/parameters/control
@@ -104,7 +104,8 @@ began() {
 	taskset 2 sh -c "echo start empty-loop >$debugfs/bench/control; cat $debugfs/bench/status"
 }
 
-# The last benchmark measured has left when the next run has begun, and has measured nothing yet.
+# The module of the last measured benchmark is unloaded, and the next run has begun but measured
+# nothing yet.
 test_status_of_new_run() {
 	if [ ! -e /sys/devices/system/cpu/cpu1 ]; then
 		skip "status names the benchmark of the run that began" "no second CPU"
@@ -119,7 +120,7 @@ test_status_of_new_run() {
 	rmmod kmarkers_test_groups
 }
 
-# What a module does not remove is removed when it leaves, and told.
+# Benchmarks that a module does not remove are removed when it unloads, and logged.
 test_left_groups() {
 	insmod /modules/kmarkers_test_groups.ko fault=left
 	put 100000 "$debugfs/bench/config/blocks"
@@ -145,7 +146,7 @@ test_bad_groups() {
 	done
 	logged "kmarkers_bench: kmarkers_test_groups: benchmark test-second: its blocks have no samples"
 	result $? "the log says what is bad"
-	# Kernels from 6.19 on keep EEXIST for modules that are loaded already.
+	# Kernels from 6.19 on reserve EEXIST for modules that are already loaded.
 	for fault in control empty-loop test-first; do
 		refused "a module with a benchmark named $fault does not load" "File exists\|resource busy" \
 			insmod /modules/kmarkers_test_groups.ko fault=$fault

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The cases of kmarkers_test, some of them also while other modules come and go. The module stays
-# loaded for the suite "modules".
+# The cases of kmarkers_test, some also while other modules are loaded and unloaded. The module
+# stays loaded for the suite "modules".
 # shellcheck source=tests/vm/lib_cases.sh
 . /tests/lib_cases.sh
 
@@ -20,7 +20,8 @@ test_counts_during_loads() {
 	modules_come_and_go &
 	for case in markers_storm_exactly_once typed_storm_exactly_once; do
 		before=$(wc -l </tmp/loads)
-		# A short storm is repeated until the modules have come and gone once during it.
+		# A short storm is repeated until the modules were loaded and unloaded once during
+		# it.
 		for _ in $(seq 20); do
 			run_case "$case"
 			code=$?
@@ -59,7 +60,7 @@ test_cases() {
 	fi
 	[ "$(stat_of longest_trap_us)" -gt 0 ] && [ "$(stat_of longest_wait_us)" -gt 0 ]
 	result $? "stats shows how long breakpoints stood and how long batches waited"
-	# Only some kernels can look for such mappings.
+	# Only some kernels can search for writable and executable mappings.
 	wx=/sys/kernel/debug/page_tables/check_wx_pages
 	if [ -r $wx ]; then
 		same "no mapping is writable and executable" "$(cat $wx)" SUCCESS

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Core text: requests that are refused, their errors and the reasons in the log; and a redirected
-# call that has its former bytes once it is restored.
+# Requests to change core text: refused ones, their errors and the reasons in the log; and a
+# redirected call, which has its former bytes once it is restored.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 
@@ -42,7 +42,8 @@ test_names() {
 	refused "a site of no length is refused" "Invalid" command_core site "$getppid" 0 0
 	try "requests that lack something are refused" command_core nothing
 	refused "a site longer than any instruction is refused" "Invalid" command_core site "$getppid" 0 12
-	# Entry code, noinstr, assembly with notrace, and what runs before the handler: a line each.
+	# One line each: entry code, noinstr, assembly with notrace, and functions that run before
+	# the handler.
 	try "most functions that must be denied are in this kernel" \
 		there_are asm_exc_int3 asm_exc_page_fault entry_SYSCALL_64 error_entry \
 		exc_int3 exc_page_fault do_int3 irqentry_nmi_enter \

@@ -42,7 +42,7 @@ test_entry_counts() {
 		set -- $expected
 		same "$1 counts every entry" "$(entry_hits entry "$1")" "$2"
 	done
-	# te_pass is still running when it is left by the last pass.
+	# te_pass is called once and makes all passes, so it has one exit.
 	for expected in "te_leaf 20" "te_tail 10" "te_many 10" "te_recurse 40" "te_cold 10" "te_pass_once 10" "te_pass 1"; do
 		# shellcheck disable=SC2086 # a function and a number
 		set -- $expected
@@ -54,12 +54,12 @@ test_entry_counts() {
 	same "no function gave a wrong result" "$(cat "$te/wrong")" 0
 }
 
-# listed_entry FIELD VALUE: print how many lines of the list have that value there
+# listed_entry FIELD VALUE: print how many lines of the list match the value in that field
 listed_entry() {
 	awk -v field="$1" -v value="$2" 'NR > 1 && $field ~ value' "$entry/list" | wc -l
 }
 
-# entry_adds_up WHAT: stats has the sums of the list
+# entry_adds_up WHAT: passes if stats has the sums of the list
 entry_adds_up() {
 	same "modules in stats of $1" "$(entry_stat modules)" \
 		"$(sed 1d "$entry/list" | cut -d: -f1 | sort -u | wc -l)"
@@ -142,7 +142,7 @@ test_entry_outside() {
 	refused "the parameter control refuses 'te_leaf'" "Invalid argument" put "te_leaf" "$outside"
 }
 
-# A kprobe on a function that is on keeps it on, and nothing else.
+# A kprobe on a function that is on keeps that function on, and no other one.
 test_entry_stuck() {
 	put "kmarkers_test_entry:te_[lt]*:entry count" "$entry/control"
 	try "a kprobe comes to a function that is on" put 1 "$te/kprobes"
@@ -185,7 +185,8 @@ waits_again() {
 	[ "$(dmesg | grep -c 'waiting for a kprobe')" -gt "$1" ]
 }
 
-# A module leaves while kmarkers_entry waits to leave: neither looks at it afterwards.
+# A module with a kprobe unloads while kmarkers_entry waits for the kprobe: kmarkers_entry then
+# unloads, too.
 test_entry_left_alone() {
 	put "kmarkers_test_entry:te_leaf:entry count" "$entry/control"
 	put 1 "$te/kprobes"
@@ -210,7 +211,7 @@ example_comes_and_goes() {
 	put "example_entry: -count" "$entry/control"
 }
 
-# beside_storms: has enough happened beside the storms?
+# beside_storms: succeeds if there were enough batches and module loads during the storms
 beside_storms() {
 	[ $(($(stat_of batches) - batched)) -ge 50 ] && [ -s /tmp/came ]
 }
@@ -223,8 +224,8 @@ storm_hits() {
 	done
 }
 
-# These functions are counted all the time; what is switched beside them, and modules that come and
-# go, must lose and add nothing.
+# These functions are counted all the time; switching other functions, and loading and unloading
+# modules, must neither lose nor add a hit.
 test_entry_storm() {
 	passes=$((20 * cycles))
 	cpus=$(grep -c "^processor" /proc/cpuinfo)
@@ -264,7 +265,7 @@ test_entry_storm() {
 	same "all functions are off after the storm" "$(entry_stat on)" 0
 }
 
-# Rules wait for modules; modules leave while their functions are on and are called.
+# Rules wait for modules; modules unload while their functions are on and are called.
 test_entry_modules() {
 	put "te_* count" "$entry/control"
 	left=0
@@ -290,7 +291,7 @@ calling() {
 	done 2>/dev/null
 }
 
-# This module comes and goes while the functions of its client are called, and on.
+# kmarkers_entry is loaded and unloaded while the functions of its client are on and called.
 test_entry_removal() {
 	try "a client is loaded without kmarkers_entry" rmmod kmarkers_entry
 	try "the client is loaded" insmod /modules/kmarkers_test_entry.ko
@@ -318,7 +319,7 @@ test_entry_removal() {
 	try "the client leaves" rmmod kmarkers_test_entry
 }
 
-# A task may stand between two nops, so nobody writes a call over them.
+# A task may be preempted between two nops, so the patcher writes no call over them.
 test_entry_two() {
 	put "two_nops count" "$entry/control"
 	insmod /modules/kmarkers_test_entry_two.ko
@@ -366,7 +367,7 @@ test_entry_idle() {
 	rmmod kmarkers_test_entry_idle
 }
 
-# A module that is in its init function when kmarkers_entry comes is taken over when it is live.
+# A module that is in its init function when kmarkers_entry is loaded is listed once it is live.
 test_entry_in_init() {
 	rmmod kmarkers_test_entry
 	rmmod kmarkers_entry

@@ -11,7 +11,7 @@ entry_records() {
 	grep -c "$1" "$tracing/trace"
 }
 
-# pass_traced PASSES: begin with an empty trace
+# pass_traced PASSES: empty the trace, then call the functions that many times
 pass_traced() {
 	echo >"$tracing/trace"
 	put "$1" "$te/pass"
@@ -101,7 +101,7 @@ test_entry_event_instances() {
 
 test_entry_event_modules() {
 	refused "kmarkers_entry while an event of functions is on" "temporarily unavailable" rmmod kmarkers_entry
-	# The events go with the last module that has such functions.
+	# The events are removed with the last module that has recorded functions.
 	insmod /modules/example_entry.ko
 	echo >"$tracing/trace"
 	try "a module leaves while its functions have an event that is on" rmmod kmarkers_test_entry

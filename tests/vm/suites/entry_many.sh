@@ -12,17 +12,17 @@ many_module=/sys/module/kmarkers_test_entry_many/parameters
 traced=/sys/module/kmarkers_test_traced_many/parameters
 many_turns=${KMARKERS_TURNS:-3}
 
-# many_in STATE COUNT: print how many of the functions are so
+# many_in STATE COUNT: print how many of the functions are in that state with that count
 many_in() {
 	grep -c "^kmarkers_test_entry_many:many_[0-9]*:entry $1 .* $2 " "$many_dir/list"
 }
 
-# held_up: print how many interrupts CPUs have taken that another one sent to them to call a function
+# held_up: print how many function call interrupts (IPIs) all CPUs have taken
 held_up() {
 	awk '$1 == "CAL:" { for (i = 2; i <= NF; i++) if ($i ~ /^[0-9]+$/) sum += $i } END { print sum + 0 }' /proc/interrupts
 }
 
-# switch_many NAME: on and off
+# switch_many NAME: switch all functions on and off
 switch_many() {
 	rounds=$(stat_of rounds)
 	put "kmarkers_test_entry_many: count" "$many_dir/control"
@@ -49,7 +49,7 @@ run_all() {
 	[ "$1" = 0 ] || put 1 "$traced/pass"
 }
 
-# switched_all NAME TEXT FILE: switch by writing to a file; note the time, and interrupts of CPUs
+# switched_all NAME TEXT FILE: switch by writing to a file; note the time, and the number of IPIs
 switched_all() {
 	before=$(held_up)
 	timed_turn "$1" put "$2" "$3"
@@ -61,7 +61,7 @@ both_of() {
 	echo $(($(median_of "$1-on${2-}") + $(median_of "$1-off${2-}")))
 }
 
-# turns_of STATE 0/1: switch on and off by each way in turns; with 1, each function runs before
+# turns_of STATE 0/1: switch on and off by each method in turns; with 1, each function runs before
 # each switch
 turns_of() {
 	i=0
@@ -90,7 +90,7 @@ turns_of() {
 		[ $((2 * ours_calls)) -lt "$ftrace_calls" ]
 }
 
-# Loaded anew, so that none of the functions has run.
+# The module is loaded anew, so that none of the functions has run.
 test_many_not_run() {
 	try "20000 functions leave that have run" rmmod kmarkers_test_entry_many
 	try "20000 functions of which none has run" insmod /modules/kmarkers_test_entry_many.ko
@@ -99,8 +99,8 @@ test_many_not_run() {
 		[ $((30 * ours)) -le "$ftrace" ]
 }
 
-# In the pages of functions that have run an emulator searches through all its translations for
-# each store, which stores by hand do not avoid.
+# For each store to a page with functions that have run, an emulator searches all its translations.
+# The plain stores to which the time is compared have the same cost.
 test_many_run() {
 	turns_of run 1
 	try "functions that have run are switched faster than by the kernel's ftrace" [ "$ours" -lt "$ftrace" ]
@@ -110,7 +110,8 @@ test_many_run() {
 		[ "$ours" -lt $(($(median_of choosing) + ftrace)) ]
 }
 
-# watched NAME COMMAND...: note how long the CPU that watches the clock was kept from it at most
+# watched NAME COMMAND...: note the longest time for which the CPU that polls the clock was
+# interrupted
 watched() {
 	name=$1
 	shift
@@ -124,7 +125,7 @@ watched() {
 	note "$name" "$gap"
 }
 
-# The least gap of a few turns: what else runs on this machine makes gaps as well.
+# The smallest gap of a few turns is judged: other programs on this machine cause gaps, too.
 test_many_gaps() {
 	limit=$(cat /proc/sys/kernel/sched_rt_runtime_us)
 	put -1 /proc/sys/kernel/sched_rt_runtime_us
@@ -149,7 +150,7 @@ test_many_against_ftrace() {
 		skip "20000 functions against the kernel's ftrace" "this kernel has no function tracer"
 		return
 	fi
-	# A debug kernel, for which the host sets short storms, takes minutes.
+	# The test would take minutes in a debug kernel, for which the host sets short storms.
 	if [ "$batches" -lt 200 ]; then
 		skip "20000 functions against the kernel's ftrace" "this kernel is too slow"
 		return

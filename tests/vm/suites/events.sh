@@ -20,7 +20,7 @@ says() {
 	result $? "$name"
 }
 
-# put_bytes FORMAT FILE: write what printf makes of FORMAT in a single write
+# put_bytes FORMAT FILE: write the output of printf for FORMAT in a single write
 put_bytes() {
 	# shellcheck disable=SC2059 # escapes are wanted
 	printf "$1" | dd of="$2" bs=512
@@ -200,8 +200,8 @@ test_bad_writes() {
 	same "refused words change neither list nor probes" "$(cat "$markers"/list "$markers"/*/probe)" "$state"
 }
 
-# toggle WORD WORD: write both words in turn until /tmp/stop is there. Writes may fail, but must
-# cause no fault.
+# toggle WORD WORD: write both words in turn until /tmp/stop exists. Writes may fail, but must cause
+# no fault.
 toggle() {
 	while [ ! -e /tmp/stop ]; do
 		put "$1" "$markers"/ev_plain/probe

@@ -5,7 +5,8 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# works_counted COUNT: succeeds if at least so many entries of the example's work were counted
+# works_counted COUNT: succeeds if at least that many entries of the example's work function were
+# counted
 works_counted() {
 	[ "$(sed -n 's/^example_entry:example_work:entry on count \([0-9]*\) .*/\1/p' "$debugfs/entry/list")" -ge "$1" ]
 }

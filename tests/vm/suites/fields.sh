@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Names of markers as trace events, each of its own.
+# Trace events of marker names, one event for each name.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
@@ -71,7 +71,7 @@ test_own_instances() {
 	result $? "sites are off when the last buffer has gone"
 }
 
-# piped COUNT: succeeds if so many records have come out of trace_pipe
+# piped COUNT: succeeds if that many records were read from trace_pipe
 piped() {
 	[ "$(grep -c ": fd_request: " /tmp/pipe)" -ge "$1" ]
 }
@@ -92,7 +92,7 @@ test_own_pipe() {
 		"$(grep -c ": fd_request: sector [0-9]* bytes 512 name \(odd\|even\)\$" /tmp/pipe)" $((1000 * cpus))
 }
 
-# The stub of a typed marker writes the records while nobody else wants its hits.
+# The stub of a typed marker writes the records while no other probe is connected.
 test_own_typed() {
 	put 1 "$own"/fd_typed/enable
 	recorded "a record of each hit from registers" fd_typed "typed 10" $((10 * cpus))
@@ -146,7 +146,7 @@ test_own_modules() {
 	recorded "no record of an event that is off again" fd_request request 0
 }
 
-# switching FILE: until told to stop
+# switching FILE: write 1 and 0 to the file in turn until /tmp/stop exists
 switching() {
 	while [ ! -e /tmp/stop ]; do
 		put 1 "$1"
@@ -154,7 +154,7 @@ switching() {
 	done 2>/dev/null
 }
 
-# One module after the other has the names alone.
+# swap: load and unload two modules so that each in turn is the only one with the names
 swap() {
 	insmod /modules/kmarkers_test_fields_again.ko && hit_fields "request 10" || return
 	again=_again
@@ -163,7 +163,8 @@ swap() {
 	again=
 }
 
-# Two that switch while modules come and go; then every hit is there once.
+# Two processes switch events while modules are loaded and unloaded; afterwards every hit has one
+# record.
 test_own_races() {
 	rm -f /tmp/stop
 	switching "$own"/fd_request/enable &
@@ -182,8 +183,8 @@ test_own_races() {
 	result $? "all sites are off after that"
 }
 
-# forget_triggers EVENT...: remove triggers where the kernel looks for leaks: it frees none whose event
-# goes, whatever the event's owner does
+# forget_triggers EVENT...: remove triggers in a kernel that looks for leaks: the kernel never frees
+# a trigger whose event is removed
 forget_triggers() {
 	[ -e /sys/kernel/debug/kmemleak ] || return 0
 	for event; do
@@ -191,7 +192,7 @@ forget_triggers() {
 	done
 }
 
-# A module leaves while another one with the same names comes.
+# A module is unloaded while another one with the same names is loaded.
 test_coming_while_leaving() {
 	here=kmarkers_test_fields
 	swaps=0
@@ -215,7 +216,7 @@ test_coming_while_leaving() {
 	again=
 }
 
-# A name that root gave to a function, and a module has as well.
+# A marker name that root gave to a function and that a module has, too.
 test_name_of_a_function() {
 	try "a marker on a function" put "attach vfs_open fd_shared" "$control_outside"
 	try "a module with a marker of its name and format" insmod /modules/kmarkers_test_fields_again.ko
@@ -233,7 +234,8 @@ test_name_of_a_function() {
 	result $? "the shared event leaves with it"
 }
 
-# coming_and_going: until told to stop; /tmp/comings gets a line each time
+# coming_and_going: load and unload a module until /tmp/stop exists; /tmp/comings gets a line each
+# time
 coming_and_going() {
 	while [ ! -e /tmp/stop ]; do
 		insmod /modules/kmarkers_test_fields_again.ko && rmmod kmarkers_test_fields_again &&
@@ -245,7 +247,7 @@ comings() {
 	grep -c "" /tmp/comings
 }
 
-# A module with the same name comes and goes while the first one's marker is hit.
+# A module with the same marker name is loaded and unloaded while the first module's marker is hit.
 test_own_exactly_once() {
 	rm -f /tmp/stop
 	: >/tmp/comings

@@ -81,7 +81,7 @@ test_attach_refusals() {
 	refused "attach refuses data" "Operation not permitted" command "attach jiffies_64"
 	logged "markers: .* cannot be traced"
 	result $? "the log says that data cannot be traced"
-	# The kernel has its functions for memory under more than one name.
+	# The kernel's memory functions have more than one name.
 	refused "attach refuses an alias that cannot be traced" "Operation not permitted" command "attach memcpy"
 	logged "markers: memcpy cannot be traced"
 	result $? "the log names the alias that was given"
@@ -202,8 +202,8 @@ test_attach_race() {
 
 ftrace_enabled=/proc/sys/kernel/ftrace_enabled
 
-# While ftrace is off, it would not clean up after a function that a client takes back. So it must
-# not be switched off while a marker is on, and no marker be switched on while it is off.
+# While ftrace is disabled, it would not clean up when a client removes a function. So ftrace must
+# not be disabled while a marker is on, and no marker be switched on while ftrace is disabled.
 test_attach_ftrace_off() {
 	command "attach vfs_read"
 	command "vfs_read count"
@@ -224,7 +224,7 @@ test_attach_ftrace_off() {
 	try "ftrace is switched on" put 1 "$ftrace_enabled"
 }
 
-# attach_detach NAME: attach a marker, switch it on, list it and detach it, until /tmp/stop is there
+# attach_detach NAME: attach a marker, switch it on, list it and detach it, until /tmp/stop exists
 attach_detach() {
 	while [ ! -e /tmp/stop ]; do
 		command "attach vfs_read $1"
@@ -260,7 +260,7 @@ test_attach_concurrent() {
 	result $? "no marker is left after attach, connect, list and detach at the same time"
 }
 
-# A name for which probes wait is given to a function.
+# A function gets a name for which probes wait.
 test_attach_waiting() {
 	insmod /modules/example_probe.ko
 	before=$(cat "$markers"/list)

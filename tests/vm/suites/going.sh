@@ -12,18 +12,18 @@ is_held() {
 	[ "$(cat "$going"/held)" = Y ]
 }
 
-# let_go: the module that is kept leaves; the process that waits for it has ended on return
+# let_go: let the held module unload, and wait until the process that loads or unloads it has ended
 let_go() {
 	put "" "$going"/hold
 	wait
 }
 
-# evaluated: print how often the argument of a marker was evaluated in the module that leaves
+# evaluated: print how often the module that unloads evaluated the argument of a marker
 evaluated() {
 	cat "$leaver"/evaluated
 }
 
-# hits_nothing WHO: its parameter is written while it is kept
+# hits_nothing WHO: passes if writes to the parameter of the held module cause no hits
 hits_nothing() {
 	recorded "no record of a hit in $1" fd_request "request 10" 0
 	recorded "no record of a hit of a typed marker in $1" fd_typed "typed 10" 0
@@ -57,13 +57,13 @@ test_going_failed() {
 	try "the module whose init has failed is not there" lacks "^kmarkers_test_fields " /proc/modules
 }
 
-# site_of FUNCTION: print where the site of its marker is, as kprobes take it
+# site_of FUNCTION: print the place of its marker's site in the syntax of kprobe_events
 site_of() {
 	sed -n "s:^immediate \($1+0x[0-9a-f]*\)/.*\[kmarkers_test_fields\].*:kmarkers_test_fields\:\1:p" \
 		"$debugfs"/patcher/sites | head -n 1
 }
 
-# A site that a kprobe is on cannot be switched off; all others are.
+# A site with a kprobe cannot be switched off; all other sites are switched off.
 test_going_kprobe() {
 	must insmod /modules/kmarkers_test_fields.ko || return
 	if ! put "p:going $(site_of hit_request)" "$tracing"/kprobe_events 2>/dev/null; then

@@ -6,7 +6,7 @@
 
 of_history=/sys/module/kmarkers_test_history/parameters
 of_callbacks=/sys/module/kmarkers_test_callbacks/parameters
-# Not the file in debugfs: this suite also runs where the kernel is locked down.
+# The parameter, and not the file in debugfs: this suite also runs where the kernel is locked down.
 switches=/sys/module/kmarkers_markers/parameters/control
 
 # more_hits COMMAND...: succeeds if the probe of kmarkers_test_history is called during the command
@@ -75,7 +75,7 @@ test_history_tracepoint() {
 	result $? "the list shows the marker that a probe waited for off"
 }
 
-# A callback with several markers: the tracepoint takes it once.
+# A callback with several markers is connected to the tracepoint once.
 test_callback_of_many() {
 	try "module with several markers in a callback loads" insmod /modules/kmarkers_test_callbacks.ko
 	try "count is connected to one of several markers in a callback" put "callbacks_first count" "$switches"
@@ -87,7 +87,7 @@ test_callback_of_many() {
 	try "the second marker of the callback is switched off" put "callbacks_second none" "$switches"
 }
 
-# A callback that its module has connected itself: the tracepoint does not take it again.
+# A callback that its module has connected itself is not connected to the tracepoint again.
 test_callback_of_others() {
 	try "the module itself connects the callback" put 1 "$of_callbacks/itself"
 	refused "a marker in a connected callback cannot be counted" "File exists" put "callbacks_first count" "$switches"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# scripts/host in /host, with the modules beside it as "make modules" leaves them. It loads what is
-# missing, unloads what is there, and leaves nothing behind when it fails or is interrupted.
+# scripts/host in /host, with the modules as "make modules" builds them. The script loads the
+# missing modules, unloads all of them at the end, and leaves none loaded when it fails or is
+# interrupted.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -15,8 +16,8 @@ none_loaded() {
 	! grep ^kmarkers_ /proc/modules
 }
 
-# write_program TEXT: write what takes the place of the program that measures. It loads all modules and
-# switches getppid to the first variant that is not the kernel's own.
+# write_program TEXT: write a program in place of the one that measures. The program loads all
+# modules, switches getppid to the first variant that is not the kernel's own, and then runs TEXT.
 write_program() {
 	cat >/host/build/venv/bin/python <<-'EOF'
 		#!/bin/sh
@@ -33,13 +34,12 @@ write_program() {
 	chmod +x /host/build/venv/bin/python
 }
 
-# getppid_was_switched: succeeds if getppid was another function than the kernel's own
+# getppid_was_switched: succeeds if getppid was a variant other than the kernel's own
 getppid_was_switched() {
 	[ -s /tmp/live ] && ! grep -q "\[original\]" /tmp/live
 }
 
-# write_tools: write an insmod that stands still behind the module of markers, when that is loaded, and
-# an rmmod that is slow
+# write_tools: write an insmod that hangs after it has loaded kmarkers_markers, and a slow rmmod
 write_tools() {
 	mkdir -p /tmp/tools
 	cat >/tmp/tools/insmod <<-'EOF'
@@ -57,8 +57,8 @@ write_tools() {
 	chmod +x /tmp/tools/*mod
 }
 
-# interrupt_host FILE WORD...: call the script as the only job of a terminal; when FILE is there, press
-# Ctrl-C until the script has ended
+# interrupt_host FILE WORD...: call the script as the only job of a terminal; once FILE exists,
+# press Ctrl-C until the script has ended
 interrupt_host() {
 	cat >/tmp/interrupt <<-'EOF'
 		set -m
@@ -87,7 +87,7 @@ load_is_interrupted() {
 }
 
 test_host() {
-	# A Debian may compress modules; "make modules" does not.
+	# Installed modules may be compressed; those of "make modules" are not.
 	for file in /lib/modules/*/updates/dkms/kmarkers_*.ko* /modules/kmarkers_*.ko; do
 		[ -e "$file" ] || continue
 		name=$(basename "${file%.xz}" .ko)
@@ -128,7 +128,7 @@ test_host() {
 	try "everything is unloaded after a failure" none_loaded
 	rm -f /tmp/pid /tmp/live
 	write_program 'exec sleep 1000'
-	# $! is then the script itself.
+	# With bash called directly, $! is the script itself.
 	/usr/bin/bash /host/scripts/host -y -f bench &
 	must within 60 test -s /tmp/pid || return
 	# As at a shutdown, the signal is sent to both.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# A module with more names than insmod makes trace events of: the others follow.
+# A module with more names than insmod adds as trace events. The remaining events are added
+# afterwards.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
@@ -11,7 +12,7 @@ events_now() {
 	find "$own" -maxdepth 1 -name 'many_0??' 2>/dev/null | wc -l
 }
 
-# events_then: print that for when none is to be added or removed any more
+# events_then: print the same number once all pending events are added or removed
 events_then() {
 	cat "$list" >/dev/null && events_now
 }
@@ -24,12 +25,12 @@ go() {
 	rmmod kmarkers_test_hundred
 }
 
-# between LOW HIGH NUMBER
+# between LOW HIGH NUMBER: succeeds if the number is in the range
 between() {
 	[ "$1" -le "$3" ] && [ "$3" -le "$2" ]
 }
 
-# It comes and goes faster than its events do.
+# The module is loaded and unloaded faster than its events are added and removed.
 test_hundred_hurry() {
 	for _ in 1 2 3 4 5; do
 		come
@@ -51,8 +52,9 @@ test_hundred_hurry() {
 	same "no event of a module that returned is on" "$(cat "$own"/many_0*/enable | sort -u)" 0
 }
 
-# Events of ten thousand names are removed first, so the module returns before its own are.  One of
-# them was on, so the kernel has removed it when the module leaves again before it is added.
+# Events of ten thousand names are removed first, so the module is loaded again before its own
+# events are removed. One of these was on, so the kernel has removed it, and the module unloads
+# again before the event is added anew.
 test_hundred_queue() {
 	insmod /modules/kmarkers_test_many.ko && cat "$list" >/dev/null
 	result $? "module of ten thousand names"
@@ -74,7 +76,7 @@ test_hundred_queue() {
 	done
 }
 
-# All of them are switched while they come and go.
+# Events are used while the module is loaded and unloaded.
 test_hundred_races() {
 	rm -f /tmp/stop
 	while [ ! -e /tmp/stop ]; do
@@ -94,7 +96,7 @@ test_hundred_races() {
 	same "all its names are events after that" "$(events_then)" 100
 }
 
-# The kernel switches one after the other, and removes those that were on itself.
+# The kernel switches the events one after the other, and itself removes events that were on.
 test_hundred_switched() {
 	read -r start _ </proc/uptime
 	put 1 "$own"/enable
@@ -109,7 +111,8 @@ test_hundred_switched() {
 	same "all its names are events in place of those" "$(events_then)" 100
 }
 
-# The files stay open while their events go, and while others may get the memory of those.
+# Files of events stay open while the events are removed, and while other events may reuse their
+# memory.
 test_hundred_open() {
 	exec 5<"$own/many_007/format" 6<"$own/many_042/format" 7<"$own/many_099/format"
 	go && cat "$list" >/dev/null

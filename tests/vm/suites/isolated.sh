@@ -4,12 +4,12 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# run_is_over: succeeds if the last run has ended as it should
+# run_is_over: succeeds if the last run has ended with every measurement done
 run_is_over() {
 	grep -q "^done " "$bench"/status
 }
 
-# windows_of BENCHMARK FIELD: what its windows have in a column, each value once
+# windows_of BENCHMARK FIELD: print the distinct values in a column of its windows
 windows_of() {
 	awk -F, -v field="$2" '/^[^#]/ && $1 != "benchmark" { print $field }' "$bench/$1/samples" | sort -u
 }

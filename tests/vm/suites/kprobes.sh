@@ -126,8 +126,8 @@ test_kprobe_on_value() {
 	try "$1 kprobe comes and goes: hits are counted by the first value" step_is 500
 }
 
-# kprobe_comes_and_goes KIND: set the value while a kprobe on its site comes and goes. Some changes
-# must work, and the others be refused with the errors that a kprobe causes.
+# kprobe_comes_and_goes KIND: set the value while a kprobe on its site is registered and removed.
+# Some changes must succeed, and the others fail with the errors that a kprobe causes.
 kprobe_comes_and_goes() {
 	: >/tmp/during
 	while [ -e /tmp/during ]; do

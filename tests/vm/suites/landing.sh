@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Kprobes near the targets of our jumps. The kernel optimises a kprobe by a jump of 5 bytes if it
-# sees no jump into these bytes. It sees no jump of ours that is off. Once that is on, it would land
-# in the middle of the 5 bytes.
+# sees no jump into these bytes. It cannot see a jump of ours that is off. Once switched on, that
+# jump would land in the middle of the 5 bytes.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 
@@ -76,7 +76,8 @@ optimiser_has_run() {
 	return "$code"
 }
 
-# stays_plain NAME KIND: the site is on; its kprobe is not optimised and is hit, and the jump works
+# stays_plain NAME KIND: passes if the kprobe is not optimised and is hit, and the jump of the site,
+# which is on, works
 stays_plain() {
 	try "$1: another kprobe is optimised" optimiser_has_run
 	not_optimised
@@ -118,7 +119,7 @@ test_landing_on_optimised() {
 	result $? "$1: no kprobe is left in the function"
 }
 
-# A batch is refused after kprobes made way for it: the kernel may optimise them again.
+# A batch is refused after kprobes were unoptimised for it: the kernel may optimise them again.
 test_landing_refused() {
 	target=$(target_of jump)
 	try "refused: a kprobe is registered" probe_before jump "$target"
@@ -201,9 +202,9 @@ lander_at() {
 	sed -n 's/ t landing_branch\t.*//p' /proc/kallsyms
 }
 
-# A module leaves, and with it what kept a kprobe from being optimised. When the module comes again
-# to the same address, the kernel registers the kprobe anew, and the branch must keep it from that
-# again.
+# A module unloads, and with it the guard that kept a kprobe from being optimised. When the module
+# is loaded at the same address again, the kernel registers the kprobe anew, and the branch must
+# keep it from being optimised again.
 test_landing_again() {
 	must insmod /modules/"$lander".ko || return
 	target=$(target_of branch)
@@ -236,8 +237,8 @@ test_landing() {
 	put 1 /proc/sys/debug/kprobes-optimization
 	dmesg -c >/dev/null
 	must insmod /modules/"$lander".ko || return
-	# Behind ftrace's instructions, one that copies a register or that adds begins at one of
-	# these.
+	# After ftrace's instructions, an instruction that copies a register or adds begins at one
+	# of these offsets.
 	plain=
 	for offset in 5 6 7 8 9 10 11 12 13 14; do
 		add_probe control "$lander:landing_plain" $offset 2>/dev/null || continue

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# What can be done where the kernel is locked down, as Secure Boot does. This is the last of all
-# suites: if it is what locks the kernel down, no module of ours can be loaded afterwards.
+# Operations that work while the kernel is locked down, as under Secure Boot. This is the last of
+# all suites: if the suite itself locks the kernel down, no module of ours can be loaded afterwards.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
@@ -10,7 +10,7 @@ lockdown=/sys/kernel/security/lockdown
 unsigned=/modules
 [ ! -d /unsigned ] || unsigned=/unsigned
 
-# lock_down: succeeds if the kernel is locked down then; Secure Boot has done it before
+# lock_down: lock the kernel down, unless Secure Boot has done so; succeeds if it is locked down
 lock_down() {
 	[ -e "$lockdown" ] || mount -t securityfs securityfs /sys/kernel/security
 	[ -e "$lockdown" ] || return

@@ -10,7 +10,8 @@ sample=${KMARKERS_SAMPLE:-many_*}
 # How many seconds a command for all names may take in an emulator, with other work beside it.
 patience=${KMARKERS_PATIENCE:-10}
 
-# for_all COMMAND ROUNDS: write a command; passes if it takes that many rounds, and not too long
+# for_all COMMAND ROUNDS: write a command; passes if it takes that many rounds and at most $patience
+# seconds
 for_all() {
 	rounds=$(stat_of rounds)
 	start=$(cut -d. -f1 /proc/uptime)
@@ -39,7 +40,8 @@ counts() {
 	cat $markers/$sample/stats | grep -c "^hits $1\$"
 }
 
-# many_events: print how many of the names are trace events, when no more are added or removed
+# many_events: print how many of the names are trace events, once all pending ones are added or
+# removed
 many_events() {
 	cat "$markers"/list >/dev/null
 	find "$tracing"/events/kmarkers -maxdepth 1 -name 'many_*' | wc -l
@@ -84,7 +86,7 @@ test_many() {
 	put 0 "$tracing"/events/kmarkers/marker/enable
 }
 
-# Lists of so many lines let others run, also the one that goes to the log.
+# Writing a list of ten thousand lines lets other tasks run, also when the list goes to the log.
 test_many_listed() {
 	try "the list of many markers lets others run" gives_way "read -r line <$markers/list"
 	try "the list of many values lets others run" gives_way "read -r line <$debugfs/immediate/list"
@@ -96,7 +98,7 @@ test_many_listed() {
 	rmmod kmarkers_test_history
 }
 
-# A pattern that matches one name that cannot be traced, among many that can.
+# A pattern matches many names that can be traced and one that cannot.
 test_all_or_nothing() {
 	insmod /modules/kmarkers_test_events.ko
 	put "many_0000 trace" "$markers"/control

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Users of tracefs at random, while modules with markers, SDT probes and functions come and go. Most
-# commands fail, because what they name is not there at that moment. KMARKERS_SECONDS is how long it
-# goes on, KMARKERS_SEED chooses the commands: the order of those of one user is the same again, not
-# that of all of them. The kernel must not report anything, and all modules must unload at the end.
+# Random use of tracefs while modules with markers, SDT probes and functions are loaded and
+# unloaded. Most commands fail, because what they name does not exist at that moment.
+# KMARKERS_SECONDS is the duration, and KMARKERS_SEED chooses the commands: the sequence of each
+# user is reproducible, their interleaving is not. The kernel must not report anything, and all
+# modules must unload at the end.
 #
-# No file of an event that may go is opened: tracing_open_file_tr() of some kernels reads freed
-# memory then, whosever event it is.
+# No file of an event that may be removed is opened: tracing_open_file_tr() of some kernels reads
+# freed memory then, whosever event it is.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
@@ -124,7 +125,7 @@ until_the_end() {
 	[ "${now%.*}" -lt "$end" ]
 }
 
-# user NUMBER: commands until the end; /tmp/monkey.NUMBER gets how many
+# user NUMBER: run random commands until the end; write their number to /tmp/monkey.NUMBER
 user() {
 	state=$(((seed + $1 * 7919) % 2147483648))
 	turns=0
@@ -137,7 +138,7 @@ user() {
 	echo $turns >"/tmp/monkey.$1"
 }
 
-# A CPU goes and comes, if there are two.
+# Takes the second CPU, if there is one, offline and online in turn.
 user_cpu() {
 	while until_the_end; do
 		put 0 /sys/devices/system/cpu/cpu1/online
@@ -151,7 +152,7 @@ all_turns() {
 	cat /tmp/monkey.* | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# Take back what the users have left.
+# Removes all events, triggers and markers that the users have left, and unloads the modules.
 clean_up() {
 	for word in fd_request fd_typed mk_1; do
 		put "!enable_event:kmarkers:$word" "$tracing"/events/kmarkers/marker/trigger
@@ -180,7 +181,8 @@ used_as_before() {
 test_monkey() {
 	must insmod /modules/kmarkers_test_going.ko || return
 	echo "# seed: $seed ($users users, $monkey_seconds s)"
-	# Once they have made events, the two hold kmarkers_markers.
+	# Once they have made events, kmarkers_sdt and kmarkers_entry hold references to
+	# kmarkers_markers.
 	put "tsdt:::none event" "$parameters"/kmarkers_sdt/parameters/control
 	put "tsdt:::none -event" "$parameters"/kmarkers_sdt/parameters/control
 	put "te_none event" "$parameters"/kmarkers_entry/parameters/control

@@ -5,7 +5,7 @@
 # shellcheck source=tests/vm/lib_entry.sh
 . /tests/lib_entry.sh
 
-# nmis_of CPU: print how many NMIs it has taken
+# nmis_of CPU: print how many NMIs the CPU has taken
 nmis_of() {
 	awk -v field=$(($1 + 2)) '$1 == "NMI:" { print $field }' /proc/interrupts
 }

@@ -11,7 +11,7 @@
 step=${KMARKERS_STEP:-1}
 fail_at=$cases/fail_at
 
-# stop_failing: the first write may be what fails, so it is repeated.
+# stop_failing: end the injection of failures. The write itself may fail, so it is repeated.
 stop_failing() {
 	until put 0 "$fail_at" 2>/dev/null; do
 		:
@@ -25,8 +25,8 @@ look() {
 	md5sum <"/tmp/list.$1" >"/tmp/sum.$1"
 }
 
-# refused_cleanly: succeeds if the write of allocation $nth was refused for want of memory, and the
-# list is as before
+# refused_cleanly: succeeds if the write in which allocation $nth failed was refused for lack of
+# memory, and the list is unchanged
 refused_cleanly() {
 	grep -q "annot allocate\|ut of memory" /tmp/said && cmp -s /tmp/sum.before /tmp/sum.after && return
 	sed "s/^/# allocation $nth: /" /tmp/said
@@ -34,9 +34,9 @@ refused_cleanly() {
 	return 1
 }
 
-# without_memory TEXT FILE UNDO: write TEXT while the n-th allocation fails, for every n, or some. A
-# write that is refused must not change the file $list, whose text takes long to make: it is read
-# again only after a write. After one that works, UNDO goes to $undo.
+# without_memory TEXT FILE UNDO: write TEXT while the n-th allocation fails, for every n, or every
+# $step. A refused write must not change the file $list, which takes long to read: it is read only
+# after a write. After a write that succeeds, UNDO is written to $undo.
 without_memory() {
 	nth=$((step / 2 + 1))
 	refusals=0
@@ -53,7 +53,7 @@ without_memory() {
 		} 2>/tmp/said
 		[ "$left" -eq 0 ] || break
 		if [ $code -eq 0 ]; then
-			# The write worked without this allocation.
+			# The write succeeded in spite of the failed allocation.
 			put "$3" "$undo"
 			look before
 		else
@@ -81,7 +81,7 @@ test_core_without_memory() {
 	rmmod kmarkers_test_core
 }
 
-# Rules for recorded functions: one that cannot be taken away stays, and so do its functions.
+# Rules for recorded functions: a rule that cannot be removed stays, and its functions stay on.
 test_entry_without_memory() {
 	can_record "rules for recorded functions without memory" || return
 	must insmod /modules/kmarkers_test_entry.ko || return

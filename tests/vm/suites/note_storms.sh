@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Notes are switched, and their module leaves, while they are executed. An emulator with several
-# threads may execute the breakpoint of a kprobe that is gone, of which newer kernels die.
+# Notes are switched, and their module unloads, while they are executed. An emulator with several
+# threads may execute the breakpoint of a removed kprobe, which crashes newer kernels.
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
 
-# Whatever is executed while notes come and go is counted at most once.
+# Each execution of a note is counted at most once while notes are switched and their module is
+# loaded and unloaded.
 test_notes_switched() {
 	rm -f /tmp/stop
 	while [ ! -e /tmp/stop ]; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Notes of a module, traced by perf and bpftrace as the file sdt/notes tells them; and those of a
-# program, with a semaphore that both count.
+# Notes of a module, traced by perf and bpftrace with the commands in the file sdt/notes; and notes
+# of a program, with a semaphore that both tracers increment.
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
 # shellcheck source=tests/vm/lib_fields.sh
@@ -16,7 +16,7 @@ note_tracer() {
 	return 1
 }
 
-# define_for_perf: run the commands of the file, with the place of the module's file
+# define_for_perf: run the commands for perf in the file, with the path of the module's file
 define_for_perf() {
 	note_lines o2 "perf probe" | sed "s|\"\$(modinfo -n kmarkers_test_notes)\"|$note_file|" >/tmp/commands
 	[ -s /tmp/commands ] && sh -e /tmp/commands >/tmp/said 2>&1 && return
@@ -71,7 +71,7 @@ has_said() {
 	[ "$(wc -l </tmp/usdt_said)" -ge "$1" ]
 }
 
-# step_until TEXT: let the program pass its probe six times, until it says that
+# step_until TEXT: let the program pass its probe again and again until it prints the text
 step_until() {
 	for _ in $(seq 300); do
 		echo >&3
@@ -94,7 +94,7 @@ test_usdt_in_perf() {
 	note_tracer perf || return
 	try "perf reads the notes of a program" perf buildid-cache --add /usdt
 	try "perf takes a probe of a program" perf probe -q sdt_server:request__start
-	# perf counts up before it records, and records what its command does.
+	# perf increments the semaphore before it records, and records while its command runs.
 	try "perf records a probe of a program" \
 		perf record -q -a -o /tmp/perf.data -e sdt_server:request__start sh -c "$one_step"
 	nr_steps=$((nr_steps + 1))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# SDT probes of modules that are no instruction: where arguments are, kprobes, definitions.
+# Notes, SDT probes of modules without an instruction: places of arguments, kprobes, definitions.
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
 
-# seen_as_wanted LEVEL: succeeds if the handler was told what it should be
+# seen_as_wanted LEVEL: succeeds if the handler got the expected hits
 seen_as_wanted() {
 	put "$1" "$tnotes/pass"
 	cat "$tnotes/seen" >/tmp/seen
@@ -45,7 +45,7 @@ test_notes_arguments() {
 	same "no kprobe is left" "$(note_kprobes)" 0
 }
 
-# note_counts PROBE: how often each site of o2 has been hit
+# note_counts PROBE: print how often each site of the probe in functions of level o2 was hit
 note_counts() {
 	sed -n "s/^tnotes:kmarkers_test_notes:o2_[a-z]*:$1 [a-z]* note [0-9]* \([0-9]*\) .*/\1/p" \
 		"$debugfs/sdt/list" | tr '\n' ' '
@@ -76,7 +76,7 @@ test_notes_count() {
 	same "no kprobe is left of counting" "$(note_kprobes)" 0
 }
 
-# pair_is TEXT: is there a line of the list that begins so?
+# pair_is TEXT: succeeds if a line about the paired sites in the list begins with the text
 pair_is() {
 	grep -q "^tpair:kmarkers_test_notes:pair:$1" "$debugfs/sdt/list"
 }
@@ -105,7 +105,7 @@ test_notes_only() {
 test_notes_unarmable() {
 	same "notes that functions begin with are not unarmable" \
 		"$(grep -c "^tnotes:.*:notes_first:first off note 0 0 notes_first@+0x0 " "$debugfs/sdt/list")" 2
-	# Its address is that of what stands behind the function.
+	# The note's address is that of the code or padding after the function.
 	note_is "__pfx_notes_first:behind unarmable note 0 0 "
 	result $? "a note behind the end of its function is unarmable"
 	note_is "notes_alone:alone unarmable note 0 0 "
@@ -126,12 +126,12 @@ test_notes_unarmable() {
 	result $? "the log says that a note is no instruction"
 }
 
-# refused_is STATE: is the note in that state at which the kernel takes no kprobe?
+# refused_is STATE: succeeds if the note at which the kernel accepts no kprobe is in that state
 refused_is() {
 	grep -q "^trefused:kmarkers_test_notes:notes_refused:refused $1 note [01] 0 " "$debugfs/sdt/list"
 }
 
-# At an instruction at which the kernel takes no kprobe; the module is loaded again.
+# A note at an instruction at which the kernel accepts no kprobe. The module is loaded again.
 test_notes_refused() {
 	refused "a pattern with a note at a static key is refused" "Invalid argument" \
 		put "trefused:::* count" "$debugfs/sdt/control"
@@ -147,7 +147,7 @@ test_notes_refused() {
 	try "the pattern waits no more" put "trefused:::* -count" "$debugfs/sdt/control"
 }
 
-# The kernel gives nobody a new kprobe in a module whose exit function runs.
+# The kernel accepts no new kprobe in a module whose exit function runs.
 test_notes_going() {
 	must insmod /modules/kmarkers_test_notes_only.ko leave_ms=3000 || return
 	rmmod kmarkers_test_notes_only &
@@ -159,7 +159,7 @@ test_notes_going() {
 	try "a pattern is switched off when its module has left" put "*:::passed -count" "$debugfs/sdt/control"
 }
 
-# define LEVEL: give kprobe_events what the file says for it
+# define LEVEL: write the definitions in the file for that level to kprobe_events
 define() {
 	note_lines "$1" p: >/tmp/definitions
 	while read -r definition; do

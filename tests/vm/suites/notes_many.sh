@@ -4,7 +4,7 @@
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
 
-# in_seconds WHAT COMMAND...: run the command, and say how long it took
+# in_seconds WHAT COMMAND...: run the command, and print how long it took
 in_seconds() {
 	what=$1
 	shift

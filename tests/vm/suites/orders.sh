@@ -17,13 +17,13 @@ read_needs() {
 	done
 }
 
-# needs MODULE: print what it depends on
+# needs MODULE: print the modules that it depends on
 needs() {
 	read -r words <"/tmp/needs/$1"
 	echo "$words"
 }
 
-# has SET MODULE
+# has SET MODULE: succeeds if the module is in the set
 has() {
 	case " $1 " in
 	*" $2 "*) ;;
@@ -31,14 +31,14 @@ has() {
 	esac
 }
 
-# may_load SET MODULE
+# may_load SET MODULE: succeeds if the module can be loaded while the set is loaded
 may_load() {
 	for need in $(needs "$2"); do
 		has "$1" "$need" || return 1
 	done
 }
 
-# may_unload SET MODULE
+# may_unload SET MODULE: succeeds if the module can be unloaded while the set is loaded
 may_unload() {
 	for other in $1; do
 		has "$(needs "$other")" "$2" && return 1
@@ -50,7 +50,7 @@ load() {
 	insmod "/modules/$1.ko"
 }
 
-# steps SET MODULE: each insmod and rmmod of one module that does not end in a larger set
+# steps SET MODULE: take each step, insmod or rmmod of the module, that does not end in a larger set
 steps() {
 	if ! has "$1" "$2"; then
 		fails_with "No such file" rmmod "$2" || return
@@ -68,7 +68,7 @@ all_steps() {
 	done
 }
 
-# with SET MODULE: the larger set, in the order of $modules
+# with SET MODULE: print the set with the module added, in the order of $modules
 with() {
 	set_with=
 	for each in $modules; do

@@ -67,7 +67,7 @@ test_owner_of_entry() {
 	same "$1: the call restored without it has its former bytes" "$(call_bytes)" "$bytes"
 }
 
-# come_and_go KIND FILE: make and remove an owner again and again until FILE is removed
+# come_and_go KIND FILE: make and remove an owner repeatedly until FILE is removed
 come_and_go() {
 	while [ -e "$2" ]; do
 		make_owner "$1"

@@ -6,10 +6,10 @@
 . /tests/lib.sh
 
 LIMIT_KIB=400
-# With what the installation takes at most, that makes 3 minutes.
+# The time limit for the event, such that it and the limit of the installation are 3 minutes.
 EVENT_SECONDS=10
 
-# probe WORD...: modprobe of the distribution
+# probe WORD...: run modprobe of the distribution
 probe() {
 	/usr/sbin/modprobe "$@"
 }
@@ -29,7 +29,7 @@ tick_is_traced() {
 	grep -q "example_tick: " "$tracing/trace"
 }
 
-# prerm: what dpkg runs before it removes the package
+# prerm_removes: run the script prerm as dpkg does before it removes the package
 prerm_removes() {
 	sh /prerm remove
 }

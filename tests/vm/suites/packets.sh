@@ -13,22 +13,23 @@ ping_once() {
 	ping -c 1 -W 5 127.0.0.1 >/dev/null
 }
 
-# hits_in BENCHMARK: how often each variant's code runs in an operation, in the order of variants
+# hits_in BENCHMARK: print how often each variant's code runs in an operation, in the order of
+# variants
 hits_in() {
 	sed -n "s/^hits:$1:[^=]*=\([0-9]*\) in an operation.*/\1/p" /tmp/macro/live | tr '\n' ' '
 }
 
-# met VARIANT: how many packets a hook met since the module was loaded
+# met VARIANT: print how many packets a hook has seen since the module was loaded
 met() {
 	sed -n "s/^packets-live $1 //p" "$packets_met"
 }
 
-# met_by_all: how many packets the hooks of all variants met
+# met_by_all: print how many packets the hooks of all variants have seen
 met_by_all() {
 	awk '$1 == "packets-live" { all += $3 } END { print all + 0 }' "$packets_met"
 }
 
-# kmlive_elsewhere: measure in another name space of the network, which has no hook of ours
+# kmlive_elsewhere: measure in another network namespace, which has no hook of ours
 kmlive_elsewhere() {
 	unshare -n sh -c "ip link set lo up && exec /kmlive 1 1 /tmp/macro macro-ping"
 }

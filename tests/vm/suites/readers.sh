@@ -17,13 +17,13 @@ texts_of() {
 	sed -n "s/^.*[ :]rd_\([A-Za-z0-9_]*\): *|\(.*\)/\1$tab\2/p" "$1"
 }
 
-# of_page: conversion, the kernel's text and that of others, from the table of tracing.md
+# of_page: print conversion, the kernel's text and the tracers' text from the table of tracing.md
 of_page() {
 	awk -F '|' '/^\| `/ { for (i = 2; i < 5; i++) { sub(/^ *`?/, "", $i); sub(/`? *$/, "", $i) }
 		print $2 "\t" $3 "\t" $4 }' /tracing.md
 }
 
-# values: name and value of the rows that have one
+# values: print name and value of the rows that have a value
 values() {
 	awk -F '\t' '$3 { print $1 "\t" $3 }' /tmp/rows
 }
@@ -32,7 +32,8 @@ values() {
 judge() {
 	texts_of "$2" >/tmp/texts
 	awk -F '\t' '
-		# Is the text like the pattern, in which a star stands for anything?
+		# Returns whether the text matches the pattern, in which a star stands for any
+		# characters.
 		function like(text, pattern,    at) {
 			at = index(pattern, "*")
 			if (!at)
@@ -67,7 +68,7 @@ judge() {
 	result $? "$1"
 }
 
-# What the page says of a conversion must be so.
+# The statements of the page about each conversion must be true.
 judge_page() {
 	awk -F '\t' '
 		FILENAME == "/tmp/rows" { known[$2] = 1; next }
@@ -98,12 +99,12 @@ test_kernel_texts() {
 	result $? "the kernel prints what the table says"
 }
 
-# readers_piped COUNT: succeeds if so many records have come out of trace_pipe
+# readers_piped COUNT: succeeds if that many records were read from trace_pipe
 readers_piped() {
 	[ "$(grep -c ": r[dl]_" /tmp/pipe)" -ge "$1" ]
 }
 
-# Lines are whole, also where the page of trace_pipe ends.
+# Lines are complete, also at the end of a page of trace_pipe.
 test_trace_pipe() {
 	cat "$tracing/trace_pipe" >/tmp/pipe &
 	reader=$!

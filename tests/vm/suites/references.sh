@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Events to which somebody has a reference, as event probes have while they are off: they stay, and
-# so does what they need. A kernel without event probes has the references of triggers alone.
+# Events with references, such as those of event probes that are off: the events stay, and so do the
+# modules that they need. In a kernel without event probes only triggers hold references.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
@@ -11,7 +11,7 @@ entry_control=/sys/module/kmarkers_entry/parameters/control
 functions=$tracing/events/kmarkers_function
 references_going=/sys/module/kmarkers_test_going/parameters
 
-# hold EVENT ARGUMENT: make an event probe, which is off
+# hold EVENT ARGUMENT: make an event probe, which is off and refers to the event
 hold() {
 	echo "e:holder $1 a=$2:x64" >>"$tracing"/dynamic_events
 }
@@ -24,7 +24,7 @@ probed() {
 	grep -c " holder: " "$tracing"/trace
 }
 
-# probes NAME HIT WANTED: hit, and see how many records the event probe made
+# probes NAME HIT WANTED: hit, and pass if the event probe made that many records
 probes() {
 	echo >"$tracing"/trace
 	hit_fields "$2"
@@ -56,7 +56,7 @@ test_held_function() {
 	result $? "the event is gone"
 }
 
-# The module of an event leaves and returns while an event probe is on.
+# The module of an event unloads and is loaded again while an event probe is on.
 test_held_module() {
 	before=$(uses_of kmarkers_markers)
 	must insmod /modules/kmarkers_test_fields.ko || return
@@ -122,7 +122,8 @@ test_held_sdt() {
 	rmmod kmarkers_test_sdt
 }
 
-# The events of functions are kmarkers_entry's, which may leave before the modules that have them.
+# kmarkers_entry owns the events of functions, and may unload before the modules with these
+# functions.
 test_held_source() {
 	can_record "the events of functions are held" || return
 	insmod /modules/kmarkers_test_entry.ko
@@ -150,14 +151,14 @@ test_held_source() {
 	rmmod kmarkers_test_entry
 	is_gone "$functions"
 	result $? "the events of functions leave with their last module"
-	# As it was: it offers no events until that is asked for.
+	# Restores the initial state: kmarkers_entry offers no events until a command asks for them.
 	rmmod kmarkers_entry && insmod /modules/kmarkers_entry.ko
 }
 
-# perf keeps the module of an event, and an event that is there has a module that stays.
+# perf holds the module of an event, so the module of an open event stays loaded.
 test_held_by_perf() {
 	insmod /modules/kmarkers_test_fields.ko wait=1 &
-	# A module is in the list before its parameters have files.
+	# A module is listed before the files of its parameters exist.
 	try "a module has parameters" within 10 [ -e /sys/module/kmarkers_test_fields/parameters/wait ]
 	try "a module is in its init function" grep -q "^kmarkers_test_fields .* Loading" /proc/modules
 	is_gone "$own"/fd_request

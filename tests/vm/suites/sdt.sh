@@ -7,12 +7,12 @@
 sdt=$debugfs/sdt
 tsdt=/sys/module/kmarkers_test_sdt/parameters
 
-# lists PATTERN: does a line of the list begin so?
+# lists PATTERN: succeeds if the pattern matches the beginning of a line of the list
 lists() {
 	grep -q "^$1" "$sdt/list"
 }
 
-# switched ROUNDS COMMAND: one write, and how many rounds it takes
+# switched ROUNDS COMMAND: passes if control takes the command, and the write takes that many rounds
 switched() {
 	before=$(stat_of rounds)
 	put "$2" "$sdt/control"
@@ -92,13 +92,14 @@ test_sdt_breakpoints() {
 	put 10 "$tsdt/pass"
 	lists "tsdt:kmarkers_test_sdt:tsdt_write:trapped trapped breakpoint 1 30 "
 	result $? "a demoted site counts every hit"
-	# What is left of the jump behind the breakpoint makes it three.
+	# The rest of the jump after the breakpoint is restored, too, so it takes three rounds.
 	switched 3 "tsdt_write:trapped -count"
 	switched 1 "small -count"
 	same "sites that are off again are as they were" "$(bytes_stored)" "////"
 }
 
-# boundaries: offsets in tsdt_apart at which the kernel takes a kprobe, but for those in its site
+# boundaries: print the offsets in tsdt_apart at which the kernel accepts a kprobe, except those in
+# its site
 boundaries() {
 	offset=0
 	while [ $offset -lt 100 ]; do
@@ -113,10 +114,11 @@ boundaries() {
 	done
 }
 
-# A breakpoint, and what is left behind it, must not put the kernel out of step.
+# A breakpoint, and the rest of a jump after it, must not mislead the kernel about the boundaries of
+# instructions.
 test_sdt_kprobes() {
 	site=$(($(sed -n 's/^tsdt:.*:apart .*@+\(0x[0-9a-f]*\) .*/\1/p' "$sdt/list")))
-	# Each kprobe that goes waits for grace periods.
+	# The removal of each kprobe waits for grace periods.
 	expedite 1
 	boundaries >/tmp/boundaries_off
 	try "the kernel takes kprobes beside sites that are off" \
@@ -150,18 +152,19 @@ test_sdt_hot() {
 	put "trapped -count" "$sdt/control"
 }
 
-# thot_is NAME STATE: is the site of that probe in that state?
+# thot_is NAME STATE: succeeds if the site of that probe is in that state
 thot_is() {
 	lists "thot:kmarkers_test_sdt_hot:thot_$1:$1 $2 breakpoint "
 }
 
-# after_hits NAME STATE: the same after both probes were hit
+# after_hits NAME STATE: hit both probes; succeeds if the site of the named one is then in that
+# state
 after_hits() {
 	put 2000 /sys/module/kmarkers_test_sdt_hot/parameters/pass
 	thot_is "$1" "$2"
 }
 
-# hit_for_seconds SECONDS: both probes stay hot
+# hit_for_seconds SECONDS: hit both probes for that long, so that they stay hot
 hit_for_seconds() {
 	turn=0
 	while [ $turn -lt $(($1 * 5)) ]; do
@@ -171,23 +174,24 @@ hit_for_seconds() {
 	done
 }
 
-# says_held PHRASE: is it said once of the probe that has the kprobe, and no refusal logged?
+# says_held PHRASE: succeeds if the log says this once of the probe with the kprobe, and has no
+# refusal
 says_held() {
 	! logged "change refused" && [ "$(grep -c "probed: not $1" "$log")" = 1 ]
 }
 
-# probe_beside 0/1: 1 puts a kprobe on the instruction in front of a site, 0 takes it away
+# probe_beside 0/1: 1 puts a kprobe on the instruction before a site, 0 removes it
 probe_beside() {
 	if [ "$1" = 1 ]; then
 		put "p:beside kmarkers_test_sdt_hot:thot_probed+$((site - 1))" "$tracing/kprobe_events" &&
 			put 1 "$tracing/events/kprobes/beside/enable"
 	else
-		# To open the file so removes what is in it.
+		# Opening the file for truncation removes all its definitions.
 		put 0 "$tracing/events/kprobes/beside/enable" && : >"$tracing/kprobe_events"
 	fi
 }
 
-# thot_counts STATE HANDLERS COUNTED: pass a site three times, and look at it
+# thot_counts STATE HANDLERS COUNTED: pass a site three times; succeeds if the list has these values
 thot_counts() {
 	put 3 /sys/module/kmarkers_test_sdt_hot/parameters/pass
 	lists "thot:kmarkers_test_sdt_hot:thot_probed:probed $1 breakpoint $2 $3 "
@@ -204,7 +208,7 @@ test_sdt_counts_once() {
 	try "one of two patterns counts on when the other is gone" thot_counts trapped 1 9
 }
 
-# A kprobe beside a hot site keeps that one as it is, and no other.
+# A kprobe beside a hot site keeps that site from being promoted, and no other one.
 test_sdt_held() {
 	try "module with two hot probes" insmod /modules/kmarkers_test_sdt_hot.ko
 	put "thot:::* count" "$sdt/control"
@@ -301,12 +305,13 @@ test_sdt_many() {
 	try "ten thousand probes leave" rmmod kmarkers_test_sdt_many
 }
 
-# trapped_are STATE COUNTED: print how many of ten thousand are so
+# trapped_are STATE COUNTED: print how many of the ten thousand probes are in that state with that
+# count
 trapped_are() {
 	grep -c "^trapped:.* $1 breakpoint [01] $2 " "$sdt/list"
 }
 
-# The same of breakpoints: all are armed in one round, all promoted in three.
+# The same with breakpoints: all are armed in one round, and all promoted in three.
 test_sdt_many_trapped() {
 	try "ten thousand breakpoints" insmod /modules/kmarkers_test_sdt_trapped.ko
 	switched 1 "trapped:::* count"
@@ -331,7 +336,7 @@ test_sdt() {
 	test_sdt_held
 	test_sdt_modules
 	test_sdt_leaving
-	# Their lists are long, which takes long where the emulator is slow.
+	# Their lists are long, and take long to read on a slow emulator.
 	[ "${KMARKERS_MANY:-1}" = 0 ] || {
 		test_sdt_many
 		test_sdt_many_trapped

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# SDT probes as trace events: which there are, what is in their records, modules that come and go.
+# SDT probes as trace events: their names, their records, and modules that are loaded and unloaded.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -9,7 +9,7 @@ tsdt_first=/sys/module/kmarkers_test_sdt/parameters
 tsdt_more=/sys/module/kmarkers_test_sdt_more/parameters
 sdt_group=$tracing/events/sdt_tsdt
 
-# group_is NAMES: the events of the provider, in the order of the alphabet
+# group_is NAMES: succeeds if these are the events of the provider, in alphabetical order
 group_is() {
 	[ "$(find "$sdt_group" -mindepth 1 -maxdepth 1 -type d 2>/dev/null | sed 's:.*/::' | sort | tr '\n' ' ')" = "$1" ]
 }
@@ -108,7 +108,7 @@ test_sdt_event_breakpoints() {
 	put "tsdt:::small -event" "$sdt_files/control"
 }
 
-# Another module has a probe that is the same, and one of the same name with other types.
+# Another module has an identical probe, and one of the same name with other types.
 test_sdt_event_peers() {
 	put 1 "$sdt_group/enable"
 	echo >"$tracing/trace"
@@ -188,7 +188,8 @@ for_each_form() {
 	put "sdt:::own-* $1" "$sdt_files/control"
 }
 
-# forms_with STATE HITS: print how many probes of all forms are in that state and have those counts
+# forms_with STATE HITS: print how many probes of all forms are in that state and have that number
+# of hits
 forms_with() {
 	grep -c "^[a-z0-9]*:\($forms\|names\|cache\|calls\|kernel\|card\|fork\|other\):.* \($1\) [a-z]* [01] $2 [a-z_]*@" \
 		"$sdt_files/list"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# What Secure Boot does to a kernel and to modules. The modules in /modules are signed with a key
-# whose certificate the firmware has. The same modules are in /unsigned without a signature.
+# The effects of Secure Boot on a kernel and on modules. The modules in /modules are signed with a
+# key whose certificate the firmware has. The same modules are in /unsigned without a signature.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

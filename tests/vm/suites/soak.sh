@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Everything at once, in rounds. After each round all of it stops, and the text, the counts, the
-# memory and the log must be what they are to be. KMARKERS_SECONDS is how long the rounds take in
-# all. KMARKERS_FAULTS names faults to be made, ROUND:KIND each, so that the checks are seen to fail.
+# All activities that change text in parallel, in rounds. After each round all activities stop, and
+# the text, the counts, the memory and the log must be as expected. KMARKERS_SECONDS is the total
+# time of the rounds. KMARKERS_FAULTS lists faults to inject, as ROUND:KIND, to show that the checks
+# find them.
 # shellcheck source=tests/vm/lib_soak.sh
 . /tests/lib_soak.sh
 
@@ -38,7 +39,7 @@ live_patches() {
 	cat /tmp/total.livepatch 2>/dev/null || echo 0
 }
 
-# tell_all: print what has happened so far
+# tell_all: print how often each activity has run so far
 tell_all() {
 	loads=$(($(total client) + $(total marker) + $(total stranger) + rounds))
 	loads=$((loads + $(total visitors) * $(echo "$visitors" | wc -w)))
@@ -51,13 +52,13 @@ tell_all() {
 		"$(total storms) storms, $(total memory) times little memory"
 }
 
-# make_fault KIND: do what a check must find
+# make_fault KIND: cause a fault that a check must find
 make_fault() {
 	case $1 in
 	byte) put "kmarkers_test_entry:te_cold count" "$entry/control" ;;
 	count) put 1 "$te/pass" ;;
 	marker)
-		# Hits that no activity made, but not of the event that is recorded.
+		# Hits from outside the activities, while the recorded event is off.
 		put 0 "$recorder/events/kmarkers/many_099/enable"
 		put 1 "$hundred/pass"
 		;;
@@ -79,14 +80,14 @@ end_fault() {
 	esac
 }
 
-# faults_of ROUND: print the kinds of faults that are made in this round
+# faults_of ROUND: print the kinds of faults to inject in this round
 faults_of() {
 	for fault in ${KMARKERS_FAULTS:-}; do
 		[ "${fault%:*}" != "$1" ] || echo "${fault#*:}"
 	done
 }
 
-# run_round SECONDS: everything at once for so long; all of it has ended on return
+# run_round SECONDS: run all activities in parallel for that long, and wait until all have ended
 run_round() {
 	insmod /modules/kmarkers_test_noise.ko changes=1 probes=1
 	: >/tmp/background
@@ -107,7 +108,7 @@ run_round() {
 	within 5 rmmod kmarkers_test_noise
 }
 
-# check_round: what must be so after each round
+# check_round: run the checks after a round
 check_round() {
 	hits=$(($(cat /tmp/turns.hits) + $(cat /tmp/turns.others)))
 	for kind in $(faults_of "$rounds"); do

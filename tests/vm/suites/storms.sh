@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Storms of changes beside everything else that changes text: kprobes, ftrace, live patches, static
-# keys, and CPUs and modules that come and go.
+# Storms of changes beside all other code that changes text: kprobes, ftrace, live patches, static
+# keys, CPU hotplug and module loading.
 # shellcheck source=tests/vm/lib_togglers.sh
 . /tests/lib_togglers.sh
 # shellcheck source=tests/vm/lib_storms.sh
@@ -32,7 +32,7 @@ batch_leaves_no_free_area() {
 	lacks unpurged /proc/vmallocinfo
 }
 
-# Mappings of text that were there while it was written, and afterwards.
+# Mappings of text during writes to it, and afterwards.
 test_aliases() {
 	grep -q "executable 0" /tmp/mappings && ! grep -v "executable 0" /tmp/mappings
 	result $? "no mapping was writable and executable at any time"
@@ -46,8 +46,8 @@ test_aliases() {
 	try "no freed area is left to be purged after a batch" within 5 batch_leaves_no_free_area
 }
 
-# The cases of runs and of tasks that are held need a kernel that preempts itself; a LOCK prefix is
-# dropped with one CPU only.
+# The cases of runs and of held tasks need a kernel with full preemption; a LOCK prefix is dropped
+# with one CPU only.
 test_special() {
 	for case in patcher_storm_of_runs patcher_waits_for_a_held_task patcher_exchanges_prefix_of_a_held_task; do
 		case_with "$case" "a kernel that preempts itself"

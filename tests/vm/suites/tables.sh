@@ -87,8 +87,8 @@ since_then() {
 	eval "echo \$((\$(stat_of $1) - old_$1))"
 }
 
-# costs WHAT BATCHES ROUNDS: passes if it took so many batches and rounds, and no wait of the patcher
-# for a grace period
+# costs WHAT BATCHES ROUNDS: passes if there were that many batches and rounds since remember(), no
+# breakpoint was hit, and the patcher did not wait for a grace period
 costs() {
 	same "$1: batches" "$(since_then batches)" "$2"
 	same "$1: rounds" "$(since_then rounds)" "$3"
@@ -107,7 +107,8 @@ test_costs() {
 	costs "module of one file loads" 1 1
 	remember
 	rmmod example_client
-	# Its marker is on, and what sets its parameters may still run: three rounds switch it off.
+	# The marker of example_client is on, and the code that sets its parameters may still run:
+	# three rounds switch the marker off.
 	costs "module of one file unloads" 1 3
 	remember
 	try "module of many files loads" insmod /modules/kmarkers_test.ko

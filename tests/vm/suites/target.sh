@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # The script that measures on a machine of a fleet is interrupted at several points, in every way.
-# Nothing of it may stay: no process, no module, no change of getppid(2).
+# The script must leave nothing: no process, no module, no change of getppid(2).
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -10,7 +10,8 @@ folder=/tmp/target
 # kernel_bytes ADDRESS: print 64 bytes of the kernel's text, as /proc/kcore has them
 kernel_bytes() {
 	headers=$(od -An -v -tu2 -j 56 -N 2 /proc/kcore)
-	# Of each header: type and flags, offset in the file, address, and two more; then sizes.
+	# The fields of each program header: type and flags, offset in the file, address, physical
+	# address, sizes in the file and in memory, alignment.
 	od -An -v -tx8 -w56 -j 64 -N $((headers * 56)) /proc/kcore |
 		while read -r _ offset address _ _ size _; do
 			into=$((0x$1 - 0x$address))
@@ -42,15 +43,15 @@ at_unloading() {
 	loaded kmarkers_patcher && ! loaded kmarkers_bench && [ -e "$folder"/raw/env ]
 }
 
-# process_in FILE: print the process that noted itself in a file of the folder
+# process_in FILE: print the process ID in a file of the folder
 process_in() {
 	cut -d' ' -f1 "$folder/$1"
 }
 
-# interrupt WHOM SIGNAL POINT: send the signal at the point. While the benchmarks run, getppid(2) is
-# changed before.
+# interrupt WHOM SIGNAL POINT: send the signal at the point. At the point "running", getppid(2) is
+# changed first.
 interrupt() {
-	# Some points pass soon.
+	# Some points last only a short time, so they are polled without a sleep.
 	until "at_$3"; do
 		[ -e "$folder"/front ] || sleep 0.1
 		guard_is_done && [ -e "$folder"/raw.tar ] && echo "# point $3 was not reached" && return
@@ -66,7 +67,7 @@ interrupt() {
 	fi
 }
 
-# measure POINT: start the script. It measures long enough, or ends soon.
+# measure POINT: start the script with a long measurement, or a short one for the point "unloading"
 measure() {
 	rm -rf "$folder" /tmp/changed
 	mkdir "$folder"
@@ -79,7 +80,7 @@ measure() {
 	sh /target/measure.sh modules "$folder" $blocks 1 1 memcpy-4096 2>/tmp/said
 }
 
-# interrupted WHOM SIGNAL POINT: measure, and interrupt it
+# interrupted WHOM SIGNAL POINT: measure and interrupt the measurement; passes if the script fails
 interrupted() {
 	interrupt "$@" &
 	! measure "$3"
@@ -93,7 +94,7 @@ guard_is_done() {
 	[ ! -e "$folder"/alive ]
 }
 
-# nothing_stays WHAT
+# nothing_stays WHAT: passes if no module, no process and no change of getppid(2) is left
 nothing_stays() {
 	nothing_loaded
 	result $? "no module is loaded after $1"

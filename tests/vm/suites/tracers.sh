@@ -9,7 +9,7 @@ hits=$debugfs/markers/ev_plain
 pass="echo plain 10 >/sys/kernel/debug/kmarkers_test_events/hit"
 line="ev_plain: number 42 text abc (kmarkers_test_events hit_plain events.c:"
 
-# tracer NAME: succeeds if it is in this test kernel
+# tracer NAME: succeeds if the tracer is in this test kernel
 tracer() {
 	[ -x "/usr/bin/$1" ] && return
 	skip "$1 shows every hit" "this test kernel does not have it"

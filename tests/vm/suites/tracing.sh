@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The commands of Documentation/tracing.md, as they stand there.
+# The commands of Documentation/tracing.md, run verbatim.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
 export PATH=$PATH:/usr/bin
 
-# commands HEADING NUMBER: that block of them under a heading
+# commands HEADING NUMBER: print the block of commands with that number under the heading
 commands() {
 	awk -v heading="## $1" -v wanted="$2" '
 		/^## / { here = $0 == heading; number = 0 }
@@ -15,7 +15,7 @@ commands() {
 	' /tracing.md
 }
 
-# task NAME HEADING NUMBER PROGRAM: carry out a block; what it says is in /tmp/said
+# task NAME HEADING NUMBER PROGRAM: run a block of commands; its output is in /tmp/said
 task() {
 	if [ "$4" ] && ! command -v "$4" >/dev/null; then
 		skip "$1" "$4 is not in this test kernel"
@@ -28,7 +28,8 @@ task() {
 	result "$code" "$1"
 }
 
-# said PATTERN UNWANTED: at least three lines match, and none matches the other
+# said PATTERN UNWANTED: succeeds if at least three lines of output match PATTERN, and none matches
+# UNWANTED
 said() {
 	[ "$(grep -c "$1" /tmp/said)" -ge 3 ] && ! grep -q "$2" /tmp/said && return
 	head -n 30 /tmp/said | sed 's/^/# /'

@@ -4,7 +4,7 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# parameter_exceeds MODULE PARAMETER NUMBER
+# parameter_exceeds MODULE PARAMETER NUMBER: succeeds if the parameter exceeds the number
 parameter_exceeds() {
 	[ "$(cat /sys/module/"$1"/parameters/"$2")" -gt "$3" ]
 }
