@@ -25,9 +25,9 @@ def kernel_in(tree: Path, **modules: tuple[str, ...]) -> Any:
     return SimpleNamespace(tree=tree, release="6.1")
 
 
-def names(kernel: Any, own: Path, scratch: Path, *more: str) -> list[str]:
+def names(kernel: Any, own: Path, scratch: Path) -> list[str]:
     """The names of what is loaded before a module, in order."""
-    return [path.stem for path in stock.needed(kernel, [own], scratch, more)]
+    return [path.stem for path in stock.needed(kernel, [own], scratch)]
 
 
 def test_what_a_module_needs_comes_before_it(tmp_path: Path) -> None:
@@ -49,9 +49,3 @@ def test_soft_dependencies_are_modules_or_algorithms(tmp_path: Path) -> None:
     )
     own = module(tmp_path / "own.ko", "depends=lib", "softdep=pre: nowhere")
     assert names(kernel, own, tmp_path / "s") == ["crc_generic", "early", "lib"]
-
-
-def test_what_a_module_asks_for_comes_first(tmp_path: Path) -> None:
-    kernel = kernel_in(tmp_path, first=(), asked=("depends=first",), needed=())
-    own = module(tmp_path / "own.ko", "depends=needed")
-    assert names(kernel, own, tmp_path / "s", "asked", "unknown") == ["first", "asked", "needed"]

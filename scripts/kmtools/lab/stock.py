@@ -64,13 +64,10 @@ def plain_name(path: Path) -> str:
     return path.name.partition(".ko")[0].replace("-", "_")
 
 
-def needed(
-    kernel: Kernel, modules: Iterable[Path], scratch: Path, more: Iterable[str] = ()
-) -> list[Path]:
+def needed(kernel: Kernel, modules: Iterable[Path], scratch: Path) -> list[Path]:
     """Return copies of the kernel's modules that modules need, in an order in which they load.
 
-    `more` are names of modules that they request at run time and that their files do not name. A
-    dependency that the kernel's package lacks is ignored here; insmod reports it.
+    A dependency that the kernel's package lacks is ignored here; insmod reports it.
     """
     files = {
         plain_name(path): path
@@ -82,10 +79,7 @@ def needed(
         # modprobe finds an algorithm by its alias; here NAME_generic is assumed, the module of the
         # generic C implementation.
         soft = [name if name in files else f"{name}_generic" for name in soft_depends(data)]
-        take_all((*soft, *depends(data)))
-
-    def take_all(names: Iterable[str]) -> None:
-        for name in names:
+        for name in (*soft, *depends(data)):
             if name in order or name not in files:
                 continue
             found = unpacked(files[name])
@@ -94,7 +88,6 @@ def needed(
             order[name].write_bytes(found)
 
     scratch.mkdir(parents=True, exist_ok=True)
-    take_all(more)
     for module in modules:
         take(module.read_bytes())
     return list(order.values())

@@ -35,9 +35,10 @@ TOOLS = (
 USUAL_SECONDS = 1200.0
 BOOT_SECONDS = 2400.0
 MEMORY = 1536
-# Modules of the kernel that packages request at load time. If a match is missing, xt_CHAOS mistakes
-# the error code for a pointer, and dereferences it when it unloads, with or without markers.
-ASKED = {"xtables-addons-dkms": ("xt_tcpudp", "ipt_REJECT")}
+# Modules that are not loaded, with the reason.
+LEFT_OUT = {
+    "xt_CHAOS": "it dereferences an error pointer when it is unloaded, with or without markers"
+}
 # The line that build.sh prints for a package.
 SAID = re.compile(r"^\s*[\d.]+  (SKIP|FAILED|ok) (.*)$", re.MULTILINE)
 
@@ -104,12 +105,13 @@ def arrange(kernel: catalogue.Kernel, out: Path, place: Path) -> list[tuple[Path
         for kind in ("unmarked", "marked"):
             (package / kind).mkdir(parents=True)
             for path in (out / kind / marked.name).iterdir():
+                if stock.plain_name(path) in LEFT_OUT:
+                    continue
                 target = package / kind / f"{path.name.partition('.ko')[0]}.ko"
                 target.write_bytes(stock.unpacked(path))
         modules = in_order(sorted((package / "unmarked").iterdir()))
         (package / "order").write_text("".join(f"{path.name}\n" for path in modules))
-        more = ASKED.get(marked.name, ())
-        needed = stock.needed(kernel, modules, place.parent / "stock", more)
+        needed = stock.needed(kernel, modules, place.parent / "stock")
         (package / "stock").write_text("".join(f"{path.name}\n" for path in needed))
         files |= {f"/stock/{path.name}": path for path in needed}
     return [(place, "/dkms"), *((path, name) for name, path in files.items())]
@@ -128,6 +130,9 @@ def run(name: str, log: Path) -> Tally:
         tally = build(kernel, visit, out)
     if not tally.passed:
         return tally
+    for left, why in LEFT_OUT.items():
+        if any((out / "marked").rglob(f"{left}.ko*")):
+            tally.skipped.append(f"{left}: {why}")
     with tempfile.TemporaryDirectory(prefix="kmarkers-dkms-") as scratch:
         request = Request(
             kernel=name,
