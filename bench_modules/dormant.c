@@ -18,7 +18,7 @@ void bench_dormant_own(unsigned int group, const struct module *module)
 	WRITE_ONCE(owners[group], module);
 }
 
-/* The module of a group, or NULL if it is this one. */
+/* Return the module that registered a group; NULL for the groups of this module. */
 const struct module *bench_dormant_owner(unsigned int group)
 {
 	return READ_ONCE(owners[group]);

@@ -44,7 +44,7 @@ static u64 time_of(const struct bench_variant *variant, u32 passes)
 }
 
 /* Round up to a number with BITS significant bits. */
-static u32 rounded(u32 number)
+static u32 round_up_to_bits(u32 number)
 {
 	u32 unit = 1;
 
@@ -109,7 +109,7 @@ int bench_find_loops(const struct bench_group *group, unsigned int variant,
 		pr_err("%s: TSC is not advancing\n", group->name);
 		return -ERANGE;
 	}
-	spread(rounded(div64_u64(passes * SHORTEST_NS + ns - 1, ns)), loops);
+	spread(round_up_to_bits(div64_u64(passes * SHORTEST_NS + ns - 1, ns)), loops);
 	return 0;
 }
 

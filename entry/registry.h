@@ -36,7 +36,7 @@ enum {
  * @node: in the list of all, which hits read
  * @sites: what the patcher knows: the sites, sorted by address
  * @counts: of hits, one for each site; NULL until any has been counted
- * @ready: everybody has taken over the module, so there are events of it
+ * @ready: the module is fully registered, so its trace events may be offered
  */
 struct entry_table {
 	struct list_head node;

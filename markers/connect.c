@@ -125,7 +125,7 @@ static void switch_name(struct marker_switch *batch, struct marker_entry *entry,
 }
 
 /* Switch the sites of names that got their first probe or lost their last one. */
-static int switch_names(const struct marker_link *links, unsigned int nr, bool on)
+static int switch_sites_of_names(const struct marker_link *links, unsigned int nr, bool on)
 {
 	struct marker_switch batch;
 	unsigned int i, room = 0;
@@ -201,7 +201,7 @@ static int connect_links(struct marker_link *links, unsigned int nr)
 	for (i = 0; i < nr && !err; i++)
 		err = prepare_link(&links[i]);
 	if (!err)
-		err = switch_names(links, nr, true);
+		err = switch_sites_of_names(links, nr, true);
 	for (i = 0; i < nr; i++) {
 		if (err)
 			undo_link(&links[i]);
@@ -217,7 +217,7 @@ static void switch_off_unused(struct marker_link *links, unsigned int nr)
 	unsigned int i;
 
 	/* A site that cannot be switched off calls nothing; the next change switches it. */
-	switch_names(links, nr, false);
+	switch_sites_of_names(links, nr, false);
 	for (i = 0; i < nr; i++)
 		if (links[i].switches)
 			marker_switch_after(links[i].entry);

@@ -187,7 +187,10 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 	unsigned int i;
 	int err = 0;
 
-	/* Write env first, to find out if writing works, and again last, with missing parts. */
+	/*
+	 * Write env now, to fail early if the directory cannot be written; it is rewritten at the
+	 * end, when the missing features are known.
+	 */
 	if (dir && (native_output_open(dir) || write_env(dir, config)))
 		return -EIO;
 	native_counters_begin(dir);

@@ -38,7 +38,7 @@ static const Elf64_Sym *find_symbol(const char *file, const Elf64_Shdr *symbols,
 	return NULL;
 }
 
-int sdt_functions_known(void)
+int sdt_require_functions(void)
 {
 	const struct native_program *program = native_program();
 

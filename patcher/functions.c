@@ -107,7 +107,7 @@ int patcher_find_function(const char *name, struct kmarkers_extent *extent)
 	err = patcher_handles_breakpoints(name, extent->start) ? -EPERM :
 	      vet_ftrace_entry(extent);
 	if (err == -EPERM)
-		pr_info("%s refused: runs where a breakpoint is handled, or cannot be traced\n",
+		pr_info("%s refused: the breakpoint handler uses it, or ftrace cannot trace it\n",
 			name);
 	return err;
 }

@@ -21,7 +21,7 @@
  */
 int patcher_table_param(const char *value, const struct kernel_param *param)
 {
-	pr_err("%s is a table of the module and cannot be set\n", param->name);
+	pr_err("parameter %s only locates a table of the module and cannot be set\n", param->name);
 	return -EINVAL;
 }
 EXPORT_SYMBOL_GPL(patcher_table_param);

@@ -189,7 +189,7 @@ static int check_function(const struct sdt_pattern *pattern)
 	if ((!*pattern->part[SDT_FUNCTION] && !pattern->has_offset) ||
 	    sdt_count_matches(pattern, 1))
 		return 0;
-	return sdt_functions_known();
+	return sdt_require_functions();
 }
 
 static int attach(struct attachment *attachment)

@@ -211,7 +211,7 @@ static int connect_sdt_event(const struct marker_event_offer *event, void *user)
 	return sdt_attach_event(text, event->name, event->format, to_event, user);
 }
 
-/* The handler is not called any more, even if a site stays enabled. */
+/* Always succeeds: once detached, the handler is not called, even if disabling a site failed. */
 static int disconnect_sdt_event(const struct marker_event_offer *event, void *user)
 {
 	char text[SDT_MAX_PATTERN];

@@ -16,7 +16,7 @@
 static int refuse(const struct patcher_site *site)
 {
 	if (sdt_flavour_of(site) == SDT_SPLIT)
-		pr_info("%s: not promoted: it has two nops, and a task may have been preempted between them\n",
+		pr_info("%s: not promoted: its site is two nops, and a task preempted between them would resume inside the jump\n",
 			sdt_probe_of(site)->name);
 	else if (sdt_flavour_of(site) == SDT_NOTE)
 		pr_info("%s: not promoted: it is a note, which has no instruction of its own\n",
@@ -48,7 +48,7 @@ static int check(const struct sdt_pattern *pattern)
 }
 
 /* Switch sites to their wanted mode; on an error, restore the previous one. */
-static int switch_promoted(void)
+static int apply_promotions(void)
 {
 	int err = sdt_switch_on();
 	struct sdt_table *table;
@@ -94,7 +94,7 @@ int sdt_promote(const char *pattern, bool on)
 		sdt_for_each_state(state, table, i)
 			if (sdt_pattern_matches(&parsed, table, i))
 				state->promoted = on;
-		err = switch_promoted();
+		err = apply_promotions();
 	}
 	mutex_unlock(&sdt_registry.lock);
 	return err;
@@ -116,7 +116,7 @@ static bool is_held(const struct sdt_state *state)
 
 static void report_held(const struct patcher_site *site, const struct sdt_state *state)
 {
-	pr_info("%s: not %s: its instruction at %pS cannot be changed, as beside a kprobe\n",
+	pr_info("%s: could not be %s: the instruction at %pS cannot be patched now, for example because of a kprobe beside it\n",
 		sdt_probe_of(site)->name, state->promoted ? "promoted" : "demoted",
 		(void *)patcher_site_addr(site));
 }

@@ -14,6 +14,6 @@
 unsigned long sdt_find_function(unsigned long addr, char *name, size_t size);
 
 /* 0, or -EOPNOTSUPP with a message that says why functions are not known. */
-int sdt_functions_known(void);
+int sdt_require_functions(void);
 
 #endif /* SDT_SYMBOL_H */

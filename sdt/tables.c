@@ -58,7 +58,10 @@ static int check_arguments(const struct sdt_table *table)
 	return 0;
 }
 
-/* In a program, sites may be hit while their table is checked. */
+/*
+ * Free after a grace period, even a table that was refused: in a program, sites may be hit while
+ * their table is checked.
+ */
 void sdt_free_table(struct sdt_table *table)
 {
 	kvfree(table->notes);

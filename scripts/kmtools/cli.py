@@ -33,9 +33,12 @@ COMMANDS = {
     "export": ("exporting", "export a run as Parquet, OpenMetrics or a trace of its switches"),
     "fleet": ("many", "compare the runs of many machines by CPU model, microcode and kernel"),
     "history": ("many", "show rows over the runs of a machine, and where they changed for good"),
-    "impact": ("results", "compute what two markers cost a system call, as in 2008"),
+    "impact": ("results", "repeat the estimate of 2008: the cost of two markers in a getppid()"),
     "rates": ("results", "event rate at which each mechanism costs 1 % of a CPU"),
-    "plot": ("plotting", "draw the figures of a run as SVG, PDF or PNG, in a style of your own"),
+    "plot": (
+        "plotting",
+        "draw the figures of a run as SVG, PDF or PNG, optionally in a matplotlib style",
+    ),
     "sites": (
         "results",
         "print the size and code of a site in each form, or the sites of a module",

@@ -18,7 +18,7 @@ unsigned long sdt_find_function(unsigned long addr, char *name, size_t size)
 	return addr;
 }
 
-int sdt_functions_known(void)
+int sdt_require_functions(void)
 {
 	return 0;
 }

@@ -81,7 +81,9 @@ def compare(parser: ArgumentParser) -> Run:
     tiers are never compared. Documentation/comparing.md tells how a row is judged. The exit code is
     1 if a row has a verdict that --fail-on names, or if a run cannot be used.
     """
-    parser.add_argument("a", type=Path, metavar="RUN_A", help="run to compare with")
+    parser.add_argument(
+        "a", type=Path, metavar="RUN_A", help="baseline run, with which the others are compared"
+    )
     parser.add_argument("b", type=Path, nargs="+", metavar="RUN_B", help="runs to compare")
     add_judging(parser)
     return run_compare

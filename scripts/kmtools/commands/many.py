@@ -21,7 +21,7 @@ def fleet(parser: ArgumentParser) -> Run:
     duckdb (scripts/setup --fleet).
     """
     parser.add_argument(
-        "folder", type=Path, metavar="FOLDER", help="folder with the runs, at any depth"
+        "folder", type=Path, metavar="FOLDER", help="folder that is searched recursively for runs"
     )
     parser.add_argument(
         "--by",
@@ -75,7 +75,7 @@ def history(parser: ArgumentParser) -> Run:
     that stays. It needs the Python packages ruptures and scipy (scripts/setup --fleet).
     """
     parser.add_argument(
-        "folder", type=Path, metavar="FOLDER", help="folder with the runs, at any depth"
+        "folder", type=Path, metavar="FOLDER", help="folder that is searched recursively for runs"
     )
     add_limits(parser, "exit with 1 if a row has one of these shifts", words.SHIFTS)
     parser.add_argument(

@@ -6,7 +6,7 @@
 . /tests/lib_core.sh
 
 samples=${KMARKERS_SAMPLES:-12}
-name_refused="refused: runs where a breakpoint is handled"
+name_refused="refused: the breakpoint handler uses it"
 not_to_be_probed="refused: not to be probed"
 
 # deny NAME ERROR FUNCTION OFFSET LEN: passes if the site is refused and the bytes stay

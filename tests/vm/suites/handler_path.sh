@@ -45,7 +45,7 @@ test_handler_path() {
 	result $? "the trace has at least 2 functions of the kernel"
 	while read -r function; do
 		refused "a site in $function is refused" "not permitted" command_core site "$function" 5 5
-		logged "patcher: $function refused: runs where a breakpoint is handled"
+		logged "patcher: $function refused: the breakpoint handler uses it"
 		result $? "the log says that the name of $function is denied"
 	done </tmp/kernel_path
 	rmmod kmarkers_test

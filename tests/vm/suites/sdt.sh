@@ -177,7 +177,7 @@ hit_for_seconds() {
 # says_held PHRASE: succeeds if the log says this once of the probe with the kprobe, and has no
 # refusal
 says_held() {
-	! logged "change refused" && [ "$(grep -c "probed: not $1" "$log")" = 1 ]
+	! logged "change refused" && [ "$(grep -c "probed: could not be $1" "$log")" = 1 ]
 }
 
 # probe_beside 0/1: 1 puts a kprobe on the instruction before a site, 0 removes it
@@ -220,7 +220,7 @@ test_sdt_held() {
 	says_held promoted
 	result $? "the log says once which site is not promoted"
 	try "both probes are hit for seconds" hit_for_seconds 3
-	! logged "not promoted\|refused"
+	! logged "could not be promoted\|refused"
 	result $? "the log does not say it again"
 	try "a pattern is attached while a hot site is not promoted" put "thot_free:free count" "$sdt/control"
 	put "thot_free:free -count" "$sdt/control"
@@ -234,7 +234,7 @@ test_sdt_held() {
 	result $? "the log says once which site is not demoted"
 	sleep 3
 	try "the site with the kprobe is a jump" thot_is probed on
-	! logged "not demoted\|refused"
+	! logged "could not be demoted\|refused"
 	result $? "the log does not say again which site is not demoted"
 	try "the second kprobe leaves" probe_beside 0
 	try "the site is demoted when the kprobe has left" within 20 thot_is probed trapped

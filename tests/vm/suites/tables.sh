@@ -65,7 +65,7 @@ test_turned_away() {
 		"example_client: its tables cannot be found"
 	refused "a table cannot be set as a parameter" "Invalid argument" \
 		insmod /modules/example_client.ko kmarkers_chunk_imv=1
-	logged "kmarkers_chunk_imv is a table of the module and cannot be set"
+	logged "parameter kmarkers_chunk_imv only locates a table of the module and cannot be set"
 	result $? "the log says that a table cannot be set"
 	try "module without tables, with a probe, loads" insmod /modules/kmarkers_test_bare.ko
 	grep -q "^bare waiting - 1 " "$debugfs"/markers/list
