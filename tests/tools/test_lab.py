@@ -71,6 +71,16 @@ def test_dirty_line_is_found(line: str) -> None:
     assert scan_log(f"{CLEAN_LOG}{stamped}\n") == [stamped]
 
 
+def test_faults_of_foreign_code_are_not_reported() -> None:
+    """Between the lines that a job writes; a fault before or behind them is."""
+    fault = "BUG: unable to handle page fault"
+    lines = [fault + " 1", logscan.FOREIGN, fault + " 2", logscan.OURS, fault + " 3"]
+    assert scan_log("\n".join(f"[    1.000000] {line}" for line in lines)) == [
+        f"[    1.000000] {fault} {number}" for number in (1, 3)
+    ]
+    assert scan_log(f"{logscan.FOREIGN}\n{fault}\n") == []
+
+
 def test_guest_finds_the_same_dirt(tmp_path: Path) -> None:
     for name, patterns in (("dirt", logscan.DIRT), ("clean", logscan.CLEAN)):
         (tmp_path / name).write_text("".join(f"{pattern}\n" for pattern in patterns))
