@@ -187,10 +187,7 @@ static int run_all(u64 groups, const struct bench_config *config, const char *di
 	unsigned int i;
 	int err = 0;
 
-	/*
-	 * Write env now, to fail early if the directory cannot be written; it is rewritten at the
-	 * end, when the missing features are known.
-	 */
+	/* Write env now, to fail early; it is written again at the end, with what is missing. */
 	if (dir && (native_output_open(dir) || write_env(dir, config)))
 		return -EIO;
 	native_counters_begin(dir);

@@ -9,9 +9,8 @@ struct mutex {
 
 /*
  * A thread that holds any mutex is inside the gate, where it waits for no reader and
- * cannot be cancelled.  fork() closes the gate when no thread is inside, so that no mutex
- * is locked in the child.  The child initialises the gate again, because the threads that
- * wait in the parent do not exist there.
+ * cannot be cancelled.  fork() closes the gate when no thread is inside, so that no mutex is
+ * locked in the child, which initialises the gate again: waiting threads do not exist there.
  */
 void native_gate_enter(void);
 void native_gate_leave(void);
