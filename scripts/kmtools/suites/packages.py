@@ -21,7 +21,7 @@ from kmtools.base import processes
 from kmtools.base.errors import UnableError
 from kmtools.base.files import alone
 from kmtools.base.paths import ROOT, sources, version
-from kmtools.lab import bareroot, catalogue, unpack
+from kmtools.lab import bareroot, cache, catalogue, unpack
 from kmtools.lab.bareroot import Root
 from kmtools.lab.catalogue import Entry
 from kmtools.lab.kernels import ensure
@@ -102,15 +102,17 @@ def clean(packages: Iterable[Path], log: Path) -> Tally:
 
 
 def provide(root: Root, log: Path) -> list[Path]:
-    """Put packages, examples and the script into a root; return the packages."""
-    places = {"packages": make(ROOT, log), "next": make_later(log)}
-    for name, packages in places.items():
-        (root.path / "srv" / name).mkdir()
-        for package in packages:
-            shutil.copy(package, root.path / "srv" / name)
+    """Put packages, examples and the script into a root; return the packages there."""
+    # The suites of two Debians run at the same time, and build the packages in the same folder.
+    with cache.locked(f"packages{str(ROOT).replace('/', '-')}"):
+        places = {"packages": make(ROOT, log), "next": make_later(log)}
+        for name, packages in places.items():
+            (root.path / "srv" / name).mkdir()
+            for package in packages:
+                shutil.copy(package, root.path / "srv" / name)
     shutil.copytree(ROOT / "examples", root.path / "srv" / "examples")
     shutil.copy(SCRIPT, root.path / "srv" / "root.sh")
-    return places["packages"]
+    return sorted((root.path / "srv" / "packages").glob("*.deb"))
 
 
 def run_root(root: Root, suite: str, log: Path) -> Tally:
