@@ -54,18 +54,23 @@ def test_progress_is_said_while_dkms_builds(tmp_path: Path, code: int) -> None:
     log = tmp_path / "var" / "lib" / "dkms" / "kmarkers" / "2.0" / "build" / "make.log"
     log.parent.mkdir(parents=True)
     lines = [f"  CC [M]  /var/lib/dkms/{name}.o" for name in ("a", "b", "module.mod")]
-    log.write_text("\n".join(lines) + "\n")
+    log.write_text("nothing is compiled yet\n")
+    (tmp_path / "later").write_text("\n".join(lines) + "\n")
     (tmp_path / "bin").mkdir()
     for name, text in (("sleep", "exec /bin/sleep 0.05"), ("dkms", "echo kmarkers: installed")):
         (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / "bin" / name).chmod(0o755)
     script = (ROOT / "debian" / "kmarkers-dkms.postinst").read_text()
-    build = f"/bin/sleep 1; (exit {code})"
+    build = f"/bin/sleep 0.5; cat {tmp_path}/later >>{log}; /bin/sleep 1; (exit {code})"
     (tmp_path / "postinst").write_text(script.replace("#DEBHELPER#", build))
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
     said = call(tmp_path / "postinst", "configure", tmp_path, PATH=path)
     assert said.returncode == code
-    assert said.stdout == "\nkmarkers-dkms: 2 of 3 files are compiled\n"
+    counts = (
+        "\nkmarkers-dkms: 0 of 3 files are compiled\n",
+        "\nkmarkers-dkms: 2 of 3 files are compiled\n",
+    )
+    assert said.stdout == "".join(counts)
     assert subprocess.run(["pgrep", "-f", tmp_path / "postinst"], check=False).returncode == 1
 
 
