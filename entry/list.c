@@ -28,7 +28,7 @@ static const char *actions_of(const struct patcher_compact_site *site)
 }
 
 static void show_entry_site(struct seq_file *m, const struct entry_table *table, unsigned int i,
-		      const struct entry_names *names)
+			    const struct entry_names *names)
 {
 	const struct patcher_compact_site *site = &table->sites.compact[i];
 	char function[ENTRY_MAX_FUNCTION];

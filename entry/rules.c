@@ -58,7 +58,7 @@ static struct rule *find_rule(const char *text, u32 action)
 }
 
 static bool rule_matches(const struct rule *rule, const struct entry_names *names,
-		    const struct patcher_compact_site *site)
+			 const struct patcher_compact_site *site)
 {
 	char function[ENTRY_MAX_FUNCTION];
 	unsigned long offset;
@@ -217,7 +217,8 @@ static int add_rule(struct rule *rule)
 	if (err)
 		list_del(&rule->node);
 	else if (!rule->matched)
-		pr_info("%s: matches no function yet; waits for modules that are loaded later\n", rule->text);
+		pr_info("%s: matches no function yet; waits for modules that are loaded later\n",
+			rule->text);
 	return err;
 }
 

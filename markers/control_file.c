@@ -39,7 +39,8 @@ PATCHER_CONTROL(control, run_marker_line,
 		"PATTERN trace | PATTERN -trace | PATTERN count | PATTERN -count | PATTERN none | attach FUNCTION [NAME] | detach NAME");
 MODULE_PARM_DESC(control, "takes what the file control in debugfs takes, also under lockdown");
 
-static ssize_t marker_control_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
+static ssize_t marker_control_write(struct file *file, const char __user *buf, size_t count,
+				    loff_t *ppos)
 {
 	return patcher_control_write(&control, buf, count);
 }

@@ -138,7 +138,7 @@ static void disconnect_builtins(struct marker_control **names, unsigned int nr,
 
 /* Run a command for all of the names or, with an error, for none. */
 static int apply_to_controls(struct marker_control **names, unsigned int nr,
-		 const struct control_command *command)
+			     const struct control_command *command)
 {
 	struct marker_link *links;
 	int err = 0;

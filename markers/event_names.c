@@ -69,7 +69,7 @@ static void mark_offer_made(const struct marker_event_offer *offer)
  * marker_events_module_gone() makes a new one.
  */
 static bool decide_offer(struct newcomers *newcomers, struct marker_event *event,
-		       const struct marker_event_offer *offer)
+			 const struct marker_event_offer *offer)
 {
 	bool same = !strcmp(event->format, offer->format);
 

@@ -156,7 +156,8 @@ void marker_functions_drop(const struct module *module)
 	list_for_each_entry_safe(function, next, &attached, node) {
 		if (strcmp(function->module, module->name))
 			continue;
-		pr_info("%s: detached, because module %s is being unloaded\n", function->name, module->name);
+		pr_info("%s: detached, because module %s is being unloaded\n",
+			function->name, module->name);
 		detach_function(function);
 	}
 	mutex_unlock(&attaching);

@@ -49,7 +49,7 @@ DEFINE_SHOW_ATTRIBUTE(patcher_stats);
 
 /* Print a site: owner, symbol+offset, and the bytes it holds now; no raw addresses. */
 static void show_patcher_site(void *data, const struct patcher_table *table,
-		      const struct patcher_site *site, u8 *addr)
+			      const struct patcher_site *site, u8 *addr)
 {
 	/* Skip sites that would not be printed: looking up a symbol takes long. */
 	if (!kmarkers_list_goes_on(data))

@@ -116,7 +116,7 @@ struct matches {
 };
 
 static void report_unarmable(const struct sdt_table *table, const struct sdt_pattern *pattern,
-			    struct matches *matches)
+			     struct matches *matches)
 {
 	unsigned int i;
 
@@ -200,7 +200,8 @@ static int attach(struct attachment *attachment)
 	if (!err) {
 		list_add_tail(&attachment->node, &attachments);
 		if (!attachment->matched)
-			pr_info("%s: matches no site yet; waits for modules that are loaded later\n", attachment->text);
+			pr_info("%s: matches no site yet; waits for modules that are loaded later\n",
+				attachment->text);
 	} else {
 		shrink_tables();
 		sdt_switch_off();

@@ -40,7 +40,7 @@ struct end {
 	struct sdt_target *target;
 };
 
-static int compare_addresses(unsigned long x, unsigned long y)
+static int compare_numbers(unsigned long x, unsigned long y)
 {
 	return x < y ? -1 : x > y;
 }
@@ -50,9 +50,10 @@ static int compare_ends(const void *a, const void *b)
 {
 	const struct end *x = a, *y = b;
 
-	return compare_addresses(x->origin, y->origin) ?: compare_addresses(x->function, y->function) ?:
-	       compare_addresses(x->addr, y->addr) ?: compare_addresses(!x->state, !y->state) ?:
-	       compare_addresses((unsigned long)x->state, (unsigned long)y->state);
+	return compare_numbers(x->origin, y->origin) ?:
+	       compare_numbers(x->function, y->function) ?:
+	       compare_numbers(x->addr, y->addr) ?: compare_numbers(!x->state, !y->state) ?:
+	       compare_numbers((unsigned long)x->state, (unsigned long)y->state);
 }
 
 static bool is_same_site(const struct end *x, const struct end *y)

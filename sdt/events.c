@@ -156,7 +156,7 @@ static int visit_table(const struct sdt_table *table, const struct marker_event_
 }
 
 static int visit_sdt_tables(struct module *module, const struct marker_event_offer *only,
-			marker_event_visitor *visit, void *data)
+			    marker_event_visitor *visit, void *data)
 {
 	struct sdt_table *table;
 	int err = 0;
@@ -319,7 +319,8 @@ static int ask_for_events(const char *pattern)
 	err = calls->update(&source);
 	in_vain = current_request.matched && !current_request.made;
 	if (!err && !current_request.matched)
-		pr_info("%s: matches no site yet; waits for modules that are loaded later\n", pattern);
+		pr_info("%s: matches no site yet; waits for modules that are loaded later\n",
+			pattern);
 	set_current(NULL);
 	if (err || !in_vain)
 		return err;

@@ -100,7 +100,7 @@ static bool is_event(const struct sdt_probe *probe, const struct sdt_pattern *pa
 }
 
 static bool pattern_matches(const struct sdt_pattern *pattern, const struct sdt_table *table,
-		    const struct patcher_site *site)
+			    const struct patcher_site *site)
 {
 	struct sdt_place place;
 

@@ -85,7 +85,7 @@ static void set_sdt_insn(u8 *insn, const struct patcher_site *site, enum sdt_mod
 
 /* If the old bytes differ, patcher_apply() fails and logs who owns the site. */
 static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *site,
-		      enum sdt_mode from, enum sdt_mode to)
+			  enum sdt_mode from, enum sdt_mode to)
 {
 	poke->addr = (u8 *)patcher_site_addr(site);
 	poke->len = site->len;
@@ -100,7 +100,7 @@ static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *
 
 /* Does this site belong to these changes? If so, fill in @change. */
 static bool is_sdt_change(struct change *change, const struct changes *changes,
-		      const struct patcher_site *site, struct sdt_state *state)
+			  const struct patcher_site *site, struct sdt_state *state)
 {
 	struct patcher_poke poke;
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from kmtools.base.errors import FailedError, UnableError, require_root
 from kmtools.base.paths import ROOT, cache_dir, sources
 from kmtools.lab import chroot
-from kmtools.lab.cache import locked
+from kmtools.lab.cache import flat_name, locked
 from kmtools.lab.catalogue import Kernel, require
 from kmtools.lab.unpack import suite_dir
 
@@ -100,7 +100,7 @@ def object_dir(name: str, src: Path, flavour: str = "") -> Path:
     """Return the object directory for a kernel and a source tree. No two trees share a directory;
     builds with different arguments may use a separate `flavour`."""
     parent = cache_dir() / "objects" / (f"{name}.{flavour}" if flavour else name)
-    return parent / str(src.resolve()).strip("/").replace("/", "-")
+    return parent / flat_name(src)
 
 
 def kernel_binds(kernel: Kernel) -> list[tuple[Path, str]]:

@@ -31,6 +31,11 @@ PARTS = ("apt", "suites", "kernels", "qemu", "objects", "checkpatch", "roots")
 FILES = ("build-*.lock", "root-*.lock", "checkpatch.lock", "fetch.lock", "accel.json", TAG)
 
 
+def flat_name(path: Path) -> str:
+    """Return a path as one part of a file's name."""
+    return str(path.resolve()).strip("/").replace("/", "-")
+
+
 def is_ours() -> bool:
     """Tell whether the laboratory made the directory: other programs write CACHEDIR.TAG files,
     too."""

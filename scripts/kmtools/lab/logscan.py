@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 # Beginnings of reports. A log with lost lines counts as faulty, too. These are POSIX extended
 # expressions that mean the same to Python: a test kernel uses them too, after every test.
@@ -78,14 +79,18 @@ FOREIGN, OURS = "kmarkers-job: foreign code begins", "kmarkers-job: foreign code
 
 def scan_log(text: str) -> list[str]:
     """Return the lines of a kernel log that report a fault, in order, except for foreign code."""
-    found: list[str] = []
+    lines = text.splitlines()
+    return [lines[number] for number in faults_in(lines)]
+
+
+def faults_in(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the numbers of the lines that report a fault, except for foreign code."""
     foreign = False
-    for line in text.splitlines():
+    for number, line in enumerate(lines):
         if FOREIGN in line or OURS in line:
             foreign = FOREIGN in line
         elif not foreign and is_dirt(line):
-            found.append(line)
-    return found
+            yield number
 
 
 def is_dirt(line: str) -> bool:
@@ -97,7 +102,6 @@ def with_context(text: str, before: int = 2, after: int = 12, most: int = 80) ->
     """Return the faulty lines of a log with the lines around them."""
     lines = text.splitlines()
     shown: set[int] = set()
-    for number, line in enumerate(lines):
-        if is_dirt(line):
-            shown.update(range(max(0, number - before), min(len(lines), number + after + 1)))
+    for number in faults_in(lines):
+        shown.update(range(max(0, number - before), min(len(lines), number + after + 1)))
     return [lines[number] for number in sorted(shown)][:most]

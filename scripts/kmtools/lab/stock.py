@@ -18,24 +18,23 @@ DEPENDS, SOFTDEP = b"\0depends=", b"\0softdep=pre: "
 
 
 def texts(data: bytes, start: bytes) -> list[str]:
-    """Return the texts of a module's .modinfo that begin with `start`, without that beginning."""
-    return [part.split(b"\0", 1)[0].decode() for part in data.split(start)[1:]]
+    """Return the texts of a module's .modinfo that begin with `start`, without that beginning.
+
+    Names of modules in them are those of the kernel: dm_mod, where files have dm-mod.
+    """
+    found = data.split(start)[1:]
+    return [part.split(b"\0", 1)[0].decode().replace("-", "_") for part in found]
 
 
 def depends(data: bytes) -> list[str]:
-    """Return the names of a module's direct dependencies, from the content of its file.
-
-    The names are those of the kernel: dm_mod, where files have dm-mod.
-    """
-    names = [name for text in texts(data, DEPENDS) for name in text.split(",") if name]
-    return [name.replace("-", "_") for name in names]
+    """Return the names of a module's direct dependencies, from the content of its file."""
+    return [name for text in texts(data, DEPENDS) for name in text.split(",") if name]
 
 
 def soft_depends(data: bytes) -> list[str]:
     """Return a module's soft dependencies, which are loaded before it if they exist: modules or
     algorithms."""
-    words = [word for text in texts(data, SOFTDEP) for word in text.split("post:")[0].split()]
-    return [word.replace("-", "_") for word in words]
+    return [word for text in texts(data, SOFTDEP) for word in text.split("post:")[0].split()]
 
 
 def unpacked(path: Path) -> bytes:

@@ -104,7 +104,7 @@ def clean(packages: Iterable[Path], log: Path) -> Tally:
 def provide(root: Root, log: Path) -> list[Path]:
     """Put packages, examples and the script into a root; return the packages there."""
     # The suites of two Debians run at the same time, and build the packages in the same folder.
-    with cache.locked(f"packages{str(ROOT).replace('/', '-')}"):
+    with cache.locked(f"build-packages-{cache.flat_name(ROOT)}"):
         places = {"packages": make(ROOT, log), "next": make_later(log)}
         for name, packages in places.items():
             (root.path / "srv" / name).mkdir()
